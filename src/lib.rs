@@ -1,0 +1,2 @@
+//! chordal: SSA-based register allocation for LLVM bitcode.
+pub mod machine;

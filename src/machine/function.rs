@@ -1,0 +1,264 @@
+//! A function in SSA machine form.
+
+use super::registers::{Reg, RegClass, RegSet, RegisterFile};
+use cranelift_entity::{PrimaryMap, entity_impl, packed_option::PackedOption};
+use std::ops::Range;
+use std::rc::Rc;
+
+/// A basic block. Blocks are numbered in layout order; blocks on split critical edges come after all others.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Block(u32);
+entity_impl!(Block, "b");
+
+/// An instruction. Instructions are numbered in layout order, those of one block consecutively.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Inst(u32);
+entity_impl!(Inst, "i");
+
+/// An SSA virtual register: one definition, which dominates every use.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Value(u32);
+entity_impl!(Value, "v");
+
+/// A spill slot in the stack frame.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slot(u32);
+entity_impl!(Slot, "s");
+
+/// The physical registers of one instruction, interned in [`Function::pins`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pins(u32);
+entity_impl!(Pins, "pins");
+
+/// Whether an operand reads or writes its value, and when.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// Read when the instruction starts.
+    Use,
+    /// Written when the instruction ends: the register may be that of a value that dies here.
+    Def,
+    /// Written while other operands are still being read (early clobber): the register is none of theirs.
+    EarlyDef,
+}
+
+/// One operand of an instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct Operand {
+    pub value: Value,
+    pub role: Role,
+    /// For a definition: the index, among the instruction's operands, of the use whose register it overwrites
+    /// (two-address code).
+    pub reuse: Option<u8>,
+    /// Where a spilled value is accessed in memory by the instruction itself (a folded operand); no register then.
+    pub slot: PackedOption<Slot>,
+}
+
+impl Operand {
+    pub fn is_def(&self) -> bool {
+        self.role != Role::Use
+    }
+
+    /// Whether the operand needs a register (it is not folded into a memory access).
+    pub fn in_register(&self) -> bool {
+        self.slot.is_none()
+    }
+}
+
+/// What an instruction is to the allocator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InstKind {
+    /// An instruction of the program that has to be executed.
+    Op,
+    /// `def = copy use` within one bank: disappears when both operands get one register.
+    Copy,
+    /// `pinned register = copy use`: disappears when the use is in that register.
+    CopyTo(Reg),
+    /// `def = copy pinned register`: disappears when the definition is in that register.
+    CopyFrom(Reg),
+    /// Inserted: the defined value comes from its slot.
+    Load(Slot),
+    /// Inserted: the used value goes to its slot.
+    Store(Slot),
+    /// Inserted: the defined value is computed again as this instruction of the imported function computed it.
+    Rematerialise(Inst),
+}
+
+/// One instruction.
+#[derive(Clone, Debug)]
+pub struct InstData {
+    pub kind: InstKind,
+    /// The instruction of the imported function that this is; `None` if a phase inserted it.
+    pub origin: PackedOption<Inst>,
+    /// Indices into [`Function::operands`]. Uses come in any order; a value may be used more than once.
+    pub operands: Range<u32>,
+    pub pins: Pins,
+    pub terminator: bool,
+    /// A position marker that code at the head of its block has to stay behind.
+    pub label: bool,
+    /// The instruction can be executed again anywhere to produce its one definition (constants, addresses).
+    pub rematerialisable: bool,
+}
+
+/// The physical registers that an instruction names itself.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct PinSets {
+    /// Read.
+    pub uses: RegSet,
+    /// Written when the instruction ends (dead or not).
+    pub defs: RegSet,
+    /// Written while operands are still being read.
+    pub early_defs: RegSet,
+    /// Destroyed between reading and writing (calls). A definition may be in one, a value that lives on may not.
+    pub clobbers: RegSet,
+}
+
+/// One row of the φ-matrix at a block's head.
+#[derive(Clone, Debug)]
+pub struct Phi {
+    pub def: Value,
+    /// One argument a predecessor, in the order of [`BlockData::preds`].
+    pub args: Vec<PhiArg>,
+}
+
+/// What a φ receives along one edge.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PhiArg {
+    /// `None`: any content will do (the argument is undefined).
+    pub value: PackedOption<Value>,
+    /// The slot to take it from, if the value was spilled.
+    pub slot: PackedOption<Slot>,
+}
+
+/// A basic block.
+#[derive(Clone, Debug)]
+pub struct BlockData {
+    pub phis: Vec<Phi>,
+    /// Consecutive instructions, by index.
+    pub insts: Range<u32>,
+    /// Distinct blocks.
+    pub preds: Vec<Block>,
+    /// Distinct blocks.
+    pub succs: Vec<Block>,
+    /// Executions per execution of the function, estimated; not negative.
+    pub frequency: f64,
+    /// Physical registers (status registers included) that are live at the head.
+    pub live_in_pins: RegSet,
+    /// An exception landing pad: control comes from the middle of its predecessors, from their [`BlockData::throws`].
+    pub landing_pad: bool,
+    /// The call whose exceptional exit leads to this block's landing pads.
+    pub throws: PackedOption<Inst>,
+    /// A block that exists only because its edge may need code; it is left out of the output if it gets none.
+    pub on_edge: bool,
+}
+
+/// A virtual register.
+#[derive(Clone, Copy, Debug)]
+pub struct ValueData {
+    pub class: RegClass,
+}
+
+/// A variable's location is wanted for the debugger; such a use keeps nothing alive.
+#[derive(Clone, Copy, Debug)]
+pub struct DebugUse {
+    pub value: Value,
+    /// Where: before instruction `at.index` of the block.
+    pub at: Point,
+}
+
+/// A position between instructions: before the `index`-th instruction of the block, or at its end.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Point {
+    pub block: Block,
+    pub index: u32,
+}
+
+/// Where code for a control-flow edge can stand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EdgePlace {
+    /// At the head of the target, which has no other predecessor.
+    Head(Point),
+    /// At the end of the source (before its terminators), which has no other successor.
+    Tail(Point),
+    /// Nowhere: values cross this edge where they are.
+    Nowhere,
+}
+
+/// A function in SSA machine form.
+#[derive(Clone, Debug)]
+pub struct Function {
+    pub name: String,
+    pub file: Rc<RegisterFile>,
+    /// The first block is the entry, which has no predecessors.
+    pub blocks: PrimaryMap<Block, BlockData>,
+    pub insts: PrimaryMap<Inst, InstData>,
+    pub operands: Vec<Operand>,
+    pub values: PrimaryMap<Value, ValueData>,
+    /// Interned; the first entry is the empty one.
+    pub pins: PrimaryMap<Pins, PinSets>,
+    /// In program order.
+    pub debug_uses: Vec<DebugUse>,
+}
+
+impl Function {
+    /// The entry block.
+    pub fn entry(&self) -> Block {
+        Block::from_u32(0)
+    }
+
+    /// The instructions of a block in order.
+    pub fn block_insts(&self, block: Block) -> impl DoubleEndedIterator<Item = Inst> + ExactSizeIterator + use<> {
+        self.blocks[block].insts.clone().map(Inst::from_u32)
+    }
+
+    /// The operands of an instruction.
+    pub fn operands(&self, inst: Inst) -> &[Operand] {
+        let range = &self.insts[inst].operands;
+        &self.operands[range.start as usize..range.end as usize]
+    }
+
+    /// The physical registers of an instruction.
+    pub fn pins(&self, inst: Inst) -> &PinSets {
+        &self.pins[self.insts[inst].pins]
+    }
+
+    /// The registers that a value may live in.
+    pub fn allowed(&self, value: Value) -> RegSet {
+        self.file.classes[self.values[value].class].regs
+    }
+
+    /// Before the first terminator of a block, or at its end if there is none.
+    pub fn before_terminators(&self, block: Block) -> Point {
+        let insts = self.block_insts(block);
+        let total = insts.len();
+        let terminators = insts.rev().take_while(|&i| self.insts[i].terminator).count();
+        Point { block, index: (total - terminators) as u32 }
+    }
+
+    /// Behind the φs and the leading labels of a block.
+    pub fn head(&self, block: Block) -> Point {
+        let labels = self.block_insts(block).take_while(|&i| self.insts[i].label).count();
+        Point { block, index: labels as u32 }
+    }
+
+    /// Where code for the edge can stand. Every other edge of the function keeps its meaning when code is put there.
+    pub fn edge_place(&self, from: Block, to: Block) -> EdgePlace {
+        if self.blocks[to].preds.len() == 1 {
+            return EdgePlace::Head(self.head(to));
+        }
+        let operands_free = |i: Inst| self.operands(i).is_empty();
+        let tail = self.before_terminators(from);
+        let mut terminators = self.block_insts(from).skip(tail.index as usize);
+        if self.blocks[from].succs.len() == 1 && !self.blocks[to].landing_pad && terminators.all(operands_free) {
+            return EdgePlace::Tail(tail);
+        }
+        EdgePlace::Nowhere
+    }
+
+    /// The column of `to`'s φ-matrix that belongs to `from`.
+    ///
+    /// # Panics
+    /// If `from` is not a predecessor of `to`.
+    pub fn column(&self, from: Block, to: Block) -> usize {
+        self.blocks[to].preds.iter().position(|&p| p == from).expect("an edge's source is a predecessor of its target")
+    }
+}

@@ -1,0 +1,14 @@
+//! The model: a function in SSA machine form over a register file, and the overlay that allocates it.
+//!
+//! A phase reads a [`Function`] and returns something new; an imported function is never changed.
+
+mod function;
+mod overlay;
+mod registers;
+
+pub use function::{
+    Block, BlockData, DebugUse, EdgePlace, Function, Inst, InstData, InstKind, Operand, Phi, PhiArg, PinSets, Pins, Point, Role,
+    Slot, Value, ValueData,
+};
+pub use overlay::{Edit, Location, Overlay, SlotData, SwapKind};
+pub use registers::{Bank, BankInfo, ClassInfo, Reg, RegClass, RegInfo, RegSet, RegisterFile, SwapSupport};

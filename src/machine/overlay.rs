@@ -1,0 +1,80 @@
+//! The answer of an allocator: locations and edits laid over an unchanged function.
+
+use super::function::{Function, Inst, Point, Slot};
+use super::registers::{Reg, RegClass};
+use cranelift_entity::PrimaryMap;
+
+/// Where an operand's value is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Location {
+    Reg(Reg),
+    Slot(Slot),
+}
+
+/// How two registers are swapped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SwapKind {
+    /// One exchange instruction.
+    Exchange,
+    /// Three exclusive-ors.
+    Xor,
+}
+
+/// An instruction that allocation adds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Edit {
+    Load {
+        to: Reg,
+        from: Slot,
+        class: RegClass,
+    },
+    Store {
+        from: Reg,
+        to: Slot,
+        class: RegClass,
+    },
+    Move {
+        to: Reg,
+        from: Reg,
+        class: RegClass,
+    },
+    Swap {
+        a: Reg,
+        b: Reg,
+        class: RegClass,
+        kind: SwapKind,
+    },
+    /// Execute this rematerialisable instruction again, with its definition in `to`.
+    Rematerialise {
+        to: Reg,
+        inst: Inst,
+    },
+}
+
+/// Size and alignment of a spill slot in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SlotData {
+    pub size: u32,
+    pub align: u32,
+}
+
+/// An allocation of a function.
+#[derive(Clone, Debug, Default)]
+pub struct Overlay {
+    /// One location an operand, parallel to [`Function::operands`]. Slots only for folded operands of copies.
+    pub locations: Vec<Location>,
+    /// Sorted by point; edits at one point happen in order, all before the instruction there. At a point behind a
+    /// terminator there is none.
+    pub edits: Vec<(Point, Edit)>,
+    pub slots: PrimaryMap<Slot, SlotData>,
+    /// One a [`Function::debug_uses`]: where the variable is then, if that is known.
+    pub debug_locations: Vec<Option<Location>>,
+}
+
+impl Overlay {
+    /// The locations of an instruction's operands.
+    pub fn operands(&self, function: &Function, inst: Inst) -> &[Location] {
+        let range = &function.insts[inst].operands;
+        &self.locations[range.start as usize..range.end as usize]
+    }
+}
