@@ -1,0 +1,38 @@
+//! Compiles the C++ bridge against LLVM 22's headers. (llvm-sys links the library itself.)
+
+use std::process::Command;
+
+const BRIDGE: &[&str] = &["target", "export", "apply", "count", "pipeline"];
+
+fn main() {
+    let flags = llvm_config("--cppflags");
+    let mut build = cc::Build::new();
+    build.cpp(true).std("c++17").opt_level(2).warnings(false);
+    build.flag("-fno-exceptions").flag("-fno-rtti").flag("-Wall").flag("-Wno-comment");
+    for flag in flags.split_whitespace() {
+        // System headers, so that LLVM's own warnings stay out of our build.
+        match flag.strip_prefix("-I") {
+            Some(include) => build.flag("-isystem").flag(include),
+            None => build.flag(flag),
+        };
+    }
+    for name in BRIDGE {
+        build.file(format!("src/llvm/{name}.cpp"));
+    }
+    println!("cargo:rerun-if-changed=src/llvm");
+    build.compile("chordal_bridge");
+}
+
+fn llvm_config(argument: &str) -> String {
+    println!("cargo:rerun-if-env-changed=LLVM_CONFIG");
+    let program = std::env::var("LLVM_CONFIG").unwrap_or_else(|_| "llvm-config-22".into());
+    let output = Command::new(&program).arg(argument).output().unwrap_or_else(|error| {
+        panic!(
+            "cannot run {program}: {error}. chordal needs LLVM 22's development files: `make setup` installs them on Debian and \
+             Ubuntu (package llvm-22-dev); elsewhere install LLVM 22 with its C++ headers and shared library, and set LLVM_CONFIG \
+             and LLVM_SYS_221_PREFIX to it"
+        )
+    });
+    assert!(output.status.success(), "{program} {argument} failed: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("llvm-config prints text")
+}

@@ -1,0 +1,357 @@
+#include "apply.h"
+#include "llvm/CodeGen/LivePhysRegs.h"
+#include "llvm/CodeGen/MachineFrameInfo.h"
+#include "llvm/CodeGen/MachineInstrBuilder.h"
+#include "llvm/CodeGen/MachineJumpTableInfo.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace llvm;
+
+namespace chordal {
+namespace {
+
+class Applier {
+public:
+  Applier(Export &E, const ChAnswer &A)
+      : E(E), A(A), MF(E.MF), MRI(MF.getRegInfo()), TII(*MF.getSubtarget().getInstrInfo()), TRI(E.T.TRI) {}
+
+  void run() {
+    createSlots();
+    splitEdges();
+    debugLocations();
+    edits();
+    for (unsigned I = 0; I < E.Insts.size(); ++I)
+      rewrite(I);
+    for (MachineInstr *Phi : E.PhiAt)
+      Phi->eraseFromParent();
+    finish(MF);
+  }
+
+  // Brings the function's bookkeeping in line with its being in physical registers.
+  static void finish(MachineFunction &MF) {
+    MachineRegisterInfo &MRI = MF.getRegInfo();
+    MRI.clearVirtRegs();
+    MRI.leaveSSA();
+    MF.getProperties().resetIsSSA();
+    MF.getProperties().setNoPHIs().setNoVRegs().setTiedOpsRewritten();
+    std::vector<MachineBasicBlock *> Backwards;
+    for (MachineBasicBlock &MBB : reverse(MF))
+      Backwards.push_back(&MBB);
+    fullyRecomputeLiveIns(Backwards);
+    for (MachineBasicBlock *MBB : Backwards)
+      recomputeLivenessFlags(*MBB);
+  }
+
+private:
+  void createSlots() {
+    for (size_t I = 0; I < A.num_slots; ++I) {
+      Align Alignment(A.slots[I].align);
+      // As VirtRegMap does: where the stack cannot be realigned, accesses are unaligned ones.
+      Align StackAlign = MF.getSubtarget().getFrameLowering()->getStackAlign();
+      if (Alignment > StackAlign && !TRI.canRealignStack(MF))
+        Alignment = StackAlign;
+      Slots.push_back(MF.getFrameInfo().CreateSpillStackObject(A.slots[I].size, Alignment));
+    }
+  }
+
+  MachineBasicBlock *block(unsigned Number) {
+    return Number < E.BlockAt.size() ? E.BlockAt[Number] : EdgeBlocks[Number - E.BlockAt.size()];
+  }
+
+  // Creates those of the blocks on edges that get code.
+  void splitEdges() {
+    EdgeBlocks.resize(E.SplitEdges.size());
+    for (size_t I = 0; I < A.num_edits; ++I)
+      if (A.edits[I].block >= E.BlockAt.size()) {
+        unsigned Edge = A.edits[I].block - E.BlockAt.size();
+        if (!EdgeBlocks[Edge])
+          EdgeBlocks[Edge] = split(E.SplitEdges[Edge]);
+      }
+  }
+
+  MachineBasicBlock *split(const SplitEdge &Edge) {
+    MachineBasicBlock &From = *Edge.From, &To = *Edge.To;
+    MachineBasicBlock *New = MF.CreateMachineBasicBlock(From.getBasicBlock());
+    auto Last = From.getLastNonDebugInstr();
+    bool FallsThrough = From.isLayoutSuccessor(&To) && (Last == From.end() || !Last->isBarrier());
+    MF.insert(FallsThrough ? std::next(From.getIterator()) : MF.end(), New);
+    for (MachineInstr &MI : From.terminators())
+      for (MachineOperand &MO : MI.operands())
+        if (MO.isMBB() && MO.getMBB() == &To)
+          MO.setMBB(New);
+    if (Edge.JumpTable >= 0)
+      MF.getJumpTableInfo()->ReplaceMBBInJumpTable(Edge.JumpTable, &To, New);
+    From.replaceSuccessor(&To, New);
+    New->addSuccessor(&To);
+    if (!New->isLayoutSuccessor(&To))
+      TII.insertUnconditionalBranch(*New, &To, DebugLoc());
+    return New;
+  }
+
+  void edits() {
+    for (size_t I = 0; I < A.num_edits; ++I) {
+      const ChEdit &Edit = A.edits[I];
+      MachineBasicBlock &MBB = *block(Edit.block);
+      insertEdit(Edit, MBB, position(Edit, MBB));
+    }
+  }
+
+  MachineBasicBlock::iterator position(const ChEdit &Edit, MachineBasicBlock &MBB) {
+    if (Edit.block >= E.BlockAt.size())
+      return MBB.getFirstTerminator();
+    const ChBlock &Block = E.Blocks[Edit.block];
+    unsigned Inst = Block.first_inst + Edit.index;
+    return Inst < Block.end_inst ? MachineBasicBlock::iterator(E.InstAt[Inst]) : MBB.end();
+  }
+
+  void insertEdit(const ChEdit &Edit, MachineBasicBlock &MBB, MachineBasicBlock::iterator At) {
+    const TargetRegisterClass *RC = Edit.kind == CH_REMATERIALISE ? nullptr : E.T.llvmClass(Edit.cls);
+    auto View = [&](uint8_t Root) { return E.T.view(RC, Root); };
+    switch (Edit.kind) {
+    case CH_LOAD:
+      TII.loadRegFromStackSlot(MBB, At, View(Edit.to), Slots[Edit.object], RC, Register());
+      break;
+    case CH_STORE:
+      TII.storeRegToStackSlot(MBB, At, View(Edit.from), false, Slots[Edit.object], RC, Register());
+      break;
+    case CH_MOVE:
+      BuildMI(MBB, At, DebugLoc(), TII.get(TargetOpcode::COPY), View(Edit.to)).addReg(View(Edit.from));
+      break;
+    case CH_EXCHANGE:
+      exchange(MBB, At, Edit);
+      break;
+    case CH_XOR:
+      for (auto [To, From] : {std::pair(Edit.to, Edit.from), {Edit.from, Edit.to}, {Edit.to, Edit.from}})
+        exclusiveOr(MBB, At, RC, To, From);
+      break;
+    case CH_REMATERIALISE: {
+      const MachineInstr &Orig = *E.InstAt[Edit.object];
+      const ChOperand &Def = E.Operands[E.Insts[Edit.object].first_operand];
+      MCRegister To = E.T.view(E.T.llvmClass(E.Classes[Def.value]), Edit.to);
+      TII.reMaterialize(MBB, At, To, 0, Orig);
+      break;
+    }
+    }
+  }
+
+  unsigned opcode(StringRef Name) {
+    auto [It, New] = Opcodes.try_emplace(Name, 0);
+    if (New)
+      for (unsigned Opcode = 0; Opcode < TII.getNumOpcodes() && !It->second; ++Opcode)
+        if (TII.getName(Opcode) == Name)
+          It->second = Opcode;
+    if (!It->second)
+      report_fatal_error(Twine("this LLVM has no x86 instruction ") + Name);
+    return It->second;
+  }
+
+  bool is64Bit() const { return MF.getTarget().getTargetTriple().isArch64Bit(); }
+
+  // The view of a general-purpose register that is swapped: a narrower value's neighbours in its register are nobody's.
+  MCRegister wholeView(unsigned Root, bool Wide) { return E.T.view(E.T.classNamed(Wide ? "GR64" : "GR32"), Root); }
+
+  void exchange(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, const ChEdit &Edit) {
+    bool Wide = is64Bit() && TRI.getSpillSize(*E.T.llvmClass(Edit.cls)) == 8;
+    MCRegister X = wholeView(Edit.to, Wide), Y = wholeView(Edit.from, Wide);
+    BuildMI(MBB, At, DebugLoc(), TII.get(opcode(Wide ? "XCHG64rr" : "XCHG32rr")))
+        .addReg(X, RegState::Define)
+        .addReg(Y, RegState::Define)
+        .addReg(X)
+        .addReg(Y);
+  }
+
+  // The exclusive-or that covers the registers of a class, and the class that it is written in.
+  std::pair<StringRef, const TargetRegisterClass *> exclusiveOrFor(const TargetRegisterClass *RC) {
+    auto Has = [&](StringRef Feature) { return MF.getSubtarget().checkFeatures(Feature); };
+    unsigned Size = TRI.getSpillSize(*RC);
+    switch (E.T.file().classes[E.T.classOf(RC)].bank) {
+    case General:
+      if (is64Bit() && Size == 8)
+        return {"XOR64rr", E.T.classNamed("GR64")};
+      return {"XOR32rr", E.T.classNamed("GR32")};
+    case Vector:
+      if (Size == 64 || (Has("+avx512f") && !Has("+avx512vl")))
+        return {"VPXORQZrr", E.T.classNamed("VR512")};
+      if (Has("+avx512vl"))
+        return Size == 32 ? std::pair("VPXORQZ256rr", E.T.classNamed("VR256X")) : std::pair("VPXORQZ128rr", E.T.classNamed("VR128X"));
+      if (Size == 32)
+        return {"VXORPSYrr", E.T.classNamed("VR256")};
+      return {Has("+avx") ? "VXORPSrr" : "XORPSrr", E.T.classNamed("VR128")};
+    case Mask:
+      return Has("+avx512bw") ? std::pair("KXORQkk", E.T.classNamed("VK64")) : std::pair("KXORWkk", E.T.classNamed("VK16"));
+    default:
+      return {"MMX_PXORrr", E.T.classNamed("VR64")};
+    }
+  }
+
+  void exclusiveOr(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, const TargetRegisterClass *RC, unsigned To,
+                   unsigned From) {
+    auto [Name, Class] = exclusiveOrFor(RC);
+    MCRegister X = E.T.view(Class, To);
+    BuildMI(MBB, At, DebugLoc(), TII.get(opcode(Name)), X).addReg(X).addReg(E.T.view(Class, From));
+  }
+
+  // Puts locations into an instruction's operands, or removes an instruction that has become needless.
+  void rewrite(unsigned Inst) {
+    MachineInstr &MI = *E.InstAt[Inst];
+    const ChInst &I = E.Insts[Inst];
+    for (unsigned K = I.first_operand; K < I.end_operand; ++K)
+      if (A.locations[K] < 0)
+        return replaceByAccess(MI, I, K);
+    for (unsigned K = I.first_operand; K < I.end_operand; ++K)
+      setRegister(MI.getOperand(E.OperandIndex[K]), A.locations[K]);
+    for (unsigned Op = 0; Op < MI.getNumOperands(); ++Op)
+      undefined(MI, Op);
+    for (const MachineOperand &MO : MI.operands())
+      if (MO.isRegMask())
+        MRI.addPhysRegsUsedFromRegMask(MO.getRegMask());
+    if (MI.isInsertSubreg())
+      return lowerInsert(MI, I.kind == CH_COPY);
+    if (MI.isCopy() && MI.getOperand(0).getReg() == MI.getOperand(1).getReg() && MI.getNumOperands() == 2)
+      MI.eraseFromParent();
+  }
+
+  void setRegister(MachineOperand &MO, unsigned Root) {
+    MCRegister Reg = E.T.view(MRI.getRegClass(MO.getReg()), Root);
+    setRegister(MO, Reg);
+  }
+
+  void setRegister(MachineOperand &MO, MCRegister Reg) {
+    if (unsigned Sub = MO.getSubReg())
+      Reg = TRI.getSubReg(Reg, Sub);
+    assert(Reg.isValid() && "a location outside the value's class");
+    MO.setSubReg(0);
+    MO.setReg(Reg);
+    MO.setIsRenamable(true);
+    if (MO.isUse())
+      MO.setIsKill(false);
+    else
+      MO.setIsDead(false);
+  }
+
+  // A virtual register that is read without having been defined: any register will do.
+  void undefined(MachineInstr &MI, unsigned Op) {
+    MachineOperand &MO = MI.getOperand(Op);
+    if (!MO.isReg() || !MO.getReg().isVirtual())
+      return;
+    unsigned DefIndex;
+    const TargetRegisterClass *RC = MRI.getRegClass(MO.getReg());
+    MO.setIsUndef();
+    if (MI.isRegTiedToDefOperand(Op, &DefIndex)) {
+      MO.setSubReg(0);
+      MO.setReg(MI.getOperand(DefIndex).getReg());
+      return;
+    }
+    uint32_t Class = E.T.classOf(RC);
+    const ChClass &C = E.T.file().classes[Class];
+    uint8_t Root = E.T.file().orders[C.first_reg];
+    for (uint32_t I = C.first_reg; I < C.end_reg; ++I)
+      if (contains(A.usable, E.T.file().orders[I])) {
+        Root = E.T.file().orders[I];
+        break;
+      }
+    setRegister(MO, E.T.view(RC, Root));
+  }
+
+  // `d = INSERT_SUBREG base, part, index` with d in base's register, or with an undefined base, is a copy into the part.
+  void lowerInsert(MachineInstr &MI, bool BaseUndefined) {
+    MCRegister Whole = MI.getOperand(0).getReg().asMCReg();
+    MCRegister Part = TRI.getSubReg(Whole, MI.getOperand(3).getImm());
+    Register From = MI.getOperand(2).getReg();
+    if (Register(Part) != From) {
+      auto Copy = BuildMI(*MI.getParent(), MI, MI.getDebugLoc(), TII.get(TargetOpcode::COPY), Part).addReg(From);
+      if (!BaseUndefined)
+        Copy.addReg(Whole, RegState::ImplicitDefine).addReg(Whole, RegState::Implicit);
+    }
+    MI.eraseFromParent();
+  }
+
+  // A copy from or to a spilled value is a load or a store.
+  void replaceByAccess(MachineInstr &MI, const ChInst &I, unsigned K) {
+    const MachineOperand &Folded = MI.getOperand(E.OperandIndex[K]);
+    const MachineOperand &Other = MI.getOperand(Folded.isDef() ? 1 : 0);
+    for (unsigned J = I.first_operand; J < I.end_operand; ++J)
+      if (J != K)
+        setRegister(MI.getOperand(E.OperandIndex[J]), A.locations[J]);
+    int Slot = Slots[~A.locations[K]];
+    MachineBasicBlock &MBB = *MI.getParent();
+    MCRegister Reg = Other.getReg().asMCReg();
+    // The access is as wide as the copy.
+    const TargetRegisterClass *RC = MRI.getRegClass(Folded.getReg());
+    if (!Folded.isDef() && (Folded.getSubReg() || !RC->contains(Reg)))
+      RC = TRI.getMinimalPhysRegClass(Reg);
+    if (Folded.isDef())
+      TII.storeRegToStackSlot(MBB, MI, Reg, false, Slot, RC, Register());
+    else
+      TII.loadRegFromStackSlot(MBB, MI, Reg, Slot, RC, Register());
+    MI.eraseFromParent();
+  }
+
+  // Debug instructions follow their values; a numbered φ leaves a DBG_PHI behind.
+  void debugLocations() {
+    for (size_t I = 0; I < E.DebugAt.size(); ++I) {
+      MachineInstr &MI = *E.DebugAt[I].MI;
+      int32_t Location = A.debug_locations[I];
+      if (MI.isPHI()) {
+        numberedPhi(MI, Location);
+        continue;
+      }
+      MachineOperand &MO = MI.getOperand(E.DebugAt[I].Index);
+      if (Location >= 0)
+        setRegister(MO, Location);
+      else if (Location == INT32_MIN || !MI.isDebugValue())
+        setUndefined(MI, MO);
+      else
+        updateDbgValueForSpill(MI, Slots[~Location], MO.getReg());
+    }
+    for (MachineBasicBlock &MBB : MF)
+      for (MachineInstr &MI : MBB)
+        if (MI.isDebugInstr())
+          for (MachineOperand &MO : MI.operands())
+            if (MO.isReg() && MO.getReg().isVirtual())
+              setUndefined(MI, MO);
+  }
+
+  static void setUndefined(MachineInstr &MI, MachineOperand &MO) {
+    MO.setSubReg(0);
+    if (MI.isDebugValue())
+      MI.setDebugValueUndef();
+    else
+      MO.setReg(Register());
+  }
+
+  void numberedPhi(MachineInstr &Phi, int32_t Location) {
+    if (Location == INT32_MIN)
+      return;
+    MachineBasicBlock &MBB = *Phi.getParent();
+    auto DbgPhi = BuildMI(MBB, MBB.begin(), DebugLoc(), TII.get(TargetOpcode::DBG_PHI));
+    const TargetRegisterClass *RC = MRI.getRegClass(Phi.getOperand(0).getReg());
+    if (Location >= 0)
+      DbgPhi.addReg(E.T.view(RC, Location)).addImm(Phi.peekDebugInstrNum());
+    else
+      DbgPhi.addFrameIndex(Slots[~Location]).addImm(Phi.peekDebugInstrNum()).addImm(TRI.getSpillSize(*RC) * 8);
+  }
+
+  Export &E;
+  const ChAnswer &A;
+  MachineFunction &MF;
+  MachineRegisterInfo &MRI;
+  const TargetInstrInfo &TII;
+  const TargetRegisterInfo &TRI;
+  std::vector<int> Slots;
+  std::vector<MachineBasicBlock *> EdgeBlocks;
+  StringMap<unsigned> Opcodes;
+};
+
+} // namespace
+
+void apply(Export &E, const ChAnswer &Answer) { Applier(E, Answer).run(); }
+
+void gut(MachineFunction &MF) {
+  for (MachineBasicBlock &MBB : MF)
+    while (!MBB.empty())
+      MBB.back().eraseFromBundle();
+  Applier::finish(MF);
+}
+
+} // namespace chordal

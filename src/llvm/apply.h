@@ -1,0 +1,16 @@
+// An allocation carried over to machine code.
+#ifndef CHORDAL_APPLY_H
+#define CHORDAL_APPLY_H
+
+#include "export.h"
+
+namespace chordal {
+
+// Rewrites the function that was exported: no virtual register and no φ is left.
+void apply(Export &E, const ChAnswer &Answer);
+
+// Empties a function whose allocation failed, so that the rest of LLVM's pipeline can pass over it.
+void gut(llvm::MachineFunction &MF);
+
+} // namespace chordal
+#endif

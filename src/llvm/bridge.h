@@ -1,0 +1,210 @@
+// The C interface between chordal and LLVM's machine code, mirrored one to one by ffi.rs.
+//
+// The C++ side runs LLVM's passes, hands functions over as flat arrays, applies answers and counts. It decides nothing
+// about registers. All arrays are borrowed: they live until the callback that received them returns.
+#ifndef CHORDAL_BRIDGE_H
+#define CHORDAL_BRIDGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CH_NONE UINT32_MAX
+
+typedef struct {
+  const char *data; // UTF-8, not terminated
+  size_t size;
+} ChStr;
+
+// A set of registers, one bit each.
+typedef struct {
+  uint64_t words[2];
+} ChRegSet;
+
+enum { CH_SWAP_EXCHANGE = 0, CH_SWAP_XOR = 1, CH_SWAP_NEVER = 2 };
+
+typedef struct {
+  ChStr name;
+  uint32_t swap;
+} ChBank;
+
+typedef struct {
+  ChStr name;
+  uint32_t bank; // CH_NONE: a status register
+} ChReg;
+
+typedef struct {
+  ChStr name;
+  uint32_t bank;
+  uint32_t first_reg, end_reg; // into ChFile::orders
+  uint32_t slot_size, slot_align;
+} ChClass;
+
+// The registers of one function's target as the function may use them.
+typedef struct {
+  const ChBank *banks;
+  size_t num_banks;
+  const ChReg *regs;
+  size_t num_regs;
+  const ChClass *classes;
+  size_t num_classes;
+  const uint8_t *orders;
+  size_t num_orders;
+  ChRegSet callee_saved;
+} ChFile;
+
+typedef struct {
+  uint32_t first_inst, end_inst;
+  uint32_t first_edge, end_edge;
+  ChRegSet live_in;
+  double frequency;
+  uint32_t throws; // instruction, or CH_NONE
+  uint32_t landing_pad;
+} ChBlock;
+
+typedef struct {
+  uint32_t to;
+  uint32_t block; // the number that a block on this (critical, splittable) edge gets, or CH_NONE
+  double frequency;
+} ChEdge;
+
+typedef struct {
+  uint32_t block, def;
+  uint32_t first_arg, end_arg;
+} ChPhi;
+
+typedef struct {
+  uint32_t pred;
+  uint32_t value; // CH_NONE: undefined
+} ChPhiArg;
+
+enum { CH_OP = 0, CH_COPY = 1, CH_COPY_TO = 2, CH_COPY_FROM = 3 };
+enum { CH_TERMINATOR = 1, CH_LABEL = 2, CH_REMATERIALISABLE = 4 };
+
+typedef struct {
+  uint32_t kind;
+  uint32_t reg; // the pinned register of CH_COPY_TO and CH_COPY_FROM
+  uint32_t first_operand, end_operand;
+  uint32_t pins; // into ChFunction::pins; 0 is the empty entry
+  uint32_t flags;
+} ChInst;
+
+enum { CH_USE = 0, CH_DEF = 1, CH_EARLY_DEF = 2 };
+
+typedef struct {
+  uint32_t value;
+  uint16_t role;
+  uint16_t reuse; // index among the instruction's operands, or UINT16_MAX
+} ChOperand;
+
+typedef struct {
+  ChRegSet uses, defs, early_defs, clobbers;
+} ChPins;
+
+typedef struct {
+  uint32_t value, block, index;
+} ChDebugUse;
+
+typedef struct {
+  ChStr name;
+  uint32_t file; // numbers the distinct register files of this run
+  const ChFile *new_file; // null unless `file` is seen for the first time
+  const ChBlock *blocks;
+  size_t num_blocks;
+  const ChEdge *edges;
+  size_t num_edges;
+  const ChPhi *phis;
+  size_t num_phis;
+  const ChPhiArg *phi_args;
+  size_t num_phi_args;
+  const ChInst *insts;
+  size_t num_insts;
+  const ChOperand *operands;
+  size_t num_operands;
+  const ChPins *pins;
+  size_t num_pins;
+  const uint32_t *classes; // one a value
+  size_t num_values;
+  const ChDebugUse *debug_uses;
+  size_t num_debug_uses;
+  ChStr unsupported; // empty, or what the function contains that cannot be handed over
+  uint64_t import_ns; // time taken to make these arrays
+} ChFunction;
+
+enum { CH_LOAD = 0, CH_STORE = 1, CH_MOVE = 2, CH_EXCHANGE = 3, CH_XOR = 4, CH_REMATERIALISE = 5 };
+
+typedef struct {
+  uint32_t block, index; // before this instruction of the block
+  uint8_t kind;
+  uint8_t to, from; // registers; a store has `from` alone, a load and a rematerialisation `to` alone
+  uint32_t object;  // slot, or the rematerialised instruction
+  uint32_t cls;
+} ChEdit;
+
+typedef struct {
+  uint32_t size, align;
+} ChSlot;
+
+enum { CH_FAILED = 0, CH_ALLOCATED = 1 };
+
+// An allocation. A location is a register, or ~slot if negative; INT32_MIN is none.
+typedef struct {
+  uint32_t outcome;
+  const int32_t *locations; // one an operand
+  const ChEdit *edits;
+  size_t num_edits;
+  const ChSlot *slots;
+  size_t num_slots;
+  const int32_t *debug_locations; // one a debug use
+  ChRegSet usable;                // where operands without a defined value may point
+} ChAnswer;
+
+// What one pass over the final instructions of a function counted.
+typedef struct {
+  uint64_t loads, stores, moves, xors, instructions;
+  double weighted_loads, weighted_stores, weighted_moves, weighted_xors, weighted_instructions;
+  double score, overhead;
+  uint64_t spill_stores, spill_reloads, spill_folded, spill_slots, spill_slot_bytes, swaps;
+  uint64_t frame_bytes;
+} ChCounts;
+
+enum { CH_OURS = 0, CH_GREEDY = 1 };
+
+typedef struct {
+  uint32_t allocator;
+  uint32_t object;       // emit an object file instead of assembly
+  uint32_t verify;       // run LLVM's machine verifier on what an answer left
+  const ChStr *fallback; // functions that go to LLVM's greedy allocator although `allocator` is CH_OURS
+  size_t num_fallback;
+} ChOptions;
+
+typedef struct {
+  void *user;
+  // Allocate a function; the answer lives until the next call.
+  void (*allocate)(void *user, const ChFunction *function, ChAnswer *answer);
+  // The answer has been applied (or a function was left to LLVM).
+  void (*applied)(void *user, ChStr function, uint64_t apply_ns, ChStr verifier_report);
+  // Final instructions counted; `allocation_ns` is the time in LLVM's own allocation passes.
+  void (*counted)(void *user, ChStr function, const ChCounts *counts, uint64_t allocation_ns);
+  // An error that LLVM reported.
+  void (*error)(void *user, ChStr message);
+  // The finished assembly or object file.
+  void (*emit)(void *user, ChStr output);
+} ChCallbacks;
+
+// Generate code for a module (an LLVMModuleRef). Returns 0, or 1 after calling `error`.
+int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callbacks);
+
+// Assemble what ch_codegen printed, for the same module's target; emits an ELF object.
+int ch_assemble(void *module, ChStr assembly, const ChCallbacks *callbacks);
+
+// Set up LLVM's x86 target and route its fatal errors to `fatal` (which must not return). Call once.
+void ch_initialise(void (*fatal)(ChStr message));
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,307 @@
+#include "export.h"
+#include "llvm/CodeGen/MachineJumpTableInfo.h"
+#include "llvm/CodeGen/TargetOpcodes.h"
+
+using namespace llvm;
+
+namespace chordal {
+
+Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &MBFI)
+    : MF(MF), T(T), TII(*MF.getSubtarget().getInstrInfo()), MRI(MF.getRegInfo()) {
+  if (MF.hasEHFunclets())
+    unsupported("funclet-based exception handling");
+  BlockNumber.resize(MF.getNumBlockIDs());
+  for (MachineBasicBlock &MBB : MF) {
+    BlockNumber[MBB.getNumber()] = BlockAt.size();
+    BlockAt.push_back(&MBB);
+  }
+  Pins.push_back({});
+  numberValues();
+  findJumpTables();
+  for (MachineBasicBlock &MBB : MF)
+    addBlock(MBB, MBFI);
+}
+
+ChFunction Export::view() const {
+  ChFunction F = {};
+  F.name = str(MF.getName());
+  F.blocks = Blocks.data(), F.num_blocks = Blocks.size();
+  F.edges = Edges.data(), F.num_edges = Edges.size();
+  F.phis = Phis.data(), F.num_phis = Phis.size();
+  F.phi_args = PhiArgs.data(), F.num_phi_args = PhiArgs.size();
+  F.insts = Insts.data(), F.num_insts = Insts.size();
+  F.operands = Operands.data(), F.num_operands = Operands.size();
+  F.pins = Pins.data(), F.num_pins = Pins.size();
+  F.classes = Classes.data(), F.num_values = Classes.size();
+  F.debug_uses = DebugUses.data(), F.num_debug_uses = DebugUses.size();
+  F.unsupported = str(Unsupported);
+  return F;
+}
+
+// Values are numbered in the order of their definitions, so that numbers are dense and independent of LLVM's history.
+void Export::numberValues() {
+  ValueOf.assign(MRI.getNumVirtRegs(), CH_NONE);
+  for (MachineBasicBlock &MBB : MF) {
+    for (MachineInstr &MI : MBB) {
+      for (const MachineOperand &MO : MI.all_defs()) {
+        if (!MO.getReg().isVirtual())
+          continue;
+        unsigned Index = MO.getReg().virtRegIndex();
+        const TargetRegisterClass *RC = MRI.getRegClass(MO.getReg());
+        uint32_t Class = T.classOf(RC);
+        if (Class == CH_NONE)
+          unsupported(Twine("a value of register class ") + T.TRI.getRegClassName(RC));
+        if (ValueOf[Index] != CH_NONE || MO.getSubReg())
+          unsupported("a virtual register defined in parts");
+        ValueOf[Index] = Classes.size();
+        Classes.push_back(Class);
+      }
+    }
+  }
+}
+
+void Export::addBlock(MachineBasicBlock &MBB, const MachineBlockFrequencyInfo &MBFI) {
+  unsigned Block = Blocks.size();
+  unsigned FirstEdge = Edges.size();
+  unsigned FirstInst = Insts.size();
+  ChRegSet LiveIn = {};
+  for (const auto &Pair : MBB.liveins())
+    unite(LiveIn, T.roots(Pair.PhysReg));
+  for (MachineInstr &MI : MBB) {
+    if (MI.isBundled())
+      unsupported("an instruction bundle");
+    if (MI.isPHI())
+      addPhi(MI, Block);
+    else if (MI.isDebugInstr())
+      addDebugUses(MI, Block, Insts.size() - FirstInst);
+    else
+      addInst(MI);
+  }
+  double Frequency = MBFI.getBlockFreqRelativeToEntryBlock(&MBB);
+  addEdges(MBB, Frequency);
+  unsigned Throws = CH_NONE;
+  if (any_of(MBB.successors(), [](MachineBasicBlock *S) { return S->isEHPad(); }))
+    if ((Throws = findThrow(MBB)) == CH_NONE)
+      unsupported("a block with an exceptional exit but no call");
+  Blocks.push_back({FirstInst, unsigned(Insts.size()), FirstEdge, unsigned(Edges.size()), LiveIn, Frequency, Throws, MBB.isEHPad()});
+}
+
+// The call that a landing pad is entered from. It stands between two labels, of which the second is the block's last.
+unsigned Export::findThrow(MachineBasicBlock &MBB) const {
+  bool SeenLabel = false;
+  for (unsigned Inst = InstAt.size(); Inst-- > 0 && InstAt[Inst]->getParent() == &MBB;) {
+    const MachineInstr &MI = *InstAt[Inst];
+    if (MI.isEHLabel())
+      SeenLabel = true;
+    else if (SeenLabel && (MI.isCall() || MI.isInlineAsm()))
+      return Inst;
+  }
+  return CH_NONE;
+}
+
+void Export::addEdges(MachineBasicBlock &MBB, double Frequency) {
+  for (auto S = MBB.succ_begin(), E = MBB.succ_end(); S != E; ++S) {
+    auto Probability = MBB.getSuccProbability(S);
+    ChEdge Edge = {BlockNumber[(*S)->getNumber()], CH_NONE,
+                   Frequency * Probability.getNumerator() / double(Probability.getDenominator())};
+    if (MBB.succ_size() > 1 && (*S)->pred_size() > 1) {
+      bool Splittable;
+      int JumpTable = splittableThrough(MBB, **S, Splittable);
+      if (Splittable) {
+        Edge.block = BlockAt.size() + SplitEdges.size();
+        SplitEdges.push_back({&MBB, *S, JumpTable});
+      }
+    }
+    Edges.push_back(Edge);
+  }
+}
+
+// Finds for each block the jump table that its indirect jump, and no other block's, goes through.
+void Export::findJumpTables() {
+  JumpTableOf.assign(BlockAt.size(), -1);
+  const MachineJumpTableInfo *Tables = MF.getJumpTableInfo();
+  if (!Tables || Tables->isEmpty())
+    return;
+  std::vector<unsigned> Users(Tables->getJumpTables().size());
+  bool Unresolved = false;
+  for (unsigned Block = 0; Block < BlockAt.size(); ++Block) {
+    MachineBasicBlock &MBB = *BlockAt[Block];
+    for (MachineInstr &MI : MBB.terminators()) {
+      if (!MI.isIndirectBranch())
+        continue;
+      JumpTableOf[Block] = TII.getJumpTableIndex(MI);
+      if (JumpTableOf[Block] >= 0)
+        ++Users[JumpTableOf[Block]];
+      else if (any_of(MBB.successors(), [](MachineBasicBlock *S) { return !S->hasAddressTaken(); }))
+        Unresolved = true; // a jump through some table, which no table's entries may then be changed under
+    }
+  }
+  for (int &Table : JumpTableOf)
+    if (Table >= 0 && (Unresolved || Users[Table] > 1))
+      Table = -1;
+}
+
+// Whether a block can be put on the edge. Returns the jump table whose entries that changes, or -1.
+int Export::splittableThrough(MachineBasicBlock &From, MachineBasicBlock &To, bool &Splittable) const {
+  Splittable = false;
+  if (To.isEHPad() || To.isInlineAsmBrIndirectTarget())
+    return -1;
+  int JumpTable = JumpTableOf[BlockNumber[From.getNumber()]];
+  for (const MachineInstr &MI : From.terminators()) {
+    if (MI.isIndirectBranch() && JumpTable < 0)
+      return -1;
+    for (const MachineOperand &MO : MI.operands())
+      if (MO.isMBB() && MO.getMBB() == &To && !MI.isBranch() && MI.getOpcode() != TargetOpcode::INLINEASM_BR)
+        return -1;
+  }
+  Splittable = true;
+  return JumpTable;
+}
+
+void Export::addPhi(MachineInstr &MI, unsigned Block) {
+  unsigned FirstArg = PhiArgs.size();
+  for (unsigned I = 1; I < MI.getNumOperands(); I += 2) {
+    const MachineOperand &MO = MI.getOperand(I);
+    if (MO.getSubReg())
+      unsupported("a phi of a part of a register");
+    const MachineInstr *Def = MRI.getVRegDef(MO.getReg());
+    bool Undefined = MO.isUndef() || !Def || Def->isImplicitDef();
+    PhiArgs.push_back({BlockNumber[MI.getOperand(I + 1).getMBB()->getNumber()], Undefined ? CH_NONE : valueOf(MO.getReg())});
+  }
+  uint32_t Value = valueOf(MI.getOperand(0).getReg());
+  if (MI.peekDebugInstrNum()) {
+    DebugUses.push_back({Value, Block, 0});
+    DebugAt.push_back({&MI, 0});
+  }
+  Phis.push_back({Block, Value, FirstArg, unsigned(PhiArgs.size())});
+  PhiAt.push_back(&MI);
+}
+
+void Export::addDebugUses(MachineInstr &MI, unsigned Block, unsigned Index) {
+  for (unsigned I = 0; I < MI.getNumOperands(); ++I) {
+    const MachineOperand &MO = MI.getOperand(I);
+    if (!MO.isReg() || !MO.getReg().isVirtual() || valueOf(MO.getReg()) == CH_NONE)
+      continue;
+    DebugUses.push_back({valueOf(MO.getReg()), Block, Index});
+    DebugAt.push_back({&MI, I});
+  }
+}
+
+void Export::addInst(MachineInstr &MI) {
+  ChInst Inst = copyKind(MI);
+  Inst.first_operand = Operands.size();
+  ChPins Sets = {};
+  bool Pinned = false;
+  std::vector<unsigned> Position(MI.getNumOperands(), UINT16_MAX);
+  for (unsigned I = 0; I < MI.getNumOperands(); ++I) {
+    const MachineOperand &MO = MI.getOperand(I);
+    if (MO.isRegMask()) {
+      unite(Sets.clobbers, T.clobbers(MO.getRegMask()));
+      Pinned = true;
+    } else if (MO.isReg() && MO.getReg().isVirtual()) {
+      addOperand(MI, I, Position);
+    } else if (MO.isReg() && MO.getReg().isPhysical()) {
+      addPin(MO, Sets);
+      Pinned = true;
+    }
+  }
+  addReuse(MI, Inst.first_operand, Position);
+  Inst.end_operand = Operands.size();
+  if (Pinned) {
+    Inst.pins = Pins.size();
+    Pins.push_back(Sets);
+  }
+  Inst.flags = (MI.isTerminator() ? CH_TERMINATOR : 0) | (MI.isPosition() ? CH_LABEL : 0);
+  if (Operands.size() == Inst.first_operand + 1 && Operands.back().role == CH_DEF && TII.isTriviallyReMaterializable(MI))
+    Inst.flags |= CH_REMATERIALISABLE;
+  Insts.push_back(Inst);
+  InstAt.push_back(&MI);
+}
+
+void Export::addOperand(MachineInstr &MI, unsigned Index, std::vector<unsigned> &Position) {
+  const MachineOperand &MO = MI.getOperand(Index);
+  if (MO.isUse() && (MO.isUndef() || valueOf(MO.getReg()) == CH_NONE))
+    return;
+  // The base of an insertion into an undefined register.
+  if (MI.isInsertSubreg() && Index == 1 && copyKind(MI).kind == CH_COPY)
+    return;
+  if (MI.isRegSequence())
+    unsupported("REG_SEQUENCE");
+  if (MO.isDef() && MI.isTerminator())
+    unsupported("a value defined by a terminator");
+  uint16_t Role = MO.isUse() ? CH_USE : MO.isEarlyClobber() ? CH_EARLY_DEF : CH_DEF;
+  Position[Index] = Operands.size();
+  Operands.push_back({valueOf(MO.getReg()), Role, UINT16_MAX});
+  OperandIndex.push_back(Index);
+}
+
+// Two-address constraints, LLVM's ties. An INSERT_SUBREG overwrites a part of its base without saying so.
+void Export::addReuse(const MachineInstr &MI, unsigned First, const std::vector<unsigned> &Position) {
+  for (unsigned I = 0; I < MI.getNumOperands(); ++I) {
+    if (Position[I] == UINT16_MAX)
+      continue;
+    unsigned UseIndex = 0;
+    const MachineOperand &MO = MI.getOperand(I);
+    bool Tied = MO.isDef() && MI.isRegTiedToUseOperand(I, &UseIndex);
+    if (MI.isInsertSubreg() && I == 0 && Position[1] != UINT16_MAX) {
+      Tied = true;
+      UseIndex = 1;
+    }
+    if (Tied && Position[UseIndex] != UINT16_MAX)
+      Operands[Position[I]].reuse = Position[UseIndex] - First;
+    else if (Tied && MI.getOperand(UseIndex).getReg().isPhysical())
+      unsupported("a definition tied to a physical register");
+  }
+}
+
+void Export::addPin(const MachineOperand &MO, ChPins &Sets) {
+  const ChRegSet &Roots = T.roots(MO.getReg());
+  if (MO.isDef())
+    unite(MO.isEarlyClobber() ? Sets.early_defs : Sets.defs, Roots);
+  else if (!MO.isUndef())
+    unite(Sets.uses, Roots);
+}
+
+// Whether an instruction is a copy within one bank, and of what kind; everything but the operands is filled in.
+ChInst Export::copyKind(const MachineInstr &MI) const {
+  ChInst Op = {CH_OP, 0, 0, 0, 0, 0};
+  bool Insert = MI.isInsertSubreg();
+  bool Extend = MI.isSubregToReg();
+  if (!MI.isCopy() && !Insert && !Extend)
+    return Op;
+  const MachineOperand &Dst = MI.getOperand(0);
+  const MachineOperand &Src = MI.getOperand(MI.isCopy() ? 1 : 2);
+  if (Src.isUndef() || Dst.getSubReg())
+    return Op;
+  if (Insert) {
+    const MachineOperand &Base = MI.getOperand(1);
+    const MachineInstr *Def = Base.getReg().isVirtual() ? MRI.getVRegDef(Base.getReg()) : nullptr;
+    if (!Base.isUndef() && !(Def && Def->isImplicitDef()))
+      return Op;
+  }
+  if (!MI.isCopy() && T.TRI.getSubRegIdxOffset(MI.getOperand(3).getImm()) != 0)
+    return Op;
+  if (Src.getSubReg() && T.TRI.getSubRegIdxOffset(Src.getSubReg()) != 0)
+    return Op;
+  auto BankOf = [&](const MachineOperand &MO, uint32_t &Root) -> uint32_t {
+    if (MO.getReg().isPhysical()) {
+      Root = T.lowPartOf(MO.getReg());
+      return Root == CH_NONE ? CH_NONE : T.file().regs[Root].bank;
+    }
+    uint32_t Value = valueOf(MO.getReg());
+    return Value == CH_NONE || Classes[Value] == CH_NONE ? CH_NONE : T.file().classes[Classes[Value]].bank;
+  };
+  uint32_t DstRoot = CH_NONE, SrcRoot = CH_NONE;
+  uint32_t Bank = BankOf(Dst, DstRoot);
+  if (Bank == CH_NONE || Bank != BankOf(Src, SrcRoot))
+    return Op;
+  if (DstRoot != CH_NONE && SrcRoot != CH_NONE)
+    return Op;
+  if (!MI.isCopy() && (DstRoot != CH_NONE || SrcRoot != CH_NONE))
+    return Op;
+  Op.kind = DstRoot != CH_NONE ? CH_COPY_TO : SrcRoot != CH_NONE ? CH_COPY_FROM : CH_COPY;
+  Op.reg = DstRoot != CH_NONE ? DstRoot : SrcRoot;
+  return Op;
+}
+
+} // namespace chordal

@@ -1,0 +1,78 @@
+// A machine function as flat arrays.
+#ifndef CHORDAL_EXPORT_H
+#define CHORDAL_EXPORT_H
+
+#include "target.h"
+#include "llvm/CodeGen/MachineBlockFrequencyInfo.h"
+#include "llvm/CodeGen/MachineInstr.h"
+
+namespace chordal {
+
+// An edge that gets a block of its own if code is put on it.
+struct SplitEdge {
+  llvm::MachineBasicBlock *From, *To;
+  int JumpTable; // the jump table that the edge goes through, or -1
+};
+
+// The arrays of one function, with what it takes to find its machine instructions again.
+class Export {
+public:
+  Export(llvm::MachineFunction &MF, Target &T, const llvm::MachineBlockFrequencyInfo &MBFI);
+
+  // The C view of the arrays; valid while this object is.
+  ChFunction view() const;
+
+  llvm::MachineFunction &MF;
+  Target &T;
+
+  std::vector<llvm::MachineBasicBlock *> BlockAt;
+  std::vector<llvm::MachineInstr *> InstAt;
+  std::vector<unsigned> OperandIndex;      // of each ChOperand, in its machine instruction
+  std::vector<SplitEdge> SplitEdges;       // in the order of their block numbers, which follow those of BlockAt
+  std::vector<llvm::MachineInstr *> PhiAt; // of each ChPhi
+  struct DebugOperand {
+    llvm::MachineInstr *MI; // a debug instruction, or a numbered φ
+    unsigned Index;
+  };
+  std::vector<DebugOperand> DebugAt; // of each ChDebugUse
+
+  std::vector<ChBlock> Blocks;
+  std::vector<ChEdge> Edges;
+  std::vector<ChPhi> Phis;
+  std::vector<ChPhiArg> PhiArgs;
+  std::vector<ChInst> Insts;
+  std::vector<ChOperand> Operands;
+  std::vector<ChPins> Pins;
+  std::vector<uint32_t> Classes;
+  std::vector<ChDebugUse> DebugUses;
+  std::string Unsupported;
+
+private:
+  void numberValues();
+  void addBlock(llvm::MachineBasicBlock &MBB, const llvm::MachineBlockFrequencyInfo &MBFI);
+  void addEdges(llvm::MachineBasicBlock &MBB, double Frequency);
+  void addPhi(llvm::MachineInstr &MI, unsigned Block);
+  void addInst(llvm::MachineInstr &MI);
+  void addDebugUses(llvm::MachineInstr &MI, unsigned Block, unsigned Index);
+  void addOperand(llvm::MachineInstr &MI, unsigned Index, std::vector<unsigned> &Position);
+  void addReuse(const llvm::MachineInstr &MI, unsigned First, const std::vector<unsigned> &Position);
+  void addPin(const llvm::MachineOperand &MO, ChPins &Sets);
+  ChInst copyKind(const llvm::MachineInstr &MI) const;
+  unsigned findThrow(llvm::MachineBasicBlock &MBB) const;
+  void findJumpTables();
+  int splittableThrough(llvm::MachineBasicBlock &From, llvm::MachineBasicBlock &To, bool &Splittable) const;
+  uint32_t valueOf(llvm::Register Reg) const { return ValueOf[Reg.virtRegIndex()]; }
+  void unsupported(const llvm::Twine &What) {
+    if (Unsupported.empty())
+      Unsupported = What.str();
+  }
+
+  const llvm::TargetInstrInfo &TII;
+  const llvm::MachineRegisterInfo &MRI;
+  std::vector<uint32_t> ValueOf; // by virtual register index; CH_NONE for those without a definition
+  std::vector<uint32_t> BlockNumber;
+  std::vector<int> JumpTableOf; // by block number: of an indirect jump that no other block shares, or -1
+};
+
+} // namespace chordal
+#endif

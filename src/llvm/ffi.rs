@@ -1,0 +1,277 @@
+//! The bridge's C interface (`bridge.h`), one to one. Units and meanings are documented there.
+
+use std::ffi::c_void;
+
+pub const NONE: u32 = u32::MAX;
+pub const NO_LOCATION: i32 = i32::MIN;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Str {
+    pub data: *const u8,
+    pub size: usize,
+}
+
+impl Str {
+    pub fn new(text: &[u8]) -> Self {
+        Str { data: text.as_ptr(), size: text.len() }
+    }
+
+    /// # Safety
+    /// The text must be alive for `'a`.
+    pub unsafe fn bytes<'a>(self) -> &'a [u8] {
+        unsafe { slice(self.data, self.size) }
+    }
+
+    /// # Safety
+    /// The text must be alive during the call.
+    pub unsafe fn text(self) -> String {
+        String::from_utf8_lossy(unsafe { self.bytes() }).into_owned()
+    }
+}
+
+/// An array as a slice; an empty one may be null.
+///
+/// # Safety
+/// `data` must point to `size` elements that live for `'a`, unless `size` is 0.
+pub unsafe fn slice<'a, T>(data: *const T, size: usize) -> &'a [T] {
+    if size == 0 { &[] } else { unsafe { std::slice::from_raw_parts(data, size) } }
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct RegSet {
+    pub words: [u64; 2],
+}
+
+#[repr(C)]
+pub struct Bank {
+    pub name: Str,
+    pub swap: u32,
+}
+
+pub const SWAP_EXCHANGE: u32 = 0;
+pub const SWAP_XOR: u32 = 1;
+
+#[repr(C)]
+pub struct Reg {
+    pub name: Str,
+    pub bank: u32,
+}
+
+#[repr(C)]
+pub struct Class {
+    pub name: Str,
+    pub bank: u32,
+    pub first_reg: u32,
+    pub end_reg: u32,
+    pub slot_size: u32,
+    pub slot_align: u32,
+}
+
+#[repr(C)]
+pub struct File {
+    pub banks: *const Bank,
+    pub num_banks: usize,
+    pub regs: *const Reg,
+    pub num_regs: usize,
+    pub classes: *const Class,
+    pub num_classes: usize,
+    pub orders: *const u8,
+    pub num_orders: usize,
+    pub callee_saved: RegSet,
+}
+
+#[repr(C)]
+pub struct Block {
+    pub first_inst: u32,
+    pub end_inst: u32,
+    pub first_edge: u32,
+    pub end_edge: u32,
+    pub live_in: RegSet,
+    pub frequency: f64,
+    pub throws: u32,
+    pub landing_pad: u32,
+}
+
+#[repr(C)]
+pub struct Edge {
+    pub to: u32,
+    pub block: u32,
+    pub frequency: f64,
+}
+
+#[repr(C)]
+pub struct Phi {
+    pub block: u32,
+    pub def: u32,
+    pub first_arg: u32,
+    pub end_arg: u32,
+}
+
+#[repr(C)]
+pub struct PhiArg {
+    pub pred: u32,
+    pub value: u32,
+}
+
+pub const COPY: u32 = 1;
+pub const COPY_TO: u32 = 2;
+pub const COPY_FROM: u32 = 3;
+pub const TERMINATOR: u32 = 1;
+pub const LABEL: u32 = 2;
+pub const REMATERIALISABLE: u32 = 4;
+
+#[repr(C)]
+pub struct Inst {
+    pub kind: u32,
+    pub reg: u32,
+    pub first_operand: u32,
+    pub end_operand: u32,
+    pub pins: u32,
+    pub flags: u32,
+}
+
+pub const DEF: u16 = 1;
+pub const EARLY_DEF: u16 = 2;
+
+#[repr(C)]
+pub struct Operand {
+    pub value: u32,
+    pub role: u16,
+    pub reuse: u16,
+}
+
+#[repr(C)]
+pub struct Pins {
+    pub uses: RegSet,
+    pub defs: RegSet,
+    pub early_defs: RegSet,
+    pub clobbers: RegSet,
+}
+
+#[repr(C)]
+pub struct DebugUse {
+    pub value: u32,
+    pub block: u32,
+    pub index: u32,
+}
+
+#[repr(C)]
+pub struct Function {
+    pub name: Str,
+    pub file: u32,
+    pub new_file: *const File,
+    pub blocks: *const Block,
+    pub num_blocks: usize,
+    pub edges: *const Edge,
+    pub num_edges: usize,
+    pub phis: *const Phi,
+    pub num_phis: usize,
+    pub phi_args: *const PhiArg,
+    pub num_phi_args: usize,
+    pub insts: *const Inst,
+    pub num_insts: usize,
+    pub operands: *const Operand,
+    pub num_operands: usize,
+    pub pins: *const Pins,
+    pub num_pins: usize,
+    pub classes: *const u32,
+    pub num_values: usize,
+    pub debug_uses: *const DebugUse,
+    pub num_debug_uses: usize,
+    pub unsupported: Str,
+    pub import_ns: u64,
+}
+
+pub const LOAD: u8 = 0;
+pub const STORE: u8 = 1;
+pub const MOVE: u8 = 2;
+pub const EXCHANGE: u8 = 3;
+pub const XOR: u8 = 4;
+pub const REMATERIALISE: u8 = 5;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Edit {
+    pub block: u32,
+    pub index: u32,
+    pub kind: u8,
+    pub to: u8,
+    pub from: u8,
+    pub object: u32,
+    pub class: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Slot {
+    pub size: u32,
+    pub align: u32,
+}
+
+pub const ALLOCATED: u32 = 1;
+
+#[repr(C)]
+pub struct Answer {
+    pub outcome: u32,
+    pub locations: *const i32,
+    pub edits: *const Edit,
+    pub num_edits: usize,
+    pub slots: *const Slot,
+    pub num_slots: usize,
+    pub debug_locations: *const i32,
+    pub usable: RegSet,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Counts {
+    pub loads: u64,
+    pub stores: u64,
+    pub moves: u64,
+    pub xors: u64,
+    pub instructions: u64,
+    pub weighted_loads: f64,
+    pub weighted_stores: f64,
+    pub weighted_moves: f64,
+    pub weighted_xors: f64,
+    pub weighted_instructions: f64,
+    pub score: f64,
+    pub overhead: f64,
+    pub spill_stores: u64,
+    pub spill_reloads: u64,
+    pub spill_folded: u64,
+    pub spill_slots: u64,
+    pub spill_slot_bytes: u64,
+    pub swaps: u64,
+    pub frame_bytes: u64,
+}
+
+pub const OURS: u32 = 0;
+pub const GREEDY: u32 = 1;
+
+#[repr(C)]
+pub struct Options {
+    pub allocator: u32,
+    pub object: u32,
+    pub verify: u32,
+    pub fallback: *const Str,
+    pub num_fallback: usize,
+}
+
+#[repr(C)]
+pub struct Callbacks {
+    pub user: *mut c_void,
+    pub allocate: extern "C" fn(*mut c_void, *const Function, *mut Answer),
+    pub applied: extern "C" fn(*mut c_void, Str, u64, Str),
+    pub counted: extern "C" fn(*mut c_void, Str, *const Counts, u64),
+    pub error: extern "C" fn(*mut c_void, Str),
+    pub emit: extern "C" fn(*mut c_void, Str),
+}
+
+unsafe extern "C" {
+    pub fn ch_codegen(module: *mut c_void, options: *const Options, callbacks: *const Callbacks) -> i32;
+    pub fn ch_assemble(module: *mut c_void, assembly: Str, callbacks: *const Callbacks) -> i32;
+    pub fn ch_initialise(fatal: extern "C" fn(Str));
+}

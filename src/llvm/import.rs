@@ -1,0 +1,208 @@
+//! Flat arrays from the bridge to the model.
+
+use super::ffi;
+use crate::machine::{
+    Bank, BankInfo, Block, BlockData, ClassInfo, DebugUse, Function, Inst, InstData, InstKind, Operand, Phi, PhiArg, PinSets, Pins,
+    Point, Reg, RegClass, RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value, ValueData,
+};
+use cranelift_entity::{EntityRef, PrimaryMap, packed_option::PackedOption};
+use std::rc::Rc;
+
+impl From<ffi::RegSet> for RegSet {
+    fn from(set: ffi::RegSet) -> RegSet {
+        RegSet::from_bits(u128::from(set.words[0]) | u128::from(set.words[1]) << 64)
+    }
+}
+
+fn optional<T: EntityRef + cranelift_entity::packed_option::ReservedValue>(number: u32) -> PackedOption<T> {
+    if number == ffi::NONE { None.into() } else { Some(T::new(number as usize)).into() }
+}
+
+/// The register file that the bridge describes.
+///
+/// # Safety
+/// The file's pointers must be valid.
+pub unsafe fn register_file(file: &ffi::File) -> RegisterFile {
+    let (banks, regs, classes, orders) = unsafe {
+        (
+            ffi::slice(file.banks, file.num_banks),
+            ffi::slice(file.regs, file.num_regs),
+            ffi::slice(file.classes, file.num_classes),
+            ffi::slice(file.orders, file.num_orders),
+        )
+    };
+    let swap = |kind| match kind {
+        ffi::SWAP_EXCHANGE => SwapSupport::Exchange,
+        ffi::SWAP_XOR => SwapSupport::Xor,
+        _ => SwapSupport::Never,
+    };
+    let class = |class: &ffi::Class| {
+        let order: Vec<Reg> =
+            orders[class.first_reg as usize..class.end_reg as usize].iter().map(|&reg| Reg::new(usize::from(reg))).collect();
+        ClassInfo {
+            name: unsafe { class.name.text() },
+            bank: Bank::new(class.bank as usize),
+            regs: order.iter().copied().collect(),
+            order,
+            slot_size: class.slot_size,
+            slot_align: class.slot_align,
+        }
+    };
+    let status = |(index, reg): (usize, &ffi::Reg)| (reg.bank == ffi::NONE).then(|| Reg::new(index));
+    RegisterFile {
+        regs: regs
+            .iter()
+            .map(|reg| RegInfo {
+                name: unsafe { reg.name.text() },
+                bank: (reg.bank != ffi::NONE).then(|| Bank::new(reg.bank as usize)),
+            })
+            .collect(),
+        banks: banks.iter().map(|bank| BankInfo { name: unsafe { bank.name.text() }, swap: swap(bank.swap) }).collect(),
+        classes: classes.iter().map(class).collect(),
+        callee_saved: file.callee_saved.into(),
+        status: regs.iter().enumerate().filter_map(status).collect(),
+    }
+}
+
+/// The function that the bridge hands over, with its splittable critical edges split.
+///
+/// # Safety
+/// The arrays must be valid.
+pub unsafe fn function(flat: &ffi::Function, file: Rc<RegisterFile>) -> Function {
+    let (blocks, edges) = unsafe { (ffi::slice(flat.blocks, flat.num_blocks), ffi::slice(flat.edges, flat.num_edges)) };
+    let (insts, operands) = unsafe { (ffi::slice(flat.insts, flat.num_insts), ffi::slice(flat.operands, flat.num_operands)) };
+    let (pins, classes) = unsafe { (ffi::slice(flat.pins, flat.num_pins), ffi::slice(flat.classes, flat.num_values)) };
+    let debug_uses = unsafe { ffi::slice(flat.debug_uses, flat.num_debug_uses) };
+    let mut function = Function {
+        name: unsafe { flat.name.text() },
+        file,
+        blocks: blocks.iter().map(block).collect(),
+        insts: insts.iter().enumerate().map(|(index, data)| inst(index, data)).collect(),
+        operands: operands.iter().map(operand).collect(),
+        values: classes.iter().map(|&class| ValueData { class: RegClass::from_u32(class) }).collect(),
+        pins: pins.iter().map(pin_sets).collect(),
+        debug_uses: debug_uses.iter().map(debug_use).collect(),
+    };
+    connect(&mut function.blocks, blocks, edges);
+    unsafe { add_phis(&mut function.blocks, flat) };
+    function
+}
+
+fn block(data: &ffi::Block) -> BlockData {
+    BlockData {
+        phis: Vec::new(),
+        insts: data.first_inst..data.end_inst,
+        preds: Vec::new(),
+        succs: Vec::new(),
+        frequency: data.frequency,
+        live_in_pins: data.live_in.into(),
+        landing_pad: data.landing_pad != 0,
+        throws: optional(data.throws),
+        on_edge: false,
+    }
+}
+
+fn inst(index: usize, data: &ffi::Inst) -> InstData {
+    let pinned = Reg::new(data.reg as usize);
+    InstData {
+        kind: match data.kind {
+            ffi::COPY => InstKind::Copy,
+            ffi::COPY_TO => InstKind::CopyTo(pinned),
+            ffi::COPY_FROM => InstKind::CopyFrom(pinned),
+            _ => InstKind::Op,
+        },
+        origin: Some(Inst::new(index)).into(),
+        operands: data.first_operand..data.end_operand,
+        pins: Pins::from_u32(data.pins),
+        terminator: data.flags & ffi::TERMINATOR != 0,
+        label: data.flags & ffi::LABEL != 0,
+        rematerialisable: data.flags & ffi::REMATERIALISABLE != 0,
+    }
+}
+
+fn operand(data: &ffi::Operand) -> Operand {
+    Operand {
+        value: Value::from_u32(data.value),
+        role: match data.role {
+            ffi::DEF => Role::Def,
+            ffi::EARLY_DEF => Role::EarlyDef,
+            _ => Role::Use,
+        },
+        reuse: (data.reuse != u16::MAX).then(|| u8::try_from(data.reuse).expect("a tied operand is among the first 255")),
+        slot: None.into(),
+    }
+}
+
+fn pin_sets(data: &ffi::Pins) -> PinSets {
+    PinSets {
+        uses: data.uses.into(),
+        defs: data.defs.into(),
+        early_defs: data.early_defs.into(),
+        clobbers: data.clobbers.into(),
+    }
+}
+
+fn debug_use(data: &ffi::DebugUse) -> DebugUse {
+    DebugUse { value: Value::from_u32(data.value), at: Point { block: Block::from_u32(data.block), index: data.index } }
+}
+
+/// Enters the edges; a block goes on each critical edge that may have one.
+fn connect(blocks: &mut PrimaryMap<Block, BlockData>, flat: &[ffi::Block], edges: &[ffi::Edge]) {
+    let end = flat.last().map_or(0, |block| block.end_inst);
+    for (from, data) in flat.iter().enumerate() {
+        let from = Block::new(from);
+        for edge in &edges[data.first_edge as usize..data.end_edge as usize] {
+            let to = Block::from_u32(edge.to);
+            let next = if edge.block == ffi::NONE {
+                to
+            } else {
+                let between = blocks.push(BlockData {
+                    phis: Vec::new(),
+                    insts: end..end,
+                    preds: vec![from],
+                    succs: vec![to],
+                    frequency: edge.frequency,
+                    live_in_pins: blocks[to].live_in_pins,
+                    landing_pad: false,
+                    throws: None.into(),
+                    on_edge: true,
+                });
+                assert_eq!(between.as_u32(), edge.block, "blocks on edges are numbered in the order of their edges");
+                between
+            };
+            blocks[from].succs.push(next);
+            if next == to {
+                blocks[to].preds.push(from);
+            } else {
+                blocks[to].preds.push(next);
+            }
+        }
+    }
+}
+
+/// Enters the φs, their arguments in the order of the predecessors.
+///
+/// # Safety
+/// The arrays must be valid.
+unsafe fn add_phis(blocks: &mut PrimaryMap<Block, BlockData>, flat: &ffi::Function) {
+    let (phis, args) = unsafe { (ffi::slice(flat.phis, flat.num_phis), ffi::slice(flat.phi_args, flat.num_phi_args)) };
+    // The original predecessor of each block's predecessors, stamped with the φ's block, leads to the column.
+    let mut column = vec![0usize; blocks.len()];
+    let mut current = None;
+    for phi in phis {
+        let block = Block::from_u32(phi.block);
+        if current != Some(block) {
+            current = Some(block);
+            for (index, &pred) in blocks[block].preds.iter().enumerate() {
+                let source = if blocks[pred].on_edge { blocks[pred].preds[0] } else { pred };
+                column[source.index()] = index;
+            }
+        }
+        let undefined = PhiArg { value: None.into(), slot: None.into() };
+        let mut row = vec![undefined; blocks[block].preds.len()];
+        for arg in &args[phi.first_arg as usize..phi.end_arg as usize] {
+            row[column[arg.pred as usize]].value = optional(arg.value);
+        }
+        blocks[block].phis.push(Phi { def: Value::from_u32(phi.def), args: row });
+    }
+}

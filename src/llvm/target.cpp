@@ -1,0 +1,140 @@
+#include "target.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace llvm;
+
+namespace chordal {
+
+static const ChBank Banks[NumBanks] = {
+    {str("general"), CH_SWAP_EXCHANGE}, {str("vector"), CH_SWAP_XOR}, {str("mask"), CH_SWAP_XOR},
+    {str("x87"), CH_SWAP_NEVER},        {str("mmx"), CH_SWAP_XOR},
+};
+
+// The class that holds the widest view of a bank's registers. LLVM installs no header for x86's registers, so they are
+// found by name.
+static const char *const WidestClass[NumBanks] = {"GR64", "VR512", "VK64", "RFP80", "VR64"};
+static const char StatusRegister[] = "EFLAGS";
+
+const TargetRegisterClass *Target::classNamed(StringRef Name) {
+  auto [It, New] = ClassNames.try_emplace(Name, nullptr);
+  if (New)
+    for (const TargetRegisterClass *RC : TRI.regclasses())
+      if (Name == TRI.getRegClassName(RC))
+        It->second = RC;
+  if (!It->second)
+    report_fatal_error(Twine("this LLVM has no x86 register class ") + Name);
+  return It->second;
+}
+
+Target::Target(const MachineFunction &MF)
+    : TRI(*MF.getSubtarget().getRegisterInfo()), Subtarget(&MF.getSubtarget()), Reserved(MF.getRegInfo().getReservedRegs()),
+      CalleeSaved(MF.getRegInfo().getCalleeSavedRegs()) {
+  addRoots(MF.getTarget().getTargetTriple().isArch64Bit());
+  addClasses(MF);
+  for (const MCPhysReg *R = CalleeSaved; R && *R; ++R)
+    unite(File.callee_saved, Roots[*R]);
+  File.banks = Banks;
+  File.num_banks = NumBanks;
+  File.regs = Regs.data();
+  File.num_regs = Regs.size();
+  File.classes = Classes.data();
+  File.num_classes = Classes.size();
+  File.orders = Orders.data();
+  File.num_orders = Orders.size();
+}
+
+bool Target::describes(const MachineFunction &MF) const {
+  const MachineRegisterInfo &MRI = MF.getRegInfo();
+  return &MF.getSubtarget() == Subtarget && MRI.getCalleeSavedRegs() == CalleeSaved && MRI.getReservedRegs() == Reserved;
+}
+
+void Target::addRoots(bool Is64Bit) {
+  auto Add = [&](MCRegister Reg, StringRef Name, uint32_t Bank) {
+    Names.push_back(Name.lower());
+    Regs.push_back({str(Names.back()), Bank});
+    RootRegs.push_back(Reg);
+  };
+  const TargetRegisterClass *Dword = classNamed("GR32");
+  for (unsigned Bank = 0; Bank < NumBanks; ++Bank) {
+    for (MCRegister Reg : *classNamed(WidestClass[Bank])) {
+      StringRef Name = TRI.getName(Reg);
+      if (Bank == General) {
+        if (Name == "RIP")
+          continue;
+        if (!Is64Bit)
+          for (MCRegister Sub : TRI.subregs(Reg))
+            if (Dword->contains(Sub))
+              Name = TRI.getName(Sub);
+      }
+      Add(Reg, Name, Bank);
+    }
+  }
+  for (unsigned R = 1; R < TRI.getNumRegs(); ++R)
+    if (StringRef(TRI.getName(R)) == StatusRegister)
+      Add(R, "eflags", CH_NONE);
+  if (RootRegs.size() > 128)
+    report_fatal_error("too many x86 register families for a 128-bit set");
+
+  Roots.resize(TRI.getNumRegs());
+  LowPartOf.assign(TRI.getNumRegs(), CH_NONE);
+  for (unsigned Root = 0; Root < RootRegs.size(); ++Root) {
+    for (MCRegAliasIterator A(RootRegs[Root], &TRI, true); A.isValid(); ++A)
+      insert(Roots[(*A).id()], Root);
+    for (MCPhysReg Sub : TRI.subregs_inclusive(RootRegs[Root])) {
+      unsigned Index = TRI.getSubRegIndex(RootRegs[Root], Sub);
+      if (Index == 0 || TRI.getSubRegIdxOffset(Index) == 0)
+        LowPartOf[Sub] = Root;
+    }
+  }
+}
+
+void Target::addClasses(const MachineFunction &MF) {
+  RegisterClassInfo RCI;
+  RCI.runOnMachineFunction(MF);
+  ClassOf.assign(TRI.getNumRegClasses(), CH_NONE);
+  Views.resize(TRI.getNumRegClasses());
+  for (const TargetRegisterClass *RC : TRI.regclasses()) {
+    auto &View = Views[RC->getID()];
+    View.assign(RootRegs.size(), MCRegister());
+    for (MCRegister Reg : *RC)
+      if (LowPartOf[Reg] != CH_NONE)
+        View[LowPartOf[Reg]] = Reg;
+    if (!RC->isAllocatable())
+      continue;
+    uint32_t First = Orders.size();
+    uint32_t Bank = CH_NONE;
+    for (MCPhysReg Reg : RCI.getOrder(RC)) {
+      // Left out: high bytes, which alias a whole register that is in the order itself, and tuples.
+      if (LowPartOf[Reg] == CH_NONE || Regs[LowPartOf[Reg]].bank == CH_NONE)
+        continue;
+      Orders.push_back(LowPartOf[Reg]);
+      Bank = Regs[LowPartOf[Reg]].bank;
+    }
+    if (Bank == CH_NONE)
+      continue;
+    ClassOf[RC->getID()] = Classes.size();
+    LLVMClasses.push_back(RC);
+    Names.push_back(StringRef(TRI.getRegClassName(RC)).lower());
+    Classes.push_back({str(Names.back()), Bank, First, uint32_t(Orders.size()), uint32_t(TRI.getSpillSize(*RC)),
+                       uint32_t(TRI.getSpillAlign(*RC).value())});
+  }
+}
+
+const ChRegSet &Target::clobbers(const uint32_t *Mask) {
+  for (auto &Entry : Masks)
+    if (Entry.first == Mask)
+      return Entry.second;
+  ChRegSet Set = {};
+  for (unsigned Root = 0; Root < RootRegs.size(); ++Root) {
+    // A mask may preserve a part (the low 128 bits of a vector register): what is not preserved whole is clobbered.
+    bool Preserved = true;
+    for (MCPhysReg Sub : TRI.subregs_inclusive(RootRegs[Root]))
+      Preserved &= !MachineOperand::clobbersPhysReg(Mask, Sub);
+    if (!Preserved)
+      insert(Set, Root);
+  }
+  Masks.push_back({Mask, Set});
+  return Masks.back().second;
+}
+
+} // namespace chordal

@@ -1,0 +1,86 @@
+// The x86 register file as chordal sees it: families of aliasing registers ("roots") in banks.
+#ifndef CHORDAL_TARGET_H
+#define CHORDAL_TARGET_H
+
+#include "bridge.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/CodeGen/MachineRegisterInfo.h"
+#include "llvm/CodeGen/RegisterClassInfo.h"
+#include "llvm/CodeGen/TargetInstrInfo.h"
+#include "llvm/CodeGen/TargetRegisterInfo.h"
+#include "llvm/CodeGen/TargetSubtargetInfo.h"
+#include <deque>
+#include <string>
+#include <vector>
+
+namespace chordal {
+
+inline ChStr str(llvm::StringRef S) { return {S.data(), S.size()}; }
+
+inline void insert(ChRegSet &Set, unsigned Root) { Set.words[Root / 64] |= uint64_t(1) << (Root % 64); }
+inline bool contains(const ChRegSet &Set, unsigned Root) { return Set.words[Root / 64] >> (Root % 64) & 1; }
+inline void unite(ChRegSet &Set, const ChRegSet &Other) {
+  Set.words[0] |= Other.words[0];
+  Set.words[1] |= Other.words[1];
+}
+
+// The target of the functions with one subtarget, one set of reserved registers and one list of callee-saved ones.
+class Target {
+public:
+  explicit Target(const llvm::MachineFunction &MF);
+
+  // Whether a function may use this description.
+  bool describes(const llvm::MachineFunction &MF) const;
+
+  const ChFile &file() const { return File; }
+
+  // The roots that a physical register overlaps; empty for those that are not allocated (stack pointer, segments, …).
+  const ChRegSet &roots(llvm::MCRegister Reg) const { return Roots[Reg.id()]; }
+
+  // The root that a register is the low part of, or CH_NONE.
+  uint32_t lowPartOf(llvm::MCRegister Reg) const { return LowPartOf[Reg.id()]; }
+
+  // The roots that a register mask does not preserve.
+  const ChRegSet &clobbers(const uint32_t *Mask);
+
+  // The exported number of a class, or CH_NONE.
+  uint32_t classOf(const llvm::TargetRegisterClass *RC) const { return ClassOf[RC->getID()]; }
+  const llvm::TargetRegisterClass *llvmClass(uint32_t Class) const { return LLVMClasses[Class]; }
+
+  // The member of a class that is the low part of a root; none if the class has no such member.
+  llvm::MCRegister view(const llvm::TargetRegisterClass *RC, unsigned Root) const { return Views[RC->getID()][Root]; }
+
+  // LLVM's class of this name. LLVM installs no header for x86's registers, so they are found by name.
+  const llvm::TargetRegisterClass *classNamed(llvm::StringRef Name);
+
+  const llvm::TargetRegisterInfo &TRI;
+
+private:
+  void addRoots(bool Is64Bit);
+  void addClasses(const llvm::MachineFunction &MF);
+
+  ChFile File = {};
+  const llvm::TargetSubtargetInfo *Subtarget;
+  llvm::BitVector Reserved;
+  const llvm::MCPhysReg *CalleeSaved;
+  std::vector<llvm::MCRegister> RootRegs;
+  std::vector<ChRegSet> Roots;
+  std::vector<uint32_t> LowPartOf;
+  std::vector<uint32_t> ClassOf;
+  std::vector<const llvm::TargetRegisterClass *> LLVMClasses;
+  std::vector<std::vector<llvm::MCRegister>> Views;
+  std::vector<std::pair<const uint32_t *, ChRegSet>> Masks;
+  std::vector<ChReg> Regs;
+  std::vector<ChClass> Classes;
+  std::vector<uint8_t> Orders;
+  std::deque<std::string> Names;
+  llvm::StringMap<const llvm::TargetRegisterClass *> ClassNames;
+};
+
+// The banks in the order in which ChFile lists them.
+enum Bank { General, Vector, Mask, X87, MMX, NumBanks };
+
+} // namespace chordal
+#endif
