@@ -1,2 +1,3 @@
 //! chordal: SSA-based register allocation for LLVM bitcode.
+pub mod analysis;
 pub mod machine;

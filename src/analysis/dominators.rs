@@ -1,0 +1,141 @@
+//! The dominator tree.
+//!
+//! Requires: every block is reachable from the entry.
+//! Relies on: Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm" (2001): immediate dominators as a fixed
+//! point over reverse postorder, which reducible functions reach in two passes.
+
+use super::Order;
+use crate::machine::{Block, Function};
+use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
+
+/// The dominator tree, with an interval numbering that answers [`Dominators::dominates`] in constant time.
+pub struct Dominators {
+    idom: SecondaryMap<Block, PackedOption<Block>>,
+    /// Preorder number in the tree.
+    pre: SecondaryMap<Block, u32>,
+    /// Blocks in the subtree: it has the numbers `pre .. pre + size`.
+    size: SecondaryMap<Block, u32>,
+}
+
+impl Dominators {
+    pub fn new(function: &Function, order: &Order) -> Self {
+        let idom_index = immediate_dominators(function, order);
+        let blocks = order.blocks();
+        let mut idom = SecondaryMap::with_capacity(blocks.len());
+        let mut pre = SecondaryMap::with_capacity(blocks.len());
+        let mut size = SecondaryMap::with_capacity(blocks.len());
+        // A dominator precedes what it dominates: children are complete before their parent in the backward pass, and
+        // numbered after it in the forward pass.
+        for (i, &block) in blocks.iter().enumerate().skip(1).rev() {
+            let parent = blocks[idom_index[i] as usize];
+            idom[block] = parent.into();
+            size[block] += 1;
+            size[parent] += size[block];
+        }
+        size[function.entry()] += 1;
+        let mut next_free: SecondaryMap<Block, u32> = SecondaryMap::with_capacity(blocks.len());
+        next_free[function.entry()] = 1;
+        for (i, &block) in blocks.iter().enumerate().skip(1) {
+            let free = &mut next_free[blocks[idom_index[i] as usize]];
+            pre[block] = *free;
+            *free += size[block];
+            next_free[block] = pre[block] + 1;
+        }
+        Dominators { idom, pre, size }
+    }
+
+    /// The immediate dominator; none for the entry.
+    pub fn idom(&self, block: Block) -> Option<Block> {
+        self.idom[block].expand()
+    }
+
+    /// Whether every path from the entry to `b` passes `a`; a block dominates itself.
+    pub fn dominates(&self, a: Block, b: Block) -> bool {
+        self.pre[b].wrapping_sub(self.pre[a]) < self.size[a]
+    }
+}
+
+/// Immediate dominators as positions in the order; the entry's is itself.
+fn immediate_dominators(function: &Function, order: &Order) -> Vec<u32> {
+    const UNKNOWN: u32 = u32::MAX;
+    let mut idom = vec![UNKNOWN; order.blocks().len()];
+    idom[0] = 0;
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for (i, &block) in order.blocks().iter().enumerate().skip(1) {
+            let preds = function.blocks[block].preds.iter().map(|&p| order.index(p) as u32);
+            let known = preds.filter(|&p| idom[p as usize] != UNKNOWN);
+            let new = known.reduce(|a, b| meet(&idom, a, b)).expect("one predecessor precedes the block");
+            changed |= idom[i] != new;
+            idom[i] = new;
+        }
+    }
+    idom
+}
+
+/// The nearest common ancestor of two blocks.
+fn meet(idom: &[u32], mut a: u32, mut b: u32) -> u32 {
+    while a != b {
+        while a > b {
+            a = idom[a as usize];
+        }
+        while b > a {
+            b = idom[b as usize];
+        }
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::testing::{block, graph};
+
+    /// Immediate dominators of all blocks but the entry; and checks `dominates` against the definition.
+    fn idoms(succs: &[&[usize]]) -> Vec<usize> {
+        let function = graph(succs);
+        let dominators = Dominators::new(&function, &Order::new(&function));
+        for a in 0..succs.len() {
+            let without_a = reachable_without(succs, a);
+            for (b, &reached) in without_a.iter().enumerate() {
+                assert_eq!(dominators.dominates(block(a), block(b)), !reached, "{a} and {b}");
+            }
+        }
+        assert_eq!(dominators.idom(block(0)), None);
+        (1..succs.len()).map(|b| dominators.idom(block(b)).unwrap().as_u32() as usize).collect()
+    }
+
+    fn reachable_without(succs: &[&[usize]], without: usize) -> Vec<bool> {
+        let mut reached = vec![false; succs.len()];
+        let mut work = if without == 0 { vec![] } else { vec![0] };
+        while let Some(b) = work.pop() {
+            if !reached[b] {
+                reached[b] = true;
+                work.extend(succs[b].iter().filter(|&&s| s != without));
+            }
+        }
+        reached
+    }
+
+    #[test]
+    fn diamond() {
+        assert_eq!(idoms(&[&[1, 2], &[3], &[3], &[]]), [0, 0, 0]);
+    }
+
+    #[test]
+    fn nested_loops() {
+        assert_eq!(idoms(&[&[1], &[2, 5], &[3], &[2, 4], &[1], &[]]), [0, 1, 2, 3, 1]);
+    }
+
+    #[test]
+    fn irreducible() {
+        assert_eq!(idoms(&[&[1, 2], &[2, 3], &[1, 4], &[4], &[]]), [0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn needs_more_than_one_pass() {
+        // Figure 4 of the paper.
+        assert_eq!(idoms(&[&[1, 2], &[5], &[3, 4], &[4], &[3, 5], &[4]]), [0, 0, 0, 0, 0]);
+    }
+}

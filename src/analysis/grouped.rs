@@ -1,0 +1,37 @@
+//! Lists of items by a dense key, all in one array (compressed sparse rows).
+
+use cranelift_entity::EntityRef;
+use std::marker::PhantomData;
+
+/// For each key, a list of items.
+pub(super) struct Grouped<K, T> {
+    /// Key `k`'s items are `items[starts[k]..starts[k + 1]]`.
+    starts: Vec<u32>,
+    items: Vec<T>,
+    key: PhantomData<K>,
+}
+
+impl<K: EntityRef, T: Copy> Grouped<K, T> {
+    /// Groups the pairs by key (keys are below `keys`), keeping their order within a group: a counting sort.
+    pub(super) fn new(keys: usize, pairs: &[(K, T)]) -> Self {
+        let mut starts = vec![0u32; keys + 1];
+        for (key, _) in pairs {
+            starts[key.index() + 1] += 1;
+        }
+        for k in 0..keys {
+            starts[k + 1] += starts[k];
+        }
+        let mut next = starts.clone();
+        let mut items: Vec<T> = pairs.iter().map(|&(_, item)| item).collect();
+        for &(key, item) in pairs {
+            let at = &mut next[key.index()];
+            items[*at as usize] = item;
+            *at += 1;
+        }
+        Grouped { starts, items, key: PhantomData }
+    }
+
+    pub(super) fn get(&self, key: K) -> &[T] {
+        &self.items[self.starts[key.index()] as usize..self.starts[key.index() + 1] as usize]
+    }
+}

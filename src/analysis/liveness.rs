@@ -1,0 +1,277 @@
+//! Liveness of SSA values.
+//!
+//! Requires: strict SSA (a definition dominates its uses).
+//! Ensures: a value is live from its definition to its uses in registers. A φ takes its arguments at the end of the
+//! predecessors and defines its value at the head of its block. Folded operands and φ arguments (which are in memory) and
+//! debug uses count for nothing. Values live into a landing pad count as live to the end of its predecessors, although
+//! control leaves these earlier.
+//! Relies on: Boissinot, Brandner, Darte, Dupont de Dinechin, Rastello, "Computing Liveness Sets for SSA-Form Programs"
+//! (2011), section 5.2: from each use, walk the predecessors up to the definition. Values are taken one after the other,
+//! so that "is it in this block's set already" is a look at the last one added. Time is linear in the sets' edges.
+
+use super::grouped::Grouped;
+use crate::machine::{Block, Function, Operand, Value};
+use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
+
+/// What is live at the blocks' borders, and where values die.
+pub struct Liveness {
+    live_in: Grouped<Block, Value>,
+    live_out: Grouped<Block, Value>,
+    /// Indexed by value: no use at all.
+    unused: Vec<bool>,
+    /// Indexed like [`Function::operands`].
+    kills: Vec<bool>,
+}
+
+impl Liveness {
+    pub fn new(function: &Function) -> Self {
+        let (def_block, uses) = definitions_and_uses(function);
+        let mut walk = Walk::default();
+        for value in function.values.keys() {
+            for &site in uses.get(value) {
+                walk.up_from(function, value, site, def_block[value]);
+            }
+        }
+        let blocks = function.blocks.len();
+        let live_out = Grouped::new(blocks, &walk.live_out);
+        let unused: Vec<bool> = function.values.keys().map(|v| uses.get(v).is_empty()).collect();
+        let kills = kills(function, &live_out, &unused);
+        Liveness { live_in: Grouped::new(blocks, &walk.live_in), live_out, unused, kills }
+    }
+
+    /// The values live before the block's φs, ascending: these and the φs' definitions are live before its first
+    /// instruction.
+    pub fn live_in(&self, block: Block) -> &[Value] {
+        self.live_in.get(block)
+    }
+
+    /// The values live at the block's end, ascending, with those that successors' φs take from it.
+    pub fn live_out(&self, block: Block) -> &[Value] {
+        self.live_out.get(block)
+    }
+
+    /// Of a use, whether the value is not live after the instruction (every operand naming it says so); of a definition,
+    /// whether it is dead. Folded operands kill nothing.
+    pub fn kills(&self, operand_index: usize) -> bool {
+        self.kills[operand_index]
+    }
+
+    /// Whether the value is never used: a dead definition, by an instruction or a φ.
+    pub fn is_dead(&self, value: Value) -> bool {
+        self.unused[value.index()]
+    }
+}
+
+/// Where a value is used.
+#[derive(Clone, Copy)]
+enum Site {
+    /// By an instruction of this block.
+    In(Block),
+    /// By a φ of a successor, at the end of this block.
+    EndOf(Block),
+}
+
+fn definitions_and_uses(function: &Function) -> (SecondaryMap<Value, PackedOption<Block>>, Grouped<Value, Site>) {
+    let mut def_block = SecondaryMap::with_capacity(function.values.len());
+    let mut uses = Vec::with_capacity(function.operands.len());
+    for (block, data) in &function.blocks {
+        for phi in &data.phis {
+            def_block[phi.def] = block.into();
+            let args = phi.args.iter().zip(&data.preds).filter(|(arg, _)| arg.slot.is_none());
+            uses.extend(args.filter_map(|(arg, &pred)| Some((arg.value.expand()?, Site::EndOf(pred)))));
+        }
+        for inst in function.block_insts(block) {
+            for operand in function.operands(inst).iter().filter(|o| o.in_register()) {
+                if operand.is_def() {
+                    def_block[operand.value] = block.into();
+                } else {
+                    uses.push((operand.value, Site::In(block)));
+                }
+            }
+        }
+    }
+    (def_block, Grouped::new(function.values.len(), &uses))
+}
+
+/// The sets under construction, as pairs in ascending order of values.
+#[derive(Default)]
+struct Walk {
+    live_in: Vec<(Block, Value)>,
+    live_out: Vec<(Block, Value)>,
+    last_in: SecondaryMap<Block, PackedOption<Value>>,
+    last_out: SecondaryMap<Block, PackedOption<Value>>,
+    stack: Vec<Block>,
+}
+
+impl Walk {
+    /// Makes the value live on all paths from its definition to this use.
+    fn up_from(&mut self, function: &Function, value: Value, site: Site, def_block: PackedOption<Block>) {
+        match site {
+            Site::In(block) => self.enter(block, value, def_block),
+            Site::EndOf(block) => self.leave(block, value, def_block),
+        }
+        while let Some(block) = self.stack.pop() {
+            for &pred in &function.blocks[block].preds {
+                self.leave(pred, value, def_block);
+            }
+        }
+    }
+
+    /// The value is live at the block's end.
+    fn leave(&mut self, block: Block, value: Value, def_block: PackedOption<Block>) {
+        if self.last_out[block] != value.into() {
+            self.last_out[block] = value.into();
+            self.live_out.push((block, value));
+            self.enter(block, value, def_block);
+        }
+    }
+
+    /// The value is live within the block, and so at its head unless it is defined there.
+    fn enter(&mut self, block: Block, value: Value, def_block: PackedOption<Block>) {
+        if def_block != block.into() && self.last_in[block] != value.into() {
+            self.last_in[block] = value.into();
+            self.live_in.push((block, value));
+            self.stack.push(block);
+        }
+    }
+}
+
+/// Scans each block backwards, remembering which values were seen live.
+fn kills(function: &Function, live_out: &Grouped<Block, Value>, unused: &[bool]) -> Vec<bool> {
+    let mut kills = vec![false; function.operands.len()];
+    // The block that is being scanned if the value is live at the current place in it.
+    let mut live_in_scan: SecondaryMap<Value, PackedOption<Block>> = SecondaryMap::with_capacity(function.values.len());
+    for block in function.blocks.keys() {
+        for &value in live_out.get(block) {
+            live_in_scan[value] = block.into();
+        }
+        for inst in function.block_insts(block).rev() {
+            let first = function.insts[inst].operands.start as usize;
+            let operands = function.operands(inst);
+            let killed = |o: &Operand| match o.is_def() {
+                true => unused[o.value.index()],
+                false => live_in_scan[o.value] != block.into(),
+            };
+            for (i, operand) in operands.iter().enumerate() {
+                kills[first + i] = operand.in_register() && killed(operand);
+            }
+            for operand in operands.iter().filter(|o| !o.is_def() && o.in_register()) {
+                live_in_scan[operand.value] = block.into();
+            }
+        }
+    }
+    kills
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::testing::{append, block, def, graph, phi, phi_from_slot, usage, value, values};
+    use crate::machine::{DebugUse, Point, Slot};
+
+    fn numbers(values: &[Value]) -> Vec<u32> {
+        values.iter().map(|v| v.as_u32()).collect()
+    }
+
+    fn live_in(liveness: &Liveness, b: usize) -> Vec<u32> {
+        numbers(liveness.live_in(block(b)))
+    }
+
+    fn live_out(liveness: &Liveness, b: usize) -> Vec<u32> {
+        numbers(liveness.live_out(block(b)))
+    }
+
+    fn kills(liveness: &Liveness, operands: std::ops::Range<usize>) -> Vec<bool> {
+        operands.map(|i| liveness.kills(i)).collect()
+    }
+
+    #[test]
+    fn a_value_lives_through_a_loop_that_does_not_use_it_last() {
+        let mut f = graph(&[&[1], &[1, 2], &[]]);
+        values(&mut f, 2);
+        append(&mut f, 0, &[def(0), def(1)]);
+        append(&mut f, 1, &[usage(0)]);
+        append(&mut f, 2, &[usage(1)]);
+        let l = Liveness::new(&f);
+        assert_eq!((live_in(&l, 0), live_out(&l, 0)), (vec![], vec![0, 1]));
+        assert_eq!((live_in(&l, 1), live_out(&l, 1)), (vec![0, 1], vec![0, 1]));
+        assert_eq!((live_in(&l, 2), live_out(&l, 2)), (vec![1], vec![]));
+        assert_eq!(kills(&l, 0..4), [false, false, false, true]);
+    }
+
+    #[test]
+    fn phi_arguments_live_out_and_phi_definitions_not_in() {
+        // 1: v1 = φ(v0, v2); v2 = op v1, in a loop.
+        let mut f = graph(&[&[1], &[1, 2], &[]]);
+        values(&mut f, 3);
+        append(&mut f, 0, &[def(0)]);
+        phi(&mut f, 1, 1, &[Some(0), Some(2)]);
+        append(&mut f, 1, &[usage(1), def(2)]);
+        let l = Liveness::new(&f);
+        assert_eq!(live_out(&l, 0), [0]);
+        assert_eq!((live_in(&l, 1), live_out(&l, 1)), (vec![], vec![2]));
+        assert!(!l.is_dead(value(1)) && kills(&l, 1..3) == [true, false]);
+    }
+
+    #[test]
+    fn a_phi_may_take_itself_around_its_loop() {
+        let mut f = graph(&[&[1], &[2, 3], &[1], &[]]);
+        values(&mut f, 2);
+        append(&mut f, 0, &[def(0)]);
+        phi(&mut f, 1, 1, &[Some(0), Some(1)]);
+        let l = Liveness::new(&f);
+        assert_eq!((live_in(&l, 1), live_out(&l, 1)), (vec![], vec![1]));
+        assert_eq!((live_in(&l, 2), live_out(&l, 2)), (vec![1], vec![1]));
+        assert_eq!(live_in(&l, 3), [0; 0]);
+    }
+
+    #[test]
+    fn nested_loops_carry_what_the_inner_one_uses() {
+        let mut f = graph(&[&[1], &[2, 5], &[3], &[2, 4], &[1], &[]]);
+        values(&mut f, 1);
+        append(&mut f, 0, &[def(0)]);
+        append(&mut f, 3, &[usage(0)]);
+        let l = Liveness::new(&f);
+        for b in 1..5 {
+            assert_eq!((live_in(&l, b), live_out(&l, b)), (vec![0], vec![0]), "block {b}");
+        }
+        assert_eq!(live_in(&l, 5), [0; 0]);
+        assert!(!l.kills(1));
+    }
+
+    #[test]
+    fn several_operands_may_kill_one_value() {
+        let mut f = graph(&[&[]]);
+        values(&mut f, 2);
+        append(&mut f, 0, &[def(0), def(1)]);
+        append(&mut f, 0, &[usage(0), usage(0)]);
+        append(&mut f, 0, &[usage(0), usage(0)]);
+        let l = Liveness::new(&f);
+        assert_eq!(kills(&l, 0..6), [false, true, false, false, true, true]);
+        assert!(l.is_dead(value(1)) && !l.is_dead(value(0)));
+    }
+
+    #[test]
+    fn dead_and_undefined_phis() {
+        let mut f = graph(&[&[1, 2], &[2], &[]]);
+        values(&mut f, 2);
+        append(&mut f, 0, &[def(0)]);
+        phi(&mut f, 2, 1, &[Some(0), None]);
+        let l = Liveness::new(&f);
+        assert!(l.is_dead(value(1)) && !l.is_dead(value(0)));
+        assert_eq!((live_out(&l, 0), live_out(&l, 1)), (vec![0], vec![]));
+    }
+
+    #[test]
+    fn memory_and_the_debugger_keep_nothing_alive() {
+        let mut f = graph(&[&[1], &[]]);
+        values(&mut f, 2);
+        append(&mut f, 0, &[def(0)]);
+        append(&mut f, 0, &[Operand { slot: Slot::from_u32(0).into(), ..usage(0) }]);
+        phi_from_slot(&mut f, 1, 1, 0);
+        f.debug_uses.push(DebugUse { value: value(0), at: Point { block: block(1), index: 0 } });
+        let l = Liveness::new(&f);
+        assert_eq!((live_out(&l, 0), live_in(&l, 1)), (vec![], vec![]));
+        assert_eq!(kills(&l, 0..2), [true, false]);
+    }
+}

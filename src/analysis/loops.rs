@@ -1,0 +1,115 @@
+//! Nesting depth of natural loops.
+//!
+//! Requires: every block is reachable from the entry.
+//! Ensures: a block's depth is the number of loop headers whose loop contains it. A back edge is an edge to a dominator;
+//! all back edges to one header make one loop: the blocks from which its sources are reached without passing the header.
+//! Cycles without a dominating header (irreducible ones) are no loops.
+//! Relies on: natural loops with different headers are disjoint or nested, so an inner loop, once found, is one node
+//! (with its header's predecessors) to the loops around it. Every edge is looked at a constant number of times but for
+//! the path compression of the nodes' union-find.
+
+use super::{Dominators, Order};
+use crate::machine::{Block, Function};
+use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
+
+/// How deeply each block is nested in loops.
+pub struct Loops {
+    depth: SecondaryMap<Block, u32>,
+}
+
+impl Loops {
+    pub fn new(function: &Function, order: &Order, dominators: &Dominators) -> Self {
+        let mut forest = Forest::default();
+        // Inner headers are dominated by outer ones, so backwards they come first.
+        for &header in order.blocks().iter().rev() {
+            forest.add_loop(function, dominators, header);
+        }
+        let mut depth: SecondaryMap<Block, u32> = SecondaryMap::with_capacity(order.blocks().len());
+        for &block in order.blocks() {
+            let around = forest.parent[block].expand().map_or(0, |header| depth[header]);
+            depth[block] = around + u32::from(forest.is_header[block]);
+        }
+        Loops { depth }
+    }
+
+    /// The number of loops around the block; 0 outside of any.
+    pub fn depth(&self, block: Block) -> u32 {
+        self.depth[block]
+    }
+}
+
+/// The loops found so far.
+#[derive(Default)]
+struct Forest {
+    is_header: SecondaryMap<Block, bool>,
+    /// The header of the innermost loop that contains a block and does not begin with it.
+    parent: SecondaryMap<Block, PackedOption<Block>>,
+    /// Towards the header of the outermost loop found that contains a block; compressed along the way.
+    outward: SecondaryMap<Block, PackedOption<Block>>,
+}
+
+impl Forest {
+    /// Adds the loop with this header, if there is one. The loops inside it have been added.
+    fn add_loop(&mut self, function: &Function, dominators: &Dominators, header: Block) {
+        let back_edge = |&p: &Block| dominators.dominates(header, p);
+        let mut work: Vec<Block> = function.blocks[header].preds.iter().copied().filter(back_edge).collect();
+        self.is_header[header] = !work.is_empty();
+        while let Some(block) = work.pop() {
+            let node = self.outermost(block);
+            if node != header {
+                self.parent[node] = header.into();
+                self.outward[node] = header.into();
+                work.extend(&function.blocks[node].preds);
+            }
+        }
+    }
+
+    /// The header of the outermost loop that contains the block, or the block itself.
+    fn outermost(&mut self, block: Block) -> Block {
+        let mut root = block;
+        while let Some(next) = self.outward[root].expand() {
+            root = next;
+        }
+        let mut at = block;
+        while let Some(next) = self.outward[at].expand() {
+            self.outward[at] = root.into();
+            at = next;
+        }
+        root
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::testing::{block, graph};
+
+    fn depths(succs: &[&[usize]]) -> Vec<u32> {
+        let function = graph(succs);
+        let order = Order::new(&function);
+        let loops = Loops::new(&function, &order, &Dominators::new(&function, &order));
+        (0..succs.len()).map(|b| loops.depth(block(b))).collect()
+    }
+
+    #[test]
+    fn nested_three_deep() {
+        // 1 { 2 { 3 } 4 { 5 } } 6, with 3 a loop of its own.
+        assert_eq!(depths(&[&[1], &[2, 6], &[3], &[3, 2, 4], &[5], &[4, 1], &[]]), [0, 1, 2, 3, 2, 2, 0]);
+    }
+
+    #[test]
+    fn one_header_is_one_loop() {
+        assert_eq!(depths(&[&[1], &[2, 3], &[1], &[1, 4], &[]]), [0, 1, 1, 1, 0]);
+    }
+
+    #[test]
+    fn exits_are_outside() {
+        assert_eq!(depths(&[&[1], &[2], &[3, 1], &[4], &[]]), [0, 1, 1, 0, 0]);
+    }
+
+    #[test]
+    fn irreducible_cycles_are_no_loops_but_may_be_in_one() {
+        assert_eq!(depths(&[&[1, 2], &[2], &[1, 3], &[]]), [0, 0, 0, 0]);
+        assert_eq!(depths(&[&[1], &[2, 3], &[3], &[2, 4], &[1, 5], &[]]), [0, 1, 1, 1, 1, 0]);
+    }
+}

@@ -1,0 +1,102 @@
+//! Reverse postorder of the blocks.
+//!
+//! Requires: every block is reachable from the entry.
+//! Ensures: a permutation of the blocks, entry first, in which a block comes before all that it dominates, and before
+//! its successors except along retreating edges.
+
+use crate::machine::{Block, Function};
+use cranelift_entity::SecondaryMap;
+
+/// The blocks in reverse postorder.
+pub struct Order {
+    blocks: Vec<Block>,
+    index: SecondaryMap<Block, u32>,
+}
+
+impl Order {
+    pub fn new(function: &Function) -> Self {
+        let mut blocks = postorder(function);
+        assert_eq!(blocks.len(), function.blocks.len(), "{}: an unreachable block", function.name);
+        blocks.reverse();
+        let mut index = SecondaryMap::with_capacity(blocks.len());
+        for (i, &block) in blocks.iter().enumerate() {
+            index[block] = i as u32;
+        }
+        Order { blocks, index }
+    }
+
+    /// All blocks in this order.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// The position of a block in this order.
+    pub fn index(&self, block: Block) -> usize {
+        self.index[block] as usize
+    }
+}
+
+/// A depth-first search with a stack of its own: functions can be deeper than the thread's.
+fn postorder(function: &Function) -> Vec<Block> {
+    let mut seen = SecondaryMap::with_capacity(function.blocks.len());
+    let mut done = Vec::with_capacity(function.blocks.len());
+    // A block, and how many of its successors have been looked at.
+    let mut stack = vec![(function.entry(), 0)];
+    seen[function.entry()] = true;
+    while let Some((block, next)) = stack.last_mut() {
+        if let Some(&succ) = function.blocks[*block].succs.get(*next) {
+            *next += 1;
+            if !seen[succ] {
+                seen[succ] = true;
+                stack.push((succ, 0));
+            }
+        } else {
+            done.push(*block);
+            stack.pop();
+        }
+    }
+    done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::testing::{block, graph};
+
+    fn order(succs: &[&[usize]]) -> Vec<usize> {
+        let order = Order::new(&graph(succs));
+        for (i, &b) in order.blocks().iter().enumerate() {
+            assert_eq!(order.index(b), i);
+        }
+        order.blocks().iter().map(|b| b.as_u32() as usize).collect()
+    }
+
+    #[test]
+    fn joins_come_after_their_arms() {
+        assert_eq!(order(&[&[1, 2], &[3], &[3], &[]]), [0, 2, 1, 3]);
+    }
+
+    #[test]
+    fn a_loop_body_comes_after_its_header() {
+        let order = Order::new(&graph(&[&[1], &[2, 3], &[1], &[]]));
+        assert!(order.index(block(1)) < order.index(block(2)) && order.index(block(1)) < order.index(block(3)));
+    }
+
+    #[test]
+    fn irreducible_graphs_have_an_order_too() {
+        assert_eq!(order(&[&[1, 2], &[2, 3], &[1], &[]]), [0, 1, 3, 2]);
+    }
+
+    #[test]
+    fn depth_is_no_problem() {
+        let succs: Vec<Vec<usize>> = (0..100_000).map(|i| if i == 99_999 { vec![] } else { vec![i + 1] }).collect();
+        let succs: Vec<&[usize]> = succs.iter().map(Vec::as_slice).collect();
+        assert!(order(&succs).is_sorted());
+    }
+
+    #[test]
+    #[should_panic(expected = "unreachable")]
+    fn unreachable_blocks_are_refused() {
+        order(&[&[], &[0]]);
+    }
+}

@@ -1,0 +1,121 @@
+//! Hand-made functions for unit tests.
+
+use crate::machine::{
+    Bank, BankInfo, Block, BlockData, ClassInfo, Function, Inst, InstData, InstKind, Operand, Phi, PhiArg, PinSets, Pins, Reg,
+    RegClass, RegInfo, RegSet, RegisterFile, Role, Slot, SwapSupport, Value, ValueData,
+};
+use cranelift_entity::{PrimaryMap, packed_option::PackedOption};
+use std::rc::Rc;
+
+pub(crate) fn block(index: usize) -> Block {
+    Block::from_u32(index as u32)
+}
+
+pub(crate) fn value(index: u32) -> Value {
+    Value::from_u32(index)
+}
+
+pub(crate) fn usage(of: u32) -> Operand {
+    Operand { value: value(of), role: Role::Use, reuse: None, slot: PackedOption::default() }
+}
+
+pub(crate) fn def(of: u32) -> Operand {
+    Operand { role: Role::Def, ..usage(of) }
+}
+
+/// A function of empty blocks with these successors.
+pub(crate) fn graph(succs: &[&[usize]]) -> Function {
+    let empty = BlockData {
+        phis: vec![],
+        insts: 0..0,
+        preds: vec![],
+        succs: vec![],
+        frequency: 1.0,
+        live_in_pins: RegSet::EMPTY,
+        landing_pad: false,
+        throws: PackedOption::default(),
+        on_edge: false,
+    };
+    let mut blocks: PrimaryMap<Block, BlockData> = succs.iter().map(|_| empty.clone()).collect();
+    for (from, &targets) in succs.iter().enumerate() {
+        for &to in targets {
+            blocks[block(from)].succs.push(block(to));
+            blocks[block(to)].preds.push(block(from));
+        }
+    }
+    Function {
+        name: "test".to_string(),
+        file: Rc::new(file()),
+        blocks,
+        insts: PrimaryMap::new(),
+        operands: vec![],
+        values: PrimaryMap::new(),
+        pins: [PinSets::default()].into_iter().collect(),
+        debug_uses: vec![],
+    }
+}
+
+/// Registers `a b c d` with the class `gp` (swapped by `xchg`), `x y` with `vec` (swapped by `xor`), and `flags`.
+pub(crate) fn file() -> RegisterFile {
+    let banks = [("gp", SwapSupport::Exchange), ("vec", SwapSupport::Xor)];
+    let banks: PrimaryMap<Bank, BankInfo> =
+        banks.into_iter().map(|(name, swap)| BankInfo { name: name.to_string(), swap }).collect();
+    let (gp, vec) = (Bank::from_u32(0), Bank::from_u32(1));
+    let regs = [("a", Some(gp)), ("b", Some(gp)), ("c", Some(gp)), ("d", Some(gp)), ("x", Some(vec)), ("y", Some(vec))];
+    let regs = regs.into_iter().chain([("flags", None)]).map(|(name, bank)| RegInfo { name: name.to_string(), bank });
+    let class = |name: &str, bank, regs: std::ops::Range<usize>, size| {
+        let order: Vec<Reg> = regs.map(Reg::new).collect();
+        let regs = order.iter().copied().collect();
+        ClassInfo { name: name.to_string(), bank, order, regs, slot_size: size, slot_align: size }
+    };
+    RegisterFile {
+        regs: regs.collect(),
+        banks,
+        classes: [class("gp", gp, 0..4, 8), class("vec", vec, 4..6, 16)].into_iter().collect(),
+        callee_saved: RegSet::EMPTY,
+        status: RegSet::only(Reg::new(6)),
+    }
+}
+
+/// Adds values of the first class, `gp`.
+pub(crate) fn values(function: &mut Function, count: usize) {
+    for _ in 0..count {
+        function.values.push(ValueData { class: RegClass::from_u32(0) });
+    }
+}
+
+/// Appends an instruction to a block; blocks have to be filled in order.
+pub(crate) fn append(function: &mut Function, at: usize, operands: &[Operand]) -> Inst {
+    let first = function.operands.len() as u32;
+    function.operands.extend_from_slice(operands);
+    let inst = function.insts.push(InstData {
+        kind: InstKind::Op,
+        origin: PackedOption::default(),
+        operands: first..function.operands.len() as u32,
+        pins: Pins::from_u32(0),
+        terminator: false,
+        label: false,
+        rematerialisable: false,
+    });
+    let end = function.insts.len() as u32;
+    function.blocks[block(at)].insts.end = end;
+    for later in at + 1..function.blocks.len() {
+        assert!(function.blocks[block(later)].insts.is_empty(), "blocks have to be filled in order");
+        function.blocks[block(later)].insts = end..end;
+    }
+    inst
+}
+
+/// Adds a φ; an argument that is `None` is undefined.
+pub(crate) fn phi(function: &mut Function, at: usize, def: u32, args: &[Option<u32>]) {
+    let arg = |v: &Option<u32>| PhiArg { value: v.map(value).into(), slot: PackedOption::default() };
+    let args = args.iter().map(arg).collect();
+    function.blocks[block(at)].phis.push(Phi { def: value(def), args });
+}
+
+/// Adds a φ of one argument, which is in the first slot.
+pub(crate) fn phi_from_slot(function: &mut Function, at: usize, def: u32, arg: u32) {
+    phi(function, at, def, &[Some(arg)]);
+    let phi = function.blocks[block(at)].phis.last_mut().expect("just added");
+    phi.args[0].slot = Slot::from_u32(0).into();
+}
