@@ -1,3 +1,5 @@
 //! chordal: SSA-based register allocation for LLVM bitcode.
 pub mod analysis;
+pub mod llvm;
 pub mod machine;
+pub mod pipeline;

@@ -2,8 +2,8 @@
 
 use super::ffi;
 use crate::machine::{
-    Bank, BankInfo, Block, BlockData, ClassInfo, DebugUse, Function, Inst, InstData, InstKind, Operand, Phi, PhiArg, PinSets, Pins,
-    Point, Reg, RegClass, RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value, ValueData,
+    Bank, BankInfo, Block, BlockData, ClassInfo, DebugUse, Function, Inst, InstData, InstKind, Operand, Phi, PhiArg, PinSets,
+    Pins, Point, Reg, RegClass, RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value, ValueData,
 };
 use cranelift_entity::{EntityRef, PrimaryMap, packed_option::PackedOption};
 use std::rc::Rc;
@@ -134,12 +134,7 @@ fn operand(data: &ffi::Operand) -> Operand {
 }
 
 fn pin_sets(data: &ffi::Pins) -> PinSets {
-    PinSets {
-        uses: data.uses.into(),
-        defs: data.defs.into(),
-        early_defs: data.early_defs.into(),
-        clobbers: data.clobbers.into(),
-    }
+    PinSets { uses: data.uses.into(), defs: data.defs.into(), early_defs: data.early_defs.into(), clobbers: data.clobbers.into() }
 }
 
 fn debug_use(data: &ffi::DebugUse) -> DebugUse {

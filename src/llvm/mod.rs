@@ -1,0 +1,4 @@
+//! LLVM's side: reading modules, handing functions over, applying allocations, counting.
+
+mod ffi;
+mod import;
