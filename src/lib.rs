@@ -1,5 +1,6 @@
 //! chordal: SSA-based register allocation for LLVM bitcode.
 pub mod analysis;
+pub mod cssa;
 pub mod llvm;
 pub mod machine;
 pub mod pipeline;

@@ -2,14 +2,18 @@
 
 mod dominators;
 mod grouped;
+mod interference;
 mod liveness;
 mod loops;
 mod order;
+mod pins;
 
 #[cfg(test)]
 pub(crate) mod testing;
 
 pub use dominators::Dominators;
+pub use interference::{DefPoint, Interference, Partition};
 pub use liveness::Liveness;
 pub use loops::Loops;
 pub use order::Order;
+pub use pins::{Occupancy, PinLiveness};
