@@ -1,3 +1,4 @@
 //! chordal: SSA-based register allocation for LLVM bitcode.
 pub mod analysis;
+pub mod check;
 pub mod machine;
