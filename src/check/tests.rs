@@ -514,3 +514,73 @@ fn a_narrow_edit_does_not_carry_a_wide_value() {
     }
     assert_eq!(moved(VEC, HALF), ["b0, instruction 1, operand 0: expected v0 in y, which holds no value"]);
 }
+
+#[test]
+fn a_copy_carries_the_names_that_fit() {
+    let copied = |from: u32, to: u32| {
+        let mut p = defined(&["x"], &[from, to]);
+        p.copy(0, InstKind::Copy, &[(usage(0), "x"), (def(1), "y")]);
+        p.op(0, &[(usage(0), "y"), (usage(1), "y")]);
+        p.complaints()
+    };
+    assert_eq!(copied(VEC, VEC), [""; 0]);
+    assert_eq!(copied(HALF, VEC), [""; 0]);
+    assert_eq!(copied(VEC, HALF), ["b0, instruction 2, operand 0: expected v0 in y, which holds v1"]);
+}
+
+#[test]
+fn a_copy_to_a_pinned_register_leaves_the_value_there() {
+    let mut p = defined(&["a"], &[GP; 2]);
+    p.copy(0, InstKind::CopyTo(reg("a")), &[(usage(0), "a")]);
+    p.pin(Inst::from_u32(1), "", "a");
+    p.copy(0, InstKind::CopyTo(reg("b")), &[(usage(0), "a")]);
+    let reads = p.op(0, &[(usage(0), "a"), (usage(0), "b")]);
+    p.pin(reads, "ab", "");
+    p.assert_accepted();
+    p.overlay.locations[1] = at("c");
+    assert_eq!(p.complaints()[0], "b0, instruction 1, operand 0: expected v0 in c, which holds no value");
+}
+
+#[test]
+fn rematerialising_writes_what_the_instruction_names() {
+    let moved_to = |location: &str| {
+        let mut p = defined(&["a"], &[GP; 2]);
+        let constant = p.op(0, &[(def(1), "b")]);
+        p.function.insts[constant].rematerialisable = true;
+        p.pin(constant, "", "d");
+        p.edit(0, 2, mov(location, "a", GP));
+        p.edit(0, 2, Edit::Rematerialise { to: reg("b"), inst: constant });
+        p.op(0, &[(usage(0), location), (usage(1), "b")]);
+        p.complaints()
+    };
+    assert_eq!(moved_to("c"), [""; 0]);
+    assert_eq!(moved_to("d"), ["b0, instruction 2, operand 0: expected v0 in d, which holds no value"]);
+}
+
+#[test]
+fn a_definition_ends_older_copies() {
+    let mut p = defined(&["a"], &[GP]);
+    p.function.insts[Inst::from_u32(0)].rematerialisable = true;
+    p.edit(0, 0, Edit::Rematerialise { to: reg("b"), inst: Inst::from_u32(0) });
+    p.op(0, &[(usage(0), "b")]);
+    assert_eq!(p.complaints(), ["b0, instruction 1, operand 0: expected v0 in b, which holds no value"]);
+}
+
+#[test]
+fn a_join_needs_the_value_in_one_place() {
+    let joined = |args: [Option<u32>; 2], locations: [&str; 2]| {
+        let mut p = Program::new(&[&[1, 2], &[3], &[3], &[]], &[GP; 3]);
+        p.op(1, &[(def(0), locations[0])]);
+        p.op(2, &[(def(1), locations[1])]);
+        phi(&mut p.function, 3, 2, &args);
+        p.op(3, &[(usage(2), "a")]);
+        p.complaints()
+    };
+    let missing = ["b3, instruction 0, operand 0: expected v2 in a, which holds no value"];
+    assert_eq!(joined([Some(0), Some(1)], ["a", "a"]), [""; 0]);
+    assert_eq!(joined([Some(0), Some(1)], ["a", "b"]), missing);
+    assert_eq!(joined([Some(0), None], ["a", "b"]), [""; 0]);
+    assert_eq!(joined([None, Some(1)], ["b", "a"]), [""; 0]);
+    assert_eq!(joined([None, Some(1)], ["a", "b"]), missing);
+    assert_eq!(joined([Some(0), None], ["b", "a"]), missing);
+}
