@@ -1,6 +1,8 @@
 //! chordal: SSA-based register allocation for LLVM bitcode.
 pub mod analysis;
+pub mod check;
 pub mod cssa;
 pub mod llvm;
 pub mod machine;
 pub mod pipeline;
+pub mod spill;
