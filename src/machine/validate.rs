@@ -239,8 +239,8 @@ impl Scan<'_> {
         self.require(data.frequency.is_finite() && data.frequency >= 0.0, place, Rule::Frequency(data.frequency));
         if data.on_edge {
             let alone = data.preds.len() == 1 && data.succs.len() == 1;
-            let last = function.blocks.iter().all(|(other, data)| other < block || data.on_edge);
-            self.require(alone && last, place, Rule::OnEdge);
+            let like_behind = function.blocks.get(Block::from_u32(block.as_u32() + 1)).is_none_or(|next| next.on_edge);
+            self.require(alone && like_behind, place, Rule::OnEdge);
         }
         self.throws(block);
         for phi in &data.phis {

@@ -62,7 +62,7 @@ pub fn parse(text: &str) -> Result<Function, ParseError> {
         _ => return Err(header.error(Reason::unexpected("`function` and a name", header.words[0]))),
     };
     let mut parser = Parser::new(name, file);
-    while let Some(line) = lines.next_unless("") {
+    for line in lines.rest {
         parser.line = line.number;
         parser.function_line(&line.words).map_err(|reason| line.error(reason))?;
     }
