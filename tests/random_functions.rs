@@ -2,7 +2,10 @@
 
 mod support;
 
-use chordal::machine::{Block, BlockData, EdgePlace, Function, InstData, InstKind, Operand, Phi, Role, parse, print, validate};
+use chordal::machine::{
+    Block, BlockData, EdgePlace, Function, Inst, InstData, InstKind, Operand, Phi, Role, parse, print, validate,
+};
+use std::collections::HashSet;
 use support::random::{Shape, random_function};
 
 fn shapes() -> Vec<Shape> {
@@ -59,6 +62,44 @@ fn damaged_texts_do_no_harm() {
         }
     }
     assert!(read > 100, "the damage is such that the parser accepts some of it");
+}
+
+/// The validator's idea of dominance against its definition: no way from the entry to the use avoids the definition.
+#[test]
+fn uses_without_a_definition_before_them_are_found() {
+    let shape = Shape { blocks: 12, insts_per_block: 2, classes: &["w"], landing_pads: false, ..Shape::default() };
+    let (mut good, mut bad) = (0, 0);
+    for seed in 0..600 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut function = random_function(seed, &shape);
+        let uses: Vec<usize> = (0..function.operands.len()).filter(|&o| !function.operands[o].is_def()).collect();
+        let defs: Vec<usize> = (0..function.operands.len()).filter(|&o| function.operands[o].is_def()).collect();
+        let (Some(used), Some(def)) = (rng.choice(uses), rng.choice(defs)) else { continue };
+        function.operands[used].value = function.operands[def].value;
+        let (from, to) = (place(&function, def), place(&function, used));
+        let reaches = if from.0 == to.0 { from.1 < to.1 } else { !reachable_without(&function, from.0).contains(&to.0) };
+        assert_eq!(validate(&function).is_ok(), reaches, "seed {seed}: {from:?}, {to:?}\n{function}");
+        *if reaches { &mut good } else { &mut bad } += 1;
+    }
+    assert!(good > 100 && bad > 100, "{good} and {bad}");
+}
+
+/// The block and the instruction of an operand.
+fn place(function: &Function, operand: usize) -> (Block, Inst) {
+    let inst = function.insts.iter().find(|(_, data)| data.operands.contains(&(operand as u32))).unwrap().0;
+    let block = function.blocks.iter().find(|(_, data)| data.insts.contains(&inst.as_u32())).unwrap().0;
+    (block, inst)
+}
+
+fn reachable_without(function: &Function, removed: Block) -> HashSet<Block> {
+    let mut reached = HashSet::new();
+    let mut stack = vec![function.entry()];
+    while let Some(block) = stack.pop() {
+        if block != removed && reached.insert(block) {
+            stack.extend(&function.blocks[block].succs);
+        }
+    }
+    reached
 }
 
 /// Every register that is read holds something, and nothing destroys it in between.
