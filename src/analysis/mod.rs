@@ -1,7 +1,7 @@
 //! Analyses of a function: each is computed once, never updated, and owned by whoever asked for it.
 
 mod dominators;
-mod grouped;
+pub(crate) mod grouped;
 mod interference;
 mod liveness;
 mod loops;

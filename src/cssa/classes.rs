@@ -23,12 +23,7 @@ pub(super) struct Classes<'a> {
 
 impl<'a> Classes<'a> {
     pub(super) fn new(function: &Function, dominators: &'a Dominators, interference: &'a Interference<'a>) -> Self {
-        Classes {
-            partition: Partition::discrete(function.values.len()),
-            members: SecondaryMap::new(),
-            dominators,
-            interference,
-        }
+        Classes { partition: Partition::discrete(function.values.len()), members: SecondaryMap::new(), dominators, interference }
     }
 
     /// The representative of a value's class.
@@ -85,7 +80,11 @@ impl<'a> Classes<'a> {
         while i < a.len() || j < b.len() {
             let from_a = j == b.len() || (i < a.len() && a[i].0 <= b[j].0);
             let (point, member) = if from_a { a[i] } else { b[j] };
-            if from_a { i += 1 } else { j += 1 }
+            if from_a {
+                i += 1
+            } else {
+                j += 1
+            }
             let block = self.block_of(member);
             while let Some(&(above, ..)) = dominating.last()
                 && !self.dominators.dominates(above, block)

@@ -1,7 +1,7 @@
 //! Inserting the copies of Method I that could not be coalesced.
 
 use super::{Conventional, Isolation, Web, classes::Classes};
-use crate::machine::{Block, EdgePlace, Function, InstKind, Operand, Point, Rewriter, Value};
+use crate::machine::{EdgePlace, Function, InstKind, Operand, Point, Rewriter, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 
 /// A copy to insert: `to := from`.
@@ -71,23 +71,13 @@ fn isolate(function: &Function, rewriter: &mut Rewriter, webs: &mut Webs, isolat
     for &column in columns {
         let Some(from) = phi.args[column].value.expand() else { continue };
         let to = name(rewriter, webs);
-        copies.push(InsertedCopy { at: source_point(function, data.preds[column], *block), to, from });
+        copies.push(InsertedCopy { at: function.departure(data.preds[column], *block), to, from });
         rewriter.new.blocks[*block].phis[*row].args[column].value = to.into();
     }
     if *whole {
         let from = name(rewriter, webs);
         copies.push(InsertedCopy { at: function.head(*block), to: phi.def, from });
         rewriter.new.blocks[*block].phis[*row].def = from;
-    }
-}
-
-/// Where the copy of a φ's argument stands: before control can leave for the φ's block.
-fn source_point(function: &Function, pred: Block, block: Block) -> Point {
-    match function.blocks[pred].throws.expand() {
-        Some(throws) if function.blocks[block].landing_pad => {
-            Point { block: pred, index: throws.as_u32() - function.blocks[pred].insts.start }
-        }
-        _ => function.before_terminators(pred),
     }
 }
 

@@ -10,7 +10,7 @@
 mod classes;
 mod isolate;
 
-use crate::analysis::{Dominators, Interference, Liveness, Order};
+use crate::analysis::{Dominators, Interference, Order};
 use crate::machine::{Block, EdgePlace, Function, Value};
 use classes::Classes;
 use cranelift_entity::{SecondaryMap, entity_impl, packed_option::PackedOption};
@@ -42,13 +42,12 @@ struct Isolation {
 }
 
 /// Converts a function.
-pub fn conventional(function: &Function, order: &Order, dominators: &Dominators, liveness: &Liveness) -> Conventional {
-    let interference = Interference::new(function, dominators, liveness);
-    let mut classes = Classes::new(function, dominators, &interference);
+pub fn conventional(function: &Function, order: &Order, dominators: &Dominators, interference: &Interference) -> Conventional {
+    let mut classes = Classes::new(function, dominators, interference);
     let mut isolations = Vec::new();
     for &block in order.blocks() {
         for row in 0..function.blocks[block].phis.len() {
-            isolations.extend(coalesce(function, &interference, &mut classes, block, row));
+            isolations.extend(coalesce(function, interference, &mut classes, block, row));
         }
     }
     isolate::insert(function, &mut classes, &isolations)

@@ -1,6 +1,6 @@
 //! Which values to spill: along the dominance order, wherever too many values are live, the one of least weight.
 
-use super::demand::{Counts, Demand, Excess, Limits};
+use super::demand::{Counts, Demand, Excess, Limits, Residence, folded_operand};
 use crate::analysis::{Liveness, Order, PinLiveness};
 use crate::cssa::Conventional;
 use crate::machine::{Block, EdgePlace, Function, Inst, Value};
@@ -112,7 +112,7 @@ impl Chooser<'_> {
         let operands = function.operands(inst);
         let occupancy = pins.occupancy(function, block, inst);
         loop {
-            let demand = Demand::of(function, self.liveness, self.limits, inst, |v| self.spilled[v]);
+            let demand = self.demand(inst);
             let mut through = self.counts;
             for (count, dying) in through.iter_mut().zip(&demand.dying) {
                 *count -= dying;
@@ -120,9 +120,10 @@ impl Chooser<'_> {
             let Some(Excess { set, while_reading }) = demand.excess(self.limits, &through, &occupancy) else { break };
             let first = function.insts[inst].operands.start as usize;
             let helps = |value: Value| {
-                !operands.iter().enumerate().any(|(k, o)| {
-                    o.value == value && !o.is_def() && (while_reading || self.liveness.kills(first + k))
-                })
+                !operands
+                    .iter()
+                    .enumerate()
+                    .any(|(k, o)| o.value == value && !o.is_def() && (while_reading || self.liveness.kills(first + k)))
             };
             self.spill_lightest(set, helps).ok_or_else(|| {
                 let index = inst.as_u32() - function.blocks[block].insts.start;
@@ -131,6 +132,18 @@ impl Chooser<'_> {
         }
         self.advance(inst);
         Ok(())
+    }
+
+    fn demand(&self, inst: Inst) -> Demand {
+        let first = self.function.insts[inst].operands.start as usize;
+        let operands = self.function.operands(inst);
+        let spilled = |k: usize| self.spilled[operands[k].value];
+        let folded = folded_operand(self.function, inst, spilled);
+        Demand::of(self.function, self.limits, inst, folded, |k| match self.liveness.kills(first + k) {
+            _ if spilled(k) => Residence::Loaded,
+            true => Residence::Dies,
+            false => Residence::LivesOn,
+        })
     }
 
     /// Updates the live values to those behind the instruction.

@@ -1,6 +1,6 @@
 //! How many registers an instruction demands, and how many there are.
 
-use crate::analysis::{Liveness, Occupancy};
+use crate::analysis::Occupancy;
 use crate::machine::{Function, Inst, InstKind, Operand, RegClass, RegSet, Role, SwapSupport, Value};
 use cranelift_entity::SecondaryMap;
 
@@ -87,6 +87,17 @@ fn add(sets: &mut Vec<RegSet>, set: RegSet) {
     }
 }
 
+/// Where the value of a use is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Residence {
+    /// In a register beyond the instruction.
+    LivesOn,
+    /// In a register until the instruction.
+    Dies,
+    /// In memory; it is loaded for the instruction.
+    Loaded,
+}
+
 /// The registers that one instruction's operands demand, values that live on past it apart.
 #[derive(Default)]
 pub(super) struct Demand {
@@ -109,19 +120,18 @@ pub(super) struct Excess {
 }
 
 impl Demand {
-    /// The demand of an instruction if the values that `spilled` names are in memory.
+    /// The demand of an instruction: `residence` says where the value of each use is, and `folded` which operand is in
+    /// memory.
     pub(super) fn of(
         function: &Function,
-        liveness: &Liveness,
         limits: &Limits,
         inst: Inst,
-        spilled: impl Fn(Value) -> bool,
+        folded: Option<usize>,
+        residence: impl Fn(usize) -> Residence,
     ) -> Self {
         let mut demand = Demand::default();
-        let first = function.insts[inst].operands.start as usize;
         let operands = function.operands(inst);
-        let folded = folded_operand(function, inst, &spilled);
-        let dies = |k: usize| spilled(operands[k].value) || liveness.kills(first + k);
+        let dies = |k: usize| residence(k) != Residence::LivesOn;
         for (k, operand) in operands.iter().enumerate() {
             if Some(k) == folded {
                 continue;
@@ -134,7 +144,7 @@ impl Demand {
                     }
                     let chained = first_reuse(operands, operand.value).is_some();
                     limits.count(if chained { &mut demand.both } else { &mut demand.before }, class, 1);
-                    if !spilled(operand.value) {
+                    if residence(k) == Residence::Dies {
                         limits.count(&mut demand.dying, class, 1);
                     }
                 }
@@ -169,16 +179,15 @@ impl Demand {
     }
 }
 
-/// The operand of a copy that is accessed in memory if its value is spilled.
-pub(super) fn folded_operand(function: &Function, inst: Inst, spilled: impl Fn(Value) -> bool) -> Option<usize> {
+/// The operand of a copy that is accessed in memory, if one of those that `in_memory` names is.
+pub(super) fn folded_operand(function: &Function, inst: Inst, in_memory: impl Fn(usize) -> bool) -> Option<usize> {
     let operands = function.operands(inst);
     match function.insts[inst].kind {
-        InstKind::CopyTo(_) | InstKind::CopyFrom(_) => spilled(operands[0].value).then_some(0),
+        InstKind::CopyTo(_) | InstKind::CopyFrom(_) => in_memory(0).then_some(0),
         InstKind::Copy => {
             let file = &function.file;
             let width = |k: usize| file.classes[function.values[operands[k].value].class].slot_size;
-            let spilled_operand = (0..2).rev().find(|&k| spilled(operands[k].value));
-            spilled_operand.filter(|_| width(0) == width(1))
+            (0..2).rev().find(|&k| in_memory(k)).filter(|_| width(0) == width(1))
         }
         _ => None,
     }
