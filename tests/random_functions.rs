@@ -2,9 +2,11 @@
 
 mod support;
 
+use chordal::eliminate::SwapPolicy;
 use chordal::machine::{
     Block, BlockData, EdgePlace, Function, Inst, InstData, InstKind, Operand, Phi, Role, parse, print, validate,
 };
+use chordal::pipeline::{Preset, allocate};
 use std::collections::HashSet;
 use support::random::{Shape, random_function};
 
@@ -168,4 +170,19 @@ fn random_functions_have_everything() {
     assert!(inst(|_, data, operands| data.terminator && !operands.is_empty()) > 100);
     assert!(inst(|_, data, _| data.rematerialisable) > 200);
     assert!(functions.iter().all(|f| f.insts.len() < 400));
+}
+
+/// The allocator allocates every random function, and the checker, which shares no code with it, accepts every allocation.
+#[test]
+fn random_functions_are_allocated() {
+    for swap in [SwapPolicy::Auto, SwapPolicy::Exchange, SwapPolicy::Xor] {
+        for shape in shapes() {
+            for seed in 0..100 {
+                let function = random_function(seed, &shape);
+                let preset = Preset { name: "spill-free", swap, check: true };
+                allocate(&function, &preset)
+                    .unwrap_or_else(|failure| panic!("seed {seed}, {shape:?}, {swap:?}: {failure}\n{}", print(&function)));
+            }
+        }
+    }
 }

@@ -16,7 +16,9 @@ impl PinLiveness {
         let mut before: PrimaryMap<Inst, RegSet> = function.insts.keys().map(|_| RegSet::EMPTY).collect();
         let mut end = SecondaryMap::with_default(RegSet::EMPTY);
         for (block, data) in &function.blocks {
-            let mut live = data.succs.iter().fold(RegSet::EMPTY, |set, &succ| set | function.blocks[succ].live_in_pins);
+            // What is live into a landing pad was put there by the unwinder, not by the block.
+            let succs = data.succs.iter().map(|&succ| &function.blocks[succ]).filter(|succ| !succ.landing_pad);
+            let mut live = succs.fold(RegSet::EMPTY, |set, succ| set | succ.live_in_pins);
             end[block] = live;
             for inst in function.block_insts(block).rev() {
                 let pins = function.pins(inst);

@@ -1,12 +1,14 @@
 //! Inserting the copies of Method I that could not be coalesced.
 
 use super::{Conventional, Isolation, Web, classes::Classes};
-use crate::machine::{EdgePlace, Function, InstKind, Operand, Point, Rewriter, Value};
+use crate::machine::{EdgePlace, Function, InstKind, Operand, Point, RegClass, Rewriter, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 
 /// A copy to insert: `to := from`.
 struct InsertedCopy {
     at: Point,
+    /// For an argument, at the end of a block; otherwise for a definition, at the head: heads come first.
+    tail: bool,
     to: Value,
     from: Value,
 }
@@ -60,7 +62,7 @@ fn isolate(function: &Function, rewriter: &mut Rewriter, webs: &mut Webs, isolat
     let class = function.values[phi.def].class;
     let web = if *whole { webs.fresh().into() } else { webs.webs[phi.def] };
     let held = data.preds.iter().any(|&pred| function.edge_place(pred, *block) == EdgePlace::Nowhere);
-    let name = |rewriter: &mut Rewriter, webs: &mut Webs| {
+    let name = |rewriter: &mut Rewriter, webs: &mut Webs, class: RegClass| {
         let value = rewriter.value(class);
         webs.webs[value] = web;
         if held {
@@ -70,20 +72,21 @@ fn isolate(function: &Function, rewriter: &mut Rewriter, webs: &mut Webs, isolat
     };
     for &column in columns {
         let Some(from) = phi.args[column].value.expand() else { continue };
-        let to = name(rewriter, webs);
-        copies.push(InsertedCopy { at: function.departure(data.preds[column], *block), to, from });
+        // A copy holds all of what it copies, also where the φ is narrower.
+        let to = name(rewriter, webs, function.file.wider(class, function.values[from].class));
+        copies.push(InsertedCopy { at: function.departure(data.preds[column], *block), tail: true, to, from });
         rewriter.new.blocks[*block].phis[*row].args[column].value = to.into();
     }
     if *whole {
-        let from = name(rewriter, webs);
-        copies.push(InsertedCopy { at: function.head(*block), to: phi.def, from });
+        let from = name(rewriter, webs, class);
+        copies.push(InsertedCopy { at: function.head(*block), tail: false, to: phi.def, from });
         rewriter.new.blocks[*block].phis[*row].def = from;
     }
 }
 
 /// Writes the function with the copies in their places.
 fn write(function: &Function, rewriter: &mut Rewriter, mut copies: Vec<InsertedCopy>) {
-    copies.sort_by_key(|copy| copy.at);
+    copies.sort_by_key(|copy| (copy.at, copy.tail));
     let mut copies = copies.into_iter().peekable();
     let mut insert_up_to = |rewriter: &mut Rewriter, point: Point| {
         while let Some(copy) = copies.next_if(|copy| copy.at <= point) {

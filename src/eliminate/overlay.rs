@@ -129,7 +129,8 @@ impl Layer<'_> {
     /// The edit that an inserted instruction is.
     fn inserted(&mut self, inst: Inst, point: Point) {
         let function = &self.spilled.function;
-        let class = function.values[function.operands(inst)[0].value].class;
+        let classes = function.operands(inst).iter().map(|operand| function.values[operand.value].class);
+        let class = classes.reduce(|a, b| function.file.wider(a, b)).expect("an inserted instruction has operands");
         let places: Vec<Location> = self.locations(inst).collect();
         let edit = match (function.insts[inst].kind, &places[..]) {
             (InstKind::Load(from), &[Location::Reg(to)]) => Edit::Load { to, from, class },

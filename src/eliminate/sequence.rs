@@ -111,16 +111,16 @@ impl Graph {
                 cycle.push(transfer);
                 at = transfer.from;
             }
-            let free = self.free_register(start, around);
+            let carried = cycle[cycle.len() - 1].class;
+            let free = self.free_register(around.file.classes[carried].regs, around);
             cycle_steps(&cycle, free, around, steps);
         }
     }
 
-    /// A register of the same bank that nothing needs any more.
-    fn free_register(&self, like: Reg, around: &Surroundings) -> Option<Reg> {
-        let unread = |reg: &Reg| self.readers[reg.index()] == 0;
-        let candidates = around.available - around.kept - self.targets;
-        candidates.iter().filter(unread).find(|&reg| around.file.bank(reg) == around.file.bank(like))
+    /// One of these registers that nothing needs any more.
+    fn free_register(&self, among: RegSet, around: &Surroundings) -> Option<Reg> {
+        let candidates = (around.available & among) - around.kept - self.targets;
+        candidates.iter().find(|reg| self.readers[reg.index()] == 0)
     }
 }
 

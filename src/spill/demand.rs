@@ -142,8 +142,10 @@ impl Demand {
                     if !is_first_use(operands, k) || !dies(k) {
                         continue;
                     }
-                    let chained = first_reuse(operands, operand.value).is_some();
-                    limits.count(if chained { &mut demand.both } else { &mut demand.before }, class, 1);
+                    match first_reuse(operands, operand.value) {
+                        Some(def) => limits.count(&mut demand.both, tied_class(function, operands, def, class), 1),
+                        None => limits.count(&mut demand.before, class, 1),
+                    }
                     if residence(k) == Residence::Dies {
                         limits.count(&mut demand.dying, class, 1);
                     }
@@ -153,7 +155,7 @@ impl Demand {
                         let reused = usize::from(reused);
                         let chained = first_reuse(operands, operands[reused].value) == Some(k) && dies(reused);
                         if !chained {
-                            limits.count(&mut demand.both, class, 1);
+                            limits.count(&mut demand.both, tied_class(function, operands, k, class), 1);
                         }
                     } else if operand.role == Role::EarlyDef {
                         limits.count(&mut demand.both, class, 1);
@@ -196,6 +198,16 @@ pub(super) fn folded_operand(function: &Function, inst: Inst, in_memory: impl Fn
 /// Whether no earlier operand uses the value.
 pub(super) fn is_first_use(operands: &[Operand], k: usize) -> bool {
     !operands[..k].iter().any(|o| o.value == operands[k].value && !o.is_def())
+}
+
+/// The class that confines a definition more: its own or that of the use whose register it reuses.
+fn tied_class(function: &Function, operands: &[Operand], def: usize, class: RegClass) -> RegClass {
+    let classes = [Some(def), operands[def].reuse.map(usize::from)].into_iter().flatten();
+    let narrower = |a: RegClass, b: RegClass| {
+        let regs = |class: RegClass| function.file.classes[class].regs.len();
+        if regs(b) < regs(a) { b } else { a }
+    };
+    classes.map(|k| function.values[operands[k].value].class).fold(class, narrower)
 }
 
 /// The first definition that reuses the register of a use of this value.

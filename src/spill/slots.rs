@@ -33,7 +33,7 @@ pub(super) fn assign(
     let homes = Homes::new(conventional, spilled);
     let extents = extents(function, order, liveness, spilled, &homes);
     let (slots, slot_of_home) = colour(&extents);
-    let slot = |value: Value| slot_of_home[homes.of[value].expand().expect("a spilled value has a home") as usize];
+    let slot = |value: Value| slot_of_home[homes.of[value].0.expect("a spilled value has a home") as usize];
     let mut slot_of = SecondaryMap::new();
     for value in function.values.keys().filter(|&v| spilled[v]) {
         slot_of[value] = slot(value).into();
@@ -56,42 +56,48 @@ fn stored_arguments(function: &Function, spilled: &SecondaryMap<Value, bool>) ->
 
 /// Groups of values that share memory: webs, and single values.
 struct Homes {
-    of: SecondaryMap<Value, PackedHome>,
+    of: SecondaryMap<Value, HomeNumber>,
     slots: Vec<SlotData>,
 }
 
-/// The number of a home.
+/// The number of a home, if there is one.
 #[derive(Clone, Copy, Default)]
-struct PackedHome(Option<u32>);
-
-impl PackedHome {
-    fn expand(self) -> Option<u32> {
-        self.0
-    }
-}
+struct HomeNumber(Option<u32>);
 
 impl Homes {
+    /// A slot is as large as the widest value of its web, spilled or not: others are stored to it for φs, or loaded from it.
     fn new(conventional: &Conventional, spilled: &SecondaryMap<Value, bool>) -> Self {
         let function = &conventional.function;
-        let mut of_web: SecondaryMap<Web, PackedHome> = SecondaryMap::new();
+        let mut of_web: SecondaryMap<Web, HomeNumber> = SecondaryMap::new();
         let mut homes = Homes { of: SecondaryMap::new(), slots: Vec::new() };
         for value in function.values.keys().filter(|&v| spilled[v]) {
             let web = conventional.webs[value].expand();
             let known = web.and_then(|web| of_web[web].0);
-            let home = known.unwrap_or(homes.slots.len() as u32);
+            let home = HomeNumber(known.or(Some(homes.slots.len() as u32)));
             if known.is_none() {
                 homes.slots.push(SlotData { size: 0, align: 1 });
             }
             if let Some(web) = web {
-                of_web[web] = PackedHome(Some(home));
+                of_web[web] = home;
             }
-            let class = &function.file.classes[function.values[value].class];
-            let slot = &mut homes.slots[home as usize];
-            slot.size = slot.size.max(class.slot_size);
-            slot.align = slot.align.max(class.slot_align);
-            homes.of[value] = PackedHome(Some(home));
+            homes.of[value] = home;
+            homes.widen(function, home, value);
+        }
+        for value in function.values.keys() {
+            if let Some(web) = conventional.webs[value].expand() {
+                homes.widen(function, of_web[web], value);
+            }
         }
         homes
+    }
+
+    fn widen(&mut self, function: &Function, home: HomeNumber, value: Value) {
+        let class = &function.file.classes[function.values[value].class];
+        if let Some(home) = home.0 {
+            let slot = &mut self.slots[home as usize];
+            slot.size = slot.size.max(class.slot_size);
+            slot.align = slot.align.max(class.slot_align);
+        }
     }
 }
 
@@ -112,7 +118,7 @@ fn extents(
     }
     let at = |point: Point| starts[point.block] + point.index;
     let mut cover = |value: Value, position: u32| {
-        if let Some(home) = homes.of[value].expand() {
+        if let Some(home) = homes.of[value].0 {
             let extent = &mut extents[home as usize];
             extent.first = extent.first.min(position);
             extent.last = extent.last.max(position);

@@ -11,12 +11,12 @@ const TINY: &str = "target
   bank f never
   registers g a b c d s t
   registers x x0 x1 x2 x3
-  registers f f0 f1 f2
+  registers f f0 f1 f2 f3 f4
   registers - flags
   class w g 8/8 a b c d s t
   class n g 1/1 a b c d
   class x x 16/16 x0 x1 x2 x3
-  class f f 8/8 f0 f1 f2
+  class f f 8/8 f0 f1 f2 f3 f4
   callee-saved s t
   status flags
 ";
