@@ -14,6 +14,13 @@ impl From<ffi::RegSet> for RegSet {
     }
 }
 
+impl From<RegSet> for ffi::RegSet {
+    fn from(set: RegSet) -> ffi::RegSet {
+        let bits = set.iter().fold(0u128, |bits, reg| bits | 1 << reg.index());
+        ffi::RegSet { words: [bits as u64, (bits >> 64) as u64] }
+    }
+}
+
 fn optional<T: EntityRef + cranelift_entity::packed_option::ReservedValue>(number: u32) -> PackedOption<T> {
     if number == ffi::NONE { None.into() } else { Some(T::new(number as usize)).into() }
 }
