@@ -110,12 +110,12 @@ fn block(data: &ffi::Block) -> BlockData {
 }
 
 fn inst(index: usize, data: &ffi::Inst) -> InstData {
-    let pinned = Reg::new(data.reg as usize);
+    let pinned = || Reg::new(data.reg as usize);
     InstData {
         kind: match data.kind {
             ffi::COPY => InstKind::Copy,
-            ffi::COPY_TO => InstKind::CopyTo(pinned),
-            ffi::COPY_FROM => InstKind::CopyFrom(pinned),
+            ffi::COPY_TO => InstKind::CopyTo(pinned()),
+            ffi::COPY_FROM => InstKind::CopyFrom(pinned()),
             _ => InstKind::Op,
         },
         origin: Some(Inst::new(index)).into(),
