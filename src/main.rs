@@ -1,1 +1,7 @@
-fn main() {}
+//! The command `chordal`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    chordal::cli::main()
+}

@@ -46,7 +46,8 @@ public:
           add(MI);
     }
     C.score = calculateRegAllocScore(MF, MBFI).getScore();
-    for (int I = Frame.getObjectIndexBegin(); I < Frame.getObjectIndexEnd(); ++I)
+    // Negative indices are fixed objects: the slots of pushed callee-saved registers.
+    for (int I = 0; I < Frame.getObjectIndexEnd(); ++I)
       if (Frame.isSpillSlotObjectIndex(I) && !Frame.isDeadObjectIndex(I)) {
         ++C.spill_slots;
         C.spill_slot_bytes += Frame.getObjectSize(I);

@@ -210,6 +210,7 @@ pub struct Slot {
     pub align: u32,
 }
 
+pub const FAILED: u32 = 0;
 pub const ALLOCATED: u32 = 1;
 
 #[repr(C)]

@@ -14,6 +14,13 @@ impl From<ffi::RegSet> for RegSet {
     }
 }
 
+impl From<RegSet> for ffi::RegSet {
+    fn from(set: RegSet) -> ffi::RegSet {
+        let bits = set.iter().fold(0u128, |bits, reg| bits | 1 << reg.index());
+        ffi::RegSet { words: [bits as u64, (bits >> 64) as u64] }
+    }
+}
+
 fn optional<T: EntityRef + cranelift_entity::packed_option::ReservedValue>(number: u32) -> PackedOption<T> {
     if number == ffi::NONE { None.into() } else { Some(T::new(number as usize)).into() }
 }
@@ -103,12 +110,12 @@ fn block(data: &ffi::Block) -> BlockData {
 }
 
 fn inst(index: usize, data: &ffi::Inst) -> InstData {
-    let pinned = Reg::new(data.reg as usize);
+    let pinned = || Reg::new(data.reg as usize);
     InstData {
         kind: match data.kind {
             ffi::COPY => InstKind::Copy,
-            ffi::COPY_TO => InstKind::CopyTo(pinned),
-            ffi::COPY_FROM => InstKind::CopyFrom(pinned),
+            ffi::COPY_TO => InstKind::CopyTo(pinned()),
+            ffi::COPY_FROM => InstKind::CopyFrom(pinned()),
             _ => InstKind::Op,
         },
         origin: Some(Inst::new(index)).into(),

@@ -1,4 +1,21 @@
 //! LLVM's side: reading modules, handing functions over, applying allocations, counting.
 
+mod answer;
+mod compile;
+mod fatal;
 mod ffi;
 mod import;
+mod module;
+mod registers;
+mod session;
+
+pub use compile::{Allocator, CompileError, CompileOptions, Compiled, Output, compile};
+pub use fatal::die_with_prefix;
+pub use module::{Module, ReadError, Source, Target};
+pub use registers::{RegisterRequest, RequestError};
+
+/// Sets LLVM up, once.
+fn initialise() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| unsafe { ffi::ch_initialise(fatal::fatal) });
+}

@@ -188,6 +188,7 @@ public:
     // The inner pass asks for its analyses through our resolver, which has them because getAnalysisUsage is its own.
     Inner->setResolver(getResolver());
     bool Changed = Inner->runOnFunction(MF.getFunction());
+    Inner->releaseMemory();
     Inner->setResolver(nullptr);
     return Changed;
   }
@@ -204,12 +205,13 @@ FunctionPass *createNothing() { return new Nothing(); }
 FunctionPass *createFallbackAllocator() { return new OnlyFallback(*CurrentRun, createGreedyRegisterAllocator()); }
 
 // The passes between SSA machine code and physical registers (the allocator itself apart): our allocation does the work of
-// all of them.
+// all of them. LiveVariables is an analysis of SSA code, which could not skip a function; the passes behind it do without.
 void replacePasses(TargetPassConfig &TPC, Run &R) {
+  TPC.disablePass(&LiveVariablesID);
   for (AnalysisID Replaced :
-       {AnalysisID(&LiveVariablesID), AnalysisID(&PHIEliminationID), AnalysisID(&TwoAddressInstructionPassID),
-        AnalysisID(&RegisterCoalescerID), AnalysisID(&RenameIndependentSubregsID), AnalysisID(&MachineSchedulerID),
-        AnalysisID(&VirtRegRewriterID), AnalysisID(&StackSlotColoringID)})
+       {AnalysisID(&PHIEliminationID), AnalysisID(&TwoAddressInstructionPassID), AnalysisID(&RegisterCoalescerID),
+        AnalysisID(&RenameIndependentSubregsID), AnalysisID(&MachineSchedulerID), AnalysisID(&VirtRegRewriterID),
+        AnalysisID(&StackSlotColoringID)})
     if (R.Options.num_fallback)
       TPC.substitutePass(Replaced, IdentifyingPassPtr(new OnlyFallback(R, Pass::createPass(Replaced))));
     else

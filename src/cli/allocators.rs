@@ -1,0 +1,49 @@
+//! The allocators by name.
+
+use crate::llvm::Allocator;
+use crate::eliminate::SwapPolicy;
+use crate::pipeline::Preset;
+
+/// An allocator that exists.
+pub struct Entry {
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// Its phases in order; none for LLVM's.
+    pub phases: &'static [&'static str],
+}
+
+pub const DEFAULT: &str = "spill-free";
+const LLVM_GREEDY: &str = "llvm-greedy";
+
+pub const ALL: &[Entry] = &[
+    Entry {
+        name: DEFAULT,
+        about: "SSA-based, with spill-free elimination of phis (Pereira and Palsberg)",
+        phases: &["cssa", "spill", "assign", "eliminate", "check"],
+    },
+    Entry { name: LLVM_GREEDY, about: "LLVM's default allocator, counted in the same way", phases: &[] },
+];
+
+/// The allocator of this name, as a command-line argument.
+///
+/// # Errors
+/// If there is none; the message names the nearest one.
+pub fn parse(name: &str) -> Result<&'static Entry, String> {
+    ALL.iter().find(|entry| entry.name == name).ok_or_else(|| {
+        let nearest = ALL.iter().max_by(|a, b| strsim::jaro(a.name, name).total_cmp(&strsim::jaro(b.name, name)));
+        let nearest = nearest.expect("there are allocators").name;
+        format!("there is no such allocator; the nearest is `{nearest}` (`chordal list` shows all)")
+    })
+}
+
+impl Entry {
+    /// What the compiler is to use; how cycles of registers are broken and whether the result is checked concerns only our
+    /// own allocators.
+    pub fn allocator(&self, swap: SwapPolicy, check: bool) -> Allocator {
+        match self.name {
+            LLVM_GREEDY => Allocator::LlvmGreedy,
+            name => Allocator::Ours(Preset { name, swap, check }),
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! `chordal compile`.
+
+use super::output::{self, Destination};
+use super::{Failure, allocators};
+use crate::eliminate::SwapPolicy;
+use crate::llvm::{self, Allocator, CompileOptions, Compiled, Module, Output, RegisterRequest, Source};
+use crate::stats::{Counts, SCHEMA, Statistics};
+use anyhow::{Context as _, anyhow};
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{self, IsTerminal as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+const AFTER_HELP: &str = "\
+Examples:
+  chordal compile prog.bc                        writes prog.s
+  chordal compile prog.bc -o prog.o --emit obj --stats prog.json
+  clang -O2 -emit-llvm -c prog.c -o - | chordal compile - | as -o prog.o
+  chordal compile prog.bc --registers 8 -o - --no-times --stats prog.json
+  chordal compile prog.bc --allocator llvm-greedy -o /dev/null --stats -
+
+Exit status: 0 done, 1 the work failed (one message says which file, which function and why; nothing is written), 2 wrong
+usage.
+
+`chordal list` shows the allocators and the register lists.";
+
+/// Compile a module to assembly or an object file
+///
+/// The module is LLVM bitcode or textual IR for x86-64 or i386 Linux. A function that the allocator cannot handle is left to
+/// LLVM's greedy allocator, with a warning.
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Arguments {
+    /// The module; `-` is standard input
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+
+    /// Where the result goes; `-` is standard output [default: IN with its extension replaced, or standard output]
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+
+    /// What to write
+    #[arg(long, value_enum, default_value_t = Emit::Asm)]
+    emit: Emit,
+
+    /// Who allocates registers
+    #[arg(long, value_name = "NAME", default_value = allocators::DEFAULT, value_parser = allocators::parse)]
+    allocator: &'static allocators::Entry,
+
+    /// Use only these general-purpose registers, except where the ABI or an instruction fixes another: the number of a
+    /// published list, or names separated by commas
+    #[arg(long, value_name = "N|LIST")]
+    registers: Option<RegisterRequest>,
+
+    /// How registers trade their contents
+    #[arg(long, value_enum, default_value_t = Swap::Auto)]
+    swap: Swap,
+
+    /// Write statistics (JSON, chordal-stats/1); `-` is standard output
+    #[arg(long, value_name = "FILE|-")]
+    stats: Option<PathBuf>,
+
+    /// Leave times out of the statistics, so that equal runs give equal bytes
+    #[arg(long, requires = "stats")]
+    no_times: bool,
+
+    /// Do not check the allocation
+    #[arg(long)]
+    no_check: bool,
+
+    /// Run LLVM's machine verifier on every function after allocation
+    #[arg(long)]
+    verify_llvm: bool,
+
+    /// Make it an error if a function cannot be allocated
+    #[arg(long)]
+    no_fallback: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Emit {
+    /// Assembly
+    Asm,
+    /// An ELF object file
+    Obj,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Swap {
+    /// By moves through a free register, or else an exchange
+    Auto,
+    /// By exchange instructions
+    Xchg,
+    /// By three exclusive-ors each, except where the flags are needed
+    Xor,
+}
+
+impl Swap {
+    fn policy(self) -> SwapPolicy {
+        match self {
+            Swap::Auto => SwapPolicy::Auto,
+            Swap::Xchg => SwapPolicy::Exchange,
+            Swap::Xor => SwapPolicy::Xor,
+        }
+    }
+}
+
+impl Emit {
+    fn extension(self) -> &'static str {
+        match self {
+            Emit::Asm => "s",
+            Emit::Obj => "o",
+        }
+    }
+}
+
+/// Compiles a module.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let (output, stats) = destinations(arguments)?;
+    let name = arguments.input.display().to_string();
+    llvm::die_with_prefix(&format!("chordal: error: {name}: "));
+    let source = Source::read(&arguments.input).with_context(|| name.clone())?;
+    let module = Module::parse(&source).with_context(|| name.clone())?;
+    let registers = registers(arguments, &module)?;
+    let triple = module.triple();
+    let progress = Progress::new(module.num_functions());
+    let options = CompileOptions {
+        allocator: arguments.allocator.allocator(arguments.swap.policy(), !arguments.no_check),
+        output: match arguments.emit {
+            Emit::Asm => Output::Assembly,
+            Emit::Obj => Output::Object,
+        },
+        verify: arguments.verify_llvm,
+        registers,
+        fallback: !arguments.no_fallback,
+        sizes: stats.is_some(),
+        progress: &|function| progress.step(function),
+    };
+    let compiled = llvm::compile(module, &options);
+    progress.bar.finish_and_clear();
+    let compiled = compiled.with_context(|| name.clone())?;
+    warn(&name, &compiled);
+    let mut results = Vec::new();
+    if let Some(stats) = stats {
+        results.push((stats, statistics(arguments, options.registers, triple, &compiled)?));
+    }
+    results.push((output, compiled.output));
+    Ok(output::write_all(&results)?)
+}
+
+/// Where the result and the statistics go.
+fn destinations(arguments: &Arguments) -> Result<(Destination, Option<Destination>), Failure> {
+    let stats = arguments.stats.as_deref().map(Destination::new);
+    let output = match &arguments.output {
+        Some(path) => Destination::new(path),
+        None => beside(&arguments.input, arguments.emit)?,
+    };
+    if stats.as_ref() == Some(&output) {
+        return Err(Failure::Usage("the result and the statistics cannot go to the same place".into()));
+    }
+    Ok((output, stats))
+}
+
+/// The input with its extension replaced; standard output for standard input.
+fn beside(input: &Path, emit: Emit) -> Result<Destination, Failure> {
+    if input.as_os_str() == "-" {
+        return Ok(Destination::Stdout);
+    }
+    let output = input.with_extension(emit.extension());
+    if output == input {
+        return Err(Failure::Usage(format!("the result would overwrite the input {}: name another with -o", input.display())));
+    }
+    Ok(Destination::File(output))
+}
+
+/// The registers that are asked for. Whether they can work depends on the module's target.
+fn registers(arguments: &Arguments, module: &Module<'_>) -> Result<Option<Vec<String>>, Failure> {
+    let Some(request) = &arguments.registers else { return Ok(None) };
+    if matches!(arguments.allocator.allocator(true), Allocator::LlvmGreedy) {
+        return Err(Failure::Usage(format!("{} cannot be held to registers", arguments.allocator.name)));
+    }
+    request.resolve(module.target()).map(Some).map_err(|error| Failure::Usage(format!("invalid value for '--registers': {error}")))
+}
+
+fn warn(file: &str, compiled: &Compiled) {
+    for function in &compiled.functions {
+        if let Some(reason) = &function.fallback {
+            eprintln!("chordal: warning: {file}: function {}: left to LLVM's greedy allocator: {reason}", function.name);
+        }
+    }
+}
+
+/// The statistics as JSON text.
+fn statistics(
+    arguments: &Arguments,
+    registers: Option<Vec<String>>,
+    target: String,
+    compiled: &Compiled,
+) -> Result<Vec<u8>, Failure> {
+    let mut functions = compiled.functions.clone();
+    if arguments.no_times {
+        for function in &mut functions {
+            function.counts.time_ns = None;
+        }
+    }
+    let statistics = Statistics {
+        schema: SCHEMA.into(),
+        chordal: env!("CARGO_PKG_VERSION").into(),
+        allocator: arguments.allocator.name.into(),
+        registers,
+        source: arguments.input.display().to_string(),
+        target,
+        total: Counts::total(&functions),
+        functions,
+    };
+    let mut text = serde_json::to_vec_pretty(&statistics).map_err(|error| anyhow!("statistics: {error}"))?;
+    text.push(b'\n');
+    Ok(text)
+}
+
+/// How far a long compilation is; shown on a terminal only, and not before a second has passed.
+struct Progress {
+    bar: ProgressBar,
+    start: Instant,
+}
+
+impl Progress {
+    fn new(functions: usize) -> Self {
+        let bar = if io::stderr().is_terminal() { ProgressBar::new(functions as u64) } else { ProgressBar::hidden() };
+        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}").expect("the template is valid");
+        bar.set_style(style);
+        Progress { bar, start: Instant::now() }
+    }
+
+    fn step(&self, function: &str) {
+        if self.start.elapsed() > Duration::from_secs(1) {
+            self.bar.set_message(function.to_owned());
+        }
+    }
+}

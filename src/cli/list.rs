@@ -1,0 +1,30 @@
+//! `chordal list`.
+
+use super::{Failure, allocators};
+use crate::llvm::Target;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+
+/// Writes what there is to choose from to standard output.
+pub fn run() -> Result<(), Failure> {
+    io::stdout().write_all(text().as_bytes())?;
+    Ok(())
+}
+
+fn text() -> String {
+    let mut text = String::from("Allocators (--allocator):\n");
+    for entry in allocators::ALL {
+        let default = if entry.name == allocators::DEFAULT { " (default)" } else { "" };
+        let _ = writeln!(text, "  {:<12} {}{default}", entry.name, entry.about);
+        if !entry.phases.is_empty() {
+            let _ = writeln!(text, "  {:<12} phases: {}", "", entry.phases.join(", "));
+        }
+    }
+    for target in [Target::X86_64, Target::I386] {
+        let _ = writeln!(text, "\nGeneral-purpose registers of {} (--registers N):", target.name());
+        for list in target.published_registers() {
+            let _ = writeln!(text, "  {:>2}  {}", list.len(), list.join(" "));
+        }
+    }
+    text
+}

@@ -1,0 +1,74 @@
+//! The command line: one file a subcommand.
+//!
+//! Exit status: 0 done, 1 the work failed, 2 wrong usage. A failure is one message on standard error.
+
+mod allocators;
+mod compile;
+mod list;
+mod output;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
+use std::io;
+use std::process::ExitCode;
+
+const AFTER_HELP: &str = "\
+Examples:
+  clang -O2 -emit-llvm -c prog.c -o prog.bc
+  chordal compile prog.bc -o prog.s --stats prog.json
+  clang prog.s -o prog
+
+Exit status: 0 done, 1 the work failed, 2 wrong usage.";
+
+/// SSA-based register allocation for LLVM bitcode.
+///
+/// Takes every function of a module in SSA machine form, allocates registers with its own algorithms, and writes assembly
+/// (or an object file) and statistics that can be compared with LLVM's allocators on the same code.
+#[derive(Parser)]
+#[command(name = "chordal", version, after_help = AFTER_HELP)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Compile(compile::Arguments),
+    List,
+}
+
+/// Why a command did not do its work.
+enum Failure {
+    /// The command line makes no sense: exit status 2.
+    Usage(String),
+    /// The work failed: exit status 1.
+    Work(anyhow::Error),
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Failure::Work(error.into())
+    }
+}
+
+/// Runs the command that the process's arguments ask for.
+pub fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Compile(arguments) => compile::run(&arguments),
+        Command::List => list::run(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Usage(message)) => Cli::command().error(ErrorKind::ValueValidation, message).exit(),
+        Err(Failure::Work(error)) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(Failure::Work(error)) => {
+            eprintln!("chordal: error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether the reader of our standard output went away, as `head` does.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe))
+}

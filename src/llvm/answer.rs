@@ -1,0 +1,73 @@
+//! Overlays as the flat arrays that the bridge applies.
+
+use super::ffi;
+use crate::machine::{Edit, Location, Overlay, Point, RegSet, RegisterFile, SwapKind};
+use cranelift_entity::EntityRef;
+
+/// The arrays of one allocation; an [`ffi::Answer`] made from them is valid while they are neither moved nor dropped.
+#[derive(Default)]
+pub struct Arrays {
+    locations: Vec<i32>,
+    edits: Vec<ffi::Edit>,
+    slots: Vec<ffi::Slot>,
+    debug_locations: Vec<i32>,
+    usable: RegSet,
+}
+
+impl Arrays {
+    /// Flattens an overlay over a function of this register file.
+    pub fn new(overlay: &Overlay, file: &RegisterFile) -> Self {
+        let debug_location = |at: &Option<Location>| at.map_or(ffi::NO_LOCATION, location);
+        Arrays {
+            locations: overlay.locations.iter().copied().map(location).collect(),
+            edits: overlay.edits.iter().map(|(point, change)| edit(*point, *change)).collect(),
+            slots: overlay.slots.values().map(|slot| ffi::Slot { size: slot.size, align: slot.align }).collect(),
+            debug_locations: overlay.debug_locations.iter().map(debug_location).collect(),
+            usable: file.classes.values().fold(RegSet::EMPTY, |set, class| set | class.regs),
+        }
+    }
+
+    /// The bridge's view of the arrays.
+    pub fn answer(&self) -> ffi::Answer {
+        ffi::Answer {
+            outcome: ffi::ALLOCATED,
+            locations: self.locations.as_ptr(),
+            edits: self.edits.as_ptr(),
+            num_edits: self.edits.len(),
+            slots: self.slots.as_ptr(),
+            num_slots: self.slots.len(),
+            debug_locations: self.debug_locations.as_ptr(),
+            usable: self.usable.into(),
+        }
+    }
+}
+
+/// A register as its index, a slot as the complement of its.
+fn location(at: Location) -> i32 {
+    match at {
+        Location::Reg(reg) => reg.index() as i32,
+        Location::Slot(slot) => !(slot.index() as i32),
+    }
+}
+
+fn edit(point: Point, edit: Edit) -> ffi::Edit {
+    let at = ffi::Edit { block: point.block.as_u32(), index: point.index, kind: ffi::LOAD, to: 0, from: 0, object: 0, class: 0 };
+    match edit {
+        Edit::Load { to, from, class } => {
+            ffi::Edit { kind: ffi::LOAD, to: to.index() as u8, object: from.as_u32(), class: class.as_u32(), ..at }
+        }
+        Edit::Store { from, to, class } => {
+            ffi::Edit { kind: ffi::STORE, from: from.index() as u8, object: to.as_u32(), class: class.as_u32(), ..at }
+        }
+        Edit::Move { to, from, class } => {
+            ffi::Edit { kind: ffi::MOVE, to: to.index() as u8, from: from.index() as u8, class: class.as_u32(), ..at }
+        }
+        Edit::Swap { a, b, class, kind } => {
+            let kind = if kind == SwapKind::Exchange { ffi::EXCHANGE } else { ffi::XOR };
+            ffi::Edit { kind, to: a.index() as u8, from: b.index() as u8, class: class.as_u32(), ..at }
+        }
+        Edit::Rematerialise { to, inst } => {
+            ffi::Edit { kind: ffi::REMATERIALISE, to: to.index() as u8, object: inst.as_u32(), ..at }
+        }
+    }
+}

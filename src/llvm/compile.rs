@@ -1,0 +1,175 @@
+//! Compiling a module: the safe side of the bridge.
+
+use super::ffi;
+use super::module::{Module, ReadError};
+use super::session::Session;
+use crate::pipeline::{Failure, Preset};
+use crate::stats::Function;
+use object::{Object, ObjectSymbol, SymbolKind};
+use std::collections::HashMap;
+
+/// Who allocates registers.
+#[derive(Clone, Debug)]
+pub enum Allocator {
+    /// One of chordal's allocators.
+    Ours(Preset),
+    /// LLVM's greedy allocator.
+    LlvmGreedy,
+}
+
+/// What is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Output {
+    Assembly,
+    Object,
+}
+
+/// How to compile a module.
+pub struct CompileOptions<'o> {
+    pub allocator: Allocator,
+    pub output: Output,
+    /// Run LLVM's machine verifier on every function after our allocation.
+    pub verify: bool,
+    /// The general-purpose registers that our allocators may use; `None` for all.
+    pub registers: Option<Vec<String>>,
+    /// Whether functions that cannot be allocated are left to LLVM's greedy allocator.
+    pub fallback: bool,
+    /// Whether to find out the machine code size of each function, which takes assembling the output.
+    pub sizes: bool,
+    /// Told the name of each function that is done.
+    pub progress: &'o dyn Fn(&str),
+}
+
+/// A compiled module.
+#[derive(Debug)]
+pub struct Compiled {
+    /// Assembly text or an ELF object.
+    pub output: Vec<u8>,
+    /// What was counted, in the order of the output.
+    pub functions: Vec<Function>,
+}
+
+/// Why a module could not be compiled.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    #[error("function {name}: {reason}{}", others(*.more))]
+    Function { name: String, reason: String, more: usize },
+    #[error("{0}")]
+    Llvm(String),
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error("cannot read the size of functions: {0}")]
+    Sizes(#[from] object::Error),
+}
+
+fn others(more: usize) -> String {
+    if more == 0 { String::new() } else { format!(" (and {more} more functions)") }
+}
+
+/// Compiles a module. Functions that our allocator cannot handle are, if that is allowed, left to LLVM's greedy allocator
+/// (each [`Function::fallback`] tells why); the module is then compiled a second time.
+///
+/// # Errors
+/// If a function cannot be allocated and may not be left to LLVM, if an allocation is wrong, or if LLVM reports an error.
+pub fn compile(module: Module<'_>, options: &CompileOptions<'_>) -> Result<Compiled, CompileError> {
+    let source = module.source();
+    let (compiled, failures) = run(&module, options, &[])?;
+    if failures.is_empty() {
+        return Ok(compiled);
+    }
+    let unsupported = |failure: &Failure| matches!(failure, Failure::Unsupported(_));
+    refuse(&failures, |failure| !options.fallback || !unsupported(failure))?;
+    drop(module);
+    let names: Vec<&str> = failures.iter().map(|(name, _)| name.as_str()).collect();
+    let (mut compiled, again) = run(&Module::parse(source)?, options, &names)?;
+    refuse(&again, |_| true)?;
+    for (name, reason) in &failures {
+        if let Some(function) = compiled.functions.iter_mut().find(|function| function.name == *name) {
+            function.fallback = Some(reason.to_string());
+        }
+    }
+    Ok(compiled)
+}
+
+/// An error if there are such failures.
+fn refuse(failures: &[(String, Failure)], wanted: impl Fn(&Failure) -> bool) -> Result<(), CompileError> {
+    let mut refused = failures.iter().filter(|(_, failure)| wanted(failure));
+    match refused.next() {
+        Some((name, reason)) => {
+            Err(CompileError::Function { name: name.clone(), reason: reason.to_string(), more: refused.count() })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Runs the code generator once, which uses the module up, and reports the functions that were not allocated.
+fn run(
+    module: &Module<'_>,
+    options: &CompileOptions<'_>,
+    fallback: &[&str],
+) -> Result<(Compiled, Vec<(String, Failure)>), CompileError> {
+    let preset = match &options.allocator {
+        Allocator::Ours(preset) => Some(preset),
+        Allocator::LlvmGreedy => None,
+    };
+    let mut session = Session::new(preset, options.registers.as_deref(), options.progress);
+    let fallback: Vec<ffi::Str> = fallback.iter().map(|name| ffi::Str::new(name.as_bytes())).collect();
+    let flat = ffi::Options {
+        allocator: if preset.is_some() { ffi::OURS } else { ffi::GREEDY },
+        object: u32::from(options.output == Output::Object),
+        verify: u32::from(options.verify),
+        fallback: fallback.as_ptr(),
+        num_fallback: fallback.len(),
+    };
+    // SAFETY: the module, the options and the session are alive during the call.
+    let status = unsafe { ffi::ch_codegen(module.as_mut_ptr(), &flat, &session.callbacks()) };
+    if session.failures.is_empty() {
+        check(&session, status)?;
+    }
+    let output = std::mem::take(&mut session.output);
+    let mut functions: Vec<Function> = std::mem::take(&mut session.functions)
+        .into_iter()
+        .map(|(name, counts)| Function { name, fallback: None, counts })
+        .collect();
+    if options.sizes && session.failures.is_empty() {
+        measure(module, options.output, &output, &mut functions)?;
+    }
+    Ok((Compiled { output, functions }, session.failures))
+}
+
+/// Turns what LLVM complained about into an error.
+fn check(session: &Session<'_>, status: i32) -> Result<(), CompileError> {
+    if let [(name, report), rest @ ..] = &session.verifier_reports[..] {
+        let reason = format!("LLVM's machine verifier rejects the allocation:\n{}", report.trim_end());
+        return Err(CompileError::Function { name: name.clone(), reason, more: rest.len() });
+    }
+    if status != 0 || !session.errors.is_empty() {
+        return Err(CompileError::Llvm(session.errors.first().cloned().unwrap_or_else(|| "LLVM failed".into())));
+    }
+    Ok(())
+}
+
+/// Reads the sizes of the functions' symbols in the object file.
+fn measure(module: &Module<'_>, kind: Output, output: &[u8], functions: &mut [Function]) -> Result<(), CompileError> {
+    let assembled = if kind == Output::Assembly { assemble(module, output)? } else { Vec::new() };
+    let elf = object::File::parse(if kind == Output::Assembly { &assembled[..] } else { output })?;
+    let mut sizes = HashMap::new();
+    for symbol in elf.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text) {
+        sizes.insert(symbol.name_bytes()?, symbol.size());
+    }
+    for function in functions {
+        let mangled = function.name.strip_prefix('\u{1}').unwrap_or(&function.name);
+        let private = format!(".L{mangled}");
+        function.counts.fixed.bytes = sizes.get(mangled.as_bytes()).or_else(|| sizes.get(private.as_bytes())).copied();
+    }
+    Ok(())
+}
+
+/// An ELF object, with a symbol for every function, of the assembly that was generated for a module.
+fn assemble(module: &Module<'_>, assembly: &[u8]) -> Result<Vec<u8>, CompileError> {
+    let mut session = Session::new(None, None, &|_| ());
+    // SAFETY: the module, the text and the session are alive during the call.
+    let status = unsafe { ffi::ch_assemble(module.as_mut_ptr(), ffi::Str::new(assembly), &session.callbacks()) };
+    check(&session, status)?;
+    Ok(session.output)
+}

@@ -1,0 +1,58 @@
+//! What LLVM does not report as a result: its fatal errors, and crashes.
+//!
+//! LLVM's readers are not hardened: a corrupted file can make them crash. The process then still ends with one message and
+//! status 1.
+
+use super::ffi;
+use std::ptr::null_mut;
+use std::sync::Once;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// What a last message starts with. Replaced prefixes are leaked, because a signal may interrupt anything.
+static PREFIX: AtomicPtr<String> = AtomicPtr::new(null_mut());
+
+const CRASHES: [libc::c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT];
+
+/// From here on a fatal error or a crash ends the process with status 1 and a line on standard error that starts with
+/// `prefix`.
+pub fn die_with_prefix(prefix: &str) {
+    static HANDLERS: Once = Once::new();
+    PREFIX.store(Box::into_raw(Box::new(prefix.to_owned())), Ordering::Release);
+    HANDLERS.call_once(|| {
+        for signal in CRASHES {
+            // SAFETY: the handler does nothing that is unsafe in one; Rust has given the thread a stack for signals.
+            unsafe {
+                let mut action: libc::sigaction = std::mem::zeroed();
+                action.sa_sigaction = crashed as extern "C" fn(libc::c_int) as usize;
+                action.sa_flags = libc::SA_ONSTACK | libc::SA_RESETHAND | libc::SA_NODEFER;
+                libc::sigaction(signal, &action, null_mut());
+            }
+        }
+    });
+}
+
+/// LLVM's handler of fatal errors.
+pub(super) extern "C" fn fatal(message: ffi::Str) {
+    // SAFETY: LLVM passes a text that is alive.
+    let message = super::module::one_line(&unsafe { message.text() });
+    eprintln!("{}{message}", prefix());
+    std::process::exit(1);
+}
+
+fn prefix() -> &'static str {
+    // SAFETY: a stored prefix lives forever.
+    unsafe { PREFIX.load(Ordering::Acquire).as_ref() }.map_or("", String::as_str)
+}
+
+extern "C" fn crashed(signal: libc::c_int) {
+    let reason = match signal {
+        libc::SIGSEGV => "internal error: crashed (segmentation fault)\n",
+        libc::SIGABRT => "internal error: aborted\n",
+        _ => "internal error: crashed\n",
+    };
+    for text in [prefix(), reason] {
+        // SAFETY: write and _exit may be called in a signal handler.
+        unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
+    }
+    unsafe { libc::_exit(1) };
+}

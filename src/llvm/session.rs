@@ -1,0 +1,228 @@
+//! The callbacks of one run of the code generator.
+
+use super::answer::Arrays;
+use super::{ffi, import, registers};
+use crate::machine::{Edit, Function, Overlay, RegisterFile};
+use crate::pipeline::{self, Failure, Preset, Report};
+use crate::stats::{self, Counts, Times};
+use indexmap::IndexMap;
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::Once;
+use std::time::Instant;
+
+/// What a run is asked to do and what it has come to so far.
+pub struct Session<'o> {
+    preset: Option<&'o Preset>,
+    registers: Option<&'o [String]>,
+    progress: &'o dyn Fn(&str),
+    files: Vec<Rc<RegisterFile>>,
+    answer: Arrays,
+    /// Why functions could not be allocated, in order.
+    pub failures: Vec<(String, Failure)>,
+    /// What LLVM's machine verifier said about functions.
+    pub verifier_reports: Vec<(String, String)>,
+    /// What was counted, by function.
+    pub functions: IndexMap<String, Counts>,
+    /// LLVM's error messages.
+    pub errors: Vec<String>,
+    /// The assembly or object file.
+    pub output: Vec<u8>,
+}
+
+impl<'o> Session<'o> {
+    /// A session that allocates with a preset, or that only listens to LLVM's own allocator; `progress` is told the name of
+    /// each function that is done.
+    pub fn new(preset: Option<&'o Preset>, registers: Option<&'o [String]>, progress: &'o dyn Fn(&str)) -> Self {
+        Session {
+            preset,
+            registers,
+            progress,
+            files: Vec::new(),
+            answer: Arrays::default(),
+            failures: Vec::new(),
+            verifier_reports: Vec::new(),
+            functions: IndexMap::new(),
+            errors: Vec::new(),
+            output: Vec::new(),
+        }
+    }
+
+    /// The callbacks, for one call into the bridge.
+    pub fn callbacks(&mut self) -> ffi::Callbacks {
+        ffi::Callbacks { user: std::ptr::from_mut(self).cast(), allocate, applied, counted, error, emit }
+    }
+
+    /// Allocates one function; the answer's arrays live in `self` until the next call.
+    ///
+    /// # Safety
+    /// The flat function must be valid.
+    unsafe fn allocate(&mut self, flat: &ffi::Function) -> Result<(), Failure> {
+        let unsupported = unsafe { flat.unsupported.text() };
+        // Even a function that cannot be handed over may bring a new register file, whose number later ones use.
+        let file = unsafe { self.register_file(flat) };
+        if !unsupported.is_empty() {
+            return Err(Failure::Unsupported(unsupported));
+        }
+        let preset = self.preset.expect("the bridge asks for allocations only where a preset is used");
+        let start = Instant::now();
+        let function = unsafe { import::function(flat, file) };
+        let import_ns = flat.import_ns + nanoseconds(start);
+        let (overlay, report) = pipeline::allocate(&function, preset)?;
+        self.answer = Arrays::new(&overlay, &function.file);
+        self.record(&function, import_ns, &overlay, &report);
+        Ok(())
+    }
+
+    unsafe fn register_file(&mut self, flat: &ffi::Function) -> Rc<RegisterFile> {
+        if let Some(new) = unsafe { flat.new_file.as_ref() } {
+            let mut file = unsafe { import::register_file(new) };
+            if let Some(names) = self.registers {
+                registers::restrict(&mut file, names);
+            }
+            self.files.push(Rc::new(file));
+        }
+        self.files[flat.file as usize].clone()
+    }
+
+    /// Notes what only the allocator knows; the rest is counted in the output.
+    fn record(&mut self, function: &Function, import_ns: u64, overlay: &Overlay, report: &Report) {
+        let counts = self.functions.entry(function.name.clone()).or_default();
+        let edits = |wanted: fn(&Edit) -> bool| overlay.edits.iter().filter(|(_, edit)| wanted(edit)).count() as u64;
+        counts.spill.values = report.spilled_values;
+        counts.spill.remats = edits(|edit| matches!(edit, Edit::Rematerialise { .. }));
+        counts.spill.copies = edits(|edit| matches!(edit, Edit::Move { .. }));
+        counts.spill.swaps = edits(|edit| matches!(edit, Edit::Swap { .. }));
+        counts.elimination = stats::Elimination {
+            graphs: report.elimination.graphs,
+            edges: report.elimination.edges,
+            memory_transfers: report.elimination.memory_transfers,
+            potential_spills: report.elimination.potential_spills,
+        };
+        let times = counts.time_ns.get_or_insert_default();
+        times.add("import", import_ns);
+        for (phase, time) in &report.phases {
+            times.add(phase, time.as_nanos() as u64);
+        }
+    }
+
+    fn applied(&mut self, function: String, apply_ns: u64, report: String) {
+        if let Some(Counts { time_ns: Some(times), .. }) = self.functions.get_mut(&function) {
+            times.add("apply", apply_ns);
+        }
+        if !report.is_empty() {
+            self.verifier_reports.push((function, report));
+        }
+    }
+
+    fn counted(&mut self, function: String, counts: &ffi::Counts, allocation_ns: u64) {
+        (self.progress)(&function);
+        let entry = self.functions.entry(function).or_default();
+        if entry.time_ns.is_none() {
+            // LLVM's own allocator; it does not tell the swaps that it added from those of the program.
+            entry.spill.swaps = counts.swaps;
+            let mut times = Times::default();
+            times.add("llvm", allocation_ns);
+            entry.time_ns = Some(times);
+        }
+        fill(entry, counts);
+    }
+}
+
+/// Enters what the bridge counted.
+fn fill(to: &mut Counts, from: &ffi::Counts) {
+    to.fixed = stats::Static {
+        loads: from.loads,
+        stores: from.stores,
+        moves: from.moves,
+        xors: from.xors,
+        instructions: from.instructions,
+        bytes: None,
+    };
+    to.weighted = stats::Weighted {
+        loads: from.weighted_loads,
+        stores: from.weighted_stores,
+        moves: from.weighted_moves,
+        xors: from.weighted_xors,
+        instructions: from.weighted_instructions,
+    };
+    to.score = from.score;
+    to.overhead = from.overhead;
+    to.spill.slots = from.spill_slots;
+    to.spill.slot_bytes = from.spill_slot_bytes;
+    to.spill.stores = from.spill_stores;
+    to.spill.reloads = from.spill_reloads;
+    to.spill.folded = from.spill_folded;
+    to.frame_bytes = from.frame_bytes;
+}
+
+fn nanoseconds(since: Instant) -> u64 {
+    since.elapsed().as_nanos() as u64
+}
+
+thread_local! {
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+    static PANIC: Cell<Option<String>> = const { Cell::new(None) };
+}
+
+/// Runs an allocation. A panic must not unwind through C++: it becomes a failure, whose message the panic hook catches.
+fn guarded(run: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let default = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if QUIET.get() {
+                PANIC.set(Some(info.to_string()));
+            } else {
+                default(info);
+            }
+        }));
+    });
+    QUIET.set(true);
+    let result = catch_unwind(AssertUnwindSafe(run));
+    QUIET.set(false);
+    result.unwrap_or_else(|_| {
+        let message = PANIC.take().unwrap_or_default();
+        Err(Failure::Unsupported(format!("internal error: {}", super::module::one_line(&message))))
+    })
+}
+
+/// # Safety
+/// `user` must be what [`Session::callbacks`] passed to the bridge.
+unsafe fn session<'a>(user: *mut c_void) -> &'a mut Session<'a> {
+    unsafe { &mut *user.cast() }
+}
+
+extern "C" fn allocate(user: *mut c_void, function: *const ffi::Function, answer: *mut ffi::Answer) {
+    // SAFETY: the bridge passes back its user and valid arrays.
+    let (session, flat, answer) = unsafe { (session(user), &*function, &mut *answer) };
+    match guarded(|| unsafe { session.allocate(flat) }) {
+        Ok(()) => *answer = session.answer.answer(),
+        Err(failure) => {
+            answer.outcome = ffi::FAILED;
+            session.failures.push((unsafe { flat.name.text() }, failure));
+        }
+    }
+}
+
+extern "C" fn applied(user: *mut c_void, function: ffi::Str, apply_ns: u64, report: ffi::Str) {
+    // SAFETY: as in `allocate`.
+    unsafe { session(user).applied(function.text(), apply_ns, report.text()) }
+}
+
+extern "C" fn counted(user: *mut c_void, function: ffi::Str, counts: *const ffi::Counts, allocation_ns: u64) {
+    // SAFETY: as in `allocate`.
+    unsafe { session(user).counted(function.text(), &*counts, allocation_ns) }
+}
+
+extern "C" fn error(user: *mut c_void, message: ffi::Str) {
+    // SAFETY: as in `allocate`.
+    unsafe { session(user).errors.push(super::module::one_line(&message.text())) }
+}
+
+extern "C" fn emit(user: *mut c_void, output: ffi::Str) {
+    // SAFETY: as in `allocate`.
+    unsafe { session(user).output = output.bytes().to_vec() }
+}
