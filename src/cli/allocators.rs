@@ -1,7 +1,7 @@
 //! The allocators by name.
 
-use crate::llvm::Allocator;
 use crate::eliminate::SwapPolicy;
+use crate::llvm::Allocator;
 use crate::pipeline::Preset;
 
 /// An allocator that exists.

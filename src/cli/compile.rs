@@ -177,10 +177,13 @@ fn beside(input: &Path, emit: Emit) -> Result<Destination, Failure> {
 /// The registers that are asked for. Whether they can work depends on the module's target.
 fn registers(arguments: &Arguments, module: &Module<'_>) -> Result<Option<Vec<String>>, Failure> {
     let Some(request) = &arguments.registers else { return Ok(None) };
-    if matches!(arguments.allocator.allocator(true), Allocator::LlvmGreedy) {
+    if matches!(arguments.allocator.allocator(SwapPolicy::Auto, true), Allocator::LlvmGreedy) {
         return Err(Failure::Usage(format!("{} cannot be held to registers", arguments.allocator.name)));
     }
-    request.resolve(module.target()).map(Some).map_err(|error| Failure::Usage(format!("invalid value for '--registers': {error}")))
+    request
+        .resolve(module.target())
+        .map(Some)
+        .map_err(|error| Failure::Usage(format!("invalid value for '--registers': {error}")))
 }
 
 fn warn(file: &str, compiled: &Compiled) {

@@ -266,24 +266,21 @@ private:
     MI.eraseFromParent();
   }
 
-  // A copy from or to a spilled value is a load or a store.
+  // A copy from or to a spilled value is a load or a store, as wide as the copy's definition.
   void replaceByAccess(MachineInstr &MI, const ChInst &I, unsigned K) {
-    const MachineOperand &Folded = MI.getOperand(E.OperandIndex[K]);
-    const MachineOperand &Other = MI.getOperand(Folded.isDef() ? 1 : 0);
+    int Slot = Slots[~A.locations[K]];
+    // The root of the operand that is not in memory: pinned, or a value's.
+    uint32_t Root = I.reg;
     for (unsigned J = I.first_operand; J < I.end_operand; ++J)
       if (J != K)
-        setRegister(MI.getOperand(E.OperandIndex[J]), A.locations[J]);
-    int Slot = Slots[~A.locations[K]];
-    MachineBasicBlock &MBB = *MI.getParent();
-    MCRegister Reg = Other.getReg().asMCReg();
-    // The access is as wide as the copy.
-    const TargetRegisterClass *RC = MRI.getRegClass(Folded.getReg());
-    if (!Folded.isDef() && (Folded.getSubReg() || !RC->contains(Reg)))
-      RC = TRI.getMinimalPhysRegClass(Reg);
-    if (Folded.isDef())
-      TII.storeRegToStackSlot(MBB, MI, Reg, false, Slot, RC, Register());
+        Root = A.locations[J];
+    Register Dst = MI.getOperand(0).getReg();
+    const TargetRegisterClass *RC = Dst.isVirtual() ? MRI.getRegClass(Dst) : TRI.getMinimalPhysRegClass(Dst.asMCReg());
+    MCRegister Reg = Dst.isVirtual() ? E.T.view(RC, Root) : Dst.asMCReg();
+    if (E.Operands[K].role == CH_USE)
+      TII.loadRegFromStackSlot(*MI.getParent(), MI, Reg, Slot, RC, Register());
     else
-      TII.loadRegFromStackSlot(MBB, MI, Reg, Slot, RC, Register());
+      TII.storeRegToStackSlot(*MI.getParent(), MI, Reg, false, Slot, RC, Register());
     MI.eraseFromParent();
   }
 
