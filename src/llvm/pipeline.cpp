@@ -309,7 +309,8 @@ int ch_assemble(void *module, ChStr assembly, const ChCallbacks *callbacks) {
   const llvm::Target &T = TM->getTarget();
   SourceMgr Sources;
   Sources.AddNewSourceBuffer(MemoryBuffer::getMemBufferCopy(StringRef(assembly.data, assembly.size)), SMLoc());
-  MCContext Context(M.getTargetTriple(), TM->getMCAsmInfo(), TM->getMCRegisterInfo(), TM->getMCSubtargetInfo(), &Sources);
+  MCContext Context(M.getTargetTriple(), TM->getMCAsmInfo(), TM->getMCRegisterInfo(), TM->getMCSubtargetInfo(), &Sources,
+                    &TM->Options.MCOptions);
   std::unique_ptr<MCObjectFileInfo> Objects(T.createMCObjectFileInfo(Context, TM->isPositionIndependent()));
   Context.setObjectFileInfo(Objects.get());
   SmallVector<char, 0> Output;
