@@ -7,6 +7,7 @@ use crate::stats::{Counts, SCHEMA, Statistics};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
+use std::cell::Cell;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -198,18 +199,20 @@ fn statistics(
 struct Progress {
     bar: ProgressBar,
     start: Instant,
+    done: Cell<u64>,
 }
 
 impl Progress {
     fn new(functions: usize) -> Self {
         let bar = if io::stderr().is_terminal() { ProgressBar::new(functions as u64) } else { ProgressBar::hidden() };
-        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}").expect("the template is valid");
-        bar.set_style(style);
-        Progress { bar, start: Instant::now() }
+        bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}").expect("the template is valid"));
+        Progress { bar, start: Instant::now(), done: Cell::new(0) }
     }
 
     fn step(&self, function: &str) {
+        self.done.update(|done| done + 1);
         if self.start.elapsed() > Duration::from_secs(1) {
+            self.bar.set_position(self.done.get());
             self.bar.set_message(function.to_owned());
         }
     }

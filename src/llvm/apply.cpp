@@ -348,9 +348,12 @@ private:
 void apply(Export &E, const ChAnswer &Answer) { Applier(E, Answer).run(); }
 
 void gut(MachineFunction &MF) {
-  for (MachineBasicBlock &MBB : MF)
+  for (MachineBasicBlock &MBB : MF) {
     while (!MBB.empty())
       MBB.back().eraseFromBundle();
+    while (!MBB.succ_empty())
+      MBB.removeSuccessor(MBB.succ_begin());
+  }
   Applier::finish(MF);
 }
 
