@@ -49,6 +49,11 @@ impl Dominators {
         self.idom[block].expand()
     }
 
+    /// The position of a block in a preorder walk of the tree: a block's subtree is numbered consecutively from it.
+    pub fn preorder(&self, block: Block) -> u32 {
+        self.pre[block]
+    }
+
     /// Whether every path from the entry to `b` passes `a`; a block dominates itself.
     pub fn dominates(&self, a: Block, b: Block) -> bool {
         self.pre[b].wrapping_sub(self.pre[a]) < self.size[a]

@@ -4,7 +4,7 @@ use cranelift_entity::EntityRef;
 use std::marker::PhantomData;
 
 /// For each key, a list of items.
-pub(super) struct Grouped<K, T> {
+pub(crate) struct Grouped<K, T> {
     /// Key `k`'s items are `items[starts[k]..starts[k + 1]]`.
     starts: Vec<u32>,
     items: Vec<T>,
@@ -13,7 +13,7 @@ pub(super) struct Grouped<K, T> {
 
 impl<K: EntityRef, T: Copy> Grouped<K, T> {
     /// Groups the pairs by key (keys are below `keys`), keeping their order within a group: a counting sort.
-    pub(super) fn new(keys: usize, pairs: &[(K, T)]) -> Self {
+    pub(crate) fn new(keys: usize, pairs: &[(K, T)]) -> Self {
         let mut starts = vec![0u32; keys + 1];
         for (key, _) in pairs {
             starts[key.index() + 1] += 1;
@@ -31,7 +31,7 @@ impl<K: EntityRef, T: Copy> Grouped<K, T> {
         Grouped { starts, items, key: PhantomData }
     }
 
-    pub(super) fn get(&self, key: K) -> &[T] {
+    pub(crate) fn get(&self, key: K) -> &[T] {
         &self.items[self.starts[key.index()] as usize..self.starts[key.index() + 1] as usize]
     }
 }

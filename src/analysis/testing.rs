@@ -55,7 +55,8 @@ pub(crate) fn graph(succs: &[&[usize]]) -> Function {
     }
 }
 
-/// Registers `a b c d` with the class `gp` (swapped by `xchg`), `x y` with `vec` (swapped by `xor`), and `flags`.
+/// Registers `a b c d` with the class `gp` (swapped by `xchg`), `x y` with the classes `vec` and `half` (swapped by `xor`),
+/// and `flags`.
 pub(crate) fn file() -> RegisterFile {
     let banks = [("gp", SwapSupport::Exchange), ("vec", SwapSupport::Xor)];
     let banks: PrimaryMap<Bank, BankInfo> =
@@ -71,7 +72,7 @@ pub(crate) fn file() -> RegisterFile {
     RegisterFile {
         regs: regs.collect(),
         banks,
-        classes: [class("gp", gp, 0..4, 8), class("vec", vec, 4..6, 16)].into_iter().collect(),
+        classes: [class("gp", gp, 0..4, 8), class("vec", vec, 4..6, 16), class("half", vec, 4..6, 8)].into_iter().collect(),
         callee_saved: RegSet::EMPTY,
         status: RegSet::only(Reg::new(6)),
     }
@@ -111,6 +112,11 @@ pub(crate) fn phi(function: &mut Function, at: usize, def: u32, args: &[Option<u
     let arg = |v: &Option<u32>| PhiArg { value: v.map(value).into(), slot: PackedOption::default() };
     let args = args.iter().map(arg).collect();
     function.blocks[block(at)].phis.push(Phi { def: value(def), args });
+}
+
+/// Has an instruction name physical registers.
+pub(crate) fn pin(function: &mut Function, inst: Inst, sets: PinSets) {
+    function.insts[inst].pins = function.pins.push(sets);
 }
 
 /// Adds a φ of one argument, which is in the first slot.

@@ -1,5 +1,6 @@
 //! The allocators by name.
 
+use crate::eliminate::SwapPolicy;
 use crate::llvm::Allocator;
 use crate::pipeline::Preset;
 
@@ -37,11 +38,13 @@ pub fn parse(name: &str) -> Result<&'static Entry, String> {
 }
 
 impl Entry {
-    /// What the compiler is to use, with or without the checker.
-    pub fn allocator(&self, check: bool) -> Allocator {
-        match self.name {
-            LLVM_GREEDY => Allocator::LlvmGreedy,
-            name => Allocator::Ours(Preset { name, check }),
-        }
+    /// Whether it is one of LLVM's.
+    pub fn is_llvm(&self) -> bool {
+        self.name == LLVM_GREEDY
+    }
+
+    /// What the compiler is to use. Only chordal's allocators have a swap policy and a checker.
+    pub fn allocator(&self, swap: SwapPolicy, check: bool) -> Allocator {
+        if self.is_llvm() { Allocator::LlvmGreedy } else { Allocator::Ours(Preset { name: self.name, swap, check }) }
     }
 }

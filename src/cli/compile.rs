@@ -2,7 +2,8 @@
 
 use super::output::{self, Destination};
 use super::{Failure, allocators};
-use crate::llvm::{self, Allocator, CompileOptions, Compiled, Module, Output, RegisterRequest, Source};
+use crate::eliminate::SwapPolicy;
+use crate::llvm::{self, CompileOptions, Compiled, Module, Output, RegisterRequest, Source};
 use crate::stats::{Counts, SCHEMA, Statistics};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
@@ -53,6 +54,10 @@ pub struct Arguments {
     #[arg(long, value_name = "N|LIST")]
     registers: Option<RegisterRequest>,
 
+    /// How cycles of registers are broken
+    #[arg(long, value_enum, default_value_t = Swap::Auto)]
+    swap: Swap,
+
     /// Write statistics (JSON, chordal-stats/1); `-` is standard output
     #[arg(long, value_name = "FILE|-")]
     stats: Option<PathBuf>,
@@ -82,6 +87,26 @@ enum Emit {
     Obj,
 }
 
+#[derive(Clone, Copy, ValueEnum)]
+enum Swap {
+    /// By moves through a free register if there is one, else by swaps
+    Auto,
+    /// By exchange instructions
+    Xchg,
+    /// By three exclusive-ors, where the flags are free
+    Xor,
+}
+
+impl From<Swap> for SwapPolicy {
+    fn from(swap: Swap) -> SwapPolicy {
+        match swap {
+            Swap::Auto => SwapPolicy::Auto,
+            Swap::Xchg => SwapPolicy::Exchange,
+            Swap::Xor => SwapPolicy::Xor,
+        }
+    }
+}
+
 impl Emit {
     fn extension(self) -> &'static str {
         match self {
@@ -102,7 +127,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let triple = module.triple();
     let progress = Progress::new(module.num_functions());
     let options = CompileOptions {
-        allocator: arguments.allocator.allocator(!arguments.no_check),
+        allocator: arguments.allocator.allocator(arguments.swap.into(), !arguments.no_check),
         output: match arguments.emit {
             Emit::Asm => Output::Assembly,
             Emit::Obj => Output::Object,
@@ -153,7 +178,7 @@ fn beside(input: &Path, emit: Emit) -> Result<Destination, Failure> {
 /// The registers that are asked for. Whether they can work depends on the module's target.
 fn registers(arguments: &Arguments, module: &Module<'_>) -> Result<Option<Vec<String>>, Failure> {
     let Some(request) = &arguments.registers else { return Ok(None) };
-    if matches!(arguments.allocator.allocator(true), Allocator::LlvmGreedy) {
+    if arguments.allocator.is_llvm() {
         return Err(Failure::Usage(format!("{} cannot be held to registers", arguments.allocator.name)));
     }
     request.resolve(module.target()).map(Some).map_err(|error| Failure::Usage(format!("invalid value for '--registers': {error}")))

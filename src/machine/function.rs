@@ -254,6 +254,17 @@ impl Function {
         EdgePlace::Nowhere
     }
 
+    /// The last point of `from` that control passes on its way to `to`: before the terminators, or before the call that
+    /// throws to a landing pad.
+    pub fn departure(&self, from: Block, to: Block) -> Point {
+        match self.blocks[from].throws.expand() {
+            Some(throws) if self.blocks[to].landing_pad => {
+                Point { block: from, index: throws.as_u32() - self.blocks[from].insts.start }
+            }
+            _ => self.before_terminators(from),
+        }
+    }
+
     /// The column of `to`'s φ-matrix that belongs to `from`.
     ///
     /// # Panics

@@ -5,6 +5,9 @@
 mod function;
 mod overlay;
 mod registers;
+mod rewrite;
+pub mod text;
+pub mod validate;
 
 pub use function::{
     Block, BlockData, DebugUse, EdgePlace, Function, Inst, InstData, InstKind, Operand, Phi, PhiArg, PinSets, Pins, Point, Role,
@@ -12,3 +15,6 @@ pub use function::{
 };
 pub use overlay::{Edit, Location, Overlay, SlotData, SwapKind};
 pub use registers::{Bank, BankInfo, ClassInfo, Reg, RegClass, RegInfo, RegSet, RegisterFile, SwapSupport};
+pub use rewrite::Rewriter;
+pub use text::{ParseError, builtin, parse, print};
+pub use validate::{Violation, validate};

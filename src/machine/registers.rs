@@ -223,9 +223,11 @@ impl RegisterFile {
         self.classes.values().filter(|c| c.bank == bank).fold(RegSet::EMPTY, |set, c| set | c.regs)
     }
 
-    /// The wider of two classes of one bank: a move or swap in it carries the contents of both.
+    /// The wider of two classes of one bank, or the one with more registers: a move or swap in it carries the contents of
+    /// both.
     pub fn wider(&self, a: RegClass, b: RegClass) -> RegClass {
-        if self.classes[b].slot_size > self.classes[a].slot_size { b } else { a }
+        let width = |class: RegClass| (self.classes[class].slot_size, self.classes[class].regs.len());
+        if width(b) > width(a) { b } else { a }
     }
 }
 

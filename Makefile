@@ -1,0 +1,34 @@
+# `make` alone says what there is.
+CARGO ?= cargo
+
+.PHONY: help setup demo test bench fmt lint corpus corpus-test
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+
+setup: ## install what is missing of LLVM 22, clang 22 and the C++ compilers
+	@scripts/setup
+
+demo: setup ## build, compile real programs with two allocators, run them, compare
+	$(CARGO) build --release
+	scripts/demo
+
+test: setup lint ## formatting, lints and all tests
+	$(CARGO) test
+
+bench: setup corpus ## time allocation of SQLite against the LLVM passes it replaces
+	$(CARGO) bench
+
+fmt: ## format the sources
+	$(CARGO) fmt
+
+lint: setup ## check formatting and lints
+	$(CARGO) fmt --check
+	$(CARGO) clippy --all-targets -- -D warnings
+
+corpus: ## fetch SQLite, Lua, zlib, bzip2 and gzip, and compile them to bitcode
+	scripts/corpus
+
+corpus-test: setup ## send the corpus through chordal and compare what it does with clang's build
+	$(CARGO) build --release
+	scripts/corpus-test

@@ -1,0 +1,136 @@
+//! Whether live ranges of SSA values intersect, without an interference graph.
+//!
+//! Requires: strict SSA.
+//! Relies on: two values' live ranges intersect if and only if one is live just behind the other's definition, which
+//! the first one's definition then dominates (`ssa-register-allocator.txt`, Lemma 2; `ssa-destruction-for-machine-code.txt`,
+//! section 21.3, "Interference Check").
+
+use super::grouped::Grouped;
+use super::{Dominators, Liveness};
+use crate::machine::{Block, Function, Point, Role, Value};
+use cranelift_entity::{PrimaryMap, SecondaryMap};
+
+/// Where a value is defined. Definitions are ordered by the dominator tree's preorder and then by position, so that the
+/// definitions dominated by one follow it consecutively.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct DefPoint {
+    /// The block's preorder number.
+    preorder: u32,
+    /// Within the block: φs at 0, then for each instruction its early definitions, uses and late definitions.
+    position: u32,
+}
+
+const EARLY: u32 = 1;
+const USE: u32 = 2;
+const LATE: u32 = 3;
+
+impl DefPoint {
+    fn at(preorder: u32, index: usize, stage: u32) -> Self {
+        DefPoint { preorder, position: index as u32 * 3 + stage }
+    }
+
+    /// Behind everything in the block with this preorder number.
+    pub fn end_of(preorder: u32) -> Self {
+        DefPoint { preorder, position: u32::MAX }
+    }
+}
+
+/// Answers interference queries.
+pub struct Interference<'a> {
+    dominators: &'a Dominators,
+    liveness: &'a Liveness,
+    defs: SecondaryMap<Value, (Block, u32)>,
+    /// The uses of each value by instructions, in layout order.
+    uses: Grouped<Value, (Block, u32)>,
+}
+
+impl<'a> Interference<'a> {
+    pub fn new(function: &Function, dominators: &'a Dominators, liveness: &'a Liveness) -> Self {
+        let mut defs = SecondaryMap::with_default((function.entry(), 0));
+        defs.resize(function.values.len());
+        let mut uses = Vec::with_capacity(function.operands.len());
+        for (block, data) in &function.blocks {
+            for phi in &data.phis {
+                defs[phi.def] = (block, 0);
+            }
+            for (index, inst) in function.block_insts(block).enumerate() {
+                for operand in function.operands(inst).iter().filter(|o| o.in_register()) {
+                    match operand.role {
+                        Role::Use => uses.push((operand.value, (block, DefPoint::at(0, index, USE).position))),
+                        Role::Def => defs[operand.value] = (block, DefPoint::at(0, index, LATE).position),
+                        Role::EarlyDef => defs[operand.value] = (block, DefPoint::at(0, index, EARLY).position),
+                    }
+                }
+            }
+        }
+        Interference { dominators, liveness, defs, uses: Grouped::new(function.values.len(), &uses) }
+    }
+
+    /// Where the value is defined.
+    pub fn def_point(&self, value: Value) -> DefPoint {
+        let (block, position) = self.defs[value];
+        DefPoint { preorder: self.dominators.preorder(block), position }
+    }
+
+    /// The block that defines the value.
+    pub fn def_block(&self, value: Value) -> Block {
+        self.defs[value].0
+    }
+
+    /// Whether `value` is live behind the definition of `other`, which its own definition dominates; values that are
+    /// defined together count as live behind each other's definitions, dead or not.
+    pub fn live_behind(&self, value: Value, other: Value) -> bool {
+        let at = self.defs[other];
+        self.defs[value] == at || self.live_behind_point(value, at)
+    }
+
+    /// Whether `value` is live at the end of a block.
+    pub fn live_out(&self, value: Value, block: Block) -> bool {
+        self.liveness.live_out(block).binary_search(&value).is_ok()
+    }
+
+    /// Whether `value` is live before the `index`-th instruction of a block.
+    pub fn live_at(&self, value: Value, point: Point) -> bool {
+        let position = DefPoint::at(0, point.index as usize, 0).position;
+        let (block, def) = self.defs[value];
+        let defined = if block == point.block { def <= position } else { self.live_in(value, point.block) };
+        defined && self.live_behind_point(value, (point.block, position))
+    }
+
+    fn live_in(&self, value: Value, block: Block) -> bool {
+        self.liveness.live_in(block).binary_search(&value).is_ok()
+    }
+
+    fn live_behind_point(&self, value: Value, (block, position): (Block, u32)) -> bool {
+        let uses = self.uses.get(value);
+        let next = uses.partition_point(|&(b, p)| (b, p) <= (block, position));
+        uses.get(next).is_some_and(|&(b, _)| b == block) || self.live_out(value, block)
+    }
+}
+
+/// Entities partitioned into classes: union-find with path halving.
+#[derive(Clone, Debug, Default)]
+pub struct Partition<K: cranelift_entity::EntityRef> {
+    parent: PrimaryMap<K, K>,
+}
+
+impl<K: cranelift_entity::EntityRef> Partition<K> {
+    /// Every one of the first `count` entities in a class of its own.
+    pub fn discrete(count: usize) -> Self {
+        Partition { parent: (0..count).map(K::new).collect() }
+    }
+
+    /// The representative of the entity's class.
+    pub fn find(&mut self, mut key: K) -> K {
+        while self.parent[key] != key {
+            self.parent[key] = self.parent[self.parent[key]];
+            key = self.parent[key];
+        }
+        key
+    }
+
+    /// Makes `child`'s class part of the class of `root`, whose representative stays; both must be representatives.
+    pub fn attach(&mut self, child: K, root: K) {
+        self.parent[child] = root;
+    }
+}

@@ -1,0 +1,99 @@
+//! Register assignment in dominance order.
+//!
+//! Requires: SSA form in which the values in registers fit everywhere (see [`crate::spill`]).
+//! Ensures: every operand in a register has one of its class; values that are live together are in different registers,
+//! none of them occupied by a pin or destroyed by a clobber while the value lives on. It spills nothing.
+//! Relies on: in dominance order a value's interfering neighbours that are already coloured form a clique
+//! (`ssa-allocation-lecture.txt`, "Coloring Chordal Graphs"), so that a free register is left whenever the pressure fits.
+//! Pinned registers break that; there a value may move to another register (bin-packing, `spill-free-ssa-elimination.txt`,
+//! section 6.2), and where a join then disagrees with its predecessors, code on the edges makes up for it (mock φs).
+
+mod fit;
+mod preferences;
+mod walk;
+
+use crate::analysis::{Liveness, Order, PinLiveness};
+use crate::machine::{Block, Function, Inst, Reg, RegClass, RegSet, Value};
+use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
+
+/// One register's content goes to another, at the same time as other transfers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Transfer {
+    pub from: Reg,
+    pub to: Reg,
+    /// Wide enough for the content.
+    pub class: RegClass,
+}
+
+/// Transfers that happen together just before an instruction.
+pub struct Repair {
+    pub before: Inst,
+    pub transfers: Vec<Transfer>,
+    /// The registers of values that stay where they are.
+    pub kept: RegSet,
+}
+
+/// A register for everything that is in one.
+pub struct Assignment {
+    /// Indexed like [`Function::operands`]; `None` for folded operands.
+    pub operands: Vec<Option<Reg>>,
+    /// In program order.
+    pub repairs: Vec<Repair>,
+    /// Of each block, the registers of its live-in values, parallel to [`Liveness::live_in`].
+    pub entry: SecondaryMap<Block, Vec<Reg>>,
+    /// Of each block, the registers of its live-out values, parallel to [`Liveness::live_out`]. For an edge to a landing
+    /// pad, see `at_throw`.
+    pub exit: SecondaryMap<Block, Vec<Reg>>,
+    /// Of a block with landing pads, the values that live on past its [`throws`](crate::machine::BlockData::throws), sorted.
+    pub at_throw: SecondaryMap<Block, Vec<(Value, Reg)>>,
+    /// Of each φ's definition, its register at the head of the block.
+    pub phi_register: SecondaryMap<Value, PackedOption<PackedReg>>,
+    /// All registers in use anywhere.
+    pub used: RegSet,
+    /// One a debug use: the value's register then, if it is in one.
+    pub debug: Vec<Option<Reg>>,
+}
+
+/// A register as a packable entity.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PackedReg(u32);
+cranelift_entity::entity_impl!(PackedReg);
+
+impl From<Reg> for PackedReg {
+    fn from(reg: Reg) -> Self {
+        PackedReg::from_u32(reg.index() as u32)
+    }
+}
+
+impl PackedReg {
+    /// The register.
+    pub fn reg(self) -> Reg {
+        Reg::new(self.as_u32() as usize)
+    }
+}
+
+impl Assignment {
+    /// Where a value is when control leaves `from` for `to`.
+    ///
+    /// # Panics
+    /// If the value is not live there.
+    pub fn on_exit(&self, function: &Function, liveness: &Liveness, from: Block, to: Block, value: Value) -> Reg {
+        if function.blocks[to].landing_pad {
+            let values = &self.at_throw[from];
+            let place = values.binary_search_by_key(&value, |&(v, _)| v).expect("the value lives on past the call");
+            return values[place].1;
+        }
+        let place = liveness.live_out(from).binary_search(&value).expect("the value is live on the edge");
+        self.exit[from][place]
+    }
+}
+
+/// Assigns registers.
+///
+/// # Errors
+/// If an instruction's constraints cannot be met, naming it: a defect of the spilling phase.
+pub fn assign(function: &Function, order: &Order, liveness: &Liveness) -> Result<Assignment, String> {
+    let pins = PinLiveness::new(function);
+    let preferences = preferences::Preferences::new(function, liveness, &pins);
+    walk::walk(function, order, liveness, &pins, &preferences)
+}

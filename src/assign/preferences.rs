@@ -1,0 +1,119 @@
+//! Which registers suit a value.
+
+use crate::analysis::grouped::Grouped;
+use crate::analysis::{Liveness, PinLiveness};
+use crate::machine::{Block, Function, InstKind, Reg, RegSet, Value};
+use cranelift_entity::SecondaryMap;
+
+/// Something that a value would like to share a register with.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Partner {
+    /// A pinned register that it is copied from or to.
+    Pin(Reg),
+    /// A value that it is copied from or to, or that a φ or a two-address instruction relates it to.
+    Value(Value),
+}
+
+/// What is known about each value before assignment starts.
+pub(super) struct Preferences {
+    partners: Grouped<Value, (Partner, f32)>,
+    /// Registers that are pinned or clobbered somewhere in the live range: the value would have to move away.
+    contested: SecondaryMap<Value, RegSet>,
+}
+
+impl Preferences {
+    pub(super) fn new(function: &Function, liveness: &Liveness, pins: &PinLiveness) -> Self {
+        Preferences {
+            partners: Grouped::new(function.values.len(), &partners(function)),
+            contested: contested(function, liveness, pins),
+        }
+    }
+
+    /// The value's partners with the frequency of the transfers that sharing a register saves.
+    pub(super) fn partners(&self, value: Value) -> &[(Partner, f32)] {
+        self.partners.get(value)
+    }
+
+    /// Registers that the value cannot keep all its life.
+    pub(super) fn contested(&self, value: Value) -> RegSet {
+        self.contested[value]
+    }
+}
+
+fn partners(function: &Function) -> Vec<(Value, (Partner, f32))> {
+    let mut pairs = Vec::new();
+    let mut relate = |a: Value, b: Value, frequency: f64| {
+        pairs.push((a, (Partner::Value(b), frequency as f32)));
+        pairs.push((b, (Partner::Value(a), frequency as f32)));
+    };
+    for (block, data) in &function.blocks {
+        for phi in &data.phis {
+            for (arg, &pred) in phi.args.iter().zip(&data.preds) {
+                if let (Some(value), None) = (arg.value.expand(), arg.slot.expand()) {
+                    relate(phi.def, value, function.blocks[pred].frequency.min(data.frequency));
+                }
+            }
+        }
+        for inst in function.block_insts(block) {
+            let operands = function.operands(inst);
+            for operand in operands {
+                if let Some(reused) = operand.reuse {
+                    relate(operand.value, operands[usize::from(reused)].value, data.frequency);
+                }
+            }
+            if function.insts[inst].kind == InstKind::Copy && operands.iter().all(|o| o.in_register()) {
+                relate(operands[0].value, operands[1].value, data.frequency);
+            }
+        }
+    }
+    for (block, data) in &function.blocks {
+        for inst in function.block_insts(block) {
+            if let InstKind::CopyTo(reg) | InstKind::CopyFrom(reg) = function.insts[inst].kind {
+                let operand = &function.operands(inst)[0];
+                pairs.push((operand.value, (Partner::Pin(reg), data.frequency as f32)));
+            }
+        }
+    }
+    pairs
+}
+
+/// For each value, the registers that are occupied somewhere in its live range.
+///
+/// At most as many values as there are registers are live at an instruction, so this is linear.
+fn contested(function: &Function, liveness: &Liveness, pins: &PinLiveness) -> SecondaryMap<Value, RegSet> {
+    let mut contested: SecondaryMap<Value, RegSet> = SecondaryMap::with_capacity(function.values.len());
+    let mut live: Vec<Value> = Vec::new();
+    for block in function.blocks.keys() {
+        enter(function, liveness, block, &mut live);
+        for value in &live {
+            contested[*value] |= function.blocks[block].live_in_pins;
+        }
+        for inst in function.block_insts(block) {
+            let first = function.insts[inst].operands.start as usize;
+            let operands = function.operands(inst);
+            let dying = |value: Value| {
+                operands.iter().enumerate().any(|(k, o)| o.value == value && !o.is_def() && liveness.kills(first + k))
+            };
+            live.retain(|&value| !dying(value));
+            let occupancy = pins.occupancy(function, block, inst);
+            if !occupancy.is_empty() {
+                for &value in &live {
+                    contested[value] |= occupancy.before | occupancy.after | occupancy.clobbers;
+                }
+            }
+            for (k, operand) in operands.iter().enumerate() {
+                if operand.is_def() && operand.in_register() && !liveness.kills(first + k) {
+                    contested[operand.value] |= occupancy.after;
+                    live.push(operand.value);
+                }
+            }
+        }
+    }
+    contested
+}
+
+fn enter(function: &Function, liveness: &Liveness, block: Block, live: &mut Vec<Value>) {
+    live.clear();
+    live.extend_from_slice(liveness.live_in(block));
+    live.extend(function.blocks[block].phis.iter().map(|phi| phi.def).filter(|&def| !liveness.is_dead(def)));
+}

@@ -1,0 +1,435 @@
+//! The walk along the dominance order.
+
+use super::fit::{Span, Want, fit};
+use super::preferences::{Partner, Preferences};
+use super::{Assignment, Repair, Transfer};
+use crate::analysis::{Liveness, Occupancy, Order, PinLiveness};
+use crate::machine::{Block, Function, Inst, Reg, RegSet, Role, Value};
+use cranelift_entity::SecondaryMap;
+
+/// Assigns registers block by block in reverse postorder, in which dominators come first.
+pub(super) fn walk(
+    function: &Function,
+    order: &Order,
+    liveness: &Liveness,
+    pins: &PinLiveness,
+    preferences: &Preferences,
+) -> Result<Assignment, String> {
+    let mut walk = Walk {
+        function,
+        liveness,
+        pins,
+        preferences,
+        order,
+        register: SecondaryMap::with_capacity(function.values.len()),
+        owner: [None; RegSet::CAPACITY],
+        taken: RegSet::EMPTY,
+        used: RegSet::EMPTY,
+        debug: 0,
+        result: Assignment {
+            operands: vec![None; function.operands.len()],
+            repairs: Vec::new(),
+            entry: SecondaryMap::with_capacity(function.blocks.len()),
+            exit: SecondaryMap::with_capacity(function.blocks.len()),
+            at_throw: SecondaryMap::new(),
+            phi_register: SecondaryMap::with_capacity(function.values.len()),
+            used: RegSet::EMPTY,
+            debug: vec![None; function.debug_uses.len()],
+        },
+    };
+    for &block in order.blocks() {
+        walk.block(block)?;
+    }
+    walk.result.repairs.sort_by_key(|repair| repair.before);
+    walk.result.used = walk.used;
+    Ok(walk.result)
+}
+
+/// Costs and gains, in executions of a move relative to executions of the function.
+const CONTESTED: f32 = 1e6;
+const SAVE_AND_RESTORE: f32 = 2.0;
+
+struct Walk<'a> {
+    function: &'a Function,
+    liveness: &'a Liveness,
+    pins: &'a PinLiveness,
+    preferences: &'a Preferences,
+    order: &'a Order,
+    /// Of each live value, where it is; of a dead one, where it was last.
+    register: SecondaryMap<Value, Option<Reg>>,
+    /// The live value in each register.
+    owner: [Option<Value>; RegSet::CAPACITY],
+    /// The registers with an owner.
+    taken: RegSet,
+    /// Callee-saved registers that the function saves anyway.
+    used: RegSet,
+    /// The next debug use, for the block that is being walked.
+    debug: usize,
+    result: Assignment,
+}
+
+impl Walk<'_> {
+    fn put(&mut self, value: Value, reg: Reg) {
+        debug_assert!(self.owner[reg.index()].is_none());
+        self.register[value] = Some(reg);
+        self.owner[reg.index()] = Some(value);
+        self.taken.insert(reg);
+        self.used.insert(reg);
+    }
+
+    fn free(&mut self, value: Value) {
+        let reg = self.at(value);
+        if self.owner[reg.index()] == Some(value) {
+            self.owner[reg.index()] = None;
+            self.taken.remove(reg);
+        }
+    }
+
+    fn at(&self, value: Value) -> Reg {
+        self.register[value].expect("a live value is in a register")
+    }
+
+    fn block(&mut self, block: Block) -> Result<(), String> {
+        self.enter(block)?;
+        self.debug = self.function.debug_uses.partition_point(|debug| debug.at.block < block);
+        for (index, inst) in self.function.block_insts(block).enumerate() {
+            let occupancy = self.pins.occupancy(self.function, block, inst);
+            if !self.simple(inst, &occupancy) {
+                self.repair(block, inst, &occupancy)?;
+            }
+            self.debug_uses(block, index as u32);
+            self.kill(inst);
+            if self.function.blocks[block].throws.expand() == Some(inst) {
+                let mut values: Vec<(Value, Reg)> = self.taken.iter().filter_map(|r| Some((self.owner[r.index()]?, r))).collect();
+                values.sort_unstable();
+                self.result.at_throw[block] = values;
+            }
+            self.define(inst);
+        }
+        self.debug_uses(block, self.function.blocks[block].insts.len() as u32);
+        self.result.exit[block] = self.liveness.live_out(block).iter().map(|&value| self.at(value)).collect();
+        Ok(())
+    }
+
+    /// Places the live-in values where the most frequent predecessor that was walked already has them, and the φs'
+    /// definitions beside them.
+    fn enter(&mut self, block: Block) -> Result<(), String> {
+        self.owner = [None; RegSet::CAPACITY];
+        self.taken = RegSet::EMPTY;
+        let data = &self.function.blocks[block];
+        let live_in = self.liveness.live_in(block);
+        let walked = |&&pred: &&Block| self.order.index(pred) < self.order.index(block);
+        let frequency = |pred: &Block| self.function.blocks[*pred].frequency;
+        let source =
+            data.preds.iter().filter(walked).max_by(|a, b| frequency(a).total_cmp(&frequency(b)).then(b.cmp(a))).copied();
+        let occupied = data.live_in_pins | self.pins.at(self.function, self.function.head(block));
+        let mut wants = Vec::with_capacity(live_in.len() + data.phis.len());
+        for &value in live_in {
+            let source = source.expect("a block with live-in values has a predecessor before it in reverse postorder");
+            let current = self.result.on_exit(self.function, self.liveness, source, block, value);
+            wants.push(self.want(value, Span::Before, occupied, Some(current)));
+        }
+        for (index, &value) in live_in.iter().enumerate() {
+            if let Some(reg) = wants[index].current.filter(|&reg| wants[index].domain.contains(reg)) {
+                self.put(value, reg);
+            }
+        }
+        let placed = self.taken.len() == live_in.len() && self.place_phis(block, occupied);
+        if !placed {
+            self.place_together(block, occupied, wants)?;
+        }
+        self.result.entry[block] = live_in.iter().map(|&value| self.at(value)).collect();
+        for phi in &data.phis {
+            self.result.phi_register[phi.def] = Some(self.at(phi.def).into()).into();
+            if self.liveness.is_dead(phi.def) {
+                self.free(phi.def);
+            }
+        }
+        Ok(())
+    }
+
+    /// Places the φs' definitions one after the other; says whether there was room for all.
+    fn place_phis(&mut self, block: Block, occupied: RegSet) -> bool {
+        self.function.blocks[block].phis.iter().all(|phi| {
+            let reg = self.best(phi.def, self.function.allowed(phi.def) - self.taken - occupied);
+            if let Some(reg) = reg {
+                self.put(phi.def, reg);
+            }
+            reg.is_some()
+        })
+    }
+
+    /// Places live-in values and φs' definitions together.
+    fn place_together(&mut self, block: Block, occupied: RegSet, mut wants: Vec<Want>) -> Result<(), String> {
+        let phis = self.function.blocks[block].phis.iter().map(|phi| phi.def);
+        let values: Vec<Value> = self.liveness.live_in(block).iter().copied().chain(phis.clone()).collect();
+        wants.extend(phis.map(|def| self.want(def, Span::Before, occupied, None)));
+        let registers = fit(&wants).ok_or_else(|| format!("no registers for the values at the head of {block}"))?;
+        self.owner = [None; RegSet::CAPACITY];
+        self.taken = RegSet::EMPTY;
+        for (value, reg) in values.into_iter().zip(registers) {
+            self.put(value, reg);
+        }
+        Ok(())
+    }
+
+    fn want(&self, value: Value, span: Span, occupied: RegSet, current: Option<Reg>) -> Want {
+        let domain = self.function.allowed(value) - occupied;
+        Want { span, domain, current, order: self.ranked(value, domain) }
+    }
+
+    /// The registers of a set, best first.
+    fn ranked(&self, value: Value, domain: RegSet) -> Vec<Reg> {
+        let scores = self.scores(value);
+        let class = &self.function.file.classes[self.function.values[value].class];
+        let mut order: Vec<Reg> = class.order.iter().copied().filter(|&reg| domain.contains(reg)).collect();
+        order.sort_by(|a, b| scores[b.index()].total_cmp(&scores[a.index()]));
+        order
+    }
+
+    /// The best register of a set for a value.
+    fn best(&self, value: Value, domain: RegSet) -> Option<Reg> {
+        if domain.is_empty() {
+            return None;
+        }
+        let scores = self.scores(value);
+        let class = &self.function.file.classes[self.function.values[value].class];
+        let candidates = class.order.iter().rev().copied().filter(|&reg| domain.contains(reg));
+        candidates.max_by(|a, b| scores[a.index()].total_cmp(&scores[b.index()]))
+    }
+
+    /// What each register gains for a value.
+    fn scores(&self, value: Value) -> [f32; RegSet::CAPACITY] {
+        let mut scores = [0.0; RegSet::CAPACITY];
+        for reg in self.preferences.contested(value).iter() {
+            scores[reg.index()] -= CONTESTED;
+        }
+        for reg in (self.function.file.callee_saved - self.used).iter() {
+            scores[reg.index()] -= SAVE_AND_RESTORE;
+        }
+        for &(partner, gain) in self.preferences.partners(value) {
+            match partner {
+                Partner::Pin(reg) => scores[reg.index()] += gain,
+                Partner::Value(other) => match self.register[other] {
+                    Some(reg) => scores[reg.index()] += gain,
+                    // Not placed yet: where it is going to want to be.
+                    None => {
+                        for &(partner, further) in self.preferences.partners(other) {
+                            if let Partner::Pin(reg) = partner {
+                                scores[reg.index()] += gain.min(further) / 2.0;
+                            }
+                        }
+                    }
+                },
+            }
+        }
+        scores
+    }
+
+    /// Gives the instruction's definitions registers if nothing else has to move; says whether that was possible.
+    fn simple(&mut self, inst: Inst, occupancy: &Occupancy) -> bool {
+        let dying = self.dying(inst);
+        let through = self.taken - dying;
+        if through.intersects(occupancy.before | occupancy.after | occupancy.clobbers) || dying.intersects(occupancy.before) {
+            return false;
+        }
+        let first = self.function.insts[inst].operands.start as usize;
+        let operands = self.function.operands(inst);
+        let mut spanning = RegSet::EMPTY;
+        let mut after = RegSet::EMPTY;
+        let mut copies = Vec::new();
+        // Those first that have fewer choices.
+        for role in [Span::Both, Span::After] {
+            for (k, operand) in operands.iter().enumerate() {
+                let both = operand.reuse.is_some() || operand.role == Role::EarlyDef;
+                if !operand.is_def() || !operand.in_register() || both != (role == Span::Both) {
+                    continue;
+                }
+                let allowed = self.function.allowed(operand.value) - occupancy.after - spanning - after;
+                let reg = if !both {
+                    self.best(operand.value, allowed - through)
+                } else if let Some(source) = self.chained(inst, k) {
+                    Some(self.at(source)).filter(|&reg| allowed.contains(reg))
+                } else {
+                    self.best(operand.value, self.spannable(inst, k) & (allowed - self.taken - occupancy.before))
+                };
+                let Some(reg) = reg else { return false };
+                if both {
+                    spanning.insert(reg)
+                } else {
+                    after.insert(reg)
+                }
+                self.result.operands[first + k] = Some(reg);
+                if both && self.chained(inst, k).is_none() {
+                    copies.extend(self.reuse_copy(inst, k, reg));
+                }
+            }
+        }
+        self.record_uses(inst);
+        if !copies.is_empty() {
+            self.result.repairs.push(Repair { before: inst, transfers: copies, kept: self.taken });
+        }
+        true
+    }
+
+    /// The registers of the values that die at the instruction.
+    fn dying(&self, inst: Inst) -> RegSet {
+        let first = self.function.insts[inst].operands.start as usize;
+        let operands = self.function.operands(inst).iter().enumerate();
+        operands
+            .filter(|&(k, o)| !o.is_def() && o.in_register() && self.liveness.kills(first + k))
+            .map(|(_, o)| self.at(o.value))
+            .collect()
+    }
+
+    /// The dying value whose register a definition takes over: it has to be the first definition to reuse it.
+    fn chained(&self, inst: Inst, def: usize) -> Option<Value> {
+        let first = self.function.insts[inst].operands.start as usize;
+        let operands = self.function.operands(inst);
+        let reused = usize::from(operands[def].reuse?);
+        let source = operands[reused].value;
+        let reuses = |o: &crate::machine::Operand| o.reuse.is_some_and(|u| operands[usize::from(u)].value == source);
+        (self.liveness.kills(first + reused) && operands.iter().position(reuses) == Some(def)).then_some(source)
+    }
+
+    /// Registers that a definition may have together with the use it reuses.
+    fn spannable(&self, inst: Inst, def: usize) -> RegSet {
+        let operands = self.function.operands(inst);
+        let own = self.function.allowed(operands[def].value);
+        operands[def].reuse.map_or(own, |reused| own & self.function.allowed(operands[usize::from(reused)].value))
+    }
+
+    /// The transfer that brings a value that lives on into the register of the definition that overwrites it.
+    fn reuse_copy(&self, inst: Inst, def: usize, to: Reg) -> Option<Transfer> {
+        let operands = self.function.operands(inst);
+        let source = operands[usize::from(operands[def].reuse?)].value;
+        Some(Transfer { from: self.at(source), to, class: self.function.values[source].class })
+    }
+
+    /// Notes where the instruction reads its uses: where they are, or, overwritten, where the definition is.
+    fn record_uses(&mut self, inst: Inst) {
+        let first = self.function.insts[inst].operands.start as usize;
+        let operands = self.function.operands(inst);
+        for (k, operand) in operands.iter().enumerate() {
+            if !operand.is_def() && operand.in_register() {
+                self.result.operands[first + k] = Some(self.at(operand.value));
+            }
+        }
+        for (k, operand) in operands.iter().enumerate() {
+            if let Some(reused) = operand.reuse {
+                self.result.operands[first + usize::from(reused)] = self.result.operands[first + k];
+            }
+        }
+    }
+
+    /// Finds new registers for everything at an instruction whose pins or classes are in the way of the values' present
+    /// ones.
+    fn repair(&mut self, block: Block, inst: Inst, occupancy: &Occupancy) -> Result<(), String> {
+        let first = self.function.insts[inst].operands.start as usize;
+        let operands = self.function.operands(inst);
+        let spanning = occupancy.before | occupancy.after;
+        let dying = self.dying(inst);
+        let mut values = Vec::new();
+        let mut wants = Vec::new();
+        for reg in self.taken.iter() {
+            let value = self.owner[reg.index()].expect("a taken register has an owner");
+            let want = if dying.contains(reg) {
+                self.want(value, Span::Before, occupancy.before, Some(reg))
+            } else {
+                self.want(value, Span::Both, spanning | occupancy.clobbers, Some(reg))
+            };
+            values.push(value);
+            wants.push(want);
+        }
+        let live = values.len();
+        let mut defs = Vec::new();
+        for (k, operand) in operands.iter().enumerate().filter(|(_, o)| o.is_def() && o.in_register()) {
+            if let Some(source) = self.chained(inst, k) {
+                let index = values.iter().position(|&v| v == source).expect("a dying value is live");
+                let domain = self.spannable(inst, k) - spanning;
+                wants[index] =
+                    Want { span: Span::Both, domain, current: wants[index].current, order: self.ranked(source, domain) };
+                defs.push((k, index));
+                continue;
+            }
+            let span = if operand.reuse.is_some() || operand.role == Role::EarlyDef { Span::Both } else { Span::After };
+            let mut want = self.want(operand.value, span, if span == Span::Both { spanning } else { occupancy.after }, None);
+            want.domain = want.domain & self.spannable(inst, k);
+            defs.push((k, wants.len()));
+            wants.push(want);
+        }
+        let registers = fit(&wants).ok_or_else(|| {
+            let index = inst.as_u32() - self.function.blocks[block].insts.start;
+            format!("no registers for the values at instruction {index} of {block}")
+        })?;
+        let mut transfers = Vec::new();
+        for &(k, index) in &defs {
+            self.result.operands[first + k] = Some(registers[index]);
+            if index >= live {
+                transfers.extend(self.reuse_copy(inst, k, registers[index]));
+            }
+        }
+        let mut kept = RegSet::EMPTY;
+        for (&value, &to) in values.iter().zip(&registers) {
+            let from = self.at(value);
+            if from == to {
+                kept.insert(from);
+            } else {
+                transfers.push(Transfer { from, to, class: self.function.values[value].class });
+            }
+        }
+        self.relocate(&values, &registers);
+        self.record_uses(inst);
+        if !transfers.is_empty() {
+            self.result.repairs.push(Repair { before: inst, transfers, kept });
+        }
+        Ok(())
+    }
+
+    /// Moves the live values to their new registers.
+    fn relocate(&mut self, values: &[Value], registers: &[Reg]) {
+        self.owner = [None; RegSet::CAPACITY];
+        self.taken = RegSet::EMPTY;
+        for (&value, &reg) in values.iter().zip(registers) {
+            self.put(value, reg);
+        }
+    }
+
+    /// Frees the registers of the values that die at the instruction.
+    fn kill(&mut self, inst: Inst) {
+        let first = self.function.insts[inst].operands.start as usize;
+        for (k, operand) in self.function.operands(inst).iter().enumerate() {
+            if !operand.is_def() && operand.in_register() && self.liveness.kills(first + k) {
+                self.free(operand.value);
+            }
+        }
+    }
+
+    /// Puts the definitions into their registers; dead ones are gone at once.
+    fn define(&mut self, inst: Inst) {
+        let first = self.function.insts[inst].operands.start as usize;
+        for (k, operand) in self.function.operands(inst).iter().enumerate() {
+            if !operand.is_def() || !operand.in_register() {
+                continue;
+            }
+            let reg = self.result.operands[first + k].expect("a definition was placed");
+            self.used.insert(reg);
+            if self.liveness.kills(first + k) {
+                self.register[operand.value] = Some(reg);
+            } else {
+                self.put(operand.value, reg);
+            }
+        }
+    }
+
+    /// Notes where the debug uses at this point find their values.
+    fn debug_uses(&mut self, block: Block, index: u32) {
+        while let Some(debug) = self.function.debug_uses.get(self.debug)
+            && debug.at.block == block
+            && debug.at.index <= index
+        {
+            self.result.debug[self.debug] = self.register[debug.value].filter(|reg| self.owner[reg.index()] == Some(debug.value));
+            self.debug += 1;
+        }
+    }
+}

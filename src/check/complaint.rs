@@ -1,0 +1,186 @@
+//! What the checker has to say.
+
+use crate::machine::{Edit, Function, Inst, Location, Point, Reg, RegClass, RegisterFile, Slot, Value};
+use std::fmt;
+use std::rc::Rc;
+
+/// Something that is wrong with an overlay.
+#[derive(Clone, Debug)]
+pub struct Complaint {
+    /// Of an operand: its instruction's. `None`: the overlay as a whole.
+    pub at: Option<Point>,
+    pub subject: Subject,
+    pub fault: Fault,
+    file: Rc<RegisterFile>,
+}
+
+/// What a complaint is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Subject {
+    /// The overlay, or the function.
+    Whole,
+    /// The instruction there.
+    Instruction,
+    /// The operand with this index among the instruction's.
+    Operand(usize),
+    /// An edit there.
+    Edit(Edit),
+    /// A debug use of this value.
+    Variable(Value),
+}
+
+/// What is wrong.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// One location an operand, or a debug use, is wanted.
+    Count {
+        what: &'static str,
+        expected: usize,
+        found: usize,
+    },
+    /// The function has been spilled already.
+    NotImported,
+    /// A register, slot, class or instruction that does not exist.
+    Unknown,
+    /// No such point.
+    NoSuchPoint,
+    /// The edit stands behind one with a later point.
+    Unsorted,
+    BehindTerminator,
+    BeforeLabels,
+    /// A location has not got the value.
+    Missing {
+        value: Value,
+        location: Location,
+        found: Vec<Value>,
+    },
+    OutsideClass {
+        reg: Reg,
+        class: RegClass,
+    },
+    /// A slot is too small for the class, or not aligned for it.
+    SlotUnfit {
+        slot: Slot,
+        class: RegClass,
+    },
+    /// An operand of something other than a copy is in a slot.
+    NotFoldable {
+        slot: Slot,
+    },
+    /// A copy from one slot to another.
+    MemoryToMemory,
+    /// A register is written although the program keeps something in it.
+    OverwritesPin {
+        reg: Reg,
+    },
+    /// A definition is in a register that the instruction writes by itself; an early one, in one that it names at all.
+    OverlapsPin {
+        reg: Reg,
+    },
+    /// Two definitions of an instruction share a register.
+    SharedDefinition {
+        reg: Reg,
+    },
+    /// A use is in a register that the instruction writes before it has read all operands.
+    OverwrittenEarly {
+        reg: Reg,
+    },
+    /// The definition and the use it overwrites are in different locations.
+    ReuseDiffers {
+        definition: Location,
+        usage: Location,
+    },
+    /// The bank has no such swap, or it is one of a register with itself.
+    BadSwap,
+    NotRematerialisable {
+        inst: Inst,
+    },
+}
+
+impl Complaint {
+    pub(super) fn new(function: &Function, at: Option<Point>, subject: Subject, fault: Fault) -> Self {
+        Complaint { at, subject, fault, file: function.file.clone() }
+    }
+
+    fn reg(&self, reg: Reg) -> &str {
+        self.file.regs.get(reg.index()).map_or("no register", |r| &r.name)
+    }
+
+    fn location(&self, location: Location) -> String {
+        match location {
+            Location::Reg(reg) => self.reg(reg).to_string(),
+            Location::Slot(slot) => slot.to_string(),
+        }
+    }
+
+    fn edit(&self, edit: Edit) -> String {
+        match edit {
+            Edit::Load { to, from, .. } => format!("load {} from {from}", self.reg(to)),
+            Edit::Store { from, to, .. } => format!("store {} to {to}", self.reg(from)),
+            Edit::Move { to, from, .. } => format!("move {} to {}", self.reg(from), self.reg(to)),
+            Edit::Swap { a, b, kind, .. } => format!("swap {} and {} by {kind:?}", self.reg(a), self.reg(b)),
+            Edit::Rematerialise { to, inst } => format!("rematerialise {} by {inst}", self.reg(to)),
+        }
+    }
+
+    fn fault(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.fault {
+            Fault::Count { what, expected, found } => write!(f, "expected {expected} locations of {what}, found {found}"),
+            Fault::NotImported => write!(f, "the function checked is not the imported one"),
+            Fault::Unknown => write!(f, "names a register, slot, class or instruction that does not exist"),
+            Fault::NoSuchPoint => write!(f, "there is no such point"),
+            Fault::Unsorted => write!(f, "stands behind an edit with a later point"),
+            Fault::BehindTerminator => write!(f, "is behind a terminator"),
+            Fault::BeforeLabels => write!(f, "is before the block's labels"),
+            Fault::Missing { value, location, ref found } => self.missing(f, value, location, found),
+            Fault::OutsideClass { reg, class } => {
+                write!(f, "{} is not in class {}", self.reg(reg), self.file.classes[class].name)
+            }
+            Fault::SlotUnfit { slot, class } => {
+                write!(f, "{slot} is too small or not aligned for class {}", self.file.classes[class].name)
+            }
+            Fault::NotFoldable { slot } => write!(f, "is in {slot}, but only copies can access a slot"),
+            Fault::MemoryToMemory => write!(f, "copies from one slot to another"),
+            Fault::OverwritesPin { reg } => write!(f, "overwrites {}, which the program keeps something in", self.reg(reg)),
+            Fault::OverlapsPin { reg } => write!(f, "is in {}, which the instruction names itself", self.reg(reg)),
+            Fault::SharedDefinition { reg } => write!(f, "is in {}, as another definition is", self.reg(reg)),
+            Fault::OverwrittenEarly { reg } => {
+                write!(f, "is in {}, which the instruction writes before it has read all operands", self.reg(reg))
+            }
+            Fault::ReuseDiffers { definition, usage } => {
+                let (definition, usage) = (self.location(definition), self.location(usage));
+                write!(f, "is in {definition}, the use that it overwrites in {usage}")
+            }
+            Fault::BadSwap => write!(f, "these registers cannot be swapped so"),
+            Fault::NotRematerialisable { inst } => write!(f, "{inst} cannot be executed again"),
+        }
+    }
+
+    fn missing(&self, f: &mut fmt::Formatter<'_>, value: Value, location: Location, found: &[Value]) -> fmt::Result {
+        write!(f, "expected {value} in {}, which holds ", self.location(location))?;
+        if found.is_empty() {
+            return write!(f, "no value");
+        }
+        let names: Vec<String> = found.iter().map(Value::to_string).collect();
+        write!(f, "{}", names.join(" "))
+    }
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(Point { block, index }) = self.at {
+            match self.subject {
+                Subject::Instruction | Subject::Operand(_) => write!(f, "{block}, instruction {index}")?,
+                _ => write!(f, "{block}, before instruction {index}")?,
+            }
+        }
+        match self.subject {
+            Subject::Whole => write!(f, "overlay: ")?,
+            Subject::Instruction => write!(f, ": ")?,
+            Subject::Operand(operand) => write!(f, ", operand {operand}: ")?,
+            Subject::Edit(edit) => write!(f, ", {}: ", self.edit(edit))?,
+            Subject::Variable(value) => write!(f, ", variable {value}: ")?,
+        }
+        self.fault(f)
+    }
+}

@@ -1,0 +1,122 @@
+//! Is the overlay well-formed? What comes after indexes with its contents.
+
+use super::complaint::{Complaint, Fault, Subject};
+use crate::machine::{Block, Edit, Function, Inst, InstKind, Location, Overlay, Point, Reg, RegClass, Slot};
+
+pub(super) fn check(function: &Function, overlay: &Overlay) -> Result<(), Vec<Complaint>> {
+    let form = Form { function, overlay };
+    let mut complaints: Vec<Complaint> = form.counts().into_iter().flatten().collect();
+    if complaints.is_empty() {
+        for block in function.blocks.keys() {
+            form.block(block, &mut complaints);
+        }
+        form.debug_locations(&mut complaints);
+        form.edits(&mut complaints);
+    }
+    if complaints.is_empty() { Ok(()) } else { Err(complaints) }
+}
+
+struct Form<'a> {
+    function: &'a Function,
+    overlay: &'a Overlay,
+}
+
+impl Form<'_> {
+    fn counts(&self) -> [Option<Complaint>; 2] {
+        let count = |what, expected, found| {
+            let fault = Fault::Count { what, expected, found };
+            (expected != found).then(|| Complaint::new(self.function, None, Subject::Whole, fault))
+        };
+        [
+            count("operands", self.function.operands.len(), self.overlay.locations.len()),
+            count("debug uses", self.function.debug_uses.len(), self.overlay.debug_locations.len()),
+        ]
+    }
+
+    fn block(&self, block: Block, complaints: &mut Vec<Complaint>) {
+        for (index, inst) in self.function.block_insts(block).enumerate() {
+            let at = Some(Point { block, index: index as u32 });
+            let mut complain = |subject, fault| complaints.push(Complaint::new(self.function, at, subject, fault));
+            let operands = self.function.operands(inst);
+            let inserted =
+                matches!(self.function.insts[inst].kind, InstKind::Load(_) | InstKind::Store(_) | InstKind::Rematerialise(_));
+            if inserted || operands.iter().any(|o| !o.in_register()) {
+                complain(Subject::Instruction, Fault::NotImported);
+            }
+            for (i, &location) in self.overlay.operands(self.function, inst).iter().enumerate() {
+                if !self.exists(location) {
+                    complain(Subject::Operand(i), Fault::Unknown);
+                }
+            }
+        }
+    }
+
+    fn debug_locations(&self, complaints: &mut Vec<Complaint>) {
+        for (usage, location) in self.function.debug_uses.iter().zip(&self.overlay.debug_locations) {
+            if location.is_some_and(|l| !self.exists(l)) {
+                let subject = Subject::Variable(usage.value);
+                complaints.push(Complaint::new(self.function, Some(usage.at), subject, Fault::Unknown));
+            }
+        }
+    }
+
+    fn edits(&self, complaints: &mut Vec<Complaint>) {
+        let mut latest = None;
+        for (point, edit) in &self.overlay.edits {
+            let mut complain = |fault| complaints.push(Complaint::new(self.function, Some(*point), Subject::Edit(*edit), fault));
+            if latest > Some(*point) {
+                complain(Fault::Unsorted);
+            }
+            latest = latest.max(Some(*point));
+            if !self.names_exist(edit) {
+                complain(Fault::Unknown);
+            }
+            if let Some(fault) = self.misplaced(*point) {
+                complain(fault);
+            }
+        }
+    }
+
+    fn misplaced(&self, point: Point) -> Option<Fault> {
+        let function = self.function;
+        if !function.blocks.is_valid(point.block) || point.index as usize > function.block_insts(point.block).len() {
+            return Some(Fault::NoSuchPoint);
+        }
+        let first = function.blocks[point.block].insts.start;
+        if point.index > 0 && function.insts[Inst::from_u32(first + point.index - 1)].terminator {
+            return Some(Fault::BehindTerminator);
+        }
+        (point < function.head(point.block)).then_some(Fault::BeforeLabels)
+    }
+
+    fn names_exist(&self, edit: &Edit) -> bool {
+        match *edit {
+            Edit::Load { to: reg, from: slot, class } | Edit::Store { from: reg, to: slot, class } => {
+                self.reg(reg) && self.slot(slot) && self.class(class)
+            }
+            Edit::Move { to: a, from: b, class } | Edit::Swap { a, b, class, kind: _ } => {
+                self.reg(a) && self.reg(b) && self.class(class)
+            }
+            Edit::Rematerialise { to, inst } => self.reg(to) && self.function.insts.is_valid(inst),
+        }
+    }
+
+    fn exists(&self, location: Location) -> bool {
+        match location {
+            Location::Reg(reg) => self.reg(reg),
+            Location::Slot(slot) => self.slot(slot),
+        }
+    }
+
+    fn reg(&self, reg: Reg) -> bool {
+        reg.index() < self.function.file.regs.len()
+    }
+
+    fn slot(&self, slot: Slot) -> bool {
+        self.overlay.slots.is_valid(slot)
+    }
+
+    fn class(&self, class: RegClass) -> bool {
+        self.function.file.classes.is_valid(class)
+    }
+}

@@ -1,0 +1,130 @@
+//! The checker: does a function, read through an overlay, still compute what it computed?
+//!
+//! It knows no allocator. It follows where each value is, symbolically, over all paths.
+//!
+//! Requires: a valid imported function (critical edges may be split; nothing in the function itself is inserted or
+//! folded).
+//! Ensures: if it accepts, every use finds its value, and no inserted instruction or definition overwrites a physical
+//! register that the program itself is keeping something in.
+//!
+//! # Lattice
+//!
+//! A *place* is a register or a slot. A state gives each place the set of values that it has the content of: several
+//! after copies, none after something unknown was written. The meet is intersection, place by place. The state before
+//! the entry block is empty; a block not reached yet has everything everywhere (it is left out of the meet). One more
+//! pseudo-place, *anywhere*, holds the values that are undefined: all places hold those.
+//!
+//! # Transfer
+//!
+//! - Load, store, move: the target holds what the source holds and nothing else; only values of classes no wider than the
+//!   edit's are carried. A swap exchanges so. Rematerialisation: the register holds exactly the value, and the physical
+//!   registers that the instruction writes hold nothing.
+//! - An instruction: registers that it clobbers or writes itself hold nothing; then, for each value it defines, no place
+//!   holds that value (what a place has is the value of the loop's last round), and its own place holds it alone.
+//! - `Copy`, `CopyTo` and `CopyFrom`: as a move between the two places, except that the defined value is added.
+//! - An edge: all φs at once. A place holds a φ's definition exactly if it held the argument; where the argument is
+//!   undefined, the definition is anywhere. Into a landing pad flows the state at the predecessor's throwing call: after
+//!   what it clobbers, without what it defines; and the registers the unwinder passes something in hold nothing.
+//!
+//! Only values that are live are carried into a block; if liveness is wrong, something is missing, so that the checker
+//! complains rather than accepts.
+//!
+//! Physical registers that the program names itself are live from the pins that write them to the last that read them;
+//! that is found by scanning a block backwards. Landing pads count for nothing there: the unwinder writes theirs.
+//!
+//! Relies on: all transfer functions distribute over the meet, so the greatest fixed point is the meet over all paths.
+
+mod complaint;
+mod form;
+mod rules;
+mod state;
+#[cfg(test)]
+mod tests;
+mod transfer;
+
+pub use complaint::{Complaint, Fault, Subject};
+
+use crate::analysis::{Liveness, Order};
+use crate::machine::{Block, Function, Overlay};
+use cranelift_entity::SecondaryMap;
+use rules::Rules;
+use state::{Boundary, State};
+use std::collections::BTreeSet;
+use transfer::{Transfer, Visitor};
+
+/// Checks the overlay; all complaints are in program order. If the overlay is malformed, only that is reported.
+pub fn check(function: &Function, overlay: &Overlay) -> Result<(), Vec<Complaint>> {
+    form::check(function, overlay)?;
+    let liveness = Liveness::new(function);
+    let transfer = Transfer { function, overlay, liveness: &liveness };
+    let mut state = State::new(overlay.slots.len());
+    let entries = Solver::solve(&transfer, &mut state);
+    let mut rules = Rules::new(function, overlay);
+    for block in function.blocks.keys() {
+        state.load(entries[block].as_ref().expect("every block is reachable"));
+        rules.enter(block);
+        transfer.walk(&mut state, block, &mut rules);
+    }
+    rules.finish()
+}
+
+/// The fixed point: the states at the blocks' heads, behind their φs.
+struct Solver<'a> {
+    transfer: &'a Transfer<'a>,
+    order: Order,
+    /// `None`: not reached yet.
+    entries: SecondaryMap<Block, Option<Boundary>>,
+    /// Positions in the order of blocks to walk (again).
+    work: BTreeSet<usize>,
+    /// What flows along the edge at hand, and what it makes of the target's entry.
+    edge: Boundary,
+    met: Boundary,
+}
+
+impl<'a> Solver<'a> {
+    fn solve(transfer: &'a Transfer<'a>, state: &mut State) -> SecondaryMap<Block, Option<Boundary>> {
+        let order = Order::new(transfer.function);
+        let (edge, met) = (Boundary::new(), Boundary::new());
+        let mut solver = Solver { transfer, order, entries: SecondaryMap::new(), work: BTreeSet::from([0]), edge, met };
+        solver.entries[transfer.function.entry()] = Some(Boundary::new());
+        while let Some(next) = solver.work.pop_first() {
+            let block = solver.order.blocks()[next];
+            state.load(solver.entries[block].as_ref().expect("only reached blocks are queued"));
+            transfer.walk(state, block, &mut solver);
+        }
+        solver.entries
+    }
+
+    /// Meets the state into the entries of those successors that are landing pads, or of those that are not.
+    fn flow(&mut self, state: &State, from: Block, landing_pads: bool) {
+        let blocks = &self.transfer.function.blocks;
+        for &to in blocks[from].succs.iter().filter(|&&to| blocks[to].landing_pad == landing_pads) {
+            self.transfer.edge(state, from, to, &mut self.edge);
+            let changed = match &mut self.entries[to] {
+                Some(entry) => {
+                    state::meet(entry, &self.edge, &mut self.met);
+                    let changed = *entry != self.met;
+                    std::mem::swap(entry, &mut self.met);
+                    changed
+                }
+                unreached => {
+                    *unreached = Some(self.edge.clone());
+                    true
+                }
+            };
+            if changed {
+                self.work.insert(self.order.index(to));
+            }
+        }
+    }
+}
+
+impl Visitor for Solver<'_> {
+    fn throw(&mut self, state: &State, block: Block) {
+        self.flow(state, block, true);
+    }
+
+    fn end(&mut self, state: &State, block: Block) {
+        self.flow(state, block, false);
+    }
+}

@@ -1,0 +1,271 @@
+//! What has to hold at each edit, operand and debug use, given the state before it.
+//!
+//! - Edits: registers are in the edit's class, slots large enough and aligned for it; the bank has such a swap; only a
+//!   rematerialisable instruction is executed again; nothing that the program keeps in a register is overwritten, flags
+//!   included.
+//! - Every operand is in a register of its value's class; an operand of a copy may be in a fitting slot.
+//! - A use has its value, and nothing writes its register before all operands are read.
+//! - A definition is where the use is that it overwrites, shares its register with no other definition and no register that
+//!   the instruction writes by itself, and overwrites nothing that the program keeps. An early one avoids what the
+//!   instruction reads or clobbers, too.
+//! - A debug location has its value. (Where the value is dead, this is only known since the block's head.)
+
+use super::complaint::{Complaint, Fault, Subject};
+use super::state::State;
+use super::transfer::{Visitor, copy_ends, written};
+use crate::machine::{
+    Block, Edit, Function, Inst, InstKind, Location, Operand, Overlay, PinSets, Point, Reg, RegClass, RegSet, Role, Slot,
+    SwapKind, SwapSupport,
+};
+
+pub(super) struct Rules<'a> {
+    function: &'a Function,
+    overlay: &'a Overlay,
+    /// Before each instruction of the block at hand, and at its end: the physical registers that the program keeps
+    /// something in.
+    pinned: Vec<RegSet>,
+    /// The next of [`Function::debug_uses`].
+    debug_use: usize,
+    complaints: Vec<Complaint>,
+}
+
+/// An operand in its instruction.
+struct Site<'a> {
+    inst: Inst,
+    /// The operand's index in these two.
+    index: usize,
+    operands: &'a [Operand],
+    locations: &'a [Location],
+    pins: PinSets,
+    /// The physical registers that the program keeps something in afterwards.
+    pinned_after: RegSet,
+}
+
+impl<'a> Rules<'a> {
+    pub(super) fn new(function: &'a Function, overlay: &'a Overlay) -> Self {
+        Rules { function, overlay, pinned: Vec::new(), debug_use: 0, complaints: Vec::new() }
+    }
+
+    /// Prepares for walking a block; they have to come in layout order.
+    pub(super) fn enter(&mut self, block: Block) {
+        let blocks = &self.function.blocks;
+        let succs = blocks[block].succs.iter().map(|&s| &blocks[s]);
+        let mut live = succs.filter(|s| !s.landing_pad).fold(RegSet::EMPTY, |live, s| live | s.live_in_pins);
+        self.pinned.clear();
+        self.pinned.push(live);
+        for inst in self.function.block_insts(block).rev() {
+            let pins = pins(self.function, inst);
+            live = (live - written(&pins)) | pins.uses;
+            self.pinned.push(live);
+        }
+        self.pinned.reverse();
+    }
+
+    pub(super) fn finish(self) -> Result<(), Vec<Complaint>> {
+        if self.complaints.is_empty() { Ok(()) } else { Err(self.complaints) }
+    }
+
+    fn complain(&mut self, at: Point, subject: Subject, fault: Fault) {
+        self.complaints.push(Complaint::new(self.function, Some(at), subject, fault));
+    }
+
+    fn debug_uses(&mut self, state: &State, point: Point) {
+        while let Some(usage) = self.function.debug_uses.get(self.debug_use).filter(|usage| usage.at <= point) {
+            let location = self.overlay.debug_locations[self.debug_use];
+            self.debug_use += 1;
+            if let Some(location) = location.filter(|&l| !state.holds(l, usage.value)) {
+                let fault = Fault::Missing { value: usage.value, location, found: state.contents(location).to_vec() };
+                self.complain(usage.at, Subject::Variable(usage.value), fault);
+            }
+        }
+    }
+
+    fn edit_faults(&self, edit: &Edit, pinned: RegSet) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        let mut overwritten = RegSet::EMPTY;
+        match *edit {
+            Edit::Load { to, from, class } => {
+                faults.extend([self.in_class(to, class), self.slot_fits(from, class)].into_iter().flatten());
+                overwritten.insert(to);
+            }
+            Edit::Store { from, to, class } => {
+                faults.extend([self.in_class(from, class), self.slot_fits(to, class)].into_iter().flatten());
+            }
+            Edit::Move { to, from, class } => {
+                faults.extend([self.in_class(from, class), self.in_class(to, class)].into_iter().flatten());
+                overwritten.insert(to);
+            }
+            Edit::Swap { a, b, class, kind } => {
+                faults.extend([self.in_class(a, class), self.in_class(b, class)].into_iter().flatten());
+                let support = self.function.file.banks[self.function.file.classes[class].bank].swap;
+                faults.extend((a == b || !supported(support, kind)).then_some(Fault::BadSwap));
+                overwritten = [a, b].into_iter().collect();
+                if support == SwapSupport::Exchange && kind == SwapKind::Xor {
+                    overwritten |= self.function.file.status;
+                }
+            }
+            Edit::Rematerialise { to, inst } => {
+                faults.extend(self.rematerialisable(to, inst));
+                overwritten = written(self.function.pins(inst)) | RegSet::only(to);
+            }
+        }
+        faults.extend((overwritten & pinned).iter().map(|reg| Fault::OverwritesPin { reg }));
+        faults
+    }
+
+    fn rematerialisable(&self, to: Reg, inst: Inst) -> Option<Fault> {
+        match self.function.operands(inst) {
+            [def] if def.is_def() && self.function.insts[inst].rematerialisable => {
+                self.in_class(to, self.function.values[def.value].class)
+            }
+            _ => Some(Fault::NotRematerialisable { inst }),
+        }
+    }
+
+    fn in_class(&self, reg: Reg, class: RegClass) -> Option<Fault> {
+        let fits = self.function.file.classes[class].regs.contains(reg);
+        (!fits).then_some(Fault::OutsideClass { reg, class })
+    }
+
+    fn slot_fits(&self, slot: Slot, class: RegClass) -> Option<Fault> {
+        let (has, wants) = (self.overlay.slots[slot], &self.function.file.classes[class]);
+        let fits = has.size >= wants.slot_size && has.align >= wants.slot_align;
+        (!fits).then_some(Fault::SlotUnfit { slot, class })
+    }
+
+    fn operand_faults(&self, state: &State, site: &Site) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        let operand = site.operand();
+        let class = self.function.values[operand.value].class;
+        match site.location() {
+            Location::Reg(reg) => faults.extend(self.in_class(reg, class)),
+            Location::Slot(slot) if self.is_copy(site.inst) => faults.extend(self.slot_fits(slot, class)),
+            Location::Slot(slot) => faults.push(Fault::NotFoldable { slot }),
+        }
+        match operand.role {
+            Role::Use => faults.extend(use_faults(state, site)),
+            Role::Def | Role::EarlyDef => {
+                let silent = copy_ends(self.function, self.overlay, site.inst).is_some_and(|(to, from)| to == from);
+                faults.extend(definition_faults(site, silent));
+            }
+        }
+        faults
+    }
+
+    fn is_copy(&self, inst: Inst) -> bool {
+        matches!(self.function.insts[inst].kind, InstKind::Copy | InstKind::CopyTo(_) | InstKind::CopyFrom(_))
+    }
+}
+
+impl Visitor for Rules<'_> {
+    fn edit(&mut self, _state: &State, point: Point, edit: &Edit) {
+        for fault in self.edit_faults(edit, self.pinned[point.index as usize]) {
+            self.complain(point, Subject::Edit(*edit), fault);
+        }
+    }
+
+    fn inst(&mut self, state: &State, point: Point, inst: Inst) {
+        self.debug_uses(state, point);
+        let mut site = Site {
+            inst,
+            index: 0,
+            operands: self.function.operands(inst),
+            locations: self.overlay.operands(self.function, inst),
+            pins: pins(self.function, inst),
+            pinned_after: self.pinned[point.index as usize + 1],
+        };
+        for index in 0..site.operands.len() {
+            site.index = index;
+            for fault in self.operand_faults(state, &site) {
+                self.complain(point, Subject::Operand(index), fault);
+            }
+        }
+        if let Some((Location::Slot(to), Location::Slot(from))) = copy_ends(self.function, self.overlay, inst)
+            && to != from
+        {
+            self.complain(point, Subject::Instruction, Fault::MemoryToMemory);
+        }
+    }
+
+    fn end(&mut self, state: &State, block: Block) {
+        let index = self.function.block_insts(block).len() as u32;
+        self.debug_uses(state, Point { block, index });
+    }
+}
+
+impl Site<'_> {
+    fn operand(&self) -> &Operand {
+        &self.operands[self.index]
+    }
+
+    fn location(&self) -> Location {
+        self.locations[self.index]
+    }
+
+    /// Whether an early definition (other than one that is meant to) overwrites this use.
+    fn overwritten_early(&self) -> bool {
+        let early = self.operands.iter().zip(self.locations).filter(|(o, _)| o.role == Role::EarlyDef);
+        let tied = |o: &Operand| o.reuse.map(usize::from) == Some(self.index);
+        early.filter(|(o, _)| !tied(o)).any(|(_, &l)| l == self.location())
+    }
+
+    /// Whether a definition before this one is in the same place.
+    fn shared(&self) -> bool {
+        let mut earlier = self.operands[..self.index].iter().zip(self.locations).filter(|(o, _)| o.is_def());
+        earlier.any(|(_, &l)| l == self.location())
+    }
+}
+
+fn use_faults(state: &State, site: &Site) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let (value, location) = (site.operand().value, site.location());
+    if !state.holds(location, value) {
+        faults.push(Fault::Missing { value, location, found: state.contents(location).to_vec() });
+    }
+    if let Location::Reg(reg) = location
+        && (site.pins.early_defs.contains(reg) || site.overwritten_early())
+    {
+        faults.push(Fault::OverwrittenEarly { reg });
+    }
+    faults
+}
+
+/// `silent`: the definition writes nothing, since it is a copy whose source is in the same place.
+fn definition_faults(site: &Site, silent: bool) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let (operand, location) = (site.operand(), site.location());
+    if let Some(partner) = operand.reuse {
+        let usage = site.locations[usize::from(partner)];
+        faults.extend((usage != location).then_some(Fault::ReuseDiffers { definition: location, usage }));
+    }
+    let Location::Reg(reg) = location else { return faults };
+    let mut own = site.pins.defs | site.pins.early_defs;
+    if operand.role == Role::EarlyDef {
+        own |= site.pins.uses | site.pins.clobbers;
+    }
+    if own.contains(reg) {
+        faults.push(Fault::OverlapsPin { reg });
+    } else if site.pinned_after.contains(reg) && !silent {
+        faults.push(Fault::OverwritesPin { reg });
+    }
+    faults.extend(site.shared().then_some(Fault::SharedDefinition { reg }));
+    faults
+}
+
+fn supported(support: SwapSupport, kind: SwapKind) -> bool {
+    match kind {
+        SwapKind::Exchange => support == SwapSupport::Exchange,
+        SwapKind::Xor => support != SwapSupport::Never,
+    }
+}
+
+/// The instruction's pins with the one that its kind names.
+fn pins(function: &Function, inst: Inst) -> PinSets {
+    let mut pins = *function.pins(inst);
+    match function.insts[inst].kind {
+        InstKind::CopyTo(reg) => pins.defs.insert(reg),
+        InstKind::CopyFrom(reg) => pins.uses.insert(reg),
+        _ => {}
+    }
+    pins
+}

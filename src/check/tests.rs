@@ -1,0 +1,586 @@
+//! Mutation tests: correct programs are accepted; break one thing, and the checker says what.
+
+use super::{Complaint, check};
+use crate::analysis::testing::{append, block, def, file, graph, phi, pin, usage, value};
+use crate::machine::{
+    DebugUse, Edit, Function, Inst, InstKind, Location, Operand, Overlay, PinSets, Point, Reg, RegClass, RegSet, Role, Slot,
+    SlotData, SwapKind, ValueData,
+};
+
+/// A function with its overlay.
+struct Program {
+    function: Function,
+    overlay: Overlay,
+}
+
+const GP: u32 = 0;
+const VEC: u32 = 1;
+const HALF: u32 = 2;
+
+fn reg(name: &str) -> Reg {
+    file().by_name(name).unwrap()
+}
+
+/// The registers with these names, which are one letter long; `f` is short for `flags`.
+fn regs(names: &str) -> RegSet {
+    names.chars().map(|c| if c == 'f' { reg("flags") } else { reg(&c.to_string()) }).collect()
+}
+
+/// `a` is a register, `s1` a slot.
+fn at(name: &str) -> Location {
+    match name.strip_prefix('s') {
+        Some(slot) => Location::Slot(Slot::from_u32(slot.parse().unwrap())),
+        None => Location::Reg(reg(name)),
+    }
+}
+
+fn point(b: usize, index: u32) -> Point {
+    Point { block: block(b), index }
+}
+
+fn load(to: &str, from: u32) -> Edit {
+    Edit::Load { to: reg(to), from: Slot::from_u32(from), class: RegClass::from_u32(GP) }
+}
+
+fn store(from: &str, to: u32) -> Edit {
+    Edit::Store { from: reg(from), to: Slot::from_u32(to), class: RegClass::from_u32(GP) }
+}
+
+fn mov(to: &str, from: &str, class: u32) -> Edit {
+    Edit::Move { to: reg(to), from: reg(from), class: RegClass::from_u32(class) }
+}
+
+fn swap(a: &str, b: &str, class: u32, kind: SwapKind) -> Edit {
+    Edit::Swap { a: reg(a), b: reg(b), class: RegClass::from_u32(class), kind }
+}
+
+fn reuse(of: u32, operand: u8) -> Operand {
+    Operand { reuse: Some(operand), ..def(of) }
+}
+
+fn early(of: u32) -> Operand {
+    Operand { role: Role::EarlyDef, ..def(of) }
+}
+
+impl Program {
+    fn new(succs: &[&[usize]], classes: &[u32]) -> Self {
+        let mut function = graph(succs);
+        function.values = classes.iter().map(|&c| ValueData { class: RegClass::from_u32(c) }).collect();
+        let overlay = Overlay { slots: [SlotData { size: 8, align: 8 }; 3].into_iter().collect(), ..Overlay::default() };
+        Program { function, overlay }
+    }
+
+    /// Appends an instruction whose operands are at these locations.
+    fn op(&mut self, to: usize, operands: &[(Operand, &str)]) -> Inst {
+        self.overlay.locations.extend(operands.iter().map(|(_, location)| at(location)));
+        let operands: Vec<Operand> = operands.iter().map(|(o, _)| *o).collect();
+        append(&mut self.function, to, &operands)
+    }
+
+    fn copy(&mut self, to: usize, kind: InstKind, operands: &[(Operand, &str)]) {
+        let inst = self.op(to, operands);
+        self.function.insts[inst].kind = kind;
+    }
+
+    fn terminator(&mut self, to: usize, operands: &[(Operand, &str)]) -> Inst {
+        let inst = self.op(to, operands);
+        self.function.insts[inst].terminator = true;
+        inst
+    }
+
+    /// What an instruction reads and writes itself.
+    fn pin(&mut self, inst: Inst, uses: &str, defs: &str) {
+        let sets = PinSets { uses: regs(uses), defs: regs(defs), ..PinSets::default() };
+        pin(&mut self.function, inst, sets);
+    }
+
+    fn edit(&mut self, b: usize, index: u32, edit: Edit) {
+        self.overlay.edits.push((point(b, index), edit));
+    }
+
+    fn debug(&mut self, v: u32, b: usize, index: u32, location: &str) {
+        self.function.debug_uses.push(DebugUse { value: value(v), at: point(b, index) });
+        self.overlay.debug_locations.push(Some(at(location)));
+    }
+
+    fn complaints(&self) -> Vec<String> {
+        let complaints = check(&self.function, &self.overlay).err().unwrap_or_default();
+        complaints.iter().map(Complaint::to_string).collect()
+    }
+
+    fn assert_accepted(&self) {
+        assert_eq!(self.complaints(), [""; 0]);
+    }
+}
+
+/// Two-address code, a call, a loop that swaps two values, an early definition, a rematerialisation, a landing pad with a
+/// φ in memory, a block on a critical edge, an undefined φ argument, folded copies.
+fn program() -> Program {
+    let mut p = Program::new(&[&[1], &[2, 3], &[1], &[4, 5], &[6, 8], &[], &[7], &[], &[7]], &[GP; 16]);
+    entry(&mut p);
+    swapping_loop(&mut p);
+    invoke(&mut p);
+    join(&mut p);
+    p.assert_accepted();
+    p
+}
+
+fn entry(p: &mut Program) {
+    p.function.blocks[block(0)].live_in_pins = regs("a");
+    p.copy(0, InstKind::CopyFrom(reg("a")), &[(def(0), "a")]);
+    let constant = p.op(0, &[(def(1), "b")]);
+    p.function.insts[constant].rematerialisable = true;
+    p.pin(constant, "", "f");
+    p.edit(0, 2, mov("c", "a", GP));
+    p.op(0, &[(usage(0), "c"), (usage(1), "b"), (reuse(2, 0), "c")]);
+    p.edit(0, 3, store("a", 0));
+    p.copy(0, InstKind::CopyTo(reg("d")), &[(usage(2), "c")]);
+    let call = p.op(0, &[]);
+    let sets = PinSets { uses: regs("d"), defs: regs("a"), clobbers: regs("b"), ..PinSets::default() };
+    pin(&mut p.function, call, sets);
+    p.copy(0, InstKind::CopyFrom(reg("a")), &[(def(3), "a")]);
+    p.edit(0, 6, load("b", 0));
+    p.terminator(0, &[]);
+}
+
+/// `v4, v5 = φ(v0, v5), φ(v2, v4)`
+fn swapping_loop(p: &mut Program) {
+    phi(&mut p.function, 1, 4, &[Some(0), Some(5)]);
+    phi(&mut p.function, 1, 5, &[Some(2), Some(4)]);
+    let compare = p.op(1, &[(usage(4), "b"), (usage(5), "c")]);
+    p.pin(compare, "", "f");
+    let branch = p.terminator(1, &[]);
+    p.pin(branch, "f", "");
+    p.op(2, &[(usage(4), "b"), (early(6), "d")]);
+    p.op(2, &[(usage(6), "d")]);
+    p.edit(2, 2, swap("b", "c", GP, SwapKind::Exchange));
+    p.terminator(2, &[]);
+}
+
+fn invoke(p: &mut Program) {
+    p.edit(3, 0, Edit::Rematerialise { to: reg("d"), inst: Inst::from_u32(1) });
+    p.op(3, &[(usage(1), "d")]);
+    p.edit(3, 1, store("a", 1));
+    let call = p.op(3, &[(usage(5), "c"), (def(7), "a")]);
+    pin(&mut p.function, call, PinSets { clobbers: regs("ab"), ..PinSets::default() });
+    p.function.blocks[block(3)].throws = call.into();
+    p.terminator(3, &[]);
+    let compare = p.op(4, &[(usage(7), "a")]);
+    p.pin(compare, "", "f");
+    let branch = p.terminator(4, &[]);
+    p.pin(branch, "f", "");
+    p.function.blocks[block(5)].landing_pad = true;
+    p.function.blocks[block(5)].live_in_pins = regs("a");
+    phi(&mut p.function, 5, 9, &[Some(3)]);
+    let label = p.op(5, &[]);
+    p.function.insts[label].label = true;
+    p.copy(5, InstKind::CopyFrom(reg("a")), &[(def(10), "a")]);
+    p.edit(5, 2, load("b", 1));
+    p.terminator(5, &[(usage(9), "b"), (usage(10), "a"), (usage(5), "c")]);
+}
+
+fn join(p: &mut Program) {
+    p.op(6, &[(def(12), "d")]);
+    p.terminator(6, &[]);
+    phi(&mut p.function, 7, 11, &[Some(12), Some(7)]);
+    phi(&mut p.function, 7, 13, &[Some(12), None]);
+    p.debug(11, 7, 0, "d");
+    p.op(7, &[(usage(11), "d"), (usage(13), "d")]);
+    p.copy(7, InstKind::Copy, &[(usage(11), "d"), (def(14), "s2")]);
+    p.copy(7, InstKind::Copy, &[(usage(14), "s2"), (def(15), "a")]);
+    p.terminator(7, &[(usage(15), "a")]);
+    p.function.blocks[block(8)].on_edge = true;
+    p.edit(8, 0, mov("d", "a", GP));
+    p.terminator(8, &[]);
+}
+
+/// The complaints about a program with one thing broken.
+fn broken(mut p: Program, mutate: impl FnOnce(&mut Program)) -> Vec<String> {
+    mutate(&mut p);
+    p.complaints()
+}
+
+/// The first complaint if this edit is forgotten.
+fn without_edit(index: usize) -> String {
+    let complaints = broken(program(), |p| {
+        p.overlay.edits.remove(index);
+    });
+    complaints.into_iter().next().unwrap_or_default()
+}
+
+/// The first complaint if an edit is replaced by this one.
+fn with_edit(index: usize, edit: Edit) -> String {
+    broken(program(), |p| p.overlay.edits[index].1 = edit).into_iter().next().unwrap_or_default()
+}
+
+/// The first complaint if an edit is elsewhere; the sequence is sorted again.
+fn with_edit_at(index: usize, b: usize, before: u32) -> String {
+    let complaints = broken(program(), |p| {
+        p.overlay.edits[index].0 = point(b, before);
+        p.overlay.edits.sort_by_key(|(at, _)| *at);
+    });
+    complaints.into_iter().next().unwrap_or_default()
+}
+
+/// The first complaint if an operand is there.
+fn with_location(operand: usize, location: &str) -> String {
+    broken(program(), |p| p.overlay.locations[operand] = at(location)).into_iter().next().unwrap_or_default()
+}
+
+/// A block of one operation that defines values at these locations.
+fn defined(locations: &[&str], classes: &[u32]) -> Program {
+    let mut p = Program::new(&[&[]], classes);
+    let defs: Vec<_> = locations.iter().enumerate().map(|(v, location)| (def(v as u32), *location)).collect();
+    p.op(0, &defs);
+    p
+}
+
+#[test]
+fn a_forgotten_edit() {
+    assert_eq!(without_edit(0), "b0, instruction 2, operand 0: expected v0 in c, which holds no value");
+    assert_eq!(without_edit(1), "b1, instruction 0, operand 0: expected v4 in b, which holds no value");
+    assert_eq!(without_edit(2), "b1, instruction 0, operand 0: expected v4 in b, which holds no value");
+    assert_eq!(without_edit(3), "b1, instruction 0, operand 0: expected v4 in b, which holds no value");
+    assert_eq!(without_edit(4), "b3, instruction 0, operand 0: expected v1 in d, which holds no value");
+    assert_eq!(without_edit(5), "b5, instruction 2, operand 0: expected v9 in b, which holds no value");
+    assert_eq!(without_edit(6), "b5, instruction 2, operand 0: expected v9 in b, which holds no value");
+    assert_eq!(without_edit(7), "b7, before instruction 0, variable v11: expected v11 in d, which holds v13");
+    assert_eq!(program().overlay.edits.len(), 8);
+}
+
+#[test]
+fn a_wrong_edit() {
+    let stale = "b1, instruction 0, operand 0: expected v4 in b, which holds no value";
+    assert_eq!(with_edit(3, mov("b", "c", GP)), stale);
+    assert_eq!(with_edit(3, mov("c", "b", GP)), stale);
+    assert_eq!(with_edit(3, swap("b", "d", GP, SwapKind::Exchange)), stale);
+    assert_eq!(with_edit(2, load("b", 1)), stale);
+    assert_eq!(with_edit(1, store("b", 0)), stale);
+    assert_eq!(with_edit(0, mov("c", "b", GP)), "b0, instruction 2, operand 0: expected v0 in c, which holds v1");
+    let wrong_inst = Edit::Rematerialise { to: reg("d"), inst: Inst::from_u32(2) };
+    assert_eq!(with_edit(4, wrong_inst), "b3, before instruction 0, rematerialise d by i2: i2 cannot be executed again");
+    assert_eq!(with_edit(0, mov("c", "x", GP)), "b0, before instruction 2, move x to c: x is not in class gp");
+}
+
+#[test]
+fn code_in_the_wrong_place() {
+    // Behind the throwing call is too late for the landing pad.
+    assert_eq!(with_edit_at(5, 3, 2), "b5, instruction 2, operand 0: expected v9 in b, which holds no value");
+    // On only one of the edges of the join.
+    assert_eq!(with_edit_at(7, 6, 1), "b7, before instruction 0, variable v11: expected v11 in d, which holds no value");
+    assert_eq!(with_edit_at(6, 5, 0), "b5, before instruction 0, load b from s1: is before the block's labels");
+    assert_eq!(with_edit_at(3, 2, 3), "b2, before instruction 3, swap b and c by Exchange: is behind a terminator");
+    assert_eq!(with_edit_at(3, 2, 4), "b2, before instruction 4, swap b and c by Exchange: there is no such point");
+    assert_eq!(with_edit_at(4, 9, 0), "b9, before instruction 0, rematerialise d by i1: there is no such point");
+    let unsorted = broken(program(), |p| p.overlay.edits.swap(0, 1));
+    assert_eq!(unsorted, ["b0, before instruction 2, move a to c: stands behind an edit with a later point"]);
+}
+
+#[test]
+fn every_wrong_location_is_noticed() {
+    let correct = program().overlay.locations;
+    for (operand, &location) in correct.iter().enumerate() {
+        for name in ["a", "b", "c", "d", "x", "flags", "s0", "s1", "s2"].into_iter().filter(|n| at(n) != location) {
+            assert_ne!(with_location(operand, name), "", "operand {operand} in {name} instead of {location:?}");
+        }
+    }
+}
+
+#[test]
+fn wrong_locations() {
+    assert_eq!(with_location(2, "a"), "b0, instruction 2, operand 2: is in c, the use that it overwrites in a");
+    assert_eq!(with_location(3, "d"), "b0, instruction 2, operand 1: expected v1 in d, which holds no value");
+    assert_eq!(with_location(8, "b"), "b1, instruction 0, operand 1: expected v5 in b, which holds v4");
+    assert_eq!(with_location(1, "x"), "b0, instruction 1, operand 0: x is not in class gp");
+    assert_eq!(with_location(8, "s0"), "b1, instruction 0, operand 1: is in s0, but only copies can access a slot");
+    assert_eq!(with_location(23, "s1"), "b7, instruction 1, operand 0: expected v11 in s1, which holds no value");
+    let memory = broken(program(), |p| p.overlay.locations[26] = at("s1"));
+    assert_eq!(memory[0], "b7, instruction 2: copies from one slot to another");
+}
+
+#[test]
+fn malformed_overlays() {
+    let short = broken(program(), |p| p.overlay.locations.truncate(3));
+    assert_eq!(short, ["overlay: expected 28 locations of operands, found 3"]);
+    let no_debug = broken(program(), |p| p.overlay.debug_locations.clear());
+    assert_eq!(no_debug, ["overlay: expected 1 locations of debug uses, found 0"]);
+    let nowhere = "names a register, slot, class or instruction that does not exist";
+    assert_eq!(with_location(4, "s7"), format!("b0, instruction 2, operand 2: {nowhere}"));
+    assert_eq!(with_edit(1, store("a", 9)), format!("b0, before instruction 3, store a to s9: {nowhere}"));
+    let spilled = broken(program(), |p| p.function.insts[Inst::from_u32(2)].kind = InstKind::Store(Slot::from_u32(0)));
+    assert_eq!(spilled, ["b0, instruction 2: the function checked is not the imported one"]);
+}
+
+#[test]
+fn slots_that_do_not_fit() {
+    let unfit = |slot: u32, data| broken(program(), |p| p.overlay.slots[Slot::from_u32(slot)] = data).swap_remove(0);
+    let small = SlotData { size: 4, align: 8 };
+    let crooked = SlotData { size: 8, align: 4 };
+    assert_eq!(unfit(0, small), "b0, before instruction 3, store a to s0: s0 is too small or not aligned for class gp");
+    assert_eq!(unfit(2, crooked), "b7, instruction 1, operand 1: s2 is too small or not aligned for class gp");
+}
+
+#[test]
+fn debug_locations() {
+    let wrong = broken(program(), |p| p.overlay.debug_locations[0] = Some(at("c")));
+    assert_eq!(wrong, ["b7, before instruction 0, variable v11: expected v11 in c, which holds no value"]);
+    assert_eq!(broken(program(), |p| p.overlay.debug_locations[0] = None), [""; 0]);
+}
+
+#[test]
+fn calls_clobber() {
+    // The rematerialised constant is not yet there, the old one not there any more.
+    assert_eq!(with_location(12, "b"), "b3, instruction 0, operand 0: expected v1 in b, which holds no value");
+    let clobbered = broken(program(), |p| {
+        let sets = PinSets { clobbers: regs("abc"), ..PinSets::default() };
+        pin(&mut p.function, Inst::from_u32(13), sets);
+    });
+    assert_eq!(clobbered, ["b5, instruction 2, operand 2: expected v5 in c, which holds no value"]);
+}
+
+#[test]
+fn the_unwinder_writes_the_landing_pads_pins() {
+    let overwritten = broken(program(), |p| p.function.blocks[block(5)].live_in_pins = regs("ac"));
+    assert_eq!(overwritten, ["b5, instruction 2, operand 2: expected v5 in c, which holds no value"]);
+}
+
+#[test]
+fn a_value_of_the_loops_last_round_is_stale() {
+    // b1: v1 = φ(v0, v2); use v1; v2 = op. The back edge leaves v2 in the wrong register.
+    let looping = |location: &str| {
+        let mut p = Program::new(&[&[1], &[1, 2], &[]], &[GP; 3]);
+        p.op(0, &[(def(0), "a")]);
+        phi(&mut p.function, 1, 1, &[Some(0), Some(2)]);
+        p.op(1, &[(usage(1), "a"), (def(2), location)]);
+        p
+    };
+    looping("a").assert_accepted();
+    let stale = ["b1, instruction 0, operand 0: expected v1 in a, which holds no value"];
+    assert_eq!(looping("b").complaints(), stale);
+    let mut stored = looping("b");
+    stored.edit(1, 1, mov("a", "b", GP));
+    stored.assert_accepted();
+}
+
+#[test]
+fn an_undefined_argument_constrains_nothing() {
+    // b1: v1 = φ(undefined, v1): any register will do, and a different one each time.
+    let mut p = Program::new(&[&[1], &[1, 2], &[]], &[GP; 2]);
+    p.op(0, &[(def(0), "a")]);
+    phi(&mut p.function, 1, 1, &[None, Some(1)]);
+    p.op(1, &[(usage(1), "a"), (usage(0), "a"), (usage(1), "d")]);
+    p.assert_accepted();
+    p.function.blocks[block(1)].phis[0].args[0].value = value(0).into();
+    let defined = ["b1, instruction 0, operand 2: expected v1 in d, which holds no value"];
+    assert_eq!(p.complaints(), defined);
+}
+
+#[test]
+fn registers_that_the_program_keeps_something_in() {
+    let kept = |edit: Option<Edit>, definition: &str| {
+        let mut p = Program::new(&[&[]], &[GP; 2]);
+        let constant = p.op(0, &[(def(0), "b")]);
+        p.function.insts[constant].rematerialisable = true;
+        let writes = p.op(0, &[]);
+        p.pin(writes, "", "a");
+        edit.into_iter().for_each(|edit| p.edit(0, 2, edit));
+        p.op(0, &[(def(1), definition)]);
+        let reads = p.op(0, &[(usage(1), definition)]);
+        p.pin(reads, "a", "");
+        p.complaints()
+    };
+    assert_eq!(kept(Some(mov("c", "a", GP)), "d"), [""; 0]);
+    assert_eq!(kept(None, "a"), ["b0, instruction 2, operand 0: overwrites a, which the program keeps something in"]);
+    let constant = Inst::from_u32(0);
+    let edits = [
+        mov("a", "b", GP),
+        load("a", 0),
+        swap("a", "b", GP, SwapKind::Exchange),
+        Edit::Rematerialise { to: reg("a"), inst: constant },
+    ];
+    for edit in edits {
+        let complaints = kept(Some(edit), "d");
+        assert!(complaints[0].ends_with("overwrites a, which the program keeps something in"), "{complaints:?}");
+    }
+}
+
+#[test]
+fn a_copy_from_a_kept_register_may_stay_in_it() {
+    let mut p = Program::new(&[&[1], &[]], &[GP; 2]);
+    p.function.blocks[block(0)].live_in_pins = regs("a");
+    p.function.blocks[block(1)].live_in_pins = regs("a");
+    p.copy(0, InstKind::CopyFrom(reg("a")), &[(def(0), "a")]);
+    p.copy(0, InstKind::Copy, &[(usage(0), "a"), (def(1), "a")]);
+    let reads = p.op(1, &[(usage(0), "a"), (usage(1), "a")]);
+    p.pin(reads, "a", "");
+    p.assert_accepted();
+    p.overlay.locations[2] = at("b");
+    p.overlay.locations[4] = at("b");
+    p.assert_accepted();
+    p.edit(0, 2, mov("a", "b", GP));
+    assert_eq!(p.complaints(), ["b0, before instruction 2, move b to a: overwrites a, which the program keeps something in"]);
+}
+
+#[test]
+fn pins_of_the_instruction_itself() {
+    let overlap = |operand: Operand, sets: PinSets| {
+        let mut p = defined(&[if operand.is_def() { "b" } else { "a" }], &[GP; 2]);
+        let inst = p.op(0, &[(operand, "a")]);
+        pin(&mut p.function, inst, sets);
+        p.complaints()
+    };
+    let (none, a) = (PinSets::default(), regs("a"));
+    let named = "b0, instruction 1, operand 0: is in a, which the instruction names itself";
+    let early_write = "b0, instruction 1, operand 0: is in a, which the instruction writes before it has read all operands";
+    assert_eq!(overlap(def(1), PinSets { defs: a, ..none }), [named]);
+    assert_eq!(overlap(def(1), PinSets { early_defs: a, ..none }), [named]);
+    assert_eq!(overlap(def(1), PinSets { clobbers: a, ..none }), [""; 0]);
+    assert_eq!(overlap(early(1), PinSets { clobbers: a, ..none }), [named]);
+    assert_eq!(overlap(early(1), PinSets { uses: a, ..none }), [named]);
+    assert_eq!(overlap(def(1), PinSets { uses: a, ..none }), [""; 0]);
+    assert_eq!(overlap(usage(0), PinSets { early_defs: a, ..none }), [early_write]);
+    assert_eq!(overlap(usage(0), PinSets { defs: a, clobbers: a, ..none }), [""; 0]);
+}
+
+#[test]
+fn definitions_of_one_instruction() {
+    let shared = defined(&["a", "a"], &[GP; 2]);
+    assert_eq!(shared.complaints(), ["b0, instruction 0, operand 1: is in a, as another definition is"]);
+    let early_tied = |other: &str| {
+        let mut p = defined(&["a", "b"], &[GP; 3]);
+        p.op(0, &[(usage(0), "a"), (usage(1), other), (Operand { reuse: Some(0), ..early(2) }, "a")]);
+        p.complaints()
+    };
+    assert_eq!(early_tied("b"), [""; 0]);
+    let complaints = early_tied("a");
+    assert!(complaints[1].ends_with("is in a, which the instruction writes before it has read all operands"), "{complaints:?}");
+}
+
+#[test]
+fn status_registers() {
+    // Flags are live between the instructions 1 and 2.
+    let flags = |before: u32, edit: Edit| {
+        let mut p = defined(&["a", "b"], &[GP; 3]);
+        let sets = p.op(0, &[]);
+        p.pin(sets, "", "f");
+        let reads = p.op(0, &[(usage(0), "b"), (usage(1), "a")]);
+        p.pin(reads, "f", "");
+        let constant = p.op(0, &[(def(2), "d")]);
+        p.function.insts[constant].rematerialisable = true;
+        p.pin(constant, "", "f");
+        p.edit(0, before, edit);
+        p.complaints()
+    };
+    let xor = swap("a", "b", GP, SwapKind::Xor);
+    let what = "overwrites flags, which the program keeps something in";
+    assert_eq!(flags(1, xor), [""; 0]);
+    assert_eq!(flags(2, swap("a", "b", GP, SwapKind::Exchange)), [""; 0]);
+    assert_eq!(flags(2, xor), [format!("b0, before instruction 2, swap a and b by Xor: {what}")]);
+    let again = flags(2, Edit::Rematerialise { to: reg("c"), inst: Inst::from_u32(3) });
+    assert_eq!(again[0], format!("b0, before instruction 2, rematerialise c by i3: {what}"));
+}
+
+#[test]
+fn vectors_swap_by_xor_only() {
+    let swapped = |kind| {
+        let mut p = defined(&["x", "y"], &[VEC; 2]);
+        p.edit(0, 1, swap("x", "y", VEC, kind));
+        p.op(0, &[(usage(0), "y"), (usage(1), "x")]);
+        p.complaints()
+    };
+    assert_eq!(swapped(SwapKind::Xor), [""; 0]);
+    let complaint = "b0, before instruction 1, swap x and y by Exchange: these registers cannot be swapped so";
+    assert_eq!(swapped(SwapKind::Exchange), [complaint]);
+}
+
+#[test]
+fn no_register_swaps_with_itself() {
+    let mut p = defined(&["a"], &[GP]);
+    p.edit(0, 1, swap("a", "a", GP, SwapKind::Xor));
+    let complaint = "b0, before instruction 1, swap a and a by Xor: these registers cannot be swapped so";
+    assert_eq!(p.complaints(), [complaint]);
+}
+
+#[test]
+fn a_narrow_edit_does_not_carry_a_wide_value() {
+    let moved = |value_class: u32, edit_class: u32| {
+        let mut p = defined(&["x"], &[value_class]);
+        p.edit(0, 1, mov("y", "x", edit_class));
+        p.op(0, &[(usage(0), "y")]);
+        p.complaints()
+    };
+    for (value_class, edit_class) in [(VEC, VEC), (HALF, HALF), (HALF, VEC)] {
+        assert_eq!(moved(value_class, edit_class), [""; 0]);
+    }
+    assert_eq!(moved(VEC, HALF), ["b0, instruction 1, operand 0: expected v0 in y, which holds no value"]);
+}
+
+#[test]
+fn a_copy_carries_the_names_that_fit() {
+    let copied = |from: u32, to: u32| {
+        let mut p = defined(&["x"], &[from, to]);
+        p.copy(0, InstKind::Copy, &[(usage(0), "x"), (def(1), "y")]);
+        p.op(0, &[(usage(0), "y"), (usage(1), "y")]);
+        p.complaints()
+    };
+    assert_eq!(copied(VEC, VEC), [""; 0]);
+    assert_eq!(copied(HALF, VEC), [""; 0]);
+    assert_eq!(copied(VEC, HALF), ["b0, instruction 2, operand 0: expected v0 in y, which holds v1"]);
+}
+
+#[test]
+fn a_copy_to_a_pinned_register_leaves_the_value_there() {
+    let mut p = defined(&["a"], &[GP; 2]);
+    p.copy(0, InstKind::CopyTo(reg("a")), &[(usage(0), "a")]);
+    p.pin(Inst::from_u32(1), "", "a");
+    p.copy(0, InstKind::CopyTo(reg("b")), &[(usage(0), "a")]);
+    let reads = p.op(0, &[(usage(0), "a"), (usage(0), "b")]);
+    p.pin(reads, "ab", "");
+    p.assert_accepted();
+    p.overlay.locations[1] = at("c");
+    assert_eq!(p.complaints()[0], "b0, instruction 1, operand 0: expected v0 in c, which holds no value");
+}
+
+#[test]
+fn rematerialising_writes_what_the_instruction_names() {
+    let moved_to = |location: &str| {
+        let mut p = defined(&["a"], &[GP; 2]);
+        let constant = p.op(0, &[(def(1), "b")]);
+        p.function.insts[constant].rematerialisable = true;
+        p.pin(constant, "", "d");
+        p.edit(0, 2, mov(location, "a", GP));
+        p.edit(0, 2, Edit::Rematerialise { to: reg("b"), inst: constant });
+        p.op(0, &[(usage(0), location), (usage(1), "b")]);
+        p.complaints()
+    };
+    assert_eq!(moved_to("c"), [""; 0]);
+    assert_eq!(moved_to("d"), ["b0, instruction 2, operand 0: expected v0 in d, which holds no value"]);
+}
+
+#[test]
+fn a_definition_ends_older_copies() {
+    let mut p = defined(&["a"], &[GP]);
+    p.function.insts[Inst::from_u32(0)].rematerialisable = true;
+    p.edit(0, 0, Edit::Rematerialise { to: reg("b"), inst: Inst::from_u32(0) });
+    p.op(0, &[(usage(0), "b")]);
+    assert_eq!(p.complaints(), ["b0, instruction 1, operand 0: expected v0 in b, which holds no value"]);
+}
+
+#[test]
+fn a_join_needs_the_value_in_one_place() {
+    let joined = |args: [Option<u32>; 2], locations: [&str; 2]| {
+        let mut p = Program::new(&[&[1, 2], &[3], &[3], &[]], &[GP; 3]);
+        p.op(1, &[(def(0), locations[0])]);
+        p.op(2, &[(def(1), locations[1])]);
+        phi(&mut p.function, 3, 2, &args);
+        p.op(3, &[(usage(2), "a")]);
+        p.complaints()
+    };
+    let missing = ["b3, instruction 0, operand 0: expected v2 in a, which holds no value"];
+    assert_eq!(joined([Some(0), Some(1)], ["a", "a"]), [""; 0]);
+    assert_eq!(joined([Some(0), Some(1)], ["a", "b"]), missing);
+    assert_eq!(joined([Some(0), None], ["a", "b"]), [""; 0]);
+    assert_eq!(joined([None, Some(1)], ["b", "a"]), [""; 0]);
+    assert_eq!(joined([None, Some(1)], ["a", "b"]), missing);
+    assert_eq!(joined([Some(0), None], ["b", "a"]), missing);
+}

@@ -1,0 +1,155 @@
+//! The transfer functions: what edits, instructions and edges do to a state.
+
+use super::state::{Boundary, Place, State};
+use crate::analysis::Liveness;
+use crate::machine::{Block, Edit, Function, Inst, InstKind, Location, Overlay, PinSets, Point, RegClass, RegSet, Value};
+
+/// Looks at the states along a block.
+pub(super) trait Visitor {
+    /// Before an edit.
+    fn edit(&mut self, _state: &State, _point: Point, _edit: &Edit) {}
+    /// Before an instruction, behind the edits at its point.
+    fn inst(&mut self, _state: &State, _point: Point, _inst: Inst) {}
+    /// Where control leaves the block for its landing pads.
+    fn throw(&mut self, _state: &State, _block: Block) {}
+    /// At the block's end.
+    fn end(&mut self, _state: &State, _block: Block) {}
+}
+
+pub(super) struct Transfer<'a> {
+    pub function: &'a Function,
+    pub overlay: &'a Overlay,
+    pub liveness: &'a Liveness,
+}
+
+impl Transfer<'_> {
+    /// Takes the state from the block's head to its end.
+    pub(super) fn walk(&self, state: &mut State, block: Block, visitor: &mut impl Visitor) {
+        let edits = &self.overlay.edits;
+        let first = edits.partition_point(|(at, _)| at.block < block);
+        let mut edits = edits[first..].iter().take_while(|(at, _)| at.block == block).peekable();
+        for (index, inst) in self.function.block_insts(block).enumerate() {
+            let point = Point { block, index: index as u32 };
+            while let Some((_, edit)) = edits.next_if(|(at, _)| *at == point) {
+                visitor.edit(state, point, edit);
+                self.edit(state, edit);
+            }
+            visitor.inst(state, point, inst);
+            self.destroy(state, inst);
+            if self.function.blocks[block].throws == inst.into() {
+                visitor.throw(state, block);
+            }
+            self.define(state, inst);
+        }
+        for (point, edit) in edits {
+            visitor.edit(state, *point, edit);
+            self.edit(state, edit);
+        }
+        visitor.end(state, block);
+    }
+
+    fn edit(&self, state: &mut State, edit: &Edit) {
+        let width = |class: RegClass| self.function.file.classes[class].slot_size;
+        let carried = |class: RegClass| move |v: Value| self.size(v) <= width(class);
+        match *edit {
+            Edit::Load { to, from, class } => state.copy(to, from, carried(class)),
+            Edit::Store { from, to, class } => state.copy(to, from, carried(class)),
+            Edit::Move { to, from, class } => state.copy(to, from, carried(class)),
+            Edit::Swap { a, b, class, kind: _ } => state.swap(a, b, carried(class)),
+            Edit::Rematerialise { to, inst } => {
+                for reg in written(self.function.pins(inst)).iter() {
+                    state.clear(reg);
+                }
+                state.clear(to);
+                for operand in self.function.operands(inst).iter().filter(|o| o.is_def()) {
+                    state.insert(to, operand.value);
+                }
+            }
+        }
+    }
+
+    /// What an instruction overwrites is gone, and so are the values that it is about to define.
+    fn destroy(&self, state: &mut State, inst: Inst) {
+        let copy = copy_ends(self.function, self.overlay, inst);
+        for reg in written(self.function.pins(inst)).iter() {
+            // The target of a copy may be its source as well.
+            if copy.is_none_or(|(to, _)| to != Location::Reg(reg)) {
+                state.clear(reg);
+            }
+        }
+        let locations = self.overlay.operands(self.function, inst);
+        for (operand, &location) in self.function.operands(inst).iter().zip(locations) {
+            if operand.is_def() {
+                state.forget(operand.value);
+                if copy.is_none() {
+                    state.clear(location);
+                }
+            }
+        }
+    }
+
+    /// The values that an instruction defines are in their places.
+    fn define(&self, state: &mut State, inst: Inst) {
+        let operands = self.function.operands(inst);
+        if let Some((to, from)) = copy_ends(self.function, self.overlay, inst) {
+            let width = operands.iter().map(|o| self.size(o.value)).min();
+            state.copy(to, from, |v| width.is_some_and(|w| self.size(v) <= w));
+        }
+        for (operand, &location) in operands.iter().zip(self.overlay.operands(self.function, inst)) {
+            if operand.is_def() {
+                state.insert(location, operand.value);
+            }
+        }
+    }
+
+    /// What the state at the end of `from` (for a landing pad: at its throwing call) is behind the φs of `to`.
+    pub(super) fn edge(&self, state: &State, from: Block, to: Block, boundary: &mut Boundary) {
+        boundary.clear();
+        let mut carry = |value: Value, places: &[Place]| match places.contains(&Place::ANYWHERE) {
+            true => boundary.push((value, Place::ANYWHERE)),
+            false => boundary.extend(places.iter().map(|&place| (value, place))),
+        };
+        for &value in self.liveness.live_in(to) {
+            carry(value, state.places(value));
+        }
+        let target = &self.function.blocks[to];
+        if !target.phis.is_empty() {
+            let column = self.function.column(from, to);
+            for phi in target.phis.iter().filter(|phi| !self.liveness.is_dead(phi.def)) {
+                match phi.args[column].value.expand() {
+                    Some(arg) => carry(phi.def, state.places(arg)),
+                    None => carry(phi.def, &[Place::ANYWHERE]),
+                }
+            }
+        }
+        if target.landing_pad {
+            boundary.retain(|(_, place)| place.as_reg().is_none_or(|reg| !target.live_in_pins.contains(reg)));
+        }
+        boundary.sort_unstable();
+    }
+
+    /// How wide a value is: the size of a slot for it.
+    fn size(&self, value: Value) -> u32 {
+        self.function.file.classes[self.function.values[value].class].slot_size
+    }
+}
+
+/// The registers that an instruction writes or destroys by itself.
+pub(super) fn written(pins: &PinSets) -> RegSet {
+    pins.defs | pins.early_defs | pins.clobbers
+}
+
+/// Target and source, if the instruction is a copy. It is no instruction at all if they are the same.
+pub(super) fn copy_ends(function: &Function, overlay: &Overlay, inst: Inst) -> Option<(Location, Location)> {
+    let locations = overlay.operands(function, inst);
+    let end = |is_def| {
+        let at = function.operands(inst).iter().position(|o| o.is_def() == is_def);
+        locations[at.expect("a copy has both its ends")]
+    };
+    match function.insts[inst].kind {
+        InstKind::Copy => Some((end(true), end(false))),
+        InstKind::CopyTo(reg) => Some((Location::Reg(reg), end(false))),
+        InstKind::CopyFrom(reg) => Some((end(true), Location::Reg(reg))),
+        _ => None,
+    }
+}

@@ -1,0 +1,100 @@
+//! Writing a function anew with instructions inserted, which is how phases change code: the old function stays as it is.
+
+use super::function::{Block, DebugUse, Function, Inst, InstData, InstKind, Operand, Pins, Point, Value, ValueData};
+use super::registers::RegClass;
+use cranelift_entity::{PrimaryMap, packed_option::PackedOption};
+
+/// A function under construction: the blocks, edges and φs of an older one, and the instructions written so far.
+pub struct Rewriter<'a> {
+    old: &'a Function,
+    /// May be changed freely, instructions and operands apart.
+    pub new: Function,
+    block: Block,
+    first: u32,
+    /// The next of the old function's debug uses.
+    debug: usize,
+}
+
+impl<'a> Rewriter<'a> {
+    pub fn new(old: &'a Function) -> Self {
+        let new = Function {
+            name: old.name.clone(),
+            file: old.file.clone(),
+            blocks: old.blocks.clone(),
+            insts: PrimaryMap::with_capacity(old.insts.len() + old.insts.len() / 4),
+            operands: Vec::with_capacity(old.operands.len() + old.operands.len() / 4),
+            values: old.values.clone(),
+            pins: old.pins.clone(),
+            debug_uses: Vec::with_capacity(old.debug_uses.len()),
+        };
+        Rewriter { old, new, block: old.entry(), first: 0, debug: 0 }
+    }
+
+    /// A new value.
+    pub fn value(&mut self, class: RegClass) -> Value {
+        self.new.values.push(ValueData { class })
+    }
+
+    /// Starts a block. Blocks have to be written in the order of their numbers.
+    pub fn begin(&mut self, block: Block) {
+        self.block = block;
+        self.first = self.new.insts.len() as u32;
+    }
+
+    /// Inserts an instruction.
+    pub fn insert(&mut self, kind: InstKind, operands: &[Operand]) {
+        let first = self.new.operands.len() as u32;
+        self.new.operands.extend_from_slice(operands);
+        let data = InstData {
+            kind,
+            origin: None.into(),
+            operands: first..self.new.operands.len() as u32,
+            pins: Pins::from_u32(0),
+            terminator: false,
+            label: false,
+            rematerialisable: false,
+        };
+        self.new.insts.push(data);
+    }
+
+    /// Copies an instruction of the old function's current block, with other operands (as many as it had).
+    pub fn copy(&mut self, inst: Inst, operands: &[Operand]) {
+        self.move_debug_uses(inst.as_u32() - self.old.blocks[self.block].insts.start);
+        let first = self.new.operands.len() as u32;
+        self.new.operands.extend_from_slice(operands);
+        let data = InstData { operands: first..self.new.operands.len() as u32, ..self.old.insts[inst].clone() };
+        let new = self.new.insts.push(data);
+        if self.old.blocks[self.block].throws.expand() == Some(inst) {
+            self.new.blocks[self.block].throws = new.into();
+        }
+    }
+
+    /// Ends the block.
+    pub fn end(&mut self) {
+        self.move_debug_uses(self.old.blocks[self.block].insts.len() as u32);
+        self.new.blocks[self.block].insts = self.first..self.new.insts.len() as u32;
+    }
+
+    /// Debug uses up to this index of the old block come before the instruction that is written next.
+    fn move_debug_uses(&mut self, old_index: u32) {
+        while let Some(debug) = self.old.debug_uses.get(self.debug)
+            && debug.at <= (Point { block: self.block, index: old_index })
+        {
+            let index = self.new.insts.len() as u32 - self.first;
+            self.new.debug_uses.push(DebugUse { value: debug.value, at: Point { block: self.block, index } });
+            self.debug += 1;
+        }
+    }
+}
+
+impl Operand {
+    /// A use of a value in a register.
+    pub fn using(value: Value) -> Self {
+        Operand { value, role: super::Role::Use, reuse: None, slot: PackedOption::default() }
+    }
+
+    /// A definition of a value in a register.
+    pub fn defining(value: Value) -> Self {
+        Operand { value, role: super::Role::Def, reuse: None, slot: PackedOption::default() }
+    }
+}

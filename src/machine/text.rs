@@ -1,0 +1,61 @@
+//! The text form of a function: one line an instruction, parsed and printed without loss.
+//!
+//! ```text
+//! target tiny
+//! function sum
+//! b0: live=a -> b1
+//!   v0:w = copy-from(a)
+//!   v1:w = op rematerialisable
+//! b1: freq=8 -> b1 b2
+//!   v2:w = phi b0:v1 b1:v3
+//!   v3:w(reuse=1) = op v2 v0 defs=flags
+//!   op uses=flags terminator
+//! b2:
+//!   copy-to(a) v3
+//!   op uses=a terminator
+//! ```
+//!
+//! Words are separated by blanks; a `;` starts a comment. `{x}` stands for any number of `x`, `[x]` for one or none.
+//!
+//! ```text
+//! text      = target function
+//! target    = "target" name                       a built-in register file: tiny, wide
+//!           | "target" line-end { file-line }
+//! file-line = "bank" name ("exchange" | "xor" | "never")
+//!           | "registers" (bank | "-") {reg}      in the order of their numbers; "-" for no bank
+//!           | "class" name bank size/align {reg}  in allocation order
+//!           | "callee-saved" {reg}
+//!           | "status" {reg}
+//! function  = "function" name ["undefined" {vN:class}] {block}
+//! block     = bN: {block-mark} ["->" {bN}]  { phi | inst | "debug" vN }
+//! block-mark= freq=F                              1 unless given
+//!           | live=reg,…                          physical registers live at the head
+//!           | preds=bN,…                          in block order unless given; it orders a φ's columns
+//!           | "landing-pad" | "on-edge"
+//! phi       = vN:class "=" "phi" { bN:vN | bN:vN(sN) | bN:undef }
+//! inst      = [ {def} "=" ] kind { use | def } {mark}
+//! kind      = "op" | "copy" | copy-to(reg) | copy-from(reg) | load(sN) | store(sN) | rematerialise(iN)
+//! use       = vN | vN(sN)                         with the slot of a folded operand
+//! def       = vN:class[(["early",][reuse=N,][sN])]
+//! mark      = uses=reg,… | defs=reg,… | early=reg,… | clobbers=reg,…
+//!           | "terminator" | "label" | "rematerialisable" | "throws"
+//!           | origin=iN | origin=none             its own number unless given
+//! ```
+//!
+//! Blocks and instructions are numbered as they come. `reuse=N` counts all operands of the instruction from 0,
+//! definitions first; a definition that comes behind a use is written there, to the right of the `=`. The register
+//! of a `copy-to` is among its `defs` unsaid, that of a `copy-from` among its `uses`. `undefined` gives the classes
+//! of values that nothing defines. In the function's name, characters that are not plain are written `\u{…}`.
+//!
+//! The parser knows syntax and names only; whether the function makes sense is [`super::validate`]'s question.
+
+mod parse;
+mod print;
+mod target;
+
+pub use parse::{ParseError, Reason, parse};
+pub use print::print;
+pub use target::builtin;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,435 @@
+//! The parser of the text form.
+
+use super::target::{find_class, find_register, parse_target};
+use crate::machine::{
+    Block, BlockData, DebugUse, Function, Inst, InstData, InstKind, Operand, Phi, PhiArg, PinSets, Pins, Point, RegClass, RegSet,
+    RegisterFile, Role, Slot, Value, ValueData,
+};
+use cranelift_entity::{EntityRef, PrimaryMap};
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+/// What is wrong with a text, and where.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("line {line}: {reason}")]
+pub struct ParseError {
+    /// Counted from 1.
+    pub line: usize,
+    pub reason: Reason,
+}
+
+/// Why a line cannot be read.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Reason {
+    #[error("the text ends where {0} is expected")]
+    End(&'static str),
+    #[error("expected {expected}, found `{found}`")]
+    Unexpected { expected: String, found: String },
+    #[error("there is no {kind} `{name}`")]
+    Unknown { kind: &'static str, name: String },
+    #[error("there is a {kind} `{name}` already")]
+    Twice { kind: &'static str, name: String },
+    #[error("a register file has at most {} registers", RegSet::CAPACITY)]
+    TooManyRegisters,
+    #[error("{0} has another class elsewhere")]
+    OtherClass(Value),
+    #[error("{0} is given no class, neither at a definition nor as `undefined`")]
+    NoClass(Value),
+    #[error("the φ has no argument for {0}")]
+    NoArgument(Block),
+    #[error("the φ has an argument for {0}, which is not a predecessor or has one already")]
+    NoPredecessor(Block),
+}
+
+impl Reason {
+    pub(super) fn unexpected(expected: &str, found: &str) -> Reason {
+        Reason::Unexpected { expected: expected.to_string(), found: found.to_string() }
+    }
+
+    pub(super) fn unknown(kind: &'static str, name: &str) -> Reason {
+        Reason::Unknown { kind, name: name.to_string() }
+    }
+}
+
+/// Reads a function and its register file.
+pub fn parse(text: &str) -> Result<Function, ParseError> {
+    let mut lines = Lines::new(text);
+    let file = parse_target(&mut lines)?;
+    let header = lines.next_line("`function`")?;
+    let name = match header.words[..] {
+        ["function"] => String::new(),
+        ["function", name] => unescape(name).map_err(|reason| header.error(reason))?,
+        _ => return Err(header.error(Reason::unexpected("`function` and a name", header.words[0]))),
+    };
+    let mut parser = Parser::new(name, file);
+    for line in lines.rest {
+        parser.line = line.number;
+        parser.function_line(&line.words).map_err(|reason| line.error(reason))?;
+    }
+    parser.finish()
+}
+
+/// The words of one line.
+pub(super) struct Line<'t> {
+    pub number: usize,
+    /// At least one.
+    pub words: Vec<&'t str>,
+}
+
+impl Line<'_> {
+    pub fn error(&self, reason: Reason) -> ParseError {
+        ParseError { line: self.number, reason }
+    }
+}
+
+/// The lines of a text that are not empty.
+pub(super) struct Lines<'t> {
+    rest: std::iter::Peekable<std::vec::IntoIter<Line<'t>>>,
+    count: usize,
+}
+
+impl<'t> Lines<'t> {
+    pub fn new(text: &'t str) -> Self {
+        let words = |line: &'t str| line.split(';').next().unwrap_or_default().split_whitespace().collect::<Vec<_>>();
+        let lines = (1..).zip(text.lines()).map(|(number, line)| Line { number, words: words(line) });
+        let rest = lines.filter(|line| !line.words.is_empty()).collect::<Vec<_>>().into_iter().peekable();
+        Lines { rest, count: text.lines().count() }
+    }
+
+    pub fn next_line(&mut self, expected: &'static str) -> Result<Line<'t>, ParseError> {
+        self.rest.next().ok_or(ParseError { line: self.count, reason: Reason::End(expected) })
+    }
+
+    /// The next line if it does not begin with this word.
+    pub fn next_unless(&mut self, word: &str) -> Option<Line<'t>> {
+        self.rest.next_if(|line| line.words[0] != word)
+    }
+}
+
+/// A φ whose columns wait until all predecessors are known.
+struct Row {
+    line: usize,
+    block: Block,
+    def: Value,
+    args: Vec<(Block, PhiArg)>,
+}
+
+struct Parser {
+    function: Function,
+    line: usize,
+    classes: BTreeMap<Value, RegClass>,
+    /// Every value that occurs, with the line where it first does.
+    seen: BTreeMap<Value, usize>,
+    /// Every block that occurs, likewise.
+    targets: BTreeMap<Block, usize>,
+    explicit_preds: BTreeMap<Block, Vec<Block>>,
+    rows: Vec<Row>,
+    interned: HashMap<PinSets, Pins>,
+}
+
+impl Parser {
+    fn new(name: String, file: RegisterFile) -> Self {
+        let mut parser = Parser {
+            function: Function {
+                name,
+                file: Rc::new(file),
+                blocks: PrimaryMap::new(),
+                insts: PrimaryMap::new(),
+                operands: Vec::new(),
+                values: PrimaryMap::new(),
+                pins: PrimaryMap::new(),
+                debug_uses: Vec::new(),
+            },
+            line: 0,
+            classes: BTreeMap::new(),
+            seen: BTreeMap::new(),
+            targets: BTreeMap::new(),
+            explicit_preds: BTreeMap::new(),
+            rows: Vec::new(),
+            interned: HashMap::new(),
+        };
+        parser.intern(PinSets::default());
+        parser
+    }
+
+    fn function_line(&mut self, words: &[&str]) -> Result<(), Reason> {
+        if let Some(name) = words[0].strip_suffix(':') {
+            return self.block(name, &words[1..]);
+        }
+        let Some(block) = self.function.blocks.keys().next_back() else {
+            return match words {
+                ["undefined", values @ ..] => values.iter().try_for_each(|word| self.definition(word).map(drop)),
+                _ => Err(Reason::unexpected("`undefined` or a block", words[0])),
+            };
+        };
+        match words {
+            ["debug", word] => {
+                let value = self.value(word)?;
+                let index = self.function.blocks[block].insts.len() as u32;
+                self.function.debug_uses.push(DebugUse { value, at: Point { block, index } });
+                Ok(())
+            }
+            [def, "=", "phi", args @ ..] => self.phi(block, def, args),
+            _ => self.inst(block, words),
+        }
+    }
+
+    fn block(&mut self, name: &str, words: &[&str]) -> Result<(), Reason> {
+        let block = self.function.blocks.next_key();
+        if name != block.to_string() {
+            return Err(Reason::unexpected(&format!("`{block}`"), name));
+        }
+        let arrow = words.iter().position(|&word| word == "->").unwrap_or(words.len());
+        let succs = words.iter().skip(arrow + 1).map(|word| self.target(word)).collect::<Result<_, _>>()?;
+        let start = self.function.insts.len() as u32;
+        let mut data = BlockData {
+            phis: Vec::new(),
+            insts: start..start,
+            preds: Vec::new(),
+            succs,
+            frequency: 1.0,
+            live_in_pins: RegSet::EMPTY,
+            landing_pad: false,
+            throws: None.into(),
+            on_edge: false,
+        };
+        for word in &words[..arrow] {
+            match word.split_once('=').unwrap_or((word, "")) {
+                ("freq", number) => {
+                    data.frequency = number.parse().map_err(|_| Reason::unexpected("a frequency", number))?;
+                }
+                ("live", names) => data.live_in_pins = self.registers(names)?,
+                ("preds", names) => {
+                    let names = names.split(',').filter(|name| !name.is_empty());
+                    let preds = names.map(|name| self.target(name)).collect::<Result<_, _>>()?;
+                    self.explicit_preds.insert(block, preds);
+                }
+                ("landing-pad", "") => data.landing_pad = true,
+                ("on-edge", "") => data.on_edge = true,
+                _ => return Err(Reason::unexpected("a block's mark or `->`", word)),
+            }
+        }
+        self.function.blocks.push(data);
+        Ok(())
+    }
+
+    fn phi(&mut self, block: Block, def: &str, words: &[&str]) -> Result<(), Reason> {
+        let def = self.definition(def)?.value;
+        let mut args = Vec::new();
+        for word in words {
+            let (pred, arg) = word.split_once(':').ok_or_else(|| Reason::unexpected("block:value", word))?;
+            let (name, slot) = match arg.strip_suffix(')').and_then(|arg| arg.split_once('(')) {
+                Some((name, slot)) => (name, Some(parse_slot(slot)?)),
+                None => (arg, None),
+            };
+            let value = if name == "undef" { None } else { Some(self.value(name)?) };
+            args.push((self.target(pred)?, PhiArg { value: value.into(), slot: slot.into() }));
+        }
+        self.rows.push(Row { line: self.line, block, def, args });
+        Ok(())
+    }
+
+    fn inst(&mut self, block: Block, words: &[&str]) -> Result<(), Reason> {
+        let equals = words.iter().position(|&word| word == "=");
+        let first = self.function.operands.len() as u32;
+        for word in &words[..equals.unwrap_or(0)] {
+            let operand = self.definition(word)?;
+            self.function.operands.push(operand);
+        }
+        let mut words = words[equals.map_or(0, |i| i + 1)..].iter();
+        let kind = self.kind(words.next().ok_or_else(|| Reason::unexpected("an instruction", "="))?)?;
+        let mut pins = PinSets::implied(kind);
+        let inst = self.function.insts.next_key();
+        let mut data = InstData {
+            kind,
+            origin: inst.into(),
+            operands: first..first,
+            pins: Pins::new(0),
+            terminator: false,
+            label: false,
+            rematerialisable: false,
+        };
+        for word in words {
+            match word.split_once('=').unwrap_or((word, "")) {
+                ("uses", names) => pins.uses |= self.registers(names)?,
+                ("defs", names) => pins.defs |= self.registers(names)?,
+                ("early", names) => pins.early_defs |= self.registers(names)?,
+                ("clobbers", names) => pins.clobbers |= self.registers(names)?,
+                ("terminator", "") => data.terminator = true,
+                ("label", "") => data.label = true,
+                ("rematerialisable", "") => data.rematerialisable = true,
+                ("throws", "") => self.function.blocks[block].throws = inst.into(),
+                ("origin", "none") => data.origin = None.into(),
+                ("origin", origin) => data.origin = parse_inst(origin)?.into(),
+                _ => {
+                    let operand = self.operand(word)?;
+                    self.function.operands.push(operand);
+                }
+            }
+        }
+        data.operands.end = self.function.operands.len() as u32;
+        data.pins = self.intern(pins);
+        self.function.insts.push(data);
+        self.function.blocks[block].insts.end += 1;
+        Ok(())
+    }
+
+    fn kind(&self, word: &str) -> Result<InstKind, Reason> {
+        let (name, argument) = match word.strip_suffix(')').and_then(|word| word.split_once('(')) {
+            Some((name, argument)) => (name, Some(argument)),
+            None => (word, None),
+        };
+        match (name, argument) {
+            ("op", None) => Ok(InstKind::Op),
+            ("copy", None) => Ok(InstKind::Copy),
+            ("copy-to", Some(reg)) => Ok(InstKind::CopyTo(find_register(&self.function.file, reg)?)),
+            ("copy-from", Some(reg)) => Ok(InstKind::CopyFrom(find_register(&self.function.file, reg)?)),
+            ("load", Some(slot)) => Ok(InstKind::Load(parse_slot(slot)?)),
+            ("store", Some(slot)) => Ok(InstKind::Store(parse_slot(slot)?)),
+            ("rematerialise", Some(inst)) => Ok(InstKind::Rematerialise(parse_inst(inst)?)),
+            _ => Err(Reason::unexpected("an instruction", word)),
+        }
+    }
+
+    fn definition(&mut self, word: &str) -> Result<Operand, Reason> {
+        let operand = self.operand(word)?;
+        if operand.is_def() { Ok(operand) } else { Err(Reason::unexpected("a definition with a class", word)) }
+    }
+
+    /// `v1`, `v1(s0)`, `v1:class` or `v1:class(early,reuse=0,s0)`.
+    fn operand(&mut self, word: &str) -> Result<Operand, Reason> {
+        let (name, marks) = match word.strip_suffix(')').and_then(|word| word.split_once('(')) {
+            Some((name, marks)) => (name, marks.split(',').collect()),
+            None => (word, Vec::new()),
+        };
+        let (value, role) = match name.split_once(':') {
+            Some((value, class)) => (self.classified(value, class)?, Role::Def),
+            None => (self.value(name)?, Role::Use),
+        };
+        let mut operand = Operand { value, role, reuse: None, slot: None.into() };
+        for mark in marks {
+            match (role, mark.split_once('=')) {
+                (Role::Def, None) if mark == "early" => operand.role = Role::EarlyDef,
+                (Role::Def, Some(("reuse", index))) => {
+                    let index = parse_u32(index).and_then(|index| u8::try_from(index).ok());
+                    operand.reuse = Some(index.ok_or_else(|| Reason::unexpected("an operand's index", mark))?);
+                }
+                _ => operand.slot = parse_slot(mark)?.into(),
+            }
+        }
+        Ok(operand)
+    }
+
+    fn classified(&mut self, value: &str, class: &str) -> Result<Value, Reason> {
+        let value = self.value(value)?;
+        let class = find_class(&self.function.file, class)?;
+        if *self.classes.entry(value).or_insert(class) == class { Ok(value) } else { Err(Reason::OtherClass(value)) }
+    }
+
+    fn value(&mut self, word: &str) -> Result<Value, Reason> {
+        let value = parse_entity(word, "v").ok_or_else(|| Reason::unexpected("a value", word))?;
+        self.seen.entry(value).or_insert(self.line);
+        Ok(value)
+    }
+
+    fn target(&mut self, word: &str) -> Result<Block, Reason> {
+        let block = parse_entity(word, "b").ok_or_else(|| Reason::unexpected("a block", word))?;
+        self.targets.entry(block).or_insert(self.line);
+        Ok(block)
+    }
+
+    fn registers(&self, names: &str) -> Result<RegSet, Reason> {
+        names.split(',').map(|name| find_register(&self.function.file, name)).collect()
+    }
+
+    fn intern(&mut self, pins: PinSets) -> Pins {
+        *self.interned.entry(pins).or_insert_with(|| self.function.pins.push(pins))
+    }
+
+    fn finish(mut self) -> Result<Function, ParseError> {
+        let blocks = self.function.blocks.len();
+        if let Some((block, &line)) = self.targets.iter().find(|(block, _)| block.index() >= blocks) {
+            return Err(ParseError { line, reason: Reason::unknown("block", &block.to_string()) });
+        }
+        self.number_values()?;
+        self.add_preds();
+        self.add_phis()?;
+        Ok(self.function)
+    }
+
+    /// Values are numbered without gaps: a gap is a value without a class.
+    fn number_values(&mut self) -> Result<(), ParseError> {
+        for (&value, &line) in &self.seen {
+            let next = self.function.values.next_key();
+            match self.classes.get(&value) {
+                Some(&class) if value == next => self.function.values.push(ValueData { class }),
+                Some(_) => return Err(ParseError { line, reason: Reason::NoClass(next) }),
+                None => return Err(ParseError { line, reason: Reason::NoClass(value) }),
+            };
+        }
+        Ok(())
+    }
+
+    fn add_preds(&mut self) {
+        for from in self.function.blocks.keys() {
+            for to in self.function.blocks[from].succs.clone() {
+                self.function.blocks[to].preds.push(from);
+            }
+        }
+        for (block, preds) in std::mem::take(&mut self.explicit_preds) {
+            self.function.blocks[block].preds = preds;
+        }
+    }
+
+    fn add_phis(&mut self) -> Result<(), ParseError> {
+        for Row { line, block, def, mut args } in std::mem::take(&mut self.rows) {
+            let data = &mut self.function.blocks[block];
+            let mut row = Vec::new();
+            for &pred in &data.preds {
+                let at = args.iter().position(|&(label, _)| label == pred);
+                let at = at.ok_or(ParseError { line, reason: Reason::NoArgument(pred) })?;
+                row.push(args.remove(at).1);
+            }
+            if let Some(&(label, _)) = args.first() {
+                return Err(ParseError { line, reason: Reason::NoPredecessor(label) });
+            }
+            data.phis.push(Phi { def, args: row });
+        }
+        Ok(())
+    }
+}
+
+/// A number in plain digits.
+pub(super) fn parse_u32(digits: &str) -> Option<u32> {
+    digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
+}
+
+fn parse_entity<E: EntityRef>(word: &str, prefix: &str) -> Option<E> {
+    let number = word.strip_prefix(prefix).and_then(parse_u32)?;
+    // The highest number stands for "none" in a `PackedOption`.
+    (number < u32::MAX).then(|| E::new(number as usize))
+}
+
+fn parse_slot(word: &str) -> Result<Slot, Reason> {
+    parse_entity(word, "s").ok_or_else(|| Reason::unexpected("a slot", word))
+}
+
+fn parse_inst(word: &str) -> Result<Inst, Reason> {
+    parse_entity(word, "i").ok_or_else(|| Reason::unexpected("an instruction's number", word))
+}
+
+/// Undoes the printer's `\u{…}`.
+fn unescape(name: &str) -> Result<String, Reason> {
+    let mut parts = name.split("\\u{");
+    let mut plain = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let escaped = part.split_once('}').and_then(|(code, rest)| {
+            let code = u32::from_str_radix(code, 16).ok().and_then(char::from_u32)?;
+            Some((code, rest))
+        });
+        let (code, rest) = escaped.ok_or_else(|| Reason::unexpected("a name with \\u{…}", name))?;
+        plain.push(code);
+        plain.push_str(rest);
+    }
+    Ok(plain)
+}

@@ -1,0 +1,202 @@
+//! The printer of the text form.
+
+use super::target::print_target;
+use crate::machine::{Block, Function, Inst, InstKind, Operand, PhiArg, PinSets, Point, RegSet, Role, Value};
+use cranelift_entity::EntitySet;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The text form of a function and its register file.
+pub fn print(function: &Function) -> String {
+    function.to_string()
+}
+
+impl fmt::Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", print_target(&self.file))?;
+        writeln!(f, "function {}", escape(&self.name))?;
+        let printer = Printer::new(self);
+        printer.undefined(f)?;
+        self.blocks.keys().try_for_each(|block| printer.block(f, block))
+    }
+}
+
+/// What is printed away from where the model keeps it.
+struct Printer<'a> {
+    function: &'a Function,
+    /// The predecessors of every block, as the parser derives them.
+    preds: BTreeMap<Block, Vec<Block>>,
+    debug: BTreeMap<Point, Vec<Value>>,
+}
+
+impl<'a> Printer<'a> {
+    fn new(function: &'a Function) -> Self {
+        let mut preds: BTreeMap<Block, Vec<Block>> = BTreeMap::new();
+        for (from, data) in function.blocks.iter() {
+            data.succs.iter().for_each(|&to| preds.entry(to).or_default().push(from));
+        }
+        let mut debug: BTreeMap<Point, Vec<Value>> = BTreeMap::new();
+        function.debug_uses.iter().for_each(|d| debug.entry(d.at).or_default().push(d.value));
+        Printer { function, preds, debug }
+    }
+
+    fn undefined(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let function = self.function;
+        let mut defined = EntitySet::with_capacity(function.values.len());
+        let by_insts = function.operands.iter().filter(|o| o.is_def()).map(|o| o.value);
+        let by_phis = function.blocks.values().flat_map(|b| &b.phis).map(|phi| phi.def);
+        for value in by_insts.chain(by_phis) {
+            defined.insert(value);
+        }
+        let mut undefined = function.values.keys().filter(|&v| !defined.contains(v)).peekable();
+        if undefined.peek().is_none() {
+            return Ok(());
+        }
+        write!(f, "undefined")?;
+        undefined.try_for_each(|value| write!(f, " {value}:{}", self.class(value)))?;
+        writeln!(f)
+    }
+
+    fn block(&self, f: &mut fmt::Formatter<'_>, block: Block) -> fmt::Result {
+        let data = &self.function.blocks[block];
+        self.header(f, block)?;
+        for phi in &data.phis {
+            write!(f, "  {}:{} = phi", phi.def, self.class(phi.def))?;
+            // An argument too many is shown, too: whoever looks for it needs the dump most.
+            let labels = data.preds.iter().map(Block::to_string).chain(std::iter::repeat("b?".to_string()));
+            labels.zip(&phi.args).try_for_each(|(pred, arg)| write!(f, " {pred}:{}", Argument(arg)))?;
+            writeln!(f)?;
+        }
+        let insts = self.function.block_insts(block);
+        let end = insts.len() as u32;
+        for (index, inst) in (0..).zip(insts) {
+            self.debug_uses(f, Point { block, index })?;
+            self.inst(f, inst)?;
+            writeln!(f, "{}", if data.throws.expand() == Some(inst) { " throws" } else { "" })?;
+        }
+        self.debug_uses(f, Point { block, index: end })
+    }
+
+    fn header(&self, f: &mut fmt::Formatter<'_>, block: Block) -> fmt::Result {
+        let data = &self.function.blocks[block];
+        write!(f, "{block}:")?;
+        if data.frequency != 1.0 {
+            write!(f, " freq={}", data.frequency)?;
+        }
+        self.registers(f, "live", data.live_in_pins)?;
+        if self.preds.get(&block).map_or(&[][..], |preds| preds) != data.preds {
+            write!(f, " preds={}", joined(&data.preds))?;
+        }
+        for (mark, given) in [("landing-pad", data.landing_pad), ("on-edge", data.on_edge)] {
+            write_mark(f, mark, given)?;
+        }
+        write_mark(f, "->", !data.succs.is_empty())?;
+        data.succs.iter().try_for_each(|succ| write!(f, " {succ}"))?;
+        writeln!(f)
+    }
+
+    fn inst(&self, f: &mut fmt::Formatter<'_>, inst: Inst) -> fmt::Result {
+        let data = &self.function.insts[inst];
+        let operands = self.function.operands(inst);
+        let (left, right) = operands.split_at(operands.iter().take_while(|o| o.is_def()).count());
+        write!(f, " ")?;
+        left.iter().try_for_each(|o| self.operand(f, o))?;
+        write_mark(f, "=", !left.is_empty())?;
+        self.kind(f, data.kind)?;
+        right.iter().try_for_each(|o| self.operand(f, o))?;
+        self.pins(f, data.kind, self.function.pins(inst))?;
+        write_mark(f, "terminator", data.terminator)?;
+        write_mark(f, "label", data.label)?;
+        write_mark(f, "rematerialisable", data.rematerialisable)?;
+        match data.origin.expand() {
+            None => write!(f, " origin=none"),
+            Some(origin) if origin != inst => write!(f, " origin={origin}"),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn kind(&self, f: &mut fmt::Formatter<'_>, kind: InstKind) -> fmt::Result {
+        match kind {
+            InstKind::Op => write!(f, " op"),
+            InstKind::Copy => write!(f, " copy"),
+            InstKind::CopyTo(reg) => write!(f, " copy-to({})", self.function.file.name(reg)),
+            InstKind::CopyFrom(reg) => write!(f, " copy-from({})", self.function.file.name(reg)),
+            InstKind::Load(slot) => write!(f, " load({slot})"),
+            InstKind::Store(slot) => write!(f, " store({slot})"),
+            InstKind::Rematerialise(inst) => write!(f, " rematerialise({inst})"),
+        }
+    }
+
+    fn operand(&self, f: &mut fmt::Formatter<'_>, operand: &Operand) -> fmt::Result {
+        write!(f, " {}", operand.value)?;
+        if operand.is_def() {
+            write!(f, ":{}", self.class(operand.value))?;
+        }
+        let early = (operand.role == Role::EarlyDef).then(|| "early".to_string());
+        let reuse = operand.reuse.map(|index| format!("reuse={index}"));
+        let slot = operand.slot.map(|slot| slot.to_string());
+        let marks: Vec<String> = [early, reuse, slot].into_iter().flatten().collect();
+        if marks.is_empty() { Ok(()) } else { write!(f, "({})", marks.join(",")) }
+    }
+
+    fn pins(&self, f: &mut fmt::Formatter<'_>, kind: InstKind, pins: &PinSets) -> fmt::Result {
+        let implied = PinSets::implied(kind);
+        self.registers(f, "uses", pins.uses - implied.uses)?;
+        self.registers(f, "defs", pins.defs - implied.defs)?;
+        self.registers(f, "early", pins.early_defs)?;
+        self.registers(f, "clobbers", pins.clobbers)
+    }
+
+    fn registers(&self, f: &mut fmt::Formatter<'_>, key: &str, set: RegSet) -> fmt::Result {
+        if set.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<&str> = set.iter().map(|reg| self.function.file.name(reg)).collect();
+        write!(f, " {key}={}", names.join(","))
+    }
+
+    fn debug_uses(&self, f: &mut fmt::Formatter<'_>, at: Point) -> fmt::Result {
+        self.debug.get(&at).into_iter().flatten().try_for_each(|value| writeln!(f, "  debug {value}"))
+    }
+
+    fn class(&self, value: Value) -> &str {
+        &self.function.file.classes[self.function.values[value].class].name
+    }
+}
+
+impl PinSets {
+    /// The pins that the text form leaves unsaid.
+    pub(super) fn implied(kind: InstKind) -> PinSets {
+        match kind {
+            InstKind::CopyTo(reg) => PinSets { defs: RegSet::only(reg), ..PinSets::default() },
+            InstKind::CopyFrom(reg) => PinSets { uses: RegSet::only(reg), ..PinSets::default() },
+            _ => PinSets::default(),
+        }
+    }
+}
+
+struct Argument<'a>(&'a PhiArg);
+
+impl fmt::Display for Argument<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.value.expand() {
+            Some(value) => write!(f, "{value}")?,
+            None => write!(f, "undef")?,
+        }
+        self.0.slot.expand().map_or(Ok(()), |slot| write!(f, "({slot})"))
+    }
+}
+
+fn write_mark(f: &mut fmt::Formatter<'_>, mark: &str, given: bool) -> fmt::Result {
+    if given { write!(f, " {mark}") } else { Ok(()) }
+}
+
+fn joined(blocks: &[Block]) -> String {
+    blocks.iter().map(Block::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// A name without blanks, comments and escapes of its own.
+fn escape(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_graphic() && c != ';' && c != '\\';
+    name.chars().map(|c| if plain(c) { c.to_string() } else { c.escape_unicode().to_string() }).collect()
+}

@@ -1,0 +1,406 @@
+//! The validator: whether a function keeps every promise that the model's documentation makes.
+//!
+//! Three rounds, each of which relies on the one before: every index is one of its map ([`Scan::numbers`]); blocks,
+//! instructions and the register file are well-formed one by one; the whole is in strict SSA form ([`dominance`]).
+
+mod dominance;
+
+use super::function::{Block, Function, Inst, InstKind, Operand, Phi, PinSets, Role, Value};
+use super::registers::{Reg, RegClass, RegSet, RegisterFile};
+use cranelift_entity::EntitySet;
+use dominance::{Dominance, Position};
+use std::collections::HashSet;
+use std::fmt;
+
+/// A broken promise, and where.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[error("{place}: {rule}")]
+pub struct Violation {
+    pub place: Place,
+    pub rule: Rule,
+}
+
+/// What a violation is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    Function,
+    File,
+    Block(Block),
+    Inst(Block, Inst),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Function => write!(f, "function"),
+            Place::File => write!(f, "register file"),
+            Place::Block(block) => write!(f, "{block}"),
+            Place::Inst(block, inst) => write!(f, "{block}, {inst}"),
+        }
+    }
+}
+
+/// What was promised and is not so.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum Rule {
+    #[error("class {0} lists a register twice or outside its bank, or differs from its set")]
+    ClassRegisters(String),
+    #[error("class {0} has a slot size or alignment that is no power of two")]
+    SlotSize(String),
+    #[error("status register {0} is in a bank")]
+    StatusBank(String),
+
+    #[error("there is no entry block")]
+    NoEntry,
+    #[error("its instructions do not begin where those of the block before end, at {0}")]
+    InstRange(u32),
+    #[error("instructions from {0} on belong to no block")]
+    InstOutside(u32),
+    #[error("the operands of {0} are outside the function's, or another instruction's too")]
+    OperandRange(Inst),
+    #[error("{0} does not exist")]
+    Missing(String),
+    #[error("the pin sets are not interned behind the empty one")]
+    PinsNotInterned,
+
+    #[error("the entry has predecessors")]
+    EntryHasPreds,
+    #[error("{0} is a predecessor or a successor twice")]
+    NeighbourTwice(Block),
+    #[error("the edge to {0} is not among the target's predecessors")]
+    EdgeWithoutPred(Block),
+    #[error("the edge from {0} is not among the source's successors")]
+    EdgeWithoutSucc(Block),
+    #[error("a block on an edge has one predecessor, one successor, and only its like behind it")]
+    OnEdge,
+    #[error("frequency {0} is negative or not finite")]
+    Frequency(f64),
+    #[error("{0}, which throws, is not an instruction of the block")]
+    ThrowsElsewhere(Inst),
+    #[error("there is an instruction that throws, but no landing pad behind it")]
+    ThrowsNowhere,
+    #[error("a landing pad follows, but no instruction throws")]
+    NothingThrows,
+
+    #[error("a terminator is followed by another instruction")]
+    TerminatorInside,
+    #[error("a label follows another instruction")]
+    LabelInside,
+    #[error("operand {0} reuses what is no use in a register of the same bank")]
+    Reuse(usize),
+    #[error("operand {0} reuses what another operand reuses")]
+    ReuseTwice(usize),
+    #[error("a {0} has not the operands of one")]
+    Operands(&'static str),
+    #[error("the copied register is not among the pins")]
+    CopyWithoutPin,
+
+    #[error("the φ of {0} has not one argument a predecessor")]
+    PhiColumns(Value),
+    #[error("the φ of {0} has an argument of another bank")]
+    PhiBank(Value),
+    #[error("{0} has a second definition")]
+    DefinedTwice(Value),
+    #[error("{0} has no definition")]
+    NotDefined(Value),
+    #[error("{0} is not defined on every way here")]
+    NotDominated(Value),
+    #[error("the debug use of {0} is at no point of the block")]
+    DebugPoint(Value),
+    #[error("the debug use of {0} is not in program order")]
+    DebugOrder(Value),
+}
+
+/// Everything that is wrong with a function, as far as it can be told.
+pub fn validate(function: &Function) -> Result<(), Vec<Violation>> {
+    let mut scan = Scan { function, found: Vec::new() };
+    scan.numbers();
+    if scan.found.is_empty() {
+        scan.file(&function.file);
+        scan.pin_sets();
+        function.blocks.keys().for_each(|block| scan.block(block));
+        scan.debug_uses();
+    }
+    if scan.found.is_empty() {
+        scan.ssa();
+    }
+    if scan.found.is_empty() { Ok(()) } else { Err(scan.found) }
+}
+
+/// The function and what has been found wrong with it.
+struct Scan<'a> {
+    function: &'a Function,
+    found: Vec<Violation>,
+}
+
+impl Scan<'_> {
+    fn require(&mut self, holds: bool, place: Place, rule: Rule) {
+        if !holds {
+            self.found.push(Violation { place, rule });
+        }
+    }
+
+    /// Whatever is named exists, so that the checks behind can index freely.
+    fn numbers(&mut self) {
+        let function = self.function;
+        self.require(!function.blocks.is_empty(), Place::Function, Rule::NoEntry);
+        self.ranges();
+        for (value, data) in &function.values {
+            let known = function.file.classes.is_valid(data.class);
+            self.require(known, Place::Function, Rule::Missing(format!("the class of {value}")));
+        }
+        let values = function.operands.iter().map(|o| o.value).chain(function.debug_uses.iter().map(|d| d.value));
+        for value in values {
+            self.value_exists(value, Place::Function);
+        }
+        for (inst, data) in &function.insts {
+            self.require(function.pins.is_valid(data.pins), Place::Function, Rule::Missing(format!("the pin set of {inst}")));
+            if let InstKind::CopyTo(reg) | InstKind::CopyFrom(reg) = data.kind {
+                self.registers_exist(RegSet::only(reg), Place::Function);
+            }
+        }
+        for pins in function.pins.values() {
+            self.registers_exist(pins.uses | pins.defs | pins.early_defs | pins.clobbers, Place::Function);
+        }
+        for (block, data) in &function.blocks {
+            let place = Place::Block(block);
+            for &other in data.preds.iter().chain(&data.succs) {
+                self.require(function.blocks.is_valid(other), place, Rule::Missing(other.to_string()));
+            }
+            for Phi { def, args } in &data.phis {
+                let named = args.iter().filter_map(|arg| arg.value.expand());
+                named.chain([*def]).for_each(|value| self.value_exists(value, place));
+            }
+            self.registers_exist(data.live_in_pins, place);
+        }
+    }
+
+    /// Blocks partition the instructions in layout order; no two instructions share an operand.
+    fn ranges(&mut self) {
+        let function = self.function;
+        let mut end = 0;
+        for (block, data) in &function.blocks {
+            let fits = data.insts.start == end && data.insts.end >= end && data.insts.end as usize <= function.insts.len();
+            self.require(fits, Place::Block(block), Rule::InstRange(end));
+            end = data.insts.end.max(end);
+        }
+        self.require(end as usize == function.insts.len(), Place::Function, Rule::InstOutside(end));
+
+        let mut taken = vec![false; function.operands.len()];
+        for (inst, data) in &function.insts {
+            let operands = taken.get_mut(data.operands.start as usize..data.operands.end as usize);
+            let free = operands.is_some_and(|operands| {
+                let free = !operands.contains(&true);
+                operands.fill(true);
+                free
+            });
+            self.require(free, Place::Function, Rule::OperandRange(inst));
+        }
+    }
+
+    fn value_exists(&mut self, value: Value, place: Place) {
+        self.require(self.function.values.is_valid(value), place, Rule::Missing(value.to_string()));
+    }
+
+    fn registers_exist(&mut self, set: RegSet, place: Place) {
+        for reg in set.iter().filter(|reg| reg.index() >= self.function.file.regs.len()) {
+            self.require(false, place, Rule::Missing(format!("register {reg:?}")));
+        }
+    }
+
+    fn file(&mut self, file: &RegisterFile) {
+        for class in file.classes.values() {
+            let set: RegSet = class.order.iter().copied().collect();
+            let distinct = set.len() == class.order.len() && set == class.regs;
+            let in_bank = class.order.iter().all(|reg| file.regs.get(reg.index()).is_some_and(|r| r.bank == Some(class.bank)));
+            self.require(distinct && in_bank, Place::File, Rule::ClassRegisters(class.name.clone()));
+            let powers = class.slot_size.is_power_of_two() && class.slot_align.is_power_of_two();
+            self.require(powers, Place::File, Rule::SlotSize(class.name.clone()));
+        }
+        self.registers_exist(file.callee_saved | file.status, Place::File);
+        for (index, info) in file.regs.iter().enumerate() {
+            let allocatable_status = file.status.contains(Reg::new(index)) && info.bank.is_some();
+            self.require(!allocatable_status, Place::File, Rule::StatusBank(info.name.clone()));
+        }
+    }
+
+    fn pin_sets(&mut self) {
+        let pins = &self.function.pins;
+        let distinct: HashSet<&PinSets> = pins.values().collect();
+        let empty_first = pins.values().next() == Some(&PinSets::default());
+        self.require(empty_first && distinct.len() == pins.len(), Place::Function, Rule::PinsNotInterned);
+    }
+
+    fn block(&mut self, block: Block) {
+        let function = self.function;
+        let data = &function.blocks[block];
+        let place = Place::Block(block);
+        self.edges(block);
+        self.require(data.frequency.is_finite() && data.frequency >= 0.0, place, Rule::Frequency(data.frequency));
+        if data.on_edge {
+            let alone = data.preds.len() == 1 && data.succs.len() == 1;
+            let like_behind = function.blocks.get(Block::from_u32(block.as_u32() + 1)).is_none_or(|next| next.on_edge);
+            self.require(alone && like_behind, place, Rule::OnEdge);
+        }
+        self.throws(block);
+        for phi in &data.phis {
+            self.require(phi.args.len() == data.preds.len(), place, Rule::PhiColumns(phi.def));
+            let banks = phi.args.iter().filter_map(|arg| arg.value.expand()).all(|value| self.same_bank(phi.def, value));
+            self.require(banks, place, Rule::PhiBank(phi.def));
+        }
+        let insts: Vec<Inst> = function.block_insts(block).collect();
+        for pair in insts.windows(2) {
+            let (first, second) = (&function.insts[pair[0]], &function.insts[pair[1]]);
+            let place = |at: usize| Place::Inst(block, pair[at]);
+            self.require(!first.terminator || second.terminator, place(0), Rule::TerminatorInside);
+            self.require(!second.label || first.label, place(1), Rule::LabelInside);
+        }
+        insts.into_iter().for_each(|inst| self.inst(block, inst));
+    }
+
+    fn edges(&mut self, block: Block) {
+        let function = self.function;
+        let data = &function.blocks[block];
+        let place = Place::Block(block);
+        self.require(block != function.entry() || data.preds.is_empty(), place, Rule::EntryHasPreds);
+        for neighbours in [&data.preds, &data.succs] {
+            let mut seen = EntitySet::new();
+            for &other in neighbours {
+                self.require(seen.insert(other), place, Rule::NeighbourTwice(other));
+            }
+        }
+        for &succ in &data.succs {
+            self.require(function.blocks[succ].preds.contains(&block), place, Rule::EdgeWithoutPred(succ));
+        }
+        for &pred in &data.preds {
+            self.require(function.blocks[pred].succs.contains(&block), place, Rule::EdgeWithoutSucc(pred));
+        }
+    }
+
+    /// A block throws exactly if a landing pad follows it.
+    fn throws(&mut self, block: Block) {
+        let data = &self.function.blocks[block];
+        let pad = data.succs.iter().any(|&succ| self.function.blocks[succ].landing_pad);
+        match data.throws.expand() {
+            Some(inst) => {
+                let inside = data.insts.contains(&inst.as_u32());
+                self.require(inside, Place::Block(block), Rule::ThrowsElsewhere(inst));
+                self.require(pad, Place::Block(block), Rule::ThrowsNowhere);
+            }
+            None => self.require(!pad, Place::Block(block), Rule::NothingThrows),
+        }
+    }
+
+    fn inst(&mut self, block: Block, inst: Inst) {
+        let data = &self.function.insts[inst];
+        let operands = self.function.operands(inst);
+        let place = Place::Inst(block, inst);
+        self.reuses(operands, place);
+        let roles: Vec<Role> = operands.iter().map(|o| o.role).collect();
+        let pins = self.function.pins(inst);
+        let (name, well_formed) = match data.kind {
+            InstKind::Op => ("op", true),
+            InstKind::Copy => {
+                let pair = roles == [Role::Def, Role::Use] || roles == [Role::Use, Role::Def];
+                ("copy", pair && self.same_bank(operands[0].value, operands[1].value))
+            }
+            InstKind::CopyTo(_) => ("copy-to", roles == [Role::Use]),
+            InstKind::CopyFrom(_) => ("copy-from", roles == [Role::Def]),
+            InstKind::Load(_) => ("load", roles == [Role::Def] && operands[0].in_register()),
+            InstKind::Store(_) => ("store", roles == [Role::Use] && operands[0].in_register()),
+            InstKind::Rematerialise(_) => ("rematerialise", roles == [Role::Def]),
+        };
+        self.require(well_formed, place, Rule::Operands(name));
+        let pinned = match data.kind {
+            InstKind::CopyTo(reg) => pins.defs.contains(reg),
+            InstKind::CopyFrom(reg) => pins.uses.contains(reg),
+            _ => true,
+        };
+        self.require(pinned, place, Rule::CopyWithoutPin);
+        let repeatable = !data.rematerialisable || (roles.len() == 1 && operands[0].is_def());
+        self.require(repeatable, place, Rule::Operands("rematerialisable instruction"));
+    }
+
+    fn reuses(&mut self, operands: &[Operand], place: Place) {
+        for (index, operand) in operands.iter().enumerate() {
+            let Some(reuse) = operand.reuse else { continue };
+            let holds = operands.get(usize::from(reuse)).is_some_and(|source| {
+                let roles = operand.is_def() && !source.is_def();
+                roles && operand.in_register() && source.in_register() && self.same_bank(operand.value, source.value)
+            });
+            self.require(holds, place, Rule::Reuse(index));
+            let again = operands[..index].iter().any(|other| other.reuse == Some(reuse));
+            self.require(!again, place, Rule::ReuseTwice(index));
+        }
+    }
+
+    fn same_bank(&self, a: Value, b: Value) -> bool {
+        let bank = |class: RegClass| self.function.file.classes[class].bank;
+        bank(self.function.values[a].class) == bank(self.function.values[b].class)
+    }
+
+    fn debug_uses(&mut self) {
+        let uses = &self.function.debug_uses;
+        for debug in uses {
+            let exists = self.function.blocks.get(debug.at.block).is_some_and(|b| debug.at.index as usize <= b.insts.len());
+            self.require(exists, Place::Block(debug.at.block), Rule::DebugPoint(debug.value));
+        }
+        for pair in uses.windows(2) {
+            self.require(pair[0].at <= pair[1].at, Place::Block(pair[1].at.block), Rule::DebugOrder(pair[1].value));
+        }
+    }
+
+    /// One definition a value, on every way from the entry to a use.
+    fn ssa(&mut self) {
+        let function = self.function;
+        let mut dominance = Dominance::new(function);
+        for block in function.blocks.keys() {
+            for phi in &function.blocks[block].phis {
+                let first = dominance.define(phi.def, Position::head(block));
+                self.require(first, Place::Block(block), Rule::DefinedTwice(phi.def));
+            }
+            for inst in function.block_insts(block) {
+                for operand in function.operands(inst).iter().filter(|o| o.is_def()) {
+                    let first = dominance.define(operand.value, Position::written(block, inst));
+                    self.require(first, Place::Inst(block, inst), Rule::DefinedTwice(operand.value));
+                }
+            }
+        }
+        for block in function.blocks.keys() {
+            for inst in function.block_insts(block) {
+                for operand in function.operands(inst).iter().filter(|o| !o.is_def()) {
+                    self.reaches(&dominance, operand.value, Position::read(block, inst), Place::Inst(block, inst));
+                }
+            }
+            self.arguments(&dominance, block);
+        }
+        for debug in &function.debug_uses {
+            let defined = dominance.is_defined(debug.value);
+            self.require(defined, Place::Block(debug.at.block), Rule::NotDefined(debug.value));
+        }
+    }
+
+    /// A φ's argument is used where its edge leaves the predecessor.
+    fn arguments(&mut self, dominance: &Dominance, block: Block) {
+        let data = &self.function.blocks[block];
+        for phi in &data.phis {
+            for (&pred, arg) in data.preds.iter().zip(&phi.args) {
+                if let Some(value) = arg.value.expand() {
+                    let exit = dominance.exit(pred, block);
+                    self.reaches(dominance, value, exit, Place::Block(block));
+                }
+            }
+        }
+    }
+
+    fn reaches(&mut self, dominance: &Dominance, value: Value, at: Position, place: Place) {
+        if dominance.is_defined(value) {
+            self.require(dominance.reaches(value, at), place, Rule::NotDominated(value));
+        } else {
+            self.require(false, place, Rule::NotDefined(value));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

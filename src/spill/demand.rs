@@ -1,0 +1,216 @@
+//! How many registers an instruction demands, and how many there are.
+
+use crate::analysis::Occupancy;
+use crate::machine::{Function, Inst, InstKind, Operand, RegClass, RegSet, Role, SwapSupport, Value};
+use cranelift_entity::SecondaryMap;
+
+/// A count for each register set of [`Limits`].
+pub(super) type Counts = [u16; Limits::MAX];
+
+/// The register sets whose registers have to suffice for the values that are restricted to them.
+///
+/// These are the sets that the function's classes allow, and the unions of those that overlap; by Hall's theorem there is a
+/// register for each of a set of values if for every such union there are as many registers as values confined to it.
+pub(super) struct Limits {
+    sets: Vec<RegSet>,
+    /// Registers of the set that have to stay free: one in a bank whose registers cannot be swapped without.
+    reserve: Vec<usize>,
+    /// For each class, the sets that contain its registers, one bit each.
+    confined: SecondaryMap<RegClass, u32>,
+}
+
+impl Limits {
+    const MAX: usize = 24;
+
+    pub(super) fn new(function: &Function) -> Self {
+        let file = &function.file;
+        let mut used: SecondaryMap<RegClass, bool> = SecondaryMap::new();
+        for value in function.values.values() {
+            used[value.class] = true;
+        }
+        let classes: Vec<RegClass> = used.iter().filter(|&(_, &used)| used).map(|(class, _)| class).collect();
+        let mut sets: Vec<RegSet> = Vec::new();
+        for &class in &classes {
+            add(&mut sets, file.classes[class].regs);
+        }
+        let mut next = 0;
+        while next < sets.len() {
+            for earlier in 0..next {
+                if sets[earlier].intersects(sets[next]) {
+                    let union = sets[earlier] | sets[next];
+                    add(&mut sets, union);
+                }
+            }
+            next += 1;
+        }
+        assert!(sets.len() <= Self::MAX, "{} distinct register sets in one function", sets.len());
+        let never = |set: &RegSet| {
+            let bank = set.first().and_then(|reg| file.bank(reg));
+            usize::from(bank.is_some_and(|bank| file.banks[bank].swap == SwapSupport::Never))
+        };
+        let reserve = sets.iter().map(never).collect();
+        let mut confined = SecondaryMap::new();
+        for &class in &classes {
+            let within = |(index, set): (usize, &RegSet)| u32::from(file.classes[class].regs.is_subset(*set)) << index;
+            confined[class] = sets.iter().enumerate().map(within).sum();
+        }
+        Limits { sets, reserve, confined }
+    }
+
+    /// Counts a value of this class (with `delta` 1) or takes it back (-1).
+    pub(super) fn count(&self, counts: &mut Counts, class: RegClass, delta: i16) {
+        let mut sets = self.confined[class];
+        while sets != 0 {
+            let set = sets.trailing_zeros() as usize;
+            counts[set] = counts[set].wrapping_add_signed(delta);
+            sets &= sets - 1;
+        }
+    }
+
+    /// Whether a class is confined to the set.
+    pub(super) fn is_confined(&self, class: RegClass, set: usize) -> bool {
+        self.confined[class] >> set & 1 != 0
+    }
+
+    /// The first set that has fewer registers outside of `occupied` than the sum of the counts, beyond those in reserve.
+    pub(super) fn exceeded(&self, counts: &[&Counts], occupied: RegSet) -> Option<usize> {
+        (0..self.sets.len()).find(|&set| {
+            let wanted: usize = counts.iter().map(|c| usize::from(c[set])).sum();
+            wanted > 0 && wanted + self.reserve[set] > (self.sets[set] - occupied).len()
+        })
+    }
+}
+
+fn add(sets: &mut Vec<RegSet>, set: RegSet) {
+    if !sets.contains(&set) {
+        sets.push(set);
+    }
+}
+
+/// Where the value of a use is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Residence {
+    /// In a register beyond the instruction.
+    LivesOn,
+    /// In a register until the instruction.
+    Dies,
+    /// In memory; it is loaded for the instruction.
+    Loaded,
+}
+
+/// The registers that one instruction's operands demand, values that live on past it apart.
+#[derive(Default)]
+pub(super) struct Demand {
+    /// Values in registers that die here, as counted among the live.
+    pub(super) dying: Counts,
+    /// Wanted only while operands are read.
+    before: Counts,
+    /// Wanted only when definitions are written.
+    after: Counts,
+    /// Wanted all the time.
+    both: Counts,
+}
+
+/// Where an instruction demands too much.
+pub(super) struct Excess {
+    /// The register set that does not suffice.
+    pub(super) set: usize,
+    /// Spilling a value that the instruction reads does not help, because it has to be in a register then anyway.
+    pub(super) while_reading: bool,
+}
+
+impl Demand {
+    /// The demand of an instruction: `residence` says where the value of each use is, and `folded` which operand is in
+    /// memory.
+    pub(super) fn of(
+        function: &Function,
+        limits: &Limits,
+        inst: Inst,
+        folded: Option<usize>,
+        residence: impl Fn(usize) -> Residence,
+    ) -> Self {
+        let mut demand = Demand::default();
+        let operands = function.operands(inst);
+        let dies = |k: usize| residence(k) != Residence::LivesOn;
+        for (k, operand) in operands.iter().enumerate() {
+            if Some(k) == folded {
+                continue;
+            }
+            let class = function.values[operand.value].class;
+            match operand.role {
+                Role::Use => {
+                    if !is_first_use(operands, k) || !dies(k) {
+                        continue;
+                    }
+                    match first_reuse(operands, operand.value) {
+                        Some(def) => limits.count(&mut demand.both, tied_class(function, operands, def, class), 1),
+                        None => limits.count(&mut demand.before, class, 1),
+                    }
+                    if residence(k) == Residence::Dies {
+                        limits.count(&mut demand.dying, class, 1);
+                    }
+                }
+                Role::Def | Role::EarlyDef => {
+                    if let Some(reused) = operand.reuse {
+                        let reused = usize::from(reused);
+                        let chained = first_reuse(operands, operands[reused].value) == Some(k) && dies(reused);
+                        if !chained {
+                            limits.count(&mut demand.both, tied_class(function, operands, k, class), 1);
+                        }
+                    } else if operand.role == Role::EarlyDef {
+                        limits.count(&mut demand.both, class, 1);
+                    } else {
+                        limits.count(&mut demand.after, class, 1);
+                    }
+                }
+            }
+        }
+        demand
+    }
+
+    /// Where the demand exceeds what there is besides the values in `through`, which live on past the instruction.
+    pub(super) fn excess(&self, limits: &Limits, through: &Counts, occupancy: &Occupancy) -> Option<Excess> {
+        let Occupancy { before, after, clobbers } = *occupancy;
+        let at = |counts: &[&Counts], occupied, while_reading| {
+            limits.exceeded(counts, occupied).map(|set| Excess { set, while_reading })
+        };
+        at(&[through], before | after | clobbers, false)
+            .or_else(|| at(&[through, &self.both], before | after, false))
+            .or_else(|| at(&[through, &self.both, &self.after], after, false))
+            .or_else(|| at(&[through, &self.both, &self.before], before, true))
+    }
+}
+
+/// The operand of a copy that is accessed in memory, if one of those that `in_memory` names is.
+pub(super) fn folded_operand(function: &Function, inst: Inst, in_memory: impl Fn(usize) -> bool) -> Option<usize> {
+    let operands = function.operands(inst);
+    match function.insts[inst].kind {
+        InstKind::CopyTo(_) | InstKind::CopyFrom(_) => in_memory(0).then_some(0),
+        InstKind::Copy => {
+            let file = &function.file;
+            let width = |k: usize| file.classes[function.values[operands[k].value].class].slot_size;
+            (0..2).rev().find(|&k| in_memory(k)).filter(|_| width(0) == width(1))
+        }
+        _ => None,
+    }
+}
+
+/// Whether no earlier operand uses the value.
+pub(super) fn is_first_use(operands: &[Operand], k: usize) -> bool {
+    !operands[..k].iter().any(|o| o.value == operands[k].value && !o.is_def())
+}
+
+/// The class that confines a definition more: its own or that of the use whose register it reuses.
+fn tied_class(function: &Function, operands: &[Operand], def: usize, class: RegClass) -> RegClass {
+    let classes = [Some(def), operands[def].reuse.map(usize::from)].into_iter().flatten();
+    let narrower = |a: RegClass, b: RegClass| {
+        let regs = |class: RegClass| function.file.classes[class].regs.len();
+        if regs(b) < regs(a) { b } else { a }
+    };
+    classes.map(|k| function.values[operands[k].value].class).fold(class, narrower)
+}
+
+/// The first definition that reuses the register of a use of this value.
+fn first_reuse(operands: &[Operand], value: Value) -> Option<usize> {
+    operands.iter().position(|o| o.reuse.is_some_and(|u| operands[usize::from(u)].value == value))
+}

@@ -1,0 +1,270 @@
+//! Writing the loads and stores.
+
+use super::Spilled;
+use super::demand::{Counts, Demand, Limits, Residence, folded_operand, is_first_use};
+use super::slots::Plan;
+use crate::analysis::{Liveness, Occupancy, PinLiveness};
+use crate::cssa::Conventional;
+use crate::machine::{Block, Function, Inst, InstKind, Operand, Point, Rewriter, Role, Value};
+
+/// Rewrites a function so that the values that the plan gives slots are in registers only around their accesses.
+pub(super) fn materialise(
+    conventional: &Conventional,
+    liveness: &Liveness,
+    pins: &PinLiveness,
+    limits: &Limits,
+    plan: Plan,
+) -> Result<Spilled, String> {
+    let function = &conventional.function;
+    let count = plan.slot_of.values().filter(|slot| slot.is_some()).count();
+    let mut writer = Writer {
+        function,
+        liveness,
+        limits,
+        plan: &plan,
+        rewriter: Rewriter::new(function),
+        next_use: next_uses(function),
+        live: Counts::default(),
+        cached: Vec::new(),
+    };
+    for block in function.blocks.keys() {
+        writer.block(block, pins)?;
+    }
+    writer.phis();
+    let function = writer.rewriter.new;
+    Ok(Spilled { function, slots: plan.slots, slot_of: plan.slot_of, count })
+}
+
+/// No later use in the block.
+const NEVER: u32 = u32::MAX;
+
+/// For each operand, the next instruction of its block that uses the value, or [`NEVER`].
+fn next_uses(function: &Function) -> Vec<u32> {
+    let mut next_use = vec![NEVER; function.operands.len()];
+    // The nearest use behind the current instruction, if it is in the block that is being scanned.
+    let mut nearest: cranelift_entity::SecondaryMap<Value, u32> = cranelift_entity::SecondaryMap::with_default(NEVER);
+    for (block, data) in &function.blocks {
+        for inst in function.block_insts(block).rev() {
+            let first = function.insts[inst].operands.start as usize;
+            let operands = function.operands(inst);
+            for (k, operand) in operands.iter().enumerate() {
+                let next = nearest[operand.value];
+                next_use[first + k] = if data.insts.contains(&next) { next } else { NEVER };
+            }
+            for operand in operands.iter().filter(|o| !o.is_def()) {
+                nearest[operand.value] = inst.as_u32();
+            }
+        }
+    }
+    next_use
+}
+
+/// A spilled value that is in a register at the moment.
+#[derive(Clone, Copy)]
+struct Cached {
+    value: Value,
+    /// The value's name in the register.
+    temporary: Value,
+    /// The next instruction that uses it.
+    next_use: u32,
+    /// Whether it stays in the register past the current instruction.
+    kept: bool,
+}
+
+struct Writer<'a> {
+    function: &'a Function,
+    liveness: &'a Liveness,
+    limits: &'a Limits,
+    plan: &'a Plan,
+    rewriter: Rewriter<'a>,
+    next_use: Vec<u32>,
+    /// Live values that are not spilled.
+    live: Counts,
+    /// All have a use in the rest of the block, beginning with the current instruction.
+    cached: Vec<Cached>,
+}
+
+impl Writer<'_> {
+    fn is_spilled(&self, value: Value) -> bool {
+        self.plan.slot_of[value].is_some()
+    }
+
+    fn count_live(&mut self, value: Value, delta: i16) {
+        if !self.is_spilled(value) {
+            self.limits.count(&mut self.live, self.function.values[value].class, delta);
+        }
+    }
+
+    fn block(&mut self, block: Block, pins: &PinLiveness) -> Result<(), String> {
+        self.rewriter.begin(block);
+        self.cached.clear();
+        self.live = Counts::default();
+        for &value in self.liveness.live_in(block) {
+            self.count_live(value, 1);
+        }
+        for phi in &self.function.blocks[block].phis {
+            if !self.liveness.is_dead(phi.def) {
+                self.count_live(phi.def, 1);
+            }
+        }
+        let tail = self.function.before_terminators(block).index as usize;
+        for (index, inst) in self.function.block_insts(block).enumerate() {
+            self.store_arguments(Point { block, index: index as u32 });
+            let occupancy = pins.occupancy(self.function, block, inst);
+            self.instruction(inst, &occupancy);
+            let inserted = self.rewriter.new.insts.values().rev().nth(1).is_some_and(|i| i.origin.is_none());
+            if index > tail && inserted {
+                return Err(format!("a spilled value is loaded between the terminators of {block}"));
+            }
+        }
+        self.store_arguments(Point { block, index: self.function.blocks[block].insts.len() as u32 });
+        self.rewriter.end();
+        Ok(())
+    }
+
+    /// Stores the arguments that φs in memory take from registers at this point.
+    fn store_arguments(&mut self, point: Point) {
+        let stores = &self.plan.phi_stores;
+        let first = stores.partition_point(|&(at, ..)| at < point);
+        for &(_, value, slot) in stores[first..].iter().take_while(|&&(at, ..)| at == point) {
+            self.rewriter.insert(InstKind::Store(slot), &[Operand::using(value)]);
+        }
+    }
+
+    fn instruction(&mut self, inst: Inst, occupancy: &Occupancy) {
+        let folded = self.make_fit(inst, occupancy);
+        let mut operands = self.function.operands(inst).to_vec();
+        for k in 0..operands.len() {
+            if Some(k) == folded {
+                operands[k].slot = self.plan.slot_of[operands[k].value];
+            } else if operands[k].role == Role::Use && self.is_spilled(operands[k].value) {
+                operands[k].value = self.loaded(operands[k].value);
+            }
+        }
+        let mut stores = Vec::new();
+        let first = self.function.insts[inst].operands.start as usize;
+        self.cached.retain(|cached| cached.kept);
+        for k in 0..operands.len() {
+            let value = operands[k].value;
+            if Some(k) == folded || !operands[k].is_def() || !self.is_spilled(value) {
+                continue;
+            }
+            let temporary = self.rewriter.value(self.function.values[value].class);
+            operands[k].value = temporary;
+            if !self.liveness.kills(first + k) {
+                stores.push((temporary, value));
+            }
+            let next_use = self.next_use[first + k];
+            if next_use != NEVER {
+                self.cached.push(Cached { value, temporary, next_use, kept: false });
+            }
+        }
+        self.rewriter.copy(inst, &operands);
+        for (temporary, value) in stores {
+            let slot = self.plan.slot_of[value].expect("the value is spilled");
+            self.rewriter.insert(InstKind::Store(slot), &[Operand::using(temporary)]);
+        }
+        self.advance(inst);
+    }
+
+    /// The register that a spilled value is in; it is loaded if there is none.
+    fn loaded(&mut self, value: Value) -> Value {
+        let place = self.cached.iter().position(|c| c.value == value).expect("a value about to be used is entered");
+        if self.cached[place].temporary == value {
+            let temporary = self.rewriter.value(self.function.values[value].class);
+            let slot = self.plan.slot_of[value].expect("the value is spilled");
+            self.rewriter.insert(InstKind::Load(slot), &[Operand::defining(temporary)]);
+            self.cached[place].temporary = temporary;
+        }
+        self.cached[place].temporary
+    }
+
+    /// Enters the values that the instruction needs, decides which spilled values stay in registers past it, and returns
+    /// the operand that is folded.
+    fn make_fit(&mut self, inst: Inst, occupancy: &Occupancy) -> Option<usize> {
+        let function = self.function;
+        let operands = function.operands(inst);
+        let first = function.insts[inst].operands.start as usize;
+        let folded = folded_operand(function, inst, |k| {
+            let operand = &operands[k];
+            let cached = self.cached.iter().any(|c| c.value == operand.value);
+            self.is_spilled(operand.value) && !cached && (operand.role == Role::Use || self.next_use[first + k] == NEVER)
+        });
+        for cached in &mut self.cached {
+            cached.kept = true;
+        }
+        for (k, operand) in operands.iter().enumerate() {
+            if operand.is_def() || !self.is_spilled(operand.value) || Some(k) == folded || !is_first_use(operands, k) {
+                continue;
+            }
+            let next_use = self.next_use[first + k];
+            let kept = next_use != NEVER;
+            match self.cached.iter_mut().find(|c| c.value == operand.value) {
+                Some(cached) => (cached.next_use, cached.kept) = (next_use, kept),
+                // Named like the value itself: not loaded yet.
+                None => self.cached.push(Cached { value: operand.value, temporary: operand.value, next_use, kept }),
+            }
+        }
+        self.drop_excess(inst, folded, occupancy)
+    }
+
+    /// Gives up cached values, those with the farthest uses first, until the instruction's demand is met.
+    fn drop_excess(&mut self, inst: Inst, mut folded: Option<usize>, occupancy: &Occupancy) -> Option<usize> {
+        let function = self.function;
+        let operands = function.operands(inst);
+        let first = function.insts[inst].operands.start as usize;
+        loop {
+            let kept = |value: Value| self.cached.iter().any(|c| c.value == value && c.kept);
+            let demand = Demand::of(function, self.limits, inst, folded, |k| {
+                let value = operands[k].value;
+                match self.is_spilled(value) {
+                    true if kept(value) => Residence::LivesOn,
+                    true => Residence::Loaded,
+                    false if self.liveness.kills(first + k) => Residence::Dies,
+                    false => Residence::LivesOn,
+                }
+            });
+            let mut through = self.live;
+            for (count, dying) in through.iter_mut().zip(&demand.dying) {
+                *count -= dying;
+            }
+            for cached in self.cached.iter().filter(|c| c.kept) {
+                self.limits.count(&mut through, function.values[cached.value].class, 1);
+            }
+            let Some(excess) = demand.excess(self.limits, &through, occupancy) else { return folded };
+            let confined = |c: &&mut Cached| c.kept && self.limits.is_confined(function.values[c.value].class, excess.set);
+            match self.cached.iter_mut().filter(confined).max_by_key(|c| (c.next_use, c.value)) {
+                Some(farthest) => farthest.kept = false,
+                None => {
+                    let all = folded_operand(function, inst, |k| self.plan.slot_of[operands[k].value].is_some());
+                    assert!(folded.is_none() && all.is_some(), "the chosen values make every instruction fit");
+                    folded = all;
+                }
+            }
+        }
+    }
+
+    /// Updates the live values to those behind the instruction.
+    fn advance(&mut self, inst: Inst) {
+        let first = self.function.insts[inst].operands.start as usize;
+        let operands = self.function.operands(inst);
+        for (k, operand) in operands.iter().enumerate() {
+            if !operand.is_def() && self.liveness.kills(first + k) && is_first_use(operands, k) {
+                self.count_live(operand.value, -1);
+            } else if operand.is_def() && !self.liveness.kills(first + k) {
+                self.count_live(operand.value, 1);
+            }
+        }
+    }
+
+    /// Removes the φs in memory and names the slots of spilled arguments.
+    fn phis(&mut self) {
+        let slot_of = &self.plan.slot_of;
+        for data in self.rewriter.new.blocks.values_mut() {
+            data.phis.retain(|phi| slot_of[phi.def].is_none());
+            for arg in data.phis.iter_mut().flat_map(|phi| &mut phi.args) {
+                arg.slot = arg.value.expand().and_then(|value| slot_of[value].expand()).into();
+            }
+        }
+    }
+}

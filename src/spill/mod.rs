@@ -1,0 +1,46 @@
+//! Spilling: which values live in memory, and the loads and stores that this takes.
+//!
+//! Requires: conventional SSA form.
+//! Ensures: at every point, the values in registers fit: for every set of registers that some class allows, the values
+//! restricted to it are no more than its registers that are not occupied by pins or destroyed by clobbers. Then assignment
+//! succeeds without spilling (the interference graph of an SSA program is chordal; `ssa-register-allocator.txt`,
+//! section 4.4, and `ssa-allocation-lecture.txt`, "A Foundation for Spilling"). Spilled values of one φ-web share a slot
+//! (frugality), and φs between them have disappeared: no φ is left that would move memory to memory.
+//!
+//! A spilled value is stored once, behind its definition, and loaded before uses (`ssa-register-allocator.txt`,
+//! section 4.6); a load serves later uses in its block as long as registers are free.
+
+mod choose;
+mod demand;
+mod materialise;
+mod slots;
+mod weights;
+
+use crate::analysis::{Liveness, Loops, Order, PinLiveness};
+use crate::cssa::Conventional;
+use crate::machine::{Function, Slot, SlotData, Value};
+use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
+
+/// A function whose values in registers fit.
+pub struct Spilled {
+    pub function: Function,
+    pub slots: PrimaryMap<Slot, SlotData>,
+    /// Of each spilled value.
+    pub slot_of: SecondaryMap<Value, PackedOption<Slot>>,
+    /// The number of spilled values.
+    pub count: usize,
+}
+
+/// Spills until everything fits.
+///
+/// # Errors
+/// If an instruction alone needs more registers than there are.
+pub fn spill(conventional: &Conventional, order: &Order, loops: &Loops, liveness: &Liveness) -> Result<Spilled, String> {
+    let function = &conventional.function;
+    let pins = PinLiveness::new(function);
+    let weights = weights::weights(function, loops, liveness);
+    let limits = demand::Limits::new(function);
+    let chosen = choose::choose(conventional, order, liveness, &pins, &limits, &weights)?;
+    let plan = slots::assign(conventional, order, liveness, &chosen);
+    materialise::materialise(conventional, liveness, &pins, &limits, plan)
+}

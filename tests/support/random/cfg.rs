@@ -1,0 +1,146 @@
+//! Random control-flow graphs, and dominance in them.
+
+use super::Shape;
+use chordal::machine::{Block, BlockData, Function, RegSet};
+use cranelift_entity::EntityRef;
+use fastrand::Rng;
+
+/// Adds the blocks and edges. Which block throws is decided here, at which instruction is not.
+pub fn add_blocks(function: &mut Function, shape: &Shape, rng: &mut Rng) {
+    let count = shape.blocks.max(1);
+    for index in 0..count {
+        let mut block = empty_block(rng);
+        block.landing_pad = shape.landing_pads && index > 0 && rng.u8(..6) == 0;
+        function.blocks.push(block);
+    }
+    // A tree from the entry reaches everything; the rest is random.
+    for to in 1..count {
+        let near = to.saturating_sub(4);
+        let from = if rng.bool() { to - 1 } else { rng.usize(near..to) };
+        add_edge(function, from, to);
+    }
+    if count > 1 {
+        for _ in 0..count.div_ceil(2) + rng.usize(..count) {
+            let from = rng.usize(..count);
+            let to = rng.usize(1..count);
+            if shape.loops || from < to {
+                add_edge(function, from, to);
+            }
+        }
+    }
+    give_pads_an_alternative(function);
+    split_critical_edges(function, rng);
+    order_preds(function, rng);
+}
+
+fn empty_block(rng: &mut Rng) -> BlockData {
+    BlockData {
+        phis: Vec::new(),
+        insts: 0..0,
+        preds: Vec::new(),
+        succs: Vec::new(),
+        frequency: [0.0, 0.125, 0.3, 1.0, 7.5, 1000.0][rng.usize(..6)],
+        live_in_pins: RegSet::EMPTY,
+        landing_pad: false,
+        throws: None.into(),
+        on_edge: false,
+    }
+}
+
+fn add_edge(function: &mut Function, from: usize, to: usize) {
+    let (from, to) = (Block::new(from), Block::new(to));
+    if !function.blocks[from].succs.contains(&to) {
+        function.blocks[from].succs.push(to);
+        function.blocks[to].preds.push(from);
+    }
+}
+
+/// A call that may throw may also return, so where all successors are landing pads the first one becomes ordinary.
+fn give_pads_an_alternative(function: &mut Function) {
+    for block in function.blocks.keys() {
+        let succs = &function.blocks[block].succs;
+        if let Some(&first) = succs.first()
+            && succs.iter().all(|&succ| function.blocks[succ].landing_pad)
+        {
+            function.blocks[first].landing_pad = false;
+        }
+    }
+}
+
+/// As an importer does it: with blocks behind all others, but not into landing pads.
+fn split_critical_edges(function: &mut Function, rng: &mut Rng) {
+    let edges: Vec<(Block, Block)> =
+        function.blocks.iter().flat_map(|(b, data)| data.succs.iter().map(move |&s| (b, s))).collect();
+    for (from, to) in edges {
+        let critical = function.blocks[from].succs.len() > 1 && function.blocks[to].preds.len() > 1;
+        if !critical || function.blocks[to].landing_pad {
+            continue;
+        }
+        let block = BlockData { preds: vec![from], succs: vec![to], on_edge: true, ..empty_block(rng) };
+        let middle = function.blocks.push(block);
+        replace(&mut function.blocks[from].succs, to, middle);
+        replace(&mut function.blocks[to].preds, from, middle);
+    }
+}
+
+fn replace(blocks: &mut [Block], old: Block, new: Block) {
+    blocks.iter_mut().filter(|block| **block == old).for_each(|block| *block = new);
+}
+
+/// The columns of a φ come in any order.
+fn order_preds(function: &mut Function, rng: &mut Rng) {
+    for data in function.blocks.values_mut() {
+        if rng.bool() {
+            rng.shuffle(&mut data.preds);
+        } else {
+            data.preds.sort();
+        }
+    }
+}
+
+/// Whether an exceptional edge leaves the block.
+pub fn throws(function: &Function, block: Block) -> bool {
+    function.blocks[block].succs.iter().any(|&succ| function.blocks[succ].landing_pad)
+}
+
+/// A block in two: up to where it throws (`2 * block`), and behind that (`2 * block + 1`).
+pub type Half = usize;
+
+/// Where the edge leaves its source.
+pub fn exit(function: &Function, from: Block, to: Block) -> Half {
+    2 * from.index() + usize::from(!function.blocks[to].landing_pad)
+}
+
+/// Every half's immediate dominator, and the blocks in an order in which dominators come first.
+pub struct Dominators {
+    pub idom: Vec<Option<Half>>,
+    pub order: Vec<Block>,
+}
+
+/// By iterated intersection of the sets of dominators; good enough for small graphs.
+pub fn dominators(function: &Function) -> Dominators {
+    let halves = 2 * function.blocks.len();
+    let preds = |half: Half| -> Vec<Half> {
+        let block = Block::new(half / 2);
+        let preds = &function.blocks[block].preds;
+        if half.is_multiple_of(2) { preds.iter().map(|&pred| exit(function, pred, block)).collect() } else { vec![half - 1] }
+    };
+    let mut sets = vec![vec![true; halves]; halves];
+    sets[0] = (0..halves).map(|half| half == 0).collect();
+    loop {
+        let before = sets.clone();
+        for half in 1..halves {
+            let preds = preds(half);
+            sets[half] = (0..halves).map(|d| d == half || preds.iter().all(|&pred| sets[pred][d])).collect();
+        }
+        if sets == before {
+            break;
+        }
+    }
+    let depth = |half: Half| sets[half].iter().filter(|&&dominates| dominates).count();
+    let strict = |half: Half| (0..halves).filter(move |&d| d != half);
+    let idom = (0..halves).map(|half| strict(half).filter(|&d| sets[half][d]).max_by_key(|&d| depth(d))).collect();
+    let mut order: Vec<Block> = function.blocks.keys().collect();
+    order.sort_by_key(|block| depth(2 * block.index()));
+    Dominators { idom, order }
+}

@@ -1,0 +1,225 @@
+//! Random φs and instructions for a given control-flow graph.
+
+use super::Shape;
+use super::cfg::{self, throws};
+use super::steps::Draft;
+use chordal::machine::{
+    Block, DebugUse, Function, InstData, Phi, PhiArg, PinSets, Pins, Point, RegClass, RegSet, Value, ValueData,
+};
+use cranelift_entity::EntityRef;
+use fastrand::Rng;
+use std::collections::HashMap;
+
+/// A function whose blocks are being filled, and the block that is at the moment.
+pub struct Filler<'a> {
+    pub function: &'a mut Function,
+    pub shape: &'a Shape,
+    pub rng: &'a mut Rng,
+    /// What is defined on every way here, in the order of definition.
+    pub pool: Vec<Value>,
+    /// The instructions of the block so far.
+    pub drafts: Vec<Draft>,
+    /// The physical registers that are live here.
+    pub live: RegSet,
+    /// Values for the debugger, each before a draft.
+    pub debug: Vec<(usize, Value)>,
+}
+
+/// Gives every block φs and instructions.
+pub fn fill_blocks(function: &mut Function, shape: &Shape, rng: &mut Rng) {
+    let dominators = cfg::dominators(function);
+    let mut pools: Vec<Vec<Value>> = vec![Vec::new(); dominators.idom.len()];
+    let mut bodies: Vec<Body> = function.blocks.keys().map(|_| Body::default()).collect();
+    let flags_out = choose_live_ins(function, shape, rng);
+    for block in dominators.order {
+        let first_half = 2 * block.index();
+        let pool = dominators.idom[first_half].map_or(Vec::new(), |idom| pools[idom].clone());
+        let live = function.blocks[block].live_in_pins;
+        let mut filler = Filler { function, shape, rng, pool, drafts: Vec::new(), live, debug: Vec::new() };
+        pools[first_half] = filler.first_half(block);
+        filler.second_half(block, flags_out[block.index()]);
+        pools[first_half + 1] = filler.pool;
+        bodies[block.index()] = Body { drafts: filler.drafts, debug: filler.debug };
+    }
+    add_arguments(function, &pools, rng);
+    number_instructions(function, bodies);
+}
+
+/// Chooses the registers live into blocks; answers, by block, whether flags have to be live at its end.
+fn choose_live_ins(function: &mut Function, shape: &Shape, rng: &mut Rng) -> Vec<bool> {
+    let mut flags_out = vec![false; function.blocks.len()];
+    if !shape.pins {
+        return flags_out;
+    }
+    let flags = function.file.status;
+    let arguments = ["", "a", "a b", "a s", "d c t", "x0", "b x1 s"][rng.usize(..7)];
+    let entry = function.entry();
+    function.blocks[entry].live_in_pins = shape.registers(&function.file, arguments);
+    for block in function.blocks.keys().skip(1) {
+        let data = &function.blocks[block];
+        if data.landing_pad {
+            function.blocks[block].live_in_pins = shape.registers(&function.file, "a d");
+        } else if !data.on_edge && rng.u8(..6) == 0 {
+            function.blocks[block].live_in_pins |= flags;
+            for mut pred in function.blocks[block].preds.clone() {
+                if function.blocks[pred].on_edge {
+                    function.blocks[pred].live_in_pins |= flags;
+                    pred = function.blocks[pred].preds[0];
+                }
+                flags_out[pred.index()] = true;
+            }
+        }
+    }
+    flags_out
+}
+
+impl Filler<'_> {
+    /// The φs, and what comes before the block throws; answers what is defined until then.
+    fn first_half(&mut self, block: Block) -> Vec<Value> {
+        let data = &self.function.blocks[block];
+        let (joins, pad, on_edge) = (data.preds.len(), data.landing_pad, data.on_edge);
+        if on_edge {
+            return self.pool.clone();
+        }
+        let phis = match joins {
+            0 => 0,
+            1 => usize::from(self.rng.u8(..8) == 0),
+            _ => self.rng.usize(..=self.shape.phis_per_block),
+        };
+        for _ in 0..phis {
+            let class = self.class();
+            let def = self.define(class);
+            self.function.blocks[block].phis.push(Phi { def, args: Vec::new() });
+        }
+        if pad || self.rng.u8(..8) == 0 {
+            self.drafts.push(Draft { label: true, ..Draft::default() });
+        }
+        self.steps();
+        let before = self.pool.clone();
+        if !throws(self.function, block) {
+            return before;
+        }
+        self.end_intervals(self.live);
+        self.call(true)
+    }
+
+    fn second_half(&mut self, block: Block, flags_out: bool) {
+        let data = &self.function.blocks[block];
+        if data.on_edge {
+            return;
+        }
+        let succs = data.succs.len();
+        if throws(self.function, block) {
+            self.steps();
+        }
+        self.end_intervals(self.live);
+        if flags_out || (self.shape.pins && succs > 1 && self.rng.bool()) {
+            self.compare();
+        }
+        self.terminators(succs);
+    }
+
+    fn steps(&mut self) {
+        for _ in 0..self.rng.usize(..=2 * self.shape.insts_per_block) {
+            self.step();
+        }
+    }
+
+    fn terminators(&mut self, succs: usize) {
+        match succs {
+            0 => self.return_value(),
+            // Falls through.
+            1 if self.rng.u8(..3) == 0 => {}
+            1 => self.drafts.push(Draft { terminator: true, ..Draft::default() }),
+            _ => {
+                let pins = PinSets { uses: self.live, ..PinSets::default() };
+                // Only the first terminator reads values: between terminators nothing can be loaded.
+                let uses = self.rng.usize(..2);
+                self.op(pins, uses, 0).terminator = true;
+                if self.rng.bool() {
+                    self.op(pins, 0, 0).terminator = true;
+                }
+            }
+        }
+    }
+
+    /// A class, the first ones of the shape more often.
+    pub fn class(&mut self) -> RegClass {
+        let classes = self.shape.classes(&self.function.file);
+        classes[self.rng.usize(..classes.len()).min(self.rng.usize(..classes.len()))]
+    }
+
+    pub fn define(&mut self, class: RegClass) -> Value {
+        let value = self.function.values.push(ValueData { class });
+        self.pool.push(value);
+        value
+    }
+}
+
+/// Every φ's argument is drawn from what is defined where its edge begins.
+fn add_arguments(function: &mut Function, pools: &[Vec<Value>], rng: &mut Rng) {
+    for block in function.blocks.keys() {
+        let defs: Vec<Value> = function.blocks[block].phis.iter().map(|phi| phi.def).collect();
+        for pred in function.blocks[block].preds.clone() {
+            let pool = &pools[cfg::exit(function, pred, block)];
+            let mut previous = None;
+            for (row, &def) in defs.iter().enumerate() {
+                let value = argument(function, pool, &defs, def, previous, rng);
+                previous = value;
+                function.blocks[block].phis[row].args.push(PhiArg { value: value.into(), slot: None.into() });
+            }
+        }
+    }
+}
+
+/// Often another φ of the block (the swap and lost-copy problems), or what the φ before got, sometimes nothing.
+fn argument(f: &Function, pool: &[Value], defs: &[Value], def: Value, previous: Option<Value>, rng: &mut Rng) -> Option<Value> {
+    let class = |value: Value| f.values[value].class;
+    let bank = |value: Value| f.file.classes[class(value)].bank;
+    let same_class = rng.u8(..8) != 0;
+    let fits = |value: &Value| if same_class { class(*value) == class(def) } else { bank(*value) == bank(def) };
+    let candidates: Vec<Value> = match rng.u8(..12) {
+        0 => return None,
+        1..=4 => defs.iter().copied().filter(|d| pool.contains(d) && fits(d)).collect(),
+        5..=6 => previous.into_iter().filter(fits).collect(),
+        _ => Vec::new(),
+    };
+    let recent = pool.iter().rev().copied().filter(fits).take(6).collect::<Vec<_>>();
+    let any = pool.iter().copied().filter(|&value| bank(value) == bank(def)).collect::<Vec<_>>();
+    [candidates, recent, any].into_iter().find_map(|values| rng.choice(values))
+}
+
+/// What a block consists of before its instructions have numbers.
+#[derive(Default)]
+struct Body {
+    drafts: Vec<Draft>,
+    debug: Vec<(usize, Value)>,
+}
+
+fn number_instructions(function: &mut Function, bodies: Vec<Body>) {
+    let mut interned: HashMap<PinSets, Pins> = function.pins.iter().map(|(pins, sets)| (*sets, pins)).collect();
+    for (block, body) in function.blocks.keys().zip(bodies) {
+        let start = function.insts.len() as u32;
+        for draft in body.drafts {
+            let first = function.operands.len() as u32;
+            function.operands.extend(draft.operands);
+            let inst = function.insts.next_key();
+            if draft.throws {
+                function.blocks[block].throws = inst.into();
+            }
+            let pins = *interned.entry(draft.pins).or_insert_with(|| function.pins.push(draft.pins));
+            function.insts.push(InstData {
+                kind: draft.kind,
+                origin: inst.into(),
+                operands: first..function.operands.len() as u32,
+                pins,
+                terminator: draft.terminator,
+                label: draft.label,
+                rematerialisable: draft.rematerialisable,
+            });
+        }
+        function.blocks[block].insts = start..function.insts.len() as u32;
+        let uses = body.debug.into_iter().map(|(index, value)| DebugUse { value, at: Point { block, index: index as u32 } });
+        function.debug_uses.extend(uses);
+    }
+}
