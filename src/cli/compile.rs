@@ -181,7 +181,10 @@ fn registers(arguments: &Arguments, module: &Module<'_>) -> Result<Option<Vec<St
     if arguments.allocator.is_llvm() {
         return Err(Failure::Usage(format!("{} cannot be held to registers", arguments.allocator.name)));
     }
-    request.resolve(module.target()).map(Some).map_err(|error| Failure::Usage(format!("invalid value for '--registers': {error}")))
+    request
+        .resolve(module.target())
+        .map(Some)
+        .map_err(|error| Failure::Usage(format!("invalid value for '--registers': {error}")))
 }
 
 fn warn(file: &str, compiled: &Compiled) {

@@ -266,25 +266,36 @@ private:
     MI.eraseFromParent();
   }
 
-  // A copy from or to a spilled value is a load or a store.
+  // A copy from or to a spilled value is a load or a store; one from a slot to itself is nothing.
   void replaceByAccess(MachineInstr &MI, const ChInst &I, unsigned K) {
     const MachineOperand &Folded = MI.getOperand(E.OperandIndex[K]);
-    const MachineOperand &Other = MI.getOperand(Folded.isDef() ? 1 : 0);
-    for (unsigned J = I.first_operand; J < I.end_operand; ++J)
-      if (J != K)
-        setRegister(MI.getOperand(E.OperandIndex[J]), A.locations[J]);
-    int Slot = Slots[~A.locations[K]];
-    MachineBasicBlock &MBB = *MI.getParent();
-    MCRegister Reg = Other.getReg().asMCReg();
-    // The access is as wide as the copy.
-    const TargetRegisterClass *RC = MRI.getRegClass(Folded.getReg());
-    if (!Folded.isDef() && (Folded.getSubReg() || !RC->contains(Reg)))
-      RC = TRI.getMinimalPhysRegClass(Reg);
-    if (Folded.isDef())
-      TII.storeRegToStackSlot(MBB, MI, Reg, false, Slot, RC, Register());
-    else
-      TII.loadRegFromStackSlot(MBB, MI, Reg, Slot, RC, Register());
+    int64_t Other = I.reg;
+    if (I.kind == CH_COPY)
+      Other = A.locations[K == I.first_operand ? K + 1 : K - 1];
+    if (Other >= 0) {
+      const TargetRegisterClass *RC = accessClass(Folded, Other);
+      MCRegister Reg = E.T.view(RC, Other);
+      int Slot = Slots[~A.locations[K]];
+      if (Folded.isDef())
+        TII.storeRegToStackSlot(*MI.getParent(), MI, Reg, false, Slot, RC, Register());
+      else
+        TII.loadRegFromStackSlot(*MI.getParent(), MI, Reg, Slot, RC, Register());
+    }
     MI.eraseFromParent();
+  }
+
+  // The class of an access to a spilled operand's slot: as wide as the operand, with a member in the root.
+  const TargetRegisterClass *accessClass(const MachineOperand &Folded, unsigned Root) {
+    const TargetRegisterClass *RC = MRI.getRegClass(Folded.getReg());
+    unsigned Size = TRI.getSpillSize(*RC);
+    if (unsigned Sub = Folded.getSubReg())
+      Size = TRI.getSubRegIdxSize(Sub) / 8;
+    else if (E.T.view(RC, Root).isValid())
+      return RC;
+    for (const TargetRegisterClass *Candidate : TRI.regclasses())
+      if (Candidate->isAllocatable() && TRI.getSpillSize(*Candidate) == Size && E.T.view(Candidate, Root).isValid())
+        return Candidate;
+    report_fatal_error(Twine("no x86 register class for a part of ") + TRI.getRegClassName(RC));
   }
 
   // Debug instructions follow their values; a numbered φ leaves a DBG_PHI behind.

@@ -11,8 +11,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 /// What a last message starts with. Replaced prefixes are leaked, because a signal may interrupt anything.
 static PREFIX: AtomicPtr<String> = AtomicPtr::new(null_mut());
 
-const CRASHES: [libc::c_int; 6] =
-    [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGTRAP, libc::SIGFPE, libc::SIGABRT];
+const CRASHES: [libc::c_int; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGTRAP, libc::SIGFPE, libc::SIGABRT];
 
 /// From here on a fatal error or a crash ends the process with status 1 and a line on standard error that starts with
 /// `prefix`.

@@ -184,7 +184,8 @@ mod tests {
     fn targets() {
         assert_eq!(Target::of_triple("x86_64-pc-linux-gnu"), Some(Target::X86_64));
         assert_eq!(Target::of_triple("i386-unknown-linux-gnu"), Some(Target::I386));
-        for triple in ["", "x86_64", "aarch64-linux-gnu", "x86_64-pc-windows-msvc", "x86_64-linux-gnux32", "x86_64-apple-darwin"] {
+        for triple in ["", "x86_64", "aarch64-linux-gnu", "x86_64-pc-windows-msvc", "x86_64-linux-gnux32", "x86_64-apple-darwin"]
+        {
             assert_eq!(Target::of_triple(triple), None, "{triple}");
         }
     }

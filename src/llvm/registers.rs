@@ -108,9 +108,7 @@ impl Target {
                 &["rax", "rcx", "rdx", "rsi", "rbx", "rbp"],
                 &["rax", "rcx", "rdx", "rsi", "rbx", "rbp", "r12", "r13"],
                 &["rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "rbx", "rbp", "r12", "r13", "r14"],
-                &[
-                    "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "rbx", "rbp", "r12", "r13", "r14", "r15",
-                ],
+                &["rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "rbx", "rbp", "r12", "r13", "r14", "r15"],
             ],
             Target::I386 => &[
                 &["eax", "ecx", "edx", "ebx", "esi"],
@@ -165,7 +163,9 @@ mod tests {
     fn lists_that_cannot_work() {
         let message = |text: &str, target| resolve(text, target).unwrap_err().to_string();
         assert_eq!(message("5", Target::X86_64), "there is no published list of 5 registers for x86-64, only of 4, 6, 8, 12, 15");
-        assert!(message("rax,rcx,rbx,zax", Target::X86_64).starts_with("x86-64 has no general-purpose register `zax`; it has rax"));
+        assert!(
+            message("rax,rcx,rbx,zax", Target::X86_64).starts_with("x86-64 has no general-purpose register `zax`; it has rax")
+        );
         assert!(message("rax,rcx,rbx,rsp", Target::X86_64).contains("no general-purpose register `rsp`"));
         assert!(message("rax rcx rbx rbp", Target::I386).contains("no general-purpose register `rax`"));
         assert_eq!(message("rax,rbx,rcx", Target::X86_64), "x86-64 code needs at least 4 registers, not 3");
