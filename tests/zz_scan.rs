@@ -47,7 +47,8 @@ fn scan() {
         }
     }
     println!("ok {ok}");
-    for (i, (k, (c, _, ex))) in kinds.into_iter().enumerate() { std::fs::write(format!("/tmp/fail{i}.txt"), ex.split_once("\n").unwrap().1).unwrap();
+    for (i, (k, (c, _, ex))) in kinds.into_iter().enumerate() {
+        std::fs::write(format!("/tmp/fail{i}.txt"), ex.split_once("\n").unwrap().1).unwrap();
         println!("==== {c} x {k}\n{}", ex.chars().take(2500).collect::<String>());
     }
 }
