@@ -292,9 +292,14 @@ private:
       Size = TRI.getSubRegIdxSize(Sub) / 8;
     else if (E.T.view(RC, Root).isValid())
       return RC;
+    // The smallest, because LLVM finds the instruction by comparing with the usual classes, of which it is a part.
+    const TargetRegisterClass *Best = nullptr;
     for (const TargetRegisterClass *Candidate : TRI.regclasses())
-      if (Candidate->isAllocatable() && TRI.getSpillSize(*Candidate) == Size && E.T.view(Candidate, Root).isValid())
-        return Candidate;
+      if (TRI.getSpillSize(*Candidate) == Size && E.T.view(Candidate, Root).isValid())
+        if (!Best || Candidate->getNumRegs() < Best->getNumRegs())
+          Best = Candidate;
+    if (Best)
+      return Best;
     report_fatal_error(Twine("no x86 register class for a part of ") + TRI.getRegClassName(RC));
   }
 
