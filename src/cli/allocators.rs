@@ -38,12 +38,13 @@ pub fn parse(name: &str) -> Result<&'static Entry, String> {
 }
 
 impl Entry {
-    /// What the compiler is to use; how cycles of registers are broken and whether the result is checked concerns only our
-    /// own allocators.
+    /// Whether it is one of LLVM's.
+    pub fn is_llvm(&self) -> bool {
+        self.name == LLVM_GREEDY
+    }
+
+    /// What the compiler is to use. Only chordal's allocators have a swap policy and a checker.
     pub fn allocator(&self, swap: SwapPolicy, check: bool) -> Allocator {
-        match self.name {
-            LLVM_GREEDY => Allocator::LlvmGreedy,
-            name => Allocator::Ours(Preset { name, swap, check }),
-        }
+        if self.is_llvm() { Allocator::LlvmGreedy } else { Allocator::Ours(Preset { name: self.name, swap, check }) }
     }
 }

@@ -3,11 +3,12 @@
 use super::output::{self, Destination};
 use super::{Failure, allocators};
 use crate::eliminate::SwapPolicy;
-use crate::llvm::{self, Allocator, CompileOptions, Compiled, Module, Output, RegisterRequest, Source};
+use crate::llvm::{self, CompileOptions, Compiled, Module, Output, RegisterRequest, Source};
 use crate::stats::{Counts, SCHEMA, Statistics};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
+use std::cell::Cell;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -53,7 +54,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N|LIST")]
     registers: Option<RegisterRequest>,
 
-    /// How registers trade their contents
+    /// How cycles of registers are broken
     #[arg(long, value_enum, default_value_t = Swap::Auto)]
     swap: Swap,
 
@@ -88,17 +89,17 @@ enum Emit {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Swap {
-    /// By moves through a free register, or else an exchange
+    /// By moves through a free register if there is one, else by swaps
     Auto,
     /// By exchange instructions
     Xchg,
-    /// By three exclusive-ors each, except where the flags are needed
+    /// By three exclusive-ors, where the flags are free
     Xor,
 }
 
-impl Swap {
-    fn policy(self) -> SwapPolicy {
-        match self {
+impl From<Swap> for SwapPolicy {
+    fn from(swap: Swap) -> SwapPolicy {
+        match swap {
             Swap::Auto => SwapPolicy::Auto,
             Swap::Xchg => SwapPolicy::Exchange,
             Swap::Xor => SwapPolicy::Xor,
@@ -126,7 +127,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let triple = module.triple();
     let progress = Progress::new(module.num_functions());
     let options = CompileOptions {
-        allocator: arguments.allocator.allocator(arguments.swap.policy(), !arguments.no_check),
+        allocator: arguments.allocator.allocator(arguments.swap.into(), !arguments.no_check),
         output: match arguments.emit {
             Emit::Asm => Output::Assembly,
             Emit::Obj => Output::Object,
@@ -177,7 +178,7 @@ fn beside(input: &Path, emit: Emit) -> Result<Destination, Failure> {
 /// The registers that are asked for. Whether they can work depends on the module's target.
 fn registers(arguments: &Arguments, module: &Module<'_>) -> Result<Option<Vec<String>>, Failure> {
     let Some(request) = &arguments.registers else { return Ok(None) };
-    if matches!(arguments.allocator.allocator(SwapPolicy::Auto, true), Allocator::LlvmGreedy) {
+    if arguments.allocator.is_llvm() {
         return Err(Failure::Usage(format!("{} cannot be held to registers", arguments.allocator.name)));
     }
     request
@@ -226,18 +227,20 @@ fn statistics(
 struct Progress {
     bar: ProgressBar,
     start: Instant,
+    done: Cell<u64>,
 }
 
 impl Progress {
     fn new(functions: usize) -> Self {
         let bar = if io::stderr().is_terminal() { ProgressBar::new(functions as u64) } else { ProgressBar::hidden() };
-        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}").expect("the template is valid");
-        bar.set_style(style);
-        Progress { bar, start: Instant::now() }
+        bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}").expect("the template is valid"));
+        Progress { bar, start: Instant::now(), done: Cell::new(0) }
     }
 
     fn step(&self, function: &str) {
+        self.done.update(|done| done + 1);
         if self.start.elapsed() > Duration::from_secs(1) {
+            self.bar.set_position(self.done.get());
             self.bar.set_message(function.to_owned());
         }
     }

@@ -266,22 +266,41 @@ private:
     MI.eraseFromParent();
   }
 
-  // A copy from or to a spilled value is a load or a store, as wide as the copy's definition.
+  // A copy from or to a spilled value is a load or a store; one from a slot to itself is nothing.
   void replaceByAccess(MachineInstr &MI, const ChInst &I, unsigned K) {
-    int Slot = Slots[~A.locations[K]];
-    // The root of the operand that is not in memory: pinned, or a value's.
-    uint32_t Root = I.reg;
-    for (unsigned J = I.first_operand; J < I.end_operand; ++J)
-      if (J != K)
-        Root = A.locations[J];
-    Register Dst = MI.getOperand(0).getReg();
-    const TargetRegisterClass *RC = Dst.isVirtual() ? MRI.getRegClass(Dst) : TRI.getMinimalPhysRegClass(Dst.asMCReg());
-    MCRegister Reg = Dst.isVirtual() ? E.T.view(RC, Root) : Dst.asMCReg();
-    if (E.Operands[K].role == CH_USE)
-      TII.loadRegFromStackSlot(*MI.getParent(), MI, Reg, Slot, RC, Register());
-    else
-      TII.storeRegToStackSlot(*MI.getParent(), MI, Reg, false, Slot, RC, Register());
+    const MachineOperand &Folded = MI.getOperand(E.OperandIndex[K]);
+    int64_t Other = I.reg;
+    if (I.kind == CH_COPY)
+      Other = A.locations[K == I.first_operand ? K + 1 : K - 1];
+    if (Other >= 0) {
+      const TargetRegisterClass *RC = accessClass(Folded, Other);
+      MCRegister Reg = E.T.view(RC, Other);
+      int Slot = Slots[~A.locations[K]];
+      if (Folded.isDef())
+        TII.storeRegToStackSlot(*MI.getParent(), MI, Reg, false, Slot, RC, Register());
+      else
+        TII.loadRegFromStackSlot(*MI.getParent(), MI, Reg, Slot, RC, Register());
+    }
     MI.eraseFromParent();
+  }
+
+  // The class of an access to a spilled operand's slot: as wide as the operand, with a member in the root.
+  const TargetRegisterClass *accessClass(const MachineOperand &Folded, unsigned Root) {
+    const TargetRegisterClass *RC = MRI.getRegClass(Folded.getReg());
+    unsigned Size = TRI.getSpillSize(*RC);
+    if (unsigned Sub = Folded.getSubReg())
+      Size = TRI.getSubRegIdxSize(Sub) / 8;
+    else if (E.T.view(RC, Root).isValid())
+      return RC;
+    // The smallest, because LLVM finds the instruction by comparing with the usual classes, of which it is a part.
+    const TargetRegisterClass *Best = nullptr;
+    for (const TargetRegisterClass *Candidate : TRI.regclasses())
+      if (TRI.getSpillSize(*Candidate) == Size && E.T.view(Candidate, Root).isValid())
+        if (!Best || Candidate->getNumRegs() < Best->getNumRegs())
+          Best = Candidate;
+    if (Best)
+      return Best;
+    report_fatal_error(Twine("no x86 register class for a part of ") + TRI.getRegClassName(RC));
   }
 
   // Debug instructions follow their values; a numbered φ leaves a DBG_PHI behind.
@@ -345,9 +364,12 @@ private:
 void apply(Export &E, const ChAnswer &Answer) { Applier(E, Answer).run(); }
 
 void gut(MachineFunction &MF) {
-  for (MachineBasicBlock &MBB : MF)
+  for (MachineBasicBlock &MBB : MF) {
     while (!MBB.empty())
       MBB.back().eraseFromBundle();
+    while (!MBB.succ_empty())
+      MBB.removeSuccessor(MBB.succ_begin());
+  }
   Applier::finish(MF);
 }
 

@@ -198,7 +198,7 @@ typedef struct {
 // Generate code for a module (an LLVMModuleRef). Returns 0, or 1 after calling `error`.
 int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callbacks);
 
-// Assemble what ch_codegen printed, for the same module's target; emits an ELF object.
+// Assemble what ch_codegen printed, for the same module's target; emits an ELF object in which every label is a symbol.
 int ch_assemble(void *module, ChStr assembly, const ChCallbacks *callbacks);
 
 // Set up LLVM's x86 target and route its fatal errors to `fatal` (which must not return). Call once.

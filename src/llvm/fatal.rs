@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 /// What a last message starts with. Replaced prefixes are leaked, because a signal may interrupt anything.
 static PREFIX: AtomicPtr<String> = AtomicPtr::new(null_mut());
 
-const CRASHES: [libc::c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT];
+const CRASHES: [libc::c_int; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGTRAP, libc::SIGFPE, libc::SIGABRT];
 
 /// From here on a fatal error or a crash ends the process with status 1 and a line on standard error that starts with
 /// `prefix`.
@@ -32,7 +32,7 @@ pub fn die_with_prefix(prefix: &str) {
 }
 
 /// LLVM's handler of fatal errors.
-pub(super) extern "C" fn fatal(message: ffi::Str) {
+pub(super) extern "C" fn report(message: ffi::Str) {
     // SAFETY: LLVM passes a text that is alive.
     let message = super::module::one_line(&unsafe { message.text() });
     eprintln!("{}{message}", prefix());

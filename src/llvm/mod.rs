@@ -17,5 +17,5 @@ pub use registers::{RegisterRequest, RequestError};
 /// Sets LLVM up, once.
 fn initialise() {
     static ONCE: std::sync::Once = std::sync::Once::new();
-    ONCE.call_once(|| unsafe { ffi::ch_initialise(fatal::fatal) });
+    ONCE.call_once(|| unsafe { ffi::ch_initialise(fatal::report) });
 }

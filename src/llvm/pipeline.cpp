@@ -272,6 +272,16 @@ void (*FatalHandler)(ChStr);
 
 using namespace chordal;
 
+// LLVM would complain about an unknown processor on its own, and then stop the process.
+static void checkProcessors(const Module &M, const TargetMachine &TM, Run &R) {
+  for (const Function &F : M)
+    for (StringRef Kind : {"target-cpu", "tune-cpu"}) {
+      StringRef Name = F.getFnAttribute(Kind).getValueAsString();
+      if (!Name.empty() && !TM.getMCSubtargetInfo()->isCPUStringValid(Name))
+        return R.error(("function " + F.getName() + ": LLVM does not know the processor `" + Name + "`").str());
+    }
+}
+
 int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callbacks) {
   Module &M = *reinterpret_cast<Module *>(module);
   Run R{*options, *callbacks};
@@ -290,9 +300,11 @@ int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callba
   std::unique_ptr<TargetMachine> TM = createTargetMachine(M, Error);
   SmallVector<char, 0> Output;
   raw_svector_ostream Out(Output);
-  if (!TM)
+  if (TM)
+    checkProcessors(M, *TM, R);
+  else
     R.error(Error);
-  else if (!generate(M, *TM, R, Out))
+  if (!R.Errors && !generate(M, *TM, R, Out))
     R.error("LLVM cannot generate code for this target");
   M.getContext().setDiagnosticHandlerCallBack(nullptr, nullptr);
   if (R.Errors)
@@ -308,9 +320,12 @@ int ch_assemble(void *module, ChStr assembly, const ChCallbacks *callbacks) {
   std::unique_ptr<TargetMachine> TM = createTargetMachine(M, Error);
   const llvm::Target &T = TM->getTarget();
   SourceMgr Sources;
+  Sources.setDiagHandler([](const SMDiagnostic &D, void *Context) { static_cast<Run *>(Context)->error(D.getMessage()); }, &R);
   Sources.AddNewSourceBuffer(MemoryBuffer::getMemBufferCopy(StringRef(assembly.data, assembly.size)), SMLoc());
+  MCTargetOptions SymbolOptions;
+  SymbolOptions.MCSaveTempLabels = true; // functions of private linkage have symbols too
   MCContext Context(M.getTargetTriple(), TM->getMCAsmInfo(), TM->getMCRegisterInfo(), TM->getMCSubtargetInfo(), &Sources,
-                    &TM->Options.MCOptions);
+                    &SymbolOptions);
   std::unique_ptr<MCObjectFileInfo> Objects(T.createMCObjectFileInfo(Context, TM->isPositionIndependent()));
   Context.setObjectFileInfo(Objects.get());
   SmallVector<char, 0> Output;
@@ -336,7 +351,9 @@ int ch_assemble(void *module, ChStr assembly, const ChCallbacks *callbacks) {
 
 void ch_initialise(void (*fatal)(ChStr)) {
   FatalHandler = fatal;
-  install_fatal_error_handler([](void *, const char *Message, bool) { FatalHandler(str(Message)); }, nullptr);
+  auto Report = [](void *, const char *Message, bool) { FatalHandler(str(Message)); };
+  install_fatal_error_handler(Report, nullptr);
+  install_bad_alloc_error_handler(Report, nullptr);
   LLVMInitializeX86TargetInfo();
   LLVMInitializeX86Target();
   LLVMInitializeX86TargetMC();
