@@ -3,11 +3,13 @@
 #include "count.h"
 #include "llvm/Analysis/RuntimeLibcallInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/CodeGen/LiveDebugVariables.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/CodeGen/MachineModuleInfo.h"
 #include "llvm/CodeGen/Passes.h"
 #include "llvm/CodeGen/RegAllocRegistry.h"
 #include "llvm/CodeGen/TargetPassConfig.h"
+#include "llvm/CodeGen/VirtRegMap.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -26,6 +28,7 @@
 #include "llvm/MC/MCStreamer.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
@@ -183,8 +186,10 @@ public:
   StringRef getPassName() const override { return Inner->getPassName(); }
   void getAnalysisUsage(AnalysisUsage &AU) const override { Inner->getAnalysisUsage(AU); }
   bool runOnMachineFunction(MachineFunction &MF) override {
-    if (!R.fallsBack(MF))
+    if (!R.fallsBack(MF)) {
+      restoreDebugValues();
       return false;
+    }
     // The inner pass asks for its analyses through our resolver, which has them because getAnalysisUsage is its own.
     Inner->setResolver(getResolver());
     bool Changed = Inner->runOnFunction(MF.getFunction());
@@ -194,6 +199,14 @@ public:
   }
 
 private:
+  // LLVM's analysis of debug values takes them out of every function; its rewriter puts them back.
+  void restoreDebugValues() {
+    if (Inner->getPassID() != &VirtRegRewriterID)
+      return;
+    VirtRegMap &VRM = getAnalysis<VirtRegMapWrapperLegacy>().getVRM();
+    getAnalysis<LiveDebugVariablesWrapperLegacy>().getLDV().emitDebugValues(&VRM);
+  }
+
   Run &R;
   std::unique_ptr<FunctionPass> Inner;
 };
@@ -218,8 +231,17 @@ void replacePasses(TargetPassConfig &TPC, Run &R) {
       TPC.disablePass(Replaced);
 }
 
+// x86 runs LLVM's greedy allocator an additional time, for matrix tiles, which only LLVM's allocators know.
+void allocateTiles(bool Enable) {
+  auto Options = cl::getRegisteredOptions();
+  auto Option = Options.find("x86-tile-ra");
+  if (Option != Options.end())
+    static_cast<cl::opt<bool> *>(Option->second)->setValue(Enable);
+}
+
 void configure(TargetPassConfig &TPC, Run &R) {
   CurrentRun = &R;
+  allocateTiles(R.Options.allocator != CH_OURS || R.Options.num_fallback);
   if (R.Options.allocator == CH_OURS) {
     RegisterRegAlloc::setDefault(R.Options.num_fallback ? createFallbackAllocator : createNothing);
     replacePasses(TPC, R);
