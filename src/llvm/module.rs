@@ -27,6 +27,8 @@ pub enum ReadError {
     Syntax(String),
     #[error("broken module: {0}")]
     Broken(String),
+    #[error("names no target triple")]
+    NoTarget,
     #[error("the target `{0}` is not supported (only x86-64 and i386 on Linux are)")]
     Target(String),
 }
@@ -125,6 +127,9 @@ impl<'s> Module<'s> {
         let module = unsafe { std::mem::transmute::<inkwell::module::Module<'_>, inkwell::module::Module<'static>>(module) };
         module.verify().map_err(|error| ReadError::Broken(one_line(&error.to_string())))?;
         let triple = module.get_triple().as_str().to_string_lossy().into_owned();
+        if triple.is_empty() {
+            return Err(ReadError::NoTarget);
+        }
         let target = Target::of_triple(&triple).ok_or(ReadError::Target(triple))?;
         Ok(Module { module, _context: context, source, target })
     }
