@@ -1,6 +1,7 @@
 //! Reading modules: bitcode or textual IR, from a file or from standard input.
 
 use inkwell::context::Context;
+use inkwell::debug_info::debug_metadata_version;
 use inkwell::llvm_sys::core::LLVMContextSetDiagnosticHandler;
 use inkwell::llvm_sys::prelude::LLVMDiagnosticInfoRef;
 use inkwell::memory_buffer::MemoryBuffer;
@@ -125,6 +126,9 @@ impl<'s> Module<'s> {
         })?;
         // SAFETY: the module does not outlive the context, which is dropped after it.
         let module = unsafe { std::mem::transmute::<inkwell::module::Module<'_>, inkwell::module::Module<'static>>(module) };
+        if module.get_debug_metadata_version() != debug_metadata_version() {
+            module.strip_debug_info();
+        }
         module.verify().map_err(|error| ReadError::Broken(one_line(&error.to_string())))?;
         let triple = module.get_triple().as_str().to_string_lossy().into_owned();
         if triple.is_empty() {

@@ -212,6 +212,15 @@ private:
 };
 char OnlyFallback::ID = 0;
 
+// Sets one of LLVM's command line options.
+void setOption(StringRef Name, bool Value) {
+  auto Options = cl::getRegisteredOptions();
+  auto Option = Options.find(Name);
+  if (Option == Options.end())
+    report_fatal_error(Twine("this LLVM has no option ") + Name);
+  static_cast<cl::opt<bool> *>(Option->second)->setValue(Value);
+}
+
 // RegisterRegAlloc takes functions without a context.
 Run *CurrentRun;
 FunctionPass *createNothing() { return new Nothing(); }
@@ -231,17 +240,10 @@ void replacePasses(TargetPassConfig &TPC, Run &R) {
       TPC.disablePass(Replaced);
 }
 
-// x86 runs LLVM's greedy allocator an additional time, for matrix tiles, which only LLVM's allocators know.
-void allocateTiles(bool Enable) {
-  auto Options = cl::getRegisteredOptions();
-  auto Option = Options.find("x86-tile-ra");
-  if (Option != Options.end())
-    static_cast<cl::opt<bool> *>(Option->second)->setValue(Enable);
-}
-
 void configure(TargetPassConfig &TPC, Run &R) {
   CurrentRun = &R;
-  allocateTiles(R.Options.allocator != CH_OURS || R.Options.num_fallback);
+  // x86 runs LLVM's greedy allocator an additional time, for matrix tiles, which only LLVM's allocators know.
+  setOption("x86-tile-ra", R.Options.allocator != CH_OURS || R.Options.num_fallback);
   if (R.Options.allocator == CH_OURS) {
     RegisterRegAlloc::setDefault(R.Options.num_fallback ? createFallbackAllocator : createNothing);
     replacePasses(TPC, R);
@@ -381,6 +383,8 @@ void ch_initialise(void (*fatal)(ChStr)) {
   LLVMInitializeX86TargetMC();
   LLVMInitializeX86AsmPrinter();
   LLVMInitializeX86AsmParser();
+  // When LLVM upgrades debug information it verifies the module, and reports to standard error.
+  setOption("disable-auto-upgrade-debug-info", true);
   PassRegistry &Registry = *PassRegistry::getPassRegistry();
   initializeCore(Registry);
   initializeCodeGen(Registry);
