@@ -81,11 +81,15 @@ fn edge(
     for phi in &data.phis {
         let reg = assignment.phi_register[phi.def].expand().expect("the φ was assigned a register").reg();
         let Some(value) = phi.args[column].value.expand() else { continue };
-        // A φ may join values of several classes; the widest one's registers include the others'.
+        // A φ may join values of several classes.
         let class = function.file.wider(function.values[phi.def].class, function.values[value].class);
         match phi.args[column].slot.expand() {
             Some(slot) => loads.push(Edit::Load { to: reg, from: slot, class }),
-            None => graph.push(Transfer { from: assignment.on_exit(function, liveness, from, to, value), to: reg, class }),
+            None => {
+                let source = assignment.on_exit(function, liveness, from, to, value);
+                let class = function.file.carrier(class, RegSet::from_iter([source, reg]));
+                graph.push(Transfer { from: source, to: reg, class });
+            }
         }
     }
     (graph, loads)

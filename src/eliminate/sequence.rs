@@ -140,8 +140,11 @@ fn cycle_steps(cycle: &[Transfer], free: Option<Reg>, around: &Surroundings, ste
         Some(kind) => {
             // A swap carries the contents of both registers, so it is as wide as the widest on the cycle.
             let class = rest.iter().fold(first.class, |class, transfer| file.wider(class, transfer.class));
-            let swaps = cycle[..cycle.len() - 1].iter();
-            steps.extend(swaps.map(|transfer| RegisterStep::Swap { a: transfer.to, b: transfer.from, class, kind }));
+            let swap = |t: &Transfer| {
+                let class = file.carrier(class, RegSet::from_iter([t.to, t.from]));
+                RegisterStep::Swap { a: t.to, b: t.from, class, kind }
+            };
+            steps.extend(cycle[..cycle.len() - 1].iter().map(swap));
         }
         None => {
             let free = free.expect("a bank without swaps keeps a register free");

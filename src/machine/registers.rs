@@ -223,11 +223,21 @@ impl RegisterFile {
         self.classes.values().filter(|c| c.bank == bank).fold(RegSet::EMPTY, |set, c| set | c.regs)
     }
 
-    /// The wider of two classes of one bank, or the one with more registers: a move or swap in it carries the contents of
-    /// both.
+    /// The wider of two classes of one bank; of equally wide ones, the one with more registers.
     pub fn wider(&self, a: RegClass, b: RegClass) -> RegClass {
         let width = |class: RegClass| (self.classes[class].slot_size, self.classes[class].regs.len());
         if width(b) > width(a) { b } else { a }
+    }
+
+    /// A class like this one that has these registers of its bank: what moves or swaps the contents of a class between
+    /// registers of which not all are its own.
+    pub fn carrier(&self, class: RegClass, regs: RegSet) -> RegClass {
+        let ClassInfo { bank, slot_size, regs: own, .. } = self.classes[class];
+        if regs.is_subset(own) {
+            return class;
+        }
+        let fits = |c: &ClassInfo| c.bank == bank && c.slot_size == slot_size && regs.is_subset(c.regs);
+        self.classes.iter().find(|(_, c)| fits(c)).map_or(class, |(found, _)| found)
     }
 }
 
