@@ -344,7 +344,12 @@ int ch_assemble(void *module, ChStr assembly, const ChCallbacks *callbacks) {
   std::unique_ptr<TargetMachine> TM = createTargetMachine(M, Error);
   const llvm::Target &T = TM->getTarget();
   SourceMgr Sources;
-  Sources.setDiagHandler([](const SMDiagnostic &D, void *Context) { static_cast<Run *>(Context)->error(D.getMessage()); }, &R);
+  Sources.setDiagHandler(
+      [](const SMDiagnostic &D, void *Context) {
+        if (D.getKind() == SourceMgr::DK_Error)
+          static_cast<Run *>(Context)->error(D.getMessage());
+      },
+      &R);
   Sources.AddNewSourceBuffer(MemoryBuffer::getMemBufferCopy(StringRef(assembly.data, assembly.size)), SMLoc());
   MCTargetOptions SymbolOptions;
   SymbolOptions.MCSaveTempLabels = true; // functions of private linkage have symbols too
