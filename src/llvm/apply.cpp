@@ -101,7 +101,11 @@ private:
       return MBB.getFirstTerminator();
     const ChBlock &Block = E.Blocks[Edit.block];
     unsigned Inst = Block.first_inst + Edit.index;
-    return Inst < Block.end_inst ? MachineBasicBlock::iterator(E.InstAt[Inst]) : MBB.end();
+    auto At = Inst < Block.end_inst ? MachineBasicBlock::iterator(E.InstAt[Inst]) : MBB.end();
+    // Debug instructions tell where values are behind the edits.
+    while (At != MBB.begin() && std::prev(At)->isDebugInstr())
+      --At;
+    return At;
   }
 
   void insertEdit(const ChEdit &Edit, MachineBasicBlock &MBB, MachineBasicBlock::iterator At) {
@@ -340,7 +344,7 @@ private:
     if (Location == INT32_MIN)
       return;
     MachineBasicBlock &MBB = *Phi.getParent();
-    auto DbgPhi = BuildMI(MBB, MBB.begin(), DebugLoc(), TII.get(TargetOpcode::DBG_PHI));
+    auto DbgPhi = BuildMI(MBB, MBB.getFirstNonPHI(), DebugLoc(), TII.get(TargetOpcode::DBG_PHI));
     const TargetRegisterClass *RC = MRI.getRegClass(Phi.getOperand(0).getReg());
     if (Location >= 0)
       DbgPhi.addReg(E.T.view(RC, Location)).addImm(Phi.peekDebugInstrNum());

@@ -1,7 +1,7 @@
 //! Compiling a module: the safe side of the bridge.
 
 use super::ffi;
-use super::module::{Module, ReadError};
+use super::module::{Module, ReadError, one_line};
 use super::session::Session;
 use crate::pipeline::{Failure, Preset};
 use crate::stats::Function;
@@ -140,13 +140,20 @@ fn run(
 /// Turns what LLVM complained about into an error.
 fn check(session: &Session<'_>, status: i32) -> Result<(), CompileError> {
     if let [(name, report), rest @ ..] = &session.verifier_reports[..] {
-        let reason = format!("LLVM's machine verifier rejects the allocation:\n{}", report.trim_end());
+        let reason = format!("LLVM's machine verifier rejects the allocation: {}", complaint(report));
         return Err(CompileError::Function { name: name.clone(), reason, more: rest.len() });
     }
     if status != 0 || !session.errors.is_empty() {
         return Err(CompileError::Llvm(session.errors.first().cloned().unwrap_or_else(|| "LLVM failed".into())));
     }
     Ok(())
+}
+
+/// The first complaint in a report of the machine verifier, which begins with the whole function, as one line.
+fn complaint(report: &str) -> String {
+    const MARK: &str = "*** Bad machine code: ";
+    let complaint = report.split(MARK).nth(1).unwrap_or(report);
+    one_line(complaint)
 }
 
 /// Reads the sizes of the functions' symbols in the object file.

@@ -96,8 +96,10 @@ void Export::addBlock(MachineBasicBlock &MBB, const MachineBlockFrequencyInfo &M
       addPhi(MI, Block);
     else if (MI.isDebugInstr())
       addDebugUses(MI, Block, Insts.size() - FirstInst);
-    else
+    else {
+      copyTiedPins(MI);
       addInst(MI);
+    }
   }
   double Frequency = MBFI.getBlockFreqRelativeToEntryBlock(&MBB);
   addEdges(MBB, Frequency);
@@ -206,6 +208,25 @@ void Export::addDebugUses(MachineInstr &MI, unsigned Block, unsigned Index) {
       continue;
     DebugUses.push_back({valueOf(MO.getReg()), Block, Index});
     DebugAt.push_back({&MI, I});
+  }
+}
+
+// A use that is tied to the definition of a physical register moves there first, as in LLVM's two-address pass.
+void Export::copyTiedPins(MachineInstr &MI) {
+  for (unsigned I = 0; I < MI.getNumOperands(); ++I) {
+    MachineOperand &Use = MI.getOperand(I);
+    unsigned Def;
+    if (!Use.isReg() || !Use.isUse() || !Use.getReg().isVirtual() || !MI.isRegTiedToDefOperand(I, &Def))
+      continue;
+    Register Pin = MI.getOperand(Def).getReg();
+    if (!Pin.isPhysical())
+      continue;
+    if (!Use.isUndef() && valueOf(Use.getReg()) != CH_NONE)
+      addInst(*BuildMI(*MI.getParent(), MI, MI.getDebugLoc(), TII.get(TargetOpcode::COPY), Pin)
+                   .addReg(Use.getReg(), {}, Use.getSubReg())
+                   .getInstr());
+    Use.setSubReg(0);
+    Use.setReg(Pin);
   }
 }
 

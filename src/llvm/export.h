@@ -53,6 +53,7 @@ private:
   void addBlock(llvm::MachineBasicBlock &MBB, const llvm::MachineBlockFrequencyInfo &MBFI);
   void addEdges(llvm::MachineBasicBlock &MBB, double Frequency);
   void addPhi(llvm::MachineInstr &MI, unsigned Block);
+  void copyTiedPins(llvm::MachineInstr &MI);
   void addInst(llvm::MachineInstr &MI);
   void addDebugUses(llvm::MachineInstr &MI, unsigned Block, unsigned Index);
   void addOperand(llvm::MachineInstr &MI, unsigned Index, std::vector<unsigned> &Position);

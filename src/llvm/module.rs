@@ -1,6 +1,7 @@
 //! Reading modules: bitcode or textual IR, from a file or from standard input.
 
 use inkwell::context::Context;
+use inkwell::debug_info::debug_metadata_version;
 use inkwell::llvm_sys::core::LLVMContextSetDiagnosticHandler;
 use inkwell::llvm_sys::prelude::LLVMDiagnosticInfoRef;
 use inkwell::memory_buffer::MemoryBuffer;
@@ -27,6 +28,8 @@ pub enum ReadError {
     Syntax(String),
     #[error("broken module: {0}")]
     Broken(String),
+    #[error("names no target triple")]
+    NoTarget,
     #[error("the target `{0}` is not supported (only x86-64 and i386 on Linux are)")]
     Target(String),
 }
@@ -123,8 +126,14 @@ impl<'s> Module<'s> {
         })?;
         // SAFETY: the module does not outlive the context, which is dropped after it.
         let module = unsafe { std::mem::transmute::<inkwell::module::Module<'_>, inkwell::module::Module<'static>>(module) };
+        if module.get_debug_metadata_version() != debug_metadata_version() {
+            module.strip_debug_info();
+        }
         module.verify().map_err(|error| ReadError::Broken(one_line(&error.to_string())))?;
         let triple = module.get_triple().as_str().to_string_lossy().into_owned();
+        if triple.is_empty() {
+            return Err(ReadError::NoTarget);
+        }
         let target = Target::of_triple(&triple).ok_or(ReadError::Target(triple))?;
         Ok(Module { module, _context: context, source, target })
     }

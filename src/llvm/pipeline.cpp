@@ -3,11 +3,13 @@
 #include "count.h"
 #include "llvm/Analysis/RuntimeLibcallInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/CodeGen/LiveDebugVariables.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/CodeGen/MachineModuleInfo.h"
 #include "llvm/CodeGen/Passes.h"
 #include "llvm/CodeGen/RegAllocRegistry.h"
 #include "llvm/CodeGen/TargetPassConfig.h"
+#include "llvm/CodeGen/VirtRegMap.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -26,6 +28,7 @@
 #include "llvm/MC/MCStreamer.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
@@ -183,8 +186,10 @@ public:
   StringRef getPassName() const override { return Inner->getPassName(); }
   void getAnalysisUsage(AnalysisUsage &AU) const override { Inner->getAnalysisUsage(AU); }
   bool runOnMachineFunction(MachineFunction &MF) override {
-    if (!R.fallsBack(MF))
+    if (!R.fallsBack(MF)) {
+      restoreDebugValues();
       return false;
+    }
     // The inner pass asks for its analyses through our resolver, which has them because getAnalysisUsage is its own.
     Inner->setResolver(getResolver());
     bool Changed = Inner->runOnFunction(MF.getFunction());
@@ -194,10 +199,27 @@ public:
   }
 
 private:
+  // LLVM's analysis of debug values takes them out of every function; its rewriter puts them back.
+  void restoreDebugValues() {
+    if (Inner->getPassID() != &VirtRegRewriterID)
+      return;
+    VirtRegMap &VRM = getAnalysis<VirtRegMapWrapperLegacy>().getVRM();
+    getAnalysis<LiveDebugVariablesWrapperLegacy>().getLDV().emitDebugValues(&VRM);
+  }
+
   Run &R;
   std::unique_ptr<FunctionPass> Inner;
 };
 char OnlyFallback::ID = 0;
+
+// Sets one of LLVM's command line options.
+void setOption(StringRef Name, bool Value) {
+  auto Options = cl::getRegisteredOptions();
+  auto Option = Options.find(Name);
+  if (Option == Options.end())
+    report_fatal_error(Twine("this LLVM has no option ") + Name);
+  static_cast<cl::opt<bool> *>(Option->second)->setValue(Value);
+}
 
 // RegisterRegAlloc takes functions without a context.
 Run *CurrentRun;
@@ -220,6 +242,8 @@ void replacePasses(TargetPassConfig &TPC, Run &R) {
 
 void configure(TargetPassConfig &TPC, Run &R) {
   CurrentRun = &R;
+  // x86 runs LLVM's greedy allocator an additional time, for matrix tiles, which only LLVM's allocators know.
+  setOption("x86-tile-ra", R.Options.allocator != CH_OURS || R.Options.num_fallback);
   if (R.Options.allocator == CH_OURS) {
     RegisterRegAlloc::setDefault(R.Options.num_fallback ? createFallbackAllocator : createNothing);
     replacePasses(TPC, R);
@@ -320,7 +344,12 @@ int ch_assemble(void *module, ChStr assembly, const ChCallbacks *callbacks) {
   std::unique_ptr<TargetMachine> TM = createTargetMachine(M, Error);
   const llvm::Target &T = TM->getTarget();
   SourceMgr Sources;
-  Sources.setDiagHandler([](const SMDiagnostic &D, void *Context) { static_cast<Run *>(Context)->error(D.getMessage()); }, &R);
+  Sources.setDiagHandler(
+      [](const SMDiagnostic &D, void *Context) {
+        if (D.getKind() == SourceMgr::DK_Error)
+          static_cast<Run *>(Context)->error(D.getMessage());
+      },
+      &R);
   Sources.AddNewSourceBuffer(MemoryBuffer::getMemBufferCopy(StringRef(assembly.data, assembly.size)), SMLoc());
   MCTargetOptions SymbolOptions;
   SymbolOptions.MCSaveTempLabels = true; // functions of private linkage have symbols too
@@ -359,6 +388,8 @@ void ch_initialise(void (*fatal)(ChStr)) {
   LLVMInitializeX86TargetMC();
   LLVMInitializeX86AsmPrinter();
   LLVMInitializeX86AsmParser();
+  // When LLVM upgrades debug information it verifies the module, and reports to standard error.
+  setOption("disable-auto-upgrade-debug-info", true);
   PassRegistry &Registry = *PassRegistry::getPassRegistry();
   initializeCore(Registry);
   initializeCodeGen(Registry);

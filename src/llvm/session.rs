@@ -122,11 +122,12 @@ impl<'o> Session<'o> {
         (self.progress)(&function);
         let entry = self.functions.entry(function).or_default();
         if entry.time_ns.is_none() {
-            // LLVM's own allocator; it does not tell the swaps that it added from those of the program.
+            // LLVM's own allocator, whose swaps cannot be told from those of the program; as a fallback it is not timed.
             entry.spill.swaps = counts.swaps;
-            let mut times = Times::default();
-            times.add("llvm", allocation_ns);
-            entry.time_ns = Some(times);
+            let times = entry.time_ns.insert(Times::default());
+            if self.preset.is_none() {
+                times.add("llvm", allocation_ns);
+            }
         }
         fill(entry, counts);
     }

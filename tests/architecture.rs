@@ -1,0 +1,47 @@
+//! Only `src/llvm/` and `src/cli/` know LLVM.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const MAY_NAME_LLVM: [&str; 2] = ["src/llvm", "src/cli"];
+
+#[test]
+fn only_the_bridge_and_the_command_line_name_llvm() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut offenders = Vec::new();
+    for file in sources(&root.join("src")) {
+        let relative = file.strip_prefix(root).expect("the file is below the root");
+        if MAY_NAME_LLVM.iter().any(|folder| relative.starts_with(folder)) {
+            continue;
+        }
+        let text = fs::read_to_string(&file).expect("sources are readable");
+        for (number, line) in code(&text).lines().enumerate() {
+            let line = line.to_lowercase();
+            // The map of the crate has to name the module.
+            let declaration = relative == Path::new("src/lib.rs") && line.trim() == "pub mod llvm;";
+            if !declaration && (line.contains("llvm") || line.contains("inkwell")) {
+                offenders.push(format!("{}:{}: {}", relative.display(), number + 1, line.trim()));
+            }
+        }
+    }
+    assert!(offenders.is_empty(), "these name LLVM:\n{}", offenders.join("\n"));
+}
+
+/// All Rust files below a folder.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).expect("folders are readable") {
+        let path = entry.expect("entries are readable").path();
+        if path.is_dir() {
+            files.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files
+}
+
+/// A source without its comments, line by line. (No string of ours contains `//`.)
+fn code(text: &str) -> String {
+    text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
+}

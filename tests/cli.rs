@@ -1,0 +1,425 @@
+//! The command line, from outside: what it writes, what it says, and how it exits.
+
+use assert_cmd::Command;
+use assert_cmd::assert::Assert;
+use predicates::prelude::*;
+use predicates::str::contains;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command as Process;
+use tempfile::TempDir;
+
+const PROGRAM: &str = r#"
+#include <stdio.h>
+typedef int Operation(int, int);
+static int add(int a, int b) { return a + b; }
+static int mul(int a, int b) { return a * b; }
+Operation *volatile operations[] = {add, mul};
+__attribute__((noinline)) int indirect(int a, int b) {
+  Operation *f = operations[a & 1];
+  if (!f) return 7;
+  __attribute__((musttail)) return f(a, b);
+}
+int sum(const int *p, int n) { int s = 0; for (int i = 0; i < n; i++) s += p[i]; return s; }
+int main(void) {
+  int numbers[] = {1, 2, 3, 4};
+  printf("%d %d %d\n", indirect(2, 3), indirect(3, 4), sum(numbers, 4));
+  return 0;
+}
+"#;
+const PROGRAM_PRINTS: &str = "5 12 10\n";
+
+/// Four registers that the indirect tail call in `indirect` cannot use, because the ABI has its callers keep them.
+const NO_TAIL_CALLS: &str = "rbx,rbp,r12,r13";
+
+const IR: &str = "target triple = \"x86_64-pc-linux-gnu\"\ndefine i32 @one() {\n  ret i32 1\n}\n";
+
+/// A folder with `p.bc`, the program as bitcode.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Folder(TempDir::new().expect("a temporary folder"))
+    }
+
+    fn with_program(flags: &[&str]) -> Self {
+        let folder = Folder::new();
+        folder.write("p.c", PROGRAM);
+        folder.run(Process::new("clang-22").args(["-O2", "-emit-llvm", "-c", "p.c", "-o", "p.bc"]).args(flags));
+        folder
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        fs::write(self.path(name), content).expect("the folder is writable");
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    fn json(&self, name: &str) -> serde_json::Value {
+        serde_json::from_slice(&self.read(name)).expect("statistics are JSON")
+    }
+
+    /// The names of all files, sorted.
+    fn files(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.0.path()).expect("the folder is readable");
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// Runs a program in the folder that has to succeed, and returns what it prints.
+    fn run(&self, command: &mut Process) -> String {
+        let output = command.current_dir(self.0.path()).output().expect("the program starts");
+        assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    fn chordal(&self, arguments: &[&str]) -> Command {
+        let mut command = chordal();
+        command.current_dir(self.0.path()).args(arguments);
+        command
+    }
+
+    /// Links an output with clang and runs it.
+    fn link_and_run(&self, output: &str, flags: &[&str]) -> String {
+        self.run(Process::new("clang-22").args([output, "-o", "p"]).args(flags));
+        self.run(&mut Process::new(self.path("p")))
+    }
+
+    /// The input is refused: one message that names it, exit status 1, and no new file.
+    fn assert_refused(&self, input: &str, reason: &str) {
+        let before = self.files();
+        let assert = self.chordal(&["compile", input, "-o", "out.s", "--stats", "out.json"]).assert();
+        assert_fails(assert, &format!("chordal: error: {input}: "), reason);
+        assert_eq!(self.files(), before);
+    }
+}
+
+fn chordal() -> Command {
+    Command::cargo_bin("chordal").expect("the binary is built")
+}
+
+/// Exit status 1 and one line on standard error.
+fn assert_fails(assert: Assert, start: &str, reason: &str) {
+    let one_line = predicate::function(|text: &str| text.trim_end().lines().count() == 1);
+    assert
+        .code(1)
+        .stdout("")
+        .stderr(predicate::str::starts_with(start.to_owned()))
+        .stderr(contains(reason.to_owned()))
+        .stderr(one_line);
+}
+
+/// Exit status 2 and a message with this text.
+fn assert_usage(command: &mut Command, text: &str) {
+    command.assert().code(2).stdout("").stderr(contains("error: ")).stderr(contains(text.to_owned()));
+}
+
+#[test]
+fn assembly_links_and_runs() {
+    let folder = Folder::with_program(&[]);
+    folder
+        .chordal(&["compile", "p.bc", "-o", "out.s", "--verify-llvm", "--no-fallback"])
+        .assert()
+        .success()
+        .stdout("")
+        .stderr("");
+    assert_eq!(folder.link_and_run("out.s", &[]), PROGRAM_PRINTS);
+}
+
+#[test]
+fn object_links_and_runs() {
+    let folder = Folder::with_program(&[]);
+    folder.chordal(&["compile", "p.bc", "--emit", "obj", "--stats", "out.json"]).assert().success();
+    assert_eq!(folder.link_and_run("p.o", &[]), PROGRAM_PRINTS);
+    assert!(folder.json("out.json")["total"]["static"]["bytes"].as_u64() > Some(0));
+}
+
+#[test]
+fn i386_and_optimisation_levels() {
+    for flags in [&["-O0"][..], &["-O3", "-g"], &["-m32"], &["-m32", "-fPIC", "-O0"]] {
+        let folder = Folder::with_program(flags);
+        folder.chordal(&["compile", "p.bc", "--verify-llvm", "--no-fallback", "--stats", "p.json"]).assert().success();
+        assert_eq!(folder.read("p.s").is_empty(), false);
+        if !flags.contains(&"-m32") {
+            assert_eq!(folder.link_and_run("p.s", &[]), PROGRAM_PRINTS, "{flags:?}");
+        }
+    }
+}
+
+#[test]
+fn llvm_greedy_is_counted_in_the_same_way() {
+    let folder = Folder::with_program(&[]);
+    for allocator in ["spill-free", "llvm-greedy"] {
+        let stats = format!("{allocator}.json");
+        folder.chordal(&["compile", "p.bc", "--allocator", allocator, "-o", "out.s", "--stats", &stats]).assert().success();
+        assert_eq!(folder.link_and_run("out.s", &[]), PROGRAM_PRINTS);
+    }
+    let (ours, llvms) = (folder.json("spill-free.json"), folder.json("llvm-greedy.json"));
+    assert_eq!(ours["schema"], "chordal-stats/1");
+    assert_eq!(ours["target"], "x86_64-pc-linux-gnu");
+    assert_eq!(ours["functions"].as_array().unwrap().len(), 5);
+    assert_eq!(llvms["functions"].as_array().unwrap().len(), 5);
+    assert!(llvms["total"]["time_ns"]["llvm"].is_u64() && ours["total"]["time_ns"]["spill"].is_u64());
+    for stats in [ours, llvms] {
+        let functions = stats["functions"].as_array().unwrap().iter();
+        let bytes: u64 = functions.map(|function| function["static"]["bytes"].as_u64().expect("every function has a size")).sum();
+        assert_eq!(stats["total"]["static"]["bytes"].as_u64(), Some(bytes));
+    }
+}
+
+#[test]
+fn default_output_is_beside_the_input() {
+    let folder = Folder::with_program(&[]);
+    folder.chordal(&["compile", "p.bc"]).assert().success();
+    assert_eq!(folder.files(), ["p.bc", "p.c", "p.s"]);
+    fs::rename(folder.path("p.bc"), folder.path("p.o")).unwrap();
+    assert_usage(&mut folder.chordal(&["compile", "p.o", "--emit", "obj"]), "would overwrite the input p.o");
+}
+
+#[test]
+fn standard_input_and_output() {
+    let folder = Folder::new();
+    folder.chordal(&["compile", "-"]).write_stdin(IR).assert().success().stdout(contains("one:")).stderr("");
+    folder
+        .chordal(&["compile", "-", "-o", "out.s", "--stats", "-"])
+        .write_stdin(IR)
+        .assert()
+        .success()
+        .stdout(contains("\"name\": \"one\""));
+    assert_usage(folder.chordal(&["compile", "-", "--stats", "-"]).write_stdin(IR), "cannot go to the same place");
+    assert_eq!(folder.files(), ["out.s"]);
+}
+
+#[test]
+fn bitcode_in_a_wrapper() {
+    let folder = Folder::with_program(&[]);
+    let bitcode = folder.read("p.bc");
+    let fields = [0x0B17_C0DE, 0, 20, bitcode.len() as u32, 0];
+    let mut wrapped: Vec<u8> = fields.iter().flat_map(|field: &u32| field.to_le_bytes()).collect();
+    wrapped.extend(bitcode);
+    folder.write("wrapped.bc", wrapped);
+    folder.chordal(&["compile", "wrapped.bc"]).assert().success();
+    assert_eq!(folder.link_and_run("wrapped.s", &[]), PROGRAM_PRINTS);
+}
+
+#[test]
+fn equal_runs_give_equal_bytes() {
+    let folder = Folder::with_program(&["-g"]);
+    for run in ["1", "2"] {
+        let (output, stats) = (format!("{run}.s"), format!("{run}.json"));
+        folder.chordal(&["compile", "p.bc", "-o", &output, "--no-times", "--stats", &stats]).assert().success();
+    }
+    assert_eq!(folder.read("1.s"), folder.read("2.s"));
+    assert_eq!(folder.read("1.json"), folder.read("2.json"));
+    assert!(folder.json("1.json")["total"].get("time_ns").is_none());
+}
+
+#[test]
+fn output_to_what_is_not_a_file() {
+    let folder = Folder::with_program(&[]);
+    folder
+        .chordal(&["compile", "p.bc", "-o", "/dev/null", "--stats", "/dev/stdout"])
+        .assert()
+        .success()
+        .stdout(contains("schema"));
+    assert!(!fs::metadata("/dev/null").unwrap().is_file());
+}
+
+#[test]
+fn output_through_a_link() {
+    let folder = Folder::with_program(&[]);
+    folder.write("real.s", "");
+    std::os::unix::fs::symlink("real.s", folder.path("link.s")).unwrap();
+    folder.chordal(&["compile", "p.bc", "-o", "link.s"]).assert().success();
+    assert!(fs::symlink_metadata(folder.path("link.s")).unwrap().is_symlink());
+    assert!(!folder.read("real.s").is_empty());
+}
+
+#[test]
+fn closed_standard_output() {
+    let folder = Folder::with_program(&[]);
+    let script = format!("set -o pipefail; {} compile p.bc -o - | true", assert_cmd::cargo::cargo_bin("chordal").display());
+    folder.run(Process::new("bash").args(["-c", &script]));
+}
+
+#[test]
+fn bad_inputs() {
+    let folder = Folder::with_program(&[]);
+    fs::create_dir(folder.path("folder")).unwrap();
+    folder.write("empty.bc", "");
+    folder.write("elf.o", fs::read(assert_cmd::cargo::cargo_bin("chordal")).unwrap());
+    folder.write("program.c", PROGRAM);
+    folder.write("syntax.ll", "define i32 @f() {\n  ret i33 %\n}\n");
+    folder.write(
+        "broken.ll",
+        format!("{IR}declare void @g() personality i32 0\ndefine void @h() {{\n  call i32 @g()\n  ret void\n}}\n"),
+    );
+    folder.write("arm.ll", IR.replace("x86_64", "aarch64"));
+    folder.write("windows.ll", IR.replace("linux-gnu", "windows-msvc"));
+    folder.write("no-triple.ll", "define void @f() {\n  ret void\n}\n");
+    folder.write("processor.ll", IR.replace("@one()", "@one() \"target-cpu\"=\"abacus\""));
+    let bitcode = folder.read("p.bc");
+    folder.write("truncated.bc", &bitcode[..bitcode.len() / 2]);
+    folder.assert_refused("missing.bc", "no such file");
+    folder.assert_refused("folder", "is a directory");
+    folder.assert_refused("empty.bc", "is empty");
+    folder.assert_refused("elf.o", "neither LLVM bitcode nor textual LLVM IR");
+    folder.assert_refused("program.c", "invalid IR: line 2, column");
+    folder.assert_refused("syntax.ll", "invalid IR: line 2, column 11: expected");
+    folder.assert_refused("broken.ll", "broken module: ");
+    folder.assert_refused("arm.ll", "the target `aarch64-pc-linux-gnu` is not supported");
+    folder.assert_refused("windows.ll", "the target `x86_64-pc-windows-msvc` is not supported");
+    folder.assert_refused("no-triple.ll", "names no target triple");
+    folder.assert_refused("processor.ll", "function one: LLVM does not know the processor `abacus`");
+    folder.assert_refused("truncated.bc", "invalid bitcode: ");
+}
+
+/// LLVM's reader is not hardened; whatever it does, there is one message and no output.
+#[test]
+fn corrupted_bitcode_never_crashes() {
+    let folder = Folder::with_program(&[]);
+    let bitcode = folder.read("p.bc");
+    let mut state = 1u64;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) as usize % below
+    };
+    for _ in 0..60 {
+        let mut bytes = bitcode.clone();
+        if random(3) == 0 {
+            bytes.truncate(random(bytes.len() - 1) + 1);
+        } else {
+            for _ in 0..=random(4) {
+                let at = random(bytes.len());
+                bytes[at] ^= 1 << random(8);
+            }
+        }
+        folder.write("bad.bc", &bytes);
+        let output = folder.chordal(&["compile", "bad.bc", "-o", "out.s"]).output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr);
+        match output.status.code() {
+            // What was changed may not matter; it may also be a name that LLVM remarks upon.
+            Some(0) => fs::remove_file(folder.path("out.s")).unwrap(),
+            Some(1) => {
+                assert!(message.starts_with("chordal: error: bad.bc: ") && message.trim_end().lines().count() == 1, "{message}");
+                assert!(!folder.path("out.s").exists());
+            }
+            status => panic!("{status:?}: {message}"),
+        }
+    }
+}
+
+#[test]
+fn unwritable_outputs() {
+    let folder = Folder::with_program(&[]);
+    fs::create_dir(folder.path("folder")).unwrap();
+    let before = folder.files();
+    let compile = |output: &str, stats: &str| folder.chordal(&["compile", "p.bc", "-o", output, "--stats", stats]).assert();
+    assert_fails(compile("folder", "out.json"), "chordal: error: folder: cannot be written: ", "directory");
+    assert_fails(compile("nowhere/out.s", "out.json"), "chordal: error: nowhere/out.s: cannot be written: ", "No such file");
+    assert_fails(compile("out.s", "nowhere/out.json"), "chordal: error: nowhere/out.json: cannot be written: ", "No such file");
+    assert_fails(compile("/dev/full", "out.json"), "chordal: error: /dev/full: cannot be written: ", "No space");
+    assert_eq!(folder.files(), before);
+}
+
+#[test]
+fn failed_work_keeps_the_old_output() {
+    let folder = Folder::new();
+    folder.write("bad.bc", "");
+    folder.write("bad.s", "precious");
+    folder.chordal(&["compile", "bad.bc"]).assert().code(1);
+    assert_eq!(folder.read("bad.s"), b"precious");
+}
+
+#[test]
+fn functions_that_cannot_be_allocated() {
+    let folder = Folder::with_program(&["-g"]);
+    let compile = ["compile", "p.bc", "-o", "out.s", "--registers", NO_TAIL_CALLS, "--stats", "out.json"];
+    let warning = "chordal: warning: p.bc: function indirect: left to LLVM's greedy allocator: ";
+    folder.chordal(&compile).assert().success().stderr(predicate::str::starts_with(warning));
+    assert_eq!(folder.link_and_run("out.s", &[]), PROGRAM_PRINTS);
+    for function in folder.json("out.json")["functions"].as_array().unwrap() {
+        assert_eq!(function["fallback"].is_string(), function["name"] == "indirect", "{function}");
+    }
+    for file in ["out.s", "out.json"] {
+        fs::remove_file(folder.path(file)).unwrap();
+    }
+    let assert = folder.chordal(&compile).arg("--no-fallback").assert();
+    assert_fails(assert, "chordal: error: p.bc: function indirect: ", "registers");
+    assert!(!folder.path("out.s").exists() && !folder.path("out.json").exists());
+}
+
+#[test]
+fn registers_are_respected() {
+    let folder = Folder::with_program(&[]);
+    folder.chordal(&["compile", "p.bc", "--registers", "4", "--stats", "p.json", "--verify-llvm"]).assert().success();
+    assert_eq!(folder.json("p.json")["registers"], serde_json::json!(["rax", "rcx", "rbx", "rbp"]));
+    let text = String::from_utf8(folder.read("p.s")).unwrap();
+    for register in ["%r8", "%r9", "%r10", "%r11", "%r12", "%r13", "%r14", "%r15"] {
+        assert!(!text.contains(register), "{register} is used");
+    }
+    assert_eq!(folder.link_and_run("p.s", &[]), PROGRAM_PRINTS);
+}
+
+#[test]
+fn wrong_usage() {
+    let folder = Folder::with_program(&[]);
+    let with = |option: &str, value: &str, text: &str| {
+        assert_usage(&mut folder.chordal(&["compile", "p.bc", option, value]), text);
+    };
+    with("--allocator", "spil-free", "the nearest is `spill-free`");
+    with("--allocator", "greedy", "the nearest is `llvm-greedy`");
+    with("--registers", "5", "there is no published list of 5 registers for x86-64, only of 4, 6, 8, 12, 15");
+    with("--registers", "rax,rbx,rcx,eax", "x86-64 has no general-purpose register `eax`");
+    with("--registers", "rax,rbx,rcx", "x86-64 code needs at least 4 registers, not 3");
+    with("--registers", "r8,r9,r10,r11", "at least one of rax rbx rcx rdx is needed");
+    with("--emit", "elf", "[possible values: asm, obj]");
+    with("--swap", "mov", "[possible values: auto, xchg, xor]");
+    with("--frobnicate", "1", "--frobnicate");
+    assert_usage(&mut folder.chordal(&["compile"]), "<IN>");
+    assert_usage(&mut folder.chordal(&["compile", "p.bc", "--registers", "4", "--allocator", "llvm-greedy"]), "cannot be held");
+    assert_eq!(folder.files(), ["p.bc", "p.c"]);
+}
+
+#[test]
+fn help_teaches() {
+    let mentions = |text: &'static str| contains(text);
+    chordal().arg("--help").assert().success().stdout(mentions("compile")).stdout(mentions("Exit status")).stderr("");
+    let help = chordal().args(["compile", "--help"]).assert().success();
+    help.stdout(mentions("--allocator"))
+        .stdout(mentions("Examples:"))
+        .stdout(mentions("Exit status"))
+        .stdout(mentions("llvm-greedy"));
+    chordal().arg("--version").assert().success().stdout(contains(env!("CARGO_PKG_VERSION")));
+    chordal().assert().code(2);
+}
+
+#[test]
+fn list_shows_what_there_is() {
+    let list = chordal().arg("list").assert().success();
+    list.stdout(contains("spill-free"))
+        .stdout(contains("llvm-greedy"))
+        .stdout(contains("4  rax rcx rbx rbp\n"))
+        .stdout(contains("5  eax ecx edx ebx esi\n"));
+}
+
+/// The statistics are what the schema's structs say: nothing is lost between writing and reading.
+#[test]
+fn statistics_round_trip() {
+    let folder = Folder::with_program(&[]);
+    folder.chordal(&["compile", "p.bc", "--stats", "p.json"]).assert().success();
+    let text = read_text(&folder.path("p.json"));
+    let statistics: chordal::stats::Statistics = serde_json::from_str(&text).expect("the schema");
+    assert_eq!(serde_json::to_string_pretty(&statistics).unwrap() + "\n", text);
+}
+
+fn read_text(path: &Path) -> String {
+    fs::read_to_string(path).expect("a text file")
+}
