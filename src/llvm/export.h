@@ -48,6 +48,7 @@ public:
   std::string Unsupported;
 
 private:
+  void copyToTiedRegisters();
   void numberValues();
   void addBlock(llvm::MachineBasicBlock &MBB, const llvm::MachineBlockFrequencyInfo &MBFI);
   void addEdges(llvm::MachineBasicBlock &MBB, double Frequency);
