@@ -76,7 +76,7 @@ pub fn allocate(function: &Function, preset: &Preset) -> Result<(Overlay, Report
     let assignment = assign::assign(&spilled.function, &order, &liveness).map_err(Failure::Unsupported)?;
     clock.lap("assign");
     let code = eliminate::eliminate(&spilled, &liveness, &assignment, preset.swap).map_err(Failure::Unsupported)?;
-    let overlay = eliminate::overlay(function, &interference, &spilled, &assignment, &code, preset.swap);
+    let overlay = eliminate::overlay(function, &spilled, &assignment, &code, preset.swap);
     clock.lap("eliminate");
     if preset.check {
         check::check(function, &overlay).map_err(|complaints| Failure::Rejected(listed(&complaints)))?;
