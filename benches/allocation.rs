@@ -9,6 +9,7 @@ use chordal::pipeline::Preset;
 use chordal::stats::{Counts, Times};
 use clap::Parser;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 const DEFAULT_MODULE: &str = "corpus/bc/O2/sqlite/sqlite3.bc";
 const ALLOCATOR: &str = "spill-free";
@@ -49,7 +50,10 @@ fn bench(path: &Path, repetitions: u32) -> Result<()> {
     for repetition in 0..repetitions {
         let ours_first = repetition % 2 == 0;
         for ours in [ours_first, !ours_first] {
-            let counts = compile(&source, ours)?;
+            let module = Module::parse(&source)?;
+            let start = Instant::now();
+            let counts = compile(module, ours)?;
+            series.whole[usize::from(ours)].push(start.elapsed().as_nanos() as u64);
             if ours {
                 instructions = counts.fixed.instructions;
             }
@@ -62,7 +66,7 @@ fn bench(path: &Path, repetitions: u32) -> Result<()> {
 }
 
 /// Compiles the module and returns the sums over its functions.
-fn compile(source: &Source, ours: bool) -> Result<Counts> {
+fn compile(module: Module, ours: bool) -> Result<Counts> {
     let preset = Preset { name: ALLOCATOR, swap: Default::default(), check: true };
     let options = CompileOptions {
         allocator: if ours { Allocator::Ours(preset) } else { Allocator::LlvmGreedy },
@@ -73,7 +77,7 @@ fn compile(source: &Source, ours: bool) -> Result<Counts> {
         sizes: false,
         progress: &|_| (),
     };
-    let Compiled { functions, .. } = llvm::compile(Module::parse(source)?, &options)?;
+    let Compiled { functions, .. } = llvm::compile(module, &options)?;
     ensure!(!functions.is_empty(), "there is no function in it");
     Ok(Counts::total(&functions))
 }
@@ -86,6 +90,8 @@ struct Series {
     /// Allocation as a whole, the checker apart.
     ours: Vec<u64>,
     llvm: Vec<u64>,
+    /// From the module to assembly: with LLVM's allocator, and with ours (the checker included).
+    whole: [Vec<u64>; 2],
 }
 
 impl Series {
@@ -121,6 +127,9 @@ impl Series {
         for (_, series) in self.phases.iter().filter(|(phase, _)| phase == CHECKER) {
             row("checker (not included)", series);
         }
+        let [llvm, ours] = &self.whole;
+        row("compilation, chordal", ours);
+        row("compilation, LLVM", llvm);
     }
 }
 
