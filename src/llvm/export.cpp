@@ -17,7 +17,6 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
     BlockAt.push_back(&MBB);
   }
   Pins.push_back({});
-  copyToTiedRegisters();
   numberValues();
   findJumpTables();
   for (MachineBasicBlock &MBB : MF)
@@ -38,26 +37,6 @@ ChFunction Export::view() const {
   F.debug_uses = DebugUses.data(), F.num_debug_uses = DebugUses.size();
   F.unsupported = str(Unsupported);
   return F;
-}
-
-// Inline assembly may tie a use to a physical register that it defines: the use becomes that register, copied to before.
-void Export::copyToTiedRegisters() {
-  for (MachineBasicBlock &MBB : MF)
-    for (MachineInstr &MI : MBB)
-      if (MI.isInlineAsm())
-        for (unsigned I = 0; I < MI.getNumOperands(); ++I) {
-          MachineOperand &MO = MI.getOperand(I);
-          unsigned Def;
-          if (!MO.isReg() || !MO.isUse() || !MO.getReg().isVirtual() || !MI.isRegTiedToDefOperand(I, &Def))
-            continue;
-          Register Pinned = MI.getOperand(Def).getReg();
-          if (Pinned.isVirtual())
-            continue;
-          auto Copy = BuildMI(MBB, MI, MI.getDebugLoc(), TII.get(TargetOpcode::COPY), Pinned);
-          Copy.addReg(MO.getReg(), getUndefRegState(MO.isUndef()), MO.getSubReg());
-          MO.setSubReg(0);
-          MO.setReg(Pinned);
-        }
 }
 
 // Values are numbered in the order of their definitions, so that numbers are dense and independent of LLVM's history.

@@ -48,7 +48,6 @@ public:
   std::string Unsupported;
 
 private:
-  void copyToTiedRegisters();
   void numberValues();
   void addBlock(llvm::MachineBasicBlock &MBB, const llvm::MachineBlockFrequencyInfo &MBFI);
   void addEdges(llvm::MachineBasicBlock &MBB, double Frequency);
