@@ -77,7 +77,7 @@ pub struct Arguments {
 
     /// Do not check the allocation
     ///
-    /// The checker proves for each function that every instruction still reads the values that it read before allocation.
+    /// The checker follows every value along all paths: each instruction has to find what it read before allocation.
     #[arg(long)]
     no_check: bool,
 
