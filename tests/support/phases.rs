@@ -31,12 +31,12 @@ pub fn spill(function: &Function) -> (Conventional, Spilled) {
 
 /// All phases.
 pub fn run(function: &Function) -> Phases {
-    let fails = |message: String| -> String { panic!("{message}\n{}", print(function)) };
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
     let imported_liveness = Liveness::new(function);
     let interference = Interference::new(function, &dominators, &imported_liveness);
     let (_, spilled) = spill(function);
+    let fails = |message: String| -> String { panic!("{message}\n{}", print(&spilled.function)) };
     let liveness = Liveness::new(&spilled.function);
     let assignment = assign::assign(&spilled.function, &order, &liveness).map_err(fails).unwrap();
     let policy = SwapPolicy::Auto;
