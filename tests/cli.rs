@@ -146,7 +146,7 @@ fn i386_and_optimisation_levels() {
     for flags in [&["-O0"][..], &["-O3", "-g"], &["-m32"], &["-m32", "-fPIC", "-O0"]] {
         let folder = Folder::with_program(flags);
         folder.chordal(&["compile", "p.bc", "--verify-llvm", "--no-fallback", "--stats", "p.json"]).assert().success();
-        assert_eq!(folder.read("p.s").is_empty(), false);
+        assert!(!folder.read("p.s").is_empty());
         if !flags.contains(&"-m32") {
             assert_eq!(folder.link_and_run("p.s", &[]), PROGRAM_PRINTS, "{flags:?}");
         }

@@ -4,7 +4,7 @@ use crate::machine::{Reg, RegSet};
 
 /// When a register is wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Span {
+pub(crate) enum Span {
     /// While operands are read.
     Before,
     /// When definitions are written, and from then on.
@@ -21,14 +21,14 @@ impl Span {
 
 /// A register that is wanted.
 #[derive(Clone, Debug)]
-pub(super) struct Want {
-    pub(super) span: Span,
+pub(crate) struct Want {
+    pub(crate) span: Span,
     /// Registers that will do.
-    pub(super) domain: RegSet,
+    pub(crate) domain: RegSet,
     /// The register that the value is in; staying costs nothing.
-    pub(super) current: Option<Reg>,
+    pub(crate) current: Option<Reg>,
     /// The registers of the domain in the order in which they are tried.
-    pub(super) order: Vec<Reg>,
+    pub(crate) order: Vec<Reg>,
 }
 
 /// A matching in progress: who has which register before and after.
@@ -42,7 +42,7 @@ struct Matching {
 ///
 /// What can stay stays, then what is wanted longest and has the fewest choices comes first, displacing others along
 /// augmenting paths (Kuhn's algorithm; with two halves a register, a displaced pair needs two paths).
-pub(super) fn fit(wants: &[Want]) -> Option<Vec<Reg>> {
+pub(crate) fn fit(wants: &[Want]) -> Option<Vec<Reg>> {
     let mut matching = Matching { owner: [[None; RegSet::CAPACITY], [None; RegSet::CAPACITY]], chosen: vec![None; wants.len()] };
     let mut rest = Vec::new();
     for (index, want) in wants.iter().enumerate() {

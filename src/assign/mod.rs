@@ -8,7 +8,7 @@
 //! Pinned registers break that; there a value may move to another register (bin-packing, `spill-free-ssa-elimination.txt`,
 //! section 6.2), and where a join then disagrees with its predecessors, code on the edges makes up for it (mock φs).
 
-mod fit;
+pub(crate) mod fit;
 mod preferences;
 mod walk;
 

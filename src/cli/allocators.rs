@@ -48,3 +48,20 @@ impl Entry {
         if self.is_llvm() { Allocator::LlvmGreedy } else { Allocator::Ours(Preset { name: self.name, swap, check }) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_that_of_the_pipeline() {
+        let ours: Vec<_> = ALL.iter().filter(|entry| !entry.is_llvm()).map(|entry| entry.name).collect();
+        assert_eq!(ours, crate::pipeline::ALLOCATORS);
+    }
+
+    #[test]
+    fn the_nearest_allocator_is_named() {
+        let message = parse("lvm-gredy").err().expect("there is none");
+        assert!(message.contains("`llvm-greedy`"), "{message}");
+    }
+}

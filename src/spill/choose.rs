@@ -1,7 +1,8 @@
 //! Which values to spill: along the dominance order, wherever too many values are live, the one of least weight.
 
 use super::demand::{Counts, Demand, Excess, Limits, Residence, folded_operand};
-use crate::analysis::{Liveness, Order, PinLiveness};
+use super::feasible;
+use crate::analysis::{Liveness, Occupancy, Order, PinLiveness};
 use crate::cssa::Conventional;
 use crate::machine::{Block, EdgePlace, Function, Inst, Value};
 use cranelift_entity::SecondaryMap;
@@ -25,6 +26,7 @@ pub(super) fn choose(
         live: Vec::new(),
         place: SecondaryMap::with_capacity(function.values.len()),
         counts: Counts::default(),
+        nested: limits.are_nested(),
     };
     chooser.spilled.resize(function.values.len());
     for &value in &conventional.in_memory {
@@ -51,6 +53,8 @@ struct Chooser<'a> {
     /// Of each of them, its index in `live`.
     place: SecondaryMap<Value, u32>,
     counts: Counts,
+    /// Whether classes confine some values more than others.
+    nested: bool,
 }
 
 impl Chooser<'_> {
@@ -117,7 +121,8 @@ impl Chooser<'_> {
             for (count, dying) in through.iter_mut().zip(&demand.dying) {
                 *count -= dying;
             }
-            let Some(Excess { set, while_reading }) = demand.excess(self.limits, &through, &occupancy) else { break };
+            let excess = demand.excess(self.limits, &through, &occupancy);
+            let Some(Excess { set, while_reading }) = excess.or_else(|| self.misfit(inst, &occupancy)) else { break };
             let first = function.insts[inst].operands.start as usize;
             let helps = |value: Value| {
                 !operands
@@ -135,15 +140,32 @@ impl Chooser<'_> {
     }
 
     fn demand(&self, inst: Inst) -> Demand {
-        let first = self.function.insts[inst].operands.start as usize;
+        Demand::of(self.function, self.limits, inst, self.folded(inst), |k| self.residence(inst, k))
+    }
+
+    fn folded(&self, inst: Inst) -> Option<usize> {
         let operands = self.function.operands(inst);
-        let spilled = |k: usize| self.spilled[operands[k].value];
-        let folded = folded_operand(self.function, inst, spilled);
-        Demand::of(self.function, self.limits, inst, folded, |k| match self.liveness.kills(first + k) {
-            _ if spilled(k) => Residence::Loaded,
+        folded_operand(self.function, inst, |k| self.spilled[operands[k].value])
+    }
+
+    /// Where the value of an instruction's use is.
+    fn residence(&self, inst: Inst, k: usize) -> Residence {
+        let data = &self.function.insts[inst];
+        match self.liveness.kills(data.operands.start as usize + k) {
+            _ if self.spilled[self.function.operands(inst)[k].value] => Residence::Loaded,
             true => Residence::Dies,
             false => Residence::LivesOn,
-        })
+        }
+    }
+
+    /// Where counting finds registers enough, but there is no way to distribute them.
+    fn misfit(&self, inst: Inst, occupancy: &Occupancy) -> Option<Excess> {
+        if !self.nested || (occupancy.is_empty() && self.function.operands(inst).iter().all(|o| o.reuse.is_none())) {
+            return None;
+        }
+        let residence = |k: usize| self.residence(inst, k);
+        let class = feasible::misfit(self.function, inst, occupancy, &self.live, self.folded(inst), residence)?;
+        Some(Excess { set: self.limits.widest(self.limits.set_of(class)), while_reading: false })
     }
 
     /// Updates the live values to those behind the instruction.

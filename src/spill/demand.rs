@@ -57,6 +57,18 @@ impl Limits {
         Limits { sets, reserve, confined }
     }
 
+    /// Whether some values are confined to a part of the registers that others may have. Then there may be no way to satisfy
+    /// an instruction although there are registers enough before it, after it and in between.
+    pub(super) fn are_nested(&self) -> bool {
+        self.sets.iter().enumerate().any(|(i, a)| self.sets[..i].iter().any(|b| a.intersects(*b)))
+    }
+
+    /// The largest set that contains another.
+    pub(super) fn widest(&self, set: usize) -> usize {
+        let contains = |&other: &usize| self.sets[set].is_subset(self.sets[other]);
+        (0..self.sets.len()).filter(contains).max_by_key(|&other| self.sets[other].len()).unwrap_or(set)
+    }
+
     /// Counts a value of this class (with `delta` 1) or takes it back (-1).
     pub(super) fn count(&self, counts: &mut Counts, class: RegClass, delta: i16) {
         let mut sets = self.confined[class];
@@ -65,6 +77,11 @@ impl Limits {
             counts[set] = counts[set].wrapping_add_signed(delta);
             sets &= sets - 1;
         }
+    }
+
+    /// The first set that a class is confined to.
+    pub(super) fn set_of(&self, class: RegClass) -> usize {
+        self.confined[class].trailing_zeros() as usize
     }
 
     /// Whether a class is confined to the set.
@@ -211,6 +228,6 @@ fn tied_class(function: &Function, operands: &[Operand], def: usize, class: RegC
 }
 
 /// The first definition that reuses the register of a use of this value.
-fn first_reuse(operands: &[Operand], value: Value) -> Option<usize> {
+pub(super) fn first_reuse(operands: &[Operand], value: Value) -> Option<usize> {
     operands.iter().position(|o| o.reuse.is_some_and(|u| operands[usize::from(u)].value == value))
 }

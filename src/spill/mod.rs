@@ -12,6 +12,7 @@
 
 mod choose;
 mod demand;
+mod feasible;
 mod materialise;
 mod slots;
 mod weights;
