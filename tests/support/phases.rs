@@ -3,8 +3,9 @@
 use chordal::analysis::{Dominators, Interference, Liveness, Loops, Order};
 use chordal::assign::{self, Assignment};
 use chordal::cssa::{self, Conventional};
-use chordal::eliminate::{self, SwapPolicy};
+use chordal::eliminate::SwapPolicy;
 use chordal::machine::{Function, Overlay, print};
+use chordal::pipeline::{Preset, allocate};
 use chordal::spill::{self, Spilled};
 
 pub struct Phases {
@@ -12,6 +13,7 @@ pub struct Phases {
     /// Of the spilled function.
     pub liveness: Liveness,
     pub assignment: Assignment,
+    /// What the whole pipeline answers.
     pub overlay: Overlay,
 }
 
@@ -31,16 +33,11 @@ pub fn spill(function: &Function) -> (Conventional, Spilled) {
 
 /// All phases.
 pub fn run(function: &Function) -> Phases {
-    let order = Order::new(function);
-    let dominators = Dominators::new(function, &order);
-    let imported_liveness = Liveness::new(function);
-    let interference = Interference::new(function, &dominators, &imported_liveness);
     let (_, spilled) = spill(function);
-    let fails = |message: String| -> String { panic!("{message}\n{}", print(&spilled.function)) };
     let liveness = Liveness::new(&spilled.function);
-    let assignment = assign::assign(&spilled.function, &order, &liveness).map_err(fails).unwrap();
-    let policy = SwapPolicy::Auto;
-    let code = eliminate::eliminate(&spilled, &liveness, &assignment, policy).map_err(fails).unwrap();
-    let overlay = eliminate::overlay(function, &interference, &spilled, &assignment, &code, policy);
+    let assignment = assign::assign(&spilled.function, &Order::new(function), &liveness);
+    let assignment = assignment.unwrap_or_else(|message| panic!("{message}\n{}", print(&spilled.function)));
+    let preset = Preset { name: "spill-free", swap: SwapPolicy::Auto, check: false };
+    let (overlay, _) = allocate(function, &preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function)));
     Phases { spilled, liveness, assignment, overlay }
 }
