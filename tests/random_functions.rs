@@ -8,22 +8,7 @@ use chordal::machine::{
 };
 use chordal::pipeline::{Preset, allocate};
 use std::collections::HashSet;
-use support::random::{Shape, random_function};
-
-fn shapes() -> Vec<Shape> {
-    let all = Shape::default();
-    let none = Shape { loops: false, pins: false, calls: false, landing_pads: false, debug_uses: false, ..all.clone() };
-    vec![
-        Shape { blocks: 1, insts_per_block: 40, ..all.clone() },
-        Shape { blocks: 3, insts_per_block: 1, ..all.clone() },
-        Shape { blocks: 30, insts_per_block: 3, phis_per_block: 8, ..all.clone() },
-        Shape { classes: &["w"], ..none.clone() },
-        Shape { classes: &["w", "n"], loops: true, pins: true, ..none.clone() },
-        Shape { landing_pads: true, calls: true, loops: true, ..none.clone() },
-        none,
-        all,
-    ]
-}
+use support::random::{Shape, random_function, shapes};
 
 #[test]
 fn random_functions_are_valid_and_survive_their_text() {

@@ -66,6 +66,22 @@ impl Shape {
     }
 }
 
+/// Small and large, plain and with everything.
+pub fn shapes() -> Vec<Shape> {
+    let all = Shape::default();
+    let none = Shape { loops: false, pins: false, calls: false, landing_pads: false, debug_uses: false, ..all.clone() };
+    vec![
+        Shape { blocks: 1, insts_per_block: 40, ..all.clone() },
+        Shape { blocks: 3, insts_per_block: 1, ..all.clone() },
+        Shape { blocks: 30, insts_per_block: 3, phis_per_block: 8, ..all.clone() },
+        Shape { classes: &["w"], ..none.clone() },
+        Shape { classes: &["w", "n"], loops: true, pins: true, ..none.clone() },
+        Shape { landing_pads: true, calls: true, loops: true, ..none.clone() },
+        none,
+        all,
+    ]
+}
+
 /// A valid function, the same one for the same arguments.
 pub fn random_function(seed: u64, shape: &Shape) -> Function {
     let mut rng = Rng::with_seed(seed);

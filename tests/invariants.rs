@@ -1,0 +1,515 @@
+//! What each phase ensures, recomputed by brute force on random functions.
+
+#[path = "support/naive.rs"]
+mod naive;
+#[path = "support/phases.rs"]
+mod phases;
+mod support;
+
+use chordal::machine::{
+    Block, EdgePlace, Edit, Function, Inst, InstKind, Operand, Reg, RegSet, Role, Slot, SwapSupport, Value, print, validate,
+};
+use cranelift_entity::EntityRef;
+use naive::{Live, Pinned, in_registers};
+use chordal::cssa::Conventional;
+use chordal::machine::validate::Rule;
+use chordal::spill::Spilled;
+use phases::{Phases, run, spill};
+use std::collections::{BTreeMap, BTreeSet};
+use support::random::{random_function, shapes};
+
+/// Has the phases work on a few hundred random functions.
+fn for_each_function(mut look: impl FnMut(&str, &Function, &Phases)) {
+    for_each_random(|which, function| look(which, function, &run(function)));
+}
+
+/// Has spilling work on them.
+fn for_each_spilled(mut look: impl FnMut(&str, &Conventional, &Spilled)) {
+    for_each_random(|which, function| {
+        let (conventional, spilled) = spill(function);
+        look(which, &conventional, &spilled);
+    });
+}
+
+fn for_each_random(mut look: impl FnMut(&str, &Function)) {
+    for (number, shape) in shapes().iter().enumerate() {
+        for seed in 0..40 {
+            look(&format!("shape {number}, seed {seed}"), &random_function(seed, shape));
+        }
+    }
+}
+
+/// The function is valid, only that the names of values in memory need no definitions.
+fn assert_valid(function: &Function, which: &str, in_memory: impl Fn(Value) -> bool) {
+    let mut found = validate(function).err().unwrap_or_default();
+    found.retain(|violation| !matches!(violation.rule, Rule::NotDefined(value) if in_memory(value)));
+    assert!(found.is_empty(), "{which}: {found:?}\n{}", print(function));
+}
+
+#[test]
+fn webs_are_closed_under_phis_and_do_not_interfere() {
+    let mut members = 0;
+    for_each_spilled(|which, conventional, _| {
+        let function = &conventional.function;
+        assert_valid(function, which, |_| false);
+        for phi in function.blocks.values().flat_map(|data| &data.phis) {
+            let web = conventional.webs[phi.def].expand().unwrap_or_else(|| panic!("{which}: {} is in no web", phi.def));
+            assert!(web.index() < conventional.web_count);
+            for arg in phi.args.iter().filter_map(|arg| arg.value.expand()) {
+                assert_eq!(conventional.webs[arg].expand(), Some(web), "{which}: {arg} and {}\n{}", phi.def, print(function));
+            }
+        }
+        for together in Live::new(function).together(function) {
+            let mut holder = BTreeMap::new();
+            for value in together.values {
+                let Some(web) = conventional.webs[value].expand() else { continue };
+                members += 1;
+                if let Some(other) = holder.insert(web, value) {
+                    panic!("{which}: {value} and {other} of {web} {}\n{}", together.place, print(function));
+                }
+            }
+        }
+    });
+    assert!(members > 50_000, "webs are alive in {members} places");
+}
+
+/// The copies of isolation do not change what a φ says: followed backwards, each argument is the old one.
+#[test]
+fn isolation_only_copies() {
+    let mut copies = 0;
+    for_each_random(|which, imported| {
+        let function = &spill(imported).0.function;
+        let mut source: BTreeMap<Value, Value> = BTreeMap::new();
+        for inst in function.insts.keys().filter(|&inst| function.insts[inst].origin.is_none()) {
+            let [to, from] = function.operands(inst) else { panic!("{which}: {inst} is no copy") };
+            assert_eq!(function.insts[inst].kind, InstKind::Copy);
+            source.insert(to.value, from.value);
+            copies += 1;
+        }
+        let copied = |to: Value, from: Value| to == from || source.get(&to) == Some(&from);
+        for (block, data) in &imported.blocks {
+            for (old, new) in data.phis.iter().zip(&function.blocks[block].phis) {
+                assert!(copied(old.def, new.def), "{which}: the definition of a φ of {block}\n{}", print(function));
+                for (old, new) in old.args.iter().zip(&new.args) {
+                    let same = match (old.value.expand(), new.value.expand()) {
+                        (Some(old), Some(new)) => copied(new, old),
+                        (old, new) => old == new,
+                    };
+                    assert!(same, "{which}: an argument of {block}\n{}", print(function));
+                }
+            }
+        }
+    });
+    assert!(copies > 300, "{copies} copies were inserted");
+}
+
+/// A register that is wanted at some moment: one of these.
+type Wish = RegSet;
+
+/// Fails unless all wishes can be met at once, with a register to spare in banks that cannot swap.
+fn assert_fits(function: &Function, mut wishes: Vec<Wish>, occupied: RegSet, place: &str) {
+    let file = &function.file;
+    for bank in file.banks.keys().filter(|&bank| file.banks[bank].swap == SwapSupport::Never) {
+        let all = file.allocatable(bank);
+        if wishes.iter().any(|wish| wish.is_subset(all)) {
+            wishes.push(all - occupied);
+        }
+    }
+    let mut owner = BTreeMap::new();
+    let names = |wish: &Wish| wish.iter().map(|reg| file.name(reg)).collect::<Vec<_>>().join(" ");
+    for index in 0..wishes.len() {
+        if !granted(&wishes, index, &mut RegSet::EMPTY.clone(), &mut owner) {
+            let wishes: Vec<String> = wishes.iter().map(names).collect();
+            panic!("{place}: there are not registers for {wishes:?}\n{}", print(function));
+        }
+    }
+}
+
+/// Finds a register for a wish, along an augmenting path.
+fn granted(wishes: &[Wish], index: usize, seen: &mut RegSet, owner: &mut BTreeMap<Reg, usize>) -> bool {
+    for reg in wishes[index].iter() {
+        if seen.contains(reg) {
+            continue;
+        }
+        seen.insert(reg);
+        if owner.get(&reg).copied().is_none_or(|other| granted(wishes, other, seen, owner)) {
+            owner.insert(reg, index);
+            return true;
+        }
+    }
+    false
+}
+
+/// Where an instruction's operands and the values around it have to find registers.
+struct Moment<'a> {
+    function: &'a Function,
+    live: &'a Live,
+    inst: Inst,
+}
+
+impl Moment<'_> {
+    fn dies(&self, value: Value) -> bool {
+        !self.live.after[self.inst].contains(&value)
+    }
+
+    /// The definition that takes over a dying value's register.
+    fn successor(&self, value: Value) -> Option<usize> {
+        let operands = self.function.operands(self.inst);
+        let reuses = |o: &Operand| o.reuse.is_some_and(|index| operands[usize::from(index)].value == value);
+        operands.iter().position(reuses).filter(|_| self.dies(value))
+    }
+
+    fn tied(&self, def: usize) -> Wish {
+        let operands = self.function.operands(self.inst);
+        let source = operands[usize::from(operands[def].reuse.expect("the definition reuses"))].value;
+        self.function.allowed(operands[def].value) & self.function.allowed(source)
+    }
+
+    /// Values that live on, and are not defined here.
+    fn through(&self) -> Vec<Wish> {
+        let after = &self.live.after[self.inst];
+        self.live.before[self.inst].intersection(after).map(|&value| self.function.allowed(value)).collect()
+    }
+
+    /// Early definitions, and definitions that overwrite a use.
+    fn spanning(&self) -> Vec<Wish> {
+        let operands = self.function.operands(self.inst).iter().enumerate().filter(|(_, o)| o.is_def() && o.in_register());
+        let wish = |(k, o): (usize, &Operand)| match (o.reuse, o.role) {
+            (Some(_), _) => Some(self.tied(k)),
+            (None, Role::EarlyDef) => Some(self.function.allowed(o.value)),
+            _ => None,
+        };
+        operands.filter_map(wish).collect()
+    }
+
+    /// Dying values whose registers no definition takes over.
+    fn only_read(&self) -> Vec<Wish> {
+        let before = self.live.before[self.inst].iter();
+        let alone = before.filter(|&&value| self.dies(value) && self.successor(value).is_none());
+        alone.map(|&value| self.function.allowed(value)).collect()
+    }
+
+    fn only_written(&self) -> Vec<Wish> {
+        let late = |o: &&Operand| o.role == Role::Def && o.reuse.is_none();
+        in_registers(self.function, self.inst).filter(late).map(|o| self.function.allowed(o.value)).collect()
+    }
+}
+
+#[test]
+fn what_is_not_spilled_fits() {
+    let mut spilled = 0;
+    for_each_spilled(|which, _, Spilled { function, count, slot_of, .. }| {
+        spilled += count;
+        assert_valid(function, which, |value| slot_of[value].is_some());
+        let (live, pinned) = (Live::new(function), Pinned::new(function));
+        for (block, data) in &function.blocks {
+            let values = live.into[block].iter().copied().chain(data.phis.iter().map(|phi| phi.def));
+            let wishes = values.map(|value| function.allowed(value) - pinned.head[block]).collect();
+            assert_fits(function, wishes, pinned.head[block], &format!("{which}, head of {block}"));
+            for inst in function.block_insts(block) {
+                let moment = Moment { function, live: &live, inst };
+                let pins = function.pins(inst);
+                let before = pinned.before[inst] | pins.early_defs;
+                let after = pinned.after[inst] | pins.defs | pins.early_defs;
+                let outside = |wishes: Vec<Wish>, occupied| wishes.into_iter().map(move |wish| wish - occupied);
+                let all_the_time =
+                    outside(moment.through(), before | after | pins.clobbers).chain(outside(moment.spanning(), before | after));
+                let reading = all_the_time.clone().chain(outside(moment.only_read(), before)).collect();
+                assert_fits(function, reading, before, &format!("{which}, {inst} of {block} reads"));
+                let writing = all_the_time.chain(outside(moment.only_written(), after)).collect();
+                assert_fits(function, writing, after, &format!("{which}, {inst} of {block} writes"));
+            }
+        }
+    });
+    assert!(spilled > 3000, "{spilled} values were spilled");
+}
+
+/// No φ defines a value in memory; where its argument is in memory, the argument's slot is given.
+#[test]
+fn phis_in_memory_are_gone() {
+    let mut from_memory = 0;
+    for_each_spilled(|which, _, spilled| {
+        for phi in spilled.function.blocks.values().flat_map(|data| &data.phis) {
+            assert_eq!(spilled.slot_of[phi.def].expand(), None, "{which}: {} is in memory", phi.def);
+            for arg in &phi.args {
+                let slot = arg.value.expand().and_then(|value| spilled.slot_of[value].expand());
+                assert_eq!(arg.slot.expand(), slot, "{which}: an argument of {}", phi.def);
+                from_memory += usize::from(slot.is_some());
+            }
+        }
+        for operand in &spilled.function.operands {
+            let spilled_name = spilled.slot_of[operand.value].is_some();
+            assert!(!spilled_name || operand.slot == spilled.slot_of[operand.value], "{which}: {} in a register", operand.value);
+        }
+    });
+    assert!(from_memory > 100, "{from_memory} arguments are in memory");
+}
+
+/// Frugality: a web has one slot; and what shares a slot otherwise is never alive at the same time.
+#[test]
+fn slots_are_shared_by_webs_and_by_nothing_else_that_lives() {
+    let (mut by_webs, mut by_others) = (0, 0);
+    for_each_spilled(|which, conventional, Spilled { slot_of, .. }| {
+        let function = &conventional.function;
+        let spilled: Vec<(Value, Slot)> =
+            function.values.keys().filter_map(|value| Some((value, slot_of[value].expand()?))).collect();
+        for (index, &(a, slot_a)) in spilled.iter().enumerate() {
+            for &(b, slot_b) in &spilled[index + 1..] {
+                let web = conventional.webs[a].expand();
+                if web.is_some() && web == conventional.webs[b].expand() {
+                    by_webs += 1;
+                    assert_eq!(slot_a, slot_b, "{which}: {a} and {b} are of {web:?}\n{}", print(function));
+                } else {
+                    by_others += usize::from(slot_a == slot_b);
+                }
+            }
+        }
+        for together in Live::new(function).together(function) {
+            let mut holder = BTreeMap::new();
+            for value in together.values {
+                let Some(slot) = slot_of[value].expand() else { continue };
+                if let Some(other) = holder.insert(slot, value) {
+                    panic!("{which}: {value} and {other} share {slot} {}\n{}", together.place, print(function));
+                }
+            }
+        }
+    });
+    assert!(by_webs > 300 && by_others > 300, "{by_webs} pairs of webs, {by_others} other pairs share slots");
+}
+
+/// An argument in a register is stored to its φ's slot where the edge begins, and nothing alive in that slot is lost.
+#[test]
+fn arguments_of_phis_in_memory_are_stored_to_their_slots() {
+    let mut stored = 0;
+    for_each_spilled(|which, conventional, spilled| {
+        let (function, live) = (&conventional.function, Live::new(&conventional.function));
+        for (block, data) in &function.blocks {
+            for phi in &data.phis {
+                let Some(slot) = spilled.slot_of[phi.def].expand() else { continue };
+                for (&pred, arg) in data.preds.iter().zip(&phi.args) {
+                    let in_register = |value: &Value| spilled.slot_of[*value].is_none();
+                    let Some(arg) = arg.value.expand().filter(in_register) else { continue };
+                    stored += 1;
+                    let new = &spilled.function;
+                    let stores = new.block_insts(pred).filter(|&i| new.insts[i].kind == InstKind::Store(slot));
+                    let found = stores.filter(|&i| new.operands(i)[0].value == arg).count();
+                    assert!(found > 0, "{which}: {arg} is not stored to {slot} in {pred}\n{}", print(new));
+                    let from = function.departure(pred, block).index as usize;
+                    let tail: BTreeSet<Value> =
+                        function.block_insts(pred).skip(from).flat_map(|i| &live.before[i]).chain(&live.out[pred]).copied().collect();
+                    let lost = tail.iter().find(|&&v| spilled.slot_of[v].expand() == Some(slot));
+                    assert_eq!(lost, None, "{which}: {arg} overwrites it in {slot} in {pred}\n{}", print(function));
+                }
+            }
+        }
+    });
+    assert!(stored > 100, "{stored} arguments are stored");
+}
+
+/// What each register holds while a block is walked as the assignment says.
+struct Replay<'a> {
+    function: &'a Function,
+    which: &'a str,
+    holds: BTreeMap<Reg, Value>,
+}
+
+impl Replay<'_> {
+    fn fail(&self, message: String) -> ! {
+        panic!("{}: {message}\n{}", self.which, print(self.function))
+    }
+
+    /// Puts a value into a register that is free, unpinned and of its class.
+    fn put(&mut self, value: Value, reg: Reg, pinned: RegSet) {
+        let name = self.function.file.name(reg);
+        if !self.function.allowed(value).contains(reg) {
+            self.fail(format!("{value} is in {name}, which is not of its class"));
+        }
+        if pinned.contains(reg) {
+            self.fail(format!("{value} is in {name}, which is pinned"));
+        }
+        if let Some(other) = self.holds.insert(reg, value) {
+            self.fail(format!("{value} and {other} are both in {name}"));
+        }
+    }
+
+    fn require(&self, value: Value, reg: Reg, place: &str) {
+        if self.holds.get(&reg) != Some(&value) {
+            self.fail(format!("{value} is not in {} {place}", self.function.file.name(reg)));
+        }
+    }
+
+    /// All transfers at once; what neither stays nor is transferred is gone. Some of them move what is dead.
+    fn transfer(&mut self, repair: &chordal::assign::Repair, pinned: RegSet) {
+        let old = std::mem::take(&mut self.holds);
+        for reg in repair.kept.iter() {
+            if let Some(&value) = old.get(&reg) {
+                self.put(value, reg, pinned);
+            }
+        }
+        for transfer in &repair.transfers {
+            if let Some(&value) = old.get(&transfer.from) {
+                self.put(value, transfer.to, pinned);
+            }
+        }
+    }
+
+    /// An instruction: what it overwrites is gone, its definitions are there unless they are dead.
+    fn execute(&mut self, inst: Inst, registers: &[Option<Reg>], live: &Live, pinned: &Pinned) {
+        let operands = self.function.operands(inst);
+        let pins = self.function.pins(inst);
+        let assigned = |k: usize| registers[k].expect("an operand in a register was assigned one");
+        let of_role = |role: Role| (0..operands.len()).filter(move |&k| operands[k].role == role && operands[k].in_register());
+        for k in of_role(Role::Use) {
+            self.require(operands[k].value, assigned(k), &format!("where {inst} reads it"));
+        }
+        for (k, reused) in operands.iter().enumerate().filter_map(|(k, o)| Some((k, usize::from(o.reuse?)))) {
+            assert_eq!(registers[k], registers[reused], "{}: {inst} overwrites operand {reused}", self.which);
+            self.holds.remove(&assigned(k));
+        }
+        for reg in (pinned.before[inst] | pins.early_defs).iter() {
+            self.holds.remove(&reg);
+        }
+        self.require_all(&live.before[inst], |value| operands.iter().any(|o| o.value == value), inst);
+        for k in of_role(Role::EarlyDef).filter(|&k| operands[k].reuse.is_none()) {
+            self.put(operands[k].value, assigned(k), pinned.before[inst] | pins.early_defs | pins.clobbers);
+        }
+        for reg in (pins.clobbers | pins.defs).iter() {
+            self.holds.remove(&reg);
+        }
+        self.holds.retain(|_, value| live.after[inst].contains(value) || operands.iter().any(|o| o.is_def() && o.value == *value));
+        for k in (0..operands.len()).filter(|&k| operands[k].is_def() && operands[k].in_register()) {
+            if operands[k].role == Role::Def || operands[k].reuse.is_some() {
+                self.put(operands[k].value, assigned(k), pinned.after[inst] | pins.defs | pins.early_defs);
+            }
+        }
+        self.holds.retain(|_, value| live.after[inst].contains(value));
+        self.require_all(&live.after[inst], |_| false, inst);
+    }
+
+    fn require_all(&self, values: &BTreeSet<Value>, except: impl Fn(Value) -> bool, inst: Inst) {
+        for value in values.iter().filter(|&&value| !except(value)) {
+            if !self.holds.values().any(|held| held == value) {
+                self.fail(format!("{value} is nowhere at {inst}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn values_that_live_together_are_in_different_registers_that_are_theirs() {
+    let mut repairs = 0;
+    for_each_function(|which, _, phases| {
+        let (function, assignment) = (&phases.spilled.function, &phases.assignment);
+        let (live, pinned) = (Live::new(function), Pinned::new(function));
+        repairs += assignment.repairs.len();
+        for block in function.blocks.keys() {
+            let mut replay = Replay { function, which, holds: BTreeMap::new() };
+            enter(&mut replay, phases, block, pinned.head[block]);
+            for inst in function.block_insts(block) {
+                for repair in assignment.repairs.iter().filter(|repair| repair.before == inst) {
+                    replay.transfer(repair, pinned.before[inst]);
+                }
+                let operands = &function.insts[inst].operands;
+                let registers = &assignment.operands[operands.start as usize..operands.end as usize];
+                replay.execute(inst, registers, &live, &pinned);
+            }
+            for (&value, &reg) in phases.liveness.live_out(block).iter().zip(&assignment.exit[block]) {
+                if live.out[block].contains(&value) {
+                    replay.require(value, reg, &format!("at the end of {block}"));
+                }
+            }
+        }
+    });
+    assert!(repairs > 1000, "there were {repairs} repairs");
+}
+
+fn enter(replay: &mut Replay, phases: &Phases, block: Block, pinned: RegSet) {
+    let (function, assignment) = (&phases.spilled.function, &phases.assignment);
+    for (&value, &reg) in phases.liveness.live_in(block).iter().zip(&assignment.entry[block]) {
+        replay.put(value, reg, pinned);
+    }
+    for phi in &function.blocks[block].phis {
+        let reg = assignment.phi_register[phi.def].expand().expect("the φ was assigned a register").reg();
+        replay.put(phi.def, reg, pinned);
+    }
+    for phi in function.blocks[block].phis.iter().filter(|phi| phases.liveness.is_dead(phi.def)) {
+        replay.holds.retain(|_, value| *value != phi.def);
+    }
+}
+
+/// Accesses to slots, counted by block.
+#[derive(Default, PartialEq, Eq, Debug)]
+struct Accesses {
+    loads: BTreeMap<(Block, Slot), usize>,
+    stores: BTreeMap<(Block, Slot), usize>,
+}
+
+impl Accesses {
+    fn of_edits(edits: &[(chordal::machine::Point, Edit)]) -> Self {
+        let mut accesses = Accesses::default();
+        for &(point, edit) in edits {
+            match edit {
+                Edit::Load { from, .. } => *accesses.loads.entry((point.block, from)).or_default() += 1,
+                Edit::Store { to, .. } => *accesses.stores.entry((point.block, to)).or_default() += 1,
+                _ => {}
+            }
+        }
+        accesses
+    }
+
+    /// What the spilling phase has inserted.
+    fn of_inserted(function: &Function) -> Self {
+        let mut accesses = Accesses::default();
+        for block in function.blocks.keys() {
+            for inst in function.block_insts(block).filter(|&inst| function.insts[inst].origin.is_none()) {
+                let folded = function.operands(inst).iter().find_map(|o| Some((o.is_def(), o.slot.expand()?)));
+                match (function.insts[inst].kind, folded) {
+                    (InstKind::Load(slot), _) | (InstKind::Copy, Some((false, slot))) => {
+                        *accesses.loads.entry((block, slot)).or_default() += 1;
+                    }
+                    (InstKind::Store(slot), _) | (InstKind::Copy, Some((true, slot))) => {
+                        *accesses.stores.entry((block, slot)).or_default() += 1;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        accesses
+    }
+}
+
+/// φ elimination stores nothing, and loads only those arguments that are in memory, each once, on its edge.
+#[test]
+fn elimination_is_spill_free() {
+    let mut loaded = 0;
+    for_each_function(|which, _, phases| {
+        let function = &phases.spilled.function;
+        let mut expected = Accesses::of_inserted(function);
+        for (to, data) in &function.blocks {
+            for phi in &data.phis {
+                for (&from, arg) in data.preds.iter().zip(&phi.args) {
+                    let Some(slot) = arg.slot.expand() else { continue };
+                    let block = match function.edge_place(from, to) {
+                        EdgePlace::Head(point) | EdgePlace::Tail(point) => point.block,
+                        EdgePlace::Nowhere => panic!("{which}: a load on the edge from {from} to {to}"),
+                    };
+                    *expected.loads.entry((block, slot)).or_default() += 1;
+                    loaded += 1;
+                }
+            }
+        }
+        assert_eq!(Accesses::of_edits(&phases.overlay.edits), expected, "{which}\n{}", print(function));
+    });
+    assert!(loaded > 100, "{loaded} arguments were loaded");
+}
+
+#[test]
+fn allocation_is_deterministic() {
+    for_each_function(|which, function, phases| {
+        let (first, second) = (&phases.overlay, run(function).overlay);
+        assert_eq!(first.locations, second.locations, "{which}");
+        assert_eq!(first.edits, second.edits, "{which}");
+        assert_eq!(first.slots, second.slots, "{which}");
+        assert_eq!(first.debug_locations, second.debug_locations, "{which}");
+    });
+}

@@ -1,0 +1,331 @@
+//! An interpreter: runs a function along a random path with symbolic contents, once with its SSA values and once through
+//! an overlay with registers and slots, side by side, and compares what each instruction reads.
+//!
+//! Every instruction writes contents that nothing has held before, another one each time it is executed, so that a value
+//! of the last round of a loop is not taken for this round's. A landing pad is entered from the instruction that throws.
+
+use chordal::machine::{
+    Block, Edit, Function, Inst, InstKind, Location, Operand, Overlay, Phi, Point, Reg, RegClass, RegSet, Role, Slot, SwapKind,
+    SwapSupport, Value,
+};
+use std::collections::BTreeMap;
+
+/// Symbolic contents, of which only the lowest bytes may be known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Content {
+    what: What,
+    bytes: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum What {
+    /// In a physical register when the function or a landing pad is entered.
+    Given(Reg, u32),
+    /// Written by the `nth` operand of an instruction when that is executed for the `visit`-th time.
+    Written { inst: Inst, visit: u32, nth: usize },
+    /// Written to a pinned register so.
+    Pinned { inst: Inst, visit: u32, reg: Reg },
+    /// Of an undefined φ argument: every place holds it.
+    Anything,
+}
+
+const WHOLE: u32 = u32::MAX;
+
+/// Where and how a run through the overlay differs.
+#[derive(Debug)]
+pub struct Difference {
+    pub at: Point,
+    pub what: String,
+}
+
+/// How a run went.
+pub struct Run {
+    /// Reads that were compared.
+    pub compared: usize,
+    pub edits: usize,
+}
+
+/// Runs along the path that the seed chooses, until the function returns or the steps are used up.
+pub fn compare(function: &Function, overlay: &Overlay, seed: u64, steps: usize) -> Result<Run, Difference> {
+    let mut machine = Machine {
+        function,
+        overlay,
+        values: BTreeMap::new(),
+        pinned: BTreeMap::new(),
+        places: BTreeMap::new(),
+        visits: BTreeMap::new(),
+        entries: 0,
+        run: Run { compared: 0, edits: 0 },
+    };
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut block = function.entry();
+    machine.receive(block);
+    for _ in 0..steps {
+        let next = rng.choice(&function.blocks[block].succs).copied();
+        machine.block(block, next.filter(|&next| function.blocks[next].landing_pad))?;
+        let Some(next) = next else { break };
+        machine.phis(block, next);
+        if function.blocks[next].landing_pad {
+            machine.receive(next);
+        }
+        block = next;
+    }
+    Ok(machine.run)
+}
+
+struct Machine<'a> {
+    function: &'a Function,
+    overlay: &'a Overlay,
+    /// The function itself: SSA values, and the physical registers that it names.
+    values: BTreeMap<Value, Content>,
+    pinned: BTreeMap<Reg, Content>,
+    /// The overlay's registers and slots; what is missing holds garbage.
+    places: BTreeMap<Location, Content>,
+    visits: BTreeMap<Inst, u32>,
+    /// How often somebody has put something into pinned registers from outside.
+    entries: u32,
+    run: Run,
+}
+
+impl Machine<'_> {
+    fn size(&self, class: RegClass) -> u32 {
+        self.function.file.classes[class].slot_size
+    }
+
+    fn size_of(&self, value: Value) -> u32 {
+        self.size(self.function.values[value].class)
+    }
+
+    /// The registers that are live into the entry or a landing pad hold something.
+    fn receive(&mut self, block: Block) {
+        self.entries += 1;
+        for reg in self.function.blocks[block].live_in_pins.iter() {
+            let content = Content { what: What::Given(reg, self.entries), bytes: WHOLE };
+            self.pinned.insert(reg, content);
+            self.places.insert(Location::Reg(reg), content);
+        }
+    }
+
+    /// Executes a block: all of it, or until it throws to a landing pad.
+    fn block(&mut self, block: Block, pad: Option<Block>) -> Result<(), Difference> {
+        for (index, inst) in self.function.block_insts(block).enumerate() {
+            let at = Point { block, index: index as u32 };
+            self.edits(at);
+            self.debug_uses(at)?;
+            let throws = pad.is_some() && self.function.blocks[block].throws.expand() == Some(inst);
+            self.inst(inst, throws).map_err(|what| Difference { at, what: format!("{inst}: {what}") })?;
+            if throws {
+                return Ok(());
+            }
+        }
+        let end = Point { block, index: self.function.blocks[block].insts.len() as u32 };
+        self.edits(end);
+        self.debug_uses(end)
+    }
+
+    fn edits(&mut self, at: Point) {
+        let edits = &self.overlay.edits;
+        let first = edits.partition_point(|(point, _)| *point < at);
+        for (_, edit) in edits[first..].iter().take_while(|(point, _)| *point == at) {
+            self.edit(edit);
+            self.run.edits += 1;
+        }
+    }
+
+    fn edit(&mut self, edit: &Edit) {
+        match *edit {
+            Edit::Load { to, from, class } => self.transfer(Location::Reg(to), Location::Slot(from), self.size(class)),
+            Edit::Store { from, to, class } => self.transfer(Location::Slot(to), Location::Reg(from), self.size(class)),
+            Edit::Move { to, from, class } => self.transfer(Location::Reg(to), Location::Reg(from), self.size(class)),
+            Edit::Swap { a, b, class, kind } => self.swap(Location::Reg(a), Location::Reg(b), class, kind),
+            Edit::Rematerialise { to, inst } => {
+                self.destroy(written(self.function, inst));
+                let content = self.written(inst, 0);
+                self.places.insert(Location::Reg(to), content);
+            }
+        }
+    }
+
+    /// Moves as many bytes as an access has, and as the slot has.
+    fn transfer(&mut self, to: Location, from: Location, bytes: u32) {
+        let room = |place| if let Location::Slot(slot) = place { self.overlay.slots[slot].size } else { WHOLE };
+        let bytes = bytes.min(room(to)).min(room(from));
+        match self.places.get(&from).copied() {
+            Some(content) => self.places.insert(to, content.narrowed(bytes)),
+            None => self.places.remove(&to),
+        };
+    }
+
+    fn swap(&mut self, a: Location, b: Location, class: RegClass, kind: SwapKind) {
+        let (old_a, bytes) = (self.places.get(&a).copied(), self.size(class));
+        self.transfer(a, b, bytes);
+        match old_a {
+            Some(content) => self.places.insert(b, content.narrowed(bytes)),
+            None => self.places.remove(&b),
+        };
+        let file = &self.function.file;
+        if kind == SwapKind::Xor && file.banks[file.classes[class].bank].swap == SwapSupport::Exchange {
+            self.destroy(file.status);
+        }
+    }
+
+    /// Of the overlay's registers.
+    fn destroy(&mut self, regs: RegSet) {
+        for reg in regs.iter() {
+            self.places.remove(&Location::Reg(reg));
+        }
+    }
+
+    /// What an operand of an instruction is written with: a constant is the same every time.
+    fn written(&self, inst: Inst, nth: usize) -> Content {
+        let visit = if self.function.insts[inst].rematerialisable { 0 } else { self.visits[&inst] };
+        Content { what: What::Written { inst, visit, nth }, bytes: WHOLE }
+    }
+
+    fn inst(&mut self, inst: Inst, throws: bool) -> Result<(), String> {
+        *self.visits.entry(inst).or_default() += 1;
+        match self.function.insts[inst].kind {
+            InstKind::Op => self.op(inst, throws),
+            InstKind::Copy | InstKind::CopyTo(_) | InstKind::CopyFrom(_) => self.copy(inst),
+            kind => unreachable!("an imported function has no {kind:?}"),
+        }
+    }
+
+    /// A copy in memory order: it reads, then it writes; between equal places it is no instruction at all.
+    fn copy(&mut self, inst: Inst) -> Result<(), String> {
+        let function = self.function;
+        let operands: Vec<(&Operand, Location)> =
+            function.operands(inst).iter().zip(self.overlay.operands(function, inst).iter().copied()).collect();
+        let source = operands.iter().find(|(o, _)| !o.is_def());
+        let target = operands.iter().find(|(o, _)| o.is_def());
+        let bytes = operands.iter().map(|(o, _)| self.size_of(o.value)).min().expect("a copy has an operand");
+        let (from, content) = match (function.insts[inst].kind, source) {
+            (InstKind::CopyFrom(reg), _) => (Location::Reg(reg), self.read_pin(reg)?),
+            (_, Some(&(operand, place))) => (place, self.read(operand.value, place)?),
+            _ => unreachable!("a copy has a source"),
+        };
+        let to = match (function.insts[inst].kind, target) {
+            (InstKind::CopyTo(reg), _) => {
+                self.pinned.insert(reg, content.narrowed(bytes));
+                Location::Reg(reg)
+            }
+            (_, Some(&(operand, place))) => {
+                self.values.insert(operand.value, content.narrowed(bytes));
+                place
+            }
+            _ => unreachable!("a copy has a target"),
+        };
+        if to != from {
+            self.transfer(to, from, bytes);
+        }
+        Ok(())
+    }
+
+    /// What is written early is written before anything is read, and what is clobbered between reading and writing.
+    fn op(&mut self, inst: Inst, throws: bool) -> Result<(), String> {
+        let function = self.function;
+        let operands = function.operands(inst);
+        let places = self.overlay.operands(function, inst);
+        let pins = *function.pins(inst);
+        let of_role = |role: Role| (0..operands.len()).filter(move |&k| operands[k].role == role);
+        for (k, operand) in operands.iter().enumerate() {
+            if operand.reuse.is_some_and(|reused| places[usize::from(reused)] != places[k]) {
+                return Err(format!("operand {k} does not overwrite its use"));
+            }
+        }
+        for k in of_role(Role::EarlyDef).filter(|&k| operands[k].reuse.is_none()) {
+            self.places.remove(&places[k]);
+        }
+        self.destroy(pins.early_defs);
+        for k in of_role(Role::Use) {
+            self.read(operands[k].value, places[k])?;
+        }
+        for reg in pins.uses.iter() {
+            self.read_pin(reg)?;
+        }
+        of_role(Role::EarlyDef).for_each(|k| self.write(inst, k, places[k]));
+        self.destroy(pins.clobbers);
+        for reg in pins.clobbers.iter() {
+            self.pinned.remove(&reg);
+        }
+        if !throws {
+            of_role(Role::Def).for_each(|k| self.write(inst, k, places[k]));
+        }
+        for reg in (pins.defs | pins.early_defs).iter() {
+            let content = Content { what: What::Pinned { inst, visit: self.visits[&inst], reg }, bytes: WHOLE };
+            self.pinned.insert(reg, content);
+            self.places.insert(Location::Reg(reg), content);
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, inst: Inst, k: usize, place: Location) {
+        let value = self.function.operands(inst)[k].value;
+        let content = self.written(inst, k).narrowed(self.size_of(value));
+        self.values.insert(value, content);
+        self.places.insert(place, content);
+    }
+
+    /// Reads a value, and compares what the place holds instead.
+    fn read(&mut self, value: Value, place: Location) -> Result<Content, String> {
+        let expected = *self.values.get(&value).ok_or_else(|| format!("{value} is not defined on this path"))?;
+        self.agree(expected, place).map_err(|found| format!("{value} is {expected:?}, but {place:?} holds {found:?}"))?;
+        Ok(expected)
+    }
+
+    fn read_pin(&mut self, reg: Reg) -> Result<Content, String> {
+        let expected = *self.pinned.get(&reg).ok_or_else(|| format!("nothing was put into {reg:?}"))?;
+        let place = Location::Reg(reg);
+        self.agree(expected, place).map_err(|found| format!("{reg:?} should hold {expected:?}, not {found:?}"))?;
+        Ok(expected)
+    }
+
+    fn agree(&mut self, expected: Content, place: Location) -> Result<(), Option<Content>> {
+        self.run.compared += 1;
+        let found = self.places.get(&place).copied();
+        let same = found.is_some_and(|found| found.what == expected.what && found.bytes >= expected.bytes);
+        if same || expected.what == What::Anything { Ok(()) } else { Err(found) }
+    }
+
+    /// All φs at once; through the overlay there is nothing to do.
+    fn phis(&mut self, from: Block, to: Block) {
+        let phis = &self.function.blocks[to].phis;
+        let column = if phis.is_empty() { 0 } else { self.function.column(from, to) };
+        let received = |phi: &Phi| match phi.args[column].value.expand() {
+            Some(value) => self.values[&value].narrowed(self.size_of(phi.def)),
+            None => Content { what: What::Anything, bytes: WHOLE },
+        };
+        let received: Vec<(Value, Content)> = phis.iter().map(|phi| (phi.def, received(phi))).collect();
+        self.values.extend(received);
+    }
+
+    /// Where the debugger looks for a value, it is.
+    fn debug_uses(&mut self, at: Point) -> Result<(), Difference> {
+        for (debug, place) in self.function.debug_uses.iter().zip(&self.overlay.debug_locations) {
+            if let (true, Some(place)) = (debug.at == at, place) {
+                let read = self.read(debug.value, *place);
+                read.map_err(|what| Difference { at, what: format!("for the debugger: {what}") })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Content {
+    fn narrowed(self, bytes: u32) -> Self {
+        Content { bytes: self.bytes.min(bytes), ..self }
+    }
+}
+
+/// The registers that an instruction writes or destroys by itself.
+fn written(function: &Function, inst: Inst) -> RegSet {
+    let pins = function.pins(inst);
+    pins.defs | pins.early_defs | pins.clobbers
+}
+
+/// All places that an overlay can name: registers and slots.
+pub fn places(function: &Function, overlay: &Overlay) -> Vec<Location> {
+    let regs = (0..function.file.regs.len()).map(|index| Location::Reg(Reg::new(index)));
+    let slots = overlay.slots.keys().map(|slot: Slot| Location::Slot(slot));
+    regs.chain(slots).collect()
+}

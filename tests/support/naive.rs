@@ -1,0 +1,127 @@
+//! Liveness by brute force: its equations over single instructions, iterated until nothing changes. Control leaves for a
+//! landing pad at the instruction that throws.
+
+use chordal::machine::{Block, Function, Inst, Operand, RegSet, Role, Value};
+use cranelift_entity::{PrimaryMap, SecondaryMap};
+use std::collections::BTreeSet;
+
+/// Values in registers between instructions.
+pub struct Live {
+    /// Before the block's φs.
+    pub into: SecondaryMap<Block, BTreeSet<Value>>,
+    pub out: SecondaryMap<Block, BTreeSet<Value>>,
+    pub before: SecondaryMap<Inst, BTreeSet<Value>>,
+    pub after: SecondaryMap<Inst, BTreeSet<Value>>,
+}
+
+/// Values that are in registers at the same time.
+pub struct Together {
+    /// For messages.
+    pub place: String,
+    pub values: BTreeSet<Value>,
+}
+
+impl Live {
+    pub fn new(function: &Function) -> Self {
+        let mut live = Live {
+            into: SecondaryMap::new(),
+            out: SecondaryMap::new(),
+            before: SecondaryMap::new(),
+            after: SecondaryMap::new(),
+        };
+        loop {
+            let mut changed = false;
+            for block in function.blocks.keys().rev() {
+                changed |= live.scan(function, block);
+            }
+            if !changed {
+                return live;
+            }
+        }
+    }
+
+    /// Applies the equations once to a block; says whether what is live into it has changed.
+    fn scan(&mut self, function: &Function, block: Block) -> bool {
+        let mut now = self.along_edges(function, block, false);
+        self.out[block] = now.clone();
+        for inst in function.block_insts(block).rev() {
+            self.after[inst] = now.clone();
+            for def in in_registers(function, inst).filter(|o| o.is_def()) {
+                now.remove(&def.value);
+            }
+            if function.blocks[block].throws == inst.into() {
+                now.extend(self.along_edges(function, block, true));
+            }
+            now.extend(in_registers(function, inst).filter(|o| !o.is_def()).map(|o| o.value));
+            self.before[inst] = now.clone();
+        }
+        for phi in &function.blocks[block].phis {
+            now.remove(&phi.def);
+        }
+        std::mem::replace(&mut self.into[block], now.clone()) != now
+    }
+
+    /// What the successors need that are landing pads, or those that are not.
+    fn along_edges(&self, function: &Function, from: Block, landing_pads: bool) -> BTreeSet<Value> {
+        let mut needed = BTreeSet::new();
+        for &to in function.blocks[from].succs.iter().filter(|&&to| function.blocks[to].landing_pad == landing_pads) {
+            needed.extend(&self.into[to]);
+            let column = function.column(from, to);
+            let args = function.blocks[to].phis.iter().map(|phi| phi.args[column]);
+            needed.extend(args.filter(|arg| arg.slot.is_none()).filter_map(|arg| arg.value.expand()));
+        }
+        needed
+    }
+
+    /// Every set of values that are in registers at the same time; definitions are there for a moment even if dead.
+    pub fn together(&self, function: &Function) -> Vec<Together> {
+        let mut all = Vec::new();
+        for (block, data) in &function.blocks {
+            let heads = self.into[block].iter().copied().chain(data.phis.iter().map(|phi| phi.def));
+            all.push(Together { place: format!("at the head of {block}"), values: heads.collect() });
+            for inst in function.block_insts(block) {
+                let early = in_registers(function, inst).filter(|o| o.role == Role::EarlyDef).map(|o| o.value);
+                let values = self.before[inst].iter().copied().chain(early).collect();
+                all.push(Together { place: format!("before {inst} of {block}"), values });
+                let defs = in_registers(function, inst).filter(|o| o.is_def()).map(|o| o.value);
+                let values = self.after[inst].iter().copied().chain(defs).collect();
+                all.push(Together { place: format!("after {inst} of {block}"), values });
+            }
+            all.push(Together { place: format!("at the end of {block}"), values: self.out[block].clone() });
+        }
+        all
+    }
+}
+
+/// The operands of an instruction that are not folded.
+pub fn in_registers(function: &Function, inst: Inst) -> impl Iterator<Item = &Operand> {
+    function.operands(inst).iter().filter(|o| o.in_register())
+}
+
+/// The physical registers that the program keeps something in.
+pub struct Pinned {
+    pub before: PrimaryMap<Inst, RegSet>,
+    pub after: PrimaryMap<Inst, RegSet>,
+    /// At the block's first instruction, or at its end if it has none.
+    pub head: SecondaryMap<Block, RegSet>,
+}
+
+impl Pinned {
+    pub fn new(function: &Function) -> Self {
+        let empty: PrimaryMap<Inst, RegSet> = function.insts.keys().map(|_| RegSet::EMPTY).collect();
+        let mut pinned = Pinned { before: empty.clone(), after: empty, head: SecondaryMap::with_default(RegSet::EMPTY) };
+        for (block, data) in &function.blocks {
+            // The unwinder writes what is live into a landing pad.
+            let succs = data.succs.iter().map(|&succ| &function.blocks[succ]).filter(|succ| !succ.landing_pad);
+            let mut live = succs.fold(RegSet::EMPTY, |live, succ| live | succ.live_in_pins);
+            for inst in function.block_insts(block).rev() {
+                pinned.after[inst] = live;
+                let pins = function.pins(inst);
+                live = (live - (pins.defs | pins.early_defs | pins.clobbers)) | pins.uses;
+                pinned.before[inst] = live;
+            }
+            pinned.head[block] = live | data.live_in_pins;
+        }
+        pinned
+    }
+}
