@@ -43,7 +43,8 @@ fn allocations_compute_what_the_functions_compute() {
 /// Breaks one thing in an overlay.
 fn damage(function: &Function, overlay: &mut Overlay, rng: &mut fastrand::Rng) {
     let places = places(function, overlay);
-    let registers: Vec<_> = places.iter().filter_map(|place| if let Location::Reg(reg) = place { Some(*reg) } else { None }).collect();
+    let registers: Vec<_> =
+        places.iter().filter_map(|place| if let Location::Reg(reg) = place { Some(*reg) } else { None }).collect();
     let other = registers[rng.usize(..registers.len())];
     let edits = overlay.edits.len();
     match rng.u8(..4) {

@@ -6,14 +6,14 @@ mod naive;
 mod phases;
 mod support;
 
+use chordal::cssa::Conventional;
+use chordal::machine::validate::Rule;
 use chordal::machine::{
     Block, EdgePlace, Edit, Function, Inst, InstKind, Operand, Reg, RegSet, Role, Slot, SwapSupport, Value, print, validate,
 };
+use chordal::spill::Spilled;
 use cranelift_entity::EntityRef;
 use naive::{Live, Pinned, in_registers};
-use chordal::cssa::Conventional;
-use chordal::machine::validate::Rule;
-use chordal::spill::Spilled;
 use phases::{Phases, run, spill};
 use std::collections::{BTreeMap, BTreeSet};
 use support::random::{random_function, shapes};
@@ -295,8 +295,13 @@ fn arguments_of_phis_in_memory_are_stored_to_their_slots() {
                     let found = stores.filter(|&i| new.operands(i)[0].value == arg).count();
                     assert!(found > 0, "{which}: {arg} is not stored to {slot} in {pred}\n{}", print(new));
                     let from = function.departure(pred, block).index as usize;
-                    let tail: BTreeSet<Value> =
-                        function.block_insts(pred).skip(from).flat_map(|i| &live.before[i]).chain(&live.out[pred]).copied().collect();
+                    let tail: BTreeSet<Value> = function
+                        .block_insts(pred)
+                        .skip(from)
+                        .flat_map(|i| &live.before[i])
+                        .chain(&live.out[pred])
+                        .copied()
+                        .collect();
                     let lost = tail.iter().find(|&&v| spilled.slot_of[v].expand() == Some(slot));
                     assert_eq!(lost, None, "{which}: {arg} overwrites it in {slot} in {pred}\n{}", print(function));
                 }
@@ -376,7 +381,8 @@ impl Replay<'_> {
         for reg in (pins.clobbers | pins.defs).iter() {
             self.holds.remove(&reg);
         }
-        self.holds.retain(|_, value| live.after[inst].contains(value) || operands.iter().any(|o| o.is_def() && o.value == *value));
+        self.holds
+            .retain(|_, value| live.after[inst].contains(value) || operands.iter().any(|o| o.is_def() && o.value == *value));
         for k in (0..operands.len()).filter(|&k| operands[k].is_def() && operands[k].in_register()) {
             if operands[k].role == Role::Def || operands[k].reuse.is_some() {
                 self.put(operands[k].value, assigned(k), pinned.after[inst] | pins.defs | pins.early_defs);

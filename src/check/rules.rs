@@ -8,6 +8,7 @@
 //! - A definition is where the use is that it overwrites, shares its register with no other definition and no register that
 //!   the instruction writes by itself, and overwrites nothing that the program keeps. An early one avoids what the
 //!   instruction reads or clobbers, too.
+//! - Only a rematerialisable instruction is dropped.
 //! - A debug location has its value. (Where the value is dead, this is only known since the block's head.)
 
 use super::complaint::{Complaint, Fault, Subject};
@@ -166,6 +167,12 @@ impl Visitor for Rules<'_> {
 
     fn inst(&mut self, state: &State, point: Point, inst: Inst) {
         self.debug_uses(state, point);
+        if self.overlay.is_dropped(inst) {
+            if !self.function.insts[inst].rematerialisable {
+                self.complain(point, Subject::Instruction, Fault::NotRematerialisable { inst });
+            }
+            return;
+        }
         let mut site = Site {
             inst,
             index: 0,

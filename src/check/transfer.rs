@@ -70,6 +70,10 @@ impl Transfer<'_> {
 
     /// What an instruction overwrites is gone, and so are the values that it is about to define.
     fn destroy(&self, state: &mut State, inst: Inst) {
+        // A dropped instruction would compute what it computed before: copies of its value stay good.
+        if self.overlay.is_dropped(inst) {
+            return;
+        }
         let copy = copy_ends(self.function, self.overlay, inst);
         for reg in written(self.function.pins(inst)).iter() {
             // The target of a copy may be its source as well.
@@ -90,6 +94,9 @@ impl Transfer<'_> {
 
     /// The values that an instruction defines are in their places.
     fn define(&self, state: &mut State, inst: Inst) {
+        if self.overlay.is_dropped(inst) {
+            return;
+        }
         let operands = self.function.operands(inst);
         if let Some((to, from)) = copy_ends(self.function, self.overlay, inst) {
             let width = operands.iter().map(|o| self.size(o.value)).min();

@@ -21,6 +21,7 @@ pub fn overlay(imported: &Function, spilled: &Spilled, assignment: &Assignment, 
             locations: vec![unused; imported.operands.len()],
             edits: Vec::new(),
             slots: spilled.slots.clone(),
+            dropped: Vec::new(),
             debug_locations: debug_locations(imported, spilled, assignment, code),
         },
     };
@@ -49,15 +50,20 @@ impl Layer<'_> {
         let mut point = Point { block, index: 0 };
         let mut started = false;
         let mut ended = false;
+        let start = self.imported.blocks[block].insts.start;
         for inst in function.block_insts(block) {
-            if !started && point.index == head {
+            if let Some(origin) = function.insts[inst].origin.expand() {
+                self.overlay.dropped.extend((start + point.index..origin.as_u32()).map(Inst::from_u32));
+                point.index = origin.as_u32() - start;
+            }
+            if !started && point.index >= head {
                 started = true;
                 self.add(point, &code.head[block]);
             }
             self.repair(inst, point);
             match function.insts[inst].origin.expand() {
                 Some(origin) => {
-                    if !ended && point.index == tail {
+                    if !ended && point.index >= tail {
                         ended = true;
                         self.add(point, &code.tail[block]);
                     }
@@ -67,6 +73,8 @@ impl Layer<'_> {
                 None => self.inserted(inst, point),
             }
         }
+        self.overlay.dropped.extend((start + point.index..self.imported.blocks[block].insts.end).map(Inst::from_u32));
+        point.index = self.imported.blocks[block].insts.len() as u32;
         if !started {
             self.add(point, &code.head[block]);
         }

@@ -1,7 +1,7 @@
 //! Overlays as the flat arrays that the bridge applies.
 
 use super::ffi;
-use crate::machine::{Edit, Location, Overlay, Point, RegSet, RegisterFile, SwapKind};
+use crate::machine::{Edit, Function, Location, Overlay, Point, RegSet, SwapKind};
 use cranelift_entity::EntityRef;
 
 /// The arrays of one allocation; an [`ffi::Answer`] made from them is valid while they are neither moved nor dropped.
@@ -15,15 +15,20 @@ pub struct Arrays {
 }
 
 impl Arrays {
-    /// Flattens an overlay over a function of this register file.
-    pub fn new(overlay: &Overlay, file: &RegisterFile) -> Self {
+    /// Flattens an overlay over a function.
+    pub fn new(overlay: &Overlay, function: &Function) -> Self {
+        let mut locations: Vec<i32> = overlay.locations.iter().copied().map(location).collect();
+        for &inst in &overlay.dropped {
+            let operands = &function.insts[inst].operands;
+            locations[operands.start as usize..operands.end as usize].fill(ffi::NO_LOCATION);
+        }
         let debug_location = |at: &Option<Location>| at.map_or(ffi::NO_LOCATION, location);
         Arrays {
-            locations: overlay.locations.iter().copied().map(location).collect(),
+            locations,
             edits: overlay.edits.iter().map(|(point, change)| edit(*point, *change)).collect(),
             slots: overlay.slots.values().map(|slot| ffi::Slot { size: slot.size, align: slot.align }).collect(),
             debug_locations: overlay.debug_locations.iter().map(debug_location).collect(),
-            usable: file.classes.values().fold(RegSet::EMPTY, |set, class| set | class.regs),
+            usable: function.file.classes.values().fold(RegSet::EMPTY, |set, class| set | class.regs),
         }
     }
 

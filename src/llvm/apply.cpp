@@ -199,6 +199,8 @@ private:
   void rewrite(unsigned Inst) {
     MachineInstr &MI = *E.InstAt[Inst];
     const ChInst &I = E.Insts[Inst];
+    if (I.first_operand < I.end_operand && A.locations[I.first_operand] == INT32_MIN)
+      return MI.eraseFromParent(); // executed where its value is used instead
     for (unsigned K = I.first_operand; K < I.end_operand; ++K)
       if (A.locations[K] < 0)
         return replaceByAccess(MI, I, K);

@@ -150,7 +150,8 @@ typedef struct {
 
 enum { CH_FAILED = 0, CH_ALLOCATED = 1 };
 
-// An allocation. A location is a register, or ~slot if negative; INT32_MIN is none.
+// An allocation. A location is a register, or ~slot if negative; INT32_MIN is none: the operand of
+// an instruction that is dropped, or an unknown debug location.
 typedef struct {
   uint32_t outcome;
   const int32_t *locations; // one an operand

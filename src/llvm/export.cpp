@@ -229,13 +229,18 @@ void Export::addInst(MachineInstr &MI) {
   }
   addReuse(MI, Inst.first_operand, Position);
   Inst.end_operand = Operands.size();
+  Inst.flags = (MI.isTerminator() ? CH_TERMINATOR : 0) | (MI.isPosition() ? CH_LABEL : 0);
+  if (Operands.size() == Inst.first_operand + 1 && Operands.back().role == CH_DEF && TII.isTriviallyReMaterializable(MI)) {
+    Inst.flags |= CH_REMATERIALISABLE;
+    // Where flags are live, reMaterialize() chooses an instruction that does not write them.
+    for (unsigned Root = 0; Root < T.file().num_regs; ++Root)
+      if (T.file().regs[Root].bank == CH_NONE)
+        remove(Sets.defs, Root);
+  }
   if (Pinned) {
     Inst.pins = Pins.size();
     Pins.push_back(Sets);
   }
-  Inst.flags = (MI.isTerminator() ? CH_TERMINATOR : 0) | (MI.isPosition() ? CH_LABEL : 0);
-  if (Operands.size() == Inst.first_operand + 1 && Operands.back().role == CH_DEF && TII.isTriviallyReMaterializable(MI))
-    Inst.flags |= CH_REMATERIALISABLE;
   Insts.push_back(Inst);
   InstAt.push_back(&MI);
 }

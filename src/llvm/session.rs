@@ -71,7 +71,7 @@ impl<'o> Session<'o> {
         let function = unsafe { import::function(flat, file) };
         let import_ns = flat.import_ns + nanoseconds(start);
         let (overlay, report) = pipeline::allocate(&function, preset)?;
-        self.answer = Arrays::new(&overlay, &function.file);
+        self.answer = Arrays::new(&overlay, &function);
         self.record(&function, import_ns, &overlay, &report);
         Ok(())
     }

@@ -20,6 +20,7 @@ namespace chordal {
 inline ChStr str(llvm::StringRef S) { return {S.data(), S.size()}; }
 
 inline void insert(ChRegSet &Set, unsigned Root) { Set.words[Root / 64] |= uint64_t(1) << (Root % 64); }
+inline void remove(ChRegSet &Set, unsigned Root) { Set.words[Root / 64] &= ~(uint64_t(1) << (Root % 64)); }
 inline bool contains(const ChRegSet &Set, unsigned Root) { return Set.words[Root / 64] >> (Root % 64) & 1; }
 inline void unite(ChRegSet &Set, const ChRegSet &Other) {
   Set.words[0] |= Other.words[0];

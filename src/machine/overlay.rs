@@ -67,11 +67,18 @@ pub struct Overlay {
     /// terminator there is none.
     pub edits: Vec<(Point, Edit)>,
     pub slots: PrimaryMap<Slot, SlotData>,
+    /// Rematerialisable instructions that are not executed where they stand, ascending; their locations mean nothing.
+    pub dropped: Vec<Inst>,
     /// One a [`Function::debug_uses`]: where the variable is then, if that is known.
     pub debug_locations: Vec<Option<Location>>,
 }
 
 impl Overlay {
+    /// Whether an instruction is dropped.
+    pub fn is_dropped(&self, inst: Inst) -> bool {
+        self.dropped.binary_search(&inst).is_ok()
+    }
+
     /// The locations of an instruction's operands.
     pub fn operands(&self, function: &Function, inst: Inst) -> &[Location] {
         let range = &function.insts[inst].operands;

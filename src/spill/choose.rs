@@ -5,8 +5,8 @@ use super::feasible;
 use super::live::LiveSet;
 use crate::analysis::{Liveness, Occupancy, Order, PinLiveness};
 use crate::cssa::Conventional;
-use crate::machine::{Block, EdgePlace, Function, Inst, Value};
-use cranelift_entity::SecondaryMap;
+use crate::machine::{Block, EdgePlace, Function, Inst, Operand, Value};
+use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
 /// Chooses the values to spill.
 pub(super) fn choose(
@@ -16,6 +16,7 @@ pub(super) fn choose(
     pins: &PinLiveness,
     limits: &Limits,
     weights: &SecondaryMap<Value, f64>,
+    constants: &SecondaryMap<Value, PackedOption<Inst>>,
 ) -> Result<SecondaryMap<Value, bool>, String> {
     let function = &conventional.function;
     let mut chooser = Chooser {
@@ -23,6 +24,7 @@ pub(super) fn choose(
         liveness,
         limits,
         weights,
+        constants,
         spilled: SecondaryMap::with_capacity(function.values.len()),
         live: LiveSet::new(function, limits),
     };
@@ -45,6 +47,7 @@ struct Chooser<'a> {
     liveness: &'a Liveness,
     limits: &'a Limits,
     weights: &'a SecondaryMap<Value, f64>,
+    constants: &'a SecondaryMap<Value, PackedOption<Inst>>,
     spilled: SecondaryMap<Value, bool>,
     /// The values live at the current point in registers.
     live: LiveSet<'a>,
@@ -89,12 +92,12 @@ impl Chooser<'_> {
         Ok(())
     }
 
-    /// Passes an instruction, spilling until it fits.
+    /// Passes an instruction, spilling until it fits. (One that defines a spilled constant will not be there.)
     fn pass(&mut self, block: Block, inst: Inst, pins: &PinLiveness) -> Result<(), String> {
         let function = self.function;
         let operands = function.operands(inst);
         let occupancy = pins.occupancy(function, block, inst);
-        loop {
+        while !self.is_dropped(inst) {
             let demand = self.demand(inst);
             let mut through = *self.live.counts();
             for (count, dying) in through.iter_mut().zip(&demand.dying) {
@@ -110,7 +113,8 @@ impl Chooser<'_> {
                 let overwritten = first_reuse(operands, value).is_some();
                 uses.all(|(k, _)| !self.liveness.kills(first + k) && (!while_reading || overwritten))
             };
-            self.spill_lightest(set, helps).ok_or_else(|| {
+            let spilled = self.spill_lightest(set, helps).or_else(|| self.drop_constant(inst));
+            spilled.ok_or_else(|| {
                 let index = inst.as_u32() - function.blocks[block].insts.start;
                 format!("instruction {index} of {block} needs more registers than there are")
             })?;
@@ -125,7 +129,7 @@ impl Chooser<'_> {
 
     fn folded(&self, inst: Inst) -> Option<usize> {
         let operands = self.function.operands(inst);
-        folded_operand(self.function, inst, |k| self.spilled[operands[k].value])
+        folded_operand(self.function, inst, |k| self.spilled[operands[k].value] && self.constants[operands[k].value].is_none())
     }
 
     /// Where the value of an instruction's use is.
@@ -142,6 +146,19 @@ impl Chooser<'_> {
     fn misfit(&self, inst: Inst, occupancy: &Occupancy) -> Option<Excess> {
         let live = self.live.values().iter().copied();
         feasible::misfit(self.function, self.limits, inst, occupancy, live, self.folded(inst), |k| self.residence(inst, k))
+    }
+
+    fn is_dropped(&self, inst: Inst) -> bool {
+        let dropped =
+            |operand: &Operand| operand.is_def() && self.spilled[operand.value] && self.constants[operand.value].is_some();
+        self.function.operands(inst).iter().any(dropped)
+    }
+
+    /// Spills the constant that the instruction defines.
+    fn drop_constant(&mut self, inst: Inst) -> Option<()> {
+        let def = self.function.operands(inst).iter().find(|o| o.is_def() && self.constants[o.value].is_some())?;
+        self.spilled[def.value] = true;
+        Some(())
     }
 
     /// Updates the live values to those behind the instruction.

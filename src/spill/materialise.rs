@@ -18,7 +18,7 @@ pub(super) fn materialise(
     plan: Plan,
 ) -> Result<Spilled, String> {
     let function = &conventional.function;
-    let count = plan.slot_of.values().filter(|slot| slot.is_some()).count();
+    let count = function.values.keys().filter(|&v| plan.slot_of[v].is_some() || plan.again[v].is_some()).count();
     let mut writer = Writer {
         function,
         liveness,
@@ -92,7 +92,13 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn is_spilled(&self, value: Value) -> bool {
-        self.plan.slot_of[value].is_some()
+        self.plan.slot_of[value].is_some() || self.plan.again[value].is_some()
+    }
+
+    /// Whether the instruction is executed where its value is used instead.
+    fn is_dropped(&self, inst: Inst) -> bool {
+        let again = |operand: &Operand| operand.is_def() && self.plan.again[operand.value].is_some();
+        self.function.operands(inst).iter().any(again)
     }
 
     fn add_live(&mut self, value: Value) {
@@ -116,6 +122,9 @@ impl Writer<'_> {
         let tail = self.function.before_terminators(block).index as usize;
         for (index, inst) in self.function.block_insts(block).enumerate() {
             self.store_arguments(Point { block, index: index as u32 });
+            if self.is_dropped(inst) {
+                continue;
+            }
             let occupancy = pins.occupancy(self.function, block, inst);
             self.instruction(inst, &occupancy);
             let inserted = self.rewriter.new.insts.values().rev().nth(1).is_some_and(|i| i.origin.is_none());
@@ -178,8 +187,11 @@ impl Writer<'_> {
         let place = self.cached.iter().position(|c| c.value == value).expect("a value about to be used is entered");
         if self.cached[place].temporary == value {
             let temporary = self.rewriter.value(self.function.values[value].class);
-            let slot = self.plan.slot_of[value].expect("the value is spilled");
-            self.rewriter.insert(InstKind::Load(slot), &[Operand::defining(temporary)]);
+            let kind = match self.plan.again[value].expand() {
+                Some(inst) => InstKind::Rematerialise(inst),
+                None => InstKind::Load(self.plan.slot_of[value].expect("the value is spilled")),
+            };
+            self.rewriter.insert(kind, &[Operand::defining(temporary)]);
             self.cached[place].temporary = temporary;
         }
         self.cached[place].temporary
@@ -194,7 +206,9 @@ impl Writer<'_> {
         let folded = folded_operand(function, inst, |k| {
             let operand = &operands[k];
             let cached = self.cached.iter().any(|c| c.value == operand.value);
-            self.is_spilled(operand.value) && !cached && (operand.role == Role::Use || self.next_use[first + k] == NEVER)
+            self.plan.slot_of[operand.value].is_some()
+                && !cached
+                && (operand.role == Role::Use || self.next_use[first + k] == NEVER)
         });
         for cached in &mut self.cached {
             cached.kept = true;

@@ -7,7 +7,7 @@
 //! section 4.4, and `ssa-allocation-lecture.txt`, "A Foundation for Spilling"). Spilled values of one φ-web share a slot
 //! (frugality), and φs between them have disappeared: no φ is left that would move memory to memory.
 //!
-//! A spilled value is stored once, behind its definition, and loaded before uses (`ssa-register-allocator.txt`,
+//! A spilled constant or address is computed again instead; any other spilled value is stored once, behind its definition, and loaded before uses (`ssa-register-allocator.txt`,
 //! section 4.6); a load serves later uses in its block as long as registers are free.
 
 mod choose;
@@ -20,7 +20,7 @@ mod weights;
 
 use crate::analysis::{Liveness, Loops, Order, PinLiveness};
 use crate::cssa::Conventional;
-use crate::machine::{Function, Slot, SlotData, Value};
+use crate::machine::{Function, Inst, Slot, SlotData, Value};
 use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
 
 /// A function whose values in registers fit.
@@ -43,8 +43,23 @@ pub fn spill(conventional: &Conventional, order: &Order, loops: &Loops, liveness
     let function = &conventional.function;
     let pins = PinLiveness::new(function);
     let weights = weights::weights(function, loops, liveness);
+    let constants = constants(conventional);
     let limits = demand::Limits::new(function);
-    let chosen = choose::choose(conventional, order, liveness, &pins, &limits, &weights)?;
-    let plan = slots::assign(conventional, order, liveness, &chosen);
+    let chosen = choose::choose(conventional, order, liveness, &pins, &limits, &weights, &constants)?;
+    let plan = slots::assign(conventional, order, liveness, &chosen, constants);
     materialise::materialise(conventional, liveness, &pins, &limits, plan)
+}
+
+/// The values that can be computed again wherever they are wanted, with the imported instruction that does: they need no
+/// slot. φs take their arguments from registers or slots, so a web's values are not among them.
+fn constants(conventional: &Conventional) -> SecondaryMap<Value, PackedOption<Inst>> {
+    let function = &conventional.function;
+    let mut constants = SecondaryMap::with_capacity(function.values.len());
+    for (inst, data) in function.insts.iter().filter(|(_, data)| data.rematerialisable) {
+        let def = function.operands(inst)[0].value;
+        if conventional.webs[def].is_none() {
+            constants[def] = data.origin;
+        }
+    }
+    constants
 }

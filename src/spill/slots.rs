@@ -2,7 +2,7 @@
 
 use crate::analysis::{Liveness, Order};
 use crate::cssa::{Conventional, Web};
-use crate::machine::{Block, Function, Point, Slot, SlotData, Value};
+use crate::machine::{Block, Function, Inst, Point, Slot, SlotData, Value};
 use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
 use std::collections::BTreeMap;
 
@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 pub(super) struct Plan {
     pub(super) slots: PrimaryMap<Slot, SlotData>,
     pub(super) slot_of: SecondaryMap<Value, PackedOption<Slot>>,
+    /// Spilled values that are computed again instead, with the imported instruction that does.
+    pub(super) again: SecondaryMap<Value, PackedOption<Inst>>,
     /// Values in registers that are stored for φs in memory, by the point where that happens, in program order.
     pub(super) phi_stores: Vec<(Point, Value, Slot)>,
 }
@@ -27,9 +29,19 @@ pub(super) fn assign(
     conventional: &Conventional,
     order: &Order,
     liveness: &Liveness,
-    spilled: &SecondaryMap<Value, bool>,
+    chosen: &SecondaryMap<Value, bool>,
+    mut again: SecondaryMap<Value, PackedOption<Inst>>,
 ) -> Plan {
     let function = &conventional.function;
+    let mut spilled = chosen.clone();
+    for value in function.values.keys() {
+        if !chosen[value] {
+            again[value] = None.into();
+        } else if again[value].is_some() {
+            spilled[value] = false;
+        }
+    }
+    let spilled = &spilled;
     let homes = Homes::new(conventional, spilled);
     let extents = extents(function, order, liveness, spilled, &homes);
     let (slots, slot_of_home) = colour(&extents);
@@ -41,7 +53,7 @@ pub(super) fn assign(
     let mut phi_stores: Vec<(Point, Value, Slot)> =
         stored_arguments(function, spilled).map(|(point, value, def)| (point, value, slot(def))).collect();
     phi_stores.sort_by_key(|&(point, value, slot)| (point, value, slot));
-    Plan { slots, slot_of, phi_stores }
+    Plan { slots, slot_of, again, phi_stores }
 }
 
 /// The arguments in registers of φs in memory: (where they are stored, argument, definition).
