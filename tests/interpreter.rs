@@ -32,7 +32,7 @@ fn allocations_compute_what_the_functions_compute() {
             for path in 0..8 {
                 match compare(&function, &overlay, path, STEPS) {
                     Ok(run) => (compared, edits) = (compared + run.compared, edits + run.edits),
-                    Err(found) => panic!("shape {number}, seed {seed}, path {path}: {found:?}\n{}", print(&function)),
+                    Err(found) => panic!("shape {number}, seed {seed}, path {path}: {found}\n{}", print(&function)),
                 }
             }
         }
@@ -43,7 +43,8 @@ fn allocations_compute_what_the_functions_compute() {
 /// Breaks one thing in an overlay.
 fn damage(function: &Function, overlay: &mut Overlay, rng: &mut fastrand::Rng) {
     let places = places(function, overlay);
-    let registers: Vec<_> = places.iter().filter_map(|place| if let Location::Reg(reg) = place { Some(*reg) } else { None }).collect();
+    let registers: Vec<_> =
+        places.iter().filter_map(|place| if let Location::Reg(reg) = place { Some(*reg) } else { None }).collect();
     let other = registers[rng.usize(..registers.len())];
     let edits = overlay.edits.len();
     match rng.u8(..4) {
@@ -84,7 +85,7 @@ fn the_checker_rejects_what_the_interpreter_finds() {
             for path in 0..3 {
                 if let Err(difference) = compare(&function, &overlay, path, STEPS) {
                     found += 1;
-                    assert!(verdict.is_err(), "shape {number}, seed {seed}: {difference:?}\n{}", print(&function));
+                    assert!(verdict.is_err(), "shape {number}, seed {seed}: {difference}\n{}", print(&function));
                     break;
                 }
             }

@@ -6,17 +6,45 @@ mod naive;
 mod phases;
 mod support;
 
+use chordal::analysis::{Liveness, Order};
+use chordal::assign::{Assignment, Repair, assign};
+use chordal::cssa::Conventional;
+use chordal::eliminate::SwapPolicy;
+use chordal::machine::validate::Rule;
 use chordal::machine::{
-    Block, EdgePlace, Edit, Function, Inst, InstKind, Operand, Reg, RegSet, Role, Slot, SwapSupport, Value, print, validate,
+    Block, EdgePlace, Edit, Function, Inst, InstKind, Operand, Overlay, Point, Reg, RegSet, Role, Slot, SwapSupport, Value,
+    print, validate,
 };
+use chordal::pipeline::{Preset, allocate};
+use chordal::spill::Spilled;
 use cranelift_entity::EntityRef;
 use naive::{Live, Pinned, in_registers};
-use chordal::cssa::Conventional;
-use chordal::machine::validate::Rule;
-use chordal::spill::Spilled;
-use phases::{Phases, run, spill};
+use phases::spill;
 use std::collections::{BTreeMap, BTreeSet};
 use support::random::{random_function, shapes};
+
+/// What the phases behind spilling make of a function.
+struct Phases {
+    spilled: Spilled,
+    /// Of the spilled function.
+    liveness: Liveness,
+    assignment: Assignment,
+    /// What the whole pipeline answers.
+    overlay: Overlay,
+}
+
+fn run(function: &Function) -> Phases {
+    let (_, spilled) = spill(function);
+    let liveness = Liveness::new(&spilled.function);
+    let assignment = assign(&spilled.function, &Order::new(function), &liveness);
+    let assignment = assignment.unwrap_or_else(|message| panic!("{message}\n{}", print(&spilled.function)));
+    Phases { spilled, liveness, assignment, overlay: allocated(function) }
+}
+
+fn allocated(function: &Function) -> Overlay {
+    let preset = Preset { name: "spill-free", swap: SwapPolicy::Auto, check: false };
+    allocate(function, &preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function))).0
+}
 
 /// Has the phases work on a few hundred random functions.
 fn for_each_function(mut look: impl FnMut(&str, &Function, &Phases)) {
@@ -295,8 +323,13 @@ fn arguments_of_phis_in_memory_are_stored_to_their_slots() {
                     let found = stores.filter(|&i| new.operands(i)[0].value == arg).count();
                     assert!(found > 0, "{which}: {arg} is not stored to {slot} in {pred}\n{}", print(new));
                     let from = function.departure(pred, block).index as usize;
-                    let tail: BTreeSet<Value> =
-                        function.block_insts(pred).skip(from).flat_map(|i| &live.before[i]).chain(&live.out[pred]).copied().collect();
+                    let tail: BTreeSet<Value> = function
+                        .block_insts(pred)
+                        .skip(from)
+                        .flat_map(|i| &live.before[i])
+                        .chain(&live.out[pred])
+                        .copied()
+                        .collect();
                     let lost = tail.iter().find(|&&v| spilled.slot_of[v].expand() == Some(slot));
                     assert_eq!(lost, None, "{which}: {arg} overwrites it in {slot} in {pred}\n{}", print(function));
                 }
@@ -339,7 +372,7 @@ impl Replay<'_> {
     }
 
     /// All transfers at once; what neither stays nor is transferred is gone. Some of them move what is dead.
-    fn transfer(&mut self, repair: &chordal::assign::Repair, pinned: RegSet) {
+    fn transfer(&mut self, repair: &Repair, pinned: RegSet) {
         let old = std::mem::take(&mut self.holds);
         for reg in repair.kept.iter() {
             if let Some(&value) = old.get(&reg) {
@@ -376,7 +409,8 @@ impl Replay<'_> {
         for reg in (pins.clobbers | pins.defs).iter() {
             self.holds.remove(&reg);
         }
-        self.holds.retain(|_, value| live.after[inst].contains(value) || operands.iter().any(|o| o.is_def() && o.value == *value));
+        self.holds
+            .retain(|_, value| live.after[inst].contains(value) || operands.iter().any(|o| o.is_def() && o.value == *value));
         for k in (0..operands.len()).filter(|&k| operands[k].is_def() && operands[k].in_register()) {
             if operands[k].role == Role::Def || operands[k].reuse.is_some() {
                 self.put(operands[k].value, assigned(k), pinned.after[inst] | pins.defs | pins.early_defs);
@@ -445,7 +479,7 @@ struct Accesses {
 }
 
 impl Accesses {
-    fn of_edits(edits: &[(chordal::machine::Point, Edit)]) -> Self {
+    fn of_edits(edits: &[(Point, Edit)]) -> Self {
         let mut accesses = Accesses::default();
         for &(point, edit) in edits {
             match edit {
@@ -506,7 +540,7 @@ fn elimination_is_spill_free() {
 #[test]
 fn allocation_is_deterministic() {
     for_each_function(|which, function, phases| {
-        let (first, second) = (&phases.overlay, run(function).overlay);
+        let (first, second) = (&phases.overlay, allocated(function));
         assert_eq!(first.locations, second.locations, "{which}");
         assert_eq!(first.edits, second.edits, "{which}");
         assert_eq!(first.slots, second.slots, "{which}");

@@ -23,12 +23,8 @@ pub struct Together {
 
 impl Live {
     pub fn new(function: &Function) -> Self {
-        let mut live = Live {
-            into: SecondaryMap::new(),
-            out: SecondaryMap::new(),
-            before: SecondaryMap::new(),
-            after: SecondaryMap::new(),
-        };
+        let mut live =
+            Live { into: SecondaryMap::new(), out: SecondaryMap::new(), before: SecondaryMap::new(), after: SecondaryMap::new() };
         loop {
             let mut changed = false;
             for block in function.blocks.keys().rev() {
