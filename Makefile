@@ -16,8 +16,9 @@ demo: setup ## build, compile real programs with two allocators, run them, compa
 test: setup lint ## formatting, lints and all tests
 	$(CARGO) test
 
-bench: setup corpus ## time allocation of SQLite against the LLVM passes it replaces
-	$(CARGO) bench
+bench: setup ## time allocation of SQLite against the LLVM passes it replaces
+	PROGRAMS=sqlite CONFIGS=O2 scripts/corpus
+	$(CARGO) bench --quiet --bench allocation -- $(BENCH_ARGS)
 
 fmt: ## format the sources
 	$(CARGO) fmt

@@ -1,7 +1,7 @@
 //! The allocators as lists of phases.
 
 use crate::analysis::{Dominators, Interference, Liveness, Loops, Order};
-use crate::eliminate::SwapPolicy;
+use crate::eliminate::{EliminationCounts, SwapPolicy};
 use crate::machine::{Function, Overlay};
 use crate::{assign, check, cssa, eliminate, spill};
 use std::time::{Duration, Instant};
@@ -15,19 +15,6 @@ pub struct Report {
     pub elimination: EliminationCounts,
     /// Time of each phase in the order in which they ran.
     pub phases: Vec<(&'static str, Duration)>,
-}
-
-/// Location transfer graphs, counted as in Figure 10 of the spill-free paper.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EliminationCounts {
-    /// Location transfer graphs: control-flow edges into blocks with φs.
-    pub graphs: u64,
-    /// Edges of all graphs: φ arguments.
-    pub edges: u64,
-    /// Edges from a memory location to a memory location (always the same one).
-    pub memory_transfers: u64,
-    /// Graphs with a memory transfer where all registers of a bank are taken.
-    pub potential_spills: u64,
 }
 
 /// Why a function could not be allocated.
@@ -76,13 +63,13 @@ pub fn allocate(function: &Function, preset: &Preset) -> Result<(Overlay, Report
     let assignment = assign::assign(&spilled.function, &order, &liveness).map_err(Failure::Unsupported)?;
     clock.lap("assign");
     let code = eliminate::eliminate(&spilled, &liveness, &assignment, preset.swap).map_err(Failure::Unsupported)?;
-    let overlay = eliminate::overlay(function, &interference, &spilled, &assignment, &code, preset.swap);
+    let overlay = eliminate::overlay(function, &spilled, &assignment, &code, preset.swap);
     clock.lap("eliminate");
     if preset.check {
         check::check(function, &overlay).map_err(|complaints| Failure::Rejected(listed(&complaints)))?;
         clock.lap("check");
     }
-    let elimination = EliminationCounts::default();
+    let elimination = eliminate::count(&conventional, &spilled, &assignment);
     Ok((overlay, Report { spilled_values: spilled.count as u64, elimination, phases: clock.phases }))
 }
 

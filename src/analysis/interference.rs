@@ -7,7 +7,7 @@
 
 use super::grouped::Grouped;
 use super::{Dominators, Liveness};
-use crate::machine::{Block, Function, Point, Role, Value};
+use crate::machine::{Block, Function, Role, Value};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 
 /// Where a value is defined. Definitions are ordered by the dominator tree's preorder and then by position, so that the
@@ -87,18 +87,6 @@ impl<'a> Interference<'a> {
     /// Whether `value` is live at the end of a block.
     pub fn live_out(&self, value: Value, block: Block) -> bool {
         self.liveness.live_out(block).binary_search(&value).is_ok()
-    }
-
-    /// Whether `value` is live before the `index`-th instruction of a block.
-    pub fn live_at(&self, value: Value, point: Point) -> bool {
-        let position = DefPoint::at(0, point.index as usize, 0).position;
-        let (block, def) = self.defs[value];
-        let defined = if block == point.block { def <= position } else { self.live_in(value, point.block) };
-        defined && self.live_behind_point(value, (point.block, position))
-    }
-
-    fn live_in(&self, value: Value, block: Block) -> bool {
-        self.liveness.live_in(block).binary_search(&value).is_ok()
     }
 
     fn live_behind_point(&self, value: Value, (block, position): (Block, u32)) -> bool {

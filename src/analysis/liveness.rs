@@ -10,7 +10,7 @@
 //! so that "is it in this block's set already" is a look at the last one added. Time is linear in the sets' edges.
 
 use super::grouped::Grouped;
-use crate::machine::{Block, Function, Operand, Value};
+use crate::machine::{Block, DebugUse, Function, Inst, Operand, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 
 /// What is live at the blocks' borders, and where values die.
@@ -56,10 +56,46 @@ impl Liveness {
         self.kills[operand_index]
     }
 
+    /// One a debug use of the function: whether its value is live there.
+    pub fn at_debug_uses(&self, function: &Function) -> Vec<bool> {
+        let mut live = vec![false; function.debug_uses.len()];
+        // The block that is being scanned if the value is live at the current place in it.
+        let mut seen: SecondaryMap<Value, PackedOption<Block>> = SecondaryMap::new();
+        for range in chunks(&function.debug_uses) {
+            let block = function.debug_uses[range.start].at.block;
+            for &value in self.live_out(block) {
+                seen[value] = block.into();
+            }
+            let mut index = function.blocks[block].insts.len() as u32;
+            for number in range.rev() {
+                let debug = function.debug_uses[number];
+                while index > debug.at.index {
+                    index -= 1;
+                    let inst = Inst::from_u32(function.blocks[block].insts.start + index);
+                    for operand in function.operands(inst).iter().filter(|o| o.in_register()) {
+                        seen[operand.value] = if operand.is_def() { None.into() } else { block.into() };
+                    }
+                }
+                live[number] = seen[debug.value] == block.into();
+            }
+        }
+        live
+    }
+
     /// Whether the value is never used: a dead definition, by an instruction or a φ.
     pub fn is_dead(&self, value: Value) -> bool {
         self.unused[value.index()]
     }
+}
+
+/// The debug uses of each block, as ranges.
+fn chunks(debug_uses: &[DebugUse]) -> impl Iterator<Item = std::ops::Range<usize>> {
+    let mut start = 0;
+    debug_uses.chunk_by(|a, b| a.at.block == b.at.block).map(move |chunk| {
+        let range = start..start + chunk.len();
+        start = range.end;
+        range
+    })
 }
 
 /// Where a value is used.

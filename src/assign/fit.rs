@@ -41,8 +41,13 @@ struct Matching {
 /// Finds a register for each want, such that no two have one register at one time; `None` if there is no way.
 ///
 /// What can stay stays, then what is wanted longest and has the fewest choices comes first, displacing others along
-/// augmenting paths (Kuhn's algorithm; with two halves a register, a displaced pair needs two paths).
+/// augmenting paths (Kuhn's algorithm; with two halves a register, a displaced pair needs two paths). That is exact while
+/// wants of one half only are alike; otherwise, rarely, a search finds what augmenting misses.
 pub(crate) fn fit(wants: &[Want]) -> Option<Vec<Reg>> {
+    augmented(wants).or_else(|| searched(wants))
+}
+
+fn augmented(wants: &[Want]) -> Option<Vec<Reg>> {
     let mut matching = Matching { owner: [[None; RegSet::CAPACITY], [None; RegSet::CAPACITY]], chosen: vec![None; wants.len()] };
     let mut rest = Vec::new();
     for (index, want) in wants.iter().enumerate() {
@@ -63,7 +68,35 @@ pub(crate) fn fit(wants: &[Want]) -> Option<Vec<Reg>> {
     matching.chosen.into_iter().collect()
 }
 
+/// Backtracks over all placements, the want with the fewest free registers first. Gives up when it has taken too long,
+/// which is longer than any instruction's handful of wants that fit was seen to need.
+fn searched(wants: &[Want]) -> Option<Vec<Reg>> {
+    const STEPS: u32 = 20_000;
+    let mut matching = Matching { owner: [[None; RegSet::CAPACITY], [None; RegSet::CAPACITY]], chosen: vec![None; wants.len()] };
+    matching.search(wants, &mut STEPS.clone()).then(|| matching.chosen.into_iter().flatten().collect())
+}
+
 impl Matching {
+    fn search(&mut self, wants: &[Want], steps: &mut u32) -> bool {
+        let free = |index: usize| -> Vec<Reg> {
+            let want = &wants[index];
+            want.order.iter().copied().filter(|&reg| want.domain.contains(reg) && self.is_free(want.span, reg)).collect()
+        };
+        let open = (0..wants.len()).filter(|&index| self.chosen[index].is_none());
+        let Some((registers, index)) = open.map(|index| (free(index), index)).min_by_key(|(registers, _)| registers.len()) else {
+            return true;
+        };
+        for reg in registers {
+            *steps = steps.saturating_sub(1);
+            self.take(index, wants[index].span, reg);
+            if *steps > 0 && self.search(wants, steps) {
+                return true;
+            }
+            self.release(index);
+        }
+        false
+    }
+
     fn is_free(&self, span: Span, reg: Reg) -> bool {
         (0..2).all(|half| !span.covers()[half] || self.owner[half][reg.index()].is_none())
     }
@@ -176,7 +209,7 @@ mod tests {
             seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (seed >> 33) % below
         };
-        let (mut fits, mut fails, mut missed) = (0, 0, 0);
+        let (mut fits, mut fails) = (0, 0);
         for _ in 0..20_000 {
             let count = 1 + random(5) as usize;
             let wants: Vec<Want> = (0..count)
@@ -199,12 +232,12 @@ mod tests {
                     }
                     fits += 1;
                 }
-                None if expected => missed += 1,
-                None => fails += 1,
+                None => {
+                    assert!(!expected);
+                    fails += 1;
+                }
             }
         }
         assert!(fits > 1000 && fails > 1000);
-        // Augmenting paths with two halves a register are a heuristic, if a good one.
-        assert!(missed * 1000 < fits, "{missed} of {fits} possible placements were not found");
     }
 }

@@ -15,14 +15,21 @@ use std::time::{Duration, Instant};
 
 const AFTER_HELP: &str = "\
 Examples:
-  chordal compile prog.bc                        writes prog.s
+  chordal compile prog.bc
+      writes prog.s
   chordal compile prog.bc -o prog.o --emit obj --stats prog.json
-  clang -O2 -emit-llvm -c prog.c -o - | chordal compile - | as -o prog.o
-  chordal compile prog.bc --registers 8 -o - --no-times --stats prog.json
+      an object file, and what was counted in it
+  clang-22 -O2 -emit-llvm -c prog.c -o - | chordal compile - | as -o prog.o
+      from standard input to standard output
+  chordal compile prog.bc --registers 8 --stats prog.json --no-times
+      eight general-purpose registers; equal runs give equal statistics
   chordal compile prog.bc --allocator llvm-greedy -o /dev/null --stats -
+      only the statistics of LLVM's allocator
 
-Exit status: 0 done, 1 the work failed (one message says which file, which function and why; nothing is written), 2 wrong
-usage.
+Exit status:
+  0  done (warnings about functions left to LLVM's allocator included)
+  1  the work failed: one message says which file, which function and why; nothing is written
+  2  wrong usage
 
 `chordal list` shows the allocators and the register lists.";
 
@@ -33,7 +40,7 @@ usage.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// The module; `-` is standard input
+    /// The module, as bitcode (clang -emit-llvm -c) or textual IR (-S); `-` is standard input
     #[arg(value_name = "IN")]
     input: PathBuf,
 
@@ -45,16 +52,18 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Emit::Asm)]
     emit: Emit,
 
-    /// Who allocates registers
+    /// The allocator: chordal's, or LLVM's to compare with (`chordal list` shows all)
     #[arg(long, value_name = "NAME", default_value = allocators::DEFAULT, value_parser = allocators::parse)]
     allocator: &'static allocators::Entry,
 
-    /// Use only these general-purpose registers, except where the ABI or an instruction fixes another: the number of a
-    /// published list, or names separated by commas
+    /// Hold the allocator to these general-purpose registers
+    ///
+    /// The number of a published list (`chordal list` shows them), or names separated by commas, such as rax,rcx,rbx,rbp.
+    /// Other registers still occur where the ABI or an instruction fixes them. Not for LLVM's allocators.
     #[arg(long, value_name = "N|LIST")]
     registers: Option<RegisterRequest>,
 
-    /// How cycles of registers are broken
+    /// How registers trade their contents where a parallel copy goes round in a cycle
     #[arg(long, value_enum, default_value_t = Swap::Auto)]
     swap: Swap,
 
@@ -67,6 +76,8 @@ pub struct Arguments {
     no_times: bool,
 
     /// Do not check the allocation
+    ///
+    /// The checker follows every value along all paths: each instruction has to find what it read before allocation.
     #[arg(long)]
     no_check: bool,
 
@@ -74,7 +85,7 @@ pub struct Arguments {
     #[arg(long)]
     verify_llvm: bool,
 
-    /// Make it an error if a function cannot be allocated
+    /// Make it an error if a function cannot be allocated, instead of leaving it to LLVM
     #[arg(long)]
     no_fallback: bool,
 }
@@ -91,9 +102,9 @@ enum Emit {
 enum Swap {
     /// By moves through a free register if there is one, else by swaps
     Auto,
-    /// By exchange instructions
+    /// By exchange instructions; vectors, which have none, by three exclusive-ors
     Xchg,
-    /// By three exclusive-ors, where the flags are free
+    /// By three exclusive-ors; by an exchange where they would overwrite live flags
     Xor,
 }
 

@@ -13,10 +13,15 @@ use std::io;
 use std::process::ExitCode;
 
 const AFTER_HELP: &str = "\
-Examples:
-  clang -O2 -emit-llvm -c prog.c -o prog.bc
+From C to a running program, with statistics of what allocation left in the code:
+  clang-22 -O2 -emit-llvm -c prog.c -o prog.bc
   chordal compile prog.bc -o prog.s --stats prog.json
-  clang prog.s -o prog
+  clang-22 prog.s -o prog
+
+The same with LLVM's allocator, to compare with:
+  chordal compile prog.bc -o /dev/null --allocator llvm-greedy --stats greedy.json
+
+`chordal COMMAND --help` explains a command and shows more examples.
 
 Exit status: 0 done, 1 the work failed, 2 wrong usage.";
 
@@ -34,6 +39,9 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Compile(compile::Arguments),
+    /// Show the allocators with their phases, and the register lists
+    ///
+    /// The names are those that `chordal compile` takes for --allocator, the lists those that it takes for --registers N.
     List,
 }
 

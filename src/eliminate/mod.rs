@@ -5,6 +5,7 @@
 //! and swapped among each other; arguments in memory are loaded into their registers afterwards. Nothing is stored.
 //! Relies on: `spill-free-ssa-elimination.txt`, section 5 (ImplementSpartan) and 6.1 (stores are hoisted to definitions).
 
+mod count;
 mod overlay;
 mod sequence;
 
@@ -16,6 +17,7 @@ use crate::machine::{Block, EdgePlace, Edit, Function, Point, RegSet, RegisterFi
 use crate::spill::Spilled;
 use cranelift_entity::SecondaryMap;
 
+pub use count::{EliminationCounts, count};
 pub use overlay::overlay;
 
 /// The code of control-flow edges, by the block that it stands in.

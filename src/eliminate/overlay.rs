@@ -1,22 +1,15 @@
 //! Laying the result over the imported function.
 
 use super::{EdgeCode, SwapPolicy, sequentialise, surroundings};
-use crate::analysis::{Interference, PinLiveness};
+use crate::analysis::PinLiveness;
 use crate::assign::Assignment;
-use crate::machine::{Block, Edit, Function, Inst, InstKind, Location, Overlay, Point};
+use crate::machine::{Block, Edit, Function, Inst, InstKind, Location, Overlay, Point, Reg};
 use crate::spill::Spilled;
 
-/// The overlay of `imported` that the phases' results amount to. `interference` is the imported function's.
-pub fn overlay(
-    imported: &Function,
-    interference: &Interference,
-    spilled: &Spilled,
-    assignment: &Assignment,
-    code: &EdgeCode,
-    policy: SwapPolicy,
-) -> Overlay {
+/// The overlay of `imported` that the phases' results amount to.
+pub fn overlay(imported: &Function, spilled: &Spilled, assignment: &Assignment, code: &EdgeCode, policy: SwapPolicy) -> Overlay {
     let pins = PinLiveness::new(&spilled.function);
-    let unused = Location::Reg(crate::machine::Reg::new(0));
+    let unused = Location::Reg(Reg::new(0));
     let mut layer = Layer {
         imported,
         spilled,
@@ -28,7 +21,7 @@ pub fn overlay(
             locations: vec![unused; imported.operands.len()],
             edits: Vec::new(),
             slots: spilled.slots.clone(),
-            debug_locations: debug_locations(imported, interference, spilled, assignment),
+            debug_locations: debug_locations(imported, spilled, assignment, code),
         },
     };
     for block in imported.blocks.keys() {
@@ -146,16 +139,24 @@ impl Layer<'_> {
     }
 }
 
-/// Where debug uses find their values: in the register of the moment, or in the slot while the value lives.
-fn debug_locations(
-    imported: &Function,
-    interference: &Interference,
-    spilled: &Spilled,
-    assignment: &Assignment,
-) -> Vec<Option<Location>> {
-    let found = imported.debug_uses.iter().zip(&assignment.debug).map(|(debug, reg)| {
-        let slot = || spilled.slot_of[debug.value].expand().filter(|_| interference.live_at(debug.value, debug.at));
-        reg.map(Location::Reg).or_else(|| slot().map(Location::Slot))
+/// Where debug uses find their values: in the register of the moment, unless an edge's code comes between, or in the slot.
+fn debug_locations(imported: &Function, spilled: &Spilled, assignment: &Assignment, code: &EdgeCode) -> Vec<Option<Location>> {
+    let found = imported.debug_uses.iter().zip(&assignment.debug).zip(&spilled.debug_slots).map(|((debug, reg), slot)| {
+        let block = debug.at.block;
+        let at_tail = debug.at.index >= imported.before_terminators(block).index;
+        let moved = |reg: &Reg| {
+            (debug.at.index < imported.head(block).index && writes(&code.head[block], *reg))
+                || (at_tail && writes(&code.tail[block], *reg))
+        };
+        reg.filter(|reg| !moved(reg)).map(Location::Reg).or(slot.map(Location::Slot))
     });
     found.collect()
+}
+
+fn writes(edits: &[Edit], reg: Reg) -> bool {
+    edits.iter().any(|edit| match *edit {
+        Edit::Load { to, .. } | Edit::Move { to, .. } | Edit::Rematerialise { to, .. } => to == reg,
+        Edit::Swap { a, b, .. } => a == reg || b == reg,
+        Edit::Store { .. } => false,
+    })
 }

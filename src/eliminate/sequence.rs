@@ -197,9 +197,9 @@ mod tests {
             for transfer in &transfers {
                 assert_eq!(content[transfer.to.index()], transfer.from.index(), "{transfers:?}");
             }
-            for index in 0..RegSet::CAPACITY {
+            for (index, &held) in content.iter().enumerate() {
                 let reg = Reg::new(index);
-                assert!(targets.contains(reg) || available.contains(reg) || content[index] == index, "{transfers:?}");
+                assert!(targets.contains(reg) || available.contains(reg) || held == index, "{transfers:?}");
             }
         }
     }

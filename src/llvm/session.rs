@@ -70,9 +70,6 @@ impl<'o> Session<'o> {
         let start = Instant::now();
         let function = unsafe { import::function(flat, file) };
         let import_ns = flat.import_ns + nanoseconds(start);
-        if std::env::var("CHORDAL_DUMP").is_ok_and(|name| name == function.name) {
-            eprintln!("{function}");
-        }
         let (overlay, report) = pipeline::allocate(&function, preset)?;
         self.answer = Arrays::new(&overlay, &function.file);
         self.record(&function, import_ns, &overlay, &report);

@@ -1,7 +1,8 @@
 //! Which values to spill: along the dominance order, wherever too many values are live, the one of least weight.
 
-use super::demand::{Counts, Demand, Excess, Limits, Residence, folded_operand};
+use super::demand::{Demand, Excess, Limits, Residence, first_reuse, folded_operand};
 use super::feasible;
+use super::live::LiveSet;
 use crate::analysis::{Liveness, Occupancy, Order, PinLiveness};
 use crate::cssa::Conventional;
 use crate::machine::{Block, EdgePlace, Function, Inst, Value};
@@ -23,10 +24,7 @@ pub(super) fn choose(
         limits,
         weights,
         spilled: SecondaryMap::with_capacity(function.values.len()),
-        live: Vec::new(),
-        place: SecondaryMap::with_capacity(function.values.len()),
-        counts: Counts::default(),
-        nested: limits.are_nested(),
+        live: LiveSet::new(function, limits),
     };
     chooser.spilled.resize(function.values.len());
     for &value in &conventional.in_memory {
@@ -48,13 +46,8 @@ struct Chooser<'a> {
     limits: &'a Limits,
     weights: &'a SecondaryMap<Value, f64>,
     spilled: SecondaryMap<Value, bool>,
-    /// The values live at the current point in registers, in no order.
-    live: Vec<Value>,
-    /// Of each of them, its index in `live`.
-    place: SecondaryMap<Value, u32>,
-    counts: Counts,
-    /// Whether classes confine some values more than others.
-    nested: bool,
+    /// The values live at the current point in registers.
+    live: LiveSet<'a>,
 }
 
 impl Chooser<'_> {
@@ -71,27 +64,13 @@ impl Chooser<'_> {
 
     fn add(&mut self, value: Value) {
         if !self.spilled[value] {
-            self.place[value] = self.live.len() as u32;
-            self.live.push(value);
-            self.limits.count(&mut self.counts, self.function.values[value].class, 1);
-        }
-    }
-
-    fn remove(&mut self, value: Value) {
-        let place = self.place[value] as usize;
-        if self.live.get(place) == Some(&value) {
-            self.live.swap_remove(place);
-            if let Some(&moved) = self.live.get(place) {
-                self.place[moved] = place as u32;
-            }
-            self.limits.count(&mut self.counts, self.function.values[value].class, -1);
+            self.live.add(value);
         }
     }
 
     /// Starts a block with what is live at its head.
     fn enter(&mut self, block: Block, pins: &PinLiveness) -> Result<(), String> {
         self.live.clear();
-        self.counts = Counts::default();
         for &value in self.liveness.live_in(block) {
             self.add(value);
         }
@@ -99,12 +78,12 @@ impl Chooser<'_> {
             self.add(phi.def);
         }
         let occupied = pins.at(self.function, self.function.head(block)) | self.function.blocks[block].live_in_pins;
-        while let Some(set) = self.limits.exceeded(&[&self.counts], occupied) {
+        while let Some(set) = self.limits.exceeded(&[self.live.counts()], occupied) {
             self.spill_lightest(set, |_| true).ok_or_else(|| format!("too many pinned registers at the head of {block}"))?;
         }
         for phi in &self.function.blocks[block].phis {
             if self.liveness.is_dead(phi.def) {
-                self.remove(phi.def);
+                self.live.remove(phi.def);
             }
         }
         Ok(())
@@ -117,18 +96,19 @@ impl Chooser<'_> {
         let occupancy = pins.occupancy(function, block, inst);
         loop {
             let demand = self.demand(inst);
-            let mut through = self.counts;
+            let mut through = *self.live.counts();
             for (count, dying) in through.iter_mut().zip(&demand.dying) {
                 *count -= dying;
             }
             let excess = demand.excess(self.limits, &through, &occupancy);
             let Some(Excess { set, while_reading }) = excess.or_else(|| self.misfit(inst, &occupancy)) else { break };
             let first = function.insts[inst].operands.start as usize;
+            // In memory, a value that the instruction reads still takes a register while it is read; but if the instruction
+            // overwrites it, that register is the definition's too.
             let helps = |value: Value| {
-                !operands
-                    .iter()
-                    .enumerate()
-                    .any(|(k, o)| o.value == value && !o.is_def() && (while_reading || self.liveness.kills(first + k)))
+                let mut uses = operands.iter().enumerate().filter(|(_, o)| o.value == value && !o.is_def());
+                let overwritten = first_reuse(operands, value).is_some();
+                uses.all(|(k, _)| !self.liveness.kills(first + k) && (!while_reading || overwritten))
             };
             self.spill_lightest(set, helps).ok_or_else(|| {
                 let index = inst.as_u32() - function.blocks[block].insts.start;
@@ -160,12 +140,8 @@ impl Chooser<'_> {
 
     /// Where counting finds registers enough, but there is no way to distribute them.
     fn misfit(&self, inst: Inst, occupancy: &Occupancy) -> Option<Excess> {
-        if !self.nested || (occupancy.is_empty() && self.function.operands(inst).iter().all(|o| o.reuse.is_none())) {
-            return None;
-        }
-        let residence = |k: usize| self.residence(inst, k);
-        let class = feasible::misfit(self.function, inst, occupancy, &self.live, self.folded(inst), residence)?;
-        Some(Excess { set: self.limits.widest(self.limits.set_of(class)), while_reading: false })
+        let live = self.live.values().iter().copied();
+        feasible::misfit(self.function, self.limits, inst, occupancy, live, self.folded(inst), |k| self.residence(inst, k))
     }
 
     /// Updates the live values to those behind the instruction.
@@ -173,7 +149,7 @@ impl Chooser<'_> {
         let first = self.function.insts[inst].operands.start as usize;
         for (k, operand) in self.function.operands(inst).iter().enumerate() {
             if !operand.is_def() && self.liveness.kills(first + k) {
-                self.remove(operand.value);
+                self.live.remove(operand.value);
             } else if operand.is_def() && !self.liveness.kills(first + k) {
                 self.add(operand.value);
             }
@@ -185,12 +161,13 @@ impl Chooser<'_> {
         let confined = |&value: &Value| self.limits.is_confined(self.function.values[value].class, set);
         let lightest = self
             .live
+            .values()
             .iter()
             .copied()
             .filter(confined)
             .filter(|&value| candidate(value))
             .min_by(|&a, &b| self.weights[a].total_cmp(&self.weights[b]).then(a.cmp(&b)))?;
-        self.remove(lightest);
+        self.live.remove(lightest);
         self.spilled[lightest] = true;
         Some(())
     }

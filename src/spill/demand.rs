@@ -15,6 +15,7 @@ pub(super) struct Limits {
     sets: Vec<RegSet>,
     /// Registers of the set that have to stay free: one in a bank whose registers cannot be swapped without.
     reserve: Vec<usize>,
+    nested: bool,
     /// For each class, the sets that contain its registers, one bit each.
     confined: SecondaryMap<RegClass, u32>,
 }
@@ -54,13 +55,14 @@ impl Limits {
             let within = |(index, set): (usize, &RegSet)| u32::from(file.classes[class].regs.is_subset(*set)) << index;
             confined[class] = sets.iter().enumerate().map(within).sum();
         }
-        Limits { sets, reserve, confined }
+        let nested = sets.iter().enumerate().any(|(i, a)| sets[..i].iter().any(|b| a.intersects(*b)));
+        Limits { sets, reserve, nested, confined }
     }
 
     /// Whether some values are confined to a part of the registers that others may have. Then there may be no way to satisfy
     /// an instruction although there are registers enough before it, after it and in between.
     pub(super) fn are_nested(&self) -> bool {
-        self.sets.iter().enumerate().any(|(i, a)| self.sets[..i].iter().any(|b| a.intersects(*b)))
+        self.nested
     }
 
     /// The largest set that contains another.

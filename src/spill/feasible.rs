@@ -1,24 +1,29 @@
 //! Whether there is a register for every value at one instruction: the question that assignment will ask.
 
-use super::demand::{Residence, first_reuse, is_first_use};
+use super::demand::{Excess, Limits, Residence, first_reuse, is_first_use};
 use crate::analysis::Occupancy;
 use crate::assign::fit::{Span, Want, fit};
 use crate::machine::{Function, Inst, RegClass, RegSet, Role, Value};
 
-/// The class of a value for which there is no register, if there is one: of those concerned, the most confined.
+/// The registers that cannot be distributed, if there is no way to. Where no class confines some values more than others,
+/// there is one if the counts say so (see [`super::demand`]).
 ///
 /// `live` are the values in registers before the instruction.
 pub(super) fn misfit(
     function: &Function,
+    limits: &Limits,
     inst: Inst,
     occupancy: &Occupancy,
-    live: &[Value],
+    live: impl Iterator<Item = Value>,
     folded: Option<usize>,
     residence: impl Fn(usize) -> Residence,
-) -> Option<RegClass> {
+) -> Option<Excess> {
+    if !limits.are_nested() || (occupancy.is_empty() && function.operands(inst).iter().all(|o| o.reuse.is_none())) {
+        return None;
+    }
     let operands = function.operands(inst);
     let spanning = occupancy.before | occupancy.after;
-    let mut wants: Vec<(RegClass, Want)> = Vec::with_capacity(live.len() + operands.len());
+    let mut wants: Vec<(RegClass, Want)> = Vec::new();
     let mut want = |class: RegClass, span: Span, within: RegSet, occupied: RegSet| {
         let info = &function.file.classes[class];
         let domain = (info.regs & within) - occupied;
@@ -30,7 +35,7 @@ pub(super) fn misfit(
     let dies = |value: Value| {
         operands.iter().enumerate().any(|(k, o)| o.value == value && !o.is_def() && residence(k) == Residence::Dies)
     };
-    for &value in live.iter().filter(|&&value| !dies(value)) {
+    for value in live.filter(|&value| !dies(value)) {
         want(function.values[value].class, Span::Both, everything, spanning | occupancy.clobbers);
     }
     for (k, operand) in operands.iter().enumerate().filter(|&(k, _)| Some(k) != folded) {
@@ -50,9 +55,11 @@ pub(super) fn misfit(
             (Role::Def, None) => want(class_of(k), Span::After, everything, occupancy.after),
         }
     }
-    let (classes, wants): (Vec<RegClass>, Vec<Want>) = wants.into_iter().unzip();
-    if fit(&wants).is_some() {
-        return None;
-    }
-    classes.into_iter().min_by_key(|&class| function.file.classes[class].regs.len())
+    // Banks do not concern each other.
+    wants.sort_by_key(|&(class, _)| function.file.classes[class].bank);
+    wants.chunk_by(|&(a, _), &(b, _)| function.file.classes[a].bank == function.file.classes[b].bank).find_map(|bank| {
+        let (classes, wants): (Vec<RegClass>, Vec<Want>) = bank.iter().cloned().unzip();
+        let set = limits.widest(limits.set_of(classes[0]));
+        fit(&wants).is_none().then_some(Excess { set, while_reading: false })
+    })
 }

@@ -1,7 +1,9 @@
 //! Writing the loads and stores.
 
 use super::Spilled;
-use super::demand::{Counts, Demand, Limits, Residence, folded_operand, is_first_use};
+use super::demand::{Demand, Limits, Residence, folded_operand, is_first_use};
+use super::feasible;
+use super::live::LiveSet;
 use super::slots::Plan;
 use crate::analysis::{Liveness, Occupancy, PinLiveness};
 use crate::cssa::Conventional;
@@ -24,15 +26,19 @@ pub(super) fn materialise(
         plan: &plan,
         rewriter: Rewriter::new(function),
         next_use: next_uses(function),
-        live: Counts::default(),
+        live: LiveSet::new(function, limits),
         cached: Vec::new(),
     };
     for block in function.blocks.keys() {
         writer.block(block, pins)?;
     }
     writer.phis();
-    let function = writer.rewriter.new;
-    Ok(Spilled { function, slots: plan.slots, slot_of: plan.slot_of, count })
+    let rewritten = writer.rewriter.new;
+    let live = liveness.at_debug_uses(function);
+    let debug_slots =
+        function.debug_uses.iter().zip(live).map(|(debug, live)| plan.slot_of[debug.value].expand().filter(|_| live));
+    let debug_slots = debug_slots.collect();
+    Ok(Spilled { function: rewritten, slots: plan.slots, slot_of: plan.slot_of, debug_slots, count })
 }
 
 /// No later use in the block.
@@ -79,7 +85,7 @@ struct Writer<'a> {
     rewriter: Rewriter<'a>,
     next_use: Vec<u32>,
     /// Live values that are not spilled.
-    live: Counts,
+    live: LiveSet<'a>,
     /// All have a use in the rest of the block, beginning with the current instruction.
     cached: Vec<Cached>,
 }
@@ -89,22 +95,22 @@ impl Writer<'_> {
         self.plan.slot_of[value].is_some()
     }
 
-    fn count_live(&mut self, value: Value, delta: i16) {
+    fn add_live(&mut self, value: Value) {
         if !self.is_spilled(value) {
-            self.limits.count(&mut self.live, self.function.values[value].class, delta);
+            self.live.add(value);
         }
     }
 
     fn block(&mut self, block: Block, pins: &PinLiveness) -> Result<(), String> {
         self.rewriter.begin(block);
         self.cached.clear();
-        self.live = Counts::default();
+        self.live.clear();
         for &value in self.liveness.live_in(block) {
-            self.count_live(value, 1);
+            self.add_live(value);
         }
         for phi in &self.function.blocks[block].phis {
             if !self.liveness.is_dead(phi.def) {
-                self.count_live(phi.def, 1);
+                self.add_live(phi.def);
             }
         }
         let tail = self.function.before_terminators(block).index as usize;
@@ -134,23 +140,23 @@ impl Writer<'_> {
     fn instruction(&mut self, inst: Inst, occupancy: &Occupancy) {
         let folded = self.make_fit(inst, occupancy);
         let mut operands = self.function.operands(inst).to_vec();
-        for k in 0..operands.len() {
+        for (k, operand) in operands.iter_mut().enumerate() {
             if Some(k) == folded {
-                operands[k].slot = self.plan.slot_of[operands[k].value];
-            } else if operands[k].role == Role::Use && self.is_spilled(operands[k].value) {
-                operands[k].value = self.loaded(operands[k].value);
+                operand.slot = self.plan.slot_of[operand.value];
+            } else if operand.role == Role::Use && self.is_spilled(operand.value) {
+                operand.value = self.loaded(operand.value);
             }
         }
         let mut stores = Vec::new();
         let first = self.function.insts[inst].operands.start as usize;
         self.cached.retain(|cached| cached.kept);
-        for k in 0..operands.len() {
-            let value = operands[k].value;
-            if Some(k) == folded || !operands[k].is_def() || !self.is_spilled(value) {
+        for (k, operand) in operands.iter_mut().enumerate() {
+            let value = operand.value;
+            if Some(k) == folded || !operand.is_def() || !self.is_spilled(value) {
                 continue;
             }
             let temporary = self.rewriter.value(self.function.values[value].class);
-            operands[k].value = temporary;
+            operand.value = temporary;
             if !self.liveness.kills(first + k) {
                 stores.push((temporary, value));
             }
@@ -215,7 +221,7 @@ impl Writer<'_> {
         let first = function.insts[inst].operands.start as usize;
         loop {
             let kept = |value: Value| self.cached.iter().any(|c| c.value == value && c.kept);
-            let demand = Demand::of(function, self.limits, inst, folded, |k| {
+            let residence = |k: usize| {
                 let value = operands[k].value;
                 match self.is_spilled(value) {
                     true if kept(value) => Residence::LivesOn,
@@ -223,15 +229,21 @@ impl Writer<'_> {
                     false if self.liveness.kills(first + k) => Residence::Dies,
                     false => Residence::LivesOn,
                 }
-            });
-            let mut through = self.live;
+            };
+            let demand = Demand::of(function, self.limits, inst, folded, residence);
+            let mut through = *self.live.counts();
             for (count, dying) in through.iter_mut().zip(&demand.dying) {
                 *count -= dying;
             }
             for cached in self.cached.iter().filter(|c| c.kept) {
                 self.limits.count(&mut through, function.values[cached.value].class, 1);
             }
-            let Some(excess) = demand.excess(self.limits, &through, occupancy) else { return folded };
+            let excess = demand.excess(self.limits, &through, occupancy).or_else(|| {
+                let kept = self.cached.iter().filter(|c| c.kept).map(|c| c.value);
+                let live = self.live.values().iter().copied().chain(kept);
+                feasible::misfit(function, self.limits, inst, occupancy, live, folded, residence)
+            });
+            let Some(excess) = excess else { return folded };
             let confined = |c: &&mut Cached| c.kept && self.limits.is_confined(function.values[c.value].class, excess.set);
             match self.cached.iter_mut().filter(confined).max_by_key(|c| (c.next_use, c.value)) {
                 Some(farthest) => farthest.kept = false,
@@ -249,10 +261,10 @@ impl Writer<'_> {
         let first = self.function.insts[inst].operands.start as usize;
         let operands = self.function.operands(inst);
         for (k, operand) in operands.iter().enumerate() {
-            if !operand.is_def() && self.liveness.kills(first + k) && is_first_use(operands, k) {
-                self.count_live(operand.value, -1);
+            if !operand.is_def() && self.liveness.kills(first + k) {
+                self.live.remove(operand.value);
             } else if operand.is_def() && !self.liveness.kills(first + k) {
-                self.count_live(operand.value, 1);
+                self.add_live(operand.value);
             }
         }
     }

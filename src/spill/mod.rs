@@ -13,6 +13,7 @@
 mod choose;
 mod demand;
 mod feasible;
+mod live;
 mod materialise;
 mod slots;
 mod weights;
@@ -28,6 +29,8 @@ pub struct Spilled {
     pub slots: PrimaryMap<Slot, SlotData>,
     /// Of each spilled value.
     pub slot_of: SecondaryMap<Value, PackedOption<Slot>>,
+    /// One a debug use: where it finds its value, if that is spilled and live.
+    pub debug_slots: Vec<Option<Slot>>,
     /// The number of spilled values.
     pub count: usize,
 }

@@ -1,0 +1,143 @@
+//! Times our allocation against the LLVM passes that it replaces, on the same modules in the same run.
+//!
+//! Each repetition compiles a module once with each allocator, so that whatever else the machine does meets both alike; who
+//! goes first takes turns. The ratio is taken pair by pair.
+
+use anyhow::{Context as _, Result, bail, ensure};
+use chordal::llvm::{self, Allocator, CompileOptions, Compiled, Module, Output, Source};
+use chordal::pipeline::Preset;
+use chordal::stats::{Counts, Times};
+use clap::Parser;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+const DEFAULT_MODULE: &str = "corpus/bc/O2/sqlite/sqlite3.bc";
+const ALLOCATOR: &str = "spill-free";
+/// The name of LLVM's time among the phases.
+const LLVM: &str = "llvm";
+/// Measured, but no part of allocation.
+const CHECKER: &str = "check";
+
+/// Time allocation against the LLVM passes that it replaces
+#[derive(Parser)]
+struct Arguments {
+    /// Modules to compile besides SQLite
+    modules: Vec<PathBuf>,
+
+    /// How often each module is compiled with each allocator
+    #[arg(short = 'n', long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    repetitions: u32,
+
+    /// Passed by cargo
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let default = PathBuf::from(DEFAULT_MODULE);
+    for path in std::iter::once(&default).chain(&arguments.modules) {
+        bench(path, arguments.repetitions).with_context(|| path.display().to_string())?;
+    }
+    Ok(())
+}
+
+/// Prints the table of one module.
+fn bench(path: &Path, repetitions: u32) -> Result<()> {
+    let source = Source::read(path)?;
+    let mut series = Series::default();
+    let mut instructions = 0;
+    for repetition in 0..repetitions {
+        let ours_first = repetition % 2 == 0;
+        for ours in [ours_first, !ours_first] {
+            let module = Module::parse(&source)?;
+            let start = Instant::now();
+            let counts = compile(module, ours)?;
+            series.whole[usize::from(ours)].push(start.elapsed().as_nanos() as u64);
+            if ours {
+                instructions = counts.fixed.instructions;
+            }
+            series.add(counts.time_ns.context("the compiler keeps times")?, ours)?;
+        }
+    }
+    println!("{}: {instructions} instructions, {repetitions} repetitions", path.display());
+    series.print();
+    Ok(())
+}
+
+/// Compiles the module and returns the sums over its functions.
+fn compile(module: Module, ours: bool) -> Result<Counts> {
+    let preset = Preset { name: ALLOCATOR, swap: Default::default(), check: true };
+    let options = CompileOptions {
+        allocator: if ours { Allocator::Ours(preset) } else { Allocator::LlvmGreedy },
+        output: Output::Assembly,
+        verify: false,
+        registers: None,
+        fallback: false,
+        sizes: false,
+        progress: &|_| (),
+    };
+    let Compiled { functions, .. } = llvm::compile(module, &options)?;
+    ensure!(!functions.is_empty(), "there is no function in it");
+    Ok(Counts::total(&functions))
+}
+
+/// The times of all repetitions, in nanoseconds.
+#[derive(Default)]
+struct Series {
+    /// By phase, in the order in which they run.
+    phases: Vec<(String, Vec<u64>)>,
+    /// Allocation as a whole, the checker apart.
+    ours: Vec<u64>,
+    llvm: Vec<u64>,
+    /// From the module to assembly: with LLVM's allocator, and with ours (the checker included).
+    whole: [Vec<u64>; 2],
+}
+
+impl Series {
+    fn add(&mut self, times: Times, ours: bool) -> Result<()> {
+        if !ours {
+            let Some(&time) = times.phases.get(LLVM).filter(|&&time| time > 0) else { bail!("LLVM's passes were not timed") };
+            self.llvm.push(time);
+            return Ok(());
+        }
+        for (phase, &time) in &times.phases {
+            match self.phases.iter_mut().find(|(name, _)| name == phase) {
+                Some((_, series)) => series.push(time),
+                None => self.phases.push((phase.clone(), vec![time])),
+            }
+        }
+        self.ours.push(times.total - times.phases.get(CHECKER).copied().unwrap_or(0));
+        Ok(())
+    }
+
+    fn print(&self) {
+        let row = |name: &str, series: &[u64]| {
+            let (median, min, max) = spread(series.iter().map(|&time| time as f64 / 1e6));
+            println!("  {name:<24} {median:>9.1} {min:>9.1} {max:>9.1}");
+        };
+        println!("  {:<24} {:>9} {:>9} {:>9}", "milliseconds", "median", "min", "max");
+        for (phase, series) in self.phases.iter().filter(|(phase, _)| phase != CHECKER) {
+            row(&format!("  {phase}"), series);
+        }
+        row("chordal", &self.ours);
+        row("LLVM's passes", &self.llvm);
+        let (median, min, max) = spread(self.ours.iter().zip(&self.llvm).map(|(&ours, &llvm)| ours as f64 / llvm as f64));
+        println!("  {:<24} {median:>9.2} {min:>9.2} {max:>9.2}", "chordal / LLVM, by pair");
+        for (_, series) in self.phases.iter().filter(|(phase, _)| phase == CHECKER) {
+            row("checker (not included)", series);
+        }
+        let [llvm, ours] = &self.whole;
+        row("compilation, chordal", ours);
+        row("compilation, LLVM", llvm);
+    }
+}
+
+/// Median, minimum and maximum of at least one number.
+fn spread(series: impl Iterator<Item = f64>) -> (f64, f64, f64) {
+    let mut sorted: Vec<f64> = series.collect();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    let median = if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 };
+    (median, sorted[0], sorted[sorted.len() - 1])
+}

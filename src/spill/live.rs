@@ -1,0 +1,54 @@
+//! The values in registers at the current point of a walk, with their counts.
+
+use super::demand::{Counts, Limits};
+use crate::machine::{Function, Value};
+use cranelift_entity::SecondaryMap;
+
+/// A set of values that can be listed, in no order, and whose counts are at hand.
+pub(super) struct LiveSet<'a> {
+    function: &'a Function,
+    limits: &'a Limits,
+    values: Vec<Value>,
+    /// Of each member, its index in `values`.
+    place: SecondaryMap<Value, u32>,
+    counts: Counts,
+}
+
+impl<'a> LiveSet<'a> {
+    pub(super) fn new(function: &'a Function, limits: &'a Limits) -> Self {
+        let place = SecondaryMap::with_capacity(function.values.len());
+        LiveSet { function, limits, values: Vec::new(), place, counts: Counts::default() }
+    }
+
+    pub(super) fn values(&self) -> &[Value] {
+        &self.values
+    }
+
+    pub(super) fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.values.clear();
+        self.counts = Counts::default();
+    }
+
+    /// Adds a value that is no member.
+    pub(super) fn add(&mut self, value: Value) {
+        self.place[value] = self.values.len() as u32;
+        self.values.push(value);
+        self.limits.count(&mut self.counts, self.function.values[value].class, 1);
+    }
+
+    /// Removes a value if it is a member.
+    pub(super) fn remove(&mut self, value: Value) {
+        let place = self.place[value] as usize;
+        if self.values.get(place) == Some(&value) {
+            self.values.swap_remove(place);
+            if let Some(&moved) = self.values.get(place) {
+                self.place[moved] = place as u32;
+            }
+            self.limits.count(&mut self.counts, self.function.values[value].class, -1);
+        }
+    }
+}
