@@ -32,7 +32,7 @@ fn allocations_compute_what_the_functions_compute() {
             for path in 0..8 {
                 match compare(&function, &overlay, path, STEPS) {
                     Ok(run) => (compared, edits) = (compared + run.compared, edits + run.edits),
-                    Err(found) => panic!("shape {number}, seed {seed}, path {path}: {found:?}\n{}", print(&function)),
+                    Err(found) => panic!("shape {number}, seed {seed}, path {path}: {found}\n{}", print(&function)),
                 }
             }
         }
@@ -85,7 +85,7 @@ fn the_checker_rejects_what_the_interpreter_finds() {
             for path in 0..3 {
                 if let Err(difference) = compare(&function, &overlay, path, STEPS) {
                     found += 1;
-                    assert!(verdict.is_err(), "shape {number}, seed {seed}: {difference:?}\n{}", print(&function));
+                    assert!(verdict.is_err(), "shape {number}, seed {seed}: {difference}\n{}", print(&function));
                     break;
                 }
             }

@@ -6,17 +6,45 @@ mod naive;
 mod phases;
 mod support;
 
+use chordal::analysis::{Liveness, Order};
+use chordal::assign::{Assignment, Repair, assign};
 use chordal::cssa::Conventional;
+use chordal::eliminate::SwapPolicy;
 use chordal::machine::validate::Rule;
 use chordal::machine::{
-    Block, EdgePlace, Edit, Function, Inst, InstKind, Operand, Reg, RegSet, Role, Slot, SwapSupport, Value, print, validate,
+    Block, EdgePlace, Edit, Function, Inst, InstKind, Operand, Overlay, Point, Reg, RegSet, Role, Slot, SwapSupport, Value,
+    print, validate,
 };
+use chordal::pipeline::{Preset, allocate};
 use chordal::spill::Spilled;
 use cranelift_entity::EntityRef;
 use naive::{Live, Pinned, in_registers};
-use phases::{Phases, run, spill};
+use phases::spill;
 use std::collections::{BTreeMap, BTreeSet};
 use support::random::{random_function, shapes};
+
+/// What the phases behind spilling make of a function.
+struct Phases {
+    spilled: Spilled,
+    /// Of the spilled function.
+    liveness: Liveness,
+    assignment: Assignment,
+    /// What the whole pipeline answers.
+    overlay: Overlay,
+}
+
+fn run(function: &Function) -> Phases {
+    let (_, spilled) = spill(function);
+    let liveness = Liveness::new(&spilled.function);
+    let assignment = assign(&spilled.function, &Order::new(function), &liveness);
+    let assignment = assignment.unwrap_or_else(|message| panic!("{message}\n{}", print(&spilled.function)));
+    Phases { spilled, liveness, assignment, overlay: allocated(function) }
+}
+
+fn allocated(function: &Function) -> Overlay {
+    let preset = Preset { name: "spill-free", swap: SwapPolicy::Auto, check: false };
+    allocate(function, &preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function))).0
+}
 
 /// Has the phases work on a few hundred random functions.
 fn for_each_function(mut look: impl FnMut(&str, &Function, &Phases)) {
@@ -344,7 +372,7 @@ impl Replay<'_> {
     }
 
     /// All transfers at once; what neither stays nor is transferred is gone. Some of them move what is dead.
-    fn transfer(&mut self, repair: &chordal::assign::Repair, pinned: RegSet) {
+    fn transfer(&mut self, repair: &Repair, pinned: RegSet) {
         let old = std::mem::take(&mut self.holds);
         for reg in repair.kept.iter() {
             if let Some(&value) = old.get(&reg) {
@@ -451,7 +479,7 @@ struct Accesses {
 }
 
 impl Accesses {
-    fn of_edits(edits: &[(chordal::machine::Point, Edit)]) -> Self {
+    fn of_edits(edits: &[(Point, Edit)]) -> Self {
         let mut accesses = Accesses::default();
         for &(point, edit) in edits {
             match edit {
@@ -512,7 +540,7 @@ fn elimination_is_spill_free() {
 #[test]
 fn allocation_is_deterministic() {
     for_each_function(|which, function, phases| {
-        let (first, second) = (&phases.overlay, run(function).overlay);
+        let (first, second) = (&phases.overlay, allocated(function));
         assert_eq!(first.locations, second.locations, "{which}");
         assert_eq!(first.edits, second.edits, "{which}");
         assert_eq!(first.slots, second.slots, "{which}");

@@ -3,7 +3,8 @@
 //!
 //! A program's first lines may say `// flags: …` (for the compiler and the
 //! linker), `// flags32: …` (the same, with `-m32` only) and `// only: x86_64`
-//! or `// only: i386`. Programs named `*_avx2`, `*_avx512` and `*_cx16` are
+//! or `// only: i386`. `// registers: 12` names the least of the
+//! register limits that the program can be allocated to at all. Programs named `*_avx2`, `*_avx512` and `*_cx16` are
 //! executed only where the processor can.
 //!
 //! Environment: `CHORDAL_BIN` (another binary), `CHORDAL_PROGRAMS` (only
@@ -47,6 +48,7 @@ struct Program {
     flags: Vec<String>,
     flags32: Vec<String>,
     only: Option<String>,
+    registers: usize,
 }
 
 impl Program {
@@ -58,6 +60,7 @@ impl Program {
             match line[3..].split_once(": ") {
                 Some(("flags", rest)) => program.flags = words(rest),
                 Some(("flags32", rest)) => program.flags32 = words(rest),
+                Some(("registers", rest)) => program.registers = rest.trim().parse().expect("a number of registers"),
                 Some(("only", rest)) => program.only = Some(rest.trim().to_string()),
                 _ => {}
             }
@@ -114,7 +117,8 @@ fn jobs(programs: &[Program]) -> Vec<Job<'_>> {
         for &flags in ALWAYS.iter().chain(&turns).filter(|flags| program.has(flags)) {
             let mut registers = vec![None];
             if flags == "-O2" {
-                registers.extend(REGISTERS.iter().copied().map(Some));
+                let enough = |n: &&str| n.parse::<usize>().is_ok_and(|n| n >= program.registers);
+                registers.extend(REGISTERS.iter().copied().filter(enough).map(Some));
             }
             jobs.push(Job { program, flags, registers });
         }

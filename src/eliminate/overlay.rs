@@ -22,13 +22,14 @@ pub fn overlay(imported: &Function, spilled: &Spilled, assignment: &Assignment, 
             edits: Vec::new(),
             slots: spilled.slots.clone(),
             dropped: Vec::new(),
-            debug_locations: debug_locations(imported, spilled, assignment, code),
+            debug_locations: Vec::new(),
         },
     };
     for block in imported.blocks.keys() {
         layer.block(block, code);
     }
-    layer.overlay
+    let debug_locations = debug_locations(&layer, code);
+    Overlay { debug_locations, ..layer.overlay }
 }
 
 struct Layer<'a> {
@@ -148,13 +149,16 @@ impl Layer<'_> {
 }
 
 /// Where debug uses find their values: in the register of the moment, unless an edge's code comes between, or in the slot.
-fn debug_locations(imported: &Function, spilled: &Spilled, assignment: &Assignment, code: &EdgeCode) -> Vec<Option<Location>> {
+fn debug_locations(layer: &Layer, code: &EdgeCode) -> Vec<Option<Location>> {
+    let Layer { imported, spilled, assignment, overlay, .. } = layer;
     let found = imported.debug_uses.iter().zip(&assignment.debug).zip(&spilled.debug_slots).map(|((debug, reg), slot)| {
         let block = debug.at.block;
         let at_tail = debug.at.index >= imported.before_terminators(block).index;
         let moved = |reg: &Reg| {
             (debug.at.index < imported.head(block).index && writes(&code.head[block], *reg))
                 || (at_tail && writes(&code.tail[block], *reg))
+                // The register was noted at the next instruction that is executed.
+                || overlay.is_dropped(Inst::from_u32(imported.blocks[block].insts.start + debug.at.index))
         };
         reg.filter(|reg| !moved(reg)).map(Location::Reg).or(slot.map(Location::Slot))
     });

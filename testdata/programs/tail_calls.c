@@ -1,4 +1,6 @@
+// registers: 12
 // Tail calls: musttail between functions with many arguments, indirect, mutual, and deep (it would overflow otherwise).
+// (Four arguments are pinned, and a jump target and its index must then be in call-clobbered registers: eight are not enough.)
 #include <stdint.h>
 #include <stdio.h>
 

@@ -38,6 +38,12 @@ pub struct Difference {
     pub what: String,
 }
 
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}, before instruction {}: {}", self.at.block, self.at.index, self.what)
+    }
+}
+
 /// How a run went.
 pub struct Run {
     /// Reads that were compared.

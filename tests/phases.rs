@@ -1,0 +1,359 @@
+//! What each phase does with small functions from `testdata/functions`.
+
+#[path = "support/phases.rs"]
+mod phases;
+
+use chordal::check::check;
+use chordal::eliminate::SwapPolicy;
+use chordal::machine::{
+    Edit, Function, InstKind, Location, Overlay, Reg, Slot, SlotData, SwapKind, Value, parse, print, validate,
+};
+use chordal::pipeline::{Preset, allocate};
+use chordal::spill::Spilled;
+use cranelift_entity::EntityRef;
+use phases::spill;
+
+fn fixture(name: &str) -> Function {
+    let path = format!("{}/testdata/functions/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let function = parse(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
+    validate(&function).unwrap_or_else(|found| panic!("{path}: {found:?}"));
+    function
+}
+
+fn v(index: usize) -> Value {
+    Value::new(index)
+}
+
+/// The blocks of the text form, without what a phase leaves as it was.
+fn blocks(function: &Function) -> String {
+    let text = print(function);
+    let start = text.find("\nb0:").expect("every function has an entry") + 1;
+    text[start..].replace(" origin=none", "").lines().map(|line| without_origin(line) + "\n").collect()
+}
+
+fn without_origin(line: &str) -> String {
+    line.split(' ').filter(|word| !word.starts_with("origin=")).collect::<Vec<_>>().join(" ")
+}
+
+/// An overlay that the checker accepts, under a policy for swaps.
+fn overlay(function: &Function, swap: SwapPolicy) -> Overlay {
+    let preset = Preset { name: "spill-free", swap, check: true };
+    allocate(function, &preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function))).0
+}
+
+/// Edits as `b1.0 move b a`, target first.
+fn edits(function: &Function, overlay: &Overlay) -> Vec<String> {
+    let name = |reg: Reg| function.file.name(reg).to_string();
+    let line = |edit: &Edit| match *edit {
+        Edit::Load { to, from, .. } => format!("load {} {from}", name(to)),
+        Edit::Store { from, to, .. } => format!("store {to} {}", name(from)),
+        Edit::Move { to, from, .. } => format!("move {} {}", name(to), name(from)),
+        Edit::Swap { a, b, kind: SwapKind::Exchange, .. } => format!("exchange {} {}", name(a), name(b)),
+        Edit::Swap { a, b, kind: SwapKind::Xor, .. } => format!("xor {} {}", name(a), name(b)),
+        Edit::Rematerialise { to, inst } => format!("rematerialise {} {inst}", name(to)),
+    };
+    overlay.edits.iter().map(|(point, edit)| format!("{}.{} {}", point.block, point.index, line(edit))).collect()
+}
+
+/// The registers of an instruction's operands.
+fn registers(function: &Function, overlay: &Overlay, inst: usize) -> Vec<String> {
+    let name = |location: &Location| match location {
+        Location::Reg(reg) => function.file.name(*reg).to_string(),
+        Location::Slot(slot) => slot.to_string(),
+    };
+    overlay.operands(function, chordal::machine::Inst::new(inst)).iter().map(name).collect()
+}
+
+fn spilled_values(spilled: &Spilled) -> Vec<Value> {
+    spilled.slot_of.iter().filter(|(_, slot)| slot.is_some()).map(|(value, _)| value).collect()
+}
+
+mod cssa {
+    use super::*;
+
+    #[test]
+    fn a_lost_copy_is_kept() {
+        let conventional = spill(&fixture("lost_copy")).0;
+        let expected = "\
+b0: -> b1
+  v0:w = op
+b1: -> b2 b3
+  v1:w = phi b0:v0 b3:v3
+  v2:w = op v1
+  op terminator
+b2:
+  op v1
+b3: on-edge -> b1
+  v3:w = copy v2
+";
+        assert_eq!(blocks(&conventional.function), expected);
+        assert_eq!(conventional.web_count, 1);
+        assert!(conventional.webs[v(2)].is_none(), "v2 is copied, not a member");
+    }
+
+    #[test]
+    fn swapped_phis_become_webs_of_their_own() {
+        let conventional = spill(&fixture("swap_problem")).0;
+        let expected = "\
+b0: -> b1
+  v0:w = op
+  v1:w = op
+  v4:w = copy v0
+  v7:w = copy v1
+b1: -> b2 b3
+  v6:w = phi b0:v4 b2:v5
+  v9:w = phi b0:v7 b2:v8
+  v2:w = copy v6
+  v3:w = copy v9
+  op v2 v3 terminator
+b2: -> b1
+  v5:w = copy v3
+  v8:w = copy v2
+  op terminator
+b3:
+";
+        assert_eq!(blocks(&conventional.function), expected);
+        let web = |value: usize| conventional.webs[v(value)].expand().expect("a member of a web");
+        assert!([5, 6].iter().all(|&value| web(value) == web(4)) && [8, 9].iter().all(|&value| web(value) == web(7)));
+        assert_ne!(web(4), web(7));
+    }
+
+    /// Figure 5 of the spill-free paper: φs that share an argument, and arguments of one φ that are alive together.
+    #[test]
+    fn folded_copies_come_back_where_webs_would_interfere() {
+        let function = fixture("copy_folding");
+        let conventional = spill(&function).0;
+        let phis = |block: usize| &conventional.function.blocks[chordal::machine::Block::new(block)].phis;
+        let web = |value: Value| conventional.webs[value].expand().expect("a member of a web");
+        assert_ne!(web(phis(3)[0].def), web(phis(3)[1].def));
+        // Of the select's arguments, the first is taken as it is; the other one lives behind its definition, and is copied.
+        let [first, second] = [0, 1].map(|column| phis(6)[0].args[column].value.expand().expect("an argument"));
+        assert_eq!(first, v(4));
+        let text = blocks(&conventional.function);
+        assert!(text.contains(&format!("b5: -> b6\n  {second}:w = copy v3\nb6:")), "{text}");
+        assert_eq!(web(first), web(second));
+    }
+
+    /// Copies are as wide as what they copy, also for a narrow φ; an undefined argument needs none.
+    #[test]
+    fn copies_are_wide_enough() {
+        let conventional = spill(&fixture("widths")).0;
+        let expected = "\
+b0: -> b1 b2
+  v0:n = op
+  v1:w = op
+  op terminator
+b1: -> b3
+  v4:w = copy v0
+  v5:w = copy v1
+b2: -> b3
+b3:
+  v2:w = phi b1:v4 b2:undef
+  v3:n = phi b1:v5 b2:undef
+  op v2 v3
+  op v0 v1
+";
+        assert_eq!(blocks(&conventional.function), expected);
+    }
+
+    /// The arguments are copied before the calls that throw, the definition behind the label.
+    #[test]
+    fn a_landing_pads_phi_is_in_memory() {
+        let (conventional, spilled) = spill(&fixture("landing_pad_phi"));
+        let expected = "\
+b0: -> b1 b2
+  v0:w = op
+  v3:w(s0) = copy v0
+  op clobbers=a,b,c,d,flags throws
+  v1:w = op
+b1: -> b3 b2
+  v4:w(s0) = copy v1
+  op v1 clobbers=a,b,c,d,flags throws
+b2: live=a landing-pad
+  op label
+  v2:w = copy v5(s0)
+  op uses=a
+  op v2
+b3:
+";
+        assert_eq!(blocks(&spilled.function), expected);
+        assert_eq!(conventional.in_memory, [3, 4, 5].map(v));
+        assert!(spilled.slot_of[v(2)].is_none(), "behind the pad's label the value is in a register");
+    }
+}
+
+mod spilling {
+    use super::*;
+
+    /// v0 is accessed four times over five instructions, v2 twice over one, v1 twice over five.
+    #[test]
+    fn the_lightest_value_is_spilled() {
+        let spilled = spill(&fixture("too_many")).1;
+        let expected = "\
+b0:
+  v0:w = op
+  v3:w = op
+  store(s0) v3
+  v2:w = op
+  op v2 v0
+  op v0
+  op v0
+  v4:w = load(s0)
+  op v4
+";
+        assert_eq!(blocks(&spilled.function), expected);
+        assert_eq!((spilled_values(&spilled), spilled.count), (vec![v(1)], 1));
+    }
+
+    #[test]
+    fn calls_spill_only_what_they_destroy_and_its_slot_is_used_again() {
+        let function = fixture("calls");
+        let spilled = spill(&function).1;
+        assert_eq!(spilled_values(&spilled), [1, 2].map(v), "v0 has callee-saved registers to go to");
+        assert_eq!(spilled.slots.values().copied().collect::<Vec<_>>(), [SlotData { size: 16, align: 16 }]);
+        let overlay = overlay(&function, SwapPolicy::Auto);
+        assert_eq!(edits(&function, &overlay), ["b0.2 store s0 x0", "b0.3 load x0 s0", "b0.5 store s0 x0", "b0.6 load x0 s0"]);
+        assert_eq!(registers(&function, &overlay, 0), ["s"]);
+    }
+
+    #[test]
+    fn narrow_classes_are_counted_apart() {
+        let spilled = spill(&fixture("narrow")).1;
+        assert_eq!(spilled_values(&spilled), [v(2)], "of the five narrow values the one that rests longest");
+        assert_eq!(spilled.slots[Slot::new(0)], SlotData { size: 1, align: 1 });
+    }
+
+    #[test]
+    fn pinned_registers_are_no_registers() {
+        let function = fixture("pinned_away");
+        let spilled = spill(&function).1;
+        assert_eq!(spilled_values(&spilled), [v(0)], "v0 is accessed oftener than v1, but lives longer");
+        assert_eq!(registers(&function, &overlay(&function, SwapPolicy::Auto), 1), ["t"]);
+    }
+
+    #[test]
+    fn arguments_of_a_phi_in_memory_are_stored_where_they_come_from() {
+        let (conventional, spilled) = spill(&fixture("phi_in_memory"));
+        let expected = "\
+b0: -> b1 b2
+  v0:w = op
+  op v0 terminator
+b1: -> b3
+  v1:w = op v0
+  store(s0) v1
+b2: -> b3
+  v2:w = op v0
+  store(s0) v2
+b3:
+  op clobbers=a,b,flags
+  v4:w = load(s0)
+  op v4
+";
+        assert_eq!(blocks(&spilled.function), expected);
+        assert_eq!(conventional.web_count, 1);
+        assert_eq!(spilled_values(&spilled), [v(3)]);
+    }
+
+    #[test]
+    fn a_web_has_one_slot() {
+        let (conventional, spilled) = spill(&fixture("frugal"));
+        assert_eq!(conventional.web_count, 1);
+        assert_eq!(spilled_values(&spilled), [0, 1, 2].map(v));
+        assert_eq!(spilled.slots.len(), 1);
+        assert!(spilled.function.blocks.values().all(|data| data.phis.is_empty()), "memory to memory is nothing to do");
+    }
+
+    #[test]
+    fn a_loaded_value_stays_as_long_as_there_is_room() {
+        let function = fixture("caching");
+        let found = edits(&function, &overlay(&function, SwapPolicy::Auto));
+        assert_eq!(found, ["b0.1 store s0 a", "b0.2 load a s0", "b0.6 load a s0"]);
+    }
+}
+
+mod assignment {
+    use super::*;
+
+    #[test]
+    fn a_source_that_lives_on_is_copied_before_it_is_overwritten() {
+        let function = fixture("two_address");
+        let overlay = overlay(&function, SwapPolicy::Auto);
+        assert_eq!(edits(&function, &overlay), ["b0.2 move b a"], "not before the first instruction, whose source dies");
+        assert_eq!([1, 2, 3].map(|inst| registers(&function, &overlay, inst)), [["a", "a"], ["b", "b"], ["a", "b"]]);
+    }
+
+    /// The value moves out of the way of the pins, and the edge back brings it to where the loop expects it.
+    #[test]
+    fn a_value_that_moves_in_a_loop_comes_back_on_the_edge() {
+        let function = fixture("mock_phi");
+        let overlay = overlay(&function, SwapPolicy::Auto);
+        assert_eq!(edits(&function, &overlay), ["b1.2 move b a", "b2.0 move a b"]);
+        assert_eq!(registers(&function, &overlay, 7), ["b"]);
+    }
+}
+
+mod elimination {
+    use super::*;
+
+    #[test]
+    fn a_cycle_goes_through_a_free_register() {
+        let function = fixture("swap_problem");
+        let found = |swap| edits(&function, &overlay(&function, swap));
+        assert_eq!(found(SwapPolicy::Auto), ["b2.0 move c a", "b2.0 move a b", "b2.0 move b c"]);
+        assert_eq!(found(SwapPolicy::Exchange), ["b2.0 exchange a b"]);
+        assert_eq!(found(SwapPolicy::Xor), ["b2.0 xor a b"]);
+    }
+
+    #[test]
+    fn without_a_free_register_it_is_a_swap_and_no_xor_where_flags_are_live() {
+        for (name, by_policy) in [("swap_flags_dead", "xor"), ("swap_flags_live", "exchange")] {
+            let function = fixture(name);
+            let found = |swap| edits(&function, &overlay(&function, swap));
+            assert_eq!(found(SwapPolicy::Auto), ["b2.0 exchange a b"], "{name}");
+            assert_eq!(found(SwapPolicy::Xor), [format!("b2.0 {by_policy} a b")], "{name}");
+        }
+    }
+
+    /// v2 leaves the register that the other argument is loaded into first.
+    #[test]
+    fn loads_come_behind_the_moves() {
+        let function = fixture("argument_in_memory");
+        let overlay = overlay(&function, SwapPolicy::Auto);
+        assert_eq!(edits(&function, &overlay), ["b0.1 store s0 a", "b1.3 move b a", "b1.3 load a s0", "b2.1 load a s0"]);
+    }
+
+    /// The swap stands before the terminator, and so before the second debug use.
+    #[test]
+    fn the_debugger_is_not_sent_to_a_register_that_an_edge_has_changed() {
+        let function = fixture("debug_at_edges");
+        let overlay = overlay(&function, SwapPolicy::Auto);
+        assert!(edits(&function, &overlay).iter().all(|edit| edit.starts_with("b2.1 ")));
+        assert_eq!(overlay.debug_locations, [Some(Location::Reg(function.file.by_name("a").unwrap())), None]);
+    }
+
+    /// Nothing is superfluous, and the checker sees when something is missing.
+    #[test]
+    fn every_edit_of_the_fixtures_is_needed() {
+        let mut needed = 0;
+        for name in ["swap_problem", "argument_in_memory", "mock_phi", "two_address", "phi_in_memory", "calls", "lost_copy"] {
+            let function = fixture(name);
+            let whole = overlay(&function, SwapPolicy::Auto);
+            for index in 0..whole.edits.len() {
+                let mut without = whole.clone();
+                let (point, edit) = without.edits.remove(index);
+                assert!(check(&function, &without).is_err(), "{name}: {edit:?} at {point:?} can be left out");
+                needed += 1;
+            }
+        }
+        assert_eq!(needed, 3 + 4 + 2 + 1 + 3 + 4 + 1);
+    }
+
+    #[test]
+    fn inserted_instructions_of_the_fixtures_are_no_phis_work() {
+        let spilled = spill(&fixture("argument_in_memory")).1;
+        let inserted = |kind: fn(&InstKind) -> bool| spilled.function.insts.values().filter(|data| kind(&data.kind)).count();
+        assert_eq!(inserted(|kind| matches!(kind, InstKind::Store(_))), 1);
+        assert_eq!(inserted(|kind| matches!(kind, InstKind::Load(_))), 0, "the φ's argument is loaded on its edge");
+    }
+}
