@@ -168,7 +168,7 @@ impl Visitor for Rules<'_> {
     fn inst(&mut self, state: &State, point: Point, inst: Inst) {
         self.debug_uses(state, point);
         if self.overlay.is_dropped(inst) {
-            if !self.function.insts[inst].rematerialisable {
+            if !self.function.insts[inst].rematerialisable || pins(self.function, inst) != PinSets::default() {
                 self.complain(point, Subject::Instruction, Fault::NotRematerialisable { inst });
             }
             return;

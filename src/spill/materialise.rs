@@ -38,7 +38,7 @@ pub(super) fn materialise(
     let debug_slots =
         function.debug_uses.iter().zip(live).map(|(debug, live)| plan.slot_of[debug.value].expand().filter(|_| live));
     let debug_slots = debug_slots.collect();
-    Ok(Spilled { function: rewritten, slots: plan.slots, slot_of: plan.slot_of, debug_slots, count })
+    Ok(Spilled { function: rewritten, slots: plan.slots, slot_of: plan.slot_of, again: plan.again, debug_slots, count })
 }
 
 /// No later use in the block.

@@ -20,15 +20,17 @@ mod weights;
 
 use crate::analysis::{Liveness, Loops, Order, PinLiveness};
 use crate::cssa::Conventional;
-use crate::machine::{Function, Inst, Slot, SlotData, Value};
+use crate::machine::{Function, Inst, PinSets, Slot, SlotData, Value};
 use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
 
 /// A function whose values in registers fit.
 pub struct Spilled {
     pub function: Function,
     pub slots: PrimaryMap<Slot, SlotData>,
-    /// Of each spilled value.
+    /// Of each spilled value that has a slot.
     pub slot_of: SecondaryMap<Value, PackedOption<Slot>>,
+    /// Of each spilled constant or address, the imported instruction that computes it again.
+    pub again: SecondaryMap<Value, PackedOption<Inst>>,
     /// One a debug use: where it finds its value, if that is spilled and live.
     pub debug_slots: Vec<Option<Slot>>,
     /// The number of spilled values.
@@ -57,7 +59,7 @@ fn constants(conventional: &Conventional) -> SecondaryMap<Value, PackedOption<In
     let mut constants = SecondaryMap::with_capacity(function.values.len());
     for (inst, data) in function.insts.iter().filter(|(_, data)| data.rematerialisable) {
         let def = function.operands(inst)[0].value;
-        if conventional.webs[def].is_none() {
+        if conventional.webs[def].is_none() && *function.pins(inst) == PinSets::default() {
             constants[def] = data.origin;
         }
     }

@@ -190,6 +190,11 @@ impl Machine<'_> {
 
     fn inst(&mut self, inst: Inst, throws: bool) -> Result<(), String> {
         *self.visits.entry(inst).or_default() += 1;
+        if self.overlay.is_dropped(inst) {
+            let value = self.function.operands(inst)[0].value;
+            self.values.insert(value, self.written(inst, 0).narrowed(self.size_of(value)));
+            return Ok(());
+        }
         match self.function.insts[inst].kind {
             InstKind::Op => self.op(inst, throws),
             InstKind::Copy | InstKind::CopyTo(_) | InstKind::CopyFrom(_) => self.copy(inst),
