@@ -37,7 +37,11 @@ pub fn write_all(results: &[(Destination, Vec<u8>)]) -> Result<()> {
     }
     for (_, bytes) in results.iter().filter(|(destination, _)| *destination == Destination::Stdout) {
         let mut stdout = io::stdout().lock();
-        stdout.write_all(bytes).and_then(|()| stdout.flush()).context("standard output")?;
+        match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+            // A reader that has seen enough is content; the files are still wanted.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            written => written.context("standard output")?,
+        }
     }
     for ((file, target), path) in prepared {
         if let Some(file) = file {
