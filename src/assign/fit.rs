@@ -62,7 +62,7 @@ fn augmented(wants: &[Want]) -> Option<Vec<Reg>> {
         let free = |reg: &Reg| want.domain.contains(*reg) && matching.is_free(want.span, *reg);
         match want.current.into_iter().chain(want.order.iter().copied()).find(free) {
             Some(reg) => matching.take(index, want.span, reg),
-            None => matching.augment(wants, index, &mut RegSet::EMPTY.clone()).then_some(())?,
+            None => matching.augment(wants, index, &mut { RegSet::EMPTY }).then_some(())?,
         }
     }
     matching.chosen.into_iter().collect()
@@ -73,7 +73,7 @@ fn augmented(wants: &[Want]) -> Option<Vec<Reg>> {
 fn searched(wants: &[Want]) -> Option<Vec<Reg>> {
     const STEPS: u32 = 20_000;
     let mut matching = Matching { owner: [[None; RegSet::CAPACITY], [None; RegSet::CAPACITY]], chosen: vec![None; wants.len()] };
-    matching.search(wants, &mut STEPS.clone()).then(|| matching.chosen.into_iter().flatten().collect())
+    matching.search(wants, &mut { STEPS }).then(|| matching.chosen.into_iter().flatten().collect())
 }
 
 impl Matching {

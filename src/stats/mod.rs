@@ -48,9 +48,11 @@ pub struct Counts {
     pub fixed: Static,
     /// Instructions in the output, each times the estimated executions of its block per execution of its function.
     pub weighted: Weighted,
-    /// LLVM's `RegAllocScore`: weighted copies, loads, stores and rematerialisations of the whole code. Lower is better.
+    /// LLVM's `RegAllocScore` of the final code: weighted loads, stores and rematerialisable instructions, the program's own
+    /// included. It knows copies only as a pseudo-instruction, of which none is left by then. Lower is better.
     pub score: f64,
-    /// The same formula over what the allocator causes alone: accesses to spill slots, copies, swaps, rematerialisations.
+    /// By the same weights, what the allocator causes: accesses to spill slots, register copies, exchanges (as three copies).
+    /// Exclusive-or swaps and rematerialised instructions cannot be told from the program's own and are left out.
     pub overhead: f64,
     /// What spilling came to.
     pub spill: Spill,
