@@ -8,7 +8,8 @@ use chordal::eliminate::SwapPolicy;
 use chordal::machine::{
     Edit, Function, InstKind, Location, Overlay, Reg, Slot, SlotData, SwapKind, Value, parse, print, validate,
 };
-use chordal::pipeline::{Preset, allocate};
+use chordal::pipeline::allocate;
+use chordal::preset::Preset;
 use chordal::spill::Spilled;
 use cranelift_entity::EntityRef;
 use phases::spill;
@@ -38,7 +39,7 @@ fn without_origin(line: &str) -> String {
 
 /// An overlay that the checker accepts, under a policy for swaps.
 fn overlay(function: &Function, swap: SwapPolicy) -> Overlay {
-    let preset = Preset { name: "spill-free", swap, check: true };
+    let preset = Preset { swap, ..Preset::default() };
     allocate(function, &preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function))).0
 }
 
