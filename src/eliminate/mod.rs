@@ -6,8 +6,10 @@
 //! Relies on: `spill-free-ssa-elimination.txt`, section 5 (ImplementSpartan) and 6.1 (stores are hoisted to definitions).
 
 mod count;
+mod graph;
 mod overlay;
 mod sequence;
+pub mod windmill;
 
 pub use sequence::{RegisterStep, Surroundings, SwapPolicy, sequentialise};
 
