@@ -52,8 +52,8 @@ pub fn allocate(function: &Function, preset: &Preset) -> Result<(Overlay, Report
     let conventional = cssa::conventional(function, &order, &dominators, &interference, preset.coalescing);
     clock.lap("cssa");
     let coloured = colour(&conventional, &order, &loops, preset, &mut clock).map_err(Failure::Unsupported)?;
-    let Coloured { mut spilled, liveness, assignment } = coloured;
-    let code = eliminate::eliminate(&mut spilled, &liveness, &assignment, preset).map_err(Failure::Unsupported)?;
+    let Coloured { spilled, liveness, assignment } = coloured;
+    let code = eliminate::eliminate(&spilled, &liveness, &assignment, preset.swap).map_err(Failure::Unsupported)?;
     let overlay = eliminate::overlay(function, &spilled, &assignment, &code, preset.swap);
     clock.lap("eliminate");
     if preset.check {
@@ -64,7 +64,7 @@ pub fn allocate(function: &Function, preset: &Preset) -> Result<(Overlay, Report
         conversion: conventional.counts,
         graphs: if preset.graphs { sizes_before_spilling(&conventional) } else { GraphSizes::default() },
         spill: spilled.counts,
-        elimination: eliminate::count(&conventional, &spilled, &assignment, &code),
+        elimination: eliminate::count(&conventional, &spilled, &liveness, &assignment, &code),
         phases: clock.phases,
     };
     Ok((overlay, report))

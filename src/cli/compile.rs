@@ -1,7 +1,7 @@
 //! `chordal compile`.
 
-use super::output::{self, Destination};
 use super::options::{self, AllocatorOptions};
+use super::output::{self, Destination};
 use super::{Failure, allocators};
 use crate::llvm::{self, Allocator, CompileOptions, Compiled, Module, Output, RegisterRequest, Source};
 use crate::stats::{Counts, SCHEMA, Statistics};

@@ -7,8 +7,8 @@
 
 use super::graph::{Edge, Graph};
 use crate::assign::Transfer;
-use clap::ValueEnum;
 use crate::machine::{Reg, RegClass, RegSet, RegisterFile, SwapKind, SwapSupport};
+use clap::ValueEnum;
 
 /// An instruction of the language that graphs are implemented in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

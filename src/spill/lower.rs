@@ -59,13 +59,16 @@ fn pays(
     phi: &Phi,
     spilled: &SecondaryMap<Value, bool>,
 ) -> bool {
+    let in_register = |&column: &usize| phi.args[column].value.expand().is_some_and(|arg| arg != phi.def && !spilled[arg]);
+    let stores = (0..phi.args.len()).filter(in_register);
     if lowering == LoadLowering::Counted {
-        return loads(phi, spilled).count() > uses.count[phi.def.index()] as usize;
+        // The paper counts no stores: where a variable is reloaded, its allocator has stored it before. Here an argument in a
+        // register has not been.
+        return loads(phi, spilled).count() > uses.count[phi.def.index()] as usize + stores.count();
     }
     let pred = |column: usize| function.blocks[function.blocks[block].preds[column]].frequency;
-    let stored = |&column: &usize| phi.args[column].value.expand().is_some_and(|arg| arg != phi.def && !spilled[arg]);
     let mut saved: f64 = loads(phi, spilled).map(pred).sum();
-    let mut spent: f64 = uses.frequency[phi.def.index()] + (0..phi.args.len()).filter(stored).map(pred).sum::<f64>();
+    let mut spent: f64 = uses.frequency[phi.def.index()] + stores.map(pred).sum::<f64>();
     for &(user, row) in uses.by_phis.get(phi.def) {
         let taker = &function.blocks[user].phis[row as usize];
         let columns = (0..taker.args.len()).filter(|&column| taker.args[column].value.expand() == Some(phi.def));

@@ -17,7 +17,9 @@ pub fn variants() -> Vec<Preset> {
         vary(|p| p.spill.store_hoist = !p.spill.store_hoist);
         vary(|p| p.spill.memory_coalesce = !p.spill.memory_coalesce);
         vary(|p| p.spill.rematerialise = !p.spill.rematerialise);
-        vary(|p| p.spill.load_lower = if p.spill.load_lower == LoadLowering::Off { LoadLowering::Counted } else { LoadLowering::Off });
+        vary(|p| {
+            p.spill.load_lower = if p.spill.load_lower == LoadLowering::Off { LoadLowering::Counted } else { LoadLowering::Off }
+        });
         vary(|p| p.spill.load_lower = LoadLowering::Weighted);
         vary(|p| p.assign.pins = if p.assign.pins == PinPolicy::Avoid { PinPolicy::Repair } else { PinPolicy::Avoid });
         vary(|p| p.swap = SwapPolicy::Exchange);
