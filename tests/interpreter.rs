@@ -8,7 +8,8 @@ mod support;
 use chordal::check::check;
 use chordal::eliminate::SwapPolicy;
 use chordal::machine::{Edit, Function, Location, Overlay, print};
-use chordal::pipeline::{Preset, allocate};
+use chordal::pipeline::allocate;
+use chordal::preset::Preset;
 use interpret::{compare, places};
 use support::random::{random_function, shapes};
 
@@ -18,7 +19,7 @@ const POLICIES: [SwapPolicy; 3] = [SwapPolicy::Auto, SwapPolicy::Exchange, SwapP
 const STEPS: usize = 60;
 
 fn allocated(function: &Function, swap: SwapPolicy) -> Overlay {
-    let preset = Preset { name: "spill-free", swap, check: false };
+    let preset = Preset { swap, check: false, ..Preset::default() };
     allocate(function, &preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function))).0
 }
 

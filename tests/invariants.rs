@@ -7,17 +7,17 @@ mod phases;
 mod support;
 
 use chordal::analysis::{Liveness, Order};
-use chordal::assign::{Assignment, Repair, assign};
+use chordal::assign::{Assignment, Evictable, Repair, assign};
 use chordal::cssa::Conventional;
-use chordal::eliminate::SwapPolicy;
 use chordal::machine::validate::Rule;
 use chordal::machine::{
     Bank, Block, EdgePlace, Edit, Function, Inst, InstKind, Operand, Overlay, Point, Reg, RegSet, Role, Slot, SwapSupport, Value,
     print, validate,
 };
-use chordal::pipeline::{Preset, allocate};
+use chordal::pipeline::allocate;
+use chordal::preset::Preset;
 use chordal::spill::Spilled;
-use cranelift_entity::EntityRef;
+use cranelift_entity::{EntityRef, SecondaryMap};
 use naive::{Live, Pinned, in_registers};
 use phases::spill;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,13 +36,14 @@ struct Phases {
 fn run(function: &Function) -> Phases {
     let (_, spilled) = spill(function);
     let liveness = Liveness::new(&spilled.function);
-    let assignment = assign(&spilled.function, &Order::new(function), &liveness);
+    let evictable = Evictable { weights: &SecondaryMap::new(), count: 0 };
+    let assignment = assign(&spilled.function, &Order::new(function), &liveness, Preset::default().assign, evictable);
     let assignment = assignment.unwrap_or_else(|message| panic!("{message}\n{}", print(&spilled.function)));
     Phases { spilled, liveness, assignment, overlay: allocated(function) }
 }
 
 fn allocated(function: &Function) -> Overlay {
-    let preset = Preset { name: "spill-free", swap: SwapPolicy::Auto, check: false };
+    let preset = Preset { check: false, ..Preset::default() };
     allocate(function, &preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function))).0
 }
 
@@ -262,8 +263,8 @@ impl Moment<'_> {
 #[test]
 fn what_is_not_spilled_fits() {
     let mut spilled = 0;
-    for_each_spilled(|which, _, Spilled { function, count, slot_of, again, .. }| {
-        spilled += count;
+    for_each_spilled(|which, _, Spilled { function, counts, slot_of, again, .. }| {
+        spilled += counts.values;
         assert_valid(function, which, |value| slot_of[value].is_some() || again[value].is_some());
         let (live, pinned) = (Live::new(function), Pinned::new(function));
         for (block, data) in &function.blocks {

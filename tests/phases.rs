@@ -151,7 +151,7 @@ b0:
   op v4
 ";
         assert_eq!(blocks(&spilled.function), expected);
-        assert_eq!((spilled_values(&spilled), spilled.count), (vec![v(1)], 1));
+        assert_eq!((spilled_values(&spilled), spilled.counts.values), (vec![v(1)], 1));
     }
 
     #[test]

@@ -6,7 +6,8 @@ use chordal::eliminate::SwapPolicy;
 use chordal::machine::{
     Block, BlockData, EdgePlace, Function, Inst, InstData, InstKind, Operand, Phi, Role, parse, print, validate,
 };
-use chordal::pipeline::{Preset, allocate};
+use chordal::pipeline::allocate;
+use chordal::preset::Preset;
 use std::collections::HashSet;
 use support::random::{Shape, random_function, shapes};
 
@@ -164,7 +165,7 @@ fn random_functions_are_allocated() {
         for shape in shapes() {
             for seed in 0..100 {
                 let function = random_function(seed, &shape);
-                let preset = Preset { name: "spill-free", swap, check: true };
+                let preset = Preset { swap, ..Preset::default() };
                 allocate(&function, &preset)
                     .unwrap_or_else(|failure| panic!("seed {seed}, {shape:?}, {swap:?}: {failure}\n{}", print(&function)));
             }

@@ -1,5 +1,6 @@
 //! Which registers suit a value.
 
+use super::Preference;
 use crate::analysis::grouped::Grouped;
 use crate::analysis::{Liveness, PinLiveness};
 use crate::machine::{Block, Function, InstKind, Reg, RegSet, Value};
@@ -22,14 +23,16 @@ pub(super) struct Preferences {
 }
 
 impl Preferences {
-    pub(super) fn new(function: &Function, liveness: &Liveness, pins: &PinLiveness) -> Self {
-        Preferences {
-            partners: Grouped::new(function.values.len(), &partners(function)),
-            contested: contested(function, liveness, pins),
-        }
+    pub(super) fn new(function: &Function, liveness: &Liveness, pins: &PinLiveness, preference: Preference) -> Self {
+        let partners = match preference {
+            Preference::None => Vec::new(),
+            Preference::FixedPoints => fixed_points(function, liveness),
+            Preference::Frequency => by_frequency(function),
+        };
+        Preferences { partners: Grouped::new(function.values.len(), &partners), contested: contested(function, liveness, pins) }
     }
 
-    /// The value's partners with the frequency of the transfers that sharing a register saves.
+    /// The value's partners with what sharing a register with them is worth.
     pub(super) fn partners(&self, value: Value) -> &[(Partner, f32)] {
         self.partners.get(value)
     }
@@ -40,7 +43,35 @@ impl Preferences {
     }
 }
 
-fn partners(function: &Function) -> Vec<(Value, (Partner, f32))> {
+/// Partners as `ssa-register-allocator.txt` has them: the source of a copy that dies there above all, and for φs one point
+/// for each argument or definition.
+fn fixed_points(function: &Function, liveness: &Liveness) -> Vec<(Value, (Partner, f32))> {
+    const COPY: f32 = 1e4;
+    let mut pairs = Vec::new();
+    for (block, data) in &function.blocks {
+        for phi in &data.phis {
+            for value in phi.args.iter().filter(|arg| arg.slot.is_none()).filter_map(|arg| arg.value.expand()) {
+                pairs.push((phi.def, (Partner::Value(value), 1.0)));
+                pairs.push((value, (Partner::Value(phi.def), 1.0)));
+            }
+        }
+        for inst in function.block_insts(block) {
+            let operands = function.operands(inst);
+            let first = function.insts[inst].operands.start as usize;
+            match function.insts[inst].kind {
+                InstKind::Copy if operands.iter().all(|o| o.in_register()) && liveness.kills(first + 1) => {
+                    pairs.push((operands[0].value, (Partner::Value(operands[1].value), COPY)));
+                }
+                InstKind::CopyFrom(reg) => pairs.push((operands[0].value, (Partner::Pin(reg), COPY))),
+                _ => {}
+            }
+        }
+    }
+    pairs
+}
+
+/// Partners with the frequency of the transfers that sharing a register saves.
+fn by_frequency(function: &Function) -> Vec<(Value, (Partner, f32))> {
     let mut pairs = Vec::new();
     let mut relate = |a: Value, b: Value, frequency: f64| {
         pairs.push((a, (Partner::Value(b), frequency as f32)));

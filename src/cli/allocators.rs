@@ -2,7 +2,7 @@
 
 use crate::eliminate::SwapPolicy;
 use crate::llvm::Allocator;
-use crate::pipeline::Preset;
+use crate::preset::Preset;
 
 /// An allocator that exists.
 pub struct Entry {
@@ -16,12 +16,19 @@ pub struct Entry {
 pub const DEFAULT: &str = "spill-free";
 const LLVM_GREEDY: &str = "llvm-greedy";
 
+const PHASES: &[&str] = &["cssa", "spill", "assign", "eliminate", "check"];
+
 pub const ALL: &[Entry] = &[
+    Entry { name: DEFAULT, about: "SSA-based, with spill-free elimination of phis (Pereira and Palsberg)", phases: PHASES },
     Entry {
-        name: DEFAULT,
-        about: "SSA-based, with spill-free elimination of phis (Pereira and Palsberg)",
-        phases: &["cssa", "spill", "assign", "eliminate", "check"],
+        name: "ch-o1",
+        about: "SSA-based (Pereira): phi-lifting, colouring in dominance order, no heuristics",
+        phases: PHASES,
     },
+    Entry { name: "ch-o2", about: "ch-o1 with register coalescing", phases: PHASES },
+    Entry { name: "ch-o3", about: "ch-o2 with coalescing of phi-related values in memory", phases: PHASES },
+    Entry { name: "local", about: "values stay in registers within a block only", phases: PHASES },
+    Entry { name: "simple", about: "every value is in memory", phases: PHASES },
     Entry { name: LLVM_GREEDY, about: "LLVM's default allocator, counted in the same way", phases: &[] },
 ];
 
@@ -45,7 +52,10 @@ impl Entry {
 
     /// What the compiler is to use. Only chordal's allocators have a swap policy and a checker.
     pub fn allocator(&self, swap: SwapPolicy, check: bool) -> Allocator {
-        if self.is_llvm() { Allocator::LlvmGreedy } else { Allocator::Ours(Preset { name: self.name, swap, check }) }
+        match Preset::named(self.name) {
+            Some(preset) => Allocator::Ours(Preset { swap, check, ..preset }),
+            None => Allocator::LlvmGreedy,
+        }
     }
 }
 
@@ -56,7 +66,8 @@ mod tests {
     #[test]
     fn the_table_is_that_of_the_pipeline() {
         let ours: Vec<_> = ALL.iter().filter(|entry| !entry.is_llvm()).map(|entry| entry.name).collect();
-        assert_eq!(ours, crate::pipeline::ALLOCATORS);
+        let presets: Vec<_> = crate::preset::PRESETS.iter().map(|preset| preset.name).collect();
+        assert_eq!(ours, presets);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Inserting the copies of Method I that could not be coalesced.
 
-use super::{Conventional, Isolation, Web, classes::Classes};
-use crate::machine::{EdgePlace, Function, InstKind, Operand, Point, RegClass, Rewriter, Value};
+use super::{Conventional, ConversionCounts, Isolation, Web, classes::Classes, is_held};
+use crate::machine::{Function, InstKind, Operand, Point, RegClass, Rewriter, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 
 /// A copy to insert: `to := from`.
@@ -30,7 +30,13 @@ pub(super) fn insert(function: &Function, classes: &mut Classes, isolations: &[I
         isolate(function, &mut rewriter, &mut webs, isolation, &mut copies);
     }
     write(function, &mut rewriter, copies);
-    Conventional { function: rewriter.new, webs: webs.webs, web_count: webs.count, in_memory: webs.in_memory }
+    Conventional {
+        function: rewriter.new,
+        webs: webs.webs,
+        web_count: webs.count,
+        in_memory: webs.in_memory,
+        counts: ConversionCounts::default(),
+    }
 }
 
 #[derive(Default)]
@@ -61,7 +67,7 @@ fn isolate(function: &Function, rewriter: &mut Rewriter, webs: &mut Webs, isolat
     let phi = &data.phis[*row];
     let class = function.values[phi.def].class;
     let web = if *whole { webs.fresh().into() } else { webs.webs[phi.def] };
-    let held = data.preds.iter().any(|&pred| function.edge_place(pred, *block) == EdgePlace::Nowhere);
+    let held = is_held(function, *block);
     let name = |rewriter: &mut Rewriter, webs: &mut Webs, class: RegClass| {
         let value = rewriter.value(class);
         webs.webs[value] = web;

@@ -20,7 +20,12 @@ pub struct EliminationCounts {
 }
 
 /// Counts the graphs of a function.
-pub fn count(conventional: &Conventional, spilled: &Spilled, assignment: &Assignment) -> EliminationCounts {
+pub fn count(
+    conventional: &Conventional,
+    spilled: &Spilled,
+    assignment: &Assignment,
+    _code: &super::EdgeCode,
+) -> EliminationCounts {
     let mut counts = EliminationCounts::default();
     for data in conventional.function.blocks.values().filter(|data| !data.phis.is_empty()) {
         for (column, &pred) in data.preds.iter().enumerate() {

@@ -14,6 +14,7 @@ pub use sequence::{RegisterStep, Surroundings, SwapPolicy, sequentialise};
 use crate::analysis::{Liveness, PinLiveness};
 use crate::assign::{Assignment, Transfer};
 use crate::machine::{Block, EdgePlace, Edit, Function, Point, RegSet, RegisterFile};
+use crate::preset::Preset;
 use crate::spill::Spilled;
 use cranelift_entity::SecondaryMap;
 
@@ -34,11 +35,12 @@ pub struct EdgeCode {
 /// # Errors
 /// If an edge where no code can stand needs some: a defect of the spilling phase.
 pub fn eliminate(
-    spilled: &Spilled,
+    spilled: &mut Spilled,
     liveness: &Liveness,
     assignment: &Assignment,
-    policy: SwapPolicy,
+    preset: &Preset,
 ) -> Result<EdgeCode, String> {
+    let policy = preset.swap;
     let function = &spilled.function;
     let pins = PinLiveness::new(function);
     let mut code = EdgeCode::default();

@@ -3,7 +3,8 @@
 use super::ffi;
 use super::module::{Module, ReadError, one_line};
 use super::session::Session;
-use crate::pipeline::{Failure, Preset};
+use crate::pipeline::Failure;
+use crate::preset::Preset;
 use crate::stats::Function;
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::collections::HashMap;

@@ -3,7 +3,8 @@
 use super::answer::Arrays;
 use super::{ffi, import, registers};
 use crate::machine::{Edit, Function, Overlay, RegisterFile};
-use crate::pipeline::{self, Failure, Preset, Report};
+use crate::pipeline::{self, Failure, Report};
+use crate::preset::Preset;
 use crate::stats::{self, Counts, Times};
 use indexmap::IndexMap;
 use std::cell::Cell;
@@ -91,7 +92,7 @@ impl<'o> Session<'o> {
     fn record(&mut self, function: &Function, import_ns: u64, overlay: &Overlay, report: &Report) {
         let counts = self.functions.entry(function.name.clone()).or_default();
         let edits = |wanted: fn(&Edit) -> bool| overlay.edits.iter().filter(|(_, edit)| wanted(edit)).count() as u64;
-        counts.spill.values = report.spilled_values;
+        counts.spill.values = report.spill.values;
         counts.spill.remats = edits(|edit| matches!(edit, Edit::Rematerialise { .. }));
         counts.spill.copies = edits(|edit| matches!(edit, Edit::Move { .. }));
         counts.spill.swaps = edits(|edit| matches!(edit, Edit::Swap { .. }));

@@ -2,7 +2,8 @@
 
 use chordal::eliminate::SwapPolicy;
 use chordal::machine::{Edit, Function, Inst, Location, Overlay, Reg, SwapKind, Value, parse, print, validate};
-use chordal::pipeline::{Preset, Report, allocate};
+use chordal::pipeline::{Report, allocate};
+use chordal::preset::Preset;
 use chordal::spill::Spilled;
 use cranelift_entity::EntityRef;
 
@@ -31,7 +32,7 @@ fn without_origin(line: &str) -> String {
 
 /// An allocation that the checker accepts, under a policy for swaps.
 pub fn allocated(function: &Function, swap: SwapPolicy) -> (Overlay, Report) {
-    let preset = Preset { name: "spill-free", swap, check: true };
+    let preset = Preset { swap, ..Preset::default() };
     allocate(function, &preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function)))
 }
 
