@@ -47,8 +47,8 @@ b3: on-edge -> b1
 b0: -> b1
   v0:w = op
   v1:w = op
-  v4:w = copy v0
   v7:w = copy v1
+  v4:w = copy v0
 b1: -> b2 b3
   v6:w = phi b0:v4 b2:v5
   v9:w = phi b0:v7 b2:v8
@@ -56,8 +56,8 @@ b1: -> b2 b3
   v3:w = copy v9
   op v2 v3 terminator
 b2: -> b1
-  v5:w = copy v3
   v8:w = copy v2
+  v5:w = copy v3
   op terminator
 b3:
 ";
@@ -93,8 +93,8 @@ b0: -> b1 b2
   v1:w = op
   op terminator
 b1: -> b3
-  v4:w = copy v0
   v5:w = copy v1
+  v4:w = copy v0
 b2: -> b3
 b3:
   v2:w = phi b1:v4 b2:undef
