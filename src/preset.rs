@@ -4,6 +4,7 @@ use crate::cssa::Coalescing;
 use crate::eliminate::SwapPolicy;
 use crate::{assign, spill};
 use assign::{PinPolicy, Preference};
+use clap::ValueEnum;
 use spill::{Choice, LoadLowering};
 
 /// How to allocate: a choice for each phase.
@@ -24,13 +25,13 @@ pub struct Preset {
 }
 
 /// How φs are eliminated after allocation: the three ways of `spill-free-ssa-elimination.txt`, section 1.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Elimination {
-    /// Frugal slots leave nothing to move from memory to memory.
+    /// Without moving memory to memory: phi-related values share a slot
     SpillFree,
-    /// One register of each bank is kept for moving memory to memory.
+    /// Memory moves through a register of each bank that is kept free for it
     SpareRegister,
-    /// Where no register is free, one is stored, used, and loaded back (Brisk).
+    /// Memory moves through a register that is free, or is spilled for it (Brisk)
     OnDemand,
 }
 

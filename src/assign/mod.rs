@@ -14,6 +14,7 @@ mod walk;
 
 use crate::analysis::{Liveness, Order, PinLiveness};
 use crate::machine::{Block, Function, Inst, Reg, RegClass, RegSet, Value};
+use clap::ValueEnum;
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 
 /// One register's content goes to another, at the same time as other transfers.
@@ -108,12 +109,13 @@ pub enum Preference {
 }
 
 /// What happens to values where the program pins or clobbers registers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+///
+/// Avoiding them is `ssa-register-allocator.txt`, "Handling Pre-colored Virtual Registers".
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum PinPolicy {
-    /// A value is kept off all registers that are occupied anywhere in its live range (`ssa-register-allocator.txt`,
-    /// "Handling Pre-colored Virtual Registers"). If it has none left, it or a lighter value is spilled.
+    /// Values are kept off registers that are occupied anywhere in their live range, or spilled
     Avoid,
-    /// Values move to other registers where they are in the way.
+    /// Values move to other registers where they are in the way
     Repair,
 }
 

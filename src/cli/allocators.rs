@@ -1,6 +1,6 @@
 //! The allocators by name.
 
-use crate::eliminate::SwapPolicy;
+use super::options::AllocatorOptions;
 use crate::llvm::Allocator;
 use crate::preset::Preset;
 
@@ -50,11 +50,17 @@ impl Entry {
         self.name == LLVM_GREEDY
     }
 
-    /// What the compiler is to use. Only chordal's allocators have a swap policy and a checker.
-    pub fn allocator(&self, swap: SwapPolicy, check: bool) -> Allocator {
+    /// What the compiler is to use.
+    ///
+    /// # Errors
+    /// If an option is not for this allocator, or the options contradict each other.
+    pub fn allocator(&self, options: &AllocatorOptions, check: bool) -> Result<Allocator, String> {
         match Preset::named(self.name) {
-            Some(preset) => Allocator::Ours(Preset { swap, check, ..preset }),
-            None => Allocator::LlvmGreedy,
+            Some(preset) => Ok(Allocator::Ours(Preset { check, ..options.apply(preset)? })),
+            None => match options.given() {
+                Some(option) => Err(format!("{option} is for chordal's own allocators, not for {}", self.name)),
+                None => Ok(Allocator::LlvmGreedy),
+            },
         }
     }
 }

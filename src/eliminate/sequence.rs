@@ -6,6 +6,7 @@
 //! registers; such a tree is implemented from its leaves.
 
 use crate::assign::Transfer;
+use clap::ValueEnum;
 use crate::machine::{Reg, RegClass, RegSet, RegisterFile, SwapKind, SwapSupport};
 
 /// An instruction of the language that graphs are implemented in.
@@ -16,14 +17,14 @@ pub enum RegisterStep {
 }
 
 /// How cycles are implemented.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum SwapPolicy {
-    /// By moves through a free register if there is one, otherwise by swaps.
-    #[default]
+    /// By moves through a free register if there is one, else by swaps
     Auto,
-    /// By exchange instructions where the bank has them.
+    /// By exchange instructions; vectors, which have none, by three exclusive-ors
+    #[value(name = "xchg")]
     Exchange,
-    /// By exclusive-ors where they may overwrite the status registers.
+    /// By three exclusive-ors; by an exchange where they would overwrite live flags
     Xor,
 }
 

@@ -161,7 +161,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Leaves out a copy from a slot to the same slot (`spill-free-ssa-elimination.txt`, section 6.3): the values are
+    /// Makes nothing of a copy from a slot to the same slot (`spill-free-ssa-elimination.txt`, section 6.3): the values are
     /// φ-related, so the source is dead behind it.
     fn coalesce(&mut self, inst: Inst) -> bool {
         let slot_of = |value: Value| self.plan.slot_of[value].expand();
@@ -175,6 +175,10 @@ impl Writer<'_> {
         }
         self.cached.retain(|cached| cached.value != from.value);
         self.coalesced += 1;
+        if self.function.insts[inst].origin.is_some() {
+            let in_memory = |operand: Operand| Operand { slot: slot_of(operand.value).into(), ..operand };
+            self.rewriter.copy(inst, &[in_memory(to), in_memory(from)]);
+        }
         true
     }
 

@@ -23,6 +23,7 @@ mod weights;
 use crate::analysis::{Liveness, Loops, Order, PinLiveness};
 use crate::cssa::Conventional;
 use crate::machine::{Block, Function, Inst, PinSets, RegClass, Slot, SlotData, Value};
+use clap::ValueEnum;
 use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
 
 /// How to spill.
@@ -58,12 +59,14 @@ pub enum Choice {
 }
 
 /// When a φ's definition in a register is put into memory because its arguments are there.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum LoadLowering {
+    /// Never
     Off,
-    /// If its arguments' loads are more than its uses.
+    /// If its arguments' loads are more than its uses
+    #[value(name = "on")]
     Counted,
-    /// If the loads and stores that this saves are executed more often than those that it costs.
+    /// If the loads and stores that it saves are executed more often than those that it costs
     Weighted,
 }
 

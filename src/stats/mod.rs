@@ -16,6 +16,8 @@ pub struct Statistics {
     pub chordal: String,
     /// Name of the allocator, as on the command line.
     pub allocator: String,
+    /// The choices that the allocator worked by; `null` for LLVM's.
+    pub options: Option<Options>,
     /// General-purpose registers that the allocator was held to; `null`: all of the target's.
     pub registers: Option<Vec<String>>,
     /// Name of the input file, as given.
@@ -26,6 +28,27 @@ pub struct Statistics {
     pub total: Counts,
     /// The functions in the order of the output.
     pub functions: Vec<Function>,
+}
+
+/// The choices of one of chordal's allocators, named as on the command line.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Options {
+    /// `--eliminate`.
+    pub eliminate: String,
+    /// `--frugal`.
+    pub frugal: bool,
+    /// `--store-hoist`.
+    pub store_hoist: bool,
+    /// `--load-lower`.
+    pub load_lower: String,
+    /// `--memory-coalesce`.
+    pub memory_coalesce: bool,
+    /// `--rematerialise`.
+    pub rematerialise: bool,
+    /// `--pins`.
+    pub pins: String,
+    /// `--swap`.
+    pub swap: String,
 }
 
 /// The statistics of one function.
