@@ -1,6 +1,6 @@
 //! Allocation as a list of phases.
 
-use crate::analysis::{Dominators, Interference, Liveness, Loops, Order};
+use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Loops, Order, PinLiveness, graph_sizes};
 use crate::assign::{Assignment, Evictable, Refusal};
 use crate::cssa::{Conventional, ConversionCounts};
 use crate::eliminate::EliminationCounts;
@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 pub struct Report {
     /// Conversion to conventional SSA form.
     pub conversion: ConversionCounts,
+    /// Interference graphs before spilling, if they were asked for.
+    pub graphs: GraphSizes,
     /// Spilling.
     pub spill: SpillCounts,
     /// φ elimination, as in Figure 10 of the spill-free paper.
@@ -60,11 +62,17 @@ pub fn allocate(function: &Function, preset: &Preset) -> Result<(Overlay, Report
     }
     let report = Report {
         conversion: conventional.counts,
+        graphs: if preset.graphs { sizes_before_spilling(&conventional) } else { GraphSizes::default() },
         spill: spilled.counts,
         elimination: eliminate::count(&conventional, &spilled, &assignment, &code),
         phases: clock.phases,
     };
     Ok((overlay, report))
+}
+
+fn sizes_before_spilling(conventional: &Conventional) -> GraphSizes {
+    let function = &conventional.function;
+    graph_sizes(function, &Liveness::new(function), &PinLiveness::new(function))
 }
 
 /// A function whose values are in registers or in memory.

@@ -22,6 +22,8 @@ pub struct Preset {
     pub swap: SwapPolicy,
     /// Check the result.
     pub check: bool,
+    /// Measure interference graphs, which no phase builds.
+    pub graphs: bool,
 }
 
 /// How φs are eliminated after allocation: the three ways of `spill-free-ssa-elimination.txt`, section 1.
@@ -55,6 +57,7 @@ const CH_O1: Preset = Preset {
     elimination: Elimination::SpillFree,
     swap: SwapPolicy::Xor,
     check: true,
+    graphs: false,
 };
 
 /// `ch-o2`: with register coalescing.
@@ -79,6 +82,7 @@ const SPILL_FREE: Preset = Preset {
     elimination: Elimination::SpillFree,
     swap: SwapPolicy::Auto,
     check: true,
+    graphs: false,
 };
 
 /// `local`: values are in registers within a block only.

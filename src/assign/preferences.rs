@@ -2,8 +2,8 @@
 
 use super::Preference;
 use crate::analysis::grouped::Grouped;
-use crate::analysis::{Liveness, PinLiveness};
-use crate::machine::{Block, Function, InstKind, Reg, RegSet, Value};
+use crate::analysis::{Liveness, PinLiveness, contested};
+use crate::machine::{Function, InstKind, Reg, RegSet, Value};
 use cranelift_entity::SecondaryMap;
 
 /// Something that a value would like to share a register with.
@@ -106,45 +106,4 @@ fn by_frequency(function: &Function) -> Vec<(Value, (Partner, f32))> {
         }
     }
     pairs
-}
-
-/// For each value, the registers that are occupied somewhere in its live range.
-///
-/// At most as many values as there are registers are live at an instruction, so this is linear.
-fn contested(function: &Function, liveness: &Liveness, pins: &PinLiveness) -> SecondaryMap<Value, RegSet> {
-    let mut contested: SecondaryMap<Value, RegSet> = SecondaryMap::with_capacity(function.values.len());
-    let mut live: Vec<Value> = Vec::new();
-    for block in function.blocks.keys() {
-        enter(function, liveness, block, &mut live);
-        for value in &live {
-            contested[*value] |= function.blocks[block].live_in_pins;
-        }
-        for inst in function.block_insts(block) {
-            let first = function.insts[inst].operands.start as usize;
-            let operands = function.operands(inst);
-            let dying = |value: Value| {
-                operands.iter().enumerate().any(|(k, o)| o.value == value && !o.is_def() && liveness.kills(first + k))
-            };
-            live.retain(|&value| !dying(value));
-            let occupancy = pins.occupancy(function, block, inst);
-            if !occupancy.is_empty() {
-                for &value in &live {
-                    contested[value] |= occupancy.before | occupancy.after | occupancy.clobbers;
-                }
-            }
-            for (k, operand) in operands.iter().enumerate() {
-                if operand.is_def() && operand.in_register() && !liveness.kills(first + k) {
-                    contested[operand.value] |= occupancy.after;
-                    live.push(operand.value);
-                }
-            }
-        }
-    }
-    contested
-}
-
-fn enter(function: &Function, liveness: &Liveness, block: Block, live: &mut Vec<Value>) {
-    live.clear();
-    live.extend_from_slice(liveness.live_in(block));
-    live.extend(function.blocks[block].phis.iter().map(|phi| phi.def).filter(|&def| !liveness.is_dead(def)));
 }

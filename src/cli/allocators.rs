@@ -50,13 +50,13 @@ impl Entry {
         self.name == LLVM_GREEDY
     }
 
-    /// What the compiler is to use.
+    /// What the compiler is to use, with the checker or without; interference graphs are measured for statistics only.
     ///
     /// # Errors
     /// If an option is not for this allocator, or the options contradict each other.
-    pub fn allocator(&self, options: &AllocatorOptions, check: bool) -> Result<Allocator, String> {
+    pub fn allocator(&self, options: &AllocatorOptions, check: bool, graphs: bool) -> Result<Allocator, String> {
         match Preset::named(self.name) {
-            Some(preset) => Ok(Allocator::Ours(Preset { check, ..options.apply(preset)? })),
+            Some(preset) => Ok(Allocator::Ours(Preset { check, graphs, ..options.apply(preset)? })),
             None => match options.given() {
                 Some(option) => Err(format!("{option} is for chordal's own allocators, not for {}", self.name)),
                 None => Ok(Allocator::LlvmGreedy),

@@ -109,7 +109,8 @@ impl Emit {
 /// Compiles a module.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (output, stats) = destinations(arguments)?;
-    let allocator = arguments.allocator.allocator(&arguments.options, !arguments.no_check).map_err(Failure::Usage)?;
+    let allocator = arguments.allocator.allocator(&arguments.options, !arguments.no_check, stats.is_some());
+    let allocator = allocator.map_err(Failure::Usage)?;
     let name = arguments.input.display().to_string();
     llvm::die_with_prefix(&format!("chordal: error: {name}: "));
     let source = Source::read(&arguments.input).with_context(|| name.clone())?;
@@ -211,6 +212,7 @@ fn statistics(
         registers,
         source: arguments.input.display().to_string(),
         target,
+        compilation_ns: (!arguments.no_times).then_some(compiled.time_ns),
         total: Counts::total(&functions),
         functions,
     };

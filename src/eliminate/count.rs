@@ -17,6 +17,10 @@ pub struct EliminationCounts {
     /// Graphs with a memory transfer whose sources take all registers of the transferred value's bank: moving the value
     /// through a register would have needed another spill.
     pub potential_spills: u64,
+    /// Arguments in registers that are in the register of their φ's definition.
+    pub fixed_points: u64,
+    /// Registers stored to make room for memory transfers.
+    pub spills: u64,
 }
 
 /// Counts the graphs of a function.
