@@ -3,6 +3,7 @@
 use super::{Conventional, ConversionCounts, Isolation, Web, classes::Classes, is_held};
 use crate::machine::{Function, InstKind, Operand, Point, RegClass, Rewriter, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
+use std::cmp::Reverse;
 
 /// A copy to insert: `to := from`.
 struct InsertedCopy {
@@ -92,7 +93,9 @@ fn isolate(function: &Function, rewriter: &mut Rewriter, webs: &mut Webs, isolat
 
 /// Writes the function with the copies in their places.
 fn write(function: &Function, rewriter: &mut Rewriter, mut copies: Vec<InsertedCopy>) {
-    copies.sort_by_key(|copy| (copy.at, copy.tail));
+    // Of the φs that take one value, the first one's copy comes last, so that the value's live range may end there: that
+    // copy, which is the first one to be looked at, can be taken back.
+    copies.sort_by_key(|copy| (copy.at, copy.tail.then_some(Reverse(copy.to))));
     let mut copies = copies.into_iter().peekable();
     let mut insert_up_to = |rewriter: &mut Rewriter, point: Point| {
         while let Some(copy) = copies.next_if(|copy| copy.at <= point) {

@@ -13,7 +13,7 @@ mod isolate;
 mod phi_mem;
 
 use crate::analysis::{Dominators, Interference, Order};
-use crate::machine::{Block, EdgePlace, Function, Value};
+use crate::machine::{Block, EdgePlace, Function, Phi, Value};
 use classes::Classes;
 use cranelift_entity::{SecondaryMap, entity_impl, packed_option::PackedOption};
 
@@ -49,7 +49,7 @@ pub struct Conventional {
 /// Copies and φ-related classes, before and after coalescing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConversionCounts {
-    /// Copies that isolate all φs: one an argument, and one a definition where that is live at the end of a predecessor.
+    /// Copies that isolate all φs: one an argument, and one a definition that another φ of its block takes.
     pub copies_before: u64,
     /// Copies that are inserted.
     pub copies_after: u64,
@@ -77,7 +77,7 @@ pub fn conventional(
     interference: &Interference,
     coalescing: Coalescing,
 ) -> Conventional {
-    let lifted = lift(function, order, interference);
+    let lifted = lift(function, order);
     let mut classes = Classes::new(function, dominators, interference);
     let isolations = match coalescing {
         Coalescing::Nothing | Coalescing::PhiMem => lifted.isolations,
@@ -120,14 +120,16 @@ struct Lifted {
     copies: u64,
 }
 
-/// Isolates every φ (PhiLifting). The definition needs a copy only where it meets a copy of an argument, which it does if it
-/// is live at the end of a predecessor (another φ takes it: the swap problem).
-fn lift(function: &Function, order: &Order, interference: &Interference) -> Lifted {
+/// Isolates every φ (PhiLifting). The definition needs a copy only where it meets a copy of an argument, which it does if
+/// another φ takes it from the same predecessor (the swap problem): there it is alive until that φ's copy is made. Its own
+/// φ's copy is where it ends.
+fn lift(function: &Function, order: &Order) -> Lifted {
     let mut lifted = Lifted { isolations: Vec::new(), copies: 0 };
     for (block, row) in phis(function, order) {
         let data = &function.blocks[block];
         let phi = &data.phis[row];
-        let whole = is_held(function, block) || data.preds.iter().any(|&pred| interference.live_out(phi.def, pred));
+        let takes_it = |other: &Phi| other.args.iter().any(|arg| arg.value.expand() == Some(phi.def));
+        let whole = is_held(function, block) || data.phis.iter().any(|other| other.def != phi.def && takes_it(other));
         let columns: Vec<usize> = (0..phi.args.len()).filter(|&column| phi.args[column].value.is_some()).collect();
         lifted.copies += columns.len() as u64 + u64::from(whole);
         lifted.isolations.push(Isolation { block, row, whole, columns });

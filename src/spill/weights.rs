@@ -92,12 +92,17 @@ mod tests {
     use crate::analysis::{Dominators, Order};
     use crate::machine::parse;
 
-    #[test]
-    fn a_small_loop_by_hand() {
-        let function = parse(include_str!("../../testdata/functions/loop_weights.txt")).unwrap();
+    fn computed(text: &str) -> (Function, Loops, SecondaryMap<Value, f64>) {
+        let function = parse(text).unwrap();
         let order = Order::new(&function);
         let loops = Loops::new(&function, &order, &Dominators::new(&function, &order));
         let weights = weights(&function, &loops, &Liveness::new(&function));
+        (function, loops, weights)
+    }
+
+    #[test]
+    fn a_small_loop_by_hand() {
+        let weights = computed(include_str!("../../testdata/functions/loop_weights.txt")).2;
         // Outside of the loop an access costs 2, inside 11.
         // v0: accessed at its definition, for the φ in b0, and in b3; it crosses the four edges, and 1 + 1 + 2 instructions.
         assert_eq!(weights[Value::from_u32(0)], (2.0 + 2.0 + 2.0) / 8.0);
@@ -105,5 +110,40 @@ mod tests {
         assert_eq!(weights[Value::from_u32(1)], (2.0 + 11.0 + 11.0 + 11.0) / 2.0);
         // v2: accessed at its definition and for the φ; it crosses the edge back, and the two instructions of b2.
         assert_eq!(weights[Value::from_u32(2)], (11.0 + 11.0) / 3.0);
+    }
+
+    /// The tables of section 4.4. Its sizes are those of [`sizes`] but for the instruction that defines a value: that is
+    /// one instruction here, and none in the table.
+    #[test]
+    fn the_worked_example_of_the_paper() {
+        let (function, loops, weights) = computed(include_str!("../../testdata/functions/papers/sra_figure5_weights.txt"));
+        let depths: Vec<u32> = function.blocks.keys().skip(1).map(|block| loops.depth(block)).collect();
+        assert_eq!(depths, [0, 1, 1, 0, 0, 0, 1, 1, 0]);
+        let by_phis: Vec<Value> = function.blocks.values().flat_map(|data| &data.phis).map(|phi| phi.def).collect();
+        let table = [
+            (1, 6.0, 3.0),
+            (2, 4.0, 2.0),
+            (3, 26.0, 14.0),
+            (4, 22.0, 2.0),
+            (5, 22.0, 1.0),
+            (6, 24.0, 1.0),
+            (7, 22.0, 3.0),
+            (8, 2.0, 6.0),
+            (9, 24.0, 4.0),
+            (10, 6.0, 2.0),
+            (11, 13.0, 3.0),
+            // The table has 2, but the definition is in a loop and the use is not: 11 + 2.
+            (12, 13.0, 1.0),
+            (13, 24.0, 2.0),
+            (14, 24.0, 3.0),
+            (16, 4.0, 1.0),
+            (22, 4.0, 1.0),
+            (23, 4.0, 1.0),
+        ];
+        for (number, accesses, size) in table {
+            let value = Value::from_u32(number);
+            let definition = if by_phis.contains(&value) { 0.0 } else { 1.0 };
+            assert_eq!(weights[value], accesses / (size + definition), "{value}");
+        }
     }
 }
