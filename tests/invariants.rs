@@ -345,10 +345,11 @@ fn slots_are_shared_by_webs_and_by_nothing_else_that_lives() {
     assert!(by_webs > 300 && by_others > 300, "{by_webs} pairs of webs, {by_others} other pairs share slots");
 }
 
-/// An argument in a register is stored to its φ's slot where the edge begins, and nothing alive in that slot is lost.
+/// An argument in a register is stored to its φ's slot where the edge begins, or once behind its definition, and nothing
+/// alive in that slot is lost.
 #[test]
 fn arguments_of_phis_in_memory_are_stored_to_their_slots() {
-    let mut stored = 0;
+    let (mut stored, mut hoisted) = (0, 0);
     for_each_spilled(|which, conventional, spilled| {
         let (function, live) = (&conventional.function, Live::new(&conventional.function));
         for (block, data) in &function.blocks {
@@ -359,24 +360,25 @@ fn arguments_of_phis_in_memory_are_stored_to_their_slots() {
                     let Some(arg) = arg.value.expand().filter(in_register) else { continue };
                     stored += 1;
                     let new = &spilled.function;
-                    let stores = new.block_insts(pred).filter(|&i| new.insts[i].kind == InstKind::Store(slot));
-                    let found = stores.filter(|&i| new.operands(i)[0].value == arg).count();
-                    assert!(found > 0, "{which}: {arg} is not stored to {slot} in {pred}\n{}", print(new));
+                    let is_store = |i: &Inst| new.insts[*i].kind == InstKind::Store(slot) && new.operands(*i)[0].value == arg;
+                    if new.block_insts(pred).filter(is_store).count() == 0 {
+                        hoisted += 1;
+                        assert_eq!(new.insts.keys().filter(is_store).count(), 1, "{which}: {arg} to {slot}\n{}", print(new));
+                    }
+                    // Where the argument is live and stored, nobody else's value is in the slot.
+                    let alive = |values: &BTreeSet<Value>| -> Vec<Value> {
+                        let others = values.iter().filter(|&&v| spilled.slot_of[v].expand() == Some(slot));
+                        others.copied().collect()
+                    };
                     let from = function.departure(pred, block).index as usize;
-                    let tail: BTreeSet<Value> = function
-                        .block_insts(pred)
-                        .skip(from)
-                        .flat_map(|i| &live.before[i])
-                        .chain(&live.out[pred])
-                        .copied()
-                        .collect();
-                    let lost = tail.iter().find(|&&v| spilled.slot_of[v].expand() == Some(slot));
-                    assert_eq!(lost, None, "{which}: {arg} overwrites it in {slot} in {pred}\n{}", print(function));
+                    let tail = function.block_insts(pred).skip(from).map(|i| &live.before[i]).chain([&live.out[pred]]);
+                    let lost: Vec<Value> = tail.flat_map(alive).collect();
+                    assert_eq!(lost, [], "{which}: {arg} overwrites it in {slot} in {pred}\n{}", print(function));
                 }
             }
         }
     });
-    assert!(stored > 100, "{stored} arguments are stored");
+    assert!(stored > 100 && hoisted > 20, "{stored} arguments are stored, {hoisted} of them elsewhere");
 }
 
 /// What each register holds while a block is walked as the assignment says.

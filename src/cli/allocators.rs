@@ -38,7 +38,8 @@ pub const ALL: &[Entry] = &[
 /// If there is none; the message names the nearest one.
 pub fn parse(name: &str) -> Result<&'static Entry, String> {
     ALL.iter().find(|entry| entry.name == name).ok_or_else(|| {
-        let nearest = ALL.iter().max_by(|a, b| strsim::jaro(a.name, name).total_cmp(&strsim::jaro(b.name, name)));
+        let likeness = |entry: &Entry| strsim::jaro(entry.name, name) + f64::from(u8::from(entry.name.contains(name)));
+        let nearest = ALL.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
         let nearest = nearest.expect("there are allocators").name;
         format!("there is no such allocator; the nearest is `{nearest}` (`chordal list` shows all)")
     })

@@ -202,7 +202,8 @@ impl Chooser<'_> {
         }
     }
 
-    /// Spills the live value of least weight that is confined to a register set; `None` if there is no candidate.
+    /// Spills the live value of least weight that is confined to a register set, of equal ones the youngest; `None` if there
+    /// is no candidate.
     fn spill_lightest(&mut self, set: usize, candidate: impl Fn(Value) -> bool) -> Option<()> {
         let confined = |&value: &Value| self.limits.is_confined(self.function.values[value].class, set);
         let lightest = self
@@ -212,7 +213,7 @@ impl Chooser<'_> {
             .copied()
             .filter(confined)
             .filter(|&value| candidate(value))
-            .min_by(|&a, &b| self.weights[a].total_cmp(&self.weights[b]).then(a.cmp(&b)))?;
+            .min_by(|&a, &b| self.weights[a].total_cmp(&self.weights[b]).then(b.cmp(&a)))?;
         self.live.remove(lightest);
         self.spilled[lightest] = true;
         Some(())
