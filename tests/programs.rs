@@ -39,6 +39,23 @@ const ROTATED: &[&str] = &[
 const ROTATED_32: &[&str] = &["-m32 -O0", "-m32 -O3", "-m32 -O1 -fno-pic", "-m32 -Os -fno-omit-frame-pointer", "-m32 -O2 -msse2"];
 /// At `-O2` for x86-64, every program is also allocated to so many registers.
 const REGISTERS: &[&str] = &["4", "6", "8", "12"];
+/// There, and at `-m32 -O2`, every program also goes through every allocator,
+const ALLOCATORS: &[&str] = &["ch-o1", "ch-o2", "ch-o3", "local", "simple"];
+/// and takes two of these options in turn, with 4 registers where it can.
+const OPTIONS: &[&str] = &[
+    "--store-hoist off",
+    "--load-lower off --memory-coalesce off",
+    "--load-lower weighted",
+    "--pins avoid",
+    "--swap xchg",
+    "--swap xor",
+    "--rematerialise off",
+    "--eliminate spare-register --frugal off",
+    "--eliminate on-demand --frugal off",
+    "--allocator ch-o1 --pins repair",
+    "--allocator ch-o2 --eliminate on-demand --frugal off",
+    "--allocator ch-o3 --eliminate spare-register --frugal off",
+];
 const WORKERS: usize = 2;
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -91,11 +108,11 @@ impl Program {
     }
 }
 
-/// One program with one set of flags, and the register limits to try on it.
+/// One program with one set of flags, and the arguments of chordal to try on it.
 struct Job<'a> {
     program: &'a Program,
     flags: &'static str,
-    registers: Vec<Option<&'static str>>,
+    variants: Vec<String>,
 }
 
 fn programs() -> Vec<Program> {
@@ -115,12 +132,18 @@ fn jobs(programs: &[Program]) -> Vec<Job<'_>> {
     for (i, program) in programs.iter().enumerate() {
         let turns = [ROTATED[2 * i % ROTATED.len()], ROTATED[(2 * i + 1) % ROTATED.len()], ROTATED_32[i % ROTATED_32.len()]];
         for &flags in ALWAYS.iter().chain(&turns).filter(|flags| program.has(flags)) {
-            let mut registers = vec![None];
+            let mut variants = vec![String::new()];
             if flags == "-O2" {
                 let enough = |n: &&str| n.parse::<usize>().is_ok_and(|n| n >= program.registers);
-                registers.extend(REGISTERS.iter().copied().filter(enough).map(Some));
+                variants.extend(REGISTERS.iter().copied().filter(enough).map(|n| format!("--registers {n}")));
             }
-            jobs.push(Job { program, flags, registers });
+            if ["-O2", "-m32 -O2"].contains(&flags) {
+                variants.extend(ALLOCATORS.iter().map(|name| format!("--allocator {name}")));
+                let few = if flags == "-O2" && program.registers <= 4 { " --registers 4" } else { "" };
+                let turns = [OPTIONS[2 * i % OPTIONS.len()], OPTIONS[(2 * i + 1) % OPTIONS.len()]];
+                variants.extend(turns.map(|options| format!("{options}{few}")));
+            }
+            jobs.push(Job { program, flags, variants });
         }
     }
     jobs
@@ -169,13 +192,10 @@ impl Job<'_> {
         let failures = match self.reference(folder) {
             Err(failure) => vec![failure],
             Ok(expected) => {
-                let variant = |registers: &Option<&str>| {
-                    self.variant(folder, *registers, expected.as_ref()).map_err(|failure| match registers {
-                        Some(n) => format!("--registers {n}: {failure}"),
-                        None => failure,
-                    })
+                let variant = |arguments: &String| {
+                    self.variant(folder, arguments, expected.as_ref()).map_err(|failure| format!("{arguments}: {failure}"))
                 };
-                self.registers.iter().map(variant).filter_map(Result::err).collect()
+                self.variants.iter().map(variant).filter_map(Result::err).collect()
             }
         };
         if failures.is_empty() {
@@ -204,17 +224,14 @@ impl Job<'_> {
     }
 
     /// The same bitcode through chordal.
-    fn variant(&self, folder: &Path, registers: Option<&str>, expected: Option<&Output>) -> Result<(), String> {
+    fn variant(&self, folder: &Path, arguments: &str, expected: Option<&Output>) -> Result<(), String> {
         let assembly = folder.join("program.s");
         let object = folder.join("program.o");
         let executable = folder.join("program");
         let chordal = std::env::var_os("CHORDAL_BIN").unwrap_or(env!("CARGO_BIN_EXE_chordal").into());
         let mut compile = Command::new(chordal);
         compile.arg("compile").arg(folder.join("program.bc")).arg("-o").arg(&assembly);
-        compile.args(["--verify-llvm", "--no-fallback"]);
-        if let Some(n) = registers {
-            compile.args(["--registers", n]);
-        }
+        compile.args(["--verify-llvm", "--no-fallback"]).args(arguments.split_whitespace());
         step("chordal", &mut compile)?;
         step("assemble", self.clang().arg("-c").arg(&assembly).arg("-o").arg(&object))?;
         let Some(expected) = expected else { return Ok(()) };
@@ -260,6 +277,6 @@ fn programs_print_what_clangs_builds_print() {
     });
     let mut failures = failures.into_inner().expect("no worker panics");
     failures.sort();
-    let variants: usize = jobs.iter().map(|job| job.registers.len()).sum();
+    let variants: usize = jobs.iter().map(|job| job.variants.len()).sum();
     assert!(failures.is_empty(), "{} of {variants} failed:\n\n{}\n", failures.len(), failures.join("\n"));
 }

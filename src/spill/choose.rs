@@ -8,8 +8,15 @@ use crate::analysis::{Liveness, Occupancy, PinLiveness};
 use crate::machine::{Block, EdgePlace, Function, Inst, Operand, Value};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
+/// The values to spill.
+pub(super) struct Chosen {
+    pub(super) spilled: SecondaryMap<Value, bool>,
+    /// Of these, the ones that are computed again.
+    pub(super) again: SecondaryMap<Value, bool>,
+}
+
 /// Chooses the values to spill, the requested ones among them.
-pub(super) fn choose(spiller: &Spiller, requested: &SecondaryMap<Value, bool>) -> Result<SecondaryMap<Value, bool>, String> {
+pub(super) fn choose(spiller: &Spiller, requested: &SecondaryMap<Value, bool>) -> Result<Chosen, String> {
     let Spiller { conventional, order, liveness, pins, weights, constants, limits, policy } = spiller;
     let function = &conventional.function;
     let mut chooser = Chooser {
@@ -18,19 +25,19 @@ pub(super) fn choose(spiller: &Spiller, requested: &SecondaryMap<Value, bool>) -
         limits,
         weights,
         constants,
-        spilled: requested.clone(),
+        rematerialise: policy.rematerialise,
+        chosen: Chosen { spilled: requested.clone(), again: SecondaryMap::with_capacity(function.values.len()) },
         live: LiveSet::new(function, limits),
     };
-    chooser.spilled.resize(function.values.len());
     for &value in &conventional.in_memory {
-        chooser.spilled[value] = true;
+        chooser.spill(value);
     }
     chooser.spill_across_edges_without_code();
     match policy.choice {
         Choice::Everything => chooser.spill_everything(),
         Choice::AcrossBlocks => chooser.spill_across_blocks(),
         Choice::Lightest => {}
-        Choice::Requested => return Ok(chooser.spilled),
+        Choice::Requested => return Ok(chooser.chosen),
     }
     for &block in order.blocks() {
         chooser.enter(block, pins)?;
@@ -38,7 +45,7 @@ pub(super) fn choose(spiller: &Spiller, requested: &SecondaryMap<Value, bool>) -
             chooser.pass(block, inst, pins)?;
         }
     }
-    Ok(chooser.spilled)
+    Ok(chooser.chosen)
 }
 
 struct Chooser<'a> {
@@ -47,7 +54,8 @@ struct Chooser<'a> {
     limits: &'a Limits,
     weights: &'a SecondaryMap<Value, f64>,
     constants: &'a SecondaryMap<Value, PackedOption<Inst>>,
-    spilled: SecondaryMap<Value, bool>,
+    rematerialise: bool,
+    chosen: Chosen,
     /// The values live at the current point in registers.
     live: LiveSet<'a>,
 }
@@ -58,7 +66,7 @@ impl Chooser<'_> {
         for (block, data) in &self.function.blocks {
             if data.preds.iter().any(|&pred| self.function.edge_place(pred, block) == EdgePlace::Nowhere) {
                 for &value in self.liveness.live_in(block) {
-                    self.spilled[value] = true;
+                    self.spill(value);
                 }
             }
         }
@@ -66,10 +74,10 @@ impl Chooser<'_> {
 
     fn spill_everything(&mut self) {
         for phi in self.function.blocks.values().flat_map(|data| &data.phis) {
-            self.spilled[phi.def] = true;
+            self.spill(phi.def);
         }
         for def in self.function.operands.iter().filter(|operand| operand.is_def()) {
-            self.spilled[def.value] = true;
+            self.spill(def.value);
         }
     }
 
@@ -77,16 +85,16 @@ impl Chooser<'_> {
     fn spill_across_blocks(&mut self) {
         for (block, data) in &self.function.blocks {
             for &value in self.liveness.live_out(block) {
-                self.spilled[value] = true;
+                self.spill(value);
             }
             for phi in &data.phis {
-                self.spilled[phi.def] = true;
+                self.spill(phi.def);
             }
         }
     }
 
     fn add(&mut self, value: Value) {
-        if !self.spilled[value] {
+        if !self.chosen.spilled[value] {
             self.live.add(value);
         }
     }
@@ -158,14 +166,15 @@ impl Chooser<'_> {
 
     fn folded(&self, inst: Inst) -> Option<usize> {
         let operands = self.function.operands(inst);
-        folded_operand(self.function, inst, |k| self.spilled[operands[k].value] && self.constants[operands[k].value].is_none())
+        let in_memory = |value: Value| self.chosen.spilled[value] && !self.chosen.again[value];
+        folded_operand(self.function, inst, |k| in_memory(operands[k].value))
     }
 
     /// Where the value of an instruction's use is.
     fn residence(&self, inst: Inst, k: usize) -> Residence {
         let data = &self.function.insts[inst];
         match self.liveness.kills(data.operands.start as usize + k) {
-            _ if self.spilled[self.function.operands(inst)[k].value] => Residence::Loaded,
+            _ if self.chosen.spilled[self.function.operands(inst)[k].value] => Residence::Loaded,
             true => Residence::Dies,
             false => Residence::LivesOn,
         }
@@ -178,15 +187,22 @@ impl Chooser<'_> {
     }
 
     fn is_dropped(&self, inst: Inst) -> bool {
-        let dropped =
-            |operand: &Operand| operand.is_def() && self.spilled[operand.value] && self.constants[operand.value].is_some();
+        let dropped = |operand: &Operand| operand.is_def() && self.chosen.again[operand.value];
         self.function.operands(inst).iter().any(dropped)
     }
 
-    /// Spills the constant that the instruction defines.
+    fn spill(&mut self, value: Value) {
+        self.chosen.spilled[value] = true;
+        self.chosen.again[value] = self.rematerialise && self.constants[value].is_some();
+    }
+
+    /// Spills the constant that the instruction defines; it is computed again, whatever the policy, for it finds no register
+    /// here.
     fn drop_constant(&mut self, inst: Inst) -> Option<()> {
-        let def = self.function.operands(inst).iter().find(|o| o.is_def() && self.constants[o.value].is_some())?;
-        self.spilled[def.value] = true;
+        let is_constant = |o: &&Operand| o.is_def() && self.constants[o.value].is_some();
+        let def = self.function.operands(inst).iter().find(is_constant)?;
+        self.chosen.spilled[def.value] = true;
+        self.chosen.again[def.value] = true;
         Some(())
     }
 
@@ -215,7 +231,7 @@ impl Chooser<'_> {
             .filter(|&value| candidate(value))
             .min_by(|&a, &b| self.weights[a].total_cmp(&self.weights[b]).then(b.cmp(&a)))?;
         self.live.remove(lightest);
-        self.spilled[lightest] = true;
+        self.spill(lightest);
         Some(())
     }
 }

@@ -135,14 +135,13 @@ impl<'a> Spiller<'a> {
         spare: bool,
     ) -> Self {
         let function = &conventional.function;
-        let constants = if policy.rematerialise { constants(conventional) } else { SecondaryMap::new() };
         Spiller {
             conventional,
             order,
             liveness,
             pins: PinLiveness::new(function),
             weights: weights::weights(function, loops, liveness),
-            constants,
+            constants: constants(conventional),
             limits: demand::Limits::new(function, spare),
             policy,
         }
@@ -159,7 +158,7 @@ impl<'a> Spiller<'a> {
     /// If an instruction alone needs more registers than there are.
     pub fn spill(&self, requested: &SecondaryMap<Value, bool>) -> Result<Spilled, String> {
         let mut chosen = choose::choose(self, requested)?;
-        let lowered = lower::lower(self, &mut chosen);
+        let lowered = lower::lower(self, &mut chosen.spilled);
         let plan = slots::assign(self, &chosen);
         let mut spilled = materialise::materialise(self, plan)?;
         spilled.counts.lowered_values = lowered.values;

@@ -1,6 +1,7 @@
 //! Slots for spilled values: one a φ-web (frugality), shared by webs that are never in memory at the same time.
 
 use super::Spiller;
+use super::choose::Chosen;
 use crate::analysis::{Liveness, Order};
 use crate::cssa::{Conventional, Web};
 use crate::machine::{Block, Function, Inst, Point, Slot, SlotData, Value};
@@ -30,17 +31,14 @@ struct Extent {
 }
 
 /// Assigns slots to the chosen values.
-pub(super) fn assign(spiller: &Spiller, chosen: &SecondaryMap<Value, bool>) -> Plan {
+pub(super) fn assign(spiller: &Spiller, chosen: &Chosen) -> Plan {
     let Spiller { conventional, order, liveness, policy, .. } = spiller;
     let function = &conventional.function;
-    let mut again = spiller.constants.clone();
-    let mut spilled = chosen.clone();
-    for value in function.values.keys() {
-        if !chosen[value] {
-            again[value] = None.into();
-        } else if again[value].is_some() {
-            spilled[value] = false;
-        }
+    let mut again: SecondaryMap<Value, PackedOption<Inst>> = SecondaryMap::new();
+    let mut spilled = chosen.spilled.clone();
+    for value in function.values.keys().filter(|&value| chosen.again[value]) {
+        again[value] = spiller.constants[value];
+        spilled[value] = false;
     }
     let spilled = &spilled;
     let mut homes = Homes::new(conventional, spilled, policy.frugal);
