@@ -130,7 +130,9 @@ impl<'a> Rules<'a> {
 
     fn slot_fits(&self, slot: Slot, class: RegClass) -> Option<Fault> {
         let (has, wants) = (self.overlay.slots[slot], &self.function.file.classes[class]);
-        let fits = has.size >= wants.slot_size && has.align >= wants.slot_align;
+        // A slot of another width is meant for another form of what x87 registers hold.
+        let exact = self.function.file.banks[wants.bank].swap == SwapSupport::Never;
+        let fits = has.size >= wants.slot_size && has.align >= wants.slot_align && (!exact || has.size == wants.slot_size);
         (!fits).then_some(Fault::SlotUnfit { slot, class })
     }
 

@@ -80,19 +80,16 @@ impl Scratch {
         self.slots
     }
 
-    /// An idle slot as large as a class asks for: the one that fits best, made larger if need be.
-    fn take(&mut self, SlotData { size, align }: SlotData) -> Slot {
-        let misfit = |slot: Slot| (self.slots[slot].size < size, self.slots[slot].size.abs_diff(size));
-        let Some(index) = (0..self.idle.len()).min_by_key(|&index| misfit(self.idle[index])) else {
-            let slot = self.slots.push(SlotData { size, align });
-            self.all.push(slot);
-            return slot;
-        };
-        let slot = self.idle.swap_remove(index);
-        let data = &mut self.slots[slot];
-        data.size = data.size.max(size);
-        data.align = data.align.max(align);
-        slot
+    /// An idle slot just as large as a class asks for.
+    fn take(&mut self, data: SlotData) -> Slot {
+        match self.idle.iter().position(|&slot| self.slots[slot] == data) {
+            Some(index) => self.idle.swap_remove(index),
+            None => {
+                let slot = self.slots.push(data);
+                self.all.push(slot);
+                slot
+            }
+        }
     }
 
     fn give_back(&mut self, slot: Slot) {
