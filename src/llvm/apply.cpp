@@ -15,16 +15,19 @@ public:
   Applier(Export &E, const ChAnswer &A)
       : E(E), A(A), MF(E.MF), MRI(MF.getRegInfo()), TII(*MF.getSubtarget().getInstrInfo()), TRI(E.T.TRI) {}
 
-  void run() {
+  std::string run() {
     createSlots();
     splitEdges();
     debugLocations();
     edits();
-    for (unsigned I = 0; I < E.Insts.size(); ++I)
+    for (unsigned I = 0; I < E.Insts.size() && Failure.empty(); ++I)
       rewrite(I);
+    if (!Failure.empty())
+      return Failure;
     for (MachineInstr *Phi : E.PhiAt)
       Phi->eraseFromParent();
     finish(MF);
+    return {};
   }
 
   // Brings the function's bookkeeping in line with its being in physical registers.
@@ -197,15 +200,20 @@ private:
 
   // Puts locations into an instruction's operands, or removes an instruction that has become needless.
   void rewrite(unsigned Inst) {
-    MachineInstr &MI = *E.InstAt[Inst];
     const ChInst &I = E.Insts[Inst];
     if (I.first_operand < I.end_operand && A.locations[I.first_operand] == INT32_MIN)
-      return MI.eraseFromParent(); // executed where its value is used instead
+      return E.InstAt[Inst]->eraseFromParent(); // executed where its value is used instead
     for (unsigned K = I.first_operand; K < I.end_operand; ++K)
-      if (A.locations[K] < 0)
-        return replaceByAccess(MI, I, K);
+      if (A.locations[K] < 0) {
+        if (I.kind != CH_OP)
+          return replaceByAccess(*E.InstAt[Inst], I, K);
+        if (!foldOperand(Inst, K))
+          return;
+      }
+    MachineInstr &MI = *E.InstAt[Inst];
     for (unsigned K = I.first_operand; K < I.end_operand; ++K)
-      setRegister(MI.getOperand(E.OperandIndex[K]), A.locations[K]);
+      if (A.locations[K] >= 0)
+        setRegister(MI.getOperand(E.OperandIndex[K]), A.locations[K]);
     for (unsigned Op = 0; Op < MI.getNumOperands(); ++Op)
       undefined(MI, Op);
     for (const MachineOperand &MO : MI.operands())
@@ -215,6 +223,28 @@ private:
       return lowerInsert(MI, I.kind == CH_COPY);
     if (MI.isCopy() && MI.getOperand(0).getReg() == MI.getOperand(1).getReg() && MI.getNumOperands() == 2)
       MI.eraseFromParent();
+  }
+
+  // Replaces an instruction by one that reads an operand from its slot. That is done while its other operands are still
+  // virtual registers, as when the exporter asked whether it can be.
+  bool foldOperand(unsigned Inst, unsigned K) {
+    MachineInstr &MI = *E.InstAt[Inst];
+    unsigned Index = E.OperandIndex[K];
+    MachineInstr *New = fold(MI, Index, Slots[~A.locations[K]]);
+    if (!New) {
+      raw_string_ostream Message(Failure);
+      Message << "LLVM does not fold operand " << Index << " after all: ";
+      MI.print(Message, /*IsStandalone=*/true, /*SkipOpers=*/false, /*SkipDebugLoc=*/true, /*AddNewLine=*/false);
+      return false;
+    }
+    if (MI.peekDebugInstrNum())
+      MF.substituteDebugValuesForInst(MI, *New, Index);
+    for (unsigned Other = E.Insts[Inst].first_operand; Other < E.Insts[Inst].end_operand; ++Other)
+      if (E.OperandIndex[Other] > Index)
+        E.OperandIndex[Other] += AddressOperands - 1;
+    MI.eraseFromParent();
+    E.InstAt[Inst] = New;
+    return true;
   }
 
   void setRegister(MachineOperand &MO, unsigned Root) {
@@ -363,11 +393,12 @@ private:
   std::vector<int> Slots;
   std::vector<MachineBasicBlock *> EdgeBlocks;
   StringMap<unsigned> Opcodes;
+  std::string Failure;
 };
 
 } // namespace
 
-void apply(Export &E, const ChAnswer &Answer) { Applier(E, Answer).run(); }
+std::string apply(Export &E, const ChAnswer &Answer) { return Applier(E, Answer).run(); }
 
 void gut(MachineFunction &MF) {
   for (MachineBasicBlock &MBB : MF) {

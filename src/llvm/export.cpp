@@ -19,8 +19,9 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
   Pins.push_back({});
   numberValues();
   findJumpTables();
+  Folder F(MF, T);
   for (MachineBasicBlock &MBB : MF)
-    addBlock(MBB, MBFI);
+    addBlock(MBB, MBFI, F);
 }
 
 ChFunction Export::view() const {
@@ -61,7 +62,7 @@ void Export::numberValues() {
   }
 }
 
-void Export::addBlock(MachineBasicBlock &MBB, const MachineBlockFrequencyInfo &MBFI) {
+void Export::addBlock(MachineBasicBlock &MBB, const MachineBlockFrequencyInfo &MBFI, Folder &F) {
   unsigned Block = Blocks.size();
   unsigned FirstEdge = Edges.size();
   unsigned FirstInst = Insts.size();
@@ -76,8 +77,8 @@ void Export::addBlock(MachineBasicBlock &MBB, const MachineBlockFrequencyInfo &M
     else if (MI.isDebugInstr())
       addDebugUses(MI, Block, Insts.size() - FirstInst);
     else {
-      copyTiedPins(MI);
-      addInst(MI);
+      copyTiedPins(MI, F);
+      addInst(MI, F);
     }
   }
   double Frequency = MBFI.getBlockFreqRelativeToEntryBlock(&MBB);
@@ -191,7 +192,7 @@ void Export::addDebugUses(MachineInstr &MI, unsigned Block, unsigned Index) {
 }
 
 // A use that is tied to the definition of a physical register moves there first, as in LLVM's two-address pass.
-void Export::copyTiedPins(MachineInstr &MI) {
+void Export::copyTiedPins(MachineInstr &MI, Folder &F) {
   for (unsigned I = 0; I < MI.getNumOperands(); ++I) {
     MachineOperand &Use = MI.getOperand(I);
     unsigned Def;
@@ -203,13 +204,14 @@ void Export::copyTiedPins(MachineInstr &MI) {
     if (!Use.isUndef() && valueOf(Use.getReg()) != CH_NONE)
       addInst(*BuildMI(*MI.getParent(), MI, MI.getDebugLoc(), TII.get(TargetOpcode::COPY), Pin)
                    .addReg(Use.getReg(), {}, Use.getSubReg())
-                   .getInstr());
+                   .getInstr(),
+              F);
     Use.setSubReg(0);
     Use.setReg(Pin);
   }
 }
 
-void Export::addInst(MachineInstr &MI) {
+void Export::addInst(MachineInstr &MI, Folder &F) {
   ChInst Inst = copyKind(MI);
   Inst.first_operand = Operands.size();
   ChPins Sets = {};
@@ -228,6 +230,8 @@ void Export::addInst(MachineInstr &MI) {
     }
   }
   addReuse(MI, Inst.first_operand, Position);
+  if (Inst.kind == CH_OP)
+    addFoldable(MI, Inst.first_operand, F);
   Inst.end_operand = Operands.size();
   Inst.flags = (MI.isTerminator() ? CH_TERMINATOR : 0) | (MI.isPosition() ? CH_LABEL : 0);
   if (Operands.size() == Inst.first_operand + 1 && Operands.back().role == CH_DEF && TII.isTriviallyReMaterializable(MI)) {
@@ -258,7 +262,7 @@ void Export::addOperand(MachineInstr &MI, unsigned Index, std::vector<unsigned> 
     unsupported("a value defined by a terminator");
   uint16_t Role = MO.isUse() ? CH_USE : MO.isEarlyClobber() ? CH_EARLY_DEF : CH_DEF;
   Position[Index] = Operands.size();
-  Operands.push_back({valueOf(MO.getReg()), Role, UINT16_MAX});
+  Operands.push_back({valueOf(MO.getReg()), Role, UINT16_MAX, false});
   OperandIndex.push_back(Index);
 }
 
@@ -282,6 +286,13 @@ void Export::addReuse(const MachineInstr &MI, unsigned First, const std::vector<
     if (Position[UseIndex] - First > UINT8_MAX)
       unsupported("an instruction with more than 255 operands");
     Operands[Position[I]].reuse = Position[UseIndex] - First;
+  }
+}
+
+void Export::addFoldable(MachineInstr &MI, unsigned First, Folder &F) {
+  for (unsigned K = First; K < Operands.size(); ++K) {
+    uint32_t Class = Classes[Operands[K].value];
+    Operands[K].foldable = Operands[K].role == CH_USE && Class != CH_NONE && F.foldable(MI, OperandIndex[K], Class);
   }
 }
 

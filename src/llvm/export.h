@@ -2,6 +2,7 @@
 #ifndef CHORDAL_EXPORT_H
 #define CHORDAL_EXPORT_H
 
+#include "fold.h"
 #include "target.h"
 #include "llvm/CodeGen/MachineBlockFrequencyInfo.h"
 #include "llvm/CodeGen/MachineInstr.h"
@@ -49,13 +50,14 @@ public:
 
 private:
   void numberValues();
-  void addBlock(llvm::MachineBasicBlock &MBB, const llvm::MachineBlockFrequencyInfo &MBFI);
+  void addBlock(llvm::MachineBasicBlock &MBB, const llvm::MachineBlockFrequencyInfo &MBFI, Folder &F);
   void addEdges(llvm::MachineBasicBlock &MBB, double Frequency);
   void addPhi(llvm::MachineInstr &MI, unsigned Block);
-  void copyTiedPins(llvm::MachineInstr &MI);
-  void addInst(llvm::MachineInstr &MI);
+  void copyTiedPins(llvm::MachineInstr &MI, Folder &F);
+  void addInst(llvm::MachineInstr &MI, Folder &F);
   void addDebugUses(llvm::MachineInstr &MI, unsigned Block, unsigned Index);
   void addOperand(llvm::MachineInstr &MI, unsigned Index, std::vector<unsigned> &Position);
+  void addFoldable(llvm::MachineInstr &MI, unsigned First, Folder &F);
   void addReuse(const llvm::MachineInstr &MI, unsigned First, const std::vector<unsigned> &Position);
   void addPin(const llvm::MachineOperand &MO, ChPins &Sets);
   ChInst copyKind(const llvm::MachineInstr &MI) const;

@@ -106,15 +106,17 @@ impl Chooser<'_> {
             let excess = demand.excess(self.limits, &through, &occupancy);
             let Some(Excess { set, while_reading }) = excess.or_else(|| self.misfit(inst, &occupancy)) else { break };
             let first = function.insts[inst].operands.start as usize;
-            // In memory, a value that the instruction reads still takes a register while it is read; but if the instruction
-            // overwrites it, that register is the definition's too.
+            // In memory, a value that the instruction reads still takes a register while it is read, unless the instruction
+            // can read memory; but if it overwrites the value, that register is the definition's too.
+            let folds = self.folded(inst).is_none();
             let helps = |value: Value| {
                 let mut uses = operands.iter().enumerate().filter(|(_, o)| o.value == value && !o.is_def());
                 let overwritten = first_reuse(operands, value).is_some();
                 uses.all(|(k, _)| !self.liveness.kills(first + k) && (!while_reading || overwritten))
+                    || (while_reading && folds && could_fold(function, self.constants, inst, value))
             };
             let spilled = self.spill_lightest(set, helps).or_else(|| self.drop_constant(inst));
-            spilled.ok_or_else(|| {
+            spilled.or_else(|| self.fold(inst)).ok_or_else(|| {
                 let index = inst.as_u32() - function.blocks[block].insts.start;
                 format!("instruction {index} of {block} needs more registers than there are")
             })?;
@@ -130,6 +132,15 @@ impl Chooser<'_> {
     fn folded(&self, inst: Inst) -> Option<usize> {
         let operands = self.function.operands(inst);
         folded_operand(self.function, inst, |k| self.spilled[operands[k].value] && self.constants[operands[k].value].is_none())
+    }
+
+    /// Spills a value that the instruction can read from memory, if it reads none from there yet.
+    fn fold(&mut self, inst: Inst) -> Option<()> {
+        let read = |o: &&Operand| !self.spilled[o.value] && could_fold(self.function, self.constants, inst, o.value);
+        let value = self.function.operands(inst).iter().find(read).filter(|_| self.folded(inst).is_none())?.value;
+        self.live.remove(value);
+        self.spilled[value] = true;
+        Some(())
     }
 
     /// Where the value of an instruction's use is.
@@ -188,4 +199,11 @@ impl Chooser<'_> {
         self.spilled[lightest] = true;
         Some(())
     }
+}
+
+/// Whether the instruction could read the value from memory.
+fn could_fold(function: &Function, constants: &SecondaryMap<Value, PackedOption<Inst>>, inst: Inst, value: Value) -> bool {
+    let operands = function.operands(inst);
+    let reads = |k: usize| operands[k].value == value && !operands[k].is_def();
+    constants[value].is_none() && folded_operand(function, inst, reads).is_some()
 }

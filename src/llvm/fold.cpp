@@ -1,0 +1,113 @@
+#include "fold.h"
+#include "llvm/CodeGen/MachineFrameInfo.h"
+#include "llvm/CodeGen/TargetFrameLowering.h"
+#include "llvm/CodeGen/TargetOpcodes.h"
+
+using namespace llvm;
+
+namespace chordal {
+
+static bool isAddressOf(const MachineInstr &MI, unsigned First, int Object) {
+  auto NoRegister = [&](unsigned I) { return MI.getOperand(First + I).isReg() && !MI.getOperand(First + I).getReg(); };
+  auto Immediate = [&](unsigned I, int64_t Value) {
+    return MI.getOperand(First + I).isImm() && MI.getOperand(First + I).getImm() == Value;
+  };
+  const MachineOperand &Base = MI.getOperand(First);
+  return Base.isFI() && Base.getIndex() == Object && Immediate(1, 1) && NoRegister(2) && Immediate(3, 0) && NoRegister(4);
+}
+
+// Whether `New` has the operands `Old`, bound in the same way, but for an address in place of one.
+static bool isSameBut(const MachineInstr &New, ArrayRef<MachineOperand> Old, const MachineInstr &MI, unsigned Index, int Object) {
+  const TargetInstrInfo &TII = *MI.getMF()->getSubtarget().getInstrInfo();
+  if (New.getNumOperands() != Old.size() + AddressOperands - 1 || !isAddressOf(New, Index, Object))
+    return false;
+  auto Shifted = [&](unsigned I) { return I < Index ? I : I + AddressOperands - 1; };
+  for (unsigned I = 0; I < Old.size(); ++I) {
+    if (I == Index)
+      continue;
+    if (!New.getOperand(Shifted(I)).isIdenticalTo(Old[I]))
+      return false;
+    unsigned OldDef, NewDef;
+    bool Tied = MI.isRegTiedToDefOperand(I, &OldDef);
+    if (Tied != New.isRegTiedToDefOperand(Shifted(I), &NewDef) || (Tied && NewDef != Shifted(OldDef)))
+      return false;
+    // A register that the old instruction could have, the new one can.
+    if (I < MI.getDesc().getNumOperands() && TII.getRegClass(MI.getDesc(), I) != TII.getRegClass(New.getDesc(), Shifted(I)))
+      return false;
+  }
+  return New.mayLoad() && !New.mayStore();
+}
+
+MachineInstr *fold(MachineInstr &MI, unsigned Index, int Object) {
+  const TargetInstrInfo &TII = *MI.getMF()->getSubtarget().getInstrInfo();
+  SmallVector<MachineOperand, 8> Operands(MI.operands());
+  MachineInstr *New = TII.foldMemoryOperand(MI, {Index}, Object);
+  if (!New || isSameBut(*New, Operands, MI, Index, Object))
+    return New;
+  New->eraseFromParent();
+  return nullptr;
+}
+
+Folder::~Folder() {
+  if (Object)
+    MF.getFrameInfo().RemoveStackObject(*Object);
+}
+
+bool Folder::foldable(MachineInstr &MI, unsigned Index, uint32_t Class) {
+  const MachineOperand &MO = MI.getOperand(Index);
+  if (MI.getOpcode() <= TargetOpcode::GENERIC_OP_END || MI.mayLoadOrStore() || MI.isCall() || MI.isTerminator())
+    return false;
+  if (MO.isImplicit() || MI.isRegTiedToDefOperand(Index) || Index > UINT8_MAX)
+    return false;
+  if (MO.getSubReg() && T.TRI.getSubRegIdxOffset(MO.getSubReg()) != 0)
+    return false;
+  auto [It, New] = T.Foldable.try_emplace(situation(MI, Index, Class), false);
+  if (New)
+    It->second = probe(MI, Index, Class);
+  return It->second;
+}
+
+// All that LLVM's answer depends on, besides the subtarget.
+uint64_t Folder::situation(const MachineInstr &MI, unsigned Index, uint32_t Class) const {
+  const Function &F = MF.getFunction();
+  // LLVM does not fold into instructions whose first source is there for a part of the result that nobody wants.
+  bool Undefined = false;
+  if (MI.getNumOperands() > 1 && MI.getOperand(1).isReg()) {
+    const MachineOperand &First = MI.getOperand(1);
+    const MachineInstr *Def = First.getReg().isVirtual() ? MF.getRegInfo().getUniqueVRegDef(First.getReg()) : nullptr;
+    Undefined = First.isUndef() || (Def && Def->isImplicitDef());
+  }
+  uint64_t Flags = F.hasOptSize() | F.hasMinSize() << 1 | Undefined << 2;
+  return uint64_t(MI.getOpcode()) | uint64_t(Index) << 16 | uint64_t(Class) << 24 |
+         uint64_t(MI.getOperand(Index).getSubReg()) << 40 | Flags << 56;
+}
+
+// Tries it on a copy of the instruction.
+bool Folder::probe(MachineInstr &MI, unsigned Index, uint32_t Class) {
+  MachineFrameInfo &Frame = MF.getFrameInfo();
+  MachineRegisterInfo &MRI = MF.getRegInfo();
+  const ChClass &C = T.file().classes[Class];
+  // No more aligned than a slot will be where the stack cannot be realigned. An object outside of the frame's stack leaves the
+  // frame's own alignment alone.
+  Align Alignment = std::min(Align(C.slot_align), MF.getSubtarget().getFrameLowering()->getStackAlign());
+  if (!Object)
+    Object = Frame.CreateStackObject(C.slot_size, Alignment, /*isSpillSlot=*/true, nullptr, TargetStackID::NoAlloc);
+  Frame.setObjectSize(*Object, C.slot_size);
+  Frame.setObjectAlignment(*Object, Alignment);
+  MachineInstr *Clone = MF.CloneMachineInstr(&MI);
+  MI.getParent()->insert(MI.getIterator(), Clone);
+  // Folding may confine the registers of other operands.
+  SmallVector<std::pair<Register, const TargetRegisterClass *>, 4> Before;
+  for (const MachineOperand &MO : MI.operands())
+    if (MO.isReg() && MO.getReg().isVirtual())
+      Before.push_back({MO.getReg(), MRI.getRegClass(MO.getReg())});
+  MachineInstr *New = fold(*Clone, Index, *Object);
+  for (auto [Reg, RC] : Before)
+    MRI.setRegClass(Reg, RC);
+  if (New)
+    New->eraseFromParent();
+  Clone->eraseFromParent();
+  return New;
+}
+
+} // namespace chordal

@@ -1,0 +1,38 @@
+// Uses that instructions read from spill slots themselves.
+#ifndef CHORDAL_FOLD_H
+#define CHORDAL_FOLD_H
+
+#include "target.h"
+#include "llvm/CodeGen/MachineInstr.h"
+#include <optional>
+
+namespace chordal {
+
+// The operands of an x86 address: base, scale, index, displacement, segment.
+constexpr unsigned AddressOperands = 5;
+
+// The instruction anew, before MI, with an address on a stack object in place of one use; null if LLVM has none that is the
+// same in all else. MI itself is to be erased afterwards: its operands may have been reordered.
+llvm::MachineInstr *fold(llvm::MachineInstr &MI, unsigned Index, int Object);
+
+// Knows the uses of a function in SSA form that fold() can fold.
+class Folder {
+public:
+  Folder(llvm::MachineFunction &MF, Target &T) : MF(MF), T(T) {}
+  Folder(const Folder &) = delete;
+  ~Folder();
+
+  // Whether a use of a value of this (exported) class can be folded into its instruction.
+  bool foldable(llvm::MachineInstr &MI, unsigned Index, uint32_t Class);
+
+private:
+  uint64_t situation(const llvm::MachineInstr &MI, unsigned Index, uint32_t Class) const;
+  bool probe(llvm::MachineInstr &MI, unsigned Index, uint32_t Class);
+
+  llvm::MachineFunction &MF;
+  Target &T;
+  std::optional<int> Object; // a stack object that exists while functions are exported
+};
+
+} // namespace chordal
+#endif
