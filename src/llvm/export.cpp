@@ -223,7 +223,7 @@ void Export::addInst(MachineInstr &MI, Folder &F) {
       unite(Sets.clobbers, T.clobbers(MO.getRegMask()));
       Pinned = true;
     } else if (MO.isReg() && MO.getReg().isVirtual()) {
-      addOperand(MI, I, Position);
+      addOperand(MI, I, Position, F);
     } else if (MO.isReg() && MO.getReg().isPhysical()) {
       addPin(MO, Sets);
       Pinned = true;
@@ -249,7 +249,7 @@ void Export::addInst(MachineInstr &MI, Folder &F) {
   InstAt.push_back(&MI);
 }
 
-void Export::addOperand(MachineInstr &MI, unsigned Index, std::vector<unsigned> &Position) {
+void Export::addOperand(MachineInstr &MI, unsigned Index, std::vector<unsigned> &Position, Folder &F) {
   const MachineOperand &MO = MI.getOperand(Index);
   if (MO.isUse() && (MO.isUndef() || valueOf(MO.getReg()) == CH_NONE))
     return;
@@ -260,10 +260,12 @@ void Export::addOperand(MachineInstr &MI, unsigned Index, std::vector<unsigned> 
     unsupported("REG_SEQUENCE");
   if (MO.isDef() && MI.isTerminator())
     unsupported("a value defined by a terminator");
+  if (Index == 1 && Position[0] != UINT16_MAX && addAgain(MI, F))
+    return;
   uint16_t Role = MO.isUse() ? CH_USE : MO.isEarlyClobber() ? CH_EARLY_DEF : CH_DEF;
   Position[Index] = Operands.size();
   Operands.push_back({valueOf(MO.getReg()), Role, UINT16_MAX, false});
-  OperandIndex.push_back(Index);
+  OperandIndices.push_back({Index});
 }
 
 // Two-address constraints, LLVM's ties. An INSERT_SUBREG overwrites a part of its base without saying so.
@@ -289,10 +291,22 @@ void Export::addReuse(const MachineInstr &MI, unsigned First, const std::vector<
   }
 }
 
+// Where an instruction reads a value with its first two operands, and could read it from memory once instead (`test`), these
+// are one operand.
+bool Export::addAgain(MachineInstr &MI, Folder &F) {
+  const MachineOperand &First = MI.getOperand(0), &Second = MI.getOperand(1);
+  if (First.isDef() || !First.isIdenticalTo(Second) || Classes[Operands.back().value] == CH_NONE)
+    return false;
+  if (!F.foldable(MI, {0, 1}, Classes[Operands.back().value]))
+    return false;
+  OperandIndices.back().push_back(1);
+  return true;
+}
+
 void Export::addFoldable(MachineInstr &MI, unsigned First, Folder &F) {
   for (unsigned K = First; K < Operands.size(); ++K) {
     uint32_t Class = Classes[Operands[K].value];
-    Operands[K].foldable = Operands[K].role == CH_USE && Class != CH_NONE && F.foldable(MI, OperandIndex[K], Class);
+    Operands[K].foldable = Operands[K].role == CH_USE && Class != CH_NONE && F.foldable(MI, OperandIndices[K], Class);
   }
 }
 

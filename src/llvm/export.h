@@ -28,7 +28,8 @@ public:
 
   std::vector<llvm::MachineBasicBlock *> BlockAt;
   std::vector<llvm::MachineInstr *> InstAt;
-  std::vector<unsigned> OperandIndex;      // of each ChOperand, in its machine instruction
+  // Where each ChOperand is in its machine instruction: one operand, or two that read the same value.
+  std::vector<llvm::SmallVector<unsigned, 2>> OperandIndices;
   std::vector<SplitEdge> SplitEdges;       // in the order of their block numbers, which follow those of BlockAt
   std::vector<llvm::MachineInstr *> PhiAt; // of each ChPhi
   struct DebugOperand {
@@ -56,8 +57,9 @@ private:
   void copyTiedPins(llvm::MachineInstr &MI, Folder &F);
   void addInst(llvm::MachineInstr &MI, Folder &F);
   void addDebugUses(llvm::MachineInstr &MI, unsigned Block, unsigned Index);
-  void addOperand(llvm::MachineInstr &MI, unsigned Index, std::vector<unsigned> &Position);
+  void addOperand(llvm::MachineInstr &MI, unsigned Index, std::vector<unsigned> &Position, Folder &F);
   void addFoldable(llvm::MachineInstr &MI, unsigned First, Folder &F);
+  bool addAgain(llvm::MachineInstr &MI, Folder &F);
   void addReuse(const llvm::MachineInstr &MI, unsigned First, const std::vector<unsigned> &Position);
   void addPin(const llvm::MachineOperand &MO, ChPins &Sets);
   ChInst copyKind(const llvm::MachineInstr &MI) const;

@@ -16,8 +16,10 @@ static bool isAddressOf(const MachineInstr &MI, unsigned First, int Object) {
   return Base.isFI() && Base.getIndex() == Object && Immediate(1, 1) && NoRegister(2) && Immediate(3, 0) && NoRegister(4);
 }
 
-// Whether `New` has the operands `Old`, bound in the same way, but for an address in place of one.
-static bool isSameBut(const MachineInstr &New, ArrayRef<MachineOperand> Old, const MachineInstr &MI, unsigned Index, int Object) {
+// Whether `New` has the operands `Old` that MI had, bound in the same way, but for what took the places of the folded ones.
+static bool isSameBut(const MachineInstr &New, ArrayRef<MachineOperand> Old, const MachineInstr &MI, ArrayRef<unsigned> Indices,
+                      int Object) {
+  unsigned Index = Indices.front();
   const TargetInstrInfo &TII = *MI.getMF()->getSubtarget().getInstrInfo();
   if (New.getNumOperands() != Old.size() + AddressOperands - 1 || !isAddressOf(New, Index, Object))
     return false;
@@ -25,6 +27,11 @@ static bool isSameBut(const MachineInstr &New, ArrayRef<MachineOperand> Old, con
   for (unsigned I = 0; I < Old.size(); ++I) {
     if (I == Index)
       continue;
+    if (is_contained(Indices, I)) {
+      if (!New.getOperand(Shifted(I)).isImm() || New.getOperand(Shifted(I)).getImm() != 0)
+        return false;
+      continue;
+    }
     if (!New.getOperand(Shifted(I)).isIdenticalTo(Old[I]))
       return false;
     unsigned OldDef, NewDef;
@@ -35,14 +42,14 @@ static bool isSameBut(const MachineInstr &New, ArrayRef<MachineOperand> Old, con
     if (I < MI.getDesc().getNumOperands() && TII.getRegClass(MI.getDesc(), I) != TII.getRegClass(New.getDesc(), Shifted(I)))
       return false;
   }
-  return New.mayLoad() && !New.mayStore();
+  return New.mayLoad() && New.mayStore() == MI.mayStore();
 }
 
-MachineInstr *fold(MachineInstr &MI, unsigned Index, int Object) {
+MachineInstr *fold(MachineInstr &MI, ArrayRef<unsigned> Indices, int Object) {
   const TargetInstrInfo &TII = *MI.getMF()->getSubtarget().getInstrInfo();
   SmallVector<MachineOperand, 8> Operands(MI.operands());
-  MachineInstr *New = TII.foldMemoryOperand(MI, {Index}, Object);
-  if (!New || isSameBut(*New, Operands, MI, Index, Object))
+  MachineInstr *New = TII.foldMemoryOperand(MI, Indices, Object);
+  if (!New || isSameBut(*New, Operands, MI, Indices, Object))
     return New;
   New->eraseFromParent();
   return nullptr;
@@ -53,22 +60,24 @@ Folder::~Folder() {
     MF.getFrameInfo().RemoveStackObject(*Object);
 }
 
-bool Folder::foldable(MachineInstr &MI, unsigned Index, uint32_t Class) {
-  const MachineOperand &MO = MI.getOperand(Index);
-  if (MI.getOpcode() <= TargetOpcode::GENERIC_OP_END || MI.mayLoadOrStore() || MI.isCall() || MI.isTerminator())
+bool Folder::foldable(MachineInstr &MI, ArrayRef<unsigned> Indices, uint32_t Class) {
+  if (MI.getOpcode() <= TargetOpcode::GENERIC_OP_END || MI.mayLoad() || MI.isCall() || MI.isTerminator())
     return false;
-  if (MO.isImplicit() || MI.isRegTiedToDefOperand(Index) || Index > UINT8_MAX)
-    return false;
-  if (MO.getSubReg() && T.TRI.getSubRegIdxOffset(MO.getSubReg()) != 0)
-    return false;
-  auto [It, New] = T.Foldable.try_emplace(situation(MI, Index, Class), false);
+  for (unsigned Index : Indices) {
+    const MachineOperand &MO = MI.getOperand(Index);
+    if (MO.isImplicit() || MI.isRegTiedToDefOperand(Index) || Index > UINT8_MAX)
+      return false;
+    if (MO.getSubReg() && T.TRI.getSubRegIdxOffset(MO.getSubReg()) != 0)
+      return false;
+  }
+  auto [It, New] = T.Foldable.try_emplace(situation(MI, Indices, Class), false);
   if (New)
-    It->second = probe(MI, Index, Class);
+    It->second = probe(MI, Indices, Class);
   return It->second;
 }
 
 // All that LLVM's answer depends on, besides the subtarget.
-uint64_t Folder::situation(const MachineInstr &MI, unsigned Index, uint32_t Class) const {
+uint64_t Folder::situation(const MachineInstr &MI, ArrayRef<unsigned> Indices, uint32_t Class) const {
   const Function &F = MF.getFunction();
   // LLVM does not fold into instructions whose first source is there for a part of the result that nobody wants.
   bool Undefined = false;
@@ -77,13 +86,13 @@ uint64_t Folder::situation(const MachineInstr &MI, unsigned Index, uint32_t Clas
     const MachineInstr *Def = First.getReg().isVirtual() ? MF.getRegInfo().getUniqueVRegDef(First.getReg()) : nullptr;
     Undefined = First.isUndef() || (Def && Def->isImplicitDef());
   }
-  uint64_t Flags = F.hasOptSize() | F.hasMinSize() << 1 | Undefined << 2;
-  return uint64_t(MI.getOpcode()) | uint64_t(Index) << 16 | uint64_t(Class) << 24 |
-         uint64_t(MI.getOperand(Index).getSubReg()) << 40 | Flags << 56;
+  uint64_t Flags = F.hasOptSize() | F.hasMinSize() << 1 | Undefined << 2 | uint64_t(Indices.size() > 1) << 3;
+  return uint64_t(MI.getOpcode()) | uint64_t(Indices.front()) << 16 | uint64_t(Class) << 24 |
+         uint64_t(MI.getOperand(Indices.front()).getSubReg()) << 40 | Flags << 56;
 }
 
 // Tries it on a copy of the instruction.
-bool Folder::probe(MachineInstr &MI, unsigned Index, uint32_t Class) {
+bool Folder::probe(MachineInstr &MI, ArrayRef<unsigned> Indices, uint32_t Class) {
   MachineFrameInfo &Frame = MF.getFrameInfo();
   MachineRegisterInfo &MRI = MF.getRegInfo();
   const ChClass &C = T.file().classes[Class];
@@ -101,7 +110,7 @@ bool Folder::probe(MachineInstr &MI, unsigned Index, uint32_t Class) {
   for (const MachineOperand &MO : MI.operands())
     if (MO.isReg() && MO.getReg().isVirtual())
       Before.push_back({MO.getReg(), MRI.getRegClass(MO.getReg())});
-  MachineInstr *New = fold(*Clone, Index, *Object);
+  MachineInstr *New = fold(*Clone, Indices, *Object);
   for (auto [Reg, RC] : Before)
     MRI.setRegClass(Reg, RC);
   if (New)

@@ -12,8 +12,9 @@ namespace chordal {
 constexpr unsigned AddressOperands = 5;
 
 // The instruction anew, before MI, with an address on a stack object in place of one use; null if LLVM has none that is the
-// same in all else. MI itself is to be erased afterwards: its operands may have been reordered.
-llvm::MachineInstr *fold(llvm::MachineInstr &MI, unsigned Index, int Object);
+// same in all else. There may be two indices, of uses of one value (`test %0, %0`): the address takes the place of the first,
+// and a zero that of the second (`cmp [object], 0`). MI is to be erased afterwards: it may have been changed.
+llvm::MachineInstr *fold(llvm::MachineInstr &MI, llvm::ArrayRef<unsigned> Indices, int Object);
 
 // Knows the uses of a function in SSA form that fold() can fold.
 class Folder {
@@ -22,12 +23,12 @@ public:
   Folder(const Folder &) = delete;
   ~Folder();
 
-  // Whether a use of a value of this (exported) class can be folded into its instruction.
-  bool foldable(llvm::MachineInstr &MI, unsigned Index, uint32_t Class);
+  // Whether one or two uses of a value of this (exported) class can be folded into their instruction.
+  bool foldable(llvm::MachineInstr &MI, llvm::ArrayRef<unsigned> Indices, uint32_t Class);
 
 private:
-  uint64_t situation(const llvm::MachineInstr &MI, unsigned Index, uint32_t Class) const;
-  bool probe(llvm::MachineInstr &MI, unsigned Index, uint32_t Class);
+  uint64_t situation(const llvm::MachineInstr &MI, llvm::ArrayRef<unsigned> Indices, uint32_t Class) const;
+  bool probe(llvm::MachineInstr &MI, llvm::ArrayRef<unsigned> Indices, uint32_t Class);
 
   llvm::MachineFunction &MF;
   Target &T;
