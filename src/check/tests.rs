@@ -327,7 +327,9 @@ fn a_folded_use_is_read_from_its_slot() {
     let inst = |what: &str| vec![format!("b0, instruction 1{what}")];
     let moved = broken(folding(), |p| p.overlay.locations[2] = at("s1"));
     assert_eq!(moved, inst(", operand 0: expected v0 in s1, which holds v1"));
-    let forgotten = broken(folding(), |p| drop(p.overlay.edits.remove(0)));
+    let forgotten = broken(folding(), |p| {
+        p.overlay.edits.remove(0);
+    });
     assert_eq!(forgotten, inst(", operand 0: expected v0 in s0, which holds no value"));
     let narrow = broken(folding(), |p| p.overlay.slots[Slot::from_u32(0)].size = 4);
     assert_eq!(narrow.last(), inst(", operand 0: s0 is too small or not aligned for class gp").last());

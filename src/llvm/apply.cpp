@@ -213,7 +213,7 @@ private:
     MachineInstr &MI = *E.InstAt[Inst];
     for (unsigned K = I.first_operand; K < I.end_operand; ++K)
       if (A.locations[K] >= 0)
-        for (unsigned Index : E.OperandIndices[K])
+        for (unsigned Index : E.OperandAt[K].all())
           setRegister(MI.getOperand(Index), A.locations[K]);
     for (unsigned Op = 0; Op < MI.getNumOperands(); ++Op)
       undefined(MI, Op);
@@ -230,8 +230,8 @@ private:
   // virtual registers, as when the exporter asked whether it can be.
   bool foldOperand(unsigned Inst, unsigned K) {
     MachineInstr &MI = *E.InstAt[Inst];
-    unsigned Index = E.OperandIndices[K].front();
-    MachineInstr *New = fold(MI, E.OperandIndices[K], Slots[~A.locations[K]]);
+    unsigned Index = E.OperandAt[K].Index[0];
+    MachineInstr *New = fold(MI, E.OperandAt[K].all(), Slots[~A.locations[K]]);
     if (!New) {
       raw_string_ostream Message(Failure);
       Message << "LLVM does not fold operand " << Index << " after all: ";
@@ -241,7 +241,7 @@ private:
     if (MI.peekDebugInstrNum())
       MF.substituteDebugValuesForInst(MI, *New, Index);
     for (unsigned Other = E.Insts[Inst].first_operand; Other < E.Insts[Inst].end_operand; ++Other)
-      for (unsigned &Behind : E.OperandIndices[Other])
+      for (unsigned &Behind : E.OperandAt[Other].Index)
         if (Behind > Index)
           Behind += AddressOperands - 1;
     MI.eraseFromParent();
@@ -306,7 +306,7 @@ private:
 
   // A copy from or to a spilled value is a load or a store; one from a slot to itself is nothing.
   void replaceByAccess(MachineInstr &MI, const ChInst &I, unsigned K) {
-    const MachineOperand &Folded = MI.getOperand(E.OperandIndices[K].front());
+    const MachineOperand &Folded = MI.getOperand(E.OperandAt[K].Index[0]);
     int64_t Other = I.reg;
     if (I.kind == CH_COPY)
       Other = A.locations[K == I.first_operand ? K + 1 : K - 1];

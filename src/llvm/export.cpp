@@ -265,7 +265,7 @@ void Export::addOperand(MachineInstr &MI, unsigned Index, std::vector<unsigned> 
   uint16_t Role = MO.isUse() ? CH_USE : MO.isEarlyClobber() ? CH_EARLY_DEF : CH_DEF;
   Position[Index] = Operands.size();
   Operands.push_back({valueOf(MO.getReg()), Role, UINT16_MAX, false});
-  OperandIndices.push_back({Index});
+  OperandAt.push_back({{Index, 0}, 1});
 }
 
 // Two-address constraints, LLVM's ties. An INSERT_SUBREG overwrites a part of its base without saying so.
@@ -299,14 +299,14 @@ bool Export::addAgain(MachineInstr &MI, Folder &F) {
     return false;
   if (!F.foldable(MI, {0, 1}, Classes[Operands.back().value]))
     return false;
-  OperandIndices.back().push_back(1);
+  OperandAt.back() = {{0, 1}, 2};
   return true;
 }
 
 void Export::addFoldable(MachineInstr &MI, unsigned First, Folder &F) {
   for (unsigned K = First; K < Operands.size(); ++K) {
     uint32_t Class = Classes[Operands[K].value];
-    Operands[K].foldable = Operands[K].role == CH_USE && Class != CH_NONE && F.foldable(MI, OperandIndices[K], Class);
+    Operands[K].foldable = Operands[K].role == CH_USE && Class != CH_NONE && F.foldable(MI, OperandAt[K].all(), Class);
   }
 }
 

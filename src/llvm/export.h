@@ -28,8 +28,12 @@ public:
 
   std::vector<llvm::MachineBasicBlock *> BlockAt;
   std::vector<llvm::MachineInstr *> InstAt;
-  // Where each ChOperand is in its machine instruction: one operand, or two that read the same value.
-  std::vector<llvm::SmallVector<unsigned, 2>> OperandIndices;
+  // Where a ChOperand is in its machine instruction: one operand, or two that read the same value.
+  struct Places {
+    unsigned Index[2], Count;
+    llvm::ArrayRef<unsigned> all() const { return {Index, Count}; }
+  };
+  std::vector<Places> OperandAt;
   std::vector<SplitEdge> SplitEdges;       // in the order of their block numbers, which follow those of BlockAt
   std::vector<llvm::MachineInstr *> PhiAt; // of each ChPhi
   struct DebugOperand {

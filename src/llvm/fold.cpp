@@ -55,6 +55,9 @@ MachineInstr *fold(MachineInstr &MI, ArrayRef<unsigned> Indices, int Object) {
   return nullptr;
 }
 
+Folder::Folder(MachineFunction &MF, Target &T)
+    : MF(MF), T(T), ForSize(MF.getFunction().hasOptSize() | MF.getFunction().hasMinSize() << 1) {}
+
 Folder::~Folder() {
   if (Object)
     MF.getFrameInfo().RemoveStackObject(*Object);
@@ -78,7 +81,6 @@ bool Folder::foldable(MachineInstr &MI, ArrayRef<unsigned> Indices, uint32_t Cla
 
 // All that LLVM's answer depends on, besides the subtarget.
 uint64_t Folder::situation(const MachineInstr &MI, ArrayRef<unsigned> Indices, uint32_t Class) const {
-  const Function &F = MF.getFunction();
   // LLVM does not fold into instructions whose first source is there for a part of the result that nobody wants.
   bool Undefined = false;
   if (MI.getNumOperands() > 1 && MI.getOperand(1).isReg()) {
@@ -86,7 +88,7 @@ uint64_t Folder::situation(const MachineInstr &MI, ArrayRef<unsigned> Indices, u
     const MachineInstr *Def = First.getReg().isVirtual() ? MF.getRegInfo().getUniqueVRegDef(First.getReg()) : nullptr;
     Undefined = First.isUndef() || (Def && Def->isImplicitDef());
   }
-  uint64_t Flags = F.hasOptSize() | F.hasMinSize() << 1 | Undefined << 2 | uint64_t(Indices.size() > 1) << 3;
+  uint64_t Flags = ForSize | Undefined << 2 | uint64_t(Indices.size() > 1) << 3;
   return uint64_t(MI.getOpcode()) | uint64_t(Indices.front()) << 16 | uint64_t(Class) << 24 |
          uint64_t(MI.getOperand(Indices.front()).getSubReg()) << 40 | Flags << 56;
 }

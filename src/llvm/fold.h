@@ -19,7 +19,7 @@ llvm::MachineInstr *fold(llvm::MachineInstr &MI, llvm::ArrayRef<unsigned> Indice
 // Knows the uses of a function in SSA form that fold() can fold.
 class Folder {
 public:
-  Folder(llvm::MachineFunction &MF, Target &T) : MF(MF), T(T) {}
+  Folder(llvm::MachineFunction &MF, Target &T);
   Folder(const Folder &) = delete;
   ~Folder();
 
@@ -32,6 +32,7 @@ private:
 
   llvm::MachineFunction &MF;
   Target &T;
+  const uint64_t ForSize; // whether the function is to be small, and smallest
   std::optional<int> Object; // a stack object that exists while functions are exported
 };
 

@@ -8,7 +8,8 @@
 //! (frugality), and φs between them have disappeared: no φ is left that would move memory to memory.
 //!
 //! A spilled constant or address is computed again instead; any other spilled value is stored once, behind its definition, and loaded before uses (`ssa-register-allocator.txt`,
-//! section 4.6); a load serves later uses in its block as long as registers are free.
+//! section 4.6); a load serves later uses in its block as long as registers are free. Where it would serve one instruction
+//! alone, and that can read memory, there is no load (a folded operand).
 
 mod choose;
 mod demand;
