@@ -8,7 +8,7 @@ using namespace llvm;
 namespace chordal {
 
 Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &MBFI)
-    : MF(MF), T(T), TII(*MF.getSubtarget().getInstrInfo()), MRI(MF.getRegInfo()) {
+    : MF(MF), T(T), TII(*MF.getSubtarget().getInstrInfo()), MRI(MF.getRegInfo()), Folding(MF, T) {
   if (MF.hasEHFunclets())
     unsupported("funclet-based exception handling");
   BlockNumber.resize(MF.getNumBlockIDs());
@@ -19,9 +19,8 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
   Pins.push_back({});
   numberValues();
   findJumpTables();
-  Folder F(MF, T);
   for (MachineBasicBlock &MBB : MF)
-    addBlock(MBB, MBFI, F);
+    addBlock(MBB, MBFI);
 }
 
 ChFunction Export::view() const {
@@ -62,7 +61,7 @@ void Export::numberValues() {
   }
 }
 
-void Export::addBlock(MachineBasicBlock &MBB, const MachineBlockFrequencyInfo &MBFI, Folder &F) {
+void Export::addBlock(MachineBasicBlock &MBB, const MachineBlockFrequencyInfo &MBFI) {
   unsigned Block = Blocks.size();
   unsigned FirstEdge = Edges.size();
   unsigned FirstInst = Insts.size();
@@ -77,8 +76,8 @@ void Export::addBlock(MachineBasicBlock &MBB, const MachineBlockFrequencyInfo &M
     else if (MI.isDebugInstr())
       addDebugUses(MI, Block, Insts.size() - FirstInst);
     else {
-      copyTiedPins(MI, F);
-      addInst(MI, F);
+      copyTiedPins(MI);
+      addInst(MI);
     }
   }
   double Frequency = MBFI.getBlockFreqRelativeToEntryBlock(&MBB);
@@ -192,7 +191,7 @@ void Export::addDebugUses(MachineInstr &MI, unsigned Block, unsigned Index) {
 }
 
 // A use that is tied to the definition of a physical register moves there first, as in LLVM's two-address pass.
-void Export::copyTiedPins(MachineInstr &MI, Folder &F) {
+void Export::copyTiedPins(MachineInstr &MI) {
   for (unsigned I = 0; I < MI.getNumOperands(); ++I) {
     MachineOperand &Use = MI.getOperand(I);
     unsigned Def;
@@ -204,14 +203,13 @@ void Export::copyTiedPins(MachineInstr &MI, Folder &F) {
     if (!Use.isUndef() && valueOf(Use.getReg()) != CH_NONE)
       addInst(*BuildMI(*MI.getParent(), MI, MI.getDebugLoc(), TII.get(TargetOpcode::COPY), Pin)
                    .addReg(Use.getReg(), {}, Use.getSubReg())
-                   .getInstr(),
-              F);
+                   .getInstr());
     Use.setSubReg(0);
     Use.setReg(Pin);
   }
 }
 
-void Export::addInst(MachineInstr &MI, Folder &F) {
+void Export::addInst(MachineInstr &MI) {
   ChInst Inst = copyKind(MI);
   Inst.first_operand = Operands.size();
   ChPins Sets = {};
@@ -223,7 +221,7 @@ void Export::addInst(MachineInstr &MI, Folder &F) {
       unite(Sets.clobbers, T.clobbers(MO.getRegMask()));
       Pinned = true;
     } else if (MO.isReg() && MO.getReg().isVirtual()) {
-      addOperand(MI, I, Position, F);
+      addOperand(MI, I, Position);
     } else if (MO.isReg() && MO.getReg().isPhysical()) {
       addPin(MO, Sets);
       Pinned = true;
@@ -231,7 +229,7 @@ void Export::addInst(MachineInstr &MI, Folder &F) {
   }
   addReuse(MI, Inst.first_operand, Position);
   if (Inst.kind == CH_OP)
-    addFoldable(MI, Inst.first_operand, F);
+    addFoldable(MI, Inst.first_operand);
   Inst.end_operand = Operands.size();
   Inst.flags = (MI.isTerminator() ? CH_TERMINATOR : 0) | (MI.isPosition() ? CH_LABEL : 0);
   if (Operands.size() == Inst.first_operand + 1 && Operands.back().role == CH_DEF && TII.isTriviallyReMaterializable(MI)) {
@@ -249,7 +247,7 @@ void Export::addInst(MachineInstr &MI, Folder &F) {
   InstAt.push_back(&MI);
 }
 
-void Export::addOperand(MachineInstr &MI, unsigned Index, std::vector<unsigned> &Position, Folder &F) {
+void Export::addOperand(MachineInstr &MI, unsigned Index, std::vector<unsigned> &Position) {
   const MachineOperand &MO = MI.getOperand(Index);
   if (MO.isUse() && (MO.isUndef() || valueOf(MO.getReg()) == CH_NONE))
     return;
@@ -260,7 +258,7 @@ void Export::addOperand(MachineInstr &MI, unsigned Index, std::vector<unsigned> 
     unsupported("REG_SEQUENCE");
   if (MO.isDef() && MI.isTerminator())
     unsupported("a value defined by a terminator");
-  if (Index == 1 && Position[0] != UINT16_MAX && addAgain(MI, F))
+  if (Index == 1 && Position[0] != UINT16_MAX && addAgain(MI))
     return;
   uint16_t Role = MO.isUse() ? CH_USE : MO.isEarlyClobber() ? CH_EARLY_DEF : CH_DEF;
   Position[Index] = Operands.size();
@@ -293,20 +291,20 @@ void Export::addReuse(const MachineInstr &MI, unsigned First, const std::vector<
 
 // Where an instruction reads a value with its first two operands, and could read it from memory once instead (`test`), these
 // are one operand.
-bool Export::addAgain(MachineInstr &MI, Folder &F) {
+bool Export::addAgain(MachineInstr &MI) {
   const MachineOperand &First = MI.getOperand(0), &Second = MI.getOperand(1);
   if (First.isDef() || !First.isIdenticalTo(Second) || Classes[Operands.back().value] == CH_NONE)
     return false;
-  if (!F.foldable(MI, {0, 1}, Classes[Operands.back().value]))
+  if (!Folding.foldable(MI, {0, 1}, Classes[Operands.back().value]))
     return false;
   OperandAt.back() = {{0, 1}, 2};
   return true;
 }
 
-void Export::addFoldable(MachineInstr &MI, unsigned First, Folder &F) {
+void Export::addFoldable(MachineInstr &MI, unsigned First) {
   for (unsigned K = First; K < Operands.size(); ++K) {
     uint32_t Class = Classes[Operands[K].value];
-    Operands[K].foldable = Operands[K].role == CH_USE && Class != CH_NONE && F.foldable(MI, OperandAt[K].all(), Class);
+    Operands[K].foldable = Operands[K].role == CH_USE && Class != CH_NONE && Folding.foldable(MI, OperandAt[K].all(), Class);
   }
 }
 

@@ -55,15 +55,15 @@ public:
 
 private:
   void numberValues();
-  void addBlock(llvm::MachineBasicBlock &MBB, const llvm::MachineBlockFrequencyInfo &MBFI, Folder &F);
+  void addBlock(llvm::MachineBasicBlock &MBB, const llvm::MachineBlockFrequencyInfo &MBFI);
   void addEdges(llvm::MachineBasicBlock &MBB, double Frequency);
   void addPhi(llvm::MachineInstr &MI, unsigned Block);
-  void copyTiedPins(llvm::MachineInstr &MI, Folder &F);
-  void addInst(llvm::MachineInstr &MI, Folder &F);
+  void copyTiedPins(llvm::MachineInstr &MI);
+  void addInst(llvm::MachineInstr &MI);
   void addDebugUses(llvm::MachineInstr &MI, unsigned Block, unsigned Index);
-  void addOperand(llvm::MachineInstr &MI, unsigned Index, std::vector<unsigned> &Position, Folder &F);
-  void addFoldable(llvm::MachineInstr &MI, unsigned First, Folder &F);
-  bool addAgain(llvm::MachineInstr &MI, Folder &F);
+  void addOperand(llvm::MachineInstr &MI, unsigned Index, std::vector<unsigned> &Position);
+  void addFoldable(llvm::MachineInstr &MI, unsigned First);
+  bool addAgain(llvm::MachineInstr &MI);
   void addReuse(const llvm::MachineInstr &MI, unsigned First, const std::vector<unsigned> &Position);
   void addPin(const llvm::MachineOperand &MO, ChPins &Sets);
   ChInst copyKind(const llvm::MachineInstr &MI) const;
@@ -78,6 +78,7 @@ private:
 
   const llvm::TargetInstrInfo &TII;
   const llvm::MachineRegisterInfo &MRI;
+  Folder Folding;
   std::vector<uint32_t> ValueOf; // by virtual register index; CH_NONE for those without a definition
   std::vector<uint32_t> BlockNumber;
   std::vector<int> JumpTableOf; // by block number: of an indirect jump that no other block shares, or -1

@@ -88,9 +88,15 @@ uint64_t Folder::situation(const MachineInstr &MI, ArrayRef<unsigned> Indices, u
     const MachineInstr *Def = First.getReg().isVirtual() ? MF.getRegInfo().getUniqueVRegDef(First.getReg()) : nullptr;
     Undefined = First.isUndef() || (Def && Def->isImplicitDef());
   }
+  // It reads a part of a vector from its own address, where an immediate says which; that is another displacement.
+  uint8_t Immediate = 0;
+  if (T.file().classes[Class].bank != General)
+    for (const MachineOperand &MO : MI.explicit_operands())
+      if (MO.isImm())
+        Immediate = MO.getImm();
   uint64_t Flags = ForSize | Undefined << 2 | uint64_t(Indices.size() > 1) << 3;
   return uint64_t(MI.getOpcode()) | uint64_t(Indices.front()) << 16 | uint64_t(Class) << 24 |
-         uint64_t(MI.getOperand(Indices.front()).getSubReg()) << 40 | Flags << 56;
+         uint64_t(MI.getOperand(Indices.front()).getSubReg()) << 40 | uint64_t(Immediate) << 48 | Flags << 56;
 }
 
 // Tries it on a copy of the instruction.

@@ -32,8 +32,8 @@ private:
 
   llvm::MachineFunction &MF;
   Target &T;
-  const uint64_t ForSize; // whether the function is to be small, and smallest
-  std::optional<int> Object; // a stack object that exists while functions are exported
+  const uint64_t ForSize;    // whether the function is to be small, and smallest
+  std::optional<int> Object; // a stack object that is removed with this
 };
 
 } // namespace chordal

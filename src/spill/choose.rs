@@ -106,8 +106,8 @@ impl Chooser<'_> {
             let excess = demand.excess(self.limits, &through, &occupancy);
             let Some(Excess { set, while_reading }) = excess.or_else(|| self.misfit(inst, &occupancy)) else { break };
             let first = function.insts[inst].operands.start as usize;
-            // In memory, a value that the instruction reads still takes a register while it is read, unless the instruction
-            // can read memory; but if it overwrites the value, that register is the definition's too.
+            // In memory, a value that the instruction reads still takes a register while it is read, unless it can be folded;
+            // but if the instruction overwrites it, that register is the definition's too.
             let folds = self.folded(inst).is_none();
             let helps = |value: Value| {
                 let mut uses = operands.iter().enumerate().filter(|(_, o)| o.value == value && !o.is_def());
