@@ -5,7 +5,7 @@
 
 use anyhow::{Context as _, Result, bail, ensure};
 use chordal::llvm::{self, Allocator, CompileOptions, Compiled, Module, Output, Source};
-use chordal::pipeline::Preset;
+use chordal::preset::Preset;
 use chordal::stats::{Counts, Times};
 use clap::Parser;
 use std::path::{Path, PathBuf};
@@ -67,7 +67,7 @@ fn bench(path: &Path, repetitions: u32) -> Result<()> {
 
 /// Compiles the module and returns the sums over its functions.
 fn compile(module: Module, ours: bool) -> Result<Counts> {
-    let preset = Preset { name: ALLOCATOR, swap: Default::default(), check: true };
+    let preset = Preset::default();
     let options = CompileOptions {
         allocator: if ours { Allocator::Ours(preset) } else { Allocator::LlvmGreedy },
         output: Output::Assembly,

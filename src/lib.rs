@@ -8,5 +8,6 @@ pub mod eliminate;
 pub mod llvm;
 pub mod machine;
 pub mod pipeline;
+pub mod preset;
 pub mod spill;
 pub mod stats;

@@ -1,16 +1,25 @@
-//! The allocators as lists of phases.
+//! Allocation as a list of phases.
 
-use crate::analysis::{Dominators, Interference, Liveness, Loops, Order};
-use crate::eliminate::{EliminationCounts, SwapPolicy};
-use crate::machine::{Function, Overlay};
-use crate::{assign, check, cssa, eliminate, spill};
+use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Loops, Order, PinLiveness, graph_sizes};
+use crate::assign::{Assignment, Evictable, Refusal};
+use crate::cssa::{Conventional, ConversionCounts};
+use crate::eliminate::EliminationCounts;
+use crate::machine::{Function, Overlay, Value};
+use crate::preset::{Elimination, Preset};
+use crate::spill::{SpillCounts, Spilled, Spiller};
+use crate::{assign, check, cssa, eliminate};
+use cranelift_entity::SecondaryMap;
 use std::time::{Duration, Instant};
 
 /// What allocating one function came to, for the statistics.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Spilled values.
-    pub spilled_values: u64,
+    /// Conversion to conventional SSA form.
+    pub conversion: ConversionCounts,
+    /// Interference graphs before spilling, if they were asked for.
+    pub graphs: GraphSizes,
+    /// Spilling.
+    pub spill: SpillCounts,
     /// φ elimination, as in Figure 10 of the spill-free paper.
     pub elimination: EliminationCounts,
     /// Time of each phase in the order in which they ran.
@@ -28,20 +37,6 @@ pub enum Failure {
     Rejected(String),
 }
 
-/// How to allocate.
-#[derive(Clone, Debug)]
-pub struct Preset {
-    /// The allocator's name on the command line.
-    pub name: &'static str,
-    /// How cycles of registers are broken.
-    pub swap: SwapPolicy,
-    /// Check the result.
-    pub check: bool,
-}
-
-/// The allocators that exist.
-pub const ALLOCATORS: &[&str] = &["spill-free"];
-
 /// Allocates registers for a function.
 ///
 /// # Errors
@@ -54,14 +49,10 @@ pub fn allocate(function: &Function, preset: &Preset) -> Result<(Overlay, Report
     let liveness = Liveness::new(function);
     clock.lap("analysis");
     let interference = Interference::new(function, &dominators, &liveness);
-    let conventional = cssa::conventional(function, &order, &dominators, &interference);
+    let conventional = cssa::conventional(function, &order, &dominators, &interference, preset.coalescing);
     clock.lap("cssa");
-    let liveness = Liveness::new(&conventional.function);
-    let spilled = spill::spill(&conventional, &order, &loops, &liveness).map_err(Failure::Unsupported)?;
-    clock.lap("spill");
-    let liveness = Liveness::new(&spilled.function);
-    let assignment = assign::assign(&spilled.function, &order, &liveness).map_err(Failure::Unsupported)?;
-    clock.lap("assign");
+    let coloured = colour(&conventional, &order, &loops, preset, &mut clock).map_err(Failure::Unsupported)?;
+    let Coloured { spilled, liveness, assignment } = coloured;
     let code = eliminate::eliminate(&spilled, &liveness, &assignment, preset.swap).map_err(Failure::Unsupported)?;
     let overlay = eliminate::overlay(function, &spilled, &assignment, &code, preset.swap);
     clock.lap("eliminate");
@@ -69,8 +60,54 @@ pub fn allocate(function: &Function, preset: &Preset) -> Result<(Overlay, Report
         check::check(function, &overlay).map_err(|complaints| Failure::Rejected(listed(&complaints)))?;
         clock.lap("check");
     }
-    let elimination = eliminate::count(&conventional, &spilled, &assignment);
-    Ok((overlay, Report { spilled_values: spilled.count as u64, elimination, phases: clock.phases }))
+    let report = Report {
+        conversion: conventional.counts,
+        graphs: if preset.graphs { sizes_before_spilling(&conventional) } else { GraphSizes::default() },
+        spill: spilled.counts,
+        elimination: eliminate::count(&conventional, &spilled, &liveness, &assignment, &code),
+        phases: clock.phases,
+    };
+    Ok((overlay, report))
+}
+
+fn sizes_before_spilling(conventional: &Conventional) -> GraphSizes {
+    let function = &conventional.function;
+    graph_sizes(function, &Liveness::new(function), &PinLiveness::new(function))
+}
+
+/// A function whose values are in registers or in memory.
+struct Coloured {
+    spilled: Spilled,
+    /// Of the spilled function.
+    liveness: Liveness,
+    assignment: Assignment,
+}
+
+/// Spills and assigns, in turns where assignment finds more to spill.
+fn colour(
+    conventional: &Conventional,
+    order: &Order,
+    loops: &Loops,
+    preset: &Preset,
+    clock: &mut Clock,
+) -> Result<Coloured, String> {
+    let liveness = Liveness::new(&conventional.function);
+    let spare = preset.elimination == Elimination::SpareRegister;
+    let spiller = Spiller::new(conventional, order, loops, &liveness, preset.spill, spare);
+    let evictable = Evictable { weights: spiller.weights(), count: conventional.function.values.len() };
+    let mut requested: SecondaryMap<Value, bool> = SecondaryMap::new();
+    loop {
+        let spilled = spiller.spill(&requested)?;
+        clock.lap("spill");
+        let liveness = Liveness::new(&spilled.function);
+        let assignment = assign::assign(&spilled.function, order, &liveness, preset.assign, evictable);
+        clock.lap("assign");
+        match assignment {
+            Ok(assignment) => return Ok(Coloured { spilled, liveness, assignment }),
+            Err(Refusal::Evicted(values)) => values.into_iter().for_each(|value| requested[value] = true),
+            Err(Refusal::Impossible(message)) => return Err(message),
+        }
+    }
 }
 
 /// The first few complaints, and how many more there are.

@@ -3,32 +3,34 @@
 
 #[path = "support/interpret.rs"]
 mod interpret;
+#[path = "support/presets.rs"]
+mod presets;
 mod support;
 
 use chordal::check::check;
-use chordal::eliminate::SwapPolicy;
 use chordal::machine::{Edit, Function, Location, Overlay, print};
-use chordal::pipeline::{Preset, allocate};
+use chordal::pipeline::allocate;
+use chordal::preset::Preset;
 use interpret::{compare, places};
+use presets::variants;
 use support::random::{random_function, shapes};
-
-const POLICIES: [SwapPolicy; 3] = [SwapPolicy::Auto, SwapPolicy::Exchange, SwapPolicy::Xor];
 
 /// Blocks that a path goes through at most.
 const STEPS: usize = 60;
 
-fn allocated(function: &Function, swap: SwapPolicy) -> Overlay {
-    let preset = Preset { name: "spill-free", swap, check: false };
+fn allocated(function: &Function, preset: Preset) -> Overlay {
+    let preset = Preset { check: false, ..preset };
     allocate(function, &preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function))).0
 }
 
 #[test]
 fn allocations_compute_what_the_functions_compute() {
+    let variants = variants();
     let (mut compared, mut edits) = (0, 0);
     for (number, shape) in shapes().iter().enumerate() {
-        for seed in 0..60 {
+        for seed in 0..200 {
             let function = random_function(seed, shape);
-            let overlay = allocated(&function, POLICIES[seed as usize % POLICIES.len()]);
+            let overlay = allocated(&function, variants[seed as usize % variants.len()]);
             for path in 0..8 {
                 match compare(&function, &overlay, path, STEPS) {
                     Ok(run) => (compared, edits) = (compared + run.compared, edits + run.edits),
@@ -78,7 +80,7 @@ fn the_checker_rejects_what_the_interpreter_finds() {
         for seed in 0..150 {
             let function = random_function(seed % 30, shape);
             let mut rng = fastrand::Rng::with_seed(seed);
-            let mut overlay = allocated(&function, SwapPolicy::Auto);
+            let mut overlay = allocated(&function, Preset::default());
             damage(&function, &mut overlay, &mut rng);
             let verdict = check(&function, &overlay);
             rejected += usize::from(verdict.is_err());

@@ -7,19 +7,19 @@ mod phases;
 mod support;
 
 use chordal::analysis::{Liveness, Order};
-use chordal::assign::{Assignment, Repair, assign};
-use chordal::cssa::Conventional;
-use chordal::eliminate::SwapPolicy;
+use chordal::assign::{Assignment, Evictable, Repair, assign};
+use chordal::cssa::{Coalescing, Conventional};
 use chordal::machine::validate::Rule;
 use chordal::machine::{
-    Block, EdgePlace, Edit, Function, Inst, InstKind, Operand, Overlay, Point, Reg, RegSet, Role, Slot, SwapSupport, Value,
+    Bank, Block, EdgePlace, Edit, Function, Inst, InstKind, Operand, Overlay, Point, Reg, RegSet, Role, Slot, SwapSupport, Value,
     print, validate,
 };
-use chordal::pipeline::{Preset, allocate};
+use chordal::pipeline::allocate;
+use chordal::preset::Preset;
 use chordal::spill::Spilled;
-use cranelift_entity::EntityRef;
+use cranelift_entity::{EntityRef, SecondaryMap};
 use naive::{Live, Pinned, in_registers};
-use phases::spill;
+use phases::{convert, spill};
 use std::collections::{BTreeMap, BTreeSet};
 use support::random::{random_function, shapes};
 
@@ -36,13 +36,14 @@ struct Phases {
 fn run(function: &Function) -> Phases {
     let (_, spilled) = spill(function);
     let liveness = Liveness::new(&spilled.function);
-    let assignment = assign(&spilled.function, &Order::new(function), &liveness);
+    let evictable = Evictable { weights: &SecondaryMap::new(), count: 0 };
+    let assignment = assign(&spilled.function, &Order::new(function), &liveness, Preset::default().assign, evictable);
     let assignment = assignment.unwrap_or_else(|message| panic!("{message}\n{}", print(&spilled.function)));
     Phases { spilled, liveness, assignment, overlay: allocated(function) }
 }
 
 fn allocated(function: &Function) -> Overlay {
-    let preset = Preset { name: "spill-free", swap: SwapPolicy::Auto, check: false };
+    let preset = Preset { check: false, ..Preset::default() };
     allocate(function, &preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function))).0
 }
 
@@ -129,6 +130,45 @@ fn isolation_only_copies() {
         }
     });
     assert!(copies > 300, "{copies} copies were inserted");
+}
+
+/// Of each bank, the most values that are in registers at the same time.
+fn pressure(function: &Function) -> BTreeMap<Bank, usize> {
+    let bank = |value: Value| function.file.classes[function.values[value].class].bank;
+    let mut pressure = BTreeMap::new();
+    for together in Live::new(function).together(function) {
+        let mut now: BTreeMap<Bank, usize> = BTreeMap::new();
+        together.values.into_iter().for_each(|value| *now.entry(bank(value)).or_default() += 1);
+        for (bank, count) in now {
+            let most: &mut usize = pressure.entry(bank).or_default();
+            *most = count.max(*most);
+        }
+    }
+    pressure
+}
+
+/// Theorem 6 of the spill-free paper. Its proof (Lemma 9, claim 1) takes what is live behind a φ's arguments to be what
+/// is live at the φ, so that all the ways to φs have to be ways on which copies stand alone. That leaves out landing pads and
+/// other edges that take no code, and φs with one predecessor that has other successors, too.
+#[test]
+fn conversion_does_not_raise_the_pressure() {
+    let mut copies: BTreeMap<String, usize> = BTreeMap::new();
+    for_each_random(|which, imported| {
+        let alone = |from: Block, to: Block| matches!(imported.edge_place(from, to), EdgePlace::Tail(_));
+        let with_phis = imported.blocks.iter().filter(|(_, data)| !data.phis.is_empty());
+        if !with_phis.into_iter().all(|(to, data)| data.preds.iter().all(|&from| alone(from, to))) {
+            return;
+        }
+        let before = pressure(imported);
+        for coalescing in [Coalescing::Nothing, Coalescing::PhiMem, Coalescing::Budimlic] {
+            let conventional = convert(imported, coalescing).function;
+            let after = pressure(&conventional);
+            let raised = after.iter().find(|(bank, most)| before.get(bank).is_none_or(|limit| limit < most));
+            assert_eq!(raised, None, "{which}, {coalescing:?}: {before:?}\n{}\n{}", print(imported), print(&conventional));
+            *copies.entry(format!("{coalescing:?}")).or_insert(0) += conventional.insts.len() - imported.insts.len();
+        }
+    });
+    assert!(copies.values().all(|&count| count > 1000), "so many copies were inserted: {copies:?}");
 }
 
 /// A register that is wanted at some moment: one of these.
@@ -226,8 +266,8 @@ impl Moment<'_> {
 #[test]
 fn what_is_not_spilled_fits() {
     let mut spilled = 0;
-    for_each_spilled(|which, _, Spilled { function, count, slot_of, again, .. }| {
-        spilled += count;
+    for_each_spilled(|which, _, Spilled { function, counts, slot_of, again, .. }| {
+        spilled += counts.values;
         assert_valid(function, which, |value| slot_of[value].is_some() || again[value].is_some());
         let (live, pinned) = (Live::new(function), Pinned::new(function));
         for (block, data) in &function.blocks {
@@ -328,10 +368,11 @@ fn slots_are_shared_by_webs_and_by_nothing_else_that_lives() {
     assert!(by_webs > 300 && by_others > 300, "{by_webs} pairs of webs, {by_others} other pairs share slots");
 }
 
-/// An argument in a register is stored to its φ's slot where the edge begins, and nothing alive in that slot is lost.
+/// An argument in a register is stored to its φ's slot where the edge begins, or once behind its definition, and nothing
+/// alive in that slot is lost.
 #[test]
 fn arguments_of_phis_in_memory_are_stored_to_their_slots() {
-    let mut stored = 0;
+    let (mut stored, mut hoisted) = (0, 0);
     for_each_spilled(|which, conventional, spilled| {
         let (function, live) = (&conventional.function, Live::new(&conventional.function));
         for (block, data) in &function.blocks {
@@ -342,24 +383,25 @@ fn arguments_of_phis_in_memory_are_stored_to_their_slots() {
                     let Some(arg) = arg.value.expand().filter(in_register) else { continue };
                     stored += 1;
                     let new = &spilled.function;
-                    let stores = new.block_insts(pred).filter(|&i| new.insts[i].kind == InstKind::Store(slot));
-                    let found = stores.filter(|&i| new.operands(i)[0].value == arg).count();
-                    assert!(found > 0, "{which}: {arg} is not stored to {slot} in {pred}\n{}", print(new));
+                    let is_store = |i: &Inst| new.insts[*i].kind == InstKind::Store(slot) && new.operands(*i)[0].value == arg;
+                    if new.block_insts(pred).filter(is_store).count() == 0 {
+                        hoisted += 1;
+                        assert_eq!(new.insts.keys().filter(is_store).count(), 1, "{which}: {arg} to {slot}\n{}", print(new));
+                    }
+                    // Where the argument is live and stored, nobody else's value is in the slot.
+                    let alive = |values: &BTreeSet<Value>| -> Vec<Value> {
+                        let others = values.iter().filter(|&&v| spilled.slot_of[v].expand() == Some(slot));
+                        others.copied().collect()
+                    };
                     let from = function.departure(pred, block).index as usize;
-                    let tail: BTreeSet<Value> = function
-                        .block_insts(pred)
-                        .skip(from)
-                        .flat_map(|i| &live.before[i])
-                        .chain(&live.out[pred])
-                        .copied()
-                        .collect();
-                    let lost = tail.iter().find(|&&v| spilled.slot_of[v].expand() == Some(slot));
-                    assert_eq!(lost, None, "{which}: {arg} overwrites it in {slot} in {pred}\n{}", print(function));
+                    let tail = function.block_insts(pred).skip(from).map(|i| &live.before[i]).chain([&live.out[pred]]);
+                    let lost: Vec<Value> = tail.flat_map(alive).collect();
+                    assert_eq!(lost, [], "{which}: {arg} overwrites it in {slot} in {pred}\n{}", print(function));
                 }
             }
         }
     });
-    assert!(stored > 100, "{stored} arguments are stored");
+    assert!(stored > 100 && hoisted > 20, "{stored} arguments are stored, {hoisted} of them elsewhere");
 }
 
 /// What each register holds while a block is walked as the assignment says.

@@ -1,72 +1,20 @@
 //! What each phase does with small functions from `testdata/functions`.
 
+#[path = "support/fixtures.rs"]
+mod fixtures;
 #[path = "support/phases.rs"]
 mod phases;
 
 use chordal::check::check;
 use chordal::eliminate::SwapPolicy;
-use chordal::machine::{
-    Edit, Function, InstKind, Location, Overlay, Reg, Slot, SlotData, SwapKind, Value, parse, print, validate,
-};
-use chordal::pipeline::{Preset, allocate};
-use chordal::spill::Spilled;
+use chordal::machine::{Function, InstKind, Location, Overlay, Slot, SlotData, Value};
 use cranelift_entity::EntityRef;
+use fixtures::{allocated, blocks, edits, fixture, registers, spilled_values, v};
 use phases::spill;
-
-fn fixture(name: &str) -> Function {
-    let path = format!("{}/testdata/functions/{name}.txt", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let function = parse(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
-    validate(&function).unwrap_or_else(|found| panic!("{path}: {found:?}"));
-    function
-}
-
-fn v(index: usize) -> Value {
-    Value::new(index)
-}
-
-/// The blocks of the text form, without what a phase leaves as it was.
-fn blocks(function: &Function) -> String {
-    let text = print(function);
-    let start = text.find("\nb0:").expect("every function has an entry") + 1;
-    text[start..].replace(" origin=none", "").lines().map(|line| without_origin(line) + "\n").collect()
-}
-
-fn without_origin(line: &str) -> String {
-    line.split(' ').filter(|word| !word.starts_with("origin=")).collect::<Vec<_>>().join(" ")
-}
 
 /// An overlay that the checker accepts, under a policy for swaps.
 fn overlay(function: &Function, swap: SwapPolicy) -> Overlay {
-    let preset = Preset { name: "spill-free", swap, check: true };
-    allocate(function, &preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function))).0
-}
-
-/// Edits as `b1.0 move b a`, target first.
-fn edits(function: &Function, overlay: &Overlay) -> Vec<String> {
-    let name = |reg: Reg| function.file.name(reg).to_string();
-    let line = |edit: &Edit| match *edit {
-        Edit::Load { to, from, .. } => format!("load {} {from}", name(to)),
-        Edit::Store { from, to, .. } => format!("store {to} {}", name(from)),
-        Edit::Move { to, from, .. } => format!("move {} {}", name(to), name(from)),
-        Edit::Swap { a, b, kind: SwapKind::Exchange, .. } => format!("exchange {} {}", name(a), name(b)),
-        Edit::Swap { a, b, kind: SwapKind::Xor, .. } => format!("xor {} {}", name(a), name(b)),
-        Edit::Rematerialise { to, inst } => format!("rematerialise {} {inst}", name(to)),
-    };
-    overlay.edits.iter().map(|(point, edit)| format!("{}.{} {}", point.block, point.index, line(edit))).collect()
-}
-
-/// The registers of an instruction's operands.
-fn registers(function: &Function, overlay: &Overlay, inst: usize) -> Vec<String> {
-    let name = |location: &Location| match location {
-        Location::Reg(reg) => function.file.name(*reg).to_string(),
-        Location::Slot(slot) => slot.to_string(),
-    };
-    overlay.operands(function, chordal::machine::Inst::new(inst)).iter().map(name).collect()
-}
-
-fn spilled_values(spilled: &Spilled) -> Vec<Value> {
-    spilled.slot_of.iter().filter(|(_, slot)| slot.is_some()).map(|(value, _)| value).collect()
+    allocated(function, swap).0
 }
 
 mod cssa {
@@ -99,8 +47,8 @@ b3: on-edge -> b1
 b0: -> b1
   v0:w = op
   v1:w = op
-  v4:w = copy v0
   v7:w = copy v1
+  v4:w = copy v0
 b1: -> b2 b3
   v6:w = phi b0:v4 b2:v5
   v9:w = phi b0:v7 b2:v8
@@ -108,8 +56,8 @@ b1: -> b2 b3
   v3:w = copy v9
   op v2 v3 terminator
 b2: -> b1
-  v5:w = copy v3
   v8:w = copy v2
+  v5:w = copy v3
   op terminator
 b3:
 ";
@@ -145,8 +93,8 @@ b0: -> b1 b2
   v1:w = op
   op terminator
 b1: -> b3
-  v4:w = copy v0
   v5:w = copy v1
+  v4:w = copy v0
 b2: -> b3
 b3:
   v2:w = phi b1:v4 b2:undef
@@ -203,7 +151,7 @@ b0:
   op v4
 ";
         assert_eq!(blocks(&spilled.function), expected);
-        assert_eq!((spilled_values(&spilled), spilled.count), (vec![v(1)], 1));
+        assert_eq!((spilled_values(&spilled), spilled.counts.values), (vec![v(1)], 1));
     }
 
     #[test]
@@ -287,7 +235,7 @@ b3:
         assert_eq!(registers(&function, &overlay, 3)[1], "s1");
         let mut unfoldable = function;
         unfoldable.operands.iter_mut().for_each(|o| o.foldable = false);
-        let failure = allocate(&unfoldable, &Preset { name: "spill-free", swap: SwapPolicy::Auto, check: true }).unwrap_err();
+        let failure = chordal::pipeline::allocate(&unfoldable, &chordal::preset::Preset::default()).unwrap_err();
         assert!(failure.to_string().contains("instruction 3 of b0 needs more registers than there are"), "{failure}");
     }
 }

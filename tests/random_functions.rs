@@ -1,12 +1,14 @@
 //! Random functions are valid, and survive their text form.
 
+#[path = "support/presets.rs"]
+mod presets;
 mod support;
 
-use chordal::eliminate::SwapPolicy;
 use chordal::machine::{
     Block, BlockData, EdgePlace, Function, Inst, InstData, InstKind, Operand, Phi, Role, parse, print, validate,
 };
-use chordal::pipeline::{Preset, allocate};
+use chordal::pipeline::allocate;
+use presets::variants;
 use std::collections::HashSet;
 use support::random::{Shape, random_function, shapes};
 
@@ -158,16 +160,15 @@ fn random_functions_have_everything() {
     assert!(functions.iter().all(|f| f.insts.len() < 400));
 }
 
-/// The allocator allocates every random function, and the checker, which shares no code with it, accepts every allocation.
+/// Every allocator, with every option, allocates every random function, and the checker, which shares no code with it, accepts every allocation.
 #[test]
 fn random_functions_are_allocated() {
-    for swap in [SwapPolicy::Auto, SwapPolicy::Exchange, SwapPolicy::Xor] {
+    for preset in variants() {
         for shape in shapes() {
-            for seed in 0..100 {
+            for seed in 0..40 {
                 let function = random_function(seed, &shape);
-                let preset = Preset { name: "spill-free", swap, check: true };
                 allocate(&function, &preset)
-                    .unwrap_or_else(|failure| panic!("seed {seed}, {shape:?}, {swap:?}: {failure}\n{}", print(&function)));
+                    .unwrap_or_else(|failure| panic!("seed {seed}, {shape:?}, {preset:?}: {failure}\n{}", print(&function)));
             }
         }
     }

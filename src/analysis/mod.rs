@@ -1,5 +1,6 @@
 //! Analyses of a function: each is computed once, never updated, and owned by whoever asked for it.
 
+mod contested;
 mod dominators;
 pub(crate) mod grouped;
 mod interference;
@@ -11,6 +12,7 @@ mod pins;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub use contested::{GraphSizes, contested, graph_sizes};
 pub use dominators::Dominators;
 pub use interference::{DefPoint, Interference, Partition};
 pub use liveness::Liveness;

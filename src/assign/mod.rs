@@ -14,7 +14,8 @@ mod walk;
 
 use crate::analysis::{Liveness, Order, PinLiveness};
 use crate::machine::{Block, Function, Inst, Reg, RegClass, RegSet, Value};
-use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
+use clap::ValueEnum;
+use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 
 /// One register's content goes to another, at the same time as other transfers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,12 +89,72 @@ impl Assignment {
     }
 }
 
+/// How registers are chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Policy {
+    pub preference: Preference,
+    pub pins: PinPolicy,
+}
+
+/// Which register a value gets if there are several.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Preference {
+    /// The first of its class.
+    None,
+    /// That of what it is a copy of, if that dies there; else the one that makes most φ arguments fixed points
+    /// (ComputePreference of `ssa-register-allocator.txt`, section 4.4).
+    FixedPoints,
+    /// The one that saves most executions of moves, pins and callee-saved registers included.
+    Frequency,
+}
+
+/// What happens to values where the program pins or clobbers registers.
+///
+/// Avoiding them is `ssa-register-allocator.txt`, "Handling Pre-colored Virtual Registers".
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum PinPolicy {
+    /// Values are kept off registers that are occupied anywhere in their live range, or spilled
+    Avoid,
+    /// Values move to other registers where they are in the way
+    Repair,
+}
+
+/// Values that may still be spilled, with their weights: the first `count` ones.
+#[derive(Clone, Copy)]
+pub struct Evictable<'a> {
+    pub weights: &'a SecondaryMap<Value, f64>,
+    pub count: usize,
+}
+
+impl Evictable<'_> {
+    fn weight(&self, value: Value) -> Option<f64> {
+        (value.index() < self.count).then(|| self.weights[value])
+    }
+}
+
+/// Why there is no assignment.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// These values have to be spilled first.
+    #[error("{} values have to be spilled first", .0.len())]
+    Evicted(Vec<Value>),
+    /// An instruction's constraints cannot be met: a defect of the spilling phase.
+    #[error("{0}")]
+    Impossible(String),
+}
+
 /// Assigns registers.
 ///
 /// # Errors
-/// If an instruction's constraints cannot be met, naming it: a defect of the spilling phase.
-pub fn assign(function: &Function, order: &Order, liveness: &Liveness) -> Result<Assignment, String> {
+/// If values have to be spilled first (where pins are avoided only), or if an instruction's constraints cannot be met.
+pub fn assign(
+    function: &Function,
+    order: &Order,
+    liveness: &Liveness,
+    policy: Policy,
+    evictable: Evictable,
+) -> Result<Assignment, Refusal> {
     let pins = PinLiveness::new(function);
-    let preferences = preferences::Preferences::new(function, liveness, &pins);
-    walk::walk(function, order, liveness, &pins, &preferences)
+    let preferences = preferences::Preferences::new(function, liveness, &pins, policy.preference);
+    walk::walk(function, order, liveness, &pins, &preferences, policy, evictable)
 }

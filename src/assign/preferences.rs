@@ -1,8 +1,9 @@
 //! Which registers suit a value.
 
+use super::Preference;
 use crate::analysis::grouped::Grouped;
-use crate::analysis::{Liveness, PinLiveness};
-use crate::machine::{Block, Function, InstKind, Reg, RegSet, Value};
+use crate::analysis::{Liveness, PinLiveness, contested};
+use crate::machine::{Function, InstKind, Reg, RegSet, Value};
 use cranelift_entity::SecondaryMap;
 
 /// Something that a value would like to share a register with.
@@ -22,14 +23,16 @@ pub(super) struct Preferences {
 }
 
 impl Preferences {
-    pub(super) fn new(function: &Function, liveness: &Liveness, pins: &PinLiveness) -> Self {
-        Preferences {
-            partners: Grouped::new(function.values.len(), &partners(function)),
-            contested: contested(function, liveness, pins),
-        }
+    pub(super) fn new(function: &Function, liveness: &Liveness, pins: &PinLiveness, preference: Preference) -> Self {
+        let partners = match preference {
+            Preference::None => Vec::new(),
+            Preference::FixedPoints => fixed_points(function, liveness),
+            Preference::Frequency => by_frequency(function),
+        };
+        Preferences { partners: Grouped::new(function.values.len(), &partners), contested: contested(function, liveness, pins) }
     }
 
-    /// The value's partners with the frequency of the transfers that sharing a register saves.
+    /// The value's partners with what sharing a register with them is worth.
     pub(super) fn partners(&self, value: Value) -> &[(Partner, f32)] {
         self.partners.get(value)
     }
@@ -40,7 +43,35 @@ impl Preferences {
     }
 }
 
-fn partners(function: &Function) -> Vec<(Value, (Partner, f32))> {
+/// Partners as `ssa-register-allocator.txt` has them: the source of a copy that dies there above all, and for φs one point
+/// for each argument or definition.
+fn fixed_points(function: &Function, liveness: &Liveness) -> Vec<(Value, (Partner, f32))> {
+    const COPY: f32 = 1e4;
+    let mut pairs = Vec::new();
+    for (block, data) in &function.blocks {
+        for phi in &data.phis {
+            for value in phi.args.iter().filter(|arg| arg.slot.is_none()).filter_map(|arg| arg.value.expand()) {
+                pairs.push((phi.def, (Partner::Value(value), 1.0)));
+                pairs.push((value, (Partner::Value(phi.def), 1.0)));
+            }
+        }
+        for inst in function.block_insts(block) {
+            let operands = function.operands(inst);
+            let first = function.insts[inst].operands.start as usize;
+            match function.insts[inst].kind {
+                InstKind::Copy if operands.iter().all(|o| o.in_register()) && liveness.kills(first + 1) => {
+                    pairs.push((operands[0].value, (Partner::Value(operands[1].value), COPY)));
+                }
+                InstKind::CopyFrom(reg) => pairs.push((operands[0].value, (Partner::Pin(reg), COPY))),
+                _ => {}
+            }
+        }
+    }
+    pairs
+}
+
+/// Partners with the frequency of the transfers that sharing a register saves.
+fn by_frequency(function: &Function) -> Vec<(Value, (Partner, f32))> {
     let mut pairs = Vec::new();
     let mut relate = |a: Value, b: Value, frequency: f64| {
         pairs.push((a, (Partner::Value(b), frequency as f32)));
@@ -75,45 +106,4 @@ fn partners(function: &Function) -> Vec<(Value, (Partner, f32))> {
         }
     }
     pairs
-}
-
-/// For each value, the registers that are occupied somewhere in its live range.
-///
-/// At most as many values as there are registers are live at an instruction, so this is linear.
-fn contested(function: &Function, liveness: &Liveness, pins: &PinLiveness) -> SecondaryMap<Value, RegSet> {
-    let mut contested: SecondaryMap<Value, RegSet> = SecondaryMap::with_capacity(function.values.len());
-    let mut live: Vec<Value> = Vec::new();
-    for block in function.blocks.keys() {
-        enter(function, liveness, block, &mut live);
-        for value in &live {
-            contested[*value] |= function.blocks[block].live_in_pins;
-        }
-        for inst in function.block_insts(block) {
-            let first = function.insts[inst].operands.start as usize;
-            let operands = function.operands(inst);
-            let dying = |value: Value| {
-                operands.iter().enumerate().any(|(k, o)| o.value == value && !o.is_def() && liveness.kills(first + k))
-            };
-            live.retain(|&value| !dying(value));
-            let occupancy = pins.occupancy(function, block, inst);
-            if !occupancy.is_empty() {
-                for &value in &live {
-                    contested[value] |= occupancy.before | occupancy.after | occupancy.clobbers;
-                }
-            }
-            for (k, operand) in operands.iter().enumerate() {
-                if operand.is_def() && operand.in_register() && !liveness.kills(first + k) {
-                    contested[operand.value] |= occupancy.after;
-                    live.push(operand.value);
-                }
-            }
-        }
-    }
-    contested
-}
-
-fn enter(function: &Function, liveness: &Liveness, block: Block, live: &mut Vec<Value>) {
-    live.clear();
-    live.extend_from_slice(liveness.live_in(block));
-    live.extend(function.blocks[block].phis.iter().map(|phi| phi.def).filter(|&def| !liveness.is_dead(def)));
 }

@@ -2,7 +2,7 @@
 
 use super::fit::{Span, Want, fit};
 use super::preferences::{Partner, Preferences};
-use super::{Assignment, Repair, Transfer};
+use super::{Assignment, Evictable, PinPolicy, Policy, Preference, Refusal, Repair, Transfer};
 use crate::analysis::{Liveness, Occupancy, Order, PinLiveness};
 use crate::machine::{Block, Function, Inst, Reg, RegSet, Role, Value};
 use cranelift_entity::SecondaryMap;
@@ -14,13 +14,18 @@ pub(super) fn walk(
     liveness: &Liveness,
     pins: &PinLiveness,
     preferences: &Preferences,
-) -> Result<Assignment, String> {
+    policy: Policy,
+    evictable: Evictable,
+) -> Result<Assignment, Refusal> {
     let mut walk = Walk {
         function,
         liveness,
         pins,
         preferences,
+        policy,
+        evictable,
         order,
+        evicted: SecondaryMap::with_capacity(function.values.len()),
         register: SecondaryMap::with_capacity(function.values.len()),
         owner: [None; RegSet::CAPACITY],
         taken: RegSet::EMPTY,
@@ -38,7 +43,11 @@ pub(super) fn walk(
         },
     };
     for &block in order.blocks() {
-        walk.block(block)?;
+        walk.block(block).map_err(Refusal::Impossible)?;
+    }
+    let evicted: Vec<Value> = function.values.keys().filter(|&value| walk.evicted[value]).collect();
+    if !evicted.is_empty() {
+        return Err(Refusal::Evicted(evicted));
     }
     walk.result.repairs.sort_by_key(|repair| repair.before);
     walk.result.used = walk.used;
@@ -54,7 +63,11 @@ struct Walk<'a> {
     liveness: &'a Liveness,
     pins: &'a PinLiveness,
     preferences: &'a Preferences,
+    policy: Policy,
+    evictable: Evictable<'a>,
     order: &'a Order,
+    /// Values that have to be spilled, so that the walk comes to nothing. It goes on without them to find out all.
+    evicted: SecondaryMap<Value, bool>,
     /// Of each live value, where it is; of a dead one, where it was last.
     register: SecondaryMap<Value, Option<Reg>>,
     /// The live value in each register.
@@ -123,25 +136,26 @@ impl Walk<'_> {
         let source =
             data.preds.iter().filter(walked).max_by(|a, b| frequency(a).total_cmp(&frequency(b)).then(b.cmp(a))).copied();
         let occupied = data.live_in_pins | self.pins.at(self.function, self.function.head(block));
-        let mut wants = Vec::with_capacity(live_in.len() + data.phis.len());
-        for &value in live_in {
+        let here: Vec<Value> = live_in.iter().copied().filter(|&value| !self.evicted[value]).collect();
+        let mut wants = Vec::with_capacity(here.len() + data.phis.len());
+        for &value in &here {
             let source = source.expect("a block with live-in values has a predecessor before it in reverse postorder");
             let current = self.result.on_exit(self.function, self.liveness, source, block, value);
             wants.push(self.want(value, Span::Before, occupied, Some(current)));
         }
-        for (index, &value) in live_in.iter().enumerate() {
+        for (index, &value) in here.iter().enumerate() {
             if let Some(reg) = wants[index].current.filter(|&reg| wants[index].domain.contains(reg)) {
                 self.put(value, reg);
             }
         }
-        let placed = self.taken.len() == live_in.len() && self.place_phis(block, occupied);
+        let placed = self.taken.len() == here.len() && self.place_phis(block, occupied);
         if !placed {
-            self.place_together(block, occupied, wants)?;
+            self.place_together(block, occupied, here, wants)?;
         }
         self.result.entry[block] = live_in.iter().map(|&value| self.at(value)).collect();
         for phi in &data.phis {
             self.result.phi_register[phi.def] = Some(self.at(phi.def).into()).into();
-            if self.liveness.is_dead(phi.def) {
+            if self.liveness.is_dead(phi.def) || self.evicted[phi.def] {
                 self.free(phi.def);
             }
         }
@@ -151,7 +165,8 @@ impl Walk<'_> {
     /// Places the φs' definitions one after the other; says whether there was room for all.
     fn place_phis(&mut self, block: Block, occupied: RegSet) -> bool {
         self.function.blocks[block].phis.iter().all(|phi| {
-            let reg = self.best(phi.def, self.function.allowed(phi.def) - self.taken - occupied);
+            let domain = self.choices(phi.def, self.function.allowed(phi.def) - occupied, RegSet::EMPTY, true);
+            let reg = self.best(phi.def, domain);
             if let Some(reg) = reg {
                 self.put(phi.def, reg);
             }
@@ -160,9 +175,15 @@ impl Walk<'_> {
     }
 
     /// Places live-in values and φs' definitions together.
-    fn place_together(&mut self, block: Block, occupied: RegSet, mut wants: Vec<Want>) -> Result<(), String> {
+    fn place_together(
+        &mut self,
+        block: Block,
+        occupied: RegSet,
+        live_in: Vec<Value>,
+        mut wants: Vec<Want>,
+    ) -> Result<(), String> {
         let phis = self.function.blocks[block].phis.iter().map(|phi| phi.def);
-        let values: Vec<Value> = self.liveness.live_in(block).iter().copied().chain(phis.clone()).collect();
+        let values: Vec<Value> = live_in.into_iter().chain(phis.clone()).collect();
         wants.extend(phis.map(|def| self.want(def, Span::Before, occupied, None)));
         let registers = fit(&wants).ok_or_else(|| format!("no registers for the values at the head of {block}"))?;
         self.owner = [None; RegSet::CAPACITY];
@@ -171,6 +192,30 @@ impl Walk<'_> {
             self.put(value, reg);
         }
         Ok(())
+    }
+
+    /// The registers of a set that a value can be given: those that are free, or will be once the dying values are gone
+    /// (not if it is wanted `at_once`). If pins are avoided, only those that it can keep all its life; if there is none, it
+    /// or a lighter value is evicted.
+    fn choices(&mut self, value: Value, allowed: RegSet, dying: RegSet, at_once: bool) -> RegSet {
+        let busy = if at_once { self.taken } else { self.taken - dying };
+        let free = allowed - busy;
+        let lasting = allowed - self.preferences.contested(value);
+        if self.policy.pins == PinPolicy::Repair || self.evicted[value] {
+            return free;
+        }
+        if lasting.intersects(free) {
+            return lasting & free;
+        }
+        let owners = (lasting - dying).iter().filter_map(|reg| self.owner[reg.index()]);
+        let weighed = owners.chain([value]).filter_map(|candidate| Some((self.evictable.weight(candidate)?, candidate)));
+        let Some((_, lightest)) = weighed.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))) else { return free };
+        self.evicted[lightest] = true;
+        if lightest == value {
+            return free;
+        }
+        self.free(lightest);
+        RegSet::only(self.at(lightest))
     }
 
     fn want(&self, value: Value, span: Span, occupied: RegSet, current: Option<Reg>) -> Want {
@@ -204,14 +249,18 @@ impl Walk<'_> {
         for reg in self.preferences.contested(value).iter() {
             scores[reg.index()] -= CONTESTED;
         }
-        for reg in (self.function.file.callee_saved - self.used).iter() {
-            scores[reg.index()] -= SAVE_AND_RESTORE;
+        let by_frequency = self.policy.preference == Preference::Frequency;
+        if by_frequency {
+            for reg in (self.function.file.callee_saved - self.used).iter() {
+                scores[reg.index()] -= SAVE_AND_RESTORE;
+            }
         }
         for &(partner, gain) in self.preferences.partners(value) {
             match partner {
                 Partner::Pin(reg) => scores[reg.index()] += gain,
                 Partner::Value(other) => match self.register[other] {
                     Some(reg) => scores[reg.index()] += gain,
+                    None if !by_frequency => {}
                     // Not placed yet: where it is going to want to be.
                     None => {
                         for &(partner, further) in self.preferences.partners(other) {
@@ -229,8 +278,9 @@ impl Walk<'_> {
     /// Gives the instruction's definitions registers if nothing else has to move; says whether that was possible.
     fn simple(&mut self, inst: Inst, occupancy: &Occupancy) -> bool {
         let dying = self.dying(inst);
-        let through = self.taken - dying;
-        if through.intersects(occupancy.before | occupancy.after | occupancy.clobbers) || dying.intersects(occupancy.before) {
+        if (self.taken - dying).intersects(occupancy.before | occupancy.after | occupancy.clobbers)
+            || dying.intersects(occupancy.before)
+        {
             return false;
         }
         let first = self.function.insts[inst].operands.start as usize;
@@ -246,12 +296,16 @@ impl Walk<'_> {
                     continue;
                 }
                 let allowed = self.function.allowed(operand.value) - occupancy.after - spanning - after;
+                let source = self.chained(inst, k).map(|source| self.at(source));
                 let reg = if !both {
-                    self.best(operand.value, allowed - through)
-                } else if let Some(source) = self.chained(inst, k) {
-                    Some(self.at(source)).filter(|&reg| allowed.contains(reg))
+                    let choices = self.choices(operand.value, allowed, dying, false);
+                    self.best(operand.value, choices)
+                } else if let Some(reg) = source.filter(|&reg| self.is_lasting(operand.value, reg)) {
+                    Some(reg).filter(|&reg| allowed.contains(reg))
                 } else {
-                    self.best(operand.value, self.spannable(inst, k) & (allowed - self.taken - occupancy.before))
+                    let allowed = self.spannable(inst, k) & (allowed - occupancy.before);
+                    let choices = self.choices(operand.value, allowed, dying, true);
+                    self.best(operand.value, choices)
                 };
                 let Some(reg) = reg else { return false };
                 if both {
@@ -260,7 +314,7 @@ impl Walk<'_> {
                     after.insert(reg)
                 }
                 self.result.operands[first + k] = Some(reg);
-                if both && self.chained(inst, k).is_none() {
+                if both && source != Some(reg) {
                     copies.extend(self.reuse_copy(inst, k, reg));
                 }
             }
@@ -278,8 +332,14 @@ impl Walk<'_> {
         let operands = self.function.operands(inst).iter().enumerate();
         operands
             .filter(|&(k, o)| !o.is_def() && o.in_register() && self.liveness.kills(first + k))
+            .filter(|(_, o)| self.owner[self.at(o.value).index()] == Some(o.value))
             .map(|(_, o)| self.at(o.value))
             .collect()
+    }
+
+    /// Whether a value may take over a register: if pins are avoided, one that it can keep all its life.
+    fn is_lasting(&self, value: Value, reg: Reg) -> bool {
+        self.policy.pins == PinPolicy::Repair || self.evicted[value] || !self.preferences.contested(value).contains(reg)
     }
 
     /// The dying value whose register a definition takes over: it has to be the first definition to reuse it.
@@ -289,7 +349,8 @@ impl Walk<'_> {
         let reused = usize::from(operands[def].reuse?);
         let source = operands[reused].value;
         let reuses = |o: &crate::machine::Operand| o.reuse.is_some_and(|u| operands[usize::from(u)].value == source);
-        (self.liveness.kills(first + reused) && operands.iter().position(reuses) == Some(def)).then_some(source)
+        let dies = self.liveness.kills(first + reused) && !self.evicted[source];
+        (dies && operands.iter().position(reuses) == Some(def)).then_some(source)
     }
 
     /// Registers that a definition may have together with the use it reuses.
@@ -414,7 +475,7 @@ impl Walk<'_> {
             }
             let reg = self.result.operands[first + k].expect("a definition was placed");
             self.used.insert(reg);
-            if self.liveness.kills(first + k) {
+            if self.liveness.kills(first + k) || self.evicted[operand.value] {
                 self.register[operand.value] = Some(reg);
             } else {
                 self.put(operand.value, reg);

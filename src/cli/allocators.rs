@@ -1,8 +1,8 @@
 //! The allocators by name.
 
-use crate::eliminate::SwapPolicy;
+use super::options::AllocatorOptions;
 use crate::llvm::Allocator;
-use crate::pipeline::Preset;
+use crate::preset::Preset;
 
 /// An allocator that exists.
 pub struct Entry {
@@ -16,12 +16,19 @@ pub struct Entry {
 pub const DEFAULT: &str = "spill-free";
 const LLVM_GREEDY: &str = "llvm-greedy";
 
+const PHASES: &[&str] = &["cssa", "spill", "assign", "eliminate", "check"];
+
 pub const ALL: &[Entry] = &[
+    Entry { name: DEFAULT, about: "SSA-based, with spill-free elimination of phis (Pereira and Palsberg)", phases: PHASES },
     Entry {
-        name: DEFAULT,
-        about: "SSA-based, with spill-free elimination of phis (Pereira and Palsberg)",
-        phases: &["cssa", "spill", "assign", "eliminate", "check"],
+        name: "ch-o1",
+        about: "SSA-based (Pereira): phi-lifting, colouring in dominance order, no heuristics",
+        phases: PHASES,
     },
+    Entry { name: "ch-o2", about: "ch-o1 with register coalescing", phases: PHASES },
+    Entry { name: "ch-o3", about: "ch-o2 with coalescing of phi-related values in memory", phases: PHASES },
+    Entry { name: "local", about: "values stay in registers within a block only", phases: PHASES },
+    Entry { name: "simple", about: "every value is in memory", phases: PHASES },
     Entry { name: LLVM_GREEDY, about: "LLVM's default allocator, counted in the same way", phases: &[] },
 ];
 
@@ -31,7 +38,8 @@ pub const ALL: &[Entry] = &[
 /// If there is none; the message names the nearest one.
 pub fn parse(name: &str) -> Result<&'static Entry, String> {
     ALL.iter().find(|entry| entry.name == name).ok_or_else(|| {
-        let nearest = ALL.iter().max_by(|a, b| strsim::jaro(a.name, name).total_cmp(&strsim::jaro(b.name, name)));
+        let likeness = |entry: &Entry| strsim::jaro(entry.name, name) + f64::from(u8::from(entry.name.contains(name)));
+        let nearest = ALL.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
         let nearest = nearest.expect("there are allocators").name;
         format!("there is no such allocator; the nearest is `{nearest}` (`chordal list` shows all)")
     })
@@ -43,9 +51,18 @@ impl Entry {
         self.name == LLVM_GREEDY
     }
 
-    /// What the compiler is to use. Only chordal's allocators have a swap policy and a checker.
-    pub fn allocator(&self, swap: SwapPolicy, check: bool) -> Allocator {
-        if self.is_llvm() { Allocator::LlvmGreedy } else { Allocator::Ours(Preset { name: self.name, swap, check }) }
+    /// What the compiler is to use, with the checker or without; interference graphs are measured for statistics only.
+    ///
+    /// # Errors
+    /// If an option is not for this allocator, or the options contradict each other.
+    pub fn allocator(&self, options: &AllocatorOptions, check: bool, graphs: bool) -> Result<Allocator, String> {
+        match Preset::named(self.name) {
+            Some(preset) => Ok(Allocator::Ours(Preset { check, graphs, ..options.apply(preset)? })),
+            None => match options.given() {
+                Some(option) => Err(format!("{option} is for chordal's own allocators, not for {}", self.name)),
+                None => Ok(Allocator::LlvmGreedy),
+            },
+        }
     }
 }
 
@@ -56,7 +73,8 @@ mod tests {
     #[test]
     fn the_table_is_that_of_the_pipeline() {
         let ours: Vec<_> = ALL.iter().filter(|entry| !entry.is_llvm()).map(|entry| entry.name).collect();
-        assert_eq!(ours, crate::pipeline::ALLOCATORS);
+        let presets: Vec<_> = crate::preset::PRESETS.iter().map(|preset| preset.name).collect();
+        assert_eq!(ours, presets);
     }
 
     #[test]

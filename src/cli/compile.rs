@@ -1,9 +1,9 @@
 //! `chordal compile`.
 
+use super::options::{self, AllocatorOptions};
 use super::output::{self, Destination};
 use super::{Failure, allocators};
-use crate::eliminate::SwapPolicy;
-use crate::llvm::{self, CompileOptions, Compiled, Module, Output, RegisterRequest, Source};
+use crate::llvm::{self, Allocator, CompileOptions, Compiled, Module, Output, RegisterRequest, Source};
 use crate::stats::{Counts, SCHEMA, Statistics};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
@@ -63,10 +63,6 @@ pub struct Arguments {
     #[arg(long, value_name = "N|LIST")]
     registers: Option<RegisterRequest>,
 
-    /// How registers trade their contents where a parallel copy goes round in a cycle
-    #[arg(long, value_enum, default_value_t = Swap::Auto)]
-    swap: Swap,
-
     /// Write statistics (JSON, chordal-stats/1); `-` is standard output
     #[arg(long, value_name = "FILE|-")]
     stats: Option<PathBuf>,
@@ -88,6 +84,9 @@ pub struct Arguments {
     /// Make it an error if a function cannot be allocated, instead of leaving it to LLVM
     #[arg(long)]
     no_fallback: bool,
+
+    #[command(flatten)]
+    options: AllocatorOptions,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -96,26 +95,6 @@ enum Emit {
     Asm,
     /// An ELF object file
     Obj,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Swap {
-    /// By moves through a free register if there is one, else by swaps
-    Auto,
-    /// By exchange instructions; vectors, which have none, by three exclusive-ors
-    Xchg,
-    /// By three exclusive-ors; by an exchange where they would overwrite live flags
-    Xor,
-}
-
-impl From<Swap> for SwapPolicy {
-    fn from(swap: Swap) -> SwapPolicy {
-        match swap {
-            Swap::Auto => SwapPolicy::Auto,
-            Swap::Xchg => SwapPolicy::Exchange,
-            Swap::Xor => SwapPolicy::Xor,
-        }
-    }
 }
 
 impl Emit {
@@ -130,6 +109,8 @@ impl Emit {
 /// Compiles a module.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (output, stats) = destinations(arguments)?;
+    let allocator = arguments.allocator.allocator(&arguments.options, !arguments.no_check, stats.is_some());
+    let allocator = allocator.map_err(Failure::Usage)?;
     let name = arguments.input.display().to_string();
     llvm::die_with_prefix(&format!("chordal: error: {name}: "));
     let source = Source::read(&arguments.input).with_context(|| name.clone())?;
@@ -138,7 +119,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let triple = module.triple();
     let progress = Progress::new(module.num_functions());
     let options = CompileOptions {
-        allocator: arguments.allocator.allocator(arguments.swap.into(), !arguments.no_check),
+        allocator: allocator.clone(),
         output: match arguments.emit {
             Emit::Asm => Output::Assembly,
             Emit::Obj => Output::Object,
@@ -155,7 +136,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     warn(&name, &compiled);
     let mut results = Vec::new();
     if let Some(stats) = stats {
-        results.push((stats, statistics(arguments, options.registers, triple, &compiled)?));
+        results.push((stats, statistics(arguments, &allocator, options.registers, triple, &compiled)?));
     }
     results.push((output, compiled.output));
     Ok(output::write_all(&results)?)
@@ -209,6 +190,7 @@ fn warn(file: &str, compiled: &Compiled) {
 /// The statistics as JSON text.
 fn statistics(
     arguments: &Arguments,
+    allocator: &Allocator,
     registers: Option<Vec<String>>,
     target: String,
     compiled: &Compiled,
@@ -223,9 +205,14 @@ fn statistics(
         schema: SCHEMA.into(),
         chordal: env!("CARGO_PKG_VERSION").into(),
         allocator: arguments.allocator.name.into(),
+        options: match allocator {
+            Allocator::Ours(preset) => Some(options::describe(preset)),
+            Allocator::LlvmGreedy => None,
+        },
         registers,
         source: arguments.input.display().to_string(),
         target,
+        compilation_ns: (!arguments.no_times).then_some(compiled.time_ns),
         total: Counts::total(&functions),
         functions,
     };

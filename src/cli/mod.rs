@@ -5,6 +5,7 @@
 mod allocators;
 mod compile;
 mod list;
+mod options;
 mod output;
 
 use clap::error::ErrorKind;

@@ -1,8 +1,9 @@
 //! Inserting the copies of Method I that could not be coalesced.
 
-use super::{Conventional, Isolation, Web, classes::Classes};
-use crate::machine::{EdgePlace, Function, InstKind, Operand, Point, RegClass, Rewriter, Value};
+use super::{Conventional, ConversionCounts, Isolation, Web, classes::Classes, is_held};
+use crate::machine::{Function, InstKind, Operand, Point, RegClass, Rewriter, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
+use std::cmp::Reverse;
 
 /// A copy to insert: `to := from`.
 struct InsertedCopy {
@@ -30,7 +31,13 @@ pub(super) fn insert(function: &Function, classes: &mut Classes, isolations: &[I
         isolate(function, &mut rewriter, &mut webs, isolation, &mut copies);
     }
     write(function, &mut rewriter, copies);
-    Conventional { function: rewriter.new, webs: webs.webs, web_count: webs.count, in_memory: webs.in_memory }
+    Conventional {
+        function: rewriter.new,
+        webs: webs.webs,
+        web_count: webs.count,
+        in_memory: webs.in_memory,
+        counts: ConversionCounts::default(),
+    }
 }
 
 #[derive(Default)]
@@ -61,7 +68,7 @@ fn isolate(function: &Function, rewriter: &mut Rewriter, webs: &mut Webs, isolat
     let phi = &data.phis[*row];
     let class = function.values[phi.def].class;
     let web = if *whole { webs.fresh().into() } else { webs.webs[phi.def] };
-    let held = data.preds.iter().any(|&pred| function.edge_place(pred, *block) == EdgePlace::Nowhere);
+    let held = is_held(function, *block);
     let name = |rewriter: &mut Rewriter, webs: &mut Webs, class: RegClass| {
         let value = rewriter.value(class);
         webs.webs[value] = web;
@@ -86,7 +93,9 @@ fn isolate(function: &Function, rewriter: &mut Rewriter, webs: &mut Webs, isolat
 
 /// Writes the function with the copies in their places.
 fn write(function: &Function, rewriter: &mut Rewriter, mut copies: Vec<InsertedCopy>) {
-    copies.sort_by_key(|copy| (copy.at, copy.tail));
+    // Of the φs that take one value, the first one's copy comes last, so that the value's live range may end there: that
+    // copy, which is the first one to be looked at, can be taken back.
+    copies.sort_by_key(|copy| (copy.at, copy.tail.then_some(Reverse(copy.to))));
     let mut copies = copies.into_iter().peekable();
     let mut insert_up_to = |rewriter: &mut Rewriter, point: Point| {
         while let Some(copy) = copies.next_if(|copy| copy.at <= point) {

@@ -5,13 +5,15 @@
 //! argument over an edge that can take no code form webs of their own that are marked to live in memory.
 //! Relies on: `spill-free-ssa-elimination.txt`, section 3 (Sreedhar's Method I, Budimlić's coalescing) and Theorem 6 (the
 //! copies do not raise the pressure); `ssa-destruction-for-machine-code.txt`, section 21.3: the copies of Method I are
-//! virtual, and only those that cannot be coalesced are ever inserted.
+//! virtual, and only those that cannot be coalesced are ever inserted; `ssa-register-allocator.txt`, sections 4.1 to 4.3,
+//! where they are inserted first (φ-lifting) and taken back one by one, or stay.
 
 mod classes;
 mod isolate;
+mod phi_mem;
 
 use crate::analysis::{Dominators, Interference, Order};
-use crate::machine::{Block, EdgePlace, Function, Value};
+use crate::machine::{Block, EdgePlace, Function, Phi, Value};
 use classes::Classes;
 use cranelift_entity::{SecondaryMap, entity_impl, packed_option::PackedOption};
 
@@ -19,6 +21,17 @@ use cranelift_entity::{SecondaryMap, entity_impl, packed_option::PackedOption};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Web(u32);
 entity_impl!(Web, "web");
+
+/// Which of the copies that isolate φs are taken back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Coalescing {
+    /// None: φ-lifting alone.
+    Nothing,
+    /// Those whose two classes do not interfere, one after the other (PhiMemCoalesce).
+    PhiMem,
+    /// The copies are virtual, and a φ's classes are merged along the dominance order before any is inserted (Budimlić).
+    Budimlic,
+}
 
 /// A function in conventional SSA form.
 pub struct Conventional {
@@ -29,6 +42,21 @@ pub struct Conventional {
     pub web_count: usize,
     /// Values that have to live in memory because an edge on their web can take no code.
     pub in_memory: Vec<Value>,
+    /// What conversion came to.
+    pub counts: ConversionCounts,
+}
+
+/// Copies and φ-related classes, before and after coalescing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConversionCounts {
+    /// Copies that isolate all φs: one an argument, and one a definition that another φ of its block takes.
+    pub copies_before: u64,
+    /// Copies that are inserted.
+    pub copies_after: u64,
+    /// Classes of φ-related values after isolation: one a φ.
+    pub classes_before: u64,
+    /// Classes that are left: φ-webs.
+    pub classes_after: u64,
 }
 
 /// How the arguments of one φ reach it.
@@ -42,15 +70,76 @@ struct Isolation {
 }
 
 /// Converts a function.
-pub fn conventional(function: &Function, order: &Order, dominators: &Dominators, interference: &Interference) -> Conventional {
+pub fn conventional(
+    function: &Function,
+    order: &Order,
+    dominators: &Dominators,
+    interference: &Interference,
+    coalescing: Coalescing,
+) -> Conventional {
+    let lifted = lift(function, order);
     let mut classes = Classes::new(function, dominators, interference);
-    let mut isolations = Vec::new();
-    for &block in order.blocks() {
-        for row in 0..function.blocks[block].phis.len() {
-            isolations.extend(coalesce(function, interference, &mut classes, block, row));
+    let isolations = match coalescing {
+        Coalescing::Nothing | Coalescing::PhiMem => lifted.isolations,
+        Coalescing::Budimlic => {
+            let phis = phis(function, order);
+            phis.filter_map(|(block, row)| coalesce(function, interference, &mut classes, block, row)).collect()
         }
+    };
+    let mut conventional = isolate::insert(function, &mut classes, &isolations);
+    if coalescing == Coalescing::PhiMem {
+        conventional = phi_mem::coalesce(conventional, dominators);
     }
-    isolate::insert(function, &mut classes, &isolations)
+    conventional.counts = ConversionCounts {
+        copies_before: lifted.copies,
+        copies_after: (conventional.function.insts.len() - function.insts.len()) as u64,
+        classes_before: phis(function, order).count() as u64,
+        classes_after: related_classes(&conventional),
+    };
+    conventional
+}
+
+/// The number of webs that φs of the function relate.
+fn related_classes(conventional: &Conventional) -> u64 {
+    let mut seen = vec![false; conventional.web_count];
+    for phi in conventional.function.blocks.values().flat_map(|data| &data.phis) {
+        let web = conventional.webs[phi.def].expand().expect("a φ's values are in a web");
+        seen[web.as_u32() as usize] = true;
+    }
+    seen.iter().filter(|&&seen| seen).count() as u64
+}
+
+/// All φs: block and row.
+fn phis<'a>(function: &'a Function, order: &'a Order) -> impl Iterator<Item = (Block, usize)> {
+    order.blocks().iter().flat_map(|&block| (0..function.blocks[block].phis.len()).map(move |row| (block, row)))
+}
+
+/// Isolations of all φs, and the number of copies that they take.
+struct Lifted {
+    isolations: Vec<Isolation>,
+    copies: u64,
+}
+
+/// Isolates every φ (PhiLifting). The definition needs a copy only where it meets a copy of an argument, which it does if
+/// another φ takes it from the same predecessor (the swap problem): there it is alive until that φ's copy is made. Its own
+/// φ's copy is where it ends.
+fn lift(function: &Function, order: &Order) -> Lifted {
+    let mut lifted = Lifted { isolations: Vec::new(), copies: 0 };
+    for (block, row) in phis(function, order) {
+        let data = &function.blocks[block];
+        let phi = &data.phis[row];
+        let takes_it = |other: &Phi| other.args.iter().any(|arg| arg.value.expand() == Some(phi.def));
+        let whole = is_held(function, block) || data.phis.iter().any(|other| other.def != phi.def && takes_it(other));
+        let columns: Vec<usize> = (0..phi.args.len()).filter(|&column| phi.args[column].value.is_some()).collect();
+        lifted.copies += columns.len() as u64 + u64::from(whole);
+        lifted.isolations.push(Isolation { block, row, whole, columns });
+    }
+    lifted
+}
+
+/// Whether an edge into the block can take no code, so that its φs are in memory.
+fn is_held(function: &Function, block: Block) -> bool {
+    function.blocks[block].preds.iter().any(|&pred| function.edge_place(pred, block) == EdgePlace::Nowhere)
 }
 
 /// Coalesces a φ's arguments with its definition as far as their webs do not interfere.
@@ -64,7 +153,7 @@ fn coalesce(
     let data = &function.blocks[block];
     let phi = &data.phis[row];
     let whole = Isolation { block, row, whole: true, columns: (0..phi.args.len()).collect() };
-    if data.preds.iter().any(|&pred| function.edge_place(pred, block) == EdgePlace::Nowhere) {
+    if is_held(function, block) {
         return Some(whole);
     }
     let mut columns = Vec::new();

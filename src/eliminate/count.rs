@@ -1,8 +1,10 @@
 //! Counting location transfer graphs, as in Figure 10 of `spill-free-ssa-elimination.txt`.
 
-use crate::assign::Assignment;
+use super::EdgeCode;
+use crate::analysis::Liveness;
+use crate::assign::{Assignment, PackedReg};
 use crate::cssa::Conventional;
-use crate::machine::{Block, Phi, RegSet};
+use crate::machine::{Block, Function, Phi, RegSet, Value};
 use crate::spill::Spilled;
 
 /// What φ elimination had to do.
@@ -12,16 +14,26 @@ pub struct EliminationCounts {
     pub graphs: u64,
     /// Edges of all graphs: defined φ arguments.
     pub edges: u64,
-    /// Edges from a memory location to a memory location, which is always the same one.
+    /// Edges from a memory location to a memory location; if allocation is frugal, it is always the same one.
     pub memory_transfers: u64,
     /// Graphs with a memory transfer whose sources take all registers of the transferred value's bank: moving the value
     /// through a register would have needed another spill.
     pub potential_spills: u64,
+    /// Arguments in registers that are in the register of their φ's definition.
+    pub fixed_points: u64,
+    /// Registers stored to make room for memory transfers.
+    pub spills: u64,
 }
 
 /// Counts the graphs of a function.
-pub fn count(conventional: &Conventional, spilled: &Spilled, assignment: &Assignment) -> EliminationCounts {
-    let mut counts = EliminationCounts::default();
+pub fn count(
+    conventional: &Conventional,
+    spilled: &Spilled,
+    liveness: &Liveness,
+    assignment: &Assignment,
+    code: &EdgeCode,
+) -> EliminationCounts {
+    let mut counts = EliminationCounts { spills: code.spills, ..EliminationCounts::default() };
     for data in conventional.function.blocks.values().filter(|data| !data.phis.is_empty()) {
         for (column, &pred) in data.preds.iter().enumerate() {
             counts.graphs += 1;
@@ -36,7 +48,23 @@ pub fn count(conventional: &Conventional, spilled: &Spilled, assignment: &Assign
             counts.potential_spills += u64::from(transfers.iter().any(|phi| is_full(conventional, assignment, pred, phi)));
         }
     }
+    counts.fixed_points = fixed_points(&spilled.function, liveness, assignment);
     counts
+}
+
+/// The number of φ arguments whose register is the φ's.
+fn fixed_points(function: &Function, liveness: &Liveness, assignment: &Assignment) -> u64 {
+    let mut fixed = 0;
+    for (block, data) in &function.blocks {
+        for phi in &data.phis {
+            let reg = assignment.phi_register[phi.def].expand().map(PackedReg::reg);
+            let in_registers = phi.args.iter().zip(&data.preds).filter(|(arg, _)| arg.slot.is_none());
+            let sources = in_registers.filter_map(|(arg, &pred)| Some((arg.value.expand()?, pred)));
+            let stays = |&(value, pred): &(Value, Block)| reg == Some(assignment.on_exit(function, liveness, pred, block, value));
+            fixed += sources.filter(stays).count() as u64;
+        }
+    }
+    fixed
 }
 
 /// Whether at a block's end all registers that the φ's value could pass through are taken.

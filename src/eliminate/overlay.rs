@@ -20,7 +20,7 @@ pub fn overlay(imported: &Function, spilled: &Spilled, assignment: &Assignment, 
         overlay: Overlay {
             locations: vec![unused; imported.operands.len()],
             edits: Vec::new(),
-            slots: spilled.slots.clone(),
+            slots: code.slots.clone(),
             dropped: Vec::new(),
             debug_locations: Vec::new(),
         },

@@ -3,10 +3,12 @@
 //! The types here cannot name memory: that φ elimination never spills is a fact of the types.
 //! Relies on: `spill-free-ssa-elimination.txt`, section 4 (Theorem 4: the components of a spartan graph are paths and cycles)
 //! and section 5 (Theorem 5: a path is implemented by moves from its end, a cycle by swaps). A value may also go to several
-//! registers; such a tree is implemented from its leaves.
+//! registers; such a tree is implemented from its leaves. `graph.rs` finds trees and cycles.
 
+use super::graph::{Edge, Graph};
 use crate::assign::Transfer;
 use crate::machine::{Reg, RegClass, RegSet, RegisterFile, SwapKind, SwapSupport};
+use clap::ValueEnum;
 
 /// An instruction of the language that graphs are implemented in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,14 +18,14 @@ pub enum RegisterStep {
 }
 
 /// How cycles are implemented.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum SwapPolicy {
-    /// By moves through a free register if there is one, otherwise by swaps.
-    #[default]
+    /// By moves through a free register if there is one, else by swaps
     Auto,
-    /// By exchange instructions where the bank has them.
+    /// By exchange instructions; vectors, which have none, by three exclusive-ors
+    #[value(name = "xchg")]
     Exchange,
-    /// By exclusive-ors where they may overwrite the status registers.
+    /// By three exclusive-ors; by an exchange where they would overwrite live flags
     Xor,
 }
 
@@ -49,83 +51,41 @@ pub struct Surroundings<'a> {
 pub fn sequentialise(transfers: &[Transfer], around: &Surroundings) -> Vec<RegisterStep> {
     let mut graph = Graph::new(transfers);
     let mut steps = Vec::with_capacity(transfers.len());
-    graph.paths(&mut steps);
-    graph.cycles(around, &mut steps);
+    let mut ready = graph.ready();
+    while let Some(place) = ready.pop() {
+        let (Transfer { from, to, class }, released) = graph.take(place);
+        steps.push(RegisterStep::Move { to, from, class });
+        ready.extend(released);
+    }
+    // Cycles are left, which read their own registers only.
+    let targets: RegSet = transfers.iter().map(|transfer| transfer.to).collect();
+    let unused = around.available - around.kept - targets;
+    while let Some(cycle) = graph.next_cycle() {
+        let carried = cycle[cycle.len() - 1].class;
+        let free = (unused & around.file.classes[carried].regs).first();
+        cycle_steps(&cycle, free, around, &mut steps);
+    }
     steps
 }
 
-struct Graph {
-    /// The edge into each register, by the register's index.
-    into: [Option<Transfer>; RegSet::CAPACITY],
-    /// The number of edges out of each register that are still to be implemented.
-    readers: [u8; RegSet::CAPACITY],
-    /// Registers whose edge is still to be implemented.
-    pending: RegSet,
-    /// All registers with an edge into them.
-    targets: RegSet,
-}
+impl Edge for Transfer {
+    type Place = Reg;
 
-impl Graph {
-    fn new(transfers: &[Transfer]) -> Self {
-        let mut graph = Graph {
-            into: [None; RegSet::CAPACITY],
-            readers: [0; RegSet::CAPACITY],
-            pending: RegSet::EMPTY,
-            targets: RegSet::EMPTY,
-        };
-        for &transfer in transfers {
-            assert!(!graph.targets.contains(transfer.to), "a parallel copy writes {:?} twice", transfer.to);
-            graph.targets.insert(transfer.to);
-            if transfer.from != transfer.to {
-                graph.into[transfer.to.index()] = Some(transfer);
-                graph.readers[transfer.from.index()] += 1;
-                graph.pending.insert(transfer.to);
-            }
-        }
-        graph
+    fn source(self) -> Reg {
+        self.from
     }
 
-    /// Implements everything that is not on a cycle, and the trees that hang on cycles.
-    fn paths(&mut self, steps: &mut Vec<RegisterStep>) {
-        let mut ready: Vec<Reg> = self.pending.iter().filter(|reg| self.readers[reg.index()] == 0).collect();
-        while let Some(to) = ready.pop() {
-            let Transfer { from, class, .. } = self.into[to.index()].expect("a pending register has an edge");
-            self.pending.remove(to);
-            steps.push(RegisterStep::Move { to, from, class });
-            self.readers[from.index()] -= 1;
-            if self.readers[from.index()] == 0 && self.pending.contains(from) {
-                ready.push(from);
-            }
-        }
-    }
-
-    /// Implements what is left: cycles, in which each register is read once.
-    fn cycles(&mut self, around: &Surroundings, steps: &mut Vec<RegisterStep>) {
-        while let Some(start) = self.pending.first() {
-            // Against the direction of the edges: each register and the one whose content it gets.
-            let mut cycle = Vec::new();
-            let mut at = start;
-            while self.pending.contains(at) {
-                self.pending.remove(at);
-                let transfer = self.into[at.index()].expect("a pending register has an edge");
-                cycle.push(transfer);
-                at = transfer.from;
-            }
-            let carried = cycle[cycle.len() - 1].class;
-            let free = self.free_register(around.file.classes[carried].regs, around);
-            cycle_steps(&cycle, free, around, steps);
-        }
-    }
-
-    /// One of these registers that nothing needs any more.
-    fn free_register(&self, among: RegSet, around: &Surroundings) -> Option<Reg> {
-        let candidates = (around.available & among) - around.kept - self.targets;
-        candidates.iter().find(|reg| self.readers[reg.index()] == 0)
+    fn target(self) -> Reg {
+        self.to
     }
 }
 
-/// Implements one cycle, given as the edges from its last register backwards.
-fn cycle_steps(cycle: &[Transfer], free: Option<Reg>, around: &Surroundings, steps: &mut Vec<RegisterStep>) {
+/// Implements one cycle, given as the edges from its last register backwards. `free` has to be in the class of the edge that
+/// comes last.
+///
+/// # Panics
+/// If the bank has no swaps, and no register is free.
+pub(super) fn cycle_steps(cycle: &[Transfer], free: Option<Reg>, around: &Surroundings, steps: &mut Vec<RegisterStep>) {
     let file = around.file;
     let bank = file.bank(cycle[0].to).expect("values live in registers of a bank");
     let kind = match (file.banks[bank].swap, around.policy) {

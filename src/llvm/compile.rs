@@ -3,10 +3,12 @@
 use super::ffi;
 use super::module::{Module, ReadError, one_line};
 use super::session::Session;
-use crate::pipeline::{Failure, Preset};
+use crate::pipeline::Failure;
+use crate::preset::Preset;
 use crate::stats::Function;
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::collections::HashMap;
+use std::time::Instant;
 
 /// Who allocates registers.
 #[derive(Clone, Debug)]
@@ -47,6 +49,8 @@ pub struct Compiled {
     pub output: Vec<u8>,
     /// What was counted, in the order of the output.
     pub functions: Vec<Function>,
+    /// Time of code generation in nanoseconds, that of functions left to LLVM's allocator not included.
+    pub time_ns: u64,
 }
 
 /// Why a module could not be compiled.
@@ -81,6 +85,7 @@ pub fn compile(module: Module<'_>, options: &CompileOptions<'_>) -> Result<Compi
     refuse(&failures, |failure| !options.fallback || !unsupported(failure))?;
     drop(module);
     let names: Vec<&str> = failures.iter().map(|(name, _)| name.as_str()).collect();
+    let time_ns = compiled.time_ns;
     let (mut compiled, again) = run(&Module::parse(source)?, options, &names)?;
     refuse(&again, |_| true)?;
     for (name, reason) in &failures {
@@ -88,6 +93,7 @@ pub fn compile(module: Module<'_>, options: &CompileOptions<'_>) -> Result<Compi
             function.fallback = Some(reason.to_string());
         }
     }
+    compiled.time_ns = time_ns;
     Ok(compiled)
 }
 
@@ -121,8 +127,10 @@ fn run(
         fallback: fallback.as_ptr(),
         num_fallback: fallback.len(),
     };
+    let start = Instant::now();
     // SAFETY: the module, the options and the session are alive during the call.
     let status = unsafe { ffi::ch_codegen(module.as_mut_ptr(), &flat, &session.callbacks()) };
+    let time_ns = start.elapsed().as_nanos() as u64;
     if session.failures.is_empty() {
         check(&session, status)?;
     }
@@ -134,7 +142,7 @@ fn run(
     if options.sizes && session.failures.is_empty() {
         measure(module, options.output, &output, &mut functions)?;
     }
-    Ok((Compiled { output, functions }, session.failures))
+    Ok((Compiled { output, functions, time_ns }, session.failures))
 }
 
 /// Turns what LLVM complained about into an error.

@@ -3,7 +3,8 @@
 use super::answer::Arrays;
 use super::{ffi, import, registers};
 use crate::machine::{Edit, Function, Overlay, RegisterFile};
-use crate::pipeline::{self, Failure, Preset, Report};
+use crate::pipeline::{self, Failure, Report};
+use crate::preset::Preset;
 use crate::stats::{self, Counts, Times};
 use indexmap::IndexMap;
 use std::cell::Cell;
@@ -91,16 +92,10 @@ impl<'o> Session<'o> {
     fn record(&mut self, function: &Function, import_ns: u64, overlay: &Overlay, report: &Report) {
         let counts = self.functions.entry(function.name.clone()).or_default();
         let edits = |wanted: fn(&Edit) -> bool| overlay.edits.iter().filter(|(_, edit)| wanted(edit)).count() as u64;
-        counts.spill.values = report.spilled_values;
         counts.spill.remats = edits(|edit| matches!(edit, Edit::Rematerialise { .. }));
         counts.spill.copies = edits(|edit| matches!(edit, Edit::Move { .. }));
         counts.spill.swaps = edits(|edit| matches!(edit, Edit::Swap { .. }));
-        counts.elimination = stats::Elimination {
-            graphs: report.elimination.graphs,
-            edges: report.elimination.edges,
-            memory_transfers: report.elimination.memory_transfers,
-            potential_spills: report.elimination.potential_spills,
-        };
+        enter_report(counts, report);
         let times = counts.time_ns.get_or_insert_default();
         times.add("import", import_ns);
         for (phase, time) in &report.phases {
@@ -130,6 +125,33 @@ impl<'o> Session<'o> {
         }
         fill(entry, counts);
     }
+}
+
+/// Enters what the allocator counted.
+fn enter_report(to: &mut Counts, report: &Report) {
+    let Report { conversion, graphs, spill, elimination, .. } = report;
+    to.spill.values = spill.values;
+    to.conversion = stats::Conversion {
+        copies_before: conversion.copies_before,
+        copies_after: conversion.copies_after,
+        classes_before: conversion.classes_before,
+        classes_after: conversion.classes_after,
+    };
+    to.graphs = stats::Graphs { value_register: graphs.value_register, interference: graphs.interference };
+    to.optimisations = stats::Optimisations {
+        hoisted_stores: spill.hoisted_stores,
+        lowered_values: spill.lowered_values,
+        lowered_loads: spill.lowered_loads,
+        coalesced_copies: spill.coalesced_copies,
+    };
+    to.elimination = stats::Elimination {
+        graphs: elimination.graphs,
+        edges: elimination.edges,
+        memory_transfers: elimination.memory_transfers,
+        potential_spills: elimination.potential_spills,
+        fixed_points: elimination.fixed_points,
+        spills: elimination.spills,
+    };
 }
 
 /// Enters what the bridge counted.

@@ -1,5 +1,6 @@
 //! A function in SSA machine form.
 
+use super::overlay::SlotData;
 use super::registers::{Reg, RegClass, RegSet, RegisterFile};
 use cranelift_entity::{PrimaryMap, entity_impl, packed_option::PackedOption};
 use std::ops::Range;
@@ -233,6 +234,12 @@ impl Function {
     /// The registers that a value may live in.
     pub fn allowed(&self, value: Value) -> RegSet {
         self.file.classes[self.values[value].class].regs
+    }
+
+    /// The slot that a value takes in memory.
+    pub fn slot_for(&self, value: Value) -> SlotData {
+        let class = &self.file.classes[self.values[value].class];
+        SlotData { size: class.slot_size, align: class.slot_align }
     }
 
     /// Before the first terminator of a block, or at its end if there is none.

@@ -350,7 +350,7 @@ impl Scan<'_> {
             self.require(operand.in_register() || may_be, place, Rule::NotFoldable(index));
         }
         let folded = operands.iter().filter(|o| !o.in_register()).count();
-        self.require(folded <= 1, place, Rule::FoldedTwice);
+        self.require(folded <= 1 || kind.is_copy(), place, Rule::FoldedTwice);
     }
 
     fn same_bank(&self, a: Value, b: Value) -> bool {

@@ -3,21 +3,14 @@
 use super::demand::{Demand, Excess, Limits, Residence, first_reuse, folded_operand};
 use super::feasible;
 use super::live::LiveSet;
-use crate::analysis::{Liveness, Occupancy, Order, PinLiveness};
-use crate::cssa::Conventional;
+use super::{Choice, Spiller};
+use crate::analysis::{Liveness, Occupancy, PinLiveness};
 use crate::machine::{Block, EdgePlace, Function, Inst, Operand, Value};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
-/// Chooses the values to spill.
-pub(super) fn choose(
-    conventional: &Conventional,
-    order: &Order,
-    liveness: &Liveness,
-    pins: &PinLiveness,
-    limits: &Limits,
-    weights: &SecondaryMap<Value, f64>,
-    constants: &SecondaryMap<Value, PackedOption<Inst>>,
-) -> Result<SecondaryMap<Value, bool>, String> {
+/// Chooses the values to spill, the requested ones among them.
+pub(super) fn choose(spiller: &Spiller, requested: &SecondaryMap<Value, bool>) -> Result<SecondaryMap<Value, bool>, String> {
+    let Spiller { conventional, order, liveness, pins, weights, constants, limits, policy } = spiller;
     let function = &conventional.function;
     let mut chooser = Chooser {
         function,
@@ -25,7 +18,7 @@ pub(super) fn choose(
         limits,
         weights,
         constants,
-        spilled: SecondaryMap::with_capacity(function.values.len()),
+        spilled: requested.clone(),
         live: LiveSet::new(function, limits),
     };
     chooser.spilled.resize(function.values.len());
@@ -33,6 +26,12 @@ pub(super) fn choose(
         chooser.spilled[value] = true;
     }
     chooser.spill_across_edges_without_code();
+    match policy.choice {
+        Choice::Everything => chooser.spill_everything(),
+        Choice::AcrossBlocks => chooser.spill_across_blocks(),
+        Choice::Lightest => {}
+        Choice::Requested => return Ok(chooser.spilled),
+    }
     for &block in order.blocks() {
         chooser.enter(block, pins)?;
         for inst in function.block_insts(block) {
@@ -65,6 +64,27 @@ impl Chooser<'_> {
         }
     }
 
+    fn spill_everything(&mut self) {
+        for phi in self.function.blocks.values().flat_map(|data| &data.phis) {
+            self.spilled[phi.def] = true;
+        }
+        for def in self.function.operands.iter().filter(|operand| operand.is_def()) {
+            self.spilled[def.value] = true;
+        }
+    }
+
+    /// Spills what is live at the borders of blocks; φs are there.
+    fn spill_across_blocks(&mut self) {
+        for (block, data) in &self.function.blocks {
+            for &value in self.liveness.live_out(block) {
+                self.spilled[value] = true;
+            }
+            for phi in &data.phis {
+                self.spilled[phi.def] = true;
+            }
+        }
+    }
+
     fn add(&mut self, value: Value) {
         if !self.spilled[value] {
             self.live.add(value);
@@ -81,8 +101,13 @@ impl Chooser<'_> {
             self.add(phi.def);
         }
         let occupied = pins.at(self.function, self.function.head(block)) | self.function.blocks[block].live_in_pins;
-        while let Some(set) = self.limits.exceeded(&[self.live.counts()], occupied) {
-            self.spill_lightest(set, |_| true).ok_or_else(|| format!("too many pinned registers at the head of {block}"))?;
+        let mut spare = self.limits.spare();
+        while let Some(set) = self.limits.exceeded(&[self.live.counts()], occupied, spare) {
+            match self.spill_lightest(set, |_| true) {
+                Some(()) => {}
+                None if spare > 0 => spare = 0,
+                None => return Err(format!("too many pinned registers at the head of {block}")),
+            }
         }
         for phi in &self.function.blocks[block].phis {
             if self.liveness.is_dead(phi.def) {
@@ -97,13 +122,14 @@ impl Chooser<'_> {
         let function = self.function;
         let operands = function.operands(inst);
         let occupancy = pins.occupancy(function, block, inst);
+        let mut spare = self.limits.spare();
         while !self.is_dropped(inst) {
             let demand = self.demand(inst);
             let mut through = *self.live.counts();
             for (count, dying) in through.iter_mut().zip(&demand.dying) {
                 *count -= dying;
             }
-            let excess = demand.excess(self.limits, &through, &occupancy);
+            let excess = demand.excess(self.limits, &through, &occupancy, spare);
             let Some(Excess { set, while_reading }) = excess.or_else(|| self.misfit(inst, &occupancy)) else { break };
             let first = function.insts[inst].operands.start as usize;
             // In memory, a value that the instruction reads still takes a register while it is read, unless it can be folded;
@@ -115,11 +141,15 @@ impl Chooser<'_> {
                 uses.all(|(k, _)| !self.liveness.kills(first + k) && (!while_reading || overwritten))
                     || (while_reading && folds && could_fold(function, self.constants, inst, value))
             };
-            let spilled = self.spill_lightest(set, helps).or_else(|| self.drop_constant(inst));
-            spilled.or_else(|| self.fold(inst)).ok_or_else(|| {
-                let index = inst.as_u32() - function.blocks[block].insts.start;
-                format!("instruction {index} of {block} needs more registers than there are")
-            })?;
+            match self.spill_lightest(set, helps).or_else(|| self.drop_constant(inst)) {
+                Some(()) => {}
+                None if spare > 0 => spare = 0,
+                None if self.fold(inst).is_some() => {}
+                None => {
+                    let index = inst.as_u32() - function.blocks[block].insts.start;
+                    return Err(format!("instruction {index} of {block} needs more registers than there are"));
+                }
+            }
         }
         self.advance(inst);
         Ok(())
@@ -184,7 +214,8 @@ impl Chooser<'_> {
         }
     }
 
-    /// Spills the live value of least weight that is confined to a register set; `None` if there is no candidate.
+    /// Spills the live value of least weight that is confined to a register set, of equal ones the youngest; `None` if there
+    /// is no candidate.
     fn spill_lightest(&mut self, set: usize, candidate: impl Fn(Value) -> bool) -> Option<()> {
         let confined = |&value: &Value| self.limits.is_confined(self.function.values[value].class, set);
         let lightest = self
@@ -194,7 +225,7 @@ impl Chooser<'_> {
             .copied()
             .filter(confined)
             .filter(|&value| candidate(value))
-            .min_by(|&a, &b| self.weights[a].total_cmp(&self.weights[b]).then(a.cmp(&b)))?;
+            .min_by(|&a, &b| self.weights[a].total_cmp(&self.weights[b]).then(b.cmp(&a)))?;
         self.live.remove(lightest);
         self.spilled[lightest] = true;
         Some(())

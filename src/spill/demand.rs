@@ -15,6 +15,8 @@ pub(super) struct Limits {
     sets: Vec<RegSet>,
     /// Registers of the set that have to stay free: one in a bank whose registers cannot be swapped without.
     reserve: Vec<usize>,
+    /// Registers of each set that are to stay free besides, wherever that is possible.
+    spare: usize,
     nested: bool,
     /// For each class, the sets that contain its registers, one bit each.
     confined: SecondaryMap<RegClass, u32>,
@@ -23,7 +25,7 @@ pub(super) struct Limits {
 impl Limits {
     const MAX: usize = 24;
 
-    pub(super) fn new(function: &Function) -> Self {
+    pub(super) fn new(function: &Function, spare: bool) -> Self {
         let file = &function.file;
         let mut used: SecondaryMap<RegClass, bool> = SecondaryMap::new();
         for value in function.values.values() {
@@ -56,7 +58,7 @@ impl Limits {
             confined[class] = sets.iter().enumerate().map(within).sum();
         }
         let nested = sets.iter().enumerate().any(|(i, a)| sets[..i].iter().any(|b| a.intersects(*b)));
-        Limits { sets, reserve, nested, confined }
+        Limits { sets, reserve, spare: usize::from(spare), nested, confined }
     }
 
     /// Whether some values are confined to a part of the registers that others may have. Then there may be no way to satisfy
@@ -91,11 +93,17 @@ impl Limits {
         self.confined[class] >> set & 1 != 0
     }
 
-    /// The first set that has fewer registers outside of `occupied` than the sum of the counts, beyond those in reserve.
-    pub(super) fn exceeded(&self, counts: &[&Counts], occupied: RegSet) -> Option<usize> {
+    /// How many registers of each set are to stay free where that is possible.
+    pub(super) fn spare(&self) -> usize {
+        self.spare
+    }
+
+    /// The first set that has fewer registers outside of `occupied` than the sum of the counts, beyond those in reserve and
+    /// `spare` ones.
+    pub(super) fn exceeded(&self, counts: &[&Counts], occupied: RegSet, spare: usize) -> Option<usize> {
         (0..self.sets.len()).find(|&set| {
             let wanted: usize = counts.iter().map(|c| usize::from(c[set])).sum();
-            wanted > 0 && wanted + self.reserve[set] > (self.sets[set] - occupied).len()
+            wanted > 0 && wanted + self.reserve[set] + spare > (self.sets[set] - occupied).len()
         })
     }
 }
@@ -187,11 +195,12 @@ impl Demand {
         demand
     }
 
-    /// Where the demand exceeds what there is besides the values in `through`, which live on past the instruction.
-    pub(super) fn excess(&self, limits: &Limits, through: &Counts, occupancy: &Occupancy) -> Option<Excess> {
+    /// Where the demand exceeds what there is besides the values in `through`, which live on past the instruction, and
+    /// `spare` registers.
+    pub(super) fn excess(&self, limits: &Limits, through: &Counts, occupancy: &Occupancy, spare: usize) -> Option<Excess> {
         let Occupancy { before, after, clobbers } = *occupancy;
         let at = |counts: &[&Counts], occupied, while_reading| {
-            limits.exceeded(counts, occupied).map(|set| Excess { set, while_reading })
+            limits.exceeded(counts, occupied, spare).map(|set| Excess { set, while_reading })
         };
         at(&[through], before | after | clobbers, false)
             .or_else(|| at(&[through, &self.both], before | after, false))

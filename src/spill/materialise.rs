@@ -1,44 +1,44 @@
 //! Writing the loads and stores.
 
-use super::Spilled;
 use super::demand::{Demand, Limits, Residence, foldable_operands, folded_operand, is_first_use};
 use super::feasible;
 use super::live::LiveSet;
 use super::slots::Plan;
+use super::{MemoryPhi, Policy, SpillCounts, Spilled, Spiller};
 use crate::analysis::{Liveness, Occupancy, PinLiveness};
-use crate::cssa::Conventional;
-use crate::machine::{Block, Function, Inst, InstKind, Operand, Point, Rewriter, Role, Value};
+use crate::machine::{Block, Function, Inst, InstKind, Operand, Phi, Point, Rewriter, Role, Slot, Value};
+use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
 /// Rewrites a function so that the values that the plan gives slots are in registers only around their accesses.
-pub(super) fn materialise(
-    conventional: &Conventional,
-    liveness: &Liveness,
-    pins: &PinLiveness,
-    limits: &Limits,
-    plan: Plan,
-) -> Result<Spilled, String> {
+pub(super) fn materialise(spiller: &Spiller, plan: Plan) -> Result<Spilled, String> {
+    let Spiller { conventional, liveness, pins, limits, policy, .. } = spiller;
     let function = &conventional.function;
-    let count = function.values.keys().filter(|&v| plan.slot_of[v].is_some() || plan.again[v].is_some()).count();
     let mut writer = Writer {
         function,
         liveness,
         limits,
+        policy,
         plan: &plan,
         rewriter: Rewriter::new(function),
         next_use: next_uses(function),
         live: LiveSet::new(function, limits),
         cached: Vec::new(),
+        coalesced: 0,
     };
     for block in function.blocks.keys() {
         writer.block(block, pins)?;
     }
-    writer.phis();
+    let memory_phis = writer.phis();
+    let values = function.values.keys().filter(|&v| writer.is_spilled(v)).count() as u64;
+    let counts =
+        SpillCounts { values, hoisted_stores: plan.hoisted_stores, coalesced_copies: writer.coalesced, ..SpillCounts::default() };
     let rewritten = writer.rewriter.new;
     let live = liveness.at_debug_uses(function);
     let debug_slots =
         function.debug_uses.iter().zip(live).map(|(debug, live)| plan.slot_of[debug.value].expand().filter(|_| live));
     let debug_slots = debug_slots.collect();
-    Ok(Spilled { function: rewritten, slots: plan.slots, slot_of: plan.slot_of, again: plan.again, debug_slots, count })
+    let Plan { slots, slot_of, again, .. } = plan;
+    Ok(Spilled { function: rewritten, slots, slot_of, again, memory_phis, debug_slots, counts })
 }
 
 /// No later use in the block.
@@ -48,7 +48,7 @@ const NEVER: u32 = u32::MAX;
 fn next_uses(function: &Function) -> Vec<u32> {
     let mut next_use = vec![NEVER; function.operands.len()];
     // The nearest use behind the current instruction, if it is in the block that is being scanned.
-    let mut nearest: cranelift_entity::SecondaryMap<Value, u32> = cranelift_entity::SecondaryMap::with_default(NEVER);
+    let mut nearest: SecondaryMap<Value, u32> = SecondaryMap::with_default(NEVER);
     for (block, data) in &function.blocks {
         for inst in function.block_insts(block).rev() {
             let first = function.insts[inst].operands.start as usize;
@@ -81,6 +81,7 @@ struct Writer<'a> {
     function: &'a Function,
     liveness: &'a Liveness,
     limits: &'a Limits,
+    policy: &'a Policy,
     plan: &'a Plan,
     rewriter: Rewriter<'a>,
     next_use: Vec<u32>,
@@ -88,6 +89,8 @@ struct Writer<'a> {
     live: LiveSet<'a>,
     /// All have a use in the rest of the block, beginning with the current instruction.
     cached: Vec<Cached>,
+    /// Copies dropped because they go from a slot to the same slot.
+    coalesced: u64,
 }
 
 impl Writer<'_> {
@@ -120,9 +123,13 @@ impl Writer<'_> {
             }
         }
         let tail = self.function.before_terminators(block).index as usize;
+        let head = self.function.head(block).index as usize;
         for (index, inst) in self.function.block_insts(block).enumerate() {
+            if index == head {
+                self.store_hoisted_phis(block);
+            }
             self.store_arguments(Point { block, index: index as u32 });
-            if self.is_dropped(inst) {
+            if self.is_dropped(inst) || self.coalesce(inst) {
                 continue;
             }
             let occupancy = pins.occupancy(self.function, block, inst);
@@ -132,9 +139,47 @@ impl Writer<'_> {
                 return Err(format!("a spilled value is loaded between the terminators of {block}"));
             }
         }
+        if head == self.function.blocks[block].insts.len() {
+            self.store_hoisted_phis(block);
+        }
         self.store_arguments(Point { block, index: self.function.blocks[block].insts.len() as u32 });
         self.rewriter.end();
         Ok(())
+    }
+
+    /// Stores the φs in registers that are arguments of φs in memory.
+    fn store_hoisted_phis(&mut self, block: Block) {
+        for phi in &self.function.blocks[block].phis {
+            self.store_hoisted(phi.def);
+        }
+    }
+
+    /// Stores a value behind its definition if it is an argument of a φ in memory.
+    fn store_hoisted(&mut self, value: Value) {
+        if let Some(slot) = self.plan.hoisted[value].expand() {
+            self.rewriter.insert(InstKind::Store(slot), &[Operand::using(value)]);
+        }
+    }
+
+    /// Makes nothing of a copy from a slot to the same slot (`spill-free-ssa-elimination.txt`, section 6.3): the values are
+    /// φ-related, so the source is dead behind it.
+    fn coalesce(&mut self, inst: Inst) -> bool {
+        let slot_of = |value: Value| self.plan.slot_of[value].expand();
+        let [to, from] = *self.function.operands(inst) else { return false };
+        let redundant = self.function.insts[inst].kind == InstKind::Copy
+            && slot_of(to.value).is_some()
+            && slot_of(to.value) == slot_of(from.value)
+            && self.function.slot_for(to.value) == self.function.slot_for(from.value);
+        if !self.policy.memory_coalesce || !redundant {
+            return false;
+        }
+        self.cached.retain(|cached| cached.value != from.value);
+        self.coalesced += 1;
+        if self.function.insts[inst].origin.is_some() {
+            let in_memory = |operand: Operand| Operand { slot: slot_of(operand.value).into(), ..operand };
+            self.rewriter.copy(inst, &[in_memory(to), in_memory(from)]);
+        }
+        true
     }
 
     /// Stores the arguments that φs in memory take from registers at this point.
@@ -170,7 +215,7 @@ impl Writer<'_> {
                 stores.push((temporary, value));
             }
             let next_use = self.next_use[first + k];
-            if next_use != NEVER {
+            if next_use != NEVER && self.policy.keep_loaded {
                 self.cached.push(Cached { value, temporary, next_use, kept: false });
             }
         }
@@ -178,6 +223,9 @@ impl Writer<'_> {
         for (temporary, value) in stores {
             let slot = self.plan.slot_of[value].expect("the value is spilled");
             self.rewriter.insert(InstKind::Store(slot), &[Operand::using(temporary)]);
+        }
+        for operand in operands.iter().filter(|operand| operand.is_def()) {
+            self.store_hoisted(operand.value);
         }
         self.advance(inst);
     }
@@ -211,7 +259,7 @@ impl Writer<'_> {
                 continue;
             }
             let next_use = self.next_use[first + k];
-            let kept = next_use != NEVER;
+            let kept = next_use != NEVER && self.policy.keep_loaded;
             match self.cached.iter_mut().find(|c| c.value == operand.value) {
                 Some(cached) => (cached.next_use, cached.kept) = (next_use, kept),
                 // Named like the value itself: not loaded yet.
@@ -253,6 +301,7 @@ impl Writer<'_> {
         let plan = self.plan;
         let mut ways_out = foldable_operands(function, inst).filter(|&k| plan.slot_of[operands[k].value].is_some());
         let mut folded = None;
+        let mut spare = self.limits.spare();
         loop {
             folded = folded.or_else(|| self.accessed_once(inst)).and_then(|k| self.fold(inst, k));
             let kept = |value: Value| self.cached.iter().any(|c| c.value == value && c.kept);
@@ -273,7 +322,7 @@ impl Writer<'_> {
             for cached in self.cached.iter().filter(|c| c.kept) {
                 self.limits.count(&mut through, function.values[cached.value].class, 1);
             }
-            let excess = demand.excess(self.limits, &through, occupancy).or_else(|| {
+            let excess = demand.excess(self.limits, &through, occupancy, spare).or_else(|| {
                 let kept = self.cached.iter().filter(|c| c.kept).map(|c| c.value);
                 let live = self.live.values().iter().copied().chain(kept);
                 feasible::misfit(function, self.limits, inst, occupancy, live, folded, residence)
@@ -282,6 +331,7 @@ impl Writer<'_> {
             let confined = |c: &&mut Cached| c.kept && self.limits.is_confined(function.values[c.value].class, excess.set);
             match self.cached.iter_mut().filter(confined).max_by_key(|c| (c.next_use, c.value)) {
                 Some(farthest) => farthest.kept = false,
+                None if spare > 0 => spare = 0,
                 None => folded = Some(ways_out.next().expect("the chosen values make every instruction fit")),
             }
         }
@@ -300,14 +350,31 @@ impl Writer<'_> {
         }
     }
 
-    /// Removes the φs in memory and names the slots of spilled arguments.
-    fn phis(&mut self) {
+    /// Removes the φs in memory and names the slots of spilled arguments. Returns the removed φs that take an argument from
+    /// another slot than their own.
+    fn phis(&mut self) -> SecondaryMap<Block, Vec<MemoryPhi>> {
         let slot_of = &self.plan.slot_of;
-        for data in self.rewriter.new.blocks.values_mut() {
+        let mut memory_phis: SecondaryMap<Block, Vec<MemoryPhi>> = SecondaryMap::new();
+        for (block, data) in &mut self.rewriter.new.blocks {
+            for phi in &data.phis {
+                if let Some(to) = slot_of[phi.def].expand() {
+                    memory_phis[block].extend(memory_phi(self.function, slot_of, phi, to));
+                }
+            }
             data.phis.retain(|phi| slot_of[phi.def].is_none());
             for arg in data.phis.iter_mut().flat_map(|phi| &mut phi.args) {
                 arg.slot = arg.value.expand().and_then(|value| slot_of[value].expand()).into();
             }
         }
+        memory_phis
     }
+}
+
+/// A φ in memory, if it takes an argument from another slot than its own.
+fn memory_phi(function: &Function, slot_of: &SecondaryMap<Value, PackedOption<Slot>>, phi: &Phi, to: Slot) -> Option<MemoryPhi> {
+    let values: Vec<Option<Value>> = phi.args.iter().map(|arg| arg.value.expand()).collect();
+    let from: Vec<Option<Slot>> = values.iter().map(|value| slot_of[(*value)?].expand()).collect();
+    let class = values.iter().flatten().map(|&value| function.values[value].class);
+    let class = class.fold(function.values[phi.def].class, |wide, class| function.file.wider(wide, class));
+    from.iter().any(|from| from.is_some_and(|from| from != to)).then_some(MemoryPhi { to, class, from })
 }

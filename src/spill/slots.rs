@@ -1,5 +1,6 @@
 //! Slots for spilled values: one a φ-web (frugality), shared by webs that are never in memory at the same time.
 
+use super::Spiller;
 use crate::analysis::{Liveness, Order};
 use crate::cssa::{Conventional, Web};
 use crate::machine::{Block, Function, Inst, Point, Slot, SlotData, Value};
@@ -14,6 +15,10 @@ pub(super) struct Plan {
     pub(super) again: SecondaryMap<Value, PackedOption<Inst>>,
     /// Values in registers that are stored for φs in memory, by the point where that happens, in program order.
     pub(super) phi_stores: Vec<(Point, Value, Slot)>,
+    /// Values in registers that are stored behind their definitions for φs in memory.
+    pub(super) hoisted: SecondaryMap<Value, PackedOption<Slot>>,
+    /// How many fewer stores that makes.
+    pub(super) hoisted_stores: u64,
 }
 
 /// The stretch of the program, in one linear order of its points, over which a web's memory is needed.
@@ -25,14 +30,10 @@ struct Extent {
 }
 
 /// Assigns slots to the chosen values.
-pub(super) fn assign(
-    conventional: &Conventional,
-    order: &Order,
-    liveness: &Liveness,
-    chosen: &SecondaryMap<Value, bool>,
-    mut again: SecondaryMap<Value, PackedOption<Inst>>,
-) -> Plan {
+pub(super) fn assign(spiller: &Spiller, chosen: &SecondaryMap<Value, bool>) -> Plan {
+    let Spiller { conventional, order, liveness, policy, .. } = spiller;
     let function = &conventional.function;
+    let mut again = spiller.constants.clone();
     let mut spilled = chosen.clone();
     for value in function.values.keys() {
         if !chosen[value] {
@@ -42,18 +43,62 @@ pub(super) fn assign(
         }
     }
     let spilled = &spilled;
-    let homes = Homes::new(conventional, spilled);
-    let extents = extents(function, order, liveness, spilled, &homes);
-    let (slots, slot_of_home) = colour(&extents);
-    let slot = |value: Value| slot_of_home[homes.of[value].0.expect("a spilled value has a home") as usize];
-    let mut slot_of = SecondaryMap::new();
-    for value in function.values.keys().filter(|&v| spilled[v]) {
-        slot_of[value] = slot(value).into();
+    let mut homes = Homes::new(conventional, spilled, policy.frugal);
+    let mut stores: Vec<(Point, Value, Value)> = stored_arguments(function, spilled).collect();
+    let at_ends = stores.len();
+    let hoisted: Vec<Value> = if policy.store_hoist && policy.frugal { hoistable(function, &stores) } else { Vec::new() };
+    for &(_, value, def) in stores.iter().filter(|(_, value, _)| hoisted.binary_search(value).is_ok()) {
+        homes.of[value] = homes.of[def];
     }
-    let mut phi_stores: Vec<(Point, Value, Slot)> =
-        stored_arguments(function, spilled).map(|(point, value, def)| (point, value, slot(def))).collect();
+    stores.retain(|(_, value, _)| hoisted.binary_search(value).is_err());
+    let extents = extents(function, order, liveness, &homes, &written_at_ends(function, spilled, policy.frugal));
+    let (slots, slot_of_home) = colour(&extents);
+    let slot = |value: Value| slot_of_home[homes.of[value].0.expect("the value has a home") as usize];
+    let slots_of = |values: &mut dyn Iterator<Item = Value>| {
+        let mut map: SecondaryMap<Value, PackedOption<Slot>> = SecondaryMap::new();
+        values.for_each(|value| map[value] = slot(value).into());
+        map
+    };
+    let slot_of = slots_of(&mut function.values.keys().filter(|&v| spilled[v]));
+    let mut phi_stores: Vec<(Point, Value, Slot)> = stores.iter().map(|&(point, value, def)| (point, value, slot(def))).collect();
     phi_stores.sort_by_key(|&(point, value, slot)| (point, value, slot));
-    Plan { slots, slot_of, again, phi_stores }
+    let hoisted_stores = (at_ends - stores.len() - hoisted.len()) as u64;
+    Plan { slots, slot_of, again, phi_stores, hoisted: slots_of(&mut hoisted.into_iter()), hoisted_stores }
+}
+
+/// The stored arguments that are better stored behind their definitions, ascending: those that would be stored at the end of
+/// more than one block, and those that are defined where fewer executions go.
+fn hoistable(function: &Function, stores: &[(Point, Value, Value)]) -> Vec<Value> {
+    let mut defined: SecondaryMap<Value, f64> = SecondaryMap::with_capacity(function.values.len());
+    for (block, data) in &function.blocks {
+        let insts = function.block_insts(block).flat_map(|inst| function.operands(inst)).filter(|operand| operand.is_def());
+        for def in insts.map(|operand| operand.value).chain(data.phis.iter().map(|phi| phi.def)) {
+            defined[def] = data.frequency;
+        }
+    }
+    let mut by_value: Vec<(Value, Point)> = stores.iter().map(|&(point, value, _)| (value, point)).collect();
+    by_value.sort_unstable();
+    let better = |of_one: &&[(Value, Point)]| {
+        let [(value, point), rest @ ..] = of_one else { unreachable!("chunks have items") };
+        !rest.is_empty() || defined[*value] < function.blocks[point.block].frequency
+    };
+    by_value.chunk_by(|a, b| a.0 == b.0).filter(better).map(|of_one| of_one[0].0).collect()
+}
+
+/// Where φs in memory have their slots written at the ends of blocks: (point, definition).
+fn written_at_ends(function: &Function, spilled: &SecondaryMap<Value, bool>, frugal: bool) -> Vec<(Point, Value)> {
+    let mut written = Vec::new();
+    for (block, data) in &function.blocks {
+        for phi in data.phis.iter().filter(|phi| spilled[phi.def]) {
+            for (arg, &pred) in phi.args.iter().zip(&data.preds) {
+                // In its web's slot already if it is in memory at all.
+                if arg.value.expand().is_some_and(|value| !frugal || !spilled[value]) {
+                    written.push((function.departure(pred, block), phi.def));
+                }
+            }
+        }
+    }
+    written
 }
 
 /// The arguments in registers of φs in memory: (where they are stored, argument, definition).
@@ -66,7 +111,8 @@ fn stored_arguments(function: &Function, spilled: &SecondaryMap<Value, bool>) ->
     stored.filter(|&(_, value, _)| !spilled[value])
 }
 
-/// Groups of values that share memory: webs, and single values.
+/// Groups of values that share memory: webs (or, without frugality, only those on edges that can take no code), and single
+/// values.
 struct Homes {
     of: SecondaryMap<Value, HomeNumber>,
     slots: Vec<SlotData>,
@@ -77,40 +123,43 @@ struct Homes {
 struct HomeNumber(Option<u32>);
 
 impl Homes {
-    /// A slot is as large as the widest value of its web, spilled or not: others are stored to it for φs, or loaded from it.
-    fn new(conventional: &Conventional, spilled: &SecondaryMap<Value, bool>) -> Self {
+    fn new(conventional: &Conventional, spilled: &SecondaryMap<Value, bool>, frugal: bool) -> Self {
         let function = &conventional.function;
+        let mut shared: SecondaryMap<Value, bool> = SecondaryMap::with_default(frugal);
+        for &value in &conventional.in_memory {
+            shared[value] = true;
+        }
+        let widths = web_widths(conventional);
         let mut of_web: SecondaryMap<Web, HomeNumber> = SecondaryMap::new();
         let mut homes = Homes { of: SecondaryMap::new(), slots: Vec::new() };
         for value in function.values.keys().filter(|&v| spilled[v]) {
             let web = conventional.webs[value].expand();
-            let known = web.and_then(|web| of_web[web].0);
+            let known = web.filter(|_| shared[value]).and_then(|web| of_web[web].0);
             let home = HomeNumber(known.or(Some(homes.slots.len() as u32)));
             if known.is_none() {
-                homes.slots.push(SlotData { size: 0, align: 1 });
+                homes.slots.push(web.map_or_else(|| function.slot_for(value), |web| widths[web]));
             }
             if let Some(web) = web {
                 of_web[web] = home;
             }
             homes.of[value] = home;
-            homes.widen(function, home, value);
-        }
-        for value in function.values.keys() {
-            if let Some(web) = conventional.webs[value].expand() {
-                homes.widen(function, of_web[web], value);
-            }
         }
         homes
     }
+}
 
-    fn widen(&mut self, function: &Function, home: HomeNumber, value: Value) {
-        let class = &function.file.classes[function.values[value].class];
-        if let Some(home) = home.0 {
-            let slot = &mut self.slots[home as usize];
-            slot.size = slot.size.max(class.slot_size);
-            slot.align = slot.align.max(class.slot_align);
+/// The slot that each web takes: as large as its widest value asks for, spilled or not, for others are stored to it for φs,
+/// or loaded from it.
+fn web_widths(conventional: &Conventional) -> SecondaryMap<Web, SlotData> {
+    let mut widths = SecondaryMap::with_default(SlotData { size: 0, align: 1 });
+    for value in conventional.function.values.keys() {
+        if let Some(web) = conventional.webs[value].expand() {
+            let SlotData { size, align } = conventional.function.slot_for(value);
+            let width: &mut SlotData = &mut widths[web];
+            *width = SlotData { size: width.size.max(size), align: width.align.max(align) };
         }
     }
+    widths
 }
 
 /// The extent of each home: it covers the live ranges of its values, and where arguments are stored for φs.
@@ -118,8 +167,8 @@ fn extents(
     function: &Function,
     order: &Order,
     liveness: &Liveness,
-    spilled: &SecondaryMap<Value, bool>,
     homes: &Homes,
+    written_at_ends: &[(Point, Value)],
 ) -> Vec<Extent> {
     let mut extents: Vec<Extent> = homes.slots.iter().map(|&slot| Extent { first: u32::MAX, last: 0, slot }).collect();
     let mut starts: SecondaryMap<Block, u32> = SecondaryMap::new();
@@ -153,7 +202,7 @@ fn extents(
             }
         }
     }
-    for (point, _, def) in stored_arguments(function, spilled) {
+    for &(point, def) in written_at_ends {
         cover(def, at(point));
         cover(def, at(Point { index: function.blocks[point.block].insts.len() as u32 + 1, ..point }));
     }

@@ -33,7 +33,7 @@ pub(super) fn weights(function: &Function, loops: &Loops, liveness: &Liveness) -
     weights
 }
 
-/// The number of instructions and edges that each live range crosses.
+/// The number of instructions and edges that each live range crosses, its definition and its end not among them.
 fn sizes(function: &Function, liveness: &Liveness) -> SecondaryMap<Value, u32> {
     let mut sizes: SecondaryMap<Value, u32> = SecondaryMap::with_capacity(function.values.len());
     sizes.resize(function.values.len());
@@ -50,7 +50,7 @@ fn sizes(function: &Function, liveness: &Liveness) -> SecondaryMap<Value, u32> {
             let first = function.insts[inst].operands.start as usize;
             for (k, operand) in function.operands(inst).iter().enumerate() {
                 if operand.is_def() {
-                    since[operand.value] = index as u32;
+                    since[operand.value] = index as u32 + 1;
                 } else if liveness.kills(first + k) {
                     sizes[operand.value] += index as u32 - since[operand.value];
                     since[operand.value] = index as u32;
@@ -92,18 +92,55 @@ mod tests {
     use crate::analysis::{Dominators, Order};
     use crate::machine::parse;
 
-    #[test]
-    fn a_small_loop_by_hand() {
-        let function = parse(include_str!("../../testdata/functions/loop_weights.txt")).unwrap();
+    fn computed(text: &str) -> (Function, Loops, SecondaryMap<Value, f64>) {
+        let function = parse(text).unwrap();
         let order = Order::new(&function);
         let loops = Loops::new(&function, &order, &Dominators::new(&function, &order));
         let weights = weights(&function, &loops, &Liveness::new(&function));
+        (function, loops, weights)
+    }
+
+    #[test]
+    fn a_small_loop_by_hand() {
+        let weights = computed(include_str!("../../testdata/functions/loop_weights.txt")).2;
         // Outside of the loop an access costs 2, inside 11.
-        // v0: accessed at its definition, for the φ in b0, and in b3; it crosses the four edges, and 1 + 1 + 2 instructions.
-        assert_eq!(weights[Value::from_u32(0)], (2.0 + 2.0 + 2.0) / 8.0);
+        // v0: accessed at its definition, for the φ in b0, and in b3; it crosses the four edges, and 1 + 2 instructions.
+        assert_eq!(weights[Value::from_u32(0)], (2.0 + 2.0 + 2.0) / 7.0);
         // v1: the φ's accesses in b0 and b2, and those in b1 and b2; it crosses the edge to b2 and the instruction of b1.
         assert_eq!(weights[Value::from_u32(1)], (2.0 + 11.0 + 11.0 + 11.0) / 2.0);
-        // v2: accessed at its definition and for the φ; it crosses the edge back, and the two instructions of b2.
-        assert_eq!(weights[Value::from_u32(2)], (11.0 + 11.0) / 3.0);
+        // v2: accessed at its definition and for the φ; it crosses the edge back, and the last instruction of b2.
+        assert_eq!(weights[Value::from_u32(2)], (11.0 + 11.0) / 2.0);
+    }
+
+    /// The tables of section 4.4.
+    #[test]
+    fn the_worked_example_of_the_paper() {
+        let (function, loops, weights) = computed(include_str!("../../testdata/functions/papers/sra_figure5_weights.txt"));
+        let depths: Vec<u32> = function.blocks.keys().skip(1).map(|block| loops.depth(block)).collect();
+        assert_eq!(depths, [0, 1, 1, 0, 0, 0, 1, 1, 0]);
+        let table = [
+            (1, 6.0, 3.0),
+            (2, 4.0, 2.0),
+            (3, 26.0, 14.0),
+            (4, 22.0, 2.0),
+            (5, 22.0, 1.0),
+            (6, 24.0, 1.0),
+            (7, 22.0, 3.0),
+            (8, 2.0, 6.0),
+            (9, 24.0, 4.0),
+            (10, 6.0, 2.0),
+            (11, 13.0, 3.0),
+            // The table has 2, but the definition is in a loop and the use is not: 11 + 2.
+            (12, 13.0, 1.0),
+            (13, 24.0, 2.0),
+            (14, 24.0, 3.0),
+            (16, 4.0, 1.0),
+            (22, 4.0, 1.0),
+            (23, 4.0, 1.0),
+        ];
+        for (number, accesses, size) in table {
+            let value = Value::from_u32(number);
+            assert_eq!(weights[value], accesses / size, "{value}");
+        }
     }
 }

@@ -16,16 +16,42 @@ pub struct Statistics {
     pub chordal: String,
     /// Name of the allocator, as on the command line.
     pub allocator: String,
+    /// The choices that the allocator worked by; `null` for LLVM's.
+    pub options: Option<Options>,
     /// General-purpose registers that the allocator was held to; `null`: all of the target's.
     pub registers: Option<Vec<String>>,
     /// Name of the input file, as given.
     pub source: String,
     /// Target triple of the module.
     pub target: String,
+    /// Time of code generation as a whole, from the module to the output. Absent with `--no-times`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compilation_ns: Option<u64>,
     /// Sums over all functions.
     pub total: Counts,
     /// The functions in the order of the output.
     pub functions: Vec<Function>,
+}
+
+/// The choices of one of chordal's allocators, named as on the command line.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Options {
+    /// `--eliminate`.
+    pub eliminate: String,
+    /// `--frugal`.
+    pub frugal: bool,
+    /// `--store-hoist`.
+    pub store_hoist: bool,
+    /// `--load-lower`.
+    pub load_lower: String,
+    /// `--memory-coalesce`.
+    pub memory_coalesce: bool,
+    /// `--rematerialise`.
+    pub rematerialise: bool,
+    /// `--pins`.
+    pub pins: String,
+    /// `--swap`.
+    pub swap: String,
 }
 
 /// The statistics of one function.
@@ -56,7 +82,13 @@ pub struct Counts {
     pub overhead: f64,
     /// What spilling came to.
     pub spill: Spill,
-    /// What φ elimination came to (zero for allocators that have none, or do not tell).
+    /// Conversion to conventional SSA form (zero for allocators that do without, or do not tell; so are the next three).
+    pub conversion: Conversion,
+    /// Sizes of interference graphs.
+    pub graphs: Graphs,
+    /// What the optimisations of spill-free elimination removed.
+    pub optimisations: Optimisations,
+    /// What φ elimination came to.
     pub elimination: Elimination,
     /// Bytes of all stack frames.
     pub frame_bytes: u64,
@@ -141,6 +173,41 @@ pub struct Spill {
     pub swaps: u64,
 }
 
+/// Isolation of φs and coalescing of its copies.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Conversion {
+    /// Copies that isolate all φs.
+    pub copies_before: u64,
+    /// Copies that are left after coalescing.
+    pub copies_after: u64,
+    /// Classes of φ-related values after isolation: φs.
+    pub classes_before: u64,
+    /// Classes that are left after coalescing.
+    pub classes_after: u64,
+}
+
+/// Edges of interference graphs before spilling (Table 1 of the allocator paper).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Graphs {
+    /// Between values and physical registers that are occupied in their live ranges.
+    pub value_register: u64,
+    /// Between values.
+    pub interference: u64,
+}
+
+/// What the optimisations of the spill-free paper removed (its Figure 12), by the allocator's own account.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Optimisations {
+    /// Store hoisting: stores.
+    pub hoisted_stores: u64,
+    /// Load lowering: φs that were put into memory.
+    pub lowered_values: u64,
+    /// Load lowering: loads at the ends of blocks. The loads before uses that stand for them are not taken off.
+    pub lowered_loads: u64,
+    /// Memory coalescing: copies from a slot to the same slot, each of them a load and a store.
+    pub coalesced_copies: u64,
+}
+
 /// Location transfer graphs, counted as in Figure 10 of the spill-free paper.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Elimination {
@@ -152,6 +219,10 @@ pub struct Elimination {
     pub memory_transfers: u64,
     /// Graphs with a memory transfer where all registers of a bank are taken.
     pub potential_spills: u64,
+    /// φ arguments that are in the register of their φ's definition.
+    pub fixed_points: u64,
+    /// Registers stored to make room for memory transfers.
+    pub spills: u64,
 }
 
 impl Counts {
@@ -177,7 +248,10 @@ macro_rules! add_fields {
 
 add_fields!(Weighted: loads, stores, moves, xors, instructions);
 add_fields!(Spill: values, slots, slot_bytes, stores, reloads, folded, remats, copies, swaps);
-add_fields!(Elimination: graphs, edges, memory_transfers, potential_spills);
+add_fields!(Conversion: copies_before, copies_after, classes_before, classes_after);
+add_fields!(Graphs: value_register, interference);
+add_fields!(Optimisations: hoisted_stores, lowered_values, lowered_loads, coalesced_copies);
+add_fields!(Elimination: graphs, edges, memory_transfers, potential_spills, fixed_points, spills);
 
 impl AddAssign<&Static> for Static {
     fn add_assign(&mut self, other: &Static) {
@@ -199,6 +273,9 @@ impl AddAssign<&Counts> for Counts {
         self.score += other.score;
         self.overhead += other.overhead;
         self.spill += &other.spill;
+        self.conversion += &other.conversion;
+        self.graphs += &other.graphs;
+        self.optimisations += &other.optimisations;
         self.elimination += &other.elimination;
         self.frame_bytes += other.frame_bytes;
         if let Some(times) = &other.time_ns {

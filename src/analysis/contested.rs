@@ -1,0 +1,107 @@
+//! The graph of interferences between values and physical registers (`ssa-register-allocator.txt`, "Handling Pre-colored
+//! Virtual Registers"), and how much smaller it is than the whole interference graph (Table 1 there).
+
+use super::{Liveness, PinLiveness};
+use crate::machine::{Block, Function, RegSet, Value};
+use cranelift_entity::SecondaryMap;
+
+/// Edges of the two graphs. Values of different banks do not interfere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GraphSizes {
+    /// Between values and registers of their banks that are occupied somewhere in their live ranges.
+    pub value_register: u64,
+    /// Between values that are live together.
+    pub interference: u64,
+}
+
+/// Counts the edges of a function's graphs.
+pub fn graph_sizes(function: &Function, liveness: &Liveness, pins: &PinLiveness) -> GraphSizes {
+    let file = &function.file;
+    let contested = contested(function, liveness, pins);
+    let bank = |value: Value| file.classes[function.values[value].class].bank;
+    let banks: Vec<RegSet> = file.banks.keys().map(|bank| file.allocatable(bank)).collect();
+    let registers = |value: Value| (contested[value] & banks[bank(value).as_u32() as usize]).len() as u64;
+    GraphSizes {
+        value_register: function.values.keys().map(registers).sum(),
+        interference: interferences(function, liveness, |value| bank(value).as_u32() as usize),
+    }
+}
+
+/// Of two values that interfere, one is live where the other is defined (Lemma 2): so many are counted at each definition.
+fn interferences(function: &Function, liveness: &Liveness, bank: impl Fn(Value) -> usize) -> u64 {
+    let mut edges = 0;
+    for (block, data) in &function.blocks {
+        let mut live = vec![0u64; function.file.banks.len()];
+        for &value in liveness.live_in(block) {
+            live[bank(value)] += 1;
+        }
+        for phi in &data.phis {
+            edges += live[bank(phi.def)];
+            live[bank(phi.def)] += 1;
+        }
+        for phi in data.phis.iter().filter(|phi| liveness.is_dead(phi.def)) {
+            live[bank(phi.def)] -= 1;
+        }
+        for inst in function.block_insts(block) {
+            let first = function.insts[inst].operands.start as usize;
+            let operands = function.operands(inst);
+            for (k, operand) in operands.iter().enumerate().filter(|(_, operand)| !operand.is_def()) {
+                let repeated = operands[..k].iter().any(|o| !o.is_def() && o.value == operand.value);
+                if liveness.kills(first + k) && !repeated {
+                    live[bank(operand.value)] -= 1;
+                }
+            }
+            for operand in operands.iter().filter(|operand| operand.is_def()) {
+                edges += live[bank(operand.value)];
+                live[bank(operand.value)] += 1;
+            }
+            for (k, operand) in operands.iter().enumerate().filter(|(_, operand)| operand.is_def()) {
+                if liveness.kills(first + k) {
+                    live[bank(operand.value)] -= 1;
+                }
+            }
+        }
+    }
+    edges
+}
+
+/// For each value, the registers that are occupied somewhere in its live range.
+///
+/// Linear where no more values are live at an instruction than there are registers, as behind spilling.
+pub fn contested(function: &Function, liveness: &Liveness, pins: &PinLiveness) -> SecondaryMap<Value, RegSet> {
+    let mut contested: SecondaryMap<Value, RegSet> = SecondaryMap::with_capacity(function.values.len());
+    let mut live: Vec<Value> = Vec::new();
+    for block in function.blocks.keys() {
+        enter(function, liveness, block, &mut live);
+        for value in &live {
+            contested[*value] |= function.blocks[block].live_in_pins;
+        }
+        for inst in function.block_insts(block) {
+            let first = function.insts[inst].operands.start as usize;
+            let operands = function.operands(inst);
+            let dying = |value: Value| {
+                operands.iter().enumerate().any(|(k, o)| o.value == value && !o.is_def() && liveness.kills(first + k))
+            };
+            live.retain(|&value| !dying(value));
+            let occupancy = pins.occupancy(function, block, inst);
+            if !occupancy.is_empty() {
+                for &value in &live {
+                    contested[value] |= occupancy.before | occupancy.after | occupancy.clobbers;
+                }
+            }
+            for (k, operand) in operands.iter().enumerate() {
+                if operand.is_def() && operand.in_register() && !liveness.kills(first + k) {
+                    contested[operand.value] |= occupancy.after;
+                    live.push(operand.value);
+                }
+            }
+        }
+    }
+    contested
+}
+
+fn enter(function: &Function, liveness: &Liveness, block: Block, live: &mut Vec<Value>) {
+    live.clear();
+    live.extend_from_slice(liveness.live_in(block));
+    live.extend(function.blocks[block].phis.iter().map(|phi| phi.def).filter(|&def| !liveness.is_dead(def)));
+}

@@ -1,0 +1,119 @@
+//! The options of chordal's allocators.
+
+use crate::assign::PinPolicy;
+use crate::eliminate::SwapPolicy;
+use crate::preset::{Elimination, Preset};
+use crate::spill::LoadLowering;
+use crate::stats::Options;
+use clap::{Args, ValueEnum};
+
+/// Choices that override an allocator's own.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Options of chordal's allocators (each has its own defaults; see `chordal list`)")]
+pub struct AllocatorOptions {
+    /// How phis are eliminated after allocation
+    #[arg(long, value_enum, value_name = "HOW")]
+    eliminate: Option<Elimination>,
+
+    /// Whether spilled values that phis relate share one slot; without, phis move memory to memory
+    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
+    frugal: Option<Switch>,
+
+    /// Whether a phi argument that goes to memory is stored once, behind its definition
+    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
+    store_hoist: Option<Switch>,
+
+    /// When a phi whose arguments are in memory is put there too, and loaded before its uses
+    #[arg(long, value_enum, value_name = "WHEN")]
+    load_lower: Option<LoadLowering>,
+
+    /// Whether copies from a spill slot to the same slot are dropped
+    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
+    memory_coalesce: Option<Switch>,
+
+    /// Whether constants and addresses are computed again instead of being spilled
+    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
+    rematerialise: Option<Switch>,
+
+    /// What happens to values where calls, the ABI or instructions take registers
+    #[arg(long, value_enum, value_name = "HOW")]
+    pins: Option<PinPolicy>,
+
+    /// How registers trade their contents where a parallel copy goes round in a cycle
+    #[arg(long, value_enum, value_name = "HOW")]
+    swap: Option<SwapPolicy>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Switch {
+    On,
+    Off,
+}
+
+impl AllocatorOptions {
+    /// The allocator as the options make it.
+    ///
+    /// # Errors
+    /// If the choices contradict each other.
+    pub fn apply(&self, mut preset: Preset) -> Result<Preset, String> {
+        set(&mut preset.elimination, self.eliminate);
+        set(&mut preset.spill.frugal, self.frugal.map(Switch::is_on));
+        set(&mut preset.spill.store_hoist, self.store_hoist.map(Switch::is_on));
+        set(&mut preset.spill.load_lower, self.load_lower);
+        set(&mut preset.spill.memory_coalesce, self.memory_coalesce.map(Switch::is_on));
+        set(&mut preset.spill.rematerialise, self.rematerialise.map(Switch::is_on));
+        set(&mut preset.assign.pins, self.pins);
+        set(&mut preset.swap, self.swap);
+        if preset.elimination == Elimination::SpillFree && !preset.spill.frugal {
+            return Err("spill-free elimination of phis needs frugal slots: \
+                        with `--frugal off`, choose `--eliminate spare-register` or `--eliminate on-demand`"
+                .into());
+        }
+        Ok(preset)
+    }
+
+    /// The first option that was given.
+    pub fn given(&self) -> Option<&'static str> {
+        let given = [
+            ("--eliminate", self.eliminate.is_some()),
+            ("--frugal", self.frugal.is_some()),
+            ("--store-hoist", self.store_hoist.is_some()),
+            ("--load-lower", self.load_lower.is_some()),
+            ("--memory-coalesce", self.memory_coalesce.is_some()),
+            ("--rematerialise", self.rematerialise.is_some()),
+            ("--pins", self.pins.is_some()),
+            ("--swap", self.swap.is_some()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+    }
+}
+
+impl Switch {
+    fn is_on(self) -> bool {
+        self == Switch::On
+    }
+}
+
+fn set<T>(choice: &mut T, given: Option<T>) {
+    if let Some(given) = given {
+        *choice = given;
+    }
+}
+
+/// The choices that an allocator works by, as the command line names them.
+pub fn describe(preset: &Preset) -> Options {
+    Options {
+        eliminate: name(preset.elimination),
+        frugal: preset.spill.frugal,
+        store_hoist: preset.spill.store_hoist,
+        load_lower: name(preset.spill.load_lower),
+        memory_coalesce: preset.spill.memory_coalesce,
+        rematerialise: preset.spill.rematerialise,
+        pins: name(preset.assign.pins),
+        swap: name(preset.swap),
+    }
+}
+
+fn name(choice: impl ValueEnum) -> String {
+    choice.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}

@@ -1,0 +1,90 @@
+//! PhiMemCoalesce of `ssa-register-allocator.txt`, section 4.3: the copies of φ-lifting are taken back where that makes no
+//! two φ-related values interfere.
+
+use super::{Conventional, Web, classes::Classes};
+use crate::analysis::{Dominators, Interference, Liveness};
+use crate::machine::{Function, Inst, Rewriter, Value};
+use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
+
+/// Merges the classes of each copy's source and target unless they interfere, in the order in which φ-lifting made the
+/// copies, and removes the copies within classes. Values that are held in memory keep theirs.
+pub(super) fn coalesce(lifted: Conventional, dominators: &Dominators) -> Conventional {
+    let function = &lifted.function;
+    let liveness = Liveness::new(function);
+    let interference = Interference::new(function, dominators, &liveness);
+    let mut classes = Classes::new(function, dominators, &interference);
+    for phi in function.blocks.values().flat_map(|data| &data.phis) {
+        for arg in phi.args.iter().filter_map(|arg| arg.value.expand()) {
+            let conventional = classes.merge(phi.def, arg);
+            debug_assert!(conventional, "{} and {arg} are isolated", phi.def);
+        }
+    }
+    let mut held: SecondaryMap<Value, bool> = SecondaryMap::new();
+    for &value in &lifted.in_memory {
+        held[value] = true;
+    }
+    // The value that a copy was made for, the youngest of the two, leaves with it.
+    let mut copies: Vec<(Value, Value, Inst)> = function
+        .insts
+        .keys()
+        .filter(|&inst| function.insts[inst].origin.is_none())
+        .map(|inst| {
+            let [a, b] = [0, 1].map(|k| function.operands(inst)[k].value);
+            (a.max(b), a.min(b), inst)
+        })
+        .filter(|&(fresh, old, _)| !held[fresh] && !held[old])
+        .collect();
+    copies.sort_unstable();
+    let mut renamed: SecondaryMap<Value, PackedOption<Value>> = SecondaryMap::new();
+    let mut removed: SecondaryMap<Inst, bool> = SecondaryMap::new();
+    for (fresh, old, inst) in copies {
+        if classes.merge(old, fresh) {
+            renamed[fresh] = old.into();
+            removed[inst] = true;
+        }
+    }
+    let rewritten = without(function, &removed, &renamed);
+    let (webs, web_count) = webs(&rewritten, &mut classes);
+    Conventional { function: rewritten, webs, web_count, in_memory: lifted.in_memory, counts: lifted.counts }
+}
+
+/// The function without the removed copies; only φs name what these were made for.
+fn without(
+    function: &Function,
+    removed: &SecondaryMap<Inst, bool>,
+    renamed: &SecondaryMap<Value, PackedOption<Value>>,
+) -> Function {
+    let mut rewriter = Rewriter::new(function);
+    for block in function.blocks.keys() {
+        rewriter.begin(block);
+        for inst in function.block_insts(block).filter(|&inst| !removed[inst]) {
+            rewriter.copy(inst, function.operands(inst));
+        }
+        rewriter.end();
+    }
+    for phi in rewriter.new.blocks.values_mut().flat_map(|data| &mut data.phis) {
+        phi.def = renamed[phi.def].expand().unwrap_or(phi.def);
+        for arg in &mut phi.args {
+            arg.value = arg.value.map(|value| renamed[value].expand().unwrap_or(value)).into();
+        }
+    }
+    rewriter.new
+}
+
+/// Numbers the classes that φs relate.
+fn webs(function: &Function, classes: &mut Classes) -> (SecondaryMap<Value, PackedOption<Web>>, usize) {
+    let mut by_root: SecondaryMap<Value, PackedOption<Web>> = SecondaryMap::new();
+    let mut count = 0;
+    for phi in function.blocks.values().flat_map(|data| &data.phis) {
+        let root = classes.find(phi.def);
+        if by_root[root].is_none() {
+            by_root[root] = Web::new(count).into();
+            count += 1;
+        }
+    }
+    let mut webs = SecondaryMap::new();
+    for value in function.values.keys() {
+        webs[value] = by_root[classes.find(value)];
+    }
+    (webs, count)
+}

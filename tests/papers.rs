@@ -1,0 +1,431 @@
+//! The worked examples of the two papers that the allocator follows: what their texts state of them has to come out.
+//!
+//! The figures themselves are lost. The fixtures in `testdata/functions/papers` say which facts the texts determine, and
+//! what had to be chosen.
+
+#[path = "support/fixtures.rs"]
+mod fixtures;
+#[path = "support/phases.rs"]
+mod phases;
+
+use chordal::analysis::{Dominators, Interference, Liveness, Order, Partition};
+use chordal::assign::Transfer;
+use chordal::check::check;
+use chordal::cssa::Coalescing;
+use chordal::eliminate::{RegisterStep, Surroundings, SwapPolicy, sequentialise};
+use chordal::machine::{Block, Function, InstKind, Location, Point, Reg, RegSet, RegisterFile, Value, builtin};
+use cranelift_entity::EntityRef;
+use fixtures::{allocated, blocks, edits, fixture, registers, spilled_values, v};
+use phases::{convert, spill};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What interferes, by numbers: the smaller one first.
+type Pairs = BTreeSet<(usize, usize)>;
+
+fn defined(function: &Function) -> Vec<Value> {
+    let phis = function.blocks.values().flat_map(|data| &data.phis).map(|phi| phi.def);
+    phis.chain(function.operands.iter().filter(|operand| operand.is_def()).map(|operand| operand.value)).collect()
+}
+
+fn interferences(function: &Function) -> Pairs {
+    let order = Order::new(function);
+    let dominators = Dominators::new(function, &order);
+    let liveness = Liveness::new(function);
+    let interference = Interference::new(function, &dominators, &liveness);
+    let values = defined(function);
+    let mut pairs = Pairs::new();
+    for &a in &values {
+        for &b in values.iter().filter(|&&b| b != a) {
+            let above = dominators.dominates(interference.def_block(a), interference.def_block(b));
+            if above && interference.def_point(a) <= interference.def_point(b) && interference.live_behind(a, b) {
+                pairs.insert((a.index().min(b.index()), a.index().max(b.index())));
+            }
+        }
+    }
+    pairs
+}
+
+/// The values that φs relate, directly or not; all others are alone.
+fn phi_related(function: &Function) -> Vec<BTreeSet<usize>> {
+    let mut partition = Partition::<Value>::discrete(function.values.len());
+    for phi in function.blocks.values().flat_map(|data| &data.phis) {
+        for arg in phi.args.iter().filter_map(|arg| arg.value.expand()) {
+            let (root, other) = (partition.find(phi.def), partition.find(arg));
+            if root != other {
+                partition.attach(other, root);
+            }
+        }
+    }
+    let mut classes: BTreeMap<Value, BTreeSet<usize>> = BTreeMap::new();
+    for value in defined(function) {
+        classes.entry(partition.find(value)).or_default().insert(value.index());
+    }
+    let mut classes: Vec<_> = classes.into_values().collect();
+    classes.sort();
+    classes
+}
+
+/// Sets of value numbers, sorted.
+fn sets<const N: usize>(members: [&[usize]; N]) -> Vec<BTreeSet<usize>> {
+    let mut sets: Vec<BTreeSet<usize>> = members.iter().map(|members| members.iter().copied().collect()).collect();
+    sets.sort();
+    sets
+}
+
+/// The pairs of values that interfere in one of the sets.
+fn within(sets: &[BTreeSet<usize>], pairs: &Pairs) -> Pairs {
+    pairs.iter().copied().filter(|(a, b)| sets.iter().any(|set| set.contains(a) && set.contains(b))).collect()
+}
+
+/// The fewest registers that do, when all values of a set have to be in the same one.
+fn chromatic_number(sets: &[BTreeSet<usize>], pairs: &Pairs) -> usize {
+    let meet = |a: usize, b: usize| {
+        let pair = |&(x, y): &(usize, usize)| {
+            (sets[a].contains(&x) && sets[b].contains(&y)) || (sets[b].contains(&x) && sets[a].contains(&y))
+        };
+        pairs.iter().any(pair)
+    };
+    fn colours(colour: &mut Vec<usize>, sets: usize, available: usize, meet: &impl Fn(usize, usize) -> bool) -> bool {
+        let next = colour.len();
+        next == sets
+            || (0..available).any(|candidate| {
+                if (0..next).any(|other| colour[other] == candidate && meet(other, next)) {
+                    return false;
+                }
+                colour.push(candidate);
+                let fits = colours(colour, sets, available, meet);
+                colour.pop();
+                fits
+            })
+    }
+    (0..).find(|&available| colours(&mut Vec::new(), sets.len(), available, &meet)).expect("a register for each is enough")
+}
+
+fn alone(function: &Function) -> Vec<BTreeSet<usize>> {
+    defined(function).iter().map(|value| BTreeSet::from([value.index()])).collect()
+}
+
+/// The blocks of the text form, with the values numbered as they come.
+fn renumbered(function: &Function) -> String {
+    let text = blocks(function);
+    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut out = String::new();
+    for word in text.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
+        let name = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+        if name.len() > 1 && name.starts_with('v') && name[1..].bytes().all(|b| b.is_ascii_digit()) {
+            let next = numbers.len();
+            let number = numbers.entry(name).or_insert(next);
+            out += &format!("v{number}{}", &word[name.len()..]);
+        } else {
+            out += word;
+        }
+    }
+    out
+}
+
+/// The copies of a function as `to = from`.
+fn copies(function: &Function) -> Vec<String> {
+    let copies = function.insts.keys().filter(|&inst| function.insts[inst].kind == InstKind::Copy);
+    copies.map(|inst| function.operands(inst)).map(|operands| format!("{} = {}", operands[0].value, operands[1].value)).collect()
+}
+
+/// `ssa-register-allocator.txt`, section 2.
+mod fewer_registers_in_ssa_form {
+    use super::*;
+
+    #[test]
+    fn two_are_enough_where_classical_elimination_takes_three() {
+        let function = fixture("papers/sra_figure1");
+        let pairs = interferences(&function);
+        assert_eq!(chromatic_number(&alone(&function), &pairs), 2);
+        let names = phi_related(&function);
+        assert_eq!(names, sets([&[0], &[1], &[2, 5, 6], &[3, 4, 7]]), "A, B, C and E");
+        assert_eq!(within(&names, &pairs), Pairs::new(), "C, C1, C2 are one name, and E, E1, E2");
+        assert_eq!(chromatic_number(&names, &pairs), 3);
+    }
+
+    /// Each of these edits is three exclusive-ors.
+    #[test]
+    fn exclusive_ors_transfer_c1_and_e1_to_c_and_e() {
+        let function = fixture("papers/sra_figure1");
+        assert_eq!(spilled_values(&spill(&function).1), []);
+        let overlay = allocated(&function, SwapPolicy::Xor).0;
+        assert_eq!(edits(&function, &overlay), ["b1.2 xor r1 r2"]);
+        assert_eq!([2, 3].map(|inst| registers(&function, &overlay, inst)[0].clone()), ["r1", "r2"], "C1 and E1");
+        assert_eq!(registers(&function, &overlay, 6), ["r2", "r1"], "C and E");
+    }
+}
+
+/// `ssa-register-allocator.txt`, sections 4.1 to 4.4 and 5: the program of Figure 5. For its weights see
+/// `src/spill/weights.rs`.
+mod the_worked_example {
+    use super::*;
+
+    #[test]
+    fn phis_relate_what_the_text_says_they_do() {
+        let function = fixture("papers/sra_figure5a");
+        assert_eq!(phi_related(&function), sets([&[1, 3, 4, 5, 6, 7, 9], &[2, 8], &[10, 11, 12, 13, 14]]));
+        let pairs = interferences(&function);
+        assert!(pairs.contains(&(3, 6)), "v3 and v6 overlap");
+        assert!(!pairs.contains(&(2, 8)), "v2 and v8 are never alive together");
+    }
+
+    #[test]
+    fn the_dominance_tree_is_numbered_depth_first_as_in_figure_6() {
+        let function = fixture("papers/sra_figure5a");
+        let dominators = Dominators::new(&function, &Order::new(&function));
+        let above = |block: usize| (0..block).rev().find(|&b| dominators.dominates(Block::new(b), Block::new(block)));
+        let parents: Vec<Option<usize>> = (1..=9).map(above).collect();
+        assert_eq!(parents, [0, 1, 2, 2, 2, 2, 6, 7, 7].map(Some));
+    }
+
+    #[test]
+    fn lifting_leaves_fourteen_classes_without_interference() {
+        let function = fixture("papers/sra_figure5b");
+        let (phis, rest) =
+            ([[9, 15, 18], [3, 16, 19], [8, 17, 20], [10, 21, 22], [6, 23, 25], [13, 24, 26]], [1, 2, 4, 5, 7, 11, 12, 14]);
+        let mut expected: Vec<BTreeSet<usize>> = phis.map(BTreeSet::from).into_iter().collect();
+        expected.extend(rest.map(|value| BTreeSet::from([value])));
+        expected.sort();
+        assert_eq!(expected.len(), 14);
+        let classes = phi_related(&function);
+        assert_eq!(classes, expected);
+        assert_eq!(copies(&function).len(), 12 + 1, "and v5 = v9, which was there before");
+        assert_eq!(within(&classes, &interferences(&function)), Pairs::new());
+    }
+
+    #[test]
+    fn four_copies_are_needed() {
+        let function = fixture("papers/sra_figure5c");
+        assert_eq!(copies(&function), ["v16 = v1", "v5 = v9", "v18 = v4", "v22 = v12", "v23 = v3"]);
+        let (classes, pairs) = (phi_related(&function), interferences(&function));
+        assert_eq!(within(&classes, &pairs), Pairs::new());
+        for (to, from) in [(16, 1), (18, 4), (22, 12), (23, 3)] {
+            let together = classes.iter().filter(|class| class.contains(&to) || class.contains(&from)).flatten().copied();
+            let found = within(&[together.collect()], &pairs);
+            assert!(!found.is_empty(), "v{to} and v{from} can be coalesced");
+            assert!((to, from) != (16, 1) || found.contains(&(3, 9)), "v3 and v9 would be in one class");
+        }
+    }
+
+    /// Up to names, Figure 5 (b) and (c) are what conversion makes of Figure 5 (a). Budimlić's coalescing, of the spill-free
+    /// paper, needs the same four copies.
+    #[test]
+    fn conversion_makes_one_stage_of_the_other() {
+        let function = fixture("papers/sra_figure5a");
+        for (coalescing, stage, copies, classes) in
+            [(Coalescing::Nothing, "5b", 12, 6), (Coalescing::PhiMem, "5c", 4, 5), (Coalescing::Budimlic, "5c", 4, 5)]
+        {
+            let conventional = convert(&function, coalescing);
+            let expected = fixture(&format!("papers/sra_figure{stage}"));
+            assert_eq!(renumbered(&conventional.function), renumbered(&expected), "{coalescing:?}");
+            let counts = conventional.counts;
+            assert_eq!((counts.copies_before, counts.copies_after), (12, copies), "{coalescing:?}");
+            assert_eq!((counts.classes_before, counts.classes_after), (6, classes), "{coalescing:?}");
+        }
+    }
+
+    /// Section 5: block 1 defines v1, v2 and v16, and v2 is spilled, to where the φ v8 is.
+    #[test]
+    fn in_two_registers_v2_is_spilled_and_shares_memory_with_v8() {
+        let function = fixture("papers/sra_figure5c");
+        let spilled = spill(&function).1;
+        let [v1, v2, v8, v16] = [1, 2, 8, 16].map(|value| spilled.slot_of[v(value)].expand());
+        assert_eq!((v1, v16), (None, None));
+        assert!(v2.is_some() && v2 == v8, "{v2:?} and {v8:?}");
+        let (overlay, report) = allocated(&function, SwapPolicy::Auto);
+        assert_eq!([0, 1].map(|inst| registers(&function, &overlay, inst)[0].clone()), ["X", "Y"]);
+        assert_eq!(report.elimination.memory_transfers, 2, "both arguments of v8");
+    }
+
+    /// The three stages do the same, and are allocated.
+    #[test]
+    fn every_stage_is_allocated_in_two_registers() {
+        for stage in ["5a", "5b", "5c", "5_weights"] {
+            allocated(&fixture(&format!("papers/sra_figure{stage}")), SwapPolicy::Auto);
+        }
+    }
+}
+
+/// Registers `r0` to `r15`, of one bank that has exchange instructions.
+fn wide() -> RegisterFile {
+    builtin("wide").expect("the file exists")
+}
+
+fn transfer(file: &RegisterFile, to: usize, from: usize) -> Transfer {
+    let class = file.classes.iter().find(|(_, c)| c.name == "w").expect("a class of the file").0;
+    Transfer { from: Reg::new(from), to: Reg::new(to), class }
+}
+
+/// Implements a parallel copy among registers, none of which is free.
+fn steps(file: &RegisterFile, copy: &[(usize, usize)], policy: SwapPolicy) -> Vec<RegisterStep> {
+    let transfers: Vec<Transfer> = copy.iter().map(|&(to, from)| transfer(file, to, from)).collect();
+    let around = Surroundings { file, kept: RegSet::EMPTY, available: RegSet::EMPTY, status_live: false, policy };
+    sequentialise(&transfers, &around)
+}
+
+/// `ssa-register-allocator.txt`, section 4.5.
+mod deconstruction {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The register that each step writes, or the two that it swaps.
+    fn shown(steps: &[RegisterStep]) -> Vec<String> {
+        let show = |step: &RegisterStep| match *step {
+            RegisterStep::Move { to, from, .. } => format!("{to:?} := {from:?}"),
+            RegisterStep::Swap { a, b, .. } => format!("{a:?} <> {b:?}"),
+        };
+        steps.iter().map(show).collect()
+    }
+
+    /// Figure 7: five φs of block Z. From X comes a permutation of R2, R3 and R4, which safe operations cannot do; from Y
+    /// comes nothing that they could not. The text determines no more: what R1 and R5 take is chosen, a value that is in
+    /// place and one out of another register.
+    #[test]
+    fn only_a_permutation_takes_swaps() {
+        let file = wide();
+        let x = steps(&file, &[(1, 1), (2, 3), (3, 4), (4, 2), (5, 6)], SwapPolicy::Auto);
+        assert_eq!(shown(&x), ["r5 := r6", "r2 <> r3", "r3 <> r4"]);
+        let y = steps(&file, &[(1, 1), (2, 6), (3, 2), (4, 3), (5, 4)], SwapPolicy::Auto);
+        assert_eq!(shown(&y), ["r5 := r4", "r4 := r3", "r3 := r2", "r2 := r6"]);
+    }
+
+    /// What the registers hold afterwards, if before each one holds its own number.
+    fn execute(steps: &[RegisterStep]) -> [usize; 16] {
+        let mut content: [usize; 16] = std::array::from_fn(|index| index);
+        for step in steps {
+            match *step {
+                RegisterStep::Move { to, from, .. } => content[to.index()] = content[from.index()],
+                RegisterStep::Swap { a, b, .. } => content.swap(a.index(), b.index()),
+            }
+        }
+        content
+    }
+
+    /// A parallel copy among the first registers as (to, from): permutations, partial ones, and trees.
+    fn parallel_copy() -> impl Strategy<Value = Vec<(usize, usize)>> {
+        let from_anywhere = |n: usize| proptest::collection::vec(0..n, n).prop_map(|from| from.into_iter().enumerate().collect());
+        let permutation = |n: usize| Just((0..n).collect::<Vec<_>>()).prop_shuffle();
+        let permuted = move |n: usize| permutation(n).prop_map(|from| from.into_iter().enumerate().collect::<Vec<_>>());
+        let whole = (2..=16usize).prop_flat_map(move |n| prop_oneof![from_anywhere(n), permuted(n)]);
+        whole.prop_flat_map(|copy: Vec<(usize, usize)>| {
+            let all = copy.len();
+            prop_oneof![Just(copy.clone()), proptest::sample::subsequence(copy, 1..=all)]
+        })
+    }
+
+    fn policy() -> impl Strategy<Value = SwapPolicy> {
+        proptest::sample::select(vec![SwapPolicy::Auto, SwapPolicy::Exchange, SwapPolicy::Xor])
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// Lemma 5, where no register is free: n miscoloured pairs take at most n operations. (With a free register, the
+        /// policy `auto` takes n + 1 moves for a cycle, which are cheaper than n - 1 swaps.)
+        #[test]
+        fn as_many_operations_as_miscoloured_pairs_are_enough(copy in parallel_copy(), policy in policy()) {
+            let steps = steps(&wide(), &copy, policy);
+            let content = execute(&steps);
+            let sources: BTreeMap<usize, usize> = copy.iter().copied().collect();
+            for (register, &held) in content.iter().enumerate() {
+                prop_assert_eq!(held, sources.get(&register).copied().unwrap_or(register));
+            }
+            prop_assert!(steps.len() <= copy.iter().filter(|(to, from)| to != from).count());
+        }
+
+        /// Lemma 4 and what follows it: a permutation without fixed points in one cycle takes one swap less than it has pairs.
+        #[test]
+        fn a_cycle_takes_one_swap_less(ring in Just((0..16).collect::<Vec<usize>>()).prop_shuffle(), n in 2..=16usize, policy in policy()) {
+            let copy: Vec<(usize, usize)> = (0..n).map(|k| (ring[k], ring[(k + 1) % n])).collect();
+            let steps = steps(&wide(), &copy, policy);
+            prop_assert_eq!(steps.len(), n - 1);
+            let swaps = steps.iter().all(|step| matches!(step, RegisterStep::Swap { .. }));
+            prop_assert!(swaps);
+        }
+    }
+}
+
+/// `spill-free-ssa-elimination.txt`, section 2.
+mod spill_free {
+    use super::*;
+
+    #[test]
+    fn copy_propagation_breaks_the_conventional_form() {
+        let before = fixture("papers/sfe_figure1b");
+        assert_eq!(within(&phi_related(&before), &interferences(&before)), Pairs::new());
+        assert_eq!(blocks(&spill(&before).0.function), blocks(&before), "nothing to convert");
+        let after = fixture("papers/sfe_figure1c");
+        assert_eq!(within(&phi_related(&after), &interferences(&after)), Pairs::from([(2, 4)]), "a and a2");
+    }
+
+    /// The conversion splits the live range of a2, wherever it puts the copy.
+    #[test]
+    fn conversion_copies_a2() {
+        let conventional = spill(&fixture("papers/sfe_figure1c")).0;
+        assert_eq!(copies(&conventional.function), ["v6 = v4"], "a3 = a2");
+        let web = |value: usize| conventional.webs[v(value)].expand();
+        assert_eq!([0, 2, 6].map(web), [web(0); 3], "a1, a and a3");
+        assert_eq!([1, 3, 5].map(web), [web(1); 3], "b1, b and b2");
+        assert_eq!(web(4), None, "a2 is only copied");
+        allocated(&fixture("papers/sfe_figure1c"), SwapPolicy::Auto);
+    }
+
+    /// Figure 3: a, a1 and a3 are in m, a2 is in m2, all of b's row is in r. There is one store behind each definition in
+    /// memory, and nothing for the φs.
+    #[test]
+    fn one_register_is_enough_without_further_spills() {
+        let function = fixture("papers/sfe_figure3a");
+        let (conventional, spilled) = spill(&function);
+        assert_eq!(blocks(&conventional.function), blocks(&function), "it is conventional already");
+        let slot = |value: usize| spilled.slot_of[v(value)].expand();
+        let (m, m2) = (slot(2), slot(4));
+        assert!(m.is_some() && m2.is_some() && m != m2);
+        assert_eq!([0, 5].map(slot), [m; 2], "a1 and a3 are where a is");
+        assert_eq!([1, 3, 6].map(slot), [None; 3], "b1, b and b2");
+
+        let (overlay, report) = allocated(&function, SwapPolicy::Auto);
+        let [m, m2] = [m, m2].map(|slot| slot.expect("checked above").to_string());
+        let expected =
+            [format!("b0.1 store {m} r"), format!("b1.2 store {m2} r"), format!("b1.2 load r {m}"), format!("b1.4 store {m} r")];
+        assert_eq!(edits(&function, &overlay), expected);
+        assert_eq!(registers(&function, &overlay, 5), ["r", &m2], "the copy is from m2 to m by way of r");
+        let counts = report.elimination;
+        assert_eq!((counts.graphs, counts.edges, counts.memory_transfers), (2, 4, 2), "two parallel copies (r, m) := (r, m)");
+        assert_eq!(counts.potential_spills, 2, "r is taken wherever m would have to pass through a register");
+    }
+}
+
+/// `spill-free-ssa-elimination.txt`, section 5.1.
+mod critical_edges {
+    use super::*;
+
+    #[test]
+    fn a_move_can_stand_on_the_edge_only() {
+        let function = fixture("papers/sfe_figure7");
+        let overlay = allocated(&function, SwapPolicy::Auto).0;
+        let location = |inst: usize| overlay.operands(&function, chordal::machine::Inst::new(inst))[0];
+        let [r1, r2] = ["r1", "r2"].map(|name| Location::Reg(function.file.by_name(name).expect("a register of the file")));
+        assert_eq!([0, 1, 4, 5].map(location), [r1, r2, r2, r2], "a1, b, a3 and a2");
+        assert_eq!(edits(&function, &overlay), ["b5.0 move r2 r1"]);
+        for (block, index) in [(1, 2), (4, 0)] {
+            let mut elsewhere = overlay.clone();
+            elsewhere.edits[0].0 = Point { block: Block::new(block), index };
+            assert!(check(&function, &elsewhere).is_err(), "the move may stand in b{block}");
+        }
+    }
+
+    #[test]
+    fn copies_beside_a_critical_edge_raise_the_pressure() {
+        let number = |function: &Function| chromatic_number(&alone(function), &interferences(function));
+        let split = fixture("papers/sfe_figure8a");
+        assert_eq!(number(&split), 2);
+        assert_eq!(number(&fixture("papers/sfe_figure8b")), 3);
+        let (conventional, spilled) = spill(&split);
+        assert_eq!(copies(&conventional.function).len(), 6, "each φ and its two arguments are isolated");
+        assert_eq!(number(&conventional.function), 2);
+        assert_eq!(spilled_values(&spilled), []);
+        let overlay = allocated(&split, SwapPolicy::Exchange).0;
+        assert_eq!(edits(&split, &overlay), ["b3.0 exchange r1 r2"]);
+    }
+}

@@ -1,0 +1,64 @@
+//! The functions of `testdata/functions`, and what the pipeline makes of them as text.
+
+use chordal::eliminate::SwapPolicy;
+use chordal::machine::{Edit, Function, Inst, Location, Overlay, Reg, SwapKind, Value, parse, print, validate};
+use chordal::pipeline::{Report, allocate};
+use chordal::preset::Preset;
+use chordal::spill::Spilled;
+use cranelift_entity::EntityRef;
+
+pub fn fixture(name: &str) -> Function {
+    let path = format!("{}/testdata/functions/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let function = parse(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
+    validate(&function).unwrap_or_else(|found| panic!("{path}: {found:?}"));
+    function
+}
+
+pub fn v(index: usize) -> Value {
+    Value::new(index)
+}
+
+/// The blocks of the text form, without what a phase leaves as it was.
+pub fn blocks(function: &Function) -> String {
+    let text = print(function);
+    let start = text.find("\nb0:").expect("every function has an entry") + 1;
+    text[start..].replace(" origin=none", "").lines().map(|line| without_origin(line) + "\n").collect()
+}
+
+fn without_origin(line: &str) -> String {
+    line.split(' ').filter(|word| !word.starts_with("origin=")).collect::<Vec<_>>().join(" ")
+}
+
+/// An allocation that the checker accepts, under a policy for swaps.
+pub fn allocated(function: &Function, swap: SwapPolicy) -> (Overlay, Report) {
+    let preset = Preset { swap, ..Preset::default() };
+    allocate(function, &preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function)))
+}
+
+/// Edits as `b1.0 move b a`, target first.
+pub fn edits(function: &Function, overlay: &Overlay) -> Vec<String> {
+    let name = |reg: Reg| function.file.name(reg).to_string();
+    let line = |edit: &Edit| match *edit {
+        Edit::Load { to, from, .. } => format!("load {} {from}", name(to)),
+        Edit::Store { from, to, .. } => format!("store {to} {}", name(from)),
+        Edit::Move { to, from, .. } => format!("move {} {}", name(to), name(from)),
+        Edit::Swap { a, b, kind: SwapKind::Exchange, .. } => format!("exchange {} {}", name(a), name(b)),
+        Edit::Swap { a, b, kind: SwapKind::Xor, .. } => format!("xor {} {}", name(a), name(b)),
+        Edit::Rematerialise { to, inst } => format!("rematerialise {} {inst}", name(to)),
+    };
+    overlay.edits.iter().map(|(point, edit)| format!("{}.{} {}", point.block, point.index, line(edit))).collect()
+}
+
+/// The registers of an instruction's operands.
+pub fn registers(function: &Function, overlay: &Overlay, inst: usize) -> Vec<String> {
+    let name = |location: &Location| match location {
+        Location::Reg(reg) => function.file.name(*reg).to_string(),
+        Location::Slot(slot) => slot.to_string(),
+    };
+    overlay.operands(function, Inst::new(inst)).iter().map(name).collect()
+}
+
+pub fn spilled_values(spilled: &Spilled) -> Vec<Value> {
+    spilled.slot_of.iter().filter(|(_, slot)| slot.is_some()).map(|(value, _)| value).collect()
+}
