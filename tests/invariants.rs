@@ -313,6 +313,29 @@ fn phis_in_memory_are_gone() {
     assert!(from_memory > 100, "{from_memory} arguments are in memory");
 }
 
+/// A spilled value that a block accesses once, by a foldable use, is read from its slot, if no other operand is.
+#[test]
+fn single_accesses_are_folded() {
+    let (mut folded, mut others) = (0, 0);
+    for_each_spilled(|which, conventional, Spilled { function, slot_of, .. }| {
+        let old = &conventional.function;
+        let by_origin: BTreeMap<Inst, Inst> =
+            function.insts.iter().filter_map(|(inst, data)| Some((data.origin.expand()?, inst))).collect();
+        for block in old.blocks.keys() {
+            for inst in old.block_insts(block) {
+                let accesses = |value| old.block_insts(block).flat_map(|i| old.operands(i)).filter(|o| o.value == value).count();
+                let single = |o: &&Operand| o.foldable && slot_of[o.value].is_some() && accesses(o.value) == 1;
+                let Some(operand) = old.operands(inst).iter().find(single) else { continue };
+                let new = by_origin[&old.insts[inst].origin.expand().expect("copies are not foldable")];
+                let slots: Vec<Slot> = function.operands(new).iter().filter_map(|o| o.slot.expand()).collect();
+                assert_eq!(slots.len(), 1, "{which}: {inst} reads no slot\n{}", print(function));
+                *if slot_of[operand.value] == slots[0].into() { &mut folded } else { &mut others } += 1;
+            }
+        }
+    });
+    assert!(folded > 300 && others > 3, "{folded} operands are folded, {others} others instead");
+}
+
 /// Frugality: a web has one slot; and what shares a slot otherwise is never alive at the same time.
 #[test]
 fn slots_are_shared_by_webs_and_by_nothing_else_that_lives() {

@@ -218,6 +218,26 @@ b3:
         let found = edits(&function, &overlay(&function, SwapPolicy::Auto));
         assert_eq!(found, ["b0.1 store s0 a", "b0.2 load a s0", "b0.6 load a s0"]);
     }
+
+    #[test]
+    fn what_serves_one_instruction_is_read_from_memory_there() {
+        let function = fixture("folding");
+        let overlay = overlay(&function, SwapPolicy::Auto);
+        assert_eq!(edits(&function, &overlay), ["b0.1 store s0 a", "b2.0 load a s0", "b3.0 load a s0"]);
+        assert_eq!([2, 3, 5].map(|inst| registers(&function, &overlay, inst)), [vec!["s0"], vec!["a"], vec!["a", "a"]]);
+    }
+
+    #[test]
+    fn an_instruction_with_too_many_operands_reads_one_from_memory() {
+        let function = fixture("fold_to_fit");
+        assert_eq!(spilled_values(&spill(&function).1), [0, 1].map(v));
+        let overlay = overlay(&function, SwapPolicy::Auto);
+        assert_eq!(registers(&function, &overlay, 3)[1], "s1");
+        let mut unfoldable = function;
+        unfoldable.operands.iter_mut().for_each(|o| o.foldable = false);
+        let failure = chordal::pipeline::allocate(&unfoldable, &chordal::preset::Preset::default()).unwrap_err();
+        assert!(failure.to_string().contains("instruction 3 of b0 needs more registers than there are"), "{failure}");
+    }
 }
 
 mod assignment {

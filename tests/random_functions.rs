@@ -147,6 +147,7 @@ fn random_functions_have_everything() {
     };
     assert!(inst(|_, _, operands| operands.iter().any(|o| o.reuse.is_some())) > 200);
     assert!(inst(|_, _, operands| operands.iter().any(|o| o.role == Role::EarlyDef)) > 100);
+    assert!(inst(|_, _, operands| operands.iter().filter(|o| o.foldable).count() > 1) > 100);
     assert!(inst(|_, _, operands| operands.iter().filter(|o| o.is_def()).count() > 1) > 200);
     assert!(
         inst(|_, _, operands| operands.iter().take_while(|o| !o.is_def()).count() < operands.len() && !operands[0].is_def()) > 50

@@ -16,7 +16,7 @@ pub(crate) fn value(index: u32) -> Value {
 }
 
 pub(crate) fn usage(of: u32) -> Operand {
-    Operand { value: value(of), role: Role::Use, reuse: None, slot: PackedOption::default() }
+    Operand { value: value(of), role: Role::Use, reuse: None, foldable: false, slot: PackedOption::default() }
 }
 
 pub(crate) fn def(of: u32) -> Operand {

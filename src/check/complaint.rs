@@ -63,10 +63,12 @@ pub enum Fault {
         slot: Slot,
         class: RegClass,
     },
-    /// An operand of something other than a copy is in a slot.
+    /// An operand of something other than a copy is in a slot, and is not foldable.
     NotFoldable {
         slot: Slot,
     },
+    /// Several operands of something other than a copy are in slots.
+    FoldedTwice,
     /// A copy from one slot to another.
     MemoryToMemory,
     /// A register is written although the program keeps something in it.
@@ -139,7 +141,8 @@ impl Complaint {
             Fault::SlotUnfit { slot, class } => {
                 write!(f, "{slot} is too small or not aligned for class {}", self.file.classes[class].name)
             }
-            Fault::NotFoldable { slot } => write!(f, "is in {slot}, but only copies can access a slot"),
+            Fault::NotFoldable { slot } => write!(f, "is in {slot}, but the instruction cannot access a slot there"),
+            Fault::FoldedTwice => write!(f, "accesses more than one slot"),
             Fault::MemoryToMemory => write!(f, "copies from one slot to another"),
             Fault::OverwritesPin { reg } => write!(f, "overwrites {}, which the program keeps something in", self.reg(reg)),
             Fault::OverlapsPin { reg } => write!(f, "is in {}, which the instruction names itself", self.reg(reg)),

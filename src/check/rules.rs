@@ -3,7 +3,8 @@
 //! - Edits: registers are in the edit's class, slots large enough and aligned for it; the bank has such a swap; only a
 //!   rematerialisable instruction is executed again; nothing that the program keeps in a register is overwritten, flags
 //!   included.
-//! - Every operand is in a register of its value's class; an operand of a copy may be in a fitting slot.
+//! - Every operand is in a register of its value's class; an operand of a copy may be in a fitting slot, and so may one
+//!   foldable use of an instruction.
 //! - A use has its value, and nothing writes its register before all operands are read.
 //! - A definition is where the use is that it overwrites, shares its register with no other definition and no register that
 //!   the instruction writes by itself, and overwrites nothing that the program keeps. An early one avoids what the
@@ -142,7 +143,9 @@ impl<'a> Rules<'a> {
         let class = self.function.values[operand.value].class;
         match site.location() {
             Location::Reg(reg) => faults.extend(self.in_class(reg, class)),
-            Location::Slot(slot) if self.is_copy(site.inst) => faults.extend(self.slot_fits(slot, class)),
+            Location::Slot(slot) if operand.foldable || self.function.insts[site.inst].kind.is_copy() => {
+                faults.extend(self.slot_fits(slot, class));
+            }
             Location::Slot(slot) => faults.push(Fault::NotFoldable { slot }),
         }
         match operand.role {
@@ -153,10 +156,6 @@ impl<'a> Rules<'a> {
             }
         }
         faults
-    }
-
-    fn is_copy(&self, inst: Inst) -> bool {
-        matches!(self.function.insts[inst].kind, InstKind::Copy | InstKind::CopyTo(_) | InstKind::CopyFrom(_))
     }
 }
 
@@ -193,6 +192,10 @@ impl Visitor for Rules<'_> {
             && to != from
         {
             self.complain(point, Subject::Instruction, Fault::MemoryToMemory);
+        }
+        let folded = site.locations.iter().filter(|l| matches!(l, Location::Slot(_))).count();
+        if folded > 1 && !self.function.insts[inst].kind.is_copy() {
+            self.complain(point, Subject::Instruction, Fault::FoldedTwice);
         }
     }
 

@@ -292,7 +292,7 @@ fn wrong_locations() {
     assert_eq!(with_location(3, "d"), "b0, instruction 2, operand 1: expected v1 in d, which holds no value");
     assert_eq!(with_location(8, "b"), "b1, instruction 0, operand 1: expected v5 in b, which holds v4");
     assert_eq!(with_location(1, "x"), "b0, instruction 1, operand 0: x is not in class gp");
-    assert_eq!(with_location(8, "s0"), "b1, instruction 0, operand 1: is in s0, but only copies can access a slot");
+    assert_eq!(with_location(8, "s0"), "b1, instruction 0, operand 1: is in s0, but the instruction cannot access a slot there");
     assert_eq!(with_location(23, "s1"), "b7, instruction 1, operand 0: expected v11 in s1, which holds no value");
     let memory = broken(program(), |p| p.overlay.locations[26] = at("s1"));
     assert_eq!(memory[0], "b7, instruction 2: copies from one slot to another");
@@ -309,6 +309,37 @@ fn malformed_overlays() {
     assert_eq!(with_edit(1, store("a", 9)), format!("b0, before instruction 3, store a to s9: {nowhere}"));
     let spilled = broken(program(), |p| p.function.insts[Inst::from_u32(2)].kind = InstKind::Store(Slot::from_u32(0)));
     assert_eq!(spilled, ["b0, instruction 2: the function checked is not the imported one"]);
+}
+
+/// Two values are stored, and an instruction reads one of them from its slot.
+fn folding() -> Program {
+    let foldable = |of: u32| Operand { foldable: true, ..usage(of) };
+    let mut p = defined(&["a", "b"], &[GP; 3]);
+    p.edit(0, 1, store("a", 0));
+    p.edit(0, 1, store("b", 1));
+    p.op(0, &[(foldable(0), "s0"), (foldable(1), "b"), (def(2), "a")]);
+    p.assert_accepted();
+    p
+}
+
+#[test]
+fn a_folded_use_is_read_from_its_slot() {
+    let inst = |what: &str| vec![format!("b0, instruction 1{what}")];
+    let moved = broken(folding(), |p| p.overlay.locations[2] = at("s1"));
+    assert_eq!(moved, inst(", operand 0: expected v0 in s1, which holds v1"));
+    let forgotten = broken(folding(), |p| {
+        p.overlay.edits.remove(0);
+    });
+    assert_eq!(forgotten, inst(", operand 0: expected v0 in s0, which holds no value"));
+    let narrow = broken(folding(), |p| p.overlay.slots[Slot::from_u32(0)].size = 4);
+    assert_eq!(narrow.last(), inst(", operand 0: s0 is too small or not aligned for class gp").last());
+    let both = broken(folding(), |p| p.overlay.locations[3] = at("s1"));
+    assert_eq!(both, inst(": accesses more than one slot"));
+    let rigid = broken(folding(), |p| p.function.operands[2].foldable = false);
+    assert_eq!(rigid, inst(", operand 0: is in s0, but the instruction cannot access a slot there"));
+    let defined = broken(folding(), |p| p.overlay.locations[4] = at("s2"));
+    assert_eq!(defined[0], inst(", operand 2: is in s2, but the instruction cannot access a slot there")[0]);
+    assert_eq!(broken(folding(), |p| p.overlay.locations[2] = at("a")), [""; 0]);
 }
 
 #[test]

@@ -15,16 +15,19 @@ public:
   Applier(Export &E, const ChAnswer &A)
       : E(E), A(A), MF(E.MF), MRI(MF.getRegInfo()), TII(*MF.getSubtarget().getInstrInfo()), TRI(E.T.TRI) {}
 
-  void run() {
+  std::string run() {
     createSlots();
     splitEdges();
     debugLocations();
     edits();
-    for (unsigned I = 0; I < E.Insts.size(); ++I)
+    for (unsigned I = 0; I < E.Insts.size() && Failure.empty(); ++I)
       rewrite(I);
+    if (!Failure.empty())
+      return Failure;
     for (MachineInstr *Phi : E.PhiAt)
       Phi->eraseFromParent();
     finish(MF);
+    return {};
   }
 
   // Brings the function's bookkeeping in line with its being in physical registers.
@@ -197,15 +200,21 @@ private:
 
   // Puts locations into an instruction's operands, or removes an instruction that has become needless.
   void rewrite(unsigned Inst) {
-    MachineInstr &MI = *E.InstAt[Inst];
     const ChInst &I = E.Insts[Inst];
     if (I.first_operand < I.end_operand && A.locations[I.first_operand] == INT32_MIN)
-      return MI.eraseFromParent(); // executed where its value is used instead
+      return E.InstAt[Inst]->eraseFromParent(); // executed where its value is used instead
     for (unsigned K = I.first_operand; K < I.end_operand; ++K)
-      if (A.locations[K] < 0)
-        return replaceByAccess(MI, I, K);
+      if (A.locations[K] < 0) {
+        if (I.kind != CH_OP)
+          return replaceByAccess(*E.InstAt[Inst], I, K);
+        if (!foldOperand(Inst, K))
+          return;
+      }
+    MachineInstr &MI = *E.InstAt[Inst];
     for (unsigned K = I.first_operand; K < I.end_operand; ++K)
-      setRegister(MI.getOperand(E.OperandIndex[K]), A.locations[K]);
+      if (A.locations[K] >= 0)
+        for (unsigned Index : E.OperandAt[K].all())
+          setRegister(MI.getOperand(Index), A.locations[K]);
     for (unsigned Op = 0; Op < MI.getNumOperands(); ++Op)
       undefined(MI, Op);
     for (const MachineOperand &MO : MI.operands())
@@ -215,6 +224,29 @@ private:
       return lowerInsert(MI, I.kind == CH_COPY);
     if (MI.isCopy() && MI.getOperand(0).getReg() == MI.getOperand(1).getReg() && MI.getNumOperands() == 2)
       MI.eraseFromParent();
+  }
+
+  // Replaces an instruction by one that reads an operand from its slot. That is done while its other operands are still
+  // virtual registers, as when the exporter asked whether it can be.
+  bool foldOperand(unsigned Inst, unsigned K) {
+    MachineInstr &MI = *E.InstAt[Inst];
+    unsigned Index = E.OperandAt[K].Index[0];
+    MachineInstr *New = fold(MI, E.OperandAt[K].all(), Slots[~A.locations[K]]);
+    if (!New) {
+      raw_string_ostream Message(Failure);
+      Message << "LLVM does not fold operand " << Index << " after all: ";
+      MI.print(Message, /*IsStandalone=*/true, /*SkipOpers=*/false, /*SkipDebugLoc=*/true, /*AddNewLine=*/false);
+      return false;
+    }
+    if (MI.peekDebugInstrNum())
+      MF.substituteDebugValuesForInst(MI, *New, Index);
+    for (unsigned Other = E.Insts[Inst].first_operand; Other < E.Insts[Inst].end_operand; ++Other)
+      for (unsigned &Behind : E.OperandAt[Other].Index)
+        if (Behind > Index)
+          Behind += AddressOperands - 1;
+    MI.eraseFromParent();
+    E.InstAt[Inst] = New;
+    return true;
   }
 
   void setRegister(MachineOperand &MO, unsigned Root) {
@@ -274,7 +306,7 @@ private:
 
   // A copy from or to a spilled value is a load or a store; one from a slot to itself is nothing.
   void replaceByAccess(MachineInstr &MI, const ChInst &I, unsigned K) {
-    const MachineOperand &Folded = MI.getOperand(E.OperandIndex[K]);
+    const MachineOperand &Folded = MI.getOperand(E.OperandAt[K].Index[0]);
     int64_t Other = I.reg;
     if (I.kind == CH_COPY)
       Other = A.locations[K == I.first_operand ? K + 1 : K - 1];
@@ -363,11 +395,12 @@ private:
   std::vector<int> Slots;
   std::vector<MachineBasicBlock *> EdgeBlocks;
   StringMap<unsigned> Opcodes;
+  std::string Failure;
 };
 
 } // namespace
 
-void apply(Export &E, const ChAnswer &Answer) { Applier(E, Answer).run(); }
+std::string apply(Export &E, const ChAnswer &Answer) { return Applier(E, Answer).run(); }
 
 void gut(MachineFunction &MF) {
   for (MachineBasicBlock &MBB : MF) {

@@ -6,8 +6,9 @@
 
 namespace chordal {
 
-// Rewrites the function that was exported: no virtual register and no φ is left.
-void apply(Export &E, const ChAnswer &Answer);
+// Rewrites the function that was exported: no virtual register and no φ is left. Returns what LLVM cannot do, or nothing; if
+// there is something, the function is in no useful state.
+std::string apply(Export &E, const ChAnswer &Answer);
 
 // Empties a function whose allocation failed, so that the rest of LLVM's pipeline can pass over it.
 void gut(llvm::MachineFunction &MF);

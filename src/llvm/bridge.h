@@ -97,7 +97,8 @@ enum { CH_USE = 0, CH_DEF = 1, CH_EARLY_DEF = 2 };
 typedef struct {
   uint32_t value;
   uint16_t role;
-  uint16_t reuse; // index among the instruction's operands, or UINT16_MAX
+  uint16_t reuse;    // index among the instruction's operands, or UINT16_MAX
+  uint32_t foldable; // the instruction can read this use from its spill slot, as the only one of its operands
 } ChOperand;
 
 typedef struct {

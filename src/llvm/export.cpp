@@ -8,7 +8,7 @@ using namespace llvm;
 namespace chordal {
 
 Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &MBFI)
-    : MF(MF), T(T), TII(*MF.getSubtarget().getInstrInfo()), MRI(MF.getRegInfo()) {
+    : MF(MF), T(T), TII(*MF.getSubtarget().getInstrInfo()), MRI(MF.getRegInfo()), Folding(MF, T) {
   if (MF.hasEHFunclets())
     unsupported("funclet-based exception handling");
   BlockNumber.resize(MF.getNumBlockIDs());
@@ -228,6 +228,8 @@ void Export::addInst(MachineInstr &MI) {
     }
   }
   addReuse(MI, Inst.first_operand, Position);
+  if (Inst.kind == CH_OP)
+    addFoldable(MI, Inst.first_operand);
   Inst.end_operand = Operands.size();
   Inst.flags = (MI.isTerminator() ? CH_TERMINATOR : 0) | (MI.isPosition() ? CH_LABEL : 0);
   if (Operands.size() == Inst.first_operand + 1 && Operands.back().role == CH_DEF && TII.isTriviallyReMaterializable(MI)) {
@@ -256,10 +258,12 @@ void Export::addOperand(MachineInstr &MI, unsigned Index, std::vector<unsigned> 
     unsupported("REG_SEQUENCE");
   if (MO.isDef() && MI.isTerminator())
     unsupported("a value defined by a terminator");
+  if (Index == 1 && Position[0] != UINT16_MAX && addAgain(MI))
+    return;
   uint16_t Role = MO.isUse() ? CH_USE : MO.isEarlyClobber() ? CH_EARLY_DEF : CH_DEF;
   Position[Index] = Operands.size();
-  Operands.push_back({valueOf(MO.getReg()), Role, UINT16_MAX});
-  OperandIndex.push_back(Index);
+  Operands.push_back({valueOf(MO.getReg()), Role, UINT16_MAX, false});
+  OperandAt.push_back({{Index, 0}, 1});
 }
 
 // Two-address constraints, LLVM's ties. An INSERT_SUBREG overwrites a part of its base without saying so.
@@ -282,6 +286,25 @@ void Export::addReuse(const MachineInstr &MI, unsigned First, const std::vector<
     if (Position[UseIndex] - First > UINT8_MAX)
       unsupported("an instruction with more than 255 operands");
     Operands[Position[I]].reuse = Position[UseIndex] - First;
+  }
+}
+
+// Where an instruction reads a value with its first two operands, and could read it from memory once instead (`test`), these
+// are one operand.
+bool Export::addAgain(MachineInstr &MI) {
+  const MachineOperand &First = MI.getOperand(0), &Second = MI.getOperand(1);
+  if (First.isDef() || !First.isIdenticalTo(Second) || Classes[Operands.back().value] == CH_NONE)
+    return false;
+  if (!Folding.foldable(MI, {0, 1}, Classes[Operands.back().value]))
+    return false;
+  OperandAt.back() = {{0, 1}, 2};
+  return true;
+}
+
+void Export::addFoldable(MachineInstr &MI, unsigned First) {
+  for (unsigned K = First; K < Operands.size(); ++K) {
+    uint32_t Class = Classes[Operands[K].value];
+    Operands[K].foldable = Operands[K].role == CH_USE && Class != CH_NONE && Folding.foldable(MI, OperandAt[K].all(), Class);
   }
 }
 

@@ -2,6 +2,7 @@
 #ifndef CHORDAL_EXPORT_H
 #define CHORDAL_EXPORT_H
 
+#include "fold.h"
 #include "target.h"
 #include "llvm/CodeGen/MachineBlockFrequencyInfo.h"
 #include "llvm/CodeGen/MachineInstr.h"
@@ -27,7 +28,12 @@ public:
 
   std::vector<llvm::MachineBasicBlock *> BlockAt;
   std::vector<llvm::MachineInstr *> InstAt;
-  std::vector<unsigned> OperandIndex;      // of each ChOperand, in its machine instruction
+  // Where a ChOperand is in its machine instruction: one operand, or two that read the same value.
+  struct Places {
+    unsigned Index[2], Count;
+    llvm::ArrayRef<unsigned> all() const { return {Index, Count}; }
+  };
+  std::vector<Places> OperandAt;
   std::vector<SplitEdge> SplitEdges;       // in the order of their block numbers, which follow those of BlockAt
   std::vector<llvm::MachineInstr *> PhiAt; // of each ChPhi
   struct DebugOperand {
@@ -56,6 +62,8 @@ private:
   void addInst(llvm::MachineInstr &MI);
   void addDebugUses(llvm::MachineInstr &MI, unsigned Block, unsigned Index);
   void addOperand(llvm::MachineInstr &MI, unsigned Index, std::vector<unsigned> &Position);
+  void addFoldable(llvm::MachineInstr &MI, unsigned First);
+  bool addAgain(llvm::MachineInstr &MI);
   void addReuse(const llvm::MachineInstr &MI, unsigned First, const std::vector<unsigned> &Position);
   void addPin(const llvm::MachineOperand &MO, ChPins &Sets);
   ChInst copyKind(const llvm::MachineInstr &MI) const;
@@ -70,6 +78,7 @@ private:
 
   const llvm::TargetInstrInfo &TII;
   const llvm::MachineRegisterInfo &MRI;
+  Folder Folding;
   std::vector<uint32_t> ValueOf; // by virtual register index; CH_NONE for those without a definition
   std::vector<uint32_t> BlockNumber;
   std::vector<int> JumpTableOf; // by block number: of an indirect jump that no other block shares, or -1

@@ -140,6 +140,7 @@ pub struct Operand {
     pub value: u32,
     pub role: u16,
     pub reuse: u16,
+    pub foldable: u32,
 }
 
 #[repr(C)]

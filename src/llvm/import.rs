@@ -136,6 +136,7 @@ fn operand(data: &ffi::Operand) -> Operand {
             _ => Role::Use,
         },
         reuse: (data.reuse != u16::MAX).then(|| u8::try_from(data.reuse).expect("a tied operand is among the first 255")),
+        foldable: data.foldable != 0,
         slot: None.into(),
     }
 }

@@ -100,13 +100,15 @@ public:
     ChAnswer Answer = {};
     R.Callbacks.allocate(R.Callbacks.user, &View, &Answer);
     Start = nanoseconds();
-    if (Answer.outcome == CH_ALLOCATED)
-      apply(E, Answer);
-    else
+    std::string Failure;
+    if (Answer.outcome == CH_ALLOCATED && !(Failure = apply(E, Answer)).empty())
+      R.error(("function " + MF.getName() + ": " + Failure).str());
+    bool Done = Answer.outcome == CH_ALLOCATED && Failure.empty();
+    if (!Done)
       gut(MF);
     uint64_t Time = nanoseconds() - Start;
     std::string Report;
-    if (R.Options.verify && Answer.outcome == CH_ALLOCATED) {
+    if (R.Options.verify && Done) {
       raw_string_ostream OS(Report);
       MF.verify(nullptr, "after chordal", &OS, /*AbortOnError=*/false);
     }

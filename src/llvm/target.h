@@ -4,6 +4,7 @@
 
 #include "bridge.h"
 #include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/CodeGen/MachineRegisterInfo.h"
@@ -57,6 +58,9 @@ public:
   const llvm::TargetRegisterClass *classNamed(llvm::StringRef Name);
 
   const llvm::TargetRegisterInfo &TRI;
+
+  // What Folder has found out about foldable operands: LLVM's answers depend on the subtarget.
+  llvm::DenseMap<uint64_t, bool> Foldable;
 
 private:
   void addRoots(bool Is64Bit);

@@ -50,6 +50,8 @@ pub struct Operand {
     /// For a definition: the index, among the instruction's operands, of the use whose register it overwrites
     /// (two-address code).
     pub reuse: Option<u8>,
+    /// This use can be read by the instruction straight from its spill slot; of one instruction at most one operand is.
+    pub foldable: bool,
     /// Where a spilled value is accessed in memory by the instruction itself (a folded operand); no register then.
     pub slot: PackedOption<Slot>,
 }
@@ -82,6 +84,13 @@ pub enum InstKind {
     Store(Slot),
     /// Inserted: the defined value is computed again as this instruction of the imported function computed it.
     Rematerialise(Inst),
+}
+
+impl InstKind {
+    /// Whether it is a copy of any kind, between registers or memory.
+    pub fn is_copy(self) -> bool {
+        matches!(self, InstKind::Copy | InstKind::CopyTo(_) | InstKind::CopyFrom(_))
+    }
 }
 
 /// One instruction.

@@ -61,7 +61,8 @@ pub struct SlotData {
 /// An allocation of a function.
 #[derive(Clone, Debug, Default)]
 pub struct Overlay {
-    /// One location an operand, parallel to [`Function::operands`]. Slots only for folded operands of copies.
+    /// One location an operand, parallel to [`Function::operands`]. Slots only for operands of copies and
+    /// for foldable ones.
     pub locations: Vec<Location>,
     /// Sorted by point; edits at one point happen in order, all before the instruction there. At a point behind a
     /// terminator there is none.

@@ -90,11 +90,11 @@ impl<'a> Rewriter<'a> {
 impl Operand {
     /// A use of a value in a register.
     pub fn using(value: Value) -> Self {
-        Operand { value, role: super::Role::Use, reuse: None, slot: PackedOption::default() }
+        Operand { value, role: super::Role::Use, reuse: None, foldable: false, slot: PackedOption::default() }
     }
 
     /// A definition of a value in a register.
     pub fn defining(value: Value) -> Self {
-        Operand { value, role: super::Role::Def, reuse: None, slot: PackedOption::default() }
+        Operand { value, role: super::Role::Def, reuse: None, foldable: false, slot: PackedOption::default() }
     }
 }

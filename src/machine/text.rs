@@ -35,7 +35,7 @@
 //! phi       = vN:class "=" "phi" { bN:vN | bN:vN(sN) | bN:undef }
 //! inst      = [ {def} "=" ] kind { use | def } {mark}
 //! kind      = "op" | "copy" | copy-to(reg) | copy-from(reg) | load(sN) | store(sN) | rematerialise(iN)
-//! use       = vN | vN(sN)                         with the slot of a folded operand
+//! use       = vN[(["foldable",][sN])]              with the slot of a folded operand
 //! def       = vN:class[(["early",][reuse=N,][sN])]
 //! mark      = uses=reg,… | defs=reg,… | early=reg,… | clobbers=reg,…
 //!           | "terminator" | "label" | "rematerialisable" | "throws"

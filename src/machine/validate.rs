@@ -90,6 +90,12 @@ pub enum Rule {
     Reuse(usize),
     #[error("operand {0} reuses what another operand reuses")]
     ReuseTwice(usize),
+    #[error("operand {0} is foldable, but no use of an operation, or tied to a definition")]
+    Foldable(usize),
+    #[error("operand {0} is in a slot, but is neither foldable nor a copy's")]
+    NotFoldable(usize),
+    #[error("two operands are in slots")]
+    FoldedTwice,
     #[error("a {0} has not the operands of one")]
     Operands(&'static str),
     #[error("the copied register is not among the pins")]
@@ -296,6 +302,7 @@ impl Scan<'_> {
         let operands = self.function.operands(inst);
         let place = Place::Inst(block, inst);
         self.reuses(operands, place);
+        self.folds(data.kind, operands, place);
         let roles: Vec<Role> = operands.iter().map(|o| o.role).collect();
         let pins = self.function.pins(inst);
         let (name, well_formed) = match data.kind {
@@ -332,6 +339,18 @@ impl Scan<'_> {
             let again = operands[..index].iter().any(|other| other.reuse == Some(reuse));
             self.require(!again, place, Rule::ReuseTwice(index));
         }
+    }
+
+    fn folds(&mut self, kind: InstKind, operands: &[Operand], place: Place) {
+        for (index, operand) in operands.iter().enumerate() {
+            let tied = operands.iter().any(|o| o.reuse.map(usize::from) == Some(index));
+            let may_be = kind == InstKind::Op && operand.role == Role::Use && !tied;
+            self.require(!operand.foldable || may_be, place, Rule::Foldable(index));
+            let may_be = operand.foldable || kind.is_copy();
+            self.require(operand.in_register() || may_be, place, Rule::NotFoldable(index));
+        }
+        let folded = operands.iter().filter(|o| !o.in_register()).count();
+        self.require(folded <= 1 || kind.is_copy(), place, Rule::FoldedTwice);
     }
 
     fn same_bank(&self, a: Value, b: Value) -> bool {

@@ -140,16 +140,19 @@ impl Chooser<'_> {
             let excess = demand.excess(self.limits, &through, &occupancy, spare);
             let Some(Excess { set, while_reading }) = excess.or_else(|| self.misfit(inst, &occupancy)) else { break };
             let first = function.insts[inst].operands.start as usize;
-            // In memory, a value that the instruction reads still takes a register while it is read; but if the instruction
-            // overwrites it, that register is the definition's too.
+            // In memory, a value that the instruction reads still takes a register while it is read, unless it can be folded;
+            // but if the instruction overwrites it, that register is the definition's too.
+            let folds = self.folded(inst).is_none();
             let helps = |value: Value| {
                 let mut uses = operands.iter().enumerate().filter(|(_, o)| o.value == value && !o.is_def());
                 let overwritten = first_reuse(operands, value).is_some();
                 uses.all(|(k, _)| !self.liveness.kills(first + k) && (!while_reading || overwritten))
+                    || (while_reading && folds && could_fold(function, self.constants, inst, value))
             };
             match self.spill_lightest(set, helps).or_else(|| self.drop_constant(inst)) {
                 Some(()) => {}
                 None if spare > 0 => spare = 0,
+                None if self.fold(inst).is_some() => {}
                 None => {
                     let index = inst.as_u32() - function.blocks[block].insts.start;
                     return Err(format!("instruction {index} of {block} needs more registers than there are"));
@@ -168,6 +171,15 @@ impl Chooser<'_> {
         let operands = self.function.operands(inst);
         let in_memory = |value: Value| self.chosen.spilled[value] && !self.chosen.again[value];
         folded_operand(self.function, inst, |k| in_memory(operands[k].value))
+    }
+
+    /// Spills a value that the instruction can read from memory, if it reads none from there yet.
+    fn fold(&mut self, inst: Inst) -> Option<()> {
+        let read = |o: &&Operand| !self.spilled[o.value] && could_fold(self.function, self.constants, inst, o.value);
+        let value = self.function.operands(inst).iter().find(read).filter(|_| self.folded(inst).is_none())?.value;
+        self.live.remove(value);
+        self.spilled[value] = true;
+        Some(())
     }
 
     /// Where the value of an instruction's use is.
@@ -234,4 +246,11 @@ impl Chooser<'_> {
         self.spill(lightest);
         Some(())
     }
+}
+
+/// Whether the instruction could read the value from memory.
+fn could_fold(function: &Function, constants: &SecondaryMap<Value, PackedOption<Inst>>, inst: Inst, value: Value) -> bool {
+    let operands = function.operands(inst);
+    let reads = |k: usize| operands[k].value == value && !operands[k].is_def();
+    constants[value].is_none() && folded_operand(function, inst, reads).is_some()
 }

@@ -209,18 +209,23 @@ impl Demand {
     }
 }
 
-/// The operand of a copy that is accessed in memory, if one of those that `in_memory` names is.
+/// The operand that the instruction accesses in memory itself, if one of those that `in_memory` names is: the first of
+/// [`foldable_operands`].
 pub(super) fn folded_operand(function: &Function, inst: Inst, in_memory: impl Fn(usize) -> bool) -> Option<usize> {
+    foldable_operands(function, inst).find(|&k| in_memory(k))
+}
+
+/// The operands of which the instruction can access one in memory itself. Where it uses a value twice, that is in a register
+/// for one operand, so that the other saves nothing in memory.
+pub(super) fn foldable_operands(function: &Function, inst: Inst) -> impl Iterator<Item = usize> {
     let operands = function.operands(inst);
-    match function.insts[inst].kind {
-        InstKind::CopyTo(_) | InstKind::CopyFrom(_) => in_memory(0).then_some(0),
-        InstKind::Copy => {
-            let file = &function.file;
-            let width = |k: usize| file.classes[function.values[operands[k].value].class].slot_size;
-            (0..2).rev().find(|&k| in_memory(k)).filter(|_| width(0) == width(1))
-        }
-        _ => None,
-    }
+    let kind = function.insts[inst].kind;
+    let width = |k: usize| function.file.classes[function.values[operands[k].value].class].slot_size;
+    let whole = kind != InstKind::Copy || width(0) == width(1);
+    let once = |k: usize| operands.iter().filter(|o| o.value == operands[k].value && !o.is_def()).count() == 1;
+    let foldable = move |k: &usize| if kind.is_copy() { whole } else { operands[*k].foldable && once(*k) };
+    // A copy's source comes first: it is last.
+    (0..operands.len()).rev().filter(foldable)
 }
 
 /// Whether no earlier operand uses the value.

@@ -1,6 +1,6 @@
 //! Writing the loads and stores.
 
-use super::demand::{Demand, Limits, Residence, folded_operand, is_first_use};
+use super::demand::{Demand, Limits, Residence, foldable_operands, folded_operand, is_first_use};
 use super::feasible;
 use super::live::LiveSet;
 use super::slots::Plan;
@@ -251,18 +251,11 @@ impl Writer<'_> {
         let function = self.function;
         let operands = function.operands(inst);
         let first = function.insts[inst].operands.start as usize;
-        let folded = folded_operand(function, inst, |k| {
-            let operand = &operands[k];
-            let cached = self.cached.iter().any(|c| c.value == operand.value);
-            self.plan.slot_of[operand.value].is_some()
-                && !cached
-                && (operand.role == Role::Use || self.next_use[first + k] == NEVER)
-        });
         for cached in &mut self.cached {
             cached.kept = true;
         }
         for (k, operand) in operands.iter().enumerate() {
-            if operand.is_def() || !self.is_spilled(operand.value) || Some(k) == folded || !is_first_use(operands, k) {
+            if operand.is_def() || !self.is_spilled(operand.value) || !is_first_use(operands, k) {
                 continue;
             }
             let next_use = self.next_use[first + k];
@@ -273,16 +266,44 @@ impl Writer<'_> {
                 None => self.cached.push(Cached { value: operand.value, temporary: operand.value, next_use, kept }),
             }
         }
-        self.drop_excess(inst, folded, occupancy)
+        self.drop_excess(inst, occupancy)
     }
 
-    /// Gives up cached values, those with the farthest uses first, until the instruction's demand is met.
-    fn drop_excess(&mut self, inst: Inst, mut folded: Option<usize>, occupancy: &Occupancy) -> Option<usize> {
+    /// An operand in memory whose value would be in a register for this instruction alone. (A copy takes it from there also if
+    /// there are later uses: it does what a load would.)
+    fn accessed_once(&self, inst: Inst) -> Option<usize> {
+        let first = self.function.insts[inst].operands.start as usize;
+        let operands = self.function.operands(inst);
+        let copy = self.function.insts[inst].kind.is_copy();
+        folded_operand(self.function, inst, |k| {
+            let Operand { value, role, .. } = operands[k];
+            let not_loaded = |c: &Cached| c.value == value && c.temporary == value && (copy || !c.kept);
+            let once = if role == Role::Use { self.cached.iter().any(not_loaded) } else { self.next_use[first + k] == NEVER };
+            once && self.plan.slot_of[value].is_some()
+        })
+    }
+
+    /// What is folded is in no register, now or later.
+    fn fold(&mut self, inst: Inst, k: usize) -> Option<usize> {
+        let value = self.function.operands(inst)[k].value;
+        for cached in self.cached.iter_mut().filter(|c| c.value == value) {
+            cached.kept = false;
+        }
+        Some(k)
+    }
+
+    /// Gives up cached values, those with the farthest uses first, until the instruction's demand is met. Returns the operand
+    /// that is folded, which may be what it takes.
+    fn drop_excess(&mut self, inst: Inst, occupancy: &Occupancy) -> Option<usize> {
         let function = self.function;
         let operands = function.operands(inst);
         let first = function.insts[inst].operands.start as usize;
+        let plan = self.plan;
+        let mut ways_out = foldable_operands(function, inst).filter(|&k| plan.slot_of[operands[k].value].is_some());
+        let mut folded = None;
         let mut spare = self.limits.spare();
         loop {
+            folded = folded.or_else(|| self.accessed_once(inst)).and_then(|k| self.fold(inst, k));
             let kept = |value: Value| self.cached.iter().any(|c| c.value == value && c.kept);
             let residence = |k: usize| {
                 let value = operands[k].value;
@@ -311,11 +332,7 @@ impl Writer<'_> {
             match self.cached.iter_mut().filter(confined).max_by_key(|c| (c.next_use, c.value)) {
                 Some(farthest) => farthest.kept = false,
                 None if spare > 0 => spare = 0,
-                None => {
-                    let all = folded_operand(function, inst, |k| self.plan.slot_of[operands[k].value].is_some());
-                    assert!(folded.is_none() && all.is_some(), "the chosen values make every instruction fit");
-                    folded = all;
-                }
+                None => folded = Some(ways_out.next().expect("the chosen values make every instruction fit")),
             }
         }
     }

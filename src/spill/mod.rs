@@ -9,7 +9,8 @@
 //!
 //! A spilled constant or address is computed again instead; any other spilled value is stored once, behind its definition,
 //! and loaded before uses (`ssa-register-allocator.txt`, section 4.6); a load serves later uses in its block as long as
-//! registers are free. [`Policy`] changes all of that.
+//! registers are free. Where it would serve one instruction alone, and that can read memory, there is no load (a folded
+//! operand). [`Policy`] changes all of that.
 
 mod choose;
 mod demand;

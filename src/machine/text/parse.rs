@@ -296,7 +296,7 @@ impl Parser {
         if operand.is_def() { Ok(operand) } else { Err(Reason::unexpected("a definition with a class", word)) }
     }
 
-    /// `v1`, `v1(s0)`, `v1:class` or `v1:class(early,reuse=0,s0)`.
+    /// `v1`, `v1(foldable,s0)`, `v1:class` or `v1:class(early,reuse=0,s0)`.
     fn operand(&mut self, word: &str) -> Result<Operand, Reason> {
         let (name, marks) = match word.strip_suffix(')').and_then(|word| word.split_once('(')) {
             Some((name, marks)) => (name, marks.split(',').collect()),
@@ -306,7 +306,7 @@ impl Parser {
             Some((value, class)) => (self.classified(value, class)?, Role::Def),
             None => (self.value(name)?, Role::Use),
         };
-        let mut operand = Operand { value, role, reuse: None, slot: None.into() };
+        let mut operand = Operand { value, role, reuse: None, foldable: false, slot: None.into() };
         for mark in marks {
             match (role, mark.split_once('=')) {
                 (Role::Def, None) if mark == "early" => operand.role = Role::EarlyDef,
@@ -314,6 +314,7 @@ impl Parser {
                     let index = parse_u32(index).and_then(|index| u8::try_from(index).ok());
                     operand.reuse = Some(index.ok_or_else(|| Reason::unexpected("an operand's index", mark))?);
                 }
+                (Role::Use, None) if mark == "foldable" => operand.foldable = true,
                 _ => operand.slot = parse_slot(mark)?.into(),
             }
         }

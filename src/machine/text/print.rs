@@ -134,8 +134,9 @@ impl<'a> Printer<'a> {
         }
         let early = (operand.role == Role::EarlyDef).then(|| "early".to_string());
         let reuse = operand.reuse.map(|index| format!("reuse={index}"));
+        let foldable = operand.foldable.then(|| "foldable".to_string());
         let slot = operand.slot.map(|slot| slot.to_string());
-        let marks: Vec<String> = [early, reuse, slot].into_iter().flatten().collect();
+        let marks: Vec<String> = [early, reuse, foldable, slot].into_iter().flatten().collect();
         if marks.is_empty() { Ok(()) } else { write!(f, "({})", marks.join(",")) }
     }
 

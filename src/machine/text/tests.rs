@@ -25,7 +25,7 @@ b0: freq=0.1 -> b2 b1
   v0:w v1:n(early) = op rematerialisable
   debug v0
   debug v1
-  v2:w(reuse=1) = op v0 v1(s3) v3:w uses=a,sp defs=flags early=b clobbers=a,c
+  v2:w(reuse=1) = op v0(foldable) v1(foldable,s3) v3:w uses=a,sp defs=flags early=b clobbers=a,c
   v4:w(early,reuse=2,s1) = op v2 v2 origin=i7 throws
   op uses=flags terminator
   op terminator
@@ -51,6 +51,7 @@ fn everything_survives() {
     assert_eq!(function.name, "a name;");
     assert_eq!(function.insts[Inst::new(1)].operands, 2..6);
     assert_eq!(function.operands[2].reuse, Some(1));
+    assert!(function.operands[3].foldable && !function.operands[5].foldable);
     assert_eq!(function.operands[6].role, Role::EarlyDef);
     assert_eq!(function.blocks[Block::new(0)].throws.expand(), Some(Inst::new(2)));
     assert_eq!(function.blocks[Block::new(1)].preds, [2, 0].map(Block::new));

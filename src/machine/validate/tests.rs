@@ -161,6 +161,26 @@ fn reuses_name_uses() {
 }
 
 #[test]
+fn foldable_uses_may_be_in_slots() {
+    let at = |inst| Place::Inst(b(1), i(inst));
+    let slot = Slot::new(0);
+    let mut function = good();
+    (operand(&mut function, 4, 2).foldable, operand(&mut function, 4, 2).slot) = (true, slot.into());
+    operand(&mut function, 7, 1).slot = slot.into();
+    validate(&function).unwrap();
+    broken(at(4), Rule::Foldable(0), |f| operand(f, 4, 0).foldable = true);
+    broken(at(4), Rule::Foldable(1), |f| operand(f, 4, 1).foldable = true);
+    broken(at(7), Rule::Foldable(1), |f| operand(f, 7, 1).foldable = true);
+    broken(at(4), Rule::NotFoldable(2), |f| operand(f, 4, 2).slot = slot.into());
+    broken(at(6), Rule::NotFoldable(0), |f| operand(f, 6, 0).slot = slot.into());
+    broken(Place::Inst(b(3), i(13)), Rule::FoldedTwice, |f| {
+        for k in [2, 3] {
+            (operand(f, 13, k).foldable, operand(f, 13, k).slot) = (true, slot.into());
+        }
+    });
+}
+
+#[test]
 fn kinds_have_their_operands() {
     let at = |inst| Place::Inst(b(1), i(inst));
     broken(at(4), Rule::Operands("copy"), |f| f.insts[i(4)].kind = InstKind::Copy);

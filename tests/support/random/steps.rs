@@ -250,6 +250,9 @@ impl Filler<'_> {
             let reuse = wish.reuse.map(|index| (index + offset) as u8);
             operands.push(Operand { reuse, ..operand(self.define(wish.class), role) });
         }
+        for (index, operand) in operands.iter_mut().take(uses.len()).enumerate() {
+            operand.foldable = defs.iter().all(|d| d.reuse != Some(index)) && self.rng.u8(..3) == 0;
+        }
         if defs_first {
             operands.rotate_left(uses.len());
         }
@@ -335,7 +338,7 @@ impl Filler<'_> {
 }
 
 fn operand(value: Value, role: Role) -> Operand {
-    Operand { value, role, reuse: None, slot: None.into() }
+    Operand { value, role, reuse: None, foldable: false, slot: None.into() }
 }
 
 fn any(rng: &mut Rng, set: RegSet) -> Reg {

@@ -1,0 +1,130 @@
+#include "fold.h"
+#include "llvm/CodeGen/MachineFrameInfo.h"
+#include "llvm/CodeGen/TargetFrameLowering.h"
+#include "llvm/CodeGen/TargetOpcodes.h"
+
+using namespace llvm;
+
+namespace chordal {
+
+static bool isAddressOf(const MachineInstr &MI, unsigned First, int Object) {
+  auto NoRegister = [&](unsigned I) { return MI.getOperand(First + I).isReg() && !MI.getOperand(First + I).getReg(); };
+  auto Immediate = [&](unsigned I, int64_t Value) {
+    return MI.getOperand(First + I).isImm() && MI.getOperand(First + I).getImm() == Value;
+  };
+  const MachineOperand &Base = MI.getOperand(First);
+  return Base.isFI() && Base.getIndex() == Object && Immediate(1, 1) && NoRegister(2) && Immediate(3, 0) && NoRegister(4);
+}
+
+// Whether `New` has the operands `Old` that MI had, bound in the same way, but for what took the places of the folded ones.
+static bool isSameBut(const MachineInstr &New, ArrayRef<MachineOperand> Old, const MachineInstr &MI, ArrayRef<unsigned> Indices,
+                      int Object) {
+  unsigned Index = Indices.front();
+  const TargetInstrInfo &TII = *MI.getMF()->getSubtarget().getInstrInfo();
+  if (New.getNumOperands() != Old.size() + AddressOperands - 1 || !isAddressOf(New, Index, Object))
+    return false;
+  auto Shifted = [&](unsigned I) { return I < Index ? I : I + AddressOperands - 1; };
+  for (unsigned I = 0; I < Old.size(); ++I) {
+    if (I == Index)
+      continue;
+    if (is_contained(Indices, I)) {
+      if (!New.getOperand(Shifted(I)).isImm() || New.getOperand(Shifted(I)).getImm() != 0)
+        return false;
+      continue;
+    }
+    if (!New.getOperand(Shifted(I)).isIdenticalTo(Old[I]))
+      return false;
+    unsigned OldDef, NewDef;
+    bool Tied = MI.isRegTiedToDefOperand(I, &OldDef);
+    if (Tied != New.isRegTiedToDefOperand(Shifted(I), &NewDef) || (Tied && NewDef != Shifted(OldDef)))
+      return false;
+    // A register that the old instruction could have, the new one can.
+    if (I < MI.getDesc().getNumOperands() && TII.getRegClass(MI.getDesc(), I) != TII.getRegClass(New.getDesc(), Shifted(I)))
+      return false;
+  }
+  return New.mayLoad() && New.mayStore() == MI.mayStore();
+}
+
+MachineInstr *fold(MachineInstr &MI, ArrayRef<unsigned> Indices, int Object) {
+  const TargetInstrInfo &TII = *MI.getMF()->getSubtarget().getInstrInfo();
+  SmallVector<MachineOperand, 8> Operands(MI.operands());
+  MachineInstr *New = TII.foldMemoryOperand(MI, Indices, Object);
+  if (!New || isSameBut(*New, Operands, MI, Indices, Object))
+    return New;
+  New->eraseFromParent();
+  return nullptr;
+}
+
+Folder::Folder(MachineFunction &MF, Target &T)
+    : MF(MF), T(T), ForSize(MF.getFunction().hasOptSize() | MF.getFunction().hasMinSize() << 1) {}
+
+Folder::~Folder() {
+  if (Object)
+    MF.getFrameInfo().RemoveStackObject(*Object);
+}
+
+bool Folder::foldable(MachineInstr &MI, ArrayRef<unsigned> Indices, uint32_t Class) {
+  if (MI.getOpcode() <= TargetOpcode::GENERIC_OP_END || MI.mayLoad() || MI.isCall() || MI.isTerminator())
+    return false;
+  for (unsigned Index : Indices) {
+    const MachineOperand &MO = MI.getOperand(Index);
+    if (MO.isImplicit() || MI.isRegTiedToDefOperand(Index) || Index > UINT8_MAX)
+      return false;
+    if (MO.getSubReg() && T.TRI.getSubRegIdxOffset(MO.getSubReg()) != 0)
+      return false;
+  }
+  auto [It, New] = T.Foldable.try_emplace(situation(MI, Indices, Class), false);
+  if (New)
+    It->second = probe(MI, Indices, Class);
+  return It->second;
+}
+
+// All that LLVM's answer depends on, besides the subtarget.
+uint64_t Folder::situation(const MachineInstr &MI, ArrayRef<unsigned> Indices, uint32_t Class) const {
+  // LLVM does not fold into instructions whose first source is there for a part of the result that nobody wants.
+  bool Undefined = false;
+  if (MI.getNumOperands() > 1 && MI.getOperand(1).isReg()) {
+    const MachineOperand &First = MI.getOperand(1);
+    const MachineInstr *Def = First.getReg().isVirtual() ? MF.getRegInfo().getUniqueVRegDef(First.getReg()) : nullptr;
+    Undefined = First.isUndef() || (Def && Def->isImplicitDef());
+  }
+  // It reads a part of a vector from its own address, where an immediate says which; that is another displacement.
+  uint8_t Immediate = 0;
+  if (T.file().classes[Class].bank != General)
+    for (const MachineOperand &MO : MI.explicit_operands())
+      if (MO.isImm())
+        Immediate = MO.getImm();
+  uint64_t Flags = ForSize | Undefined << 2 | uint64_t(Indices.size() > 1) << 3;
+  return uint64_t(MI.getOpcode()) | uint64_t(Indices.front()) << 16 | uint64_t(Class) << 24 |
+         uint64_t(MI.getOperand(Indices.front()).getSubReg()) << 40 | uint64_t(Immediate) << 48 | Flags << 56;
+}
+
+// Tries it on a copy of the instruction.
+bool Folder::probe(MachineInstr &MI, ArrayRef<unsigned> Indices, uint32_t Class) {
+  MachineFrameInfo &Frame = MF.getFrameInfo();
+  MachineRegisterInfo &MRI = MF.getRegInfo();
+  const ChClass &C = T.file().classes[Class];
+  // No more aligned than a slot will be where the stack cannot be realigned. An object outside of the frame's stack leaves the
+  // frame's own alignment alone.
+  Align Alignment = std::min(Align(C.slot_align), MF.getSubtarget().getFrameLowering()->getStackAlign());
+  if (!Object)
+    Object = Frame.CreateStackObject(C.slot_size, Alignment, /*isSpillSlot=*/true, nullptr, TargetStackID::NoAlloc);
+  Frame.setObjectSize(*Object, C.slot_size);
+  Frame.setObjectAlignment(*Object, Alignment);
+  MachineInstr *Clone = MF.CloneMachineInstr(&MI);
+  MI.getParent()->insert(MI.getIterator(), Clone);
+  // Folding may confine the registers of other operands.
+  SmallVector<std::pair<Register, const TargetRegisterClass *>, 4> Before;
+  for (const MachineOperand &MO : MI.operands())
+    if (MO.isReg() && MO.getReg().isVirtual())
+      Before.push_back({MO.getReg(), MRI.getRegClass(MO.getReg())});
+  MachineInstr *New = fold(*Clone, Indices, *Object);
+  for (auto [Reg, RC] : Before)
+    MRI.setRegClass(Reg, RC);
+  if (New)
+    New->eraseFromParent();
+  Clone->eraseFromParent();
+  return New;
+}
+
+} // namespace chordal

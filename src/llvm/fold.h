@@ -1,0 +1,40 @@
+// Uses that instructions read from spill slots themselves.
+#ifndef CHORDAL_FOLD_H
+#define CHORDAL_FOLD_H
+
+#include "target.h"
+#include "llvm/CodeGen/MachineInstr.h"
+#include <optional>
+
+namespace chordal {
+
+// The operands of an x86 address: base, scale, index, displacement, segment.
+constexpr unsigned AddressOperands = 5;
+
+// The instruction anew, before MI, with an address on a stack object in place of one use; null if LLVM has none that is the
+// same in all else. There may be two indices, of uses of one value (`test %0, %0`): the address takes the place of the first,
+// and a zero that of the second (`cmp [object], 0`). MI is to be erased afterwards: it may have been changed.
+llvm::MachineInstr *fold(llvm::MachineInstr &MI, llvm::ArrayRef<unsigned> Indices, int Object);
+
+// Knows the uses of a function in SSA form that fold() can fold.
+class Folder {
+public:
+  Folder(llvm::MachineFunction &MF, Target &T);
+  Folder(const Folder &) = delete;
+  ~Folder();
+
+  // Whether one or two uses of a value of this (exported) class can be folded into their instruction.
+  bool foldable(llvm::MachineInstr &MI, llvm::ArrayRef<unsigned> Indices, uint32_t Class);
+
+private:
+  uint64_t situation(const llvm::MachineInstr &MI, llvm::ArrayRef<unsigned> Indices, uint32_t Class) const;
+  bool probe(llvm::MachineInstr &MI, llvm::ArrayRef<unsigned> Indices, uint32_t Class);
+
+  llvm::MachineFunction &MF;
+  Target &T;
+  const uint64_t ForSize;    // whether the function is to be small, and smallest
+  std::optional<int> Object; // a stack object that is removed with this
+};
+
+} // namespace chordal
+#endif
