@@ -42,6 +42,7 @@ const PLAIN: spill::Policy = spill::Policy {
     choice: Choice::Lightest,
     frugal: true,
     keep_loaded: true,
+    fold: false,
     rematerialise: false,
     store_hoist: false,
     load_lower: LoadLowering::Off,
@@ -72,6 +73,7 @@ const SPILL_FREE: Preset = Preset {
     name: "spill-free",
     coalescing: Coalescing::Budimlic,
     spill: spill::Policy {
+        fold: true,
         rematerialise: true,
         store_hoist: true,
         load_lower: LoadLowering::Counted,

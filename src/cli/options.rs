@@ -31,6 +31,10 @@ pub struct AllocatorOptions {
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     memory_coalesce: Option<Switch>,
 
+    /// Whether instructions read spilled operands from memory themselves; without, only copies do
+    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
+    fold: Option<Switch>,
+
     /// Whether constants and addresses are computed again instead of being spilled
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     rematerialise: Option<Switch>,
@@ -61,6 +65,7 @@ impl AllocatorOptions {
         set(&mut preset.spill.store_hoist, self.store_hoist.map(Switch::is_on));
         set(&mut preset.spill.load_lower, self.load_lower);
         set(&mut preset.spill.memory_coalesce, self.memory_coalesce.map(Switch::is_on));
+        set(&mut preset.spill.fold, self.fold.map(Switch::is_on));
         set(&mut preset.spill.rematerialise, self.rematerialise.map(Switch::is_on));
         set(&mut preset.assign.pins, self.pins);
         set(&mut preset.swap, self.swap);
@@ -80,6 +85,7 @@ impl AllocatorOptions {
             ("--store-hoist", self.store_hoist.is_some()),
             ("--load-lower", self.load_lower.is_some()),
             ("--memory-coalesce", self.memory_coalesce.is_some()),
+            ("--fold", self.fold.is_some()),
             ("--rematerialise", self.rematerialise.is_some()),
             ("--pins", self.pins.is_some()),
             ("--swap", self.swap.is_some()),
@@ -108,6 +114,7 @@ pub fn describe(preset: &Preset) -> Options {
         store_hoist: preset.spill.store_hoist,
         load_lower: name(preset.spill.load_lower),
         memory_coalesce: preset.spill.memory_coalesce,
+        fold: preset.spill.fold,
         rematerialise: preset.spill.rematerialise,
         pins: name(preset.assign.pins),
         swap: name(preset.swap),

@@ -3,7 +3,7 @@
 use super::{EdgeCode, SwapPolicy, sequentialise, surroundings};
 use crate::analysis::PinLiveness;
 use crate::assign::Assignment;
-use crate::machine::{Block, Edit, Function, Inst, InstKind, Location, Overlay, Point, Reg};
+use crate::machine::{Block, Edit, Function, Inst, InstKind, Location, Overlay, Point, Reg, RegClass, Slot};
 use crate::spill::Spilled;
 
 /// The overlay of `imported` that the phases' results amount to.
@@ -85,7 +85,7 @@ impl Layer<'_> {
     }
 
     fn add(&mut self, point: Point, edits: &[Edit]) {
-        self.overlay.edits.extend(edits.iter().map(|&edit| (point, edit)));
+        edits.iter().for_each(|&edit| self.push(point, edit));
     }
 
     /// The moves before an instruction of the spilled function.
@@ -143,6 +143,20 @@ impl Layer<'_> {
             (InstKind::Copy, &[Location::Reg(to), Location::Reg(from)]) if to == from => return,
             (InstKind::Copy, &[Location::Reg(to), Location::Reg(from)]) => Edit::Move { to, from, class },
             (kind, _) => unreachable!("no phase inserts {kind:?} with operands {places:?}"),
+        };
+        self.push(point, edit);
+    }
+
+    /// Adds an edit. A slot is accessed as wide as it is where registers have another form in memory for each width (x87):
+    /// its web may have several.
+    fn push(&mut self, point: Point, edit: Edit) {
+        let in_form = |slot: Slot, class: RegClass| {
+            self.imported.file.memory_form(class, self.overlay.slots[slot].size)
+        };
+        let edit = match edit {
+            Edit::Load { to, from, class } => Edit::Load { to, from, class: in_form(from, class) },
+            Edit::Store { from, to, class } => Edit::Store { from, to, class: in_form(to, class) },
+            other => other,
         };
         self.overlay.edits.push((point, edit));
     }

@@ -229,6 +229,17 @@ impl RegisterFile {
         if width(b) > width(a) { b } else { a }
     }
 
+    /// The class to access memory of this size with, for what a class holds. Registers that hold more than memory does (x87's,
+    /// which do not swap either) have another form in memory for each width; of others, any part can be accessed.
+    pub fn memory_form(&self, class: RegClass, size: u32) -> RegClass {
+        let ClassInfo { bank, slot_size, regs, .. } = self.classes[class];
+        if slot_size == size || self.banks[bank].swap != SwapSupport::Never {
+            return class;
+        }
+        let fits = |c: &ClassInfo| c.bank == bank && c.slot_size == size && regs.is_subset(c.regs);
+        self.classes.iter().find(|(_, c)| fits(c)).map_or(class, |(found, _)| found)
+    }
+
     /// A class like this one that has these registers of its bank: what moves or swaps the contents of a class between
     /// registers of which not all are its own.
     pub fn carrier(&self, class: RegClass, regs: RegSet) -> RegClass {

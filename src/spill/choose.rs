@@ -26,6 +26,7 @@ pub(super) fn choose(spiller: &Spiller, requested: &SecondaryMap<Value, bool>) -
         weights,
         constants,
         rematerialise: policy.rematerialise,
+        folding: policy.fold,
         chosen: Chosen { spilled: requested.clone(), again: SecondaryMap::with_capacity(function.values.len()) },
         live: LiveSet::new(function, limits),
     };
@@ -55,6 +56,7 @@ struct Chooser<'a> {
     weights: &'a SecondaryMap<Value, f64>,
     constants: &'a SecondaryMap<Value, PackedOption<Inst>>,
     rematerialise: bool,
+    folding: bool,
     chosen: Chosen,
     /// The values live at the current point in registers.
     live: LiveSet<'a>,
@@ -143,11 +145,13 @@ impl Chooser<'_> {
             // In memory, a value that the instruction reads still takes a register while it is read, unless it can be folded;
             // but if the instruction overwrites it, that register is the definition's too.
             let folds = self.folded(inst).is_none();
+            let Chooser { folding, rematerialise, constants, .. } = *self;
+            let constant = |value: Value| rematerialise && constants[value].is_some();
             let helps = |value: Value| {
                 let mut uses = operands.iter().enumerate().filter(|(_, o)| o.value == value && !o.is_def());
                 let overwritten = first_reuse(operands, value).is_some();
                 uses.all(|(k, _)| !self.liveness.kills(first + k) && (!while_reading || overwritten))
-                    || (while_reading && folds && could_fold(function, self.constants, inst, value))
+                    || (while_reading && folds && !constant(value) && could_fold(function, folding, inst, value))
             };
             match self.spill_lightest(set, helps).or_else(|| self.drop_constant(inst)) {
                 Some(()) => {}
@@ -170,15 +174,19 @@ impl Chooser<'_> {
     fn folded(&self, inst: Inst) -> Option<usize> {
         let operands = self.function.operands(inst);
         let in_memory = |value: Value| self.chosen.spilled[value] && !self.chosen.again[value];
-        folded_operand(self.function, inst, |k| in_memory(operands[k].value))
+        folded_operand(self.function, inst, self.folding, |k| in_memory(operands[k].value))
     }
 
     /// Spills a value that the instruction can read from memory, if it reads none from there yet.
     fn fold(&mut self, inst: Inst) -> Option<()> {
-        let read = |o: &&Operand| !self.spilled[o.value] && could_fold(self.function, self.constants, inst, o.value);
+        let constant = |value: Value| self.rematerialise && self.constants[value].is_some();
+        let read = |o: &&Operand| {
+            let in_register = !self.chosen.spilled[o.value] && !constant(o.value);
+            in_register && could_fold(self.function, self.folding, inst, o.value)
+        };
         let value = self.function.operands(inst).iter().find(read).filter(|_| self.folded(inst).is_none())?.value;
         self.live.remove(value);
-        self.spilled[value] = true;
+        self.spill(value);
         Some(())
     }
 
@@ -249,8 +257,8 @@ impl Chooser<'_> {
 }
 
 /// Whether the instruction could read the value from memory.
-fn could_fold(function: &Function, constants: &SecondaryMap<Value, PackedOption<Inst>>, inst: Inst, value: Value) -> bool {
+fn could_fold(function: &Function, folding: bool, inst: Inst, value: Value) -> bool {
     let operands = function.operands(inst);
     let reads = |k: usize| operands[k].value == value && !operands[k].is_def();
-    constants[value].is_none() && folded_operand(function, inst, reads).is_some()
+    folded_operand(function, inst, folding, reads).is_some()
 }

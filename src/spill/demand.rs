@@ -211,19 +211,28 @@ impl Demand {
 
 /// The operand that the instruction accesses in memory itself, if one of those that `in_memory` names is: the first of
 /// [`foldable_operands`].
-pub(super) fn folded_operand(function: &Function, inst: Inst, in_memory: impl Fn(usize) -> bool) -> Option<usize> {
-    foldable_operands(function, inst).find(|&k| in_memory(k))
+pub(super) fn folded_operand(
+    function: &Function,
+    inst: Inst,
+    folding: bool,
+    in_memory: impl Fn(usize) -> bool,
+) -> Option<usize> {
+    foldable_operands(function, inst, folding).find(|&k| in_memory(k))
 }
 
-/// The operands of which the instruction can access one in memory itself. Where it uses a value twice, that is in a register
-/// for one operand, so that the other saves nothing in memory.
-pub(super) fn foldable_operands(function: &Function, inst: Inst) -> impl Iterator<Item = usize> {
+/// The operands of which the instruction can access one in memory itself: those of a copy, and, with `folding`, others.
+/// Where it uses a value twice, that is in a register for one operand, so that the other saves nothing in memory. What x87
+/// registers hold may be in memory in the form of a wider class, which the instruction does not read.
+pub(super) fn foldable_operands(function: &Function, inst: Inst, folding: bool) -> impl Iterator<Item = usize> {
     let operands = function.operands(inst);
     let kind = function.insts[inst].kind;
-    let width = |k: usize| function.file.classes[function.values[operands[k].value].class].slot_size;
-    let whole = kind != InstKind::Copy || width(0) == width(1);
+    let class = move |k: usize| &function.file.classes[function.values[operands[k].value].class];
+    let one_form = move |k: usize| function.file.banks[class(k).bank].swap != SwapSupport::Never;
+    let whole = kind != InstKind::Copy || class(0).slot_size == class(1).slot_size;
     let once = |k: usize| operands.iter().filter(|o| o.value == operands[k].value && !o.is_def()).count() == 1;
-    let foldable = move |k: &usize| if kind.is_copy() { whole } else { operands[*k].foldable && once(*k) };
+    let foldable = move |k: &usize| {
+        one_form(*k) && if kind.is_copy() { whole } else { folding && operands[*k].foldable && once(*k) }
+    };
     // A copy's source comes first: it is last.
     (0..operands.len()).rev().filter(foldable)
 }

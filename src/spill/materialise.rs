@@ -275,7 +275,7 @@ impl Writer<'_> {
         let first = self.function.insts[inst].operands.start as usize;
         let operands = self.function.operands(inst);
         let copy = self.function.insts[inst].kind.is_copy();
-        folded_operand(self.function, inst, |k| {
+        folded_operand(self.function, inst, self.policy.fold, |k| {
             let Operand { value, role, .. } = operands[k];
             let not_loaded = |c: &Cached| c.value == value && c.temporary == value && (copy || !c.kept);
             let once = if role == Role::Use { self.cached.iter().any(not_loaded) } else { self.next_use[first + k] == NEVER };
@@ -299,7 +299,7 @@ impl Writer<'_> {
         let operands = function.operands(inst);
         let first = function.insts[inst].operands.start as usize;
         let plan = self.plan;
-        let mut ways_out = foldable_operands(function, inst).filter(|&k| plan.slot_of[operands[k].value].is_some());
+        let mut ways_out = foldable_operands(function, inst, self.policy.fold).filter(|&k| plan.slot_of[operands[k].value].is_some());
         let mut folded = None;
         let mut spare = self.limits.spare();
         loop {

@@ -35,6 +35,8 @@ pub struct Policy {
     pub frugal: bool,
     /// A loaded value serves later uses in its block while there is room; without, every use loads.
     pub keep_loaded: bool,
+    /// Instructions read spilled operands from memory themselves where they can; without, only copies do.
+    pub fold: bool,
     /// Constants and addresses are computed again instead of being stored and loaded.
     pub rematerialise: bool,
     /// A φ's argument that is stored is stored once behind its definition, not at the end of each block that it is taken

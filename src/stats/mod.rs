@@ -46,6 +46,8 @@ pub struct Options {
     pub load_lower: String,
     /// `--memory-coalesce`.
     pub memory_coalesce: bool,
+    /// `--fold`.
+    pub fold: bool,
     /// `--rematerialise`.
     pub rematerialise: bool,
     /// `--pins`.
