@@ -7,7 +7,7 @@ mod phases;
 mod support;
 
 use chordal::analysis::{Liveness, Order};
-use chordal::assign::{Assignment, Evictable, Repair, assign};
+use chordal::assign::{Assignment, Repair, assign};
 use chordal::cssa::{Coalescing, Conventional};
 use chordal::machine::validate::Rule;
 use chordal::machine::{
@@ -17,7 +17,7 @@ use chordal::machine::{
 use chordal::pipeline::allocate;
 use chordal::preset::Preset;
 use chordal::spill::Spilled;
-use cranelift_entity::{EntityRef, SecondaryMap};
+use cranelift_entity::EntityRef;
 use naive::{Live, Pinned, in_registers};
 use phases::{convert, spill};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,8 +36,7 @@ struct Phases {
 fn run(function: &Function) -> Phases {
     let (_, spilled) = spill(function);
     let liveness = Liveness::new(&spilled.function);
-    let evictable = Evictable { weights: &SecondaryMap::new(), count: 0 };
-    let assignment = assign(&spilled.function, &Order::new(function), &liveness, Preset::default().assign, evictable);
+    let assignment = assign(&spilled.function, &Order::new(function), &liveness, Preset::default().assign, &|_| None);
     let assignment = assignment.unwrap_or_else(|message| panic!("{message}\n{}", print(&spilled.function)));
     Phases { spilled, liveness, assignment, overlay: allocated(function) }
 }
@@ -324,7 +323,11 @@ fn single_accesses_are_folded() {
         for block in old.blocks.keys() {
             for inst in old.block_insts(block) {
                 let accesses = |value| old.block_insts(block).flat_map(|i| old.operands(i)).filter(|o| o.value == value).count();
-                let single = |o: &&Operand| o.foldable && slot_of[o.value].is_some() && accesses(o.value) == 1;
+                // Memory of x87 values may have another form.
+                let bank = |value| &old.file.banks[old.file.classes[old.values[value].class].bank];
+                let one_form = |value| bank(value).swap != SwapSupport::Never;
+                let foldable = |o: &Operand| o.foldable && slot_of[o.value].is_some() && one_form(o.value);
+                let single = |o: &&Operand| foldable(o) && accesses(o.value) == 1;
                 let Some(operand) = old.operands(inst).iter().find(single) else { continue };
                 let new = by_origin[&old.insts[inst].origin.expand().expect("copies are not foldable")];
                 let slots: Vec<Slot> = function.operands(new).iter().filter_map(|o| o.slot.expand()).collect();

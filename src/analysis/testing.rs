@@ -34,6 +34,7 @@ pub(crate) fn graph(succs: &[&[usize]]) -> Function {
         live_in_pins: RegSet::EMPTY,
         landing_pad: false,
         throws: PackedOption::default(),
+        jump_target: false,
         on_edge: false,
     };
     let mut blocks: PrimaryMap<Block, BlockData> = succs.iter().map(|_| empty.clone()).collect();
@@ -45,6 +46,7 @@ pub(crate) fn graph(succs: &[&[usize]]) -> Function {
     }
     Function {
         name: "test".to_string(),
+        returns_twice: false,
         file: Rc::new(file()),
         blocks,
         insts: PrimaryMap::new(),
@@ -96,6 +98,7 @@ pub(crate) fn append(function: &mut Function, at: usize, operands: &[Operand]) -
         pins: Pins::from_u32(0),
         terminator: false,
         label: false,
+        jumps: false,
         rematerialisable: false,
     });
     let end = function.insts.len() as u32;

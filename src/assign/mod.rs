@@ -15,7 +15,7 @@ mod walk;
 use crate::analysis::{Liveness, Order, PinLiveness};
 use crate::machine::{Block, Function, Inst, Reg, RegClass, RegSet, Value};
 use clap::ValueEnum;
-use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
+use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
 /// One register's content goes to another, at the same time as other transfers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,18 +119,8 @@ pub enum PinPolicy {
     Repair,
 }
 
-/// Values that may still be spilled, with their weights: the first `count` ones.
-#[derive(Clone, Copy)]
-pub struct Evictable<'a> {
-    pub weights: &'a SecondaryMap<Value, f64>,
-    pub count: usize,
-}
-
-impl Evictable<'_> {
-    fn weight(&self, value: Value) -> Option<f64> {
-        (value.index() < self.count).then(|| self.weights[value])
-    }
-}
+/// The weight of each value that may still be spilled.
+pub type Evictable<'a> = &'a dyn Fn(Value) -> Option<f64>;
 
 /// Why there is no assignment.
 #[derive(Debug, thiserror::Error)]

@@ -105,6 +105,7 @@ impl Walk<'_> {
     fn block(&mut self, block: Block) -> Result<(), String> {
         self.enter(block)?;
         self.debug = self.function.debug_uses.partition_point(|debug| debug.at.block < block);
+        let mut jumped = None;
         for (index, inst) in self.function.block_insts(block).enumerate() {
             let occupancy = self.pins.occupancy(self.function, block, inst);
             if !self.simple(inst, &occupancy) {
@@ -118,10 +119,25 @@ impl Walk<'_> {
                 self.result.at_throw[block] = values;
             }
             self.define(inst);
+            if self.function.insts[inst].jumps {
+                jumped = Some(self.into_jump_targets(block));
+            }
         }
         self.debug_uses(block, self.function.blocks[block].insts.len() as u32);
         self.result.exit[block] = self.liveness.live_out(block).iter().map(|&value| self.at(value)).collect();
-        Ok(())
+        match jumped {
+            Some(registers) if registers != self.into_jump_targets(block) => {
+                Err(format!("values move behind the inline assembly that jumps in {block}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The registers of the values live into the block's jump targets.
+    fn into_jump_targets(&self, block: Block) -> Vec<Option<Reg>> {
+        let blocks = &self.function.blocks;
+        let targets = blocks[block].succs.iter().filter(|&&succ| blocks[succ].jump_target);
+        targets.flat_map(|&target| self.liveness.live_in(target)).map(|&value| self.register[value]).collect()
     }
 
     /// Places the live-in values where the most frequent predecessor that was walked already has them, and the φs'
@@ -208,7 +224,7 @@ impl Walk<'_> {
             return lasting & free;
         }
         let owners = (lasting - dying).iter().filter_map(|reg| self.owner[reg.index()]);
-        let weighed = owners.chain([value]).filter_map(|candidate| Some((self.evictable.weight(candidate)?, candidate)));
+        let weighed = owners.chain([value]).filter_map(|candidate| Some(((self.evictable)(candidate)?, candidate)));
         let Some((_, lightest)) = weighed.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))) else { return free };
         self.evicted[lightest] = true;
         if lightest == value {

@@ -45,7 +45,7 @@ mod transfer;
 pub use complaint::{Complaint, Fault, Subject};
 
 use crate::analysis::{Liveness, Order};
-use crate::machine::{Block, Function, Overlay};
+use crate::machine::{Block, BlockData, Function, Overlay};
 use cranelift_entity::SecondaryMap;
 use rules::Rules;
 use state::{Boundary, State};
@@ -95,10 +95,10 @@ impl<'a> Solver<'a> {
         solver.entries
     }
 
-    /// Meets the state into the entries of those successors that are landing pads, or of those that are not.
-    fn flow(&mut self, state: &State, from: Block, landing_pads: bool) {
+    /// Meets the state into the entries of the wanted successors.
+    fn flow(&mut self, state: &State, from: Block, wanted: fn(&BlockData) -> bool) {
         let blocks = &self.transfer.function.blocks;
-        for &to in blocks[from].succs.iter().filter(|&&to| blocks[to].landing_pad == landing_pads) {
+        for &to in blocks[from].succs.iter().filter(|&&to| wanted(&blocks[to])) {
             self.transfer.edge(state, from, to, &mut self.edge);
             let changed = match &mut self.entries[to] {
                 Some(entry) => {
@@ -121,10 +121,15 @@ impl<'a> Solver<'a> {
 
 impl Visitor for Solver<'_> {
     fn throw(&mut self, state: &State, block: Block) {
-        self.flow(state, block, true);
+        self.flow(state, block, |target| target.landing_pad);
+    }
+
+    fn jump(&mut self, state: &State, block: Block) {
+        self.flow(state, block, |target| target.jump_target);
     }
 
     fn end(&mut self, state: &State, block: Block) {
-        self.flow(state, block, false);
+        // A jump target may be where the block ends, too.
+        self.flow(state, block, |target| !target.landing_pad);
     }
 }

@@ -12,6 +12,8 @@ pub(super) trait Visitor {
     fn inst(&mut self, _state: &State, _point: Point, _inst: Inst) {}
     /// Where control leaves the block for its landing pads.
     fn throw(&mut self, _state: &State, _block: Block) {}
+    /// Where inline assembly jumps to the block's jump targets.
+    fn jump(&mut self, _state: &State, _block: Block) {}
     /// At the block's end.
     fn end(&mut self, _state: &State, _block: Block) {}
 }
@@ -40,6 +42,9 @@ impl Transfer<'_> {
                 visitor.throw(state, block);
             }
             self.define(state, inst);
+            if self.function.insts[inst].jumps {
+                visitor.jump(state, block);
+            }
         }
         for (point, edit) in edits {
             visitor.edit(state, *point, edit);

@@ -150,9 +150,7 @@ impl Layer<'_> {
     /// Adds an edit. A slot is accessed as wide as it is where registers have another form in memory for each width (x87):
     /// its web may have several.
     fn push(&mut self, point: Point, edit: Edit) {
-        let in_form = |slot: Slot, class: RegClass| {
-            self.imported.file.memory_form(class, self.overlay.slots[slot].size)
-        };
+        let in_form = |slot: Slot, class: RegClass| self.imported.file.memory_form(class, self.overlay.slots[slot].size);
         let edit = match edit {
             Edit::Load { to, from, class } => Edit::Load { to, from, class: in_form(from, class) },
             Edit::Store { from, to, class } => Edit::Store { from, to, class: in_form(to, class) },

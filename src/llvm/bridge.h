@@ -63,6 +63,7 @@ typedef struct {
   double frequency;
   uint32_t throws; // instruction, or CH_NONE
   uint32_t landing_pad;
+  uint32_t jump_target; // of inline assembly
 } ChBlock;
 
 typedef struct {
@@ -82,7 +83,7 @@ typedef struct {
 } ChPhiArg;
 
 enum { CH_OP = 0, CH_COPY = 1, CH_COPY_TO = 2, CH_COPY_FROM = 3 };
-enum { CH_TERMINATOR = 1, CH_LABEL = 2, CH_REMATERIALISABLE = 4 };
+enum { CH_TERMINATOR = 1, CH_LABEL = 2, CH_REMATERIALISABLE = 4, CH_JUMPS = 8 };
 
 typedef struct {
   uint32_t kind;
@@ -131,6 +132,7 @@ typedef struct {
   size_t num_values;
   const ChDebugUse *debug_uses;
   size_t num_debug_uses;
+  uint32_t returns_twice;
   ChStr unsupported; // empty, or what the function contains that cannot be handed over
   uint64_t import_ns; // time taken to make these arrays
 } ChFunction;

@@ -35,6 +35,7 @@ ChFunction Export::view() const {
   F.pins = Pins.data(), F.num_pins = Pins.size();
   F.classes = Classes.data(), F.num_values = Classes.size();
   F.debug_uses = DebugUses.data(), F.num_debug_uses = DebugUses.size();
+  F.returns_twice = MF.exposesReturnsTwice();
   F.unsupported = str(Unsupported);
   return F;
 }
@@ -86,7 +87,8 @@ void Export::addBlock(MachineBasicBlock &MBB, const MachineBlockFrequencyInfo &M
   if (any_of(MBB.successors(), [](MachineBasicBlock *S) { return S->isEHPad(); }))
     if ((Throws = findThrow(MBB)) == CH_NONE)
       unsupported("a block with an exceptional exit but no call");
-  Blocks.push_back({FirstInst, unsigned(Insts.size()), FirstEdge, unsigned(Edges.size()), LiveIn, Frequency, Throws, MBB.isEHPad()});
+  Blocks.push_back({FirstInst, unsigned(Insts.size()), FirstEdge, unsigned(Edges.size()), LiveIn, Frequency, Throws, MBB.isEHPad(),
+                    MBB.isInlineAsmBrIndirectTarget()});
 }
 
 // The call that a landing pad is entered from. It stands between two labels, of which the second is the block's last.
@@ -169,6 +171,9 @@ void Export::addPhi(MachineInstr &MI, unsigned Block) {
       unsupported("a phi of a part of a register");
     const MachineInstr *Def = MRI.getVRegDef(MO.getReg());
     bool Undefined = MO.isUndef() || !Def || Def->isImplicitDef();
+    // It could be stored for the phi neither before the assembly nor on the edge.
+    if (Def && Def->getOpcode() == TargetOpcode::INLINEASM_BR && MI.getParent()->isInlineAsmBrIndirectTarget())
+      unsupported("a phi of what inline assembly that jumps defines");
     PhiArgs.push_back({BlockNumber[MI.getOperand(I + 1).getMBB()->getNumber()], Undefined ? CH_NONE : valueOf(MO.getReg())});
   }
   uint32_t Value = valueOf(MI.getOperand(0).getReg());
@@ -231,7 +236,8 @@ void Export::addInst(MachineInstr &MI) {
   if (Inst.kind == CH_OP)
     addFoldable(MI, Inst.first_operand);
   Inst.end_operand = Operands.size();
-  Inst.flags = (MI.isTerminator() ? CH_TERMINATOR : 0) | (MI.isPosition() ? CH_LABEL : 0);
+  Inst.flags = (MI.isTerminator() ? CH_TERMINATOR : 0) | (MI.isPosition() ? CH_LABEL : 0) |
+               (MI.getOpcode() == TargetOpcode::INLINEASM_BR ? CH_JUMPS : 0);
   if (Operands.size() == Inst.first_operand + 1 && Operands.back().role == CH_DEF && TII.isTriviallyReMaterializable(MI)) {
     Inst.flags |= CH_REMATERIALISABLE;
     // Where flags are live, reMaterialize() chooses an instruction that does not write them.

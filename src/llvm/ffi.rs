@@ -92,6 +92,7 @@ pub struct Block {
     pub frequency: f64,
     pub throws: u32,
     pub landing_pad: u32,
+    pub jump_target: u32,
 }
 
 #[repr(C)]
@@ -121,6 +122,7 @@ pub const COPY_FROM: u32 = 3;
 pub const TERMINATOR: u32 = 1;
 pub const LABEL: u32 = 2;
 pub const REMATERIALISABLE: u32 = 4;
+pub const JUMPS: u32 = 8;
 
 #[repr(C)]
 pub struct Inst {
@@ -181,6 +183,7 @@ pub struct Function {
     pub num_values: usize,
     pub debug_uses: *const DebugUse,
     pub num_debug_uses: usize,
+    pub returns_twice: u32,
     pub unsupported: Str,
     pub import_ns: u64,
 }

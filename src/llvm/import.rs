@@ -82,6 +82,7 @@ pub unsafe fn function(flat: &ffi::Function, file: Rc<RegisterFile>) -> Function
     let debug_uses = unsafe { ffi::slice(flat.debug_uses, flat.num_debug_uses) };
     let mut function = Function {
         name: unsafe { flat.name.text() },
+        returns_twice: flat.returns_twice != 0,
         file,
         blocks: blocks.iter().map(block).collect(),
         insts: insts.iter().enumerate().map(|(index, data)| inst(index, data)).collect(),
@@ -104,6 +105,7 @@ fn block(data: &ffi::Block) -> BlockData {
         frequency: data.frequency,
         live_in_pins: data.live_in.into(),
         landing_pad: data.landing_pad != 0,
+        jump_target: data.jump_target != 0,
         throws: optional(data.throws),
         on_edge: false,
     }
@@ -123,6 +125,7 @@ fn inst(index: usize, data: &ffi::Inst) -> InstData {
         pins: Pins::from_u32(data.pins),
         terminator: data.flags & ffi::TERMINATOR != 0,
         label: data.flags & ffi::LABEL != 0,
+        jumps: data.flags & ffi::JUMPS != 0,
         rematerialisable: data.flags & ffi::REMATERIALISABLE != 0,
     }
 }
@@ -168,6 +171,7 @@ fn connect(blocks: &mut PrimaryMap<Block, BlockData>, flat: &[ffi::Block], edges
                     live_in_pins: blocks[to].live_in_pins,
                     landing_pad: false,
                     throws: None.into(),
+                    jump_target: false,
                     on_edge: true,
                 });
                 assert_eq!(between.as_u32(), edge.block, "blocks on edges are numbered in the order of their edges");

@@ -105,6 +105,9 @@ pub struct InstData {
     pub terminator: bool,
     /// A position marker that code at the head of its block has to stay behind.
     pub label: bool,
+    /// Control may leave the block here, behind the definitions, for a successor that is a
+    /// [`jump_target`](BlockData::jump_target): inline assembly that jumps (`asm goto`).
+    pub jumps: bool,
     /// The instruction can be executed again anywhere to produce its one definition (constants, addresses).
     pub rematerialisable: bool,
 }
@@ -157,6 +160,8 @@ pub struct BlockData {
     pub landing_pad: bool,
     /// The call whose exceptional exit leads to this block's landing pads.
     pub throws: PackedOption<Inst>,
+    /// Control comes from the middle of predecessors, where inline assembly [`jumps`](InstData::jumps).
+    pub jump_target: bool,
     /// A block that exists only because its edge may need code; it is left out of the output if it gets none.
     pub on_edge: bool,
 }
@@ -197,6 +202,9 @@ pub enum EdgePlace {
 #[derive(Clone, Debug)]
 pub struct Function {
     pub name: String,
+    /// A call may return a second time (`setjmp`): what is live across it may be wanted where no path of the function leads
+    /// from a later store.
+    pub returns_twice: bool,
     pub file: Rc<RegisterFile>,
     /// The first block is the entry, which has no predecessors.
     pub blocks: PrimaryMap<Block, BlockData>,
@@ -271,14 +279,22 @@ impl Function {
     }
 
     /// The last point of `from` that control passes on its way to `to`: before the terminators, or before the call that
-    /// throws to a landing pad.
+    /// throws to a landing pad, or before the inline assembly that jumps.
     pub fn departure(&self, from: Block, to: Block) -> Point {
-        match self.blocks[from].throws.expand() {
-            Some(throws) if self.blocks[to].landing_pad => {
-                Point { block: from, index: throws.as_u32() - self.blocks[from].insts.start }
-            }
-            _ => self.before_terminators(from),
+        let leaves = match &self.blocks[to] {
+            target if target.landing_pad => self.blocks[from].throws.expand(),
+            target if target.jump_target => self.jump(from),
+            _ => None,
+        };
+        match leaves {
+            Some(inst) => Point { block: from, index: inst.as_u32() - self.blocks[from].insts.start },
+            None => self.before_terminators(from),
         }
+    }
+
+    /// The inline assembly of a block that jumps.
+    pub fn jump(&self, block: Block) -> Option<Inst> {
+        self.block_insts(block).find(|&inst| self.insts[inst].jumps)
     }
 
     /// The column of `to`'s φ-matrix that belongs to `from`.

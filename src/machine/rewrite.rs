@@ -19,6 +19,7 @@ impl<'a> Rewriter<'a> {
     pub fn new(old: &'a Function) -> Self {
         let new = Function {
             name: old.name.clone(),
+            returns_twice: old.returns_twice,
             file: old.file.clone(),
             blocks: old.blocks.clone(),
             insts: PrimaryMap::with_capacity(old.insts.len() + old.insts.len() / 4),
@@ -52,6 +53,7 @@ impl<'a> Rewriter<'a> {
             pins: Pins::from_u32(0),
             terminator: false,
             label: false,
+            jumps: false,
             rematerialisable: false,
         };
         self.new.insts.push(data);

@@ -26,19 +26,19 @@
 //!           | "class" name bank size/align {reg}  in allocation order
 //!           | "callee-saved" {reg}
 //!           | "status" {reg}
-//! function  = "function" name ["undefined" {vN:class}] {block}
+//! function  = "function" name ["returns-twice"] ["undefined" {vN:class}] {block}
 //! block     = bN: {block-mark} ["->" {bN}]  { phi | inst | "debug" vN }
 //! block-mark= freq=F                              1 unless given
 //!           | live=reg,…                          physical registers live at the head
 //!           | preds=bN,…                          in block order unless given; it orders a φ's columns
-//!           | "landing-pad" | "on-edge"
+//!           | "landing-pad" | "jump-target" | "on-edge"
 //! phi       = vN:class "=" "phi" { bN:vN | bN:vN(sN) | bN:undef }
 //! inst      = [ {def} "=" ] kind { use | def } {mark}
 //! kind      = "op" | "copy" | copy-to(reg) | copy-from(reg) | load(sN) | store(sN) | rematerialise(iN)
 //! use       = vN[(["foldable",][sN])]              with the slot of a folded operand
 //! def       = vN:class[(["early",][reuse=N,][sN])]
 //! mark      = uses=reg,… | defs=reg,… | early=reg,… | clobbers=reg,…
-//!           | "terminator" | "label" | "rematerialisable" | "throws"
+//!           | "terminator" | "label" | "jumps" | "rematerialisable" | "throws"
 //!           | origin=iN | origin=none             its own number unless given
 //! ```
 //!

@@ -17,13 +17,14 @@ pub(super) struct Chosen {
 
 /// Chooses the values to spill, the requested ones among them.
 pub(super) fn choose(spiller: &Spiller, requested: &SecondaryMap<Value, bool>) -> Result<Chosen, String> {
-    let Spiller { conventional, order, liveness, pins, weights, constants, limits, policy } = spiller;
+    let Spiller { conventional, order, liveness, pins, weights, held, constants, limits, policy } = spiller;
     let function = &conventional.function;
     let mut chooser = Chooser {
         function,
         liveness,
         limits,
         weights,
+        held,
         constants,
         rematerialise: policy.rematerialise,
         folding: policy.fold,
@@ -33,7 +34,7 @@ pub(super) fn choose(spiller: &Spiller, requested: &SecondaryMap<Value, bool>) -
     for &value in &conventional.in_memory {
         chooser.spill(value);
     }
-    chooser.spill_across_edges_without_code();
+    chooser.spill_across_edges_without_code()?;
     match policy.choice {
         Choice::Everything => chooser.spill_everything(),
         Choice::AcrossBlocks => chooser.spill_across_blocks(),
@@ -54,6 +55,7 @@ struct Chooser<'a> {
     liveness: &'a Liveness,
     limits: &'a Limits,
     weights: &'a SecondaryMap<Value, f64>,
+    held: &'a SecondaryMap<Value, bool>,
     constants: &'a SecondaryMap<Value, PackedOption<Inst>>,
     rematerialise: bool,
     folding: bool,
@@ -64,21 +66,25 @@ struct Chooser<'a> {
 
 impl Chooser<'_> {
     /// A value that crosses an edge where no code can stand may have to be elsewhere at its two ends: it is in memory.
-    fn spill_across_edges_without_code(&mut self) {
+    fn spill_across_edges_without_code(&mut self) -> Result<(), String> {
         for (block, data) in &self.function.blocks {
             if data.preds.iter().any(|&pred| self.function.edge_place(pred, block) == EdgePlace::Nowhere) {
                 for &value in self.liveness.live_in(block) {
+                    if self.held[value] {
+                        return Err(format!("what inline assembly that jumps defines would have to be in memory in {block}"));
+                    }
                     self.spill(value);
                 }
             }
         }
+        Ok(())
     }
 
     fn spill_everything(&mut self) {
         for phi in self.function.blocks.values().flat_map(|data| &data.phis) {
             self.spill(phi.def);
         }
-        for def in self.function.operands.iter().filter(|operand| operand.is_def()) {
+        for def in self.function.operands.iter().filter(|operand| operand.is_def() && !self.held[operand.value]) {
             self.spill(def.value);
         }
     }
@@ -86,7 +92,7 @@ impl Chooser<'_> {
     /// Spills what is live at the borders of blocks; φs are there.
     fn spill_across_blocks(&mut self) {
         for (block, data) in &self.function.blocks {
-            for &value in self.liveness.live_out(block) {
+            for &value in self.liveness.live_out(block).iter().filter(|&&value| !self.held[value]) {
                 self.spill(value);
             }
             for phi in &data.phis {
@@ -181,7 +187,7 @@ impl Chooser<'_> {
     fn fold(&mut self, inst: Inst) -> Option<()> {
         let constant = |value: Value| self.rematerialise && self.constants[value].is_some();
         let read = |o: &&Operand| {
-            let in_register = !self.chosen.spilled[o.value] && !constant(o.value);
+            let in_register = !self.chosen.spilled[o.value] && !self.held[o.value] && !constant(o.value);
             in_register && could_fold(self.function, self.folding, inst, o.value)
         };
         let value = self.function.operands(inst).iter().find(read).filter(|_| self.folded(inst).is_none())?.value;
@@ -248,7 +254,7 @@ impl Chooser<'_> {
             .iter()
             .copied()
             .filter(confined)
-            .filter(|&value| candidate(value))
+            .filter(|&value| !self.held[value] && candidate(value))
             .min_by(|&a, &b| self.weights[a].total_cmp(&self.weights[b]).then(b.cmp(&a)))?;
         self.live.remove(lightest);
         self.spill(lightest);

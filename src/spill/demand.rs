@@ -211,12 +211,7 @@ impl Demand {
 
 /// The operand that the instruction accesses in memory itself, if one of those that `in_memory` names is: the first of
 /// [`foldable_operands`].
-pub(super) fn folded_operand(
-    function: &Function,
-    inst: Inst,
-    folding: bool,
-    in_memory: impl Fn(usize) -> bool,
-) -> Option<usize> {
+pub(super) fn folded_operand(function: &Function, inst: Inst, folding: bool, in_memory: impl Fn(usize) -> bool) -> Option<usize> {
     foldable_operands(function, inst, folding).find(|&k| in_memory(k))
 }
 
@@ -230,9 +225,8 @@ pub(super) fn foldable_operands(function: &Function, inst: Inst, folding: bool) 
     let one_form = move |k: usize| function.file.banks[class(k).bank].swap != SwapSupport::Never;
     let whole = kind != InstKind::Copy || class(0).slot_size == class(1).slot_size;
     let once = |k: usize| operands.iter().filter(|o| o.value == operands[k].value && !o.is_def()).count() == 1;
-    let foldable = move |k: &usize| {
-        one_form(*k) && if kind.is_copy() { whole } else { folding && operands[*k].foldable && once(*k) }
-    };
+    let foldable =
+        move |k: &usize| one_form(*k) && if kind.is_copy() { whole } else { folding && operands[*k].foldable && once(*k) };
     // A copy's source comes first: it is last.
     (0..operands.len()).rev().filter(foldable)
 }

@@ -299,7 +299,8 @@ impl Writer<'_> {
         let operands = function.operands(inst);
         let first = function.insts[inst].operands.start as usize;
         let plan = self.plan;
-        let mut ways_out = foldable_operands(function, inst, self.policy.fold).filter(|&k| plan.slot_of[operands[k].value].is_some());
+        let mut ways_out =
+            foldable_operands(function, inst, self.policy.fold).filter(|&k| plan.slot_of[operands[k].value].is_some());
         let mut folded = None;
         let mut spare = self.limits.spare();
         loop {

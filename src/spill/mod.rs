@@ -25,7 +25,7 @@ use crate::analysis::{Liveness, Loops, Order, PinLiveness};
 use crate::cssa::Conventional;
 use crate::machine::{Block, Function, Inst, PinSets, RegClass, Slot, SlotData, Value};
 use clap::ValueEnum;
-use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
+use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, packed_option::PackedOption};
 
 /// How to spill.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -122,6 +122,8 @@ pub struct Spiller<'a> {
     liveness: &'a Liveness,
     pins: PinLiveness,
     weights: SecondaryMap<Value, f64>,
+    /// Values that have to stay in registers.
+    held: SecondaryMap<Value, bool>,
     constants: SecondaryMap<Value, PackedOption<Inst>>,
     limits: demand::Limits,
     policy: Policy,
@@ -144,15 +146,17 @@ impl<'a> Spiller<'a> {
             liveness,
             pins: PinLiveness::new(function),
             weights: weights::weights(function, loops, liveness),
+            held: held(function, liveness),
             constants: constants(conventional),
             limits: demand::Limits::new(function, spare),
             policy,
         }
     }
 
-    /// The weight of each value: light ones are spilled first.
-    pub fn weights(&self) -> &SecondaryMap<Value, f64> {
-        &self.weights
+    /// The weight of each value, if it may be spilled: light ones are spilled first.
+    pub fn weight(&self, value: Value) -> Option<f64> {
+        let known = value.index() < self.conventional.function.values.len();
+        (known && !self.held[value]).then(|| self.weights[value])
     }
 
     /// Spills the requested values, and others until everything fits.
@@ -168,6 +172,21 @@ impl<'a> Spiller<'a> {
         spilled.counts.lowered_loads = lowered.loads;
         Ok(spilled)
     }
+}
+
+/// The values that inline assembly defines and that are wanted where it jumps to: no store can stand where control passes on
+/// all its ways out.
+fn held(function: &Function, liveness: &Liveness) -> SecondaryMap<Value, bool> {
+    let mut held: SecondaryMap<Value, bool> = SecondaryMap::with_capacity(function.values.len());
+    let targets = |block: Block| function.blocks[block].succs.iter().filter(|&&succ| function.blocks[succ].jump_target);
+    for block in function.blocks.keys() {
+        for inst in function.block_insts(block).filter(|&inst| function.insts[inst].jumps) {
+            for def in function.operands(inst).iter().filter(|operand| operand.is_def()) {
+                held[def.value] = targets(block).any(|&target| liveness.live_in(target).binary_search(&def.value).is_ok());
+            }
+        }
+    }
+    held
 }
 
 /// The values that can be computed again wherever they are wanted, with the imported instruction that does: they need no

@@ -44,13 +44,13 @@ pub(super) fn assign(spiller: &Spiller, chosen: &Chosen) -> Plan {
     let mut homes = Homes::new(conventional, spilled, policy.frugal);
     let mut stores: Vec<(Point, Value, Value)> = stored_arguments(function, spilled).collect();
     let at_ends = stores.len();
-    let hoisted: Vec<Value> = if policy.store_hoist && policy.frugal { hoistable(function, &stores) } else { Vec::new() };
+    let hoisted: Vec<Value> = if policy.store_hoist && policy.frugal { hoistable(spiller, &stores) } else { Vec::new() };
     for &(_, value, def) in stores.iter().filter(|(_, value, _)| hoisted.binary_search(value).is_ok()) {
         homes.of[value] = homes.of[def];
     }
     stores.retain(|(_, value, _)| hoisted.binary_search(value).is_err());
     let extents = extents(function, order, liveness, &homes, &written_at_ends(function, spilled, policy.frugal));
-    let (slots, slot_of_home) = colour(&extents);
+    let (slots, slot_of_home) = colour(&extents, !function.returns_twice);
     let slot = |value: Value| slot_of_home[homes.of[value].0.expect("the value has a home") as usize];
     let slots_of = |values: &mut dyn Iterator<Item = Value>| {
         let mut map: SecondaryMap<Value, PackedOption<Slot>> = SecondaryMap::new();
@@ -66,7 +66,8 @@ pub(super) fn assign(spiller: &Spiller, chosen: &Chosen) -> Plan {
 
 /// The stored arguments that are better stored behind their definitions, ascending: those that would be stored at the end of
 /// more than one block, and those that are defined where fewer executions go.
-fn hoistable(function: &Function, stores: &[(Point, Value, Value)]) -> Vec<Value> {
+fn hoistable(spiller: &Spiller, stores: &[(Point, Value, Value)]) -> Vec<Value> {
+    let function = &spiller.conventional.function;
     let mut defined: SecondaryMap<Value, f64> = SecondaryMap::with_capacity(function.values.len());
     for (block, data) in &function.blocks {
         let insts = function.block_insts(block).flat_map(|inst| function.operands(inst)).filter(|operand| operand.is_def());
@@ -78,6 +79,9 @@ fn hoistable(function: &Function, stores: &[(Point, Value, Value)]) -> Vec<Value
     by_value.sort_unstable();
     let better = |of_one: &&[(Value, Point)]| {
         let [(value, point), rest @ ..] = of_one else { unreachable!("chunks have items") };
+        if spiller.held[*value] {
+            return false;
+        }
         !rest.is_empty() || defined[*value] < function.blocks[point.block].frequency
     };
     by_value.chunk_by(|a, b| a.0 == b.0).filter(better).map(|of_one| of_one[0].0).collect()
@@ -207,8 +211,8 @@ fn extents(
     extents
 }
 
-/// Colours the homes' interval graph in the order of their first points.
-fn colour(extents: &[Extent]) -> (PrimaryMap<Slot, SlotData>, Vec<Slot>) {
+/// Colours the homes' interval graph in the order of their first points; without sharing, each gets a colour of its own.
+fn colour(extents: &[Extent], sharing: bool) -> (PrimaryMap<Slot, SlotData>, Vec<Slot>) {
     let mut by_first: Vec<usize> = (0..extents.len()).collect();
     by_first.sort_by_key(|&home| (extents[home].first, home));
     let mut slots: PrimaryMap<Slot, SlotData> = PrimaryMap::new();
@@ -218,7 +222,7 @@ fn colour(extents: &[Extent]) -> (PrimaryMap<Slot, SlotData>, Vec<Slot>) {
     for home in by_first {
         let Extent { first, last, slot } = extents[home];
         let pool = taken.entry((slot.size, slot.align)).or_default();
-        let free = pool.first_key_value().map(|(&key, ())| key).filter(|&(end, _)| end < first);
+        let free = pool.first_key_value().map(|(&key, ())| key).filter(|&(end, _)| sharing && end < first);
         let number = match free {
             Some(key) => {
                 pool.remove(&key);

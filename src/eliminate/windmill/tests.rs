@@ -467,12 +467,14 @@ fn graphs_of_a_function_share_scratch_slots() {
     field.case(&transfers, Others::Kept).implement(&mut scratch);
     let aside = scratch.slots().last().expect("a slot").0;
     assert_eq!(scratch.slots()[aside], SlotData { size: 1, align: 1 });
+    field.case(&transfers, Others::Kept).implement(&mut scratch);
+    assert_eq!(scratch.slots().len(), SLOTS + 1);
+    // One of another size does not do: x87 has another form for it.
     let other = Field::new("wide", "x", 1);
     let transfers = other.transfers(&[None, None, Some(1)]);
     scratch.classes.push(other.class);
     other.case(&transfers, Others::Kept).implement(&mut scratch);
-    assert_eq!(scratch.slots().len(), SLOTS + 1);
-    assert_eq!(scratch.slots()[aside], SlotData { size: 16, align: 16 });
+    assert_eq!(scratch.slots().len(), SLOTS + 2);
 }
 
 #[test]

@@ -132,6 +132,7 @@ impl Parser {
         let mut parser = Parser {
             function: Function {
                 name,
+                returns_twice: false,
                 file: Rc::new(file),
                 blocks: PrimaryMap::new(),
                 insts: PrimaryMap::new(),
@@ -158,8 +159,12 @@ impl Parser {
         }
         let Some(block) = self.function.blocks.keys().next_back() else {
             return match words {
+                ["returns-twice"] => {
+                    self.function.returns_twice = true;
+                    Ok(())
+                }
                 ["undefined", values @ ..] => values.iter().try_for_each(|word| self.definition(word).map(drop)),
-                _ => Err(Reason::unexpected("`undefined` or a block", words[0])),
+                _ => Err(Reason::unexpected("`returns-twice`, `undefined` or a block", words[0])),
             };
         };
         match words {
@@ -190,6 +195,7 @@ impl Parser {
             frequency: 1.0,
             live_in_pins: RegSet::EMPTY,
             landing_pad: false,
+            jump_target: false,
             throws: None.into(),
             on_edge: false,
         };
@@ -205,6 +211,7 @@ impl Parser {
                     self.explicit_preds.insert(block, preds);
                 }
                 ("landing-pad", "") => data.landing_pad = true,
+                ("jump-target", "") => data.jump_target = true,
                 ("on-edge", "") => data.on_edge = true,
                 _ => return Err(Reason::unexpected("a block's mark or `->`", word)),
             }
@@ -247,6 +254,7 @@ impl Parser {
             pins: Pins::new(0),
             terminator: false,
             label: false,
+            jumps: false,
             rematerialisable: false,
         };
         for word in words {
@@ -257,6 +265,7 @@ impl Parser {
                 ("clobbers", names) => pins.clobbers |= self.registers(names)?,
                 ("terminator", "") => data.terminator = true,
                 ("label", "") => data.label = true,
+                ("jumps", "") => data.jumps = true,
                 ("rematerialisable", "") => data.rematerialisable = true,
                 ("throws", "") => self.function.blocks[block].throws = inst.into(),
                 ("origin", "none") => data.origin = None.into(),

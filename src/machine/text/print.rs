@@ -15,6 +15,9 @@ impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", print_target(&self.file))?;
         writeln!(f, "function {}", escape(&self.name))?;
+        if self.returns_twice {
+            writeln!(f, "returns-twice")?;
+        }
         let printer = Printer::new(self);
         printer.undefined(f)?;
         self.blocks.keys().try_for_each(|block| printer.block(f, block))
@@ -87,7 +90,8 @@ impl<'a> Printer<'a> {
         if self.preds.get(&block).map_or(&[][..], |preds| preds) != data.preds {
             write!(f, " preds={}", joined(&data.preds))?;
         }
-        for (mark, given) in [("landing-pad", data.landing_pad), ("on-edge", data.on_edge)] {
+        let marks = [("landing-pad", data.landing_pad), ("jump-target", data.jump_target), ("on-edge", data.on_edge)];
+        for (mark, given) in marks {
             write_mark(f, mark, given)?;
         }
         write_mark(f, "->", !data.succs.is_empty())?;
@@ -107,6 +111,7 @@ impl<'a> Printer<'a> {
         self.pins(f, data.kind, self.function.pins(inst))?;
         write_mark(f, "terminator", data.terminator)?;
         write_mark(f, "label", data.label)?;
+        write_mark(f, "jumps", data.jumps)?;
         write_mark(f, "rematerialisable", data.rematerialisable)?;
         match data.origin.expand() {
             None => write!(f, " origin=none"),

@@ -102,7 +102,7 @@ fn fails(lines: &str, message: &str) {
 
 #[test]
 fn bad_functions_are_refused_by_line() {
-    fails("op", "line 3: expected `undefined` or a block, found `op`");
+    fails("op", "line 3: expected `returns-twice`, `undefined` or a block, found `op`");
     fails("b1:", "line 3: expected `b0`, found `b1`");
     fails("b0: -> b1", "line 3: there is no block `b1`");
     fails("b0: freq=often", "line 3: expected a frequency, found `often`");

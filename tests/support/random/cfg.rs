@@ -43,6 +43,7 @@ fn empty_block(rng: &mut Rng) -> BlockData {
         live_in_pins: RegSet::EMPTY,
         landing_pad: false,
         throws: None.into(),
+        jump_target: false,
         on_edge: false,
     }
 }

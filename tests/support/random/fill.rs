@@ -214,6 +214,7 @@ fn number_instructions(function: &mut Function, bodies: Vec<Body>) {
                 operands: first..function.operands.len() as u32,
                 pins,
                 terminator: draft.terminator,
+                jumps: false,
                 label: draft.label,
                 rematerialisable: draft.rematerialisable,
             });
