@@ -1,7 +1,7 @@
 //! Allocation as a list of phases.
 
 use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Loops, Order, PinLiveness, graph_sizes};
-use crate::assign::{Assignment, Refusal};
+use crate::assign::{Assignment, Evictable, Refusal};
 use crate::cssa::{Conventional, ConversionCounts};
 use crate::eliminate::EliminationCounts;
 use crate::machine::{Function, Overlay, Value};
@@ -94,13 +94,14 @@ fn colour(
     let liveness = Liveness::new(&conventional.function);
     let spare = preset.elimination == Elimination::SpareRegister;
     let spiller = Spiller::new(conventional, order, loops, &liveness, preset.spill, spare);
-    let evictable = |value| spiller.weight(value);
+    let count = conventional.function.values.len();
+    let evictable = Evictable { weights: spiller.weights(), count, webs: &conventional.webs };
     let mut requested: SecondaryMap<Value, bool> = SecondaryMap::new();
     loop {
         let spilled = spiller.spill(&requested)?;
         clock.lap("spill");
         let liveness = Liveness::new(&spilled.function);
-        let assignment = assign::assign(&spilled.function, order, &liveness, preset.assign, &evictable);
+        let assignment = assign::assign(&spilled.function, order, &liveness, preset.assign, evictable);
         clock.lap("assign");
         match assignment {
             Ok(assignment) => return Ok(Coloured { spilled, liveness, assignment }),

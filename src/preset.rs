@@ -3,7 +3,7 @@
 use crate::cssa::Coalescing;
 use crate::eliminate::SwapPolicy;
 use crate::{assign, spill};
-use assign::{PinPolicy, Preference};
+use assign::{Colouring, PinPolicy, Preference};
 use clap::ValueEnum;
 use spill::{Choice, LoadLowering};
 
@@ -54,7 +54,7 @@ const CH_O1: Preset = Preset {
     name: "ch-o1",
     coalescing: Coalescing::Nothing,
     spill: PLAIN,
-    assign: assign::Policy { preference: Preference::None, pins: PinPolicy::Avoid },
+    assign: assign::Policy { colouring: Colouring::Dominance, preference: Preference::None, pins: PinPolicy::Avoid },
     elimination: Elimination::SpillFree,
     swap: SwapPolicy::Xor,
     check: true,
@@ -80,7 +80,7 @@ const SPILL_FREE: Preset = Preset {
         memory_coalesce: true,
         ..PLAIN
     },
-    assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Repair },
+    assign: assign::Policy { colouring: Colouring::Dominance, preference: Preference::Frequency, pins: PinPolicy::Repair },
     elimination: Elimination::SpillFree,
     swap: SwapPolicy::Auto,
     check: true,
@@ -92,7 +92,7 @@ const LOCAL: Preset = Preset {
     name: "local",
     coalescing: Coalescing::Budimlic,
     spill: spill::Policy { choice: Choice::AcrossBlocks, ..PLAIN },
-    assign: assign::Policy { preference: Preference::FixedPoints, pins: PinPolicy::Repair },
+    assign: assign::Policy { colouring: Colouring::Dominance, preference: Preference::FixedPoints, pins: PinPolicy::Repair },
     ..CH_O1
 };
 
@@ -100,8 +100,18 @@ const LOCAL: Preset = Preset {
 const SIMPLE: Preset =
     Preset { name: "simple", spill: spill::Policy { choice: Choice::Everything, keep_loaded: false, ..PLAIN }, ..LOCAL };
 
+/// `linear-scan`: out of SSA form by aggressive coalescing, then linear scan.
+const LINEAR_SCAN: Preset = Preset {
+    name: "linear-scan",
+    coalescing: Coalescing::Aggressive,
+    spill: spill::Policy { choice: Choice::Requested, keep_loaded: false, fold: true, memory_coalesce: true, ..PLAIN },
+    assign: assign::Policy { colouring: Colouring::Linear, preference: Preference::Frequency, pins: PinPolicy::Avoid },
+    swap: SwapPolicy::Auto,
+    ..CH_O1
+};
+
 /// All allocators.
-pub const PRESETS: &[Preset] = &[SPILL_FREE, CH_O1, CH_O2, CH_O3, LOCAL, SIMPLE];
+pub const PRESETS: &[Preset] = &[SPILL_FREE, CH_O1, CH_O2, CH_O3, LINEAR_SCAN, LOCAL, SIMPLE];
 
 impl Default for Preset {
     fn default() -> Self {

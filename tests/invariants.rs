@@ -6,8 +6,8 @@ mod naive;
 mod phases;
 mod support;
 
-use chordal::analysis::{Liveness, Order};
-use chordal::assign::{Assignment, Repair, assign};
+use chordal::analysis::{Dominators, Liveness, Loops, Order};
+use chordal::assign::{Assignment, Evictable, Refusal, Repair, assign};
 use chordal::cssa::{Coalescing, Conventional};
 use chordal::machine::validate::Rule;
 use chordal::machine::{
@@ -16,8 +16,8 @@ use chordal::machine::{
 };
 use chordal::pipeline::allocate;
 use chordal::preset::Preset;
-use chordal::spill::Spilled;
-use cranelift_entity::EntityRef;
+use chordal::spill::{Spilled, Spiller};
+use cranelift_entity::{EntityRef, SecondaryMap};
 use naive::{Live, Pinned, in_registers};
 use phases::{convert, spill};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +36,8 @@ struct Phases {
 fn run(function: &Function) -> Phases {
     let (_, spilled) = spill(function);
     let liveness = Liveness::new(&spilled.function);
-    let assignment = assign(&spilled.function, &Order::new(function), &liveness, Preset::default().assign, &|_| None);
+    let evictable = Evictable { weights: &SecondaryMap::new(), count: 0, webs: &SecondaryMap::new() };
+    let assignment = assign(&spilled.function, &Order::new(function), &liveness, Preset::default().assign, evictable);
     let assignment = assignment.unwrap_or_else(|message| panic!("{message}\n{}", print(&spilled.function)));
     Phases { spilled, liveness, assignment, overlay: allocated(function) }
 }
@@ -614,4 +615,123 @@ fn allocation_is_deterministic() {
         assert_eq!(first.slots, second.slots, "{which}");
         assert_eq!(first.debug_locations, second.debug_locations, "{which}");
     });
+}
+
+/// What linear scan makes of a function.
+struct Scanned {
+    conventional: Conventional,
+    spilled: Spilled,
+    assignment: Assignment,
+    /// How often the scan started again.
+    restarts: usize,
+}
+
+fn scanned(function: &Function) -> Scanned {
+    let Preset { coalescing, spill, assign: policy, .. } = Preset::named("linear-scan").expect("it exists");
+    let conventional = convert(function, coalescing);
+    let order = Order::new(function);
+    let loops = Loops::new(function, &order, &Dominators::new(function, &order));
+    let liveness = Liveness::new(&conventional.function);
+    let spiller = Spiller::new(&conventional, &order, &loops, &liveness, spill, false);
+    let count = conventional.function.values.len();
+    let evictable = Evictable { weights: spiller.weights(), count, webs: &conventional.webs };
+    let mut requested = SecondaryMap::new();
+    let mut restarts = 0;
+    let (spilled, assignment) = loop {
+        let spilled = spiller.spill(&requested).unwrap_or_else(|message| panic!("{message}\n{}", print(function)));
+        let liveness = Liveness::new(&spilled.function);
+        match assign(&spilled.function, &order, &liveness, policy, evictable) {
+            Ok(assignment) => break (spilled, assignment),
+            Err(Refusal::Evicted(values)) => values.into_iter().for_each(|value| requested[value] = true),
+            Err(Refusal::Impossible(message)) => panic!("{message}\n{}", print(&spilled.function)),
+        }
+        restarts += 1;
+    };
+    Scanned { conventional, spilled, assignment, restarts }
+}
+
+/// Has linear scan work on random functions.
+fn for_each_scanned(mut look: impl FnMut(&str, &Scanned)) {
+    for_each_random(|which, function| look(which, &scanned(function)));
+}
+
+/// The registers in which each value is defined.
+fn defined(scanned: &Scanned) -> BTreeMap<Value, Reg> {
+    let Scanned { spilled: Spilled { function, .. }, assignment, .. } = scanned;
+    let mut registers = BTreeMap::new();
+    for (k, operand) in function.operands.iter().enumerate().filter(|(_, o)| o.is_def() && o.in_register()) {
+        registers.insert(operand.value, assignment.operands[k].expect("it is in a register"));
+    }
+    for phi in function.blocks.values().flat_map(|data| &data.phis) {
+        registers.insert(phi.def, assignment.phi_register[phi.def].expand().expect("it is in a register").reg());
+    }
+    registers
+}
+
+/// Everything that is in a register at some moment has it for itself, and none is pinned then.
+#[test]
+fn no_two_live_values_share_a_register() {
+    let mut pairs = 0;
+    for_each_scanned(|which, scanned| {
+        let function = &scanned.spilled.function;
+        let registers = defined(scanned);
+        let live = Live::new(function);
+        for together in live.together(function) {
+            let mut holder = BTreeMap::new();
+            for &value in &together.values {
+                if let Some(other) = holder.insert(registers[&value], value) {
+                    panic!("{which}: {value} and {other} share a register {}\n{}", together.place, print(function));
+                }
+            }
+            pairs += together.values.len() * together.values.len().saturating_sub(1) / 2;
+        }
+        let pinned = Pinned::new(function);
+        for inst in function.insts.keys() {
+            for value in live.before[inst].intersection(&live.after[inst]) {
+                let taken = pinned.before[inst] | pinned.after[inst] | function.pins(inst).clobbers;
+                assert!(!taken.contains(registers[value]), "{which}: {value} at {inst}\n{}", print(function));
+            }
+        }
+    });
+    assert!(pairs > 100_000, "{pairs} pairs");
+}
+
+/// A web is in one register all its life, or in one slot, and nothing moves for φs.
+#[test]
+fn a_web_is_in_one_place() {
+    let (mut in_registers, mut in_memory) = (0, 0);
+    for_each_scanned(|which, scanned| {
+        let Scanned { conventional, spilled, assignment, .. } = scanned;
+        let registers = defined(scanned);
+        let mut places: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for value in conventional.function.values.keys() {
+            let place = (registers.get(&value), spilled.slot_of[value].expand());
+            if let Some(web) = conventional.webs[value].expand() {
+                places.entry(web).or_default().insert(place);
+            }
+        }
+        for (web, places) in places {
+            let place = *places.first().expect("a web has values");
+            assert!(places.len() == 1, "{which}: {web} is in {places:?}\n{}", print(&spilled.function));
+            *if place.1.is_some() { &mut in_memory } else { &mut in_registers } += 1;
+        }
+        for (block, data) in &spilled.function.blocks {
+            for (phi, &pred) in data.phis.iter().flat_map(|phi| data.preds.iter().map(move |pred| (phi, pred))) {
+                let column = spilled.function.column(pred, block);
+                let Some(arg) = phi.args[column].value.expand() else { continue };
+                assert!(phi.args[column].slot.is_none() && registers[&arg] == registers[&phi.def], "{which}: {arg}");
+            }
+        }
+        assert!(assignment.repairs.iter().flat_map(|repair| &repair.transfers).all(|transfer| transfer.from != transfer.to));
+    });
+    assert!(in_registers > 1000 && in_memory > 1000, "{in_registers} and {in_memory}");
+}
+
+#[test]
+fn rounds_are_few_and_end() {
+    let mut rounds = Vec::new();
+    for_each_scanned(|_, scanned| rounds.push(scanned.restarts));
+    rounds.sort_unstable();
+    let most = rounds[rounds.len() - 1];
+    assert!(rounds[rounds.len() / 2] <= 6 && most <= 30, "half of them take {}, one {most}", rounds[rounds.len() / 2]);
 }

@@ -6,11 +6,14 @@ mod fixtures;
 mod phases;
 
 use chordal::check::check;
+use chordal::cssa::Coalescing;
 use chordal::eliminate::SwapPolicy;
 use chordal::machine::{Function, InstKind, Location, Overlay, Slot, SlotData, Value};
+use chordal::pipeline::allocate;
+use chordal::preset::Preset;
 use cranelift_entity::EntityRef;
 use fixtures::{allocated, blocks, edits, fixture, registers, spilled_values, v};
-use phases::spill;
+use phases::{convert, spill};
 
 /// An overlay that the checker accepts, under a policy for swaps.
 fn overlay(function: &Function, swap: SwapPolicy) -> Overlay {
@@ -323,5 +326,40 @@ mod elimination {
         let inserted = |kind: fn(&InstKind) -> bool| spilled.function.insts.values().filter(|data| kind(&data.kind)).count();
         assert_eq!(inserted(|kind| matches!(kind, InstKind::Store(_))), 1);
         assert_eq!(inserted(|kind| matches!(kind, InstKind::Load(_))), 0, "the φ's argument is loaded on its edge");
+    }
+}
+
+mod linear_scan {
+    use super::*;
+
+    fn scanned(function: &Function) -> Overlay {
+        let preset = Preset::named("linear-scan").expect("it exists");
+        allocate(function, &preset).unwrap_or_else(|failure| panic!("{failure}")).0
+    }
+
+    #[test]
+    fn a_hole_is_filled() {
+        let function = fixture("hole");
+        let overlay = scanned(&function);
+        assert!(edits(&function, &overlay).is_empty());
+        let of = |inst| registers(&function, &overlay, inst)[0].clone();
+        assert!([2, 3].map(of).contains(&of(0)), "v1 or v2 is where v0 was and will be");
+    }
+
+    #[test]
+    fn what_is_spilled_gets_a_second_chance() {
+        let function = fixture("second_chance");
+        let overlay = scanned(&function);
+        let found = edits(&function, &overlay);
+        assert_eq!(found, ["b0.1 store s0 a", "b0.5 load a s0"], "the second use finds it where the first one did");
+        assert_eq!([5, 7].map(|inst| registers(&function, &overlay, inst)[0].clone()), ["a", "a"]);
+    }
+
+    #[test]
+    fn a_two_address_definition_is_not_merged_with_what_is_read_beside_it() {
+        let conventional = convert(&fixture("merged_two_address"), Coalescing::Aggressive);
+        let web = |value: usize| conventional.webs[v(value)].expand();
+        assert_ne!(web(1), web(3), "v1 and v3 are both in registers when the instruction reads v3");
+        assert_eq!(web(1), web(4), "v4 is overwritten by v1");
     }
 }

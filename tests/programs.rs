@@ -40,7 +40,7 @@ const ROTATED_32: &[&str] = &["-m32 -O0", "-m32 -O3", "-m32 -O1 -fno-pic", "-m32
 /// At `-O2` for x86-64, every program is also allocated to so many registers.
 const REGISTERS: &[&str] = &["4", "6", "8", "12"];
 /// There, and at `-m32 -O2`, every program also goes through every allocator,
-const ALLOCATORS: &[&str] = &["ch-o1", "ch-o2", "ch-o3", "local", "simple"];
+const ALLOCATORS: &[&str] = &["ch-o1", "ch-o2", "ch-o3", "linear-scan", "local", "simple"];
 /// and takes two of these options in turn, with 4 registers where it can.
 const OPTIONS: &[&str] = &[
     "--store-hoist off",

@@ -4,11 +4,14 @@
 //! Relies on: two values' live ranges intersect if and only if one is live just behind the other's definition, which
 //! the first one's definition then dominates (`ssa-register-allocator.txt`, Lemma 2; `ssa-destruction-for-machine-code.txt`,
 //! section 21.3, "Interference Check").
+//!
+//! What shares a register has to keep apart a little more than what shares memory: a definition that overwrites a use's
+//! register occupies it from where the operands are read (see [`Interference::live_while_defining`]).
 
 use super::grouped::Grouped;
 use super::{Dominators, Liveness};
 use crate::machine::{Block, Function, Role, Value};
-use cranelift_entity::{PrimaryMap, SecondaryMap};
+use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
 
 /// Where a value is defined. Definitions are ordered by the dominator tree's preorder and then by position, so that the
 /// definitions dominated by one follow it consecutively.
@@ -40,6 +43,8 @@ pub struct Interference<'a> {
     dominators: &'a Dominators,
     liveness: &'a Liveness,
     defs: SecondaryMap<Value, (Block, u32)>,
+    /// Of a two-address definition, the value whose register it overwrites.
+    overwritten: SecondaryMap<Value, PackedOption<Value>>,
     /// The uses of each value by instructions, in layout order.
     uses: Grouped<Value, (Block, u32)>,
 }
@@ -48,13 +53,18 @@ impl<'a> Interference<'a> {
     pub fn new(function: &Function, dominators: &'a Dominators, liveness: &'a Liveness) -> Self {
         let mut defs = SecondaryMap::with_default((function.entry(), 0));
         defs.resize(function.values.len());
+        let mut overwritten = SecondaryMap::new();
         let mut uses = Vec::with_capacity(function.operands.len());
         for (block, data) in &function.blocks {
             for phi in &data.phis {
                 defs[phi.def] = (block, 0);
             }
             for (index, inst) in function.block_insts(block).enumerate() {
-                for operand in function.operands(inst).iter().filter(|o| o.in_register()) {
+                let operands = function.operands(inst);
+                for operand in operands.iter().filter(|o| o.in_register()) {
+                    if let Some(reused) = operand.reuse {
+                        overwritten[operand.value] = operands[usize::from(reused)].value.into();
+                    }
                     match operand.role {
                         Role::Use => uses.push((operand.value, (block, DefPoint::at(0, index, USE).position))),
                         Role::Def => defs[operand.value] = (block, DefPoint::at(0, index, LATE).position),
@@ -63,7 +73,7 @@ impl<'a> Interference<'a> {
                 }
             }
         }
-        Interference { dominators, liveness, defs, uses: Grouped::new(function.values.len(), &uses) }
+        Interference { dominators, liveness, defs, overwritten, uses: Grouped::new(function.values.len(), &uses) }
     }
 
     /// Where the value is defined.
@@ -81,7 +91,25 @@ impl<'a> Interference<'a> {
     /// defined together count as live behind each other's definitions, dead or not.
     pub fn live_behind(&self, value: Value, other: Value) -> bool {
         let at = self.defs[other];
-        self.defs[value] == at || self.live_behind_point(value, at)
+        self.defined_together(value, other) || self.live_behind_point(value, at)
+    }
+
+    /// Whether `value` is live while `other` is being defined, whose definition its own dominates: they cannot share a
+    /// register. A definition that overwrites a use's register is there before the instruction has read its other operands.
+    pub fn live_while_defining(&self, value: Value, other: Value) -> bool {
+        let (block, position) = self.defs[other];
+        let overwrites_another = self.overwritten[other].expand().is_some_and(|overwritten| overwritten != value);
+        let since = if overwrites_another { (position.div_ceil(3) - 1) * 3 + EARLY } else { position };
+        self.defined_together(value, other) || self.live_behind_point(value, (block, since))
+    }
+
+    /// Whether one instruction, or the φs of one block, define both.
+    fn defined_together(&self, a: Value, b: Value) -> bool {
+        let place = |value: Value| {
+            let (block, position) = self.defs[value];
+            (block, position.div_ceil(3))
+        };
+        place(a) == place(b)
     }
 
     /// Whether `value` is live at the end of a block.

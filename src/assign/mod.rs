@@ -1,4 +1,4 @@
-//! Register assignment in dominance order.
+//! Register assignment in dominance order; for linear scan, see [`linear`].
 //!
 //! Requires: SSA form in which the values in registers fit everywhere (see [`crate::spill`]).
 //! Ensures: every operand in a register has one of its class; values that are live together are in different registers,
@@ -9,13 +9,15 @@
 //! section 6.2), and where a join then disagrees with its predecessors, code on the edges makes up for it (mock φs).
 
 pub(crate) mod fit;
+mod linear;
 mod preferences;
 mod walk;
 
 use crate::analysis::{Liveness, Order, PinLiveness};
+use crate::cssa::Web;
 use crate::machine::{Block, Function, Inst, Reg, RegClass, RegSet, Value};
 use clap::ValueEnum;
-use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
+use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 
 /// One register's content goes to another, at the same time as other transfers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,6 +42,8 @@ pub struct Assignment {
     pub operands: Vec<Option<Reg>>,
     /// In program order.
     pub repairs: Vec<Repair>,
+    /// In program order, loads into registers that have the slot's content already.
+    pub redundant: Vec<Inst>,
     /// Of each block, the registers of its live-in values, parallel to [`Liveness::live_in`].
     pub entry: SecondaryMap<Block, Vec<Reg>>,
     /// Of each block, the registers of its live-out values, parallel to [`Liveness::live_out`]. For an edge to a landing
@@ -92,8 +96,19 @@ impl Assignment {
 /// How registers are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Policy {
+    pub colouring: Colouring,
     pub preference: Preference,
     pub pins: PinPolicy,
+}
+
+/// In which order values are given registers, and for how long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Colouring {
+    /// Along the dominator tree; a value may move to another register.
+    Dominance,
+    /// Along a linear order of the program, a whole web at a time, which keeps its register ([`linear`]). Pins are avoided, and
+    /// preferences are those of [`Preference::Frequency`], callee-saved registers apart.
+    Linear,
 }
 
 /// Which register a value gets if there are several.
@@ -119,8 +134,25 @@ pub enum PinPolicy {
     Repair,
 }
 
-/// The weight of each value that may still be spilled.
-pub type Evictable<'a> = &'a dyn Fn(Value) -> Option<f64>;
+/// Values that may still be spilled, with their weights: the first `count` ones, if their weight is not infinite. Those of one web are spilled together where
+/// they share a register.
+#[derive(Clone, Copy)]
+pub struct Evictable<'a> {
+    pub weights: &'a SecondaryMap<Value, f64>,
+    pub count: usize,
+    pub webs: &'a SecondaryMap<Value, PackedOption<Web>>,
+}
+
+impl Evictable<'_> {
+    fn weight(&self, value: Value) -> Option<f64> {
+        (!self.is_temporary(value)).then(|| self.weights[value]).filter(|weight| weight.is_finite())
+    }
+
+    /// Whether the value is in a register because it was spilled.
+    fn is_temporary(&self, value: Value) -> bool {
+        value.index() >= self.count
+    }
+}
 
 /// Why there is no assignment.
 #[derive(Debug, thiserror::Error)]
@@ -145,6 +177,9 @@ pub fn assign(
     evictable: Evictable,
 ) -> Result<Assignment, Refusal> {
     let pins = PinLiveness::new(function);
+    if policy.colouring == Colouring::Linear {
+        return linear::scan(function, liveness, &pins, &evictable);
+    }
     let preferences = preferences::Preferences::new(function, liveness, &pins, policy.preference);
     walk::walk(function, order, liveness, &pins, &preferences, policy, evictable)
 }

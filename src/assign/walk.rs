@@ -34,6 +34,7 @@ pub(super) fn walk(
         result: Assignment {
             operands: vec![None; function.operands.len()],
             repairs: Vec::new(),
+            redundant: Vec::new(),
             entry: SecondaryMap::with_capacity(function.blocks.len()),
             exit: SecondaryMap::with_capacity(function.blocks.len()),
             at_throw: SecondaryMap::new(),
@@ -224,7 +225,7 @@ impl Walk<'_> {
             return lasting & free;
         }
         let owners = (lasting - dying).iter().filter_map(|reg| self.owner[reg.index()]);
-        let weighed = owners.chain([value]).filter_map(|candidate| Some(((self.evictable)(candidate)?, candidate)));
+        let weighed = owners.chain([value]).filter_map(|candidate| Some((self.evictable.weight(candidate)?, candidate)));
         let Some((_, lightest)) = weighed.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))) else { return free };
         self.evicted[lightest] = true;
         if lightest == value {

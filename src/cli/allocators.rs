@@ -27,6 +27,11 @@ pub const ALL: &[Entry] = &[
     },
     Entry { name: "ch-o2", about: "ch-o1 with register coalescing", phases: PHASES },
     Entry { name: "ch-o3", about: "ch-o2 with coalescing of phi-related values in memory", phases: PHASES },
+    Entry {
+        name: "linear-scan",
+        about: "aggressive coalescing, then linear scan with holes and restarts (Evlogimenos)",
+        phases: PHASES,
+    },
     Entry { name: "local", about: "values stay in registers within a block only", phases: PHASES },
     Entry { name: "simple", about: "every value is in memory", phases: PHASES },
     Entry { name: LLVM_GREEDY, about: "LLVM's default allocator, counted in the same way", phases: &[] },

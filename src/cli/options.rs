@@ -1,6 +1,6 @@
 //! The options of chordal's allocators.
 
-use crate::assign::PinPolicy;
+use crate::assign::{Colouring, PinPolicy};
 use crate::eliminate::SwapPolicy;
 use crate::preset::{Elimination, Preset};
 use crate::spill::LoadLowering;
@@ -73,6 +73,13 @@ impl AllocatorOptions {
             return Err("spill-free elimination of phis needs frugal slots: \
                         with `--frugal off`, choose `--eliminate spare-register` or `--eliminate on-demand`"
                 .into());
+        }
+        let whole = preset.assign.colouring == Colouring::Linear;
+        if whole && (preset.elimination != Elimination::SpillFree || preset.assign.pins != PinPolicy::Avoid) {
+            return Err(format!(
+                "{} keeps each variable in one place: nothing moves for phis or pins, so `--eliminate` and `--pins` are not for it",
+                preset.name
+            ));
         }
         Ok(preset)
     }

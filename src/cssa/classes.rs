@@ -12,6 +12,15 @@ enum Member {
     Tail(Block),
 }
 
+/// What the members of a class are to share.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sharing {
+    /// A memory location.
+    Memory,
+    /// A register.
+    Register,
+}
+
 /// Disjoint classes of values that do not interfere within a class.
 pub(super) struct Classes<'a> {
     partition: Partition<Value>,
@@ -19,11 +28,18 @@ pub(super) struct Classes<'a> {
     members: SecondaryMap<Value, Vec<(DefPoint, Member)>>,
     dominators: &'a Dominators,
     interference: &'a Interference<'a>,
+    sharing: Sharing,
 }
 
 impl<'a> Classes<'a> {
-    pub(super) fn new(function: &Function, dominators: &'a Dominators, interference: &'a Interference<'a>) -> Self {
-        Classes { partition: Partition::discrete(function.values.len()), members: SecondaryMap::new(), dominators, interference }
+    pub(super) fn new(
+        function: &Function,
+        dominators: &'a Dominators,
+        interference: &'a Interference<'a>,
+        sharing: Sharing,
+    ) -> Self {
+        let partition = Partition::discrete(function.values.len());
+        Classes { partition, members: SecondaryMap::new(), dominators, interference, sharing }
     }
 
     /// The representative of a value's class.
@@ -113,7 +129,10 @@ impl<'a> Classes<'a> {
     /// Whether a member is live behind the definition of one that it dominates.
     fn live_behind(&self, member: Member, other: Member) -> bool {
         match (member, other) {
-            (Member::Value(v), Member::Value(other)) => self.interference.live_behind(v, other),
+            (Member::Value(v), Member::Value(other)) => match self.sharing {
+                Sharing::Memory => self.interference.live_behind(v, other),
+                Sharing::Register => self.interference.live_while_defining(v, other),
+            },
             (Member::Value(v), Member::Tail(block)) => self.interference.live_out(v, block),
             (Member::Tail(a), Member::Tail(b)) => a == b,
             (Member::Tail(_), Member::Value(_)) => false,

@@ -8,16 +8,17 @@
 //! virtual, and only those that cannot be coalesced are ever inserted; `ssa-register-allocator.txt`, sections 4.1 to 4.3,
 //! where they are inserted first (φ-lifting) and taken back one by one, or stay.
 
+mod aggressive;
 mod classes;
 mod isolate;
 mod phi_mem;
 
 use crate::analysis::{Dominators, Interference, Order};
 use crate::machine::{Block, EdgePlace, Function, Phi, Value};
-use classes::Classes;
+use classes::{Classes, Sharing};
 use cranelift_entity::{SecondaryMap, entity_impl, packed_option::PackedOption};
 
-/// A φ-web: values related by φs, none of which interferes with another.
+/// A φ-web: values related by φs (and copies, if those were coalesced too), none of which interferes with another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Web(u32);
 entity_impl!(Web, "web");
@@ -31,12 +32,15 @@ pub enum Coalescing {
     PhiMem,
     /// The copies are virtual, and a φ's classes are merged along the dominance order before any is inserted (Budimlić).
     Budimlic,
+    /// As before, and then every other copy too, two-address operands included, as far as one register can hold both sides:
+    /// webs are virtual registers of the program out of SSA form.
+    Aggressive,
 }
 
 /// A function in conventional SSA form.
 pub struct Conventional {
     pub function: Function,
-    /// The web of each value that a φ defines or takes.
+    /// The web of each value that a φ (or a coalesced copy) defines or takes.
     pub webs: SecondaryMap<Value, PackedOption<Web>>,
     /// The number of webs.
     pub web_count: usize,
@@ -78,17 +82,20 @@ pub fn conventional(
     coalescing: Coalescing,
 ) -> Conventional {
     let lifted = lift(function, order);
-    let mut classes = Classes::new(function, dominators, interference);
+    let sharing = if coalescing == Coalescing::Aggressive { Sharing::Register } else { Sharing::Memory };
+    let mut classes = Classes::new(function, dominators, interference, sharing);
     let isolations = match coalescing {
         Coalescing::Nothing | Coalescing::PhiMem => lifted.isolations,
-        Coalescing::Budimlic => {
+        Coalescing::Budimlic | Coalescing::Aggressive => {
             let phis = phis(function, order);
             phis.filter_map(|(block, row)| coalesce(function, interference, &mut classes, block, row)).collect()
         }
     };
     let mut conventional = isolate::insert(function, &mut classes, &isolations);
-    if coalescing == Coalescing::PhiMem {
-        conventional = phi_mem::coalesce(conventional, dominators);
+    match coalescing {
+        Coalescing::PhiMem => conventional = phi_mem::coalesce(conventional, dominators),
+        Coalescing::Aggressive => conventional = aggressive::coalesce(conventional, dominators),
+        Coalescing::Nothing | Coalescing::Budimlic => {}
     }
     conventional.counts = ConversionCounts {
         copies_before: lifted.copies,
@@ -164,7 +171,9 @@ fn coalesce(
         }
     }
     // A copy at the end of a predecessor shares the web's memory with whatever of the web lives there.
-    let collides = |classes: &mut Classes, column: &usize| classes.lives_out(phi.def, data.preds[*column], interference);
+    // One for a landing pad stands before the call that throws, beside whatever of the web the rest of the block needs.
+    let collides =
+        |classes: &mut Classes, column: &usize| data.landing_pad || classes.lives_out(phi.def, data.preds[*column], interference);
     if columns.iter().any(|column| collides(classes, column)) {
         return Some(whole);
     }

@@ -1,7 +1,8 @@
 //! PhiMemCoalesce of `ssa-register-allocator.txt`, section 4.3: the copies of φ-lifting are taken back where that makes no
 //! two φ-related values interfere.
 
-use super::{Conventional, Web, classes::Classes};
+use super::classes::{Classes, Sharing};
+use super::{Conventional, Web};
 use crate::analysis::{Dominators, Interference, Liveness};
 use crate::machine::{Function, Inst, Rewriter, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
@@ -12,7 +13,7 @@ pub(super) fn coalesce(lifted: Conventional, dominators: &Dominators) -> Convent
     let function = &lifted.function;
     let liveness = Liveness::new(function);
     let interference = Interference::new(function, dominators, &liveness);
-    let mut classes = Classes::new(function, dominators, &interference);
+    let mut classes = Classes::new(function, dominators, &interference, Sharing::Memory);
     for phi in function.blocks.values().flat_map(|data| &data.phis) {
         for arg in phi.args.iter().filter_map(|arg| arg.value.expand()) {
             let conventional = classes.merge(phi.def, arg);

@@ -130,6 +130,9 @@ impl Layer<'_> {
 
     /// The edit that an inserted instruction is.
     fn inserted(&mut self, inst: Inst, point: Point) {
+        if self.assignment.redundant.binary_search(&inst).is_ok() {
+            return;
+        }
         let function = &self.spilled.function;
         let classes = function.operands(inst).iter().map(|operand| function.values[operand.value].class);
         let class = classes.reduce(|a, b| function.file.wider(a, b)).expect("an inserted instruction has operands");

@@ -4,7 +4,7 @@ use super::demand::{Demand, Excess, Limits, Residence, first_reuse, folded_opera
 use super::feasible;
 use super::live::LiveSet;
 use super::{Choice, Spiller};
-use crate::analysis::{Liveness, Occupancy, PinLiveness};
+use crate::analysis::{Liveness, Occupancy, Order, PinLiveness};
 use crate::machine::{Block, EdgePlace, Function, Inst, Operand, Value};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
@@ -28,9 +28,22 @@ pub(super) fn choose(spiller: &Spiller, requested: &SecondaryMap<Value, bool>) -
         constants,
         rematerialise: policy.rematerialise,
         folding: policy.fold,
-        chosen: Chosen { spilled: requested.clone(), again: SecondaryMap::with_capacity(function.values.len()) },
+        chosen: Chosen {
+            spilled: SecondaryMap::with_capacity(function.values.len()),
+            again: SecondaryMap::with_capacity(function.values.len()),
+        },
         live: LiveSet::new(function, limits),
     };
+    for (value, _) in requested.iter().filter(|&(_, &requested)| requested) {
+        if held[value] {
+            return Err("what inline assembly that jumps defines finds no register".into());
+        }
+        chooser.spill(value);
+    }
+    if policy.choice == Choice::Requested {
+        chooser.drop_constants_without_register(order, pins);
+        return Ok(chooser.chosen);
+    }
     for &value in &conventional.in_memory {
         chooser.spill(value);
     }
@@ -38,8 +51,7 @@ pub(super) fn choose(spiller: &Spiller, requested: &SecondaryMap<Value, bool>) -
     match policy.choice {
         Choice::Everything => chooser.spill_everything(),
         Choice::AcrossBlocks => chooser.spill_across_blocks(),
-        Choice::Lightest => {}
-        Choice::Requested => return Ok(chooser.chosen),
+        Choice::Lightest | Choice::Requested => {}
     }
     for &block in order.blocks() {
         chooser.enter(block, pins)?;
@@ -230,6 +242,19 @@ impl Chooser<'_> {
         self.chosen.spilled[def.value] = true;
         self.chosen.again[def.value] = true;
         Some(())
+    }
+
+    /// Has those of the spilled constants computed again whose instruction finds all their registers taken by the program.
+    fn drop_constants_without_register(&mut self, order: &Order, pins: &PinLiveness) {
+        for &block in order.blocks() {
+            for inst in self.function.block_insts(block).filter(|&inst| self.function.insts[inst].rematerialisable) {
+                let taken = pins.occupancy(self.function, block, inst).after;
+                let defs = self.function.operands(inst).iter().filter(|o| o.is_def() && self.chosen.spilled[o.value]);
+                if defs.into_iter().any(|o| self.function.allowed(o.value).is_subset(taken)) {
+                    self.drop_constant(inst);
+                }
+            }
+        }
     }
 
     /// Updates the live values to those behind the instruction.

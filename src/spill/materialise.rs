@@ -4,7 +4,7 @@ use super::demand::{Demand, Limits, Residence, foldable_operands, folded_operand
 use super::feasible;
 use super::live::LiveSet;
 use super::slots::Plan;
-use super::{MemoryPhi, Policy, SpillCounts, Spilled, Spiller};
+use super::{Choice, MemoryPhi, Policy, SpillCounts, Spilled, Spiller};
 use crate::analysis::{Liveness, Occupancy, PinLiveness};
 use crate::machine::{Block, Function, Inst, InstKind, Operand, Phi, Point, Rewriter, Role, Slot, Value};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
@@ -20,7 +20,7 @@ pub(super) fn materialise(spiller: &Spiller, plan: Plan) -> Result<Spilled, Stri
         policy,
         plan: &plan,
         rewriter: Rewriter::new(function),
-        next_use: next_uses(function),
+        next_use: if policy.keep_loaded { next_uses(function) } else { vec![NEVER; function.operands.len()] },
         live: LiveSet::new(function, limits),
         cached: Vec::new(),
         coalesced: 0,
@@ -84,6 +84,7 @@ struct Writer<'a> {
     policy: &'a Policy,
     plan: &'a Plan,
     rewriter: Rewriter<'a>,
+    /// If loaded values are kept for them.
     next_use: Vec<u32>,
     /// Live values that are not spilled.
     live: LiveSet<'a>,
@@ -215,7 +216,7 @@ impl Writer<'_> {
                 stores.push((temporary, value));
             }
             let next_use = self.next_use[first + k];
-            if next_use != NEVER && self.policy.keep_loaded {
+            if next_use != NEVER {
                 self.cached.push(Cached { value, temporary, next_use, kept: false });
             }
         }
@@ -259,7 +260,7 @@ impl Writer<'_> {
                 continue;
             }
             let next_use = self.next_use[first + k];
-            let kept = next_use != NEVER && self.policy.keep_loaded;
+            let kept = next_use != NEVER;
             match self.cached.iter_mut().find(|c| c.value == operand.value) {
                 Some(cached) => (cached.next_use, cached.kept) = (next_use, kept),
                 // Named like the value itself: not loaded yet.
@@ -302,6 +303,9 @@ impl Writer<'_> {
         let mut ways_out =
             foldable_operands(function, inst, self.policy.fold).filter(|&k| plan.slot_of[operands[k].value].is_some());
         let mut folded = None;
+        if self.policy.choice == Choice::Requested {
+            return self.accessed_once(inst).and_then(|k| self.fold(inst, k));
+        }
         let mut spare = self.limits.spare();
         loop {
             folded = folded.or_else(|| self.accessed_once(inst)).and_then(|k| self.fold(inst, k));

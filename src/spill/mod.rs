@@ -25,7 +25,7 @@ use crate::analysis::{Liveness, Loops, Order, PinLiveness};
 use crate::cssa::Conventional;
 use crate::machine::{Block, Function, Inst, PinSets, RegClass, Slot, SlotData, Value};
 use clap::ValueEnum;
-use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, packed_option::PackedOption};
+use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
 
 /// How to spill.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,7 +57,8 @@ pub enum Choice {
     AcrossBlocks,
     /// All.
     Everything,
-    /// None but those that are asked for.
+    /// None but those that are asked for, whole webs: assignment asks for more where they do not fit. It keeps the others in
+    /// one register for life, also across edges that can take no code.
     Requested,
 }
 
@@ -140,23 +141,27 @@ impl<'a> Spiller<'a> {
         spare: bool,
     ) -> Self {
         let function = &conventional.function;
+        let held = held(function, liveness);
+        let mut weights = weights::weights(function, loops, liveness);
+        for value in function.values.keys().filter(|&value| held[value]) {
+            weights[value] = f64::INFINITY;
+        }
         Spiller {
             conventional,
             order,
             liveness,
             pins: PinLiveness::new(function),
-            weights: weights::weights(function, loops, liveness),
-            held: held(function, liveness),
+            weights,
+            held,
             constants: constants(conventional),
             limits: demand::Limits::new(function, spare),
             policy,
         }
     }
 
-    /// The weight of each value, if it may be spilled: light ones are spilled first.
-    pub fn weight(&self, value: Value) -> Option<f64> {
-        let known = value.index() < self.conventional.function.values.len();
-        (known && !self.held[value]).then(|| self.weights[value])
+    /// The weight of each value: light ones are spilled first, those of infinite weight not at all.
+    pub fn weights(&self) -> &SecondaryMap<Value, f64> {
+        &self.weights
     }
 
     /// Spills the requested values, and others until everything fits.

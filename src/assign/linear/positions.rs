@@ -1,0 +1,69 @@
+//! The program in a line.
+
+use crate::machine::{Block, Function, Inst};
+use cranelift_entity::{PrimaryMap, SecondaryMap};
+
+/// A moment of the program. Each instruction has three: operands are read and early definitions written; clobbered registers
+/// are destroyed; definitions are written. Each block has one before and one behind those of its instructions.
+///
+/// A value that an instruction reads last, and one that it defines, do not meet; between them, at the moment of clobbers,
+/// there is neither.
+pub(super) type Position = u32;
+
+/// The moments of one instruction.
+#[derive(Clone, Copy)]
+pub(super) struct Moments {
+    pub(super) read: Position,
+    pub(super) clobber: Position,
+    pub(super) write: Position,
+}
+
+/// Where everything stands in a linear order: layout, with blocks on edges behind their sources.
+pub(super) struct Positions {
+    order: Vec<Block>,
+    head: SecondaryMap<Block, Position>,
+    read: PrimaryMap<Inst, Position>,
+}
+
+impl Positions {
+    pub(super) fn new(function: &Function) -> Self {
+        let mut order = Vec::with_capacity(function.blocks.len());
+        for (block, data) in function.blocks.iter().filter(|(_, data)| !data.on_edge) {
+            order.push(block);
+            order.extend(data.succs.iter().filter(|&&succ| function.blocks[succ].on_edge));
+        }
+        let mut head = SecondaryMap::with_capacity(function.blocks.len());
+        let mut read: PrimaryMap<Inst, Position> = function.insts.keys().map(|_| 0).collect();
+        let mut next = 0;
+        for &block in &order {
+            head[block] = next;
+            next += 1;
+            for inst in function.block_insts(block) {
+                read[inst] = next;
+                next += 3;
+            }
+            next += 1;
+        }
+        Positions { order, head, read }
+    }
+
+    /// All blocks in order.
+    pub(super) fn blocks(&self) -> &[Block] {
+        &self.order
+    }
+
+    /// Where a block's φs are defined.
+    pub(super) fn head(&self, block: Block) -> Position {
+        self.head[block]
+    }
+
+    /// Where successors' φs take their arguments.
+    pub(super) fn end(&self, function: &Function, block: Block) -> Position {
+        self.head[block] + 3 * function.blocks[block].insts.len() as u32 + 1
+    }
+
+    pub(super) fn of(&self, inst: Inst) -> Moments {
+        let read = self.read[inst];
+        Moments { read, clobber: read + 1, write: read + 2 }
+    }
+}

@@ -1,0 +1,272 @@
+//! Which registers are taken when: by the program itself, and by the intervals that have been placed.
+
+use super::intervals::{Interval, LiveInterval, Range};
+use super::positions::{Position, Positions};
+use crate::analysis::PinLiveness;
+use crate::machine::{Function, Reg, RegSet};
+use std::collections::BTreeMap;
+
+/// The fixed intervals: where registers are pinned or clobbered.
+pub(super) struct Fixed {
+    /// Positions at which something is fixed, ascending.
+    positions: Vec<Position>,
+    /// A tree of unions: leaf `i` of n is at n + i, and the node at `i` is the union of those at 2i and 2i + 1.
+    unions: Vec<RegSet>,
+}
+
+impl Fixed {
+    pub(super) fn new(function: &Function, positions: &Positions, pins: &PinLiveness) -> Self {
+        let mut fixed: Vec<(Position, RegSet)> = Vec::new();
+        for &block in positions.blocks() {
+            let data = &function.blocks[block];
+            fixed.push((positions.head(block), data.live_in_pins | pins.at(function, function.head(block))));
+            for inst in function.block_insts(block) {
+                let occupancy = pins.occupancy(function, block, inst);
+                let moments = positions.of(inst);
+                fixed.push((moments.read, occupancy.before));
+                fixed.push((moments.clobber, occupancy.clobbers));
+                fixed.push((moments.write, occupancy.after));
+            }
+            let end = crate::machine::Point { block, index: data.insts.len() as u32 };
+            fixed.push((positions.end(function, block), pins.at(function, end)));
+        }
+        fixed.retain(|(_, set)| !set.is_empty());
+        Fixed::from_sets(fixed)
+    }
+
+    /// From sets at ascending positions.
+    fn from_sets(fixed: Vec<(Position, RegSet)>) -> Self {
+        let count = fixed.len();
+        let mut unions = vec![RegSet::EMPTY; count];
+        unions.extend(fixed.iter().map(|&(_, set)| set));
+        for node in (1..count).rev() {
+            unions[node] = unions[2 * node] | unions[2 * node + 1];
+        }
+        Fixed { positions: fixed.into_iter().map(|(position, _)| position).collect(), unions }
+    }
+
+    /// The registers that are fixed somewhere from `start` up to before `end`.
+    pub(super) fn within(&self, start: Position, end: Position) -> RegSet {
+        let count = self.positions.len();
+        let mut from = count + self.positions.partition_point(|&position| position < start);
+        let mut to = count + self.positions.partition_point(|&position| position < end);
+        let mut union = RegSet::EMPTY;
+        while from < to {
+            if from % 2 == 1 {
+                union |= self.unions[from];
+                from += 1;
+            }
+            if to % 2 == 1 {
+                to -= 1;
+                union |= self.unions[to];
+            }
+            (from, to) = (from / 2, to / 2);
+        }
+        union
+    }
+}
+
+/// A range that an interval has in a register.
+#[derive(Clone, Copy)]
+struct Taken {
+    end: Position,
+    owner: Interval,
+    /// The range is free for this interval.
+    over: Option<Interval>,
+}
+
+/// The intervals in one register: active and inactive ones, their holes left open.
+#[derive(Clone, Default)]
+pub(super) struct Timeline {
+    /// Disjoint ranges by their starts.
+    ranges: BTreeMap<Position, Taken>,
+}
+
+impl Timeline {
+    /// The ranges that overlap a range.
+    fn overlapping(&self, range: &Range) -> impl Iterator<Item = (Position, &Taken)> {
+        let start = range.start;
+        let earlier = self.ranges.range(..range.end).rev().take_while(move |(_, taken)| taken.end > start);
+        earlier.map(|(&start, taken)| (start, taken))
+    }
+
+    /// The intervals that an interval cannot share the register with, each once for each clash.
+    pub(super) fn clashes<'a>(&'a self, number: Interval, interval: &'a LiveInterval) -> impl Iterator<Item = Interval> + 'a {
+        let clashing = move |range: &'a Range| {
+            let clash = move |taken: &&Taken| taken.over != Some(number) && range.over.expand() != Some(taken.owner);
+            self.overlapping(range).map(|(_, taken)| taken).filter(clash).map(|taken| taken.owner)
+        };
+        interval.ranges.iter().flat_map(clashing)
+    }
+
+    /// Adds an interval that clashes with none.
+    pub(super) fn insert(&mut self, number: Interval, interval: &LiveInterval) {
+        for range in &interval.ranges {
+            let shared: Vec<(Position, Taken)> = self.overlapping(range).map(|(start, taken)| (start, *taken)).collect();
+            if shared.iter().any(|(_, taken)| Some(taken.owner) == range.over.expand()) {
+                continue;
+            }
+            for (start, _) in shared {
+                self.ranges.remove(&start);
+            }
+            self.ranges.insert(range.start, Taken { end: range.end, owner: number, over: range.over.expand() });
+        }
+    }
+
+    pub(super) fn remove(&mut self, number: Interval, interval: &LiveInterval) {
+        for range in &interval.ranges {
+            if self.ranges.get(&range.start).is_some_and(|taken| taken.owner == number) {
+                self.ranges.remove(&range.start);
+            }
+        }
+    }
+
+    /// The interval in the register at a position.
+    pub(super) fn at(&self, position: Position) -> Option<Interval> {
+        let range = Range { start: position, end: position + 1, over: None.into() };
+        self.overlapping(&range).next().map(|(_, taken)| taken.owner)
+    }
+
+    /// Whether nothing is written to the register behind a position where an interval has it, until another one.
+    pub(super) fn keeps(&self, owner: Interval, from: Position, until: Position) -> bool {
+        self.at(from) == Some(owner) && self.ranges.range(from + 1..until).next().is_none()
+    }
+}
+
+/// All registers' timelines.
+pub(super) struct Registers {
+    pub(super) fixed: Fixed,
+    timelines: Vec<Timeline>,
+}
+
+impl Registers {
+    pub(super) fn new(fixed: Fixed) -> Self {
+        Registers { fixed, timelines: vec![Timeline::default(); RegSet::CAPACITY] }
+    }
+
+    pub(super) fn timeline(&self, reg: Reg) -> &Timeline {
+        &self.timelines[reg.index()]
+    }
+
+    pub(super) fn timeline_mut(&mut self, reg: Reg) -> &mut Timeline {
+        &mut self.timelines[reg.index()]
+    }
+
+    /// The registers that are taken at a position.
+    pub(super) fn taken_at(&self, position: Position) -> RegSet {
+        (0..RegSet::CAPACITY).map(Reg::new).filter(|&reg| self.timeline(reg).at(position).is_some()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::RegClass;
+    use cranelift_entity::EntityRef;
+
+    fn interval(ranges: &[(Position, Position, Option<usize>)]) -> LiveInterval {
+        let range = |&(start, end, over): &(Position, Position, Option<usize>)| Range {
+            start,
+            end,
+            over: over.map(Interval::new).into(),
+        };
+        LiveInterval {
+            ranges: ranges.iter().map(range).collect(),
+            allowed: RegSet::EMPTY,
+            class: RegClass::new(0),
+            values: Vec::new(),
+            weight: None,
+            pins: Vec::new(),
+            partners: Vec::new(),
+            reloads: None,
+            awaited: 0,
+        }
+    }
+
+    /// Random intervals come and go; a clash is a position in common.
+    #[test]
+    fn a_timeline_is_a_row_of_owners() {
+        const LENGTH: Position = 60;
+        let mut rng = fastrand::Rng::with_seed(1);
+        let (mut placed, mut refused) = (0, 0);
+        for _ in 0..200 {
+            let mut timeline = Timeline::default();
+            let mut owners: Vec<Option<Interval>> = vec![None; LENGTH as usize];
+            let mut inside: Vec<(Interval, LiveInterval)> = Vec::new();
+            for number in (0..40).map(Interval::new) {
+                let mut at = rng.u32(..LENGTH / 2);
+                let mut ranges = Vec::new();
+                for _ in 0..rng.u32(1..4) {
+                    let end = at + rng.u32(1..6);
+                    ranges.push((at, end, None));
+                    at = end + rng.u32(1..4);
+                }
+                let new = interval(&ranges);
+                let positions = || new.ranges.iter().flat_map(|range| range.start..range.end);
+                let expected: Vec<Option<Interval>> = positions().map(|p| owners[p as usize]).filter(Option::is_some).collect();
+                let mut found: Vec<Interval> = timeline.clashes(number, &new).collect();
+                assert!(expected.iter().all(|owner| found.contains(&owner.unwrap())));
+                found.retain(|owner| !expected.contains(&Some(*owner)));
+                assert!(found.is_empty());
+                match expected.is_empty() {
+                    true => {
+                        timeline.insert(number, &new);
+                        positions().for_each(|p| owners[p as usize] = Some(number));
+                        inside.push((number, new));
+                        placed += 1;
+                    }
+                    false => refused += 1,
+                }
+                if !inside.is_empty() && rng.u8(..4) == 0 {
+                    let (number, old) = inside.swap_remove(rng.usize(..inside.len()));
+                    timeline.remove(number, &old);
+                    owners.iter_mut().filter(|owner| **owner == Some(number)).for_each(|owner| *owner = None);
+                }
+                assert!((0..LENGTH).all(|p| timeline.at(p) == owners[p as usize]));
+            }
+        }
+        assert!(placed > 500 && refused > 500, "{placed} and {refused}");
+    }
+
+    /// Interval 1 is overwritten by a definition of interval 0, whichever of them comes first.
+    #[test]
+    fn a_definition_takes_over_the_register_of_what_it_overwrites() {
+        let [taker, source] = [interval(&[(6, 7, Some(1)), (8, 12, None)]), interval(&[(2, 7, None)])];
+        let [zero, one, other] = [0, 1, 2].map(Interval::new);
+        for first in [zero, one] {
+            let mut timeline = Timeline::default();
+            let order = if first == zero { [(zero, &taker), (one, &source)] } else { [(one, &source), (zero, &taker)] };
+            for (number, interval) in order {
+                assert_eq!(timeline.clashes(number, interval).next(), None);
+                timeline.insert(number, interval);
+            }
+            assert_eq!([2, 6, 7, 8, 11, 12].map(|p| timeline.at(p)), [Some(one), Some(one), None, Some(zero), Some(zero), None]);
+            assert_eq!(timeline.clashes(other, &interval(&[(6, 7, None)])).collect::<Vec<_>>(), [one]);
+        }
+    }
+
+    #[test]
+    fn a_register_keeps_its_content_until_the_next_range() {
+        let mut timeline = Timeline::default();
+        let [first, second] = [0, 1].map(Interval::new);
+        timeline.insert(first, &interval(&[(2, 5, None)]));
+        timeline.insert(second, &interval(&[(9, 10, None)]));
+        assert!(timeline.keeps(first, 4, 9) && !timeline.keeps(first, 4, 10), "until it is overwritten");
+        assert!(!timeline.keeps(first, 5, 9) && !timeline.keeps(second, 4, 9), "it is another's");
+    }
+
+    #[test]
+    fn fixed_registers_are_unions_over_positions() {
+        let mut rng = fastrand::Rng::with_seed(2);
+        for count in 0..40u32 {
+            let sets: Vec<RegSet> = (0..count).map(|_| RegSet::from_bits(1 << rng.u32(..8))).collect();
+            let fixed = Fixed::from_sets(sets.iter().enumerate().map(|(i, &set)| (2 * i as u32, set)).collect());
+            for start in 0..2 * count + 2 {
+                for end in start..2 * count + 2 {
+                    let inside = (start..end).filter(|p| p % 2 == 0 && p / 2 < count).map(|p| sets[p as usize / 2]);
+                    assert_eq!(fixed.within(start, end), inside.fold(RegSet::EMPTY, |union, set| union | set));
+                }
+            }
+        }
+    }
+}

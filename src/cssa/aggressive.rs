@@ -1,0 +1,121 @@
+//! Aggressive coalescing: copies are taken back wherever source and target do not interfere, without regard to whether the
+//! larger class will find a register (`ssa-register-allocator.txt`, section 6, "(LLVM)").
+//!
+//! Requires: conventional SSA form whose φ-webs can each share a register.
+//! Ensures: the values of a web do not interfere and some register is allowed for all of them. φ-related values are in one
+//! web, and so are those that a copy or a two-address operand relates, as far as the rest allows. The instructions stay as
+//! they are: a copy within a web disappears when the web has its register, or its slot.
+//! Relies on: [`Classes`], the classes of Budimlić's coalescing, which are merged in the same way for copies.
+
+use super::classes::{Classes, Sharing};
+use super::{Conventional, Web};
+use crate::analysis::{Dominators, Interference, Liveness};
+use crate::machine::{Function, InstKind, RegSet, Value};
+use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
+
+/// Merges the webs of all copies' sources and targets that can be merged, those first that are executed most.
+pub(super) fn coalesce(conventional: Conventional, dominators: &Dominators) -> Conventional {
+    let function = &conventional.function;
+    let liveness = Liveness::new(function);
+    let interference = Interference::new(function, dominators, &liveness);
+    let mut merger = Merger {
+        function,
+        classes: Classes::new(function, dominators, &interference, Sharing::Register),
+        allowed: function.values.keys().map(|value| (value, function.allowed(value))).collect(),
+    };
+    for phi in function.blocks.values().flat_map(|data| &data.phis) {
+        for arg in phi.args.iter().filter_map(|arg| arg.value.expand()) {
+            let conventional = merger.merge(phi.def, arg);
+            debug_assert!(conventional, "{} and {arg} are of one web", phi.def);
+        }
+    }
+    for Affinity { to, from, .. } in affinities(function) {
+        if merger.have_a_register(to, from) {
+            merger.merge(to, from);
+        }
+    }
+    let (webs, web_count) = merger.webs();
+    Conventional { webs, web_count, ..conventional }
+}
+
+/// Two values that had better be in one register.
+struct Affinity {
+    to: Value,
+    from: Value,
+    /// Of the copy that this saves.
+    frequency: f64,
+}
+
+/// Copies between values of the same width and two-address operands, most frequent first. (What is copied into a wider
+/// value leaves the rest of its register to chance; memory does not.)
+fn affinities(function: &Function) -> Vec<Affinity> {
+    let mut affinities = Vec::new();
+    let width = |value: Value| function.slot_for(value).size;
+    for (block, data) in &function.blocks {
+        for inst in function.block_insts(block) {
+            let operands = function.operands(inst);
+            let mut relate = |to: Value, from: Value| {
+                if width(to) == width(from) {
+                    affinities.push(Affinity { to, from, frequency: data.frequency });
+                }
+            };
+            if function.insts[inst].kind == InstKind::Copy {
+                relate(operands[0].value, operands[1].value);
+            }
+            for operand in operands {
+                if let Some(reused) = operand.reuse {
+                    relate(operand.value, operands[usize::from(reused)].value);
+                }
+            }
+        }
+    }
+    affinities.sort_by(|a, b| b.frequency.total_cmp(&a.frequency));
+    affinities
+}
+
+struct Merger<'a> {
+    function: &'a Function,
+    classes: Classes<'a>,
+    /// Of each representative, the registers that all of its class may be in.
+    allowed: SecondaryMap<Value, RegSet>,
+}
+
+impl Merger<'_> {
+    /// Whether there is a register that all values of both classes may be in.
+    fn have_a_register(&mut self, a: Value, b: Value) -> bool {
+        let (a, b) = (self.classes.find(a), self.classes.find(b));
+        self.allowed[a].intersects(self.allowed[b])
+    }
+
+    fn merge(&mut self, a: Value, b: Value) -> bool {
+        let both = self.allowed[self.classes.find(a)] & self.allowed[self.classes.find(b)];
+        let merged = self.classes.merge(a, b);
+        if merged {
+            self.allowed[self.classes.find(a)] = both;
+        }
+        merged
+    }
+
+    /// Numbers the classes of φ-related values, and all others of more than one value.
+    fn webs(mut self) -> (SecondaryMap<Value, PackedOption<Web>>, usize) {
+        let mut sizes: SecondaryMap<Value, u32> = SecondaryMap::with_capacity(self.function.values.len());
+        for value in self.function.values.keys() {
+            sizes[self.classes.find(value)] += 1;
+        }
+        for phi in self.function.blocks.values().flat_map(|data| &data.phis) {
+            sizes[self.classes.find(phi.def)] += 1;
+        }
+        let mut by_root: SecondaryMap<Value, PackedOption<Web>> = SecondaryMap::new();
+        let mut webs = SecondaryMap::with_capacity(self.function.values.len());
+        let mut count = 0;
+        for value in self.function.values.keys() {
+            let root = self.classes.find(value);
+            if sizes[root] > 1 && by_root[root].is_none() {
+                by_root[root] = Web::new(count).into();
+                count += 1;
+            }
+            webs[value] = by_root[root];
+        }
+        (webs, count)
+    }
+}
