@@ -2,7 +2,7 @@
 
 use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Loops, Order, PinLiveness, graph_sizes};
 use crate::assign::{Assignment, Evictable, Refusal};
-use crate::cssa::{Conventional, ConversionCounts};
+use crate::cssa::{Coalescing, Conventional, ConversionCounts};
 use crate::eliminate::EliminationCounts;
 use crate::machine::{Function, Overlay, Value};
 use crate::preset::{Elimination, Preset};
@@ -39,6 +39,9 @@ pub enum Failure {
 
 /// Allocates registers for a function.
 ///
+/// Where a call may return twice, memory of a value may be read when values that only live behind the first return have been
+/// written; so no two share a slot there, but a φ and the copies that isolate it.
+///
 /// # Errors
 /// If the function contains something that cannot be allocated, or if the checker rejects the result.
 pub fn allocate(function: &Function, preset: &Preset) -> Result<(Overlay, Report), Failure> {
@@ -49,7 +52,8 @@ pub fn allocate(function: &Function, preset: &Preset) -> Result<(Overlay, Report
     let liveness = Liveness::new(function);
     clock.lap("analysis");
     let interference = Interference::new(function, &dominators, &liveness);
-    let conventional = cssa::conventional(function, &order, &dominators, &interference, preset.coalescing);
+    let coalescing = if function.returns_twice { Coalescing::Nothing } else { preset.coalescing };
+    let conventional = cssa::conventional(function, &order, &dominators, &interference, coalescing);
     clock.lap("cssa");
     let coloured = colour(&conventional, &order, &loops, preset, &mut clock).map_err(Failure::Unsupported)?;
     let Coloured { spilled, liveness, assignment } = coloured;

@@ -1,15 +1,15 @@
-//! Aggressive coalescing: copies are taken back wherever source and target do not interfere, without regard to whether the
-//! larger class will find a register (`ssa-register-allocator.txt`, section 6, "(LLVM)").
+//! Aggressive coalescing: copies are taken back wherever source and target do not interfere, without regard to what else wants
+//! the larger class's registers (`ssa-register-allocator.txt`, section 6, "(LLVM)").
 //!
 //! Requires: conventional SSA form whose φ-webs can each share a register.
-//! Ensures: the values of a web do not interfere and some register is allowed for all of them. φ-related values are in one
-//! web, and so are those that a copy or a two-address operand relates, as far as the rest allows. The instructions stay as
-//! they are: a copy within a web disappears when the web has its register, or its slot.
+//! Ensures: the values of a web do not interfere. φ-related values are in one web, and so are those that a copy or a two-address
+//! operand relates, if that leaves a register that all of them may be in and that no pin or clobber takes from any. The
+//! instructions stay as they are: a copy within a web disappears when the web has its register, or its slot.
 //! Relies on: [`Classes`], the classes of Budimlić's coalescing, which are merged in the same way for copies.
 
 use super::classes::{Classes, Sharing};
 use super::{Conventional, Web};
-use crate::analysis::{Dominators, Interference, Liveness};
+use crate::analysis::{Dominators, Interference, Liveness, PinLiveness, contested};
 use crate::machine::{Function, InstKind, RegSet, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 
@@ -18,10 +18,11 @@ pub(super) fn coalesce(conventional: Conventional, dominators: &Dominators) -> C
     let function = &conventional.function;
     let liveness = Liveness::new(function);
     let interference = Interference::new(function, dominators, &liveness);
+    let contested = contested(function, &liveness, &PinLiveness::new(function));
     let mut merger = Merger {
         function,
         classes: Classes::new(function, dominators, &interference, Sharing::Register),
-        allowed: function.values.keys().map(|value| (value, function.allowed(value))).collect(),
+        allowed: function.values.keys().map(|value| (value, function.allowed(value) - contested[value])).collect(),
     };
     for phi in function.blocks.values().flat_map(|data| &data.phis) {
         for arg in phi.args.iter().filter_map(|arg| arg.value.expand()) {
@@ -76,12 +77,12 @@ fn affinities(function: &Function) -> Vec<Affinity> {
 struct Merger<'a> {
     function: &'a Function,
     classes: Classes<'a>,
-    /// Of each representative, the registers that all of its class may be in.
+    /// Of each representative, the registers that all of its class can have all their lives.
     allowed: SecondaryMap<Value, RegSet>,
 }
 
 impl Merger<'_> {
-    /// Whether there is a register that all values of both classes may be in.
+    /// Whether there is a register that all values of both classes can have.
     fn have_a_register(&mut self, a: Value, b: Value) -> bool {
         let (a, b) = (self.classes.find(a), self.classes.find(b));
         self.allowed[a].intersects(self.allowed[b])
