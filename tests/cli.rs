@@ -382,7 +382,13 @@ fn wrong_usage() {
     with("--registers", "r8,r9,r10,r11", "at least one of rax rbx rcx rdx is needed");
     with("--emit", "elf", "[possible values: asm, obj]");
     with("--swap", "mov", "[possible values: auto, xchg, xor]");
+    with("--frugal", "off", "spill-free elimination of phis needs frugal slots");
+    with("--load-lower", "always", "[possible values: off, on, weighted]");
     with("--frobnicate", "1", "--frobnicate");
+    let greedy = ["compile", "p.bc", "--allocator", "llvm-greedy", "--store-hoist", "off"];
+    assert_usage(&mut folder.chordal(&greedy), "--store-hoist is for chordal's own allocators, not for llvm-greedy");
+    let linear = ["compile", "p.bc", "--allocator", "linear-scan", "--pins", "repair"];
+    assert_usage(&mut folder.chordal(&linear), "linear-scan keeps each variable in one place");
     assert_usage(&mut folder.chordal(&["compile"]), "<IN>");
     assert_usage(&mut folder.chordal(&["compile", "p.bc", "--registers", "4", "--allocator", "llvm-greedy"]), "cannot be held");
     assert_eq!(folder.files(), ["p.bc", "p.c"]);
@@ -405,9 +411,48 @@ fn help_teaches() {
 fn list_shows_what_there_is() {
     let list = chordal().arg("list").assert().success();
     list.stdout(contains("spill-free"))
+        .stdout(contains("options: --eliminate spill-free --frugal on"))
         .stdout(contains("llvm-greedy"))
         .stdout(contains("4  rax rcx rbx rbp\n"))
         .stdout(contains("5  eax ecx edx ebx esi\n"));
+}
+
+/// The options that were given are in the statistics, and those that were not, as the allocator has them.
+#[test]
+fn statistics_name_the_options() {
+    let folder = Folder::with_program(&[]);
+    let given = ["--eliminate", "on-demand", "--frugal", "off", "--load-lower", "weighted", "--pins", "avoid"];
+    folder.chordal(&["compile", "p.bc", "--stats", "p.json"]).args(given).assert().success();
+    let options = &folder.json("p.json")["options"];
+    let expected = [("eliminate", "on-demand"), ("load_lower", "weighted"), ("pins", "avoid"), ("swap", "auto")];
+    for (name, value) in expected {
+        assert_eq!(options[name], value, "{name}");
+    }
+    assert_eq!((&options["frugal"], &options["store_hoist"]), (&false.into(), &true.into()));
+    folder.chordal(&["compile", "p.bc", "--stats", "p.json", "--allocator", "llvm-greedy"]).assert().success();
+    assert!(folder.json("p.json")["options"].is_null());
+}
+
+/// What the papers' tables ask for is counted, and differs between the allocators as it has to.
+#[test]
+fn statistics_of_the_papers() {
+    let folder = Folder::with_program(&[]);
+    let mut totals = Vec::new();
+    for allocator in ["ch-o1", "ch-o3"] {
+        folder.chordal(&["compile", "p.bc", "--stats", "p.json", "--allocator", allocator]).assert().success();
+        totals.push(folder.json("p.json")["total"].clone());
+    }
+    let count = |which: usize, group: &str, field: &str| totals[which][group][field].as_u64().expect("a count");
+    for which in 0..2 {
+        assert!(count(which, "graphs", "value_register") > 0 && count(which, "graphs", "interference") > 0);
+        assert!(count(which, "elimination", "fixed_points") <= count(which, "elimination", "edges"));
+        assert_eq!(count(which, "elimination", "spills"), 0);
+    }
+    assert!(count(0, "conversion", "copies_before") > 0, "the program has phis");
+    assert_eq!(count(0, "conversion", "copies_after"), count(0, "conversion", "copies_before"));
+    assert!(count(1, "conversion", "copies_after") < count(1, "conversion", "copies_before"));
+    assert!(count(1, "conversion", "classes_after") <= count(1, "conversion", "classes_before"));
+    assert!(folder.json("p.json")["compilation_ns"].as_u64().expect("a time") > 0);
 }
 
 /// The statistics are what the schema's structs say: nothing is lost between writing and reading.

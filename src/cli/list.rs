@@ -1,7 +1,8 @@
 //! `chordal list`.
 
-use super::{Failure, allocators};
+use super::{Failure, allocators, options};
 use crate::llvm::Target;
+use crate::preset::Preset;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
@@ -18,6 +19,9 @@ fn text() -> String {
         let _ = writeln!(text, "  {:<12} {}{default}", entry.name, entry.about);
         if !entry.phases.is_empty() {
             let _ = writeln!(text, "  {:<12} phases: {}", "", entry.phases.join(", "));
+        }
+        if let Some(preset) = Preset::named(entry.name) {
+            let _ = writeln!(text, "  {:<12} options: {}", "", options::arguments(&preset));
         }
     }
     for target in [Target::X86_64, Target::I386] {

@@ -128,6 +128,22 @@ pub fn describe(preset: &Preset) -> Options {
     }
 }
 
+/// The same as arguments.
+pub fn arguments(preset: &Preset) -> String {
+    let switch = |on: bool| if on { "on" } else { "off" };
+    let Options { eliminate, frugal, store_hoist, load_lower, memory_coalesce, fold, rematerialise, pins, swap } =
+        describe(preset);
+    format!(
+        "--eliminate {eliminate} --frugal {} --store-hoist {} --load-lower {load_lower} --memory-coalesce {} --fold {} \
+         --rematerialise {} --pins {pins} --swap {swap}",
+        switch(frugal),
+        switch(store_hoist),
+        switch(memory_coalesce),
+        switch(fold),
+        switch(rematerialise),
+    )
+}
+
 fn name(choice: impl ValueEnum) -> String {
     choice.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
