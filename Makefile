@@ -1,7 +1,7 @@
 # `make` alone says what there is.
 CARGO ?= cargo
 
-.PHONY: help setup demo test bench fmt lint corpus corpus-test
+.PHONY: help setup demo test bench fmt lint corpus corpus-test corpus-matrix
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -33,3 +33,7 @@ corpus: ## fetch SQLite, Lua, zlib, bzip2 and gzip, and compile them to bitcode
 corpus-test: setup ## send the corpus through chordal and compare what it does with clang's build
 	$(CARGO) build --release
 	scripts/corpus-test
+
+corpus-matrix: setup ## the corpus under every allocator and option (an hour), and totals of what each counts
+	$(CARGO) build --release
+	scripts/corpus-matrix

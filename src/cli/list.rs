@@ -21,7 +21,10 @@ fn text() -> String {
             let _ = writeln!(text, "  {:<12} phases: {}", "", entry.phases.join(", "));
         }
         if let Some(preset) = Preset::named(entry.name) {
-            let _ = writeln!(text, "  {:<12} options: {}", "", options::arguments(&preset));
+            for (line, arguments) in options::arguments(&preset).chunks(4).enumerate() {
+                let start = if line == 0 { "options:" } else { "" };
+                let _ = writeln!(text, "  {:<12} {start:<8} {}", "", arguments.join(" "));
+            }
         }
     }
     for target in [Target::X86_64, Target::I386] {

@@ -128,20 +128,22 @@ pub fn describe(preset: &Preset) -> Options {
     }
 }
 
-/// The same as arguments.
-pub fn arguments(preset: &Preset) -> String {
+/// The same as arguments, one an option.
+pub fn arguments(preset: &Preset) -> Vec<String> {
     let switch = |on: bool| if on { "on" } else { "off" };
     let Options { eliminate, frugal, store_hoist, load_lower, memory_coalesce, fold, rematerialise, pins, swap } =
         describe(preset);
-    format!(
-        "--eliminate {eliminate} --frugal {} --store-hoist {} --load-lower {load_lower} --memory-coalesce {} --fold {} \
-         --rematerialise {} --pins {pins} --swap {swap}",
-        switch(frugal),
-        switch(store_hoist),
-        switch(memory_coalesce),
-        switch(fold),
-        switch(rematerialise),
-    )
+    vec![
+        format!("--eliminate {eliminate}"),
+        format!("--frugal {}", switch(frugal)),
+        format!("--store-hoist {}", switch(store_hoist)),
+        format!("--load-lower {load_lower}"),
+        format!("--memory-coalesce {}", switch(memory_coalesce)),
+        format!("--fold {}", switch(fold)),
+        format!("--rematerialise {}", switch(rematerialise)),
+        format!("--pins {pins}"),
+        format!("--swap {swap}"),
+    ]
 }
 
 fn name(choice: impl ValueEnum) -> String {
