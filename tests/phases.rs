@@ -8,7 +8,7 @@ mod phases;
 use chordal::check::check;
 use chordal::cssa::Coalescing;
 use chordal::eliminate::SwapPolicy;
-use chordal::machine::{Function, InstKind, Location, Overlay, Slot, SlotData, Value};
+use chordal::machine::{Block, Edit, Function, Inst, InstKind, Location, Overlay, Point, Slot, SlotData, Value};
 use chordal::pipeline::allocate;
 use chordal::preset::Preset;
 use cranelift_entity::EntityRef;
@@ -361,5 +361,66 @@ mod linear_scan {
         let web = |value: usize| conventional.webs[v(value)].expand();
         assert_ne!(web(1), web(3), "v1 and v3 are both in registers when the instruction reads v3");
         assert_eq!(web(1), web(4), "v4 is overwritten by v1");
+    }
+}
+
+/// What the allocators that keep much in memory got wrong once.
+mod everything_in_memory {
+    use super::*;
+
+    fn simple(function: &Function) -> Overlay {
+        let preset = Preset::named("simple").expect("it exists");
+        allocate(function, &preset).unwrap_or_else(|failure| panic!("{failure}\n{function}")).0
+    }
+
+    #[test]
+    fn what_inline_assembly_defines_for_its_jumps_stays_in_a_register() {
+        let function = fixture("jumping");
+        let overlay = simple(&function);
+        let defined = registers(&function, &overlay, 1)[0].clone();
+        assert_eq!(registers(&function, &overlay, 5), [defined], "v1 is where it was");
+        assert_eq!(overlay.slots.len(), 1, "v0 and v2 are in memory, one after the other");
+        assert!(edits(&function, &overlay).iter().all(|edit| !edit.starts_with("b2.")), "nothing is loaded where v1 is read");
+    }
+
+    /// The checker knows that control leaves before what stands behind the jump.
+    #[test]
+    fn a_store_behind_the_jump_is_not_enough() {
+        let function = fixture("jumping");
+        let mut overlay = simple(&function);
+        let Location::Reg(reg) = overlay.operands(&function, Inst::new(1))[0] else { panic!("v1 is in a register") };
+        let class = function.values[v(1)].class;
+        let other = function.allowed(v(1)).iter().find(|&other| other != reg).expect("there are several registers");
+        let to = overlay.slots.push(SlotData { size: 8, align: 8 });
+        let at = |block: usize, index| Point { block: Block::new(block), index };
+        overlay.edits.push((at(0, 2), Edit::Store { from: reg, to, class }));
+        overlay.edits.push((at(2, 0), Edit::Load { to: other, from: to, class }));
+        overlay.edits.sort_by_key(|&(point, _)| point);
+        assert!(check(&function, &overlay).is_ok(), "the store does no harm");
+        let read = function.insts[Inst::new(5)].operands.start as usize;
+        overlay.locations[read] = Location::Reg(other);
+        assert!(check(&function, &overlay).is_err());
+    }
+
+    #[test]
+    fn slots_are_not_shared_where_a_call_returns_twice() {
+        let mut function = fixture("returns_twice");
+        assert_eq!(simple(&function).slots.len(), 2);
+        function.returns_twice = false;
+        assert_eq!(simple(&function).slots.len(), 1, "v1 is defined where v0 is dead");
+    }
+
+    #[test]
+    fn a_slot_is_accessed_in_one_form() {
+        let function = fixture("forms");
+        let overlay = simple(&function);
+        let mut accesses = 0;
+        for (_, edit) in &overlay.edits {
+            if let Edit::Load { from: slot, class, .. } | Edit::Store { to: slot, class, .. } = *edit {
+                assert_eq!(function.file.classes[class].slot_size, overlay.slots[slot].size, "{edit:?}");
+                accesses += 1;
+            }
+        }
+        assert_eq!(accesses, 4, "both definitions are stored, both uses loaded");
     }
 }
