@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 const DEFAULT_MODULE: &str = "corpus/bc/O2/sqlite/sqlite3.bc";
-const ALLOCATOR: &str = "spill-free";
 /// The name of LLVM's time among the phases.
 const LLVM: &str = "llvm";
 /// Measured, but no part of allocation.

@@ -121,13 +121,13 @@ impl Walk<'_> {
             }
             self.define(inst);
             if self.function.insts[inst].jumps {
-                jumped = Some(self.into_jump_targets(block));
+                jumped = Some(self.at_jump_targets(block));
             }
         }
         self.debug_uses(block, self.function.blocks[block].insts.len() as u32);
         self.result.exit[block] = self.liveness.live_out(block).iter().map(|&value| self.at(value)).collect();
         match jumped {
-            Some(registers) if registers != self.into_jump_targets(block) => {
+            Some(registers) if registers != self.at_jump_targets(block) => {
                 Err(format!("values move behind the inline assembly that jumps in {block}"))
             }
             _ => Ok(()),
@@ -135,7 +135,7 @@ impl Walk<'_> {
     }
 
     /// The registers of the values live into the block's jump targets.
-    fn into_jump_targets(&self, block: Block) -> Vec<Option<Reg>> {
+    fn at_jump_targets(&self, block: Block) -> Vec<Option<Reg>> {
         let blocks = &self.function.blocks;
         let targets = blocks[block].succs.iter().filter(|&&succ| blocks[succ].jump_target);
         targets.flat_map(|&target| self.liveness.live_in(target)).map(|&value| self.register[value]).collect()
