@@ -81,6 +81,10 @@ pub enum Rule {
     ThrowsNowhere,
     #[error("a landing pad follows, but no instruction throws")]
     NothingThrows,
+    #[error("it jumps, but no jump target follows")]
+    JumpsNowhere,
+    #[error("it is a jump target, but nothing before it jumps")]
+    NothingJumps,
 
     #[error("a terminator is followed by another instruction")]
     TerminatorInside,
@@ -249,6 +253,7 @@ impl Scan<'_> {
             self.require(alone && like_behind, place, Rule::OnEdge);
         }
         self.throws(block);
+        self.jumps(block);
         for phi in &data.phis {
             self.require(phi.args.len() == data.preds.len(), place, Rule::PhiColumns(phi.def));
             let banks = phi.args.iter().filter_map(|arg| arg.value.expand()).all(|value| self.same_bank(phi.def, value));
@@ -295,6 +300,18 @@ impl Scan<'_> {
             }
             None => self.require(!pad, Place::Block(block), Rule::NothingThrows),
         }
+    }
+
+    /// What jumps has somewhere to jump to, and the other way round.
+    fn jumps(&mut self, block: Block) {
+        let function = self.function;
+        let data = &function.blocks[block];
+        if let Some(inst) = function.jump(block) {
+            let target = data.succs.iter().any(|&succ| function.blocks[succ].jump_target);
+            self.require(target, Place::Inst(block, inst), Rule::JumpsNowhere);
+        }
+        let jumped_to = data.preds.iter().any(|&pred| function.jump(pred).is_some());
+        self.require(!data.jump_target || jumped_to, Place::Block(block), Rule::NothingJumps);
     }
 
     fn inst(&mut self, block: Block, inst: Inst) {

@@ -138,6 +138,8 @@ fn landing_pads_are_thrown_to() {
     broken(Place::Block(b(1)), Rule::ThrowsElsewhere(i(2)), |f| f.blocks[b(1)].throws = i(2).into());
     broken(Place::Block(b(1)), Rule::NothingThrows, |f| f.blocks[b(1)].throws = None.into());
     broken(Place::Block(b(1)), Rule::ThrowsNowhere, |f| f.blocks[b(2)].landing_pad = false);
+    broken(Place::Block(b(1)), Rule::NothingJumps, |f| f.blocks[b(1)].jump_target = true);
+    broken(Place::Inst(b(1), i(4)), Rule::JumpsNowhere, |f| f.insts[i(4)].jumps = true);
 }
 
 #[test]
