@@ -134,8 +134,8 @@ pub enum PinPolicy {
     Repair,
 }
 
-/// Values that may still be spilled, with their weights: the first `count` ones, if their weight is not infinite. Those of one web are spilled together where
-/// they share a register.
+/// Values that may still be spilled, with their weights: the first `count` ones, if their weight is not infinite. Those of one
+/// web are spilled together where they share a register.
 #[derive(Clone, Copy)]
 pub struct Evictable<'a> {
     pub weights: &'a SecondaryMap<Value, f64>,

@@ -49,14 +49,26 @@ struct Affinity {
 
 /// Copies between values of the same width and two-address operands, most frequent first. (What is copied into a wider
 /// value leaves the rest of its register to chance; memory does not.)
+///
+/// There are none in a function whose calls return twice: what a value is copied or counted up to may be spilled, and is in
+/// the value's slot then, when the call returns again and finds it wanted. Nor for what inline assembly defines that jumps,
+/// since that cannot be spilled.
 fn affinities(function: &Function) -> Vec<Affinity> {
     let mut affinities = Vec::new();
+    if function.returns_twice {
+        return affinities;
+    }
     let width = |value: Value| function.slot_for(value).size;
+    let mut apart: SecondaryMap<Value, bool> = SecondaryMap::new();
+    let jumps = function.insts.keys().filter(|&inst| function.insts[inst].jumps);
+    for def in jumps.flat_map(|inst| function.operands(inst)).filter(|operand| operand.is_def()) {
+        apart[def.value] = true;
+    }
     for (block, data) in &function.blocks {
         for inst in function.block_insts(block) {
             let operands = function.operands(inst);
             let mut relate = |to: Value, from: Value| {
-                if width(to) == width(from) {
+                if width(to) == width(from) && !apart[to] && !apart[from] {
                     affinities.push(Affinity { to, from, frequency: data.frequency });
                 }
             };

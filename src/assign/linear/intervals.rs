@@ -37,7 +37,7 @@ pub(super) struct LiveInterval {
     /// The narrowest class among its values.
     pub(super) class: RegClass,
     pub(super) values: Vec<Value>,
-    /// What spilling costs for each position that it frees; nothing for temporaries, which cannot be spilled.
+    /// What spilling costs for each position that it frees; nothing for what cannot be spilled.
     pub(super) weight: Option<f64>,
     /// Pinned registers that it is copied from or to, with the copies' frequencies.
     pub(super) pins: Vec<(Reg, f64)>,
@@ -57,7 +57,7 @@ pub(super) struct Access {
     width: u32,
 }
 
-/// The short intervals of the values that are loaded and stored for one instruction.
+/// The intervals of the values that are loaded and stored for one instruction: short, and not to be spilled.
 pub(super) struct Temporaries {
     pub(super) inst: Inst,
     pub(super) block: Block,
@@ -96,6 +96,7 @@ impl Intervals {
                 temporaries: Vec::new(),
             },
             spent: SecondaryMap::new(),
+            noted: SecondaryMap::new(),
         };
         builder.number();
         for &block in positions.blocks() {
@@ -121,6 +122,8 @@ struct Builder<'a> {
     intervals: Intervals,
     /// Of each interval, its values' weights times their positions, and the positions.
     spent: SecondaryMap<Interval, (f64, f64)>,
+    /// The intervals that are among an instruction's temporaries.
+    noted: SecondaryMap<Interval, bool>,
 }
 
 impl Builder<'_> {
@@ -145,7 +148,7 @@ impl Builder<'_> {
     }
 
     fn define(&mut self, value: Value) {
-        let web = self.evictable.webs[value].expand().filter(|_| !self.is_temporary(value));
+        let web = self.evictable.webs[value].expand();
         if let Some(interval) = web.and_then(|web| self.of_web[web].expand()) {
             return self.join(value, interval);
         }
@@ -179,8 +182,9 @@ impl Builder<'_> {
         self.intervals.of[value] = interval.into();
     }
 
+    /// Whether the value is in a register because it was spilled, or cannot be spilled for another reason.
     fn is_temporary(&self, value: Value) -> bool {
-        self.evictable.is_temporary(value)
+        self.evictable.weight(value).is_none()
     }
 
     /// The dying value whose register a definition takes over, if that is the first definition to do so.
@@ -197,10 +201,10 @@ impl Builder<'_> {
     fn cover(&mut self, value: Value, start: Position, end: Position) {
         let interval = self.intervals.of(value);
         self.intervals.data[interval].ranges.push(Range { start, end, over: None.into() });
-        if !self.is_temporary(value) {
+        if let Some(weight) = self.evictable.weight(value) {
             let length = f64::from(end - start);
             let (cost, size) = self.spent[interval];
-            self.spent[interval] = (cost + self.evictable.weights[value] * length, size + length);
+            self.spent[interval] = (cost + weight * length, size + length);
         }
     }
 
@@ -307,15 +311,15 @@ impl Builder<'_> {
         }
     }
 
-    /// Notes the temporaries of an instruction that is no load or store itself.
+    /// Notes the temporaries of an instruction that is no load or store itself. What cannot be spilled although it lives longer
+    /// is among those of the first instruction that names it.
     fn note_temporaries(&mut self, block: Block, inst: Inst) {
         if matches!(self.function.insts[inst].kind, InstKind::Load(_) | InstKind::Store(_) | InstKind::Rematerialise(_)) {
             return;
         }
         let operands = self.function.operands(inst).iter().filter(|o| o.in_register() && self.is_temporary(o.value));
         let mut intervals: Vec<Interval> = operands.map(|o| self.intervals.of(o.value)).collect();
-        intervals.sort_unstable();
-        intervals.dedup();
+        intervals.retain(|&interval| !std::mem::replace(&mut self.noted[interval], true));
         if !intervals.is_empty() {
             self.intervals.temporaries.push(Temporaries { inst, block, intervals });
         }
@@ -333,7 +337,7 @@ impl Builder<'_> {
                 joined
             });
             let (cost, size) = self.spent[interval];
-            if !self.evictable.is_temporary(data.values[0]) {
+            if data.values.iter().all(|&value| self.evictable.weight(value).is_some()) {
                 // Between two neighbouring instructions, spilling frees nothing.
                 let short = data.end() - data.start() <= 2;
                 data.weight = Some(if short { f64::INFINITY } else { cost / size });

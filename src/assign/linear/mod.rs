@@ -2,8 +2,8 @@
 //! "(LLVM)"; Poletto and Sarkar, "Linear Scan Register Allocation", 1999; Evlogimenos, "Improvements to Linear Scan Register
 //! Allocation", 2004).
 //!
-//! Requires: webs whose values can share a register (aggressive coalescing), all in registers or all spilled; values from
-//! [`Evictable::count`] on are in registers for one instruction only.
+//! Requires: webs whose values can share a register (aggressive coalescing), all in registers or all spilled; values that are
+//! not [`Evictable`] are in registers for one instruction only, or there is nothing for it.
 //! Ensures: one register for each web over all of its life, so that φs and edges take no code. Where there are too few, it
 //! says which webs to spill, and wants to be asked again when their loads and stores are there: they go through the scan as
 //! intervals of their own, the spilled variable's second chance.
