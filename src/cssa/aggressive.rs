@@ -50,14 +50,9 @@ struct Affinity {
 /// Copies between values of the same width and two-address operands, most frequent first. (What is copied into a wider
 /// value leaves the rest of its register to chance; memory does not.)
 ///
-/// There are none in a function whose calls return twice: what a value is copied or counted up to may be spilled, and is in
-/// the value's slot then, when the call returns again and finds it wanted. Nor for what inline assembly defines that jumps,
-/// since that cannot be spilled.
+/// There are none for what inline assembly defines that jumps, since that cannot be spilled.
 fn affinities(function: &Function) -> Vec<Affinity> {
     let mut affinities = Vec::new();
-    if function.returns_twice {
-        return affinities;
-    }
     let width = |value: Value| function.slot_for(value).size;
     let mut apart: SecondaryMap<Value, bool> = SecondaryMap::new();
     let jumps = function.insts.keys().filter(|&inst| function.insts[inst].jumps);

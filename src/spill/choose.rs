@@ -160,16 +160,12 @@ impl Chooser<'_> {
             let excess = demand.excess(self.limits, &through, &occupancy, spare);
             let Some(Excess { set, while_reading }) = excess.or_else(|| self.misfit(inst, &occupancy)) else { break };
             let first = function.insts[inst].operands.start as usize;
-            // In memory, a value that the instruction reads still takes a register while it is read, unless it can be folded;
-            // but if the instruction overwrites it, that register is the definition's too.
-            let folds = self.folded(inst).is_none();
-            let Chooser { folding, rematerialise, constants, .. } = *self;
-            let constant = |value: Value| rematerialise && constants[value].is_some();
+            // In memory, a value that the instruction reads still takes a register while it is read (folding is the last
+            // resort); but if the instruction overwrites it, that register is the definition's too.
             let helps = |value: Value| {
                 let mut uses = operands.iter().enumerate().filter(|(_, o)| o.value == value && !o.is_def());
                 let overwritten = first_reuse(operands, value).is_some();
                 uses.all(|(k, _)| !self.liveness.kills(first + k) && (!while_reading || overwritten))
-                    || (while_reading && folds && !constant(value) && could_fold(function, folding, inst, value))
             };
             match self.spill_lightest(set, helps).or_else(|| self.drop_constant(inst)) {
                 Some(()) => {}
