@@ -78,6 +78,21 @@ impl PackedReg {
 }
 
 impl Assignment {
+    /// Nothing assigned yet.
+    fn empty(function: &Function) -> Self {
+        Assignment {
+            operands: vec![None; function.operands.len()],
+            repairs: Vec::new(),
+            redundant: Vec::new(),
+            entry: SecondaryMap::with_capacity(function.blocks.len()),
+            exit: SecondaryMap::with_capacity(function.blocks.len()),
+            at_throw: SecondaryMap::new(),
+            phi_register: SecondaryMap::with_capacity(function.values.len()),
+            used: RegSet::EMPTY,
+            debug: vec![None; function.debug_uses.len()],
+        }
+    }
+
     /// Where a value is when control leaves `from` for `to`.
     ///
     /// # Panics

@@ -31,17 +31,7 @@ pub(super) fn walk(
         taken: RegSet::EMPTY,
         used: RegSet::EMPTY,
         debug: 0,
-        result: Assignment {
-            operands: vec![None; function.operands.len()],
-            repairs: Vec::new(),
-            redundant: Vec::new(),
-            entry: SecondaryMap::with_capacity(function.blocks.len()),
-            exit: SecondaryMap::with_capacity(function.blocks.len()),
-            at_throw: SecondaryMap::new(),
-            phi_register: SecondaryMap::with_capacity(function.values.len()),
-            used: RegSet::EMPTY,
-            debug: vec![None; function.debug_uses.len()],
-        },
+        result: Assignment::empty(function),
     };
     for &block in order.blocks() {
         walk.block(block).map_err(Refusal::Impossible)?;

@@ -5,7 +5,6 @@ use super::intervals::Interval;
 use crate::analysis::Liveness;
 use crate::assign::{Assignment, Repair, Transfer};
 use crate::machine::{Block, Inst, InstKind, Reg, RegSet, Value};
-use cranelift_entity::SecondaryMap;
 
 /// The assignment that a scan which evicted nothing amounts to.
 pub(super) fn answer(scan: &Scan, liveness: &Liveness) -> Assignment {
@@ -13,17 +12,7 @@ pub(super) fn answer(scan: &Scan, liveness: &Liveness) -> Assignment {
     let used = scan.intervals.data.keys().filter_map(|interval: Interval| scan.chosen[interval]).collect();
     let live = liveness.at_debug_uses(function);
     let debug = function.debug_uses.iter().zip(live).map(|(debug, live)| live.then(|| scan.register(debug.value)));
-    let mut assignment = Assignment {
-        operands: vec![None; function.operands.len()],
-        repairs: Vec::new(),
-        redundant: Vec::new(),
-        entry: SecondaryMap::with_capacity(function.blocks.len()),
-        exit: SecondaryMap::with_capacity(function.blocks.len()),
-        at_throw: SecondaryMap::new(),
-        phi_register: SecondaryMap::with_capacity(function.values.len()),
-        used,
-        debug: debug.collect(),
-    };
+    let mut assignment = Assignment { used, debug: debug.collect(), ..Assignment::empty(function) };
     for block in function.blocks.keys() {
         borders(scan, liveness, block, &mut assignment);
         for inst in function.block_insts(block) {
