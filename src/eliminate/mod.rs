@@ -71,6 +71,7 @@ pub fn eliminate(
                 edits.extend(sequentialise(&graph.registers, &around).into_iter().map(Edit::from));
                 edits.extend(graph.loads.iter().map(|load| load.edit()));
             } else {
+                // Saving a callee-saved register that was not in use costs less than spilling one here.
                 let around = Surroundings { available: all_registers(function) - pins.at(function, point), ..around };
                 let implemented = windmill::implement(&graph.all(), &around, &mut scratch)?;
                 edits.extend(implemented.edits);
