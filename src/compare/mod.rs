@@ -1,0 +1,3 @@
+//! Many modules under many allocators.
+
+pub mod record;

@@ -1,0 +1,79 @@
+//! What comparing modules under several allocators came to: the schema `chordal-compare/1`.
+
+use crate::stats::Statistics;
+use serde::{Deserialize, Serialize};
+use std::io::{self, BufRead};
+
+/// The name of the schema.
+pub const SCHEMA: &str = "chordal-compare/1";
+
+/// One module under every allocator and register list: a line of a records file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Name of the input file, as given.
+    pub source: String,
+    /// In the order in which they were asked for.
+    pub runs: Vec<Run>,
+}
+
+/// One module under one allocator, held to one register list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Name of the allocator.
+    pub allocator: String,
+    /// The registers as they were asked for: `all`, a number or a list of names.
+    pub registers: String,
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
+pub enum Outcome {
+    /// The module was compiled.
+    Done {
+        /// Of the repetition with the median allocation time.
+        statistics: Box<Statistics>,
+        /// Time of allocation in each repetition, in order. Empty with `--no-times`.
+        allocation_ns: Vec<u64>,
+    },
+    /// The allocator does not exist with these registers or on this target.
+    NotApplicable { message: String },
+    /// The compiler gave up with a message.
+    Failed { message: String },
+    /// The compiler ended otherwise: by a signal, or with a result that cannot be read.
+    Crashed { message: String },
+    /// The compiler was stopped because it took too long.
+    TimedOut { message: String },
+}
+
+impl Run {
+    /// What was counted, if the run came to an end.
+    pub fn statistics(&self) -> Option<&Statistics> {
+        match &self.outcome {
+            Outcome::Done { statistics, .. } => Some(statistics),
+            _ => None,
+        }
+    }
+}
+
+/// Reads a records file: JSON Lines, one record a module.
+///
+/// # Errors
+/// If it cannot be read or a line is no record; the message has the line's number.
+pub fn read(input: impl BufRead) -> io::Result<Vec<Record>> {
+    let mut records = Vec::new();
+    for (number, line) in input.lines().enumerate() {
+        let line = line?;
+        let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidData, format!("line {}: {why}", number + 1));
+        let record: Record = serde_json::from_str(&line).map_err(|error| invalid(error.to_string()))?;
+        if record.schema != SCHEMA {
+            return Err(invalid(format!("the schema is `{}`, not `{SCHEMA}`", record.schema)));
+        }
+        records.push(record);
+    }
+    Ok(records)
+}

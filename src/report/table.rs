@@ -1,0 +1,185 @@
+//! Tables: one content, three styles.
+
+use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
+use comfy_table::{CellAlignment, ContentArrangement, TableStyle};
+
+/// A table of columns with a header.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    header: Vec<String>,
+    rows: Vec<Vec<Cell>>,
+}
+
+/// What stands in one place of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    Text(String),
+    Count(u64),
+    /// A quantity with so many decimals.
+    Amount(f64, usize),
+    /// A change, from 0.01 for one percent more; shown with its sign.
+    Change(f64),
+    /// There is nothing to say.
+    Missing,
+}
+
+/// How a table is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Style {
+    /// For a terminal.
+    Plain,
+    Markdown,
+    /// For programs: numbers in full, without grouping.
+    Csv,
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        Cell::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Cell::Text(text)
+    }
+}
+
+impl From<u64> for Cell {
+    fn from(count: u64) -> Self {
+        Cell::Count(count)
+    }
+}
+
+impl<C: Into<Cell>> From<Option<C>> for Cell {
+    fn from(cell: Option<C>) -> Self {
+        cell.map_or(Cell::Missing, Into::into)
+    }
+}
+
+impl Cell {
+    fn shown(&self) -> String {
+        match self {
+            Cell::Text(text) => text.clone(),
+            Cell::Count(count) => grouped(*count),
+            Cell::Amount(amount, decimals) => format!("{amount:.decimals$}"),
+            Cell::Change(change) => format!("{:+.1}%", change * 100.0),
+            Cell::Missing => "-".into(),
+        }
+    }
+
+    fn raw(&self) -> String {
+        match self {
+            Cell::Text(text) => text.clone(),
+            Cell::Count(count) => count.to_string(),
+            Cell::Amount(number, _) | Cell::Change(number) => number.to_string(),
+            Cell::Missing => String::new(),
+        }
+    }
+}
+
+/// Digits in groups of three.
+fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+impl Table {
+    /// An empty table with these columns.
+    pub fn new<S: Into<String>>(header: impl IntoIterator<Item = S>) -> Self {
+        Table { header: header.into_iter().map(Into::into).collect(), rows: Vec::new() }
+    }
+
+    /// Adds a row at the bottom.
+    ///
+    /// # Panics
+    /// If it has not as many cells as the header.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
+        let cells: Vec<Cell> = cells.into_iter().collect();
+        assert_eq!(cells.len(), self.header.len(), "a row has a cell for each column");
+        self.rows.push(cells);
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The table as text, with a newline at the end.
+    pub fn render(&self, style: Style) -> String {
+        match style {
+            Style::Plain => self.drawn(NOTHING, (0, 2), str::to_owned),
+            Style::Markdown => self.drawn(ASCII_MARKDOWN, (1, 1), |text| text.replace('|', "\\|")),
+            Style::Csv => self.csv(),
+        }
+    }
+
+    fn drawn(&self, style: TableStyle, padding: (u16, u16), escaped: fn(&str) -> String) -> String {
+        let mut drawn = comfy_table::Table::new();
+        drawn.load_style(style).set_content_arrangement(ContentArrangement::Disabled);
+        drawn.set_header(self.header.clone());
+        for row in &self.rows {
+            drawn.add_row(row.iter().map(|cell| escaped(&cell.shown())));
+        }
+        for (index, column) in drawn.column_iter_mut().enumerate() {
+            column.set_padding(padding);
+            if self.is_numeric(index) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        // Nothing is behind the last column.
+        drawn.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+    }
+
+    /// Whether a column has numbers only, which are written flush right.
+    fn is_numeric(&self, column: usize) -> bool {
+        self.rows.iter().all(|row| !matches!(row[column], Cell::Text(_)))
+    }
+
+    fn csv(&self) -> String {
+        const IN_MEMORY: &str = "writing to memory does not fail";
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record(&self.header).expect(IN_MEMORY);
+        for row in &self.rows {
+            writer.write_record(row.iter().map(Cell::raw)).expect(IN_MEMORY);
+        }
+        String::from_utf8(writer.into_inner().expect(IN_MEMORY)).expect("cells are text")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Table {
+        let mut table = Table::new(["name", "loads", "change"]);
+        table.row(["a|b".into(), Cell::Count(1_234_567), Cell::Change(-0.015)]);
+        table.row(["c, d".into(), Cell::Count(12), Cell::Missing]);
+        table
+    }
+
+    #[test]
+    fn people_see_columns() {
+        let lines = ["name      loads  change", "a|b   1,234,567   -1.5%", "c, d         12       -", ""];
+        assert_eq!(sample().render(Style::Plain), lines.join("\n"));
+    }
+
+    #[test]
+    fn markdown_escapes_bars() {
+        let table = sample().render(Style::Markdown);
+        assert!(table.starts_with("| name |     loads | change |\n|---"), "{table}");
+        assert!(table.contains("| a\\|b | 1,234,567 |  -1.5% |\n"), "{table}");
+    }
+
+    #[test]
+    fn programs_see_plain_numbers() {
+        assert_eq!(sample().render(Style::Csv), "name,loads,change\na|b,1234567,-0.015\n\"c, d\",12,\n");
+    }
+}
