@@ -7,7 +7,7 @@ use crate::eliminate::EliminationCounts;
 use crate::machine::{Function, Overlay, Value};
 use crate::preset::{Elimination, Preset};
 use crate::spill::{SpillCounts, Spilled, Spiller};
-use crate::{assign, check, cssa, eliminate};
+use crate::{assign, check, cssa, eliminate, stats};
 use cranelift_entity::SecondaryMap;
 use std::time::{Duration, Instant};
 
@@ -62,7 +62,7 @@ pub fn allocate(function: &Function, preset: &Preset) -> Result<(Overlay, Report
     clock.lap("eliminate");
     if preset.check {
         check::check(function, &overlay).map_err(|complaints| Failure::Rejected(listed(&complaints)))?;
-        clock.lap("check");
+        clock.lap(stats::CHECKER);
     }
     let report = Report {
         conversion: conventional.counts,

@@ -3,10 +3,12 @@
 //! Exit status: 0 done, 1 the work failed, 2 wrong usage. A failure is one message on standard error.
 
 mod allocators;
+mod compare;
 mod compile;
 mod list;
 mod options;
 mod output;
+mod runs;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
@@ -40,6 +42,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Compile(compile::Arguments),
+    Compare(compare::Arguments),
     /// Show the allocators with their phases, and the register lists
     ///
     /// The names are those that `chordal compile` takes for --allocator, the lists those that it takes for --registers N.
@@ -64,6 +67,7 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Compile(arguments) => compile::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
         Command::List => list::run(),
     };
     match result {
