@@ -139,6 +139,28 @@ mod tests {
     }
 
     #[test]
+    fn crashes_and_endless_loops_are_outcomes() -> io::Result<()> {
+        let settings = Settings {
+            executable: Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/support/compiler.sh"),
+            arguments: Vec::new(),
+            repeat: 1,
+            time_limit: Duration::from_secs(1),
+        };
+        let request = Request { allocator: "x".into(), registers: "all".into() };
+        let outcome = |module: &str| run(Path::new(module), &request, &settings);
+        assert_eq!(outcome("endless")?, Outcome::TimedOut { message: "stopped after 1 seconds".into() });
+        assert_eq!(outcome("crash")?, Outcome::Crashed { message: "signal 11: oh".into() });
+        let broken = outcome("broken")?;
+        assert!(
+            matches!(&broken, Outcome::Crashed { message } if message.starts_with("it left broken statistics")),
+            "{broken:?}"
+        );
+        let silent = outcome("nothing")?;
+        assert!(matches!(&silent, Outcome::Crashed { message } if message.starts_with("it left no statistics")), "{silent:?}");
+        Ok(())
+    }
+
+    #[test]
     fn exit_statuses_are_told_apart() {
         let message = "a.bc: function f: no".to_owned();
         let warned = "chordal: warning: a.bc: function g: left\nchordal: error: a.bc: function f: no\n";

@@ -41,17 +41,11 @@ impl Comparison<'_> {
     }
 
     fn section(&self, text: &mut String, index: usize, group: &Group, style: Style) {
-        let functions: u64 = group.modules.iter().map(|module| module.functions).sum();
         let heading = if style == Style::Markdown { "### " } else { "" };
-        let _ = writeln!(
-            text,
-            "{heading}{}, {} registers: {} modules, {functions} functions\n",
-            group.target,
-            group.registers,
-            group.modules.len()
-        );
+        let _ = write!(text, "{heading}{}, {} registers", group.target, group.registers);
         if !group.modules.is_empty() {
-            text.push_str(&totals(group).render(style));
+            let functions: u64 = group.modules.iter().map(|module| module.functions).sum();
+            let _ = write!(text, ": {} modules, {functions} functions\n\n{}", group.modules.len(), totals(group).render(style));
             if let Some(ratios) = ratios(group) {
                 let _ = writeln!(text, "\nGeometric means of the modules' ratios to {}:\n", self.summary.baseline);
                 text.push_str(&ratios.render(style));
@@ -61,6 +55,8 @@ impl Comparison<'_> {
             if !below.is_empty() {
                 let _ = write!(text, "\n{}:\n\n{}", self.detail.title(), below.render(style));
             }
+        } else {
+            text.push('\n');
         }
         text.push_str(&notes(group));
     }
@@ -148,8 +144,11 @@ fn total_rows(group: &Group, add: &mut dyn FnMut(Vec<Cell>)) {
     }
 }
 
-/// The ratios of all allocators, if the baseline is among them.
+/// The ratios of all allocators, if the baseline is among them and is not alone.
 fn ratios(group: &Group) -> Option<Table> {
+    if group.rows.len() < 2 {
+        return None;
+    }
     let mut table = Table::new(["allocator".to_owned()].into_iter().chain(counted_columns(|metric| metric.title)));
     for row in &group.rows {
         let time = row.time_ratio.map_or(Cell::Missing, |ratio| Cell::Amount(ratio, 3));
