@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-const BRIDGE: &[&str] = &["target", "export", "fold", "apply", "count", "pipeline"];
+const BRIDGE: &[&str] = &["target", "export", "fold", "apply", "count", "fallback", "stock", "pipeline"];
 
 fn main() {
     let flags = llvm_config("--cppflags");

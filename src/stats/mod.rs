@@ -16,7 +16,7 @@ pub struct Statistics {
     pub chordal: String,
     /// Name of the allocator, as on the command line.
     pub allocator: String,
-    /// The choices that the allocator worked by; `null` for LLVM's.
+    /// The choices that the allocator worked by, named as on the command line.
     pub options: Option<Options>,
     /// General-purpose registers that the allocator was held to; `null`: all of the target's.
     pub registers: Option<Vec<String>>,
@@ -33,9 +33,19 @@ pub struct Statistics {
     pub functions: Vec<Function>,
 }
 
-/// The choices of one of chordal's allocators, named as on the command line.
+/// The choices of an allocator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Options {
+    /// One of chordal's.
+    Own(OwnOptions),
+    /// The switches of another one, by name.
+    Other(IndexMap<String, bool>),
+}
+
+/// The choices of one of chordal's allocators.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Options {
+pub struct OwnOptions {
     /// `--eliminate`.
     pub eliminate: String,
     /// `--frugal`.
