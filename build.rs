@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-const BRIDGE: &[&str] = &["target", "export", "fold", "apply", "count", "pipeline"];
+const BRIDGE: &[&str] = &["target", "export", "fold", "apply", "count", "fallback", "stock", "pipeline"];
 
 fn main() {
     println!("cargo:rerun-if-changed=src/meter/meter.c");

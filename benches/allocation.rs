@@ -4,7 +4,7 @@
 //! goes first takes turns. The ratio is taken pair by pair.
 
 use anyhow::{Context as _, Result, bail, ensure};
-use chordal::llvm::{self, Allocator, CompileOptions, Compiled, Module, Output, Source};
+use chordal::llvm::{self, Algorithm, Allocator, CompileOptions, Compiled, Module, Output, Source, Stock};
 use chordal::preset::Preset;
 use chordal::stats::{CHECKER, Counts, Times};
 use clap::Parser;
@@ -66,7 +66,11 @@ fn bench(path: &Path, repetitions: u32) -> Result<()> {
 fn compile(module: Module, ours: bool) -> Result<Counts> {
     let preset = Preset::default();
     let options = CompileOptions {
-        allocator: if ours { Allocator::Ours(preset) } else { Allocator::LlvmGreedy },
+        allocator: if ours {
+            Allocator::Ours(preset)
+        } else {
+            Allocator::Llvm(Stock { algorithm: Algorithm::Greedy, schedule: true })
+        },
         output: Output::Assembly,
         verify: false,
         registers: None,

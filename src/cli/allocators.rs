@@ -1,7 +1,7 @@
 //! The allocators by name.
 
-use super::options::AllocatorOptions;
-use crate::llvm::Allocator;
+use super::options::{AllocatorOptions, StockOptions};
+use crate::llvm::{Algorithm, Allocator};
 use crate::preset::Preset;
 use clap::Parser as _;
 
@@ -16,6 +16,14 @@ pub struct Entry {
 
 pub const DEFAULT: &str = "spill-free";
 pub const LLVM_GREEDY: &str = "llvm-greedy";
+
+/// LLVM's allocators.
+const STOCK: &[(&str, Algorithm)] = &[
+    (LLVM_GREEDY, Algorithm::Greedy),
+    ("llvm-basic", Algorithm::Basic),
+    ("llvm-pbqp", Algorithm::Pbqp),
+    ("llvm-fast", Algorithm::Fast),
+];
 
 const PHASES: &[&str] = &["cssa", "spill", "assign", "eliminate", "check"];
 
@@ -35,7 +43,10 @@ pub const ALL: &[Entry] = &[
     },
     Entry { name: "local", about: "values stay in registers within a block only", phases: PHASES },
     Entry { name: "simple", about: "every value is in memory", phases: PHASES },
-    Entry { name: LLVM_GREEDY, about: "LLVM's default allocator, counted in the same way", phases: &[] },
+    Entry { name: LLVM_GREEDY, about: "LLVM's default: live range splitting, eviction", phases: &[] },
+    Entry { name: "llvm-basic", about: "LLVM's basic allocator: by spill weight, no splitting", phases: &[] },
+    Entry { name: "llvm-pbqp", about: "LLVM's allocator by partitioned Boolean quadratic programming", phases: &[] },
+    Entry { name: "llvm-fast", about: "LLVM's allocator of -O0, block by block; always has all registers", phases: &[] },
 ];
 
 /// The allocator of this name, as a command-line argument.
@@ -61,34 +72,52 @@ pub fn parse_with_options(text: &str) -> Result<String, String> {
         #[arg(value_parser = parse)]
         allocator: &'static Entry,
         #[command(flatten)]
-        options: AllocatorOptions,
+        own: AllocatorOptions,
+        #[command(flatten)]
+        stock: StockOptions,
     }
     let words: Vec<&str> = text.split_whitespace().collect();
     let line = Line::try_parse_from([""].iter().chain(&words)).map_err(|error| {
         let message = error.to_string();
         message.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
     })?;
-    line.allocator.allocator(&line.options, true, false)?;
+    line.allocator.allocator(&line.own, &line.stock, true, false)?;
     Ok(words.join(" "))
 }
 
+/// An allocator with its options, as [`parse_with_options`] makes it, without LLVM's scheduler if it is one that has a choice.
+pub fn without_schedule(allocator: &str) -> String {
+    let off = format!("{allocator} --llvm-schedule off");
+    parse_with_options(&off).unwrap_or_else(|_| allocator.to_owned())
+}
+
 impl Entry {
-    /// Whether it is one of LLVM's.
-    pub fn is_llvm(&self) -> bool {
-        self.name == LLVM_GREEDY
+    /// Which of LLVM's it is, if it is one.
+    fn stock(&self) -> Option<Algorithm> {
+        STOCK.iter().find(|(name, _)| *name == self.name).map(|&(_, algorithm)| algorithm)
     }
 
     /// What the compiler is to use, with the checker or without; interference graphs are measured for statistics only.
     ///
     /// # Errors
     /// If an option is not for this allocator, or the options contradict each other.
-    pub fn allocator(&self, options: &AllocatorOptions, check: bool, graphs: bool) -> Result<Allocator, String> {
-        match Preset::named(self.name) {
-            Some(preset) => Ok(Allocator::Ours(Preset { check, graphs, ..options.apply(preset)? })),
-            None => match options.given() {
-                Some(option) => Err(format!("{option} is for chordal's own allocators, not for {}", self.name)),
-                None => Ok(Allocator::LlvmGreedy),
-            },
+    pub fn allocator(
+        &self,
+        own: &AllocatorOptions,
+        stock: &StockOptions,
+        check: bool,
+        graphs: bool,
+    ) -> Result<Allocator, String> {
+        let (others, whose) = if self.stock().is_some() { (own.given(), "chordal's own") } else { (stock.given(), "LLVM's") };
+        if let Some(option) = others {
+            return Err(format!("{option} is for {whose} allocators, not for {}", self.name));
+        }
+        match self.stock() {
+            Some(algorithm) => Ok(Allocator::Llvm(stock.apply(algorithm)?)),
+            None => {
+                let preset = Preset::named(self.name).expect("every allocator that is not LLVM's has a preset");
+                Ok(Allocator::Ours(Preset { check, graphs, ..own.apply(preset)? }))
+            }
         }
     }
 }
@@ -99,7 +128,7 @@ mod tests {
 
     #[test]
     fn the_table_is_that_of_the_pipeline() {
-        let ours: Vec<_> = ALL.iter().filter(|entry| !entry.is_llvm()).map(|entry| entry.name).collect();
+        let ours: Vec<_> = ALL.iter().filter(|entry| entry.stock().is_none()).map(|entry| entry.name).collect();
         let presets: Vec<_> = crate::preset::PRESETS.iter().map(|preset| preset.name).collect();
         assert_eq!(ours, presets);
     }

@@ -1,5 +1,6 @@
 //! `chordal compare`.
 
+use super::options::Switch;
 use super::output::{self, Destination};
 use super::runs::{self, RunOptions};
 use super::{Failure, allocators};
@@ -61,6 +62,10 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
 
+    /// Whether LLVM's scheduler runs before LLVM's allocators, as it does in llc; chordal's go without
+    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true, default_value_t = Switch::On)]
+    llvm_schedule: Switch,
+
     /// What to show below the sums
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Per::Total)]
     per: Per,
@@ -107,11 +112,7 @@ enum Format {
 
 /// Compares.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let allocators = if arguments.allocators.is_empty() {
-        allocators::ALL.iter().map(|entry| entry.name.to_owned()).collect()
-    } else {
-        distinct(&arguments.allocators)
-    };
+    let allocators = allocators(arguments);
     let baseline = baseline(arguments, &allocators)?;
     let mut requests = Vec::new();
     for registers in &distinct(&arguments.registers) {
@@ -124,19 +125,33 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     verdict(&records)
 }
 
+/// The allocators that were asked for.
+fn allocators(arguments: &Arguments) -> Vec<String> {
+    let mut allocators = distinct(&arguments.allocators);
+    if allocators.is_empty() {
+        allocators.extend(allocators::ALL.iter().map(|entry| entry.name.to_owned()));
+    }
+    if !arguments.llvm_schedule.is_on() {
+        allocators.iter_mut().for_each(|allocator| *allocator = allocators::without_schedule(allocator));
+    }
+    allocators
+}
+
 /// Each once.
 fn distinct(names: &[String]) -> Vec<String> {
     let names: IndexSet<&String> = names.iter().collect();
     names.into_iter().cloned().collect()
 }
 
+/// The baseline among the allocators: the one of this name and these options, or the first of this name.
 fn baseline(arguments: &Arguments, allocators: &[String]) -> Result<String, Failure> {
-    let takes_part = |name: &str| allocators.iter().any(|allocator| allocator == name);
+    let find = |name: &str| {
+        let named = |allocator: &&String| allocator.split(' ').next() == Some(name);
+        allocators.iter().find(|&allocator| allocator == name).or_else(|| allocators.iter().find(named)).cloned()
+    };
     match &arguments.baseline {
-        Some(name) if takes_part(name) => Ok(name.clone()),
-        Some(name) => Err(Failure::Usage(format!("the baseline `{name}` is not among the allocators"))),
-        None if takes_part(allocators::LLVM_GREEDY) => Ok(allocators::LLVM_GREEDY.into()),
-        None => Ok(allocators[0].clone()),
+        Some(name) => find(name).ok_or_else(|| Failure::Usage(format!("the baseline `{name}` is not among the allocators"))),
+        None => Ok(find(allocators::LLVM_GREEDY).unwrap_or_else(|| allocators[0].clone())),
     }
 }
 

@@ -1,9 +1,9 @@
 //! `chordal compile`.
 
-use super::options::{self, AllocatorOptions};
+use super::options::{self, AllocatorOptions, StockOptions};
 use super::output::{self, Destination};
 use super::{Failure, allocators};
-use crate::llvm::{self, Allocator, CompileOptions, Compiled, Module, Output, RegisterRequest, Source};
+use crate::llvm::{self, Algorithm, Allocator, CompileOptions, Compiled, Module, Output, RegisterRequest, Source, Stock};
 use crate::stats::{Counts, SCHEMA, Statistics};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
@@ -59,7 +59,7 @@ pub struct Arguments {
     /// Hold the allocator to these general-purpose registers
     ///
     /// The number of a published list (`chordal list` shows them), or names separated by commas, such as rax,rcx,rbx,rbp.
-    /// Other registers still occur where the ABI or an instruction fixes them. Not for LLVM's allocators.
+    /// Other registers still occur where the ABI or an instruction fixes them. Not for llvm-fast.
     #[arg(long, value_name = "N|LIST")]
     registers: Option<RegisterRequest>,
 
@@ -81,12 +81,15 @@ pub struct Arguments {
     #[arg(long)]
     verify_llvm: bool,
 
-    /// Make it an error if a function cannot be allocated, instead of leaving it to LLVM
+    /// Make it an error if a function cannot be allocated, instead of leaving it to LLVM's greedy allocator
     #[arg(long)]
     no_fallback: bool,
 
     #[command(flatten)]
     options: AllocatorOptions,
+
+    #[command(flatten)]
+    stock_options: StockOptions,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -109,13 +112,14 @@ impl Emit {
 /// Compiles a module.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (output, stats) = destinations(arguments)?;
-    let allocator = arguments.allocator.allocator(&arguments.options, !arguments.no_check, stats.is_some());
+    let (own, stock) = (&arguments.options, &arguments.stock_options);
+    let allocator = arguments.allocator.allocator(own, stock, !arguments.no_check, stats.is_some());
     let allocator = allocator.map_err(Failure::Usage)?;
     let name = arguments.input.display().to_string();
     llvm::die_with_prefix(&format!("chordal: error: {name}: "));
     let source = Source::read(&arguments.input).with_context(|| name.clone())?;
     let module = Module::parse(&source).with_context(|| name.clone())?;
-    let registers = registers(arguments, &module)?;
+    let registers = registers(arguments, &allocator, &module)?;
     let triple = module.triple();
     let progress = Progress::new(module.num_functions());
     let options = CompileOptions {
@@ -168,9 +172,9 @@ fn beside(input: &Path, emit: Emit) -> Result<Destination, Failure> {
 }
 
 /// The registers that are asked for. Whether they can work depends on the module's target.
-fn registers(arguments: &Arguments, module: &Module<'_>) -> Result<Option<Vec<String>>, Failure> {
+fn registers(arguments: &Arguments, allocator: &Allocator, module: &Module<'_>) -> Result<Option<Vec<String>>, Failure> {
     let Some(request) = &arguments.registers else { return Ok(None) };
-    if arguments.allocator.is_llvm() {
+    if matches!(allocator, Allocator::Llvm(Stock { algorithm: Algorithm::Fast, .. })) {
         return Err(Failure::Usage(format!("{} cannot be held to registers", arguments.allocator.name)));
     }
     request
@@ -198,17 +202,14 @@ fn statistics(
     let mut functions = compiled.functions.clone();
     if arguments.no_times {
         for function in &mut functions {
-            function.counts.time_ns = None;
+            function.counts.forget_measurements();
         }
     }
     let statistics = Statistics {
         schema: SCHEMA.into(),
         chordal: env!("CARGO_PKG_VERSION").into(),
         allocator: arguments.allocator.name.into(),
-        options: match allocator {
-            Allocator::Ours(preset) => Some(options::describe(preset)),
-            Allocator::LlvmGreedy => None,
-        },
+        options: Some(options::of(allocator)),
         registers,
         source: arguments.input.display().to_string(),
         target,

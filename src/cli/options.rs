@@ -2,10 +2,12 @@
 
 use crate::assign::{Colouring, PinPolicy};
 use crate::eliminate::SwapPolicy;
+use crate::llvm::{Algorithm, Allocator, Stock};
 use crate::preset::{Elimination, Preset};
 use crate::spill::LoadLowering;
-use crate::stats::Options;
+use crate::stats::{Options, OwnOptions};
 use clap::{Args, ValueEnum};
+use indexmap::IndexMap;
 
 /// Choices that override an allocator's own.
 #[derive(Args, Clone, Debug, Default)]
@@ -48,8 +50,38 @@ pub struct AllocatorOptions {
     swap: Option<SwapPolicy>,
 }
 
+/// Choices about LLVM's allocators.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Options of LLVM's allocators")]
+pub struct StockOptions {
+    /// Whether LLVM's scheduler runs before its allocator, as it does in llc; chordal's allocators go without [default: on]
+    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
+    llvm_schedule: Option<Switch>,
+}
+
+impl StockOptions {
+    /// The allocator as the options make it.
+    ///
+    /// # Errors
+    /// If an option is not for this allocator.
+    pub fn apply(&self, algorithm: Algorithm) -> Result<Stock, String> {
+        if algorithm != Algorithm::Fast {
+            return Ok(Stock { algorithm, schedule: self.llvm_schedule != Some(Switch::Off) });
+        }
+        match self.given() {
+            Some(option) => Err(format!("{option} is not for LLVM's fast allocator, which is never scheduled for")),
+            None => Ok(Stock { algorithm, schedule: false }),
+        }
+    }
+
+    /// The first option that was given.
+    pub fn given(&self) -> Option<&'static str> {
+        self.llvm_schedule.map(|_| "--llvm-schedule")
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Switch {
+pub enum Switch {
     On,
     Off,
 }
@@ -102,7 +134,7 @@ impl AllocatorOptions {
 }
 
 impl Switch {
-    fn is_on(self) -> bool {
+    pub fn is_on(self) -> bool {
         self == Switch::On
     }
 }
@@ -114,8 +146,15 @@ fn set<T>(choice: &mut T, given: Option<T>) {
 }
 
 /// The choices that an allocator works by, as the command line names them.
-pub fn describe(preset: &Preset) -> Options {
-    Options {
+pub fn of(allocator: &Allocator) -> Options {
+    match allocator {
+        Allocator::Ours(preset) => Options::Own(describe(preset)),
+        Allocator::Llvm(stock) => Options::Other(IndexMap::from([("llvm_schedule".to_owned(), stock.schedule)])),
+    }
+}
+
+fn describe(preset: &Preset) -> OwnOptions {
+    OwnOptions {
         eliminate: name(preset.elimination),
         frugal: preset.spill.frugal,
         store_hoist: preset.spill.store_hoist,
@@ -128,10 +167,10 @@ pub fn describe(preset: &Preset) -> Options {
     }
 }
 
-/// The same as arguments, one an option.
+/// The choices of one of chordal's allocators as arguments, one an option.
 pub fn arguments(preset: &Preset) -> Vec<String> {
     let switch = |on: bool| if on { "on" } else { "off" };
-    let Options { eliminate, frugal, store_hoist, load_lower, memory_coalesce, fold, rematerialise, pins, swap } =
+    let OwnOptions { eliminate, frugal, store_hoist, load_lower, memory_coalesce, fold, rematerialise, pins, swap } =
         describe(preset);
     vec![
         format!("--eliminate {eliminate}"),

@@ -80,6 +80,8 @@ pub struct Row {
     pub ratios: Option<IndexMap<&'static str, f64>>,
     /// The same for the time of allocation; absent where times are.
     pub time_ratio: Option<f64>,
+    /// The same for the largest use of the heap.
+    pub memory_ratio: Option<f64>,
 }
 
 /// A function that an allocator did not compile.
@@ -315,14 +317,13 @@ fn row(allocators: &[&str], index: usize, baseline: Option<usize>, modules: &[Mo
         geometric_mean(modules.iter().map(|module| (of(&module.sums[index]) + 1.0) / (of(&module.sums[baseline]) + 1.0)))
     };
     let baseline = baseline.filter(|_| !modules.is_empty());
-    let timed = total.time_ns.is_some();
+    let measured = baseline.filter(|_| total.time_ns.is_some());
     Row {
         allocator: allocators[index].to_owned(),
         total,
         ratios: baseline.map(|baseline| METRICS.iter().map(|metric| (metric.name, mean(baseline, &metric.of))).collect()),
-        time_ratio: baseline
-            .filter(|_| timed)
-            .map(|baseline| mean(baseline, &|counts| counts.allocation_ns().unwrap_or(0) as f64)),
+        time_ratio: measured.map(|baseline| mean(baseline, &|counts| counts.allocation_ns().unwrap_or(0) as f64)),
+        memory_ratio: measured.map(|baseline| mean(baseline, &|counts| counts.memory_bytes.unwrap_or(0) as f64)),
     }
 }
 

@@ -54,8 +54,8 @@ pub fn run(module: &Path, request: &Request, settings: &Settings) -> io::Result<
             Err(outcome) => return Ok(outcome),
         }
     }
-    let differs = |other: &Statistics| without_measurements(&other.total) != without_measurements(&repetitions[0].total);
-    if repetitions.iter().any(differs) {
+    let fixed: Vec<Counts> = repetitions.iter().map(|run| without_measurements(&run.total)).collect();
+    if fixed.iter().any(|counts| *counts != fixed[0]) {
         return Ok(Outcome::Failed { message: "repetitions gave different code".into() });
     }
     let allocation_ns: Vec<u64> = repetitions.iter().filter_map(|run| run.total.allocation_ns()).collect();
@@ -67,7 +67,9 @@ pub fn run(module: &Path, request: &Request, settings: &Settings) -> io::Result<
 
 /// The counts that have to be equal in equal runs.
 fn without_measurements(counts: &Counts) -> Counts {
-    Counts { time_ns: None, ..counts.clone() }
+    let mut counts = counts.clone();
+    counts.forget_measurements();
+    counts
 }
 
 /// Runs the compiler once: statistics, or the outcome that is none.

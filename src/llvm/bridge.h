@@ -175,13 +175,16 @@ typedef struct {
   uint64_t frame_bytes;
 } ChCounts;
 
-enum { CH_OURS = 0, CH_GREEDY = 1 };
+enum { CH_OURS = 0, CH_GREEDY = 1, CH_BASIC = 2, CH_PBQP = 3, CH_FAST = 4 };
 
 typedef struct {
   uint32_t allocator;
+  uint32_t schedule;     // run LLVM's scheduler before LLVM's allocator
   uint32_t object;       // emit an object file instead of assembly
-  uint32_t verify;       // run LLVM's machine verifier on what an answer left
-  const ChStr *fallback; // functions that go to LLVM's greedy allocator although `allocator` is CH_OURS
+  uint32_t verify;       // run LLVM's machine verifier on what an allocator left
+  const ChStr *excluded; // registers that LLVM's allocator may not use
+  size_t num_excluded;
+  const ChStr *fallback; // functions that go to LLVM's greedy allocator, with all registers (not with CH_FAST)
   size_t num_fallback;
 } ChOptions;
 
@@ -189,10 +192,13 @@ typedef struct {
   void *user;
   // Allocate a function; the answer lives until the next call.
   void (*allocate)(void *user, const ChFunction *function, ChAnswer *answer);
-  // The answer has been applied (or a function was left to LLVM).
-  void (*applied)(void *user, ChStr function, uint64_t apply_ns, ChStr verifier_report);
-  // Final instructions counted; `allocation_ns` is the time in LLVM's own allocation passes.
-  void (*counted)(void *user, ChStr function, const ChCounts *counts, uint64_t allocation_ns);
+  // A function is allocated: an answer has been applied (or the function was left to LLVM), or LLVM's allocator is done.
+  // `ns` is the time for that, 0 for functions that fell back.
+  void (*allocated)(void *user, ChStr function, uint64_t ns, ChStr verifier_report);
+  // LLVM's allocator cannot do a function; what is emitted in the end will be of no use.
+  void (*failed)(void *user, ChStr function, ChStr reason);
+  // Final instructions counted.
+  void (*counted)(void *user, ChStr function, const ChCounts *counts);
   // An error that LLVM reported.
   void (*error)(void *user, ChStr message);
   // The finished assembly or object file.

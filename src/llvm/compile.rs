@@ -1,7 +1,7 @@
 //! Compiling a module: the safe side of the bridge.
 
 use super::ffi;
-use super::module::{Module, ReadError, one_line};
+use super::module::{Module, ReadError, Target, one_line};
 use super::session::Session;
 use crate::pipeline::Failure;
 use crate::preset::Preset;
@@ -15,8 +15,28 @@ use std::time::Instant;
 pub enum Allocator {
     /// One of chordal's allocators.
     Ours(Preset),
-    /// LLVM's greedy allocator.
-    LlvmGreedy,
+    /// One of LLVM's.
+    Llvm(Stock),
+}
+
+/// One of LLVM's own allocators.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stock {
+    pub algorithm: Algorithm,
+    /// Whether LLVM's scheduler runs before it.
+    pub schedule: bool,
+}
+
+/// How LLVM allocates.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Algorithm {
+    Greedy = ffi::GREEDY,
+    Basic = ffi::BASIC,
+    Pbqp = ffi::PBQP,
+    /// In a pipeline of its own, without live intervals: it cannot be held to registers, is not scheduled for, and other
+    /// allocators cannot stand in for it.
+    Fast = ffi::FAST,
 }
 
 /// What is written.
@@ -30,11 +50,11 @@ pub enum Output {
 pub struct CompileOptions<'o> {
     pub allocator: Allocator,
     pub output: Output,
-    /// Run LLVM's machine verifier on every function after our allocation.
+    /// Run LLVM's machine verifier on every function after allocation.
     pub verify: bool,
-    /// The general-purpose registers that our allocators may use; `None` for all.
+    /// The general-purpose registers that the allocator may use; `None` for all.
     pub registers: Option<Vec<String>>,
-    /// Whether functions that cannot be allocated are left to LLVM's greedy allocator.
+    /// Whether functions that cannot be allocated are left to LLVM's greedy allocator, which then has all registers.
     pub fallback: bool,
     /// Whether to find out the machine code size of each function, which takes assembling the output.
     pub sizes: bool,
@@ -70,25 +90,26 @@ fn others(more: usize) -> String {
     if more == 0 { String::new() } else { format!(" (and {more} more functions)") }
 }
 
-/// Compiles a module. Functions that our allocator cannot handle are, if that is allowed, left to LLVM's greedy allocator
-/// (each [`Function::fallback`] tells why); the module is then compiled a second time.
+/// Compiles a module. Functions that the allocator cannot do are, if that is allowed, left to LLVM's greedy allocator
+/// (each [`Function::fallback`] tells why); the module is then compiled again.
 ///
 /// # Errors
 /// If a function cannot be allocated and may not be left to LLVM, if an allocation is wrong, or if LLVM reports an error.
 pub fn compile(module: Module<'_>, options: &CompileOptions<'_>) -> Result<Compiled, CompileError> {
     let source = module.source();
-    let (compiled, failures) = run(&module, options, &[])?;
-    if failures.is_empty() {
-        return Ok(compiled);
-    }
-    let unsupported = |failure: &Failure| matches!(failure, Failure::Unsupported(_));
-    refuse(&failures, |failure| !options.fallback || !unsupported(failure))?;
+    let (mut compiled, mut failures) = run(&module, options, &[])?;
     drop(module);
-    let names: Vec<&str> = failures.iter().map(|(name, _)| name.as_str()).collect();
     let time_ns = compiled.time_ns;
-    let (mut compiled, again) = run(&Module::parse(source)?, options, &names)?;
-    refuse(&again, |_| true)?;
-    for (name, reason) in &failures {
+    let mut fallbacks: Vec<(String, Failure)> = Vec::new();
+    while !failures.is_empty() {
+        refuse(&failures, |(name, failure)| {
+            let again = fallbacks.iter().any(|(known, _)| known == name);
+            again || !options.may_fall_back() || !matches!(failure, Failure::Unsupported(_))
+        })?;
+        fallbacks.append(&mut failures);
+        (compiled, failures) = run(&Module::parse(source)?, options, &fallbacks)?;
+    }
+    for (name, reason) in &fallbacks {
         if let Some(function) = compiled.functions.iter_mut().find(|function| function.name == *name) {
             function.fallback = Some(reason.to_string());
         }
@@ -97,9 +118,23 @@ pub fn compile(module: Module<'_>, options: &CompileOptions<'_>) -> Result<Compi
     Ok(compiled)
 }
 
+impl CompileOptions<'_> {
+    fn may_fall_back(&self) -> bool {
+        let fast = matches!(self.allocator, Allocator::Llvm(Stock { algorithm: Algorithm::Fast, .. }));
+        self.fallback && !fast
+    }
+
+    /// The general-purpose registers of a target that the allocator may not use.
+    fn excluded(&self, target: Target) -> Vec<ffi::Str> {
+        let Some(kept) = &self.registers else { return Vec::new() };
+        let all = target.general_registers().iter();
+        all.filter(|&name| !kept.iter().any(|kept| kept == name)).map(|name| ffi::Str::new(name.as_bytes())).collect()
+    }
+}
+
 /// An error if there are such failures.
-fn refuse(failures: &[(String, Failure)], wanted: impl Fn(&Failure) -> bool) -> Result<(), CompileError> {
-    let mut refused = failures.iter().filter(|(_, failure)| wanted(failure));
+fn refuse(failures: &[(String, Failure)], wanted: impl Fn(&(String, Failure)) -> bool) -> Result<(), CompileError> {
+    let mut refused = failures.iter().filter(|&failure| wanted(failure));
     match refused.next() {
         Some((name, reason)) => {
             Err(CompileError::Function { name: name.clone(), reason: reason.to_string(), more: refused.count() })
@@ -112,20 +147,24 @@ fn refuse(failures: &[(String, Failure)], wanted: impl Fn(&Failure) -> bool) -> 
 fn run(
     module: &Module<'_>,
     options: &CompileOptions<'_>,
-    fallback: &[&str],
+    fallbacks: &[(String, Failure)],
 ) -> Result<(Compiled, Vec<(String, Failure)>), CompileError> {
-    let preset = match &options.allocator {
-        Allocator::Ours(preset) => Some(preset),
-        Allocator::LlvmGreedy => None,
+    let (preset, allocator, schedule) = match &options.allocator {
+        Allocator::Ours(preset) => (Some(preset), ffi::OURS, false),
+        Allocator::Llvm(Stock { algorithm, schedule }) => (None, *algorithm as u32, *schedule),
     };
     let mut session = Session::new(preset, options.registers.as_deref(), options.progress);
-    let fallback: Vec<ffi::Str> = fallback.iter().map(|name| ffi::Str::new(name.as_bytes())).collect();
+    let excluded = options.excluded(module.target());
+    let fallbacks: Vec<ffi::Str> = fallbacks.iter().map(|(name, _)| ffi::Str::new(name.as_bytes())).collect();
     let flat = ffi::Options {
-        allocator: if preset.is_some() { ffi::OURS } else { ffi::GREEDY },
+        allocator,
+        schedule: u32::from(schedule),
         object: u32::from(options.output == Output::Object),
         verify: u32::from(options.verify),
-        fallback: fallback.as_ptr(),
-        num_fallback: fallback.len(),
+        excluded: excluded.as_ptr(),
+        num_excluded: excluded.len(),
+        fallback: fallbacks.as_ptr(),
+        num_fallback: fallbacks.len(),
     };
     let start = Instant::now();
     // SAFETY: the module, the options and the session are alive during the call.

@@ -255,12 +255,18 @@ pub struct Counts {
 
 pub const OURS: u32 = 0;
 pub const GREEDY: u32 = 1;
+pub const BASIC: u32 = 2;
+pub const PBQP: u32 = 3;
+pub const FAST: u32 = 4;
 
 #[repr(C)]
 pub struct Options {
     pub allocator: u32,
+    pub schedule: u32,
     pub object: u32,
     pub verify: u32,
+    pub excluded: *const Str,
+    pub num_excluded: usize,
     pub fallback: *const Str,
     pub num_fallback: usize,
 }
@@ -269,8 +275,9 @@ pub struct Options {
 pub struct Callbacks {
     pub user: *mut c_void,
     pub allocate: extern "C" fn(*mut c_void, *const Function, *mut Answer),
-    pub applied: extern "C" fn(*mut c_void, Str, u64, Str),
-    pub counted: extern "C" fn(*mut c_void, Str, *const Counts, u64),
+    pub allocated: extern "C" fn(*mut c_void, Str, u64, Str),
+    pub failed: extern "C" fn(*mut c_void, Str, Str),
+    pub counted: extern "C" fn(*mut c_void, Str, *const Counts),
     pub error: extern "C" fn(*mut c_void, Str),
     pub emit: extern "C" fn(*mut c_void, Str),
 }

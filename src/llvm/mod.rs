@@ -9,7 +9,7 @@ mod module;
 mod registers;
 mod session;
 
-pub use compile::{Allocator, CompileError, CompileOptions, Compiled, Output, compile};
+pub use compile::{Algorithm, Allocator, CompileError, CompileOptions, Compiled, Output, Stock, compile};
 pub use fatal::die_with_prefix;
 pub use module::{Module, ReadError, Source, Target};
 pub use registers::{RegisterRequest, RequestError};

@@ -1,15 +1,15 @@
 // LLVM's code generation pipeline with our allocation, or LLVM's own, in the middle.
 #include "apply.h"
 #include "count.h"
+#include "fallback.h"
+#include "stock.h"
 #include "llvm/Analysis/RuntimeLibcallInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
-#include "llvm/CodeGen/LiveDebugVariables.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/CodeGen/MachineModuleInfo.h"
 #include "llvm/CodeGen/Passes.h"
 #include "llvm/CodeGen/RegAllocRegistry.h"
 #include "llvm/CodeGen/TargetPassConfig.h"
-#include "llvm/CodeGen/VirtRegMap.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -28,51 +28,16 @@
 #include "llvm/MC/MCStreamer.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/CommandLine.h"
-#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
-#include <chrono>
 
 using namespace llvm;
 
 namespace chordal {
 namespace {
-
-uint64_t nanoseconds() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-// What the passes of one run share.
-struct Run {
-  const ChOptions &Options;
-  const ChCallbacks &Callbacks;
-  std::vector<std::unique_ptr<Target>> Targets = {};
-  uint64_t AllocationStart = 0, AllocationTime = 0;
-  unsigned Errors = 0;
-
-  // The number of the register file that a function uses, and whether it is new.
-  std::pair<unsigned, bool> target(const MachineFunction &MF) {
-    for (unsigned I = Targets.size(); I-- > 0;)
-      if (Targets[I]->describes(MF))
-        return {I, false};
-    Targets.push_back(std::make_unique<Target>(MF));
-    return {Targets.size() - 1, true};
-  }
-
-  bool fallsBack(const MachineFunction &MF) const {
-    return any_of(ArrayRef(Options.fallback, Options.num_fallback),
-                  [&](ChStr Name) { return MF.getName() == StringRef(Name.data, Name.size); });
-  }
-
-  void error(StringRef Message) {
-    ++Errors;
-    Callbacks.error(Callbacks.user, str(Message));
-  }
-};
 
 // Our allocation: export, ask, apply.
 class Allocate : public MachineFunctionPass {
@@ -88,6 +53,7 @@ public:
   bool runOnMachineFunction(MachineFunction &MF) override {
     if (R.fallsBack(MF))
       return false;
+    chordal_meter_start();
     uint64_t Start = nanoseconds();
     MF.getRegInfo().freezeReservedRegs();
     auto [Number, New] = R.target(MF);
@@ -107,12 +73,8 @@ public:
     if (!Done)
       gut(MF);
     uint64_t Time = nanoseconds() - Start;
-    std::string Report;
-    if (R.Options.verify && Done) {
-      raw_string_ostream OS(Report);
-      MF.verify(nullptr, "after chordal", &OS, /*AbortOnError=*/false);
-    }
-    R.Callbacks.applied(R.Callbacks.user, str(MF.getName()), Time, str(Report));
+    std::string Report = R.Options.verify && Done ? verify(MF, "after chordal") : "";
+    R.Callbacks.allocated(R.Callbacks.user, str(MF.getName()), Time, str(Report));
     return true;
   }
 
@@ -135,30 +97,6 @@ public:
 };
 char Nothing::ID = 0;
 
-// Starts or stops the clock of LLVM's allocation passes.
-class Clock : public MachineFunctionPass {
-public:
-  static char ID;
-  Clock(Run &R, bool Starts) : MachineFunctionPass(ID), R(R), Starts(Starts) {}
-  StringRef getPassName() const override { return "chordal clock"; }
-  void getAnalysisUsage(AnalysisUsage &AU) const override {
-    AU.setPreservesAll();
-    MachineFunctionPass::getAnalysisUsage(AU);
-  }
-  bool runOnMachineFunction(MachineFunction &) override {
-    if (Starts)
-      R.AllocationStart = nanoseconds();
-    else
-      R.AllocationTime = nanoseconds() - R.AllocationStart;
-    return false;
-  }
-
-private:
-  Run &R;
-  bool Starts;
-};
-char Clock::ID = 0;
-
 class Count : public MachineFunctionPass {
 public:
   static char ID;
@@ -171,7 +109,7 @@ public:
   }
   bool runOnMachineFunction(MachineFunction &MF) override {
     ChCounts Counts = chordal::count(MF, getAnalysis<MachineBlockFrequencyInfoWrapperPass>().getMBFI());
-    R.Callbacks.counted(R.Callbacks.user, str(MF.getName()), &Counts, R.AllocationTime);
+    R.Callbacks.counted(R.Callbacks.user, str(MF.getName()), &Counts);
     return false;
   }
 
@@ -180,53 +118,10 @@ private:
 };
 char Count::ID = 0;
 
-// Runs one of LLVM's allocation passes on the functions that fall back to it, and on no others.
-class OnlyFallback : public MachineFunctionPass {
-public:
-  static char ID;
-  OnlyFallback(Run &R, Pass *Inner) : MachineFunctionPass(ID), R(R), Inner(static_cast<FunctionPass *>(Inner)) {}
-  StringRef getPassName() const override { return Inner->getPassName(); }
-  void getAnalysisUsage(AnalysisUsage &AU) const override { Inner->getAnalysisUsage(AU); }
-  bool runOnMachineFunction(MachineFunction &MF) override {
-    if (!R.fallsBack(MF)) {
-      restoreDebugValues();
-      return false;
-    }
-    // The inner pass asks for its analyses through our resolver, which has them because getAnalysisUsage is its own.
-    Inner->setResolver(getResolver());
-    bool Changed = Inner->runOnFunction(MF.getFunction());
-    Inner->releaseMemory();
-    Inner->setResolver(nullptr);
-    return Changed;
-  }
-
-private:
-  // LLVM's analysis of debug values takes them out of every function; its rewriter puts them back.
-  void restoreDebugValues() {
-    if (Inner->getPassID() != &VirtRegRewriterID)
-      return;
-    VirtRegMap &VRM = getAnalysis<VirtRegMapWrapperLegacy>().getVRM();
-    getAnalysis<LiveDebugVariablesWrapperLegacy>().getLDV().emitDebugValues(&VRM);
-  }
-
-  Run &R;
-  std::unique_ptr<FunctionPass> Inner;
-};
-char OnlyFallback::ID = 0;
-
-// Sets one of LLVM's command line options.
-void setOption(StringRef Name, bool Value) {
-  auto Options = cl::getRegisteredOptions();
-  auto Option = Options.find(Name);
-  if (Option == Options.end())
-    report_fatal_error(Twine("this LLVM has no option ") + Name);
-  static_cast<cl::opt<bool> *>(Option->second)->setValue(Value);
-}
-
 // RegisterRegAlloc takes functions without a context.
 Run *CurrentRun;
 FunctionPass *createNothing() { return new Nothing(); }
-FunctionPass *createFallbackAllocator() { return new OnlyFallback(*CurrentRun, createGreedyRegisterAllocator()); }
+FunctionPass *createFallbackAllocator() { return createChoice(*CurrentRun, createGreedyRegisterAllocator()); }
 
 // The passes between SSA machine code and physical registers (the allocator itself apart): our allocation does the work of
 // all of them. LiveVariables is an analysis of SSA code, which could not skip a function; the passes behind it do without.
@@ -237,24 +132,27 @@ void replacePasses(TargetPassConfig &TPC, Run &R) {
         AnalysisID(&RenameIndependentSubregsID), AnalysisID(&MachineSchedulerID), AnalysisID(&VirtRegRewriterID),
         AnalysisID(&StackSlotColoringID)})
     if (R.Options.num_fallback)
-      TPC.substitutePass(Replaced, IdentifyingPassPtr(new OnlyFallback(R, Pass::createPass(Replaced))));
+      TPC.substitutePass(Replaced, IdentifyingPassPtr(createChoice(R, Pass::createPass(Replaced))));
     else
       TPC.disablePass(Replaced);
 }
 
-void configure(TargetPassConfig &TPC, Run &R) {
+void configureOurs(TargetPassConfig &TPC, Run &R) {
   CurrentRun = &R;
-  // x86 runs LLVM's greedy allocator an additional time, for matrix tiles, which only LLVM's allocators know.
-  setOption("x86-tile-ra", R.Options.allocator != CH_OURS || R.Options.num_fallback);
-  if (R.Options.allocator == CH_OURS) {
-    RegisterRegAlloc::setDefault(R.Options.num_fallback ? createFallbackAllocator : createNothing);
-    replacePasses(TPC, R);
-    TPC.insertPass(&UnreachableMachineBlockElimID, IdentifyingPassPtr(new Allocate(R)));
-    return;
-  }
-  RegisterRegAlloc::setDefault(createGreedyRegisterAllocator);
-  TPC.insertPass(&UnreachableMachineBlockElimID, IdentifyingPassPtr(new Clock(R, true)));
-  TPC.insertPass(&StackSlotColoringID, IdentifyingPassPtr(new Clock(R, false)));
+  RegisterRegAlloc::setDefault(R.Options.num_fallback ? createFallbackAllocator : createNothing);
+  replacePasses(TPC, R);
+  TPC.insertPass(&UnreachableMachineBlockElimID, IdentifyingPassPtr(new Allocate(R)));
+}
+
+void configure(TargetPassConfig &TPC, Run &R) {
+  // LLVM's options are the process's: an earlier run may have changed them.
+  setOption("optimize-regalloc", cl::BOU_UNSET);
+  // x86 runs LLVM's greedy allocator an additional time, for matrix tiles, unless llc is told to use another allocator.
+  setOption("x86-tile-ra", R.Options.allocator == CH_GREEDY || R.Options.num_fallback);
+  if (R.Options.allocator == CH_OURS)
+    configureOurs(TPC, R);
+  else
+    configureStock(TPC, R);
 }
 
 std::unique_ptr<TargetMachine> createTargetMachine(const Module &M, std::string &Error) {
@@ -318,8 +216,15 @@ int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callba
         std::string Message;
         raw_string_ostream OS(Message);
         DiagnosticPrinterRawOStream Printer(OS);
-        Info->print(Printer);
-        static_cast<Run *>(Context)->error(Message);
+        Run &R = *static_cast<Run *>(Context);
+        // While an allocator is at work, the function is known, and messages need not say where it is.
+        if (auto *Failure = dyn_cast<DiagnosticInfoRegAllocFailure>(Info); Failure && R.Allocating)
+          OS << Failure->getMsgStr();
+        else if (auto *Asm = dyn_cast<DiagnosticInfoInlineAsm>(Info); Asm && R.Allocating)
+          OS << Asm->getMsgStr();
+        else
+          Info->print(Printer);
+        R.error(Message);
       },
       &R);
   std::string Error;

@@ -3,9 +3,10 @@
 use super::answer::Arrays;
 use super::{ffi, import, registers};
 use crate::machine::{Edit, Function, Overlay, RegisterFile};
+use crate::meter;
 use crate::pipeline::{self, Failure, Report};
 use crate::preset::Preset;
-use crate::stats::{self, Counts, Times};
+use crate::stats::{self, Counts};
 use indexmap::IndexMap;
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -53,7 +54,7 @@ impl<'o> Session<'o> {
 
     /// The callbacks, for one call into the bridge.
     pub fn callbacks(&mut self) -> ffi::Callbacks {
-        ffi::Callbacks { user: std::ptr::from_mut(self).cast(), allocate, applied, counted, error, emit }
+        ffi::Callbacks { user: std::ptr::from_mut(self).cast(), allocate, allocated, failed, counted, error, emit }
     }
 
     /// Allocates one function; the answer's arrays live in `self` until the next call.
@@ -103,25 +104,28 @@ impl<'o> Session<'o> {
         }
     }
 
-    fn applied(&mut self, function: String, apply_ns: u64, report: String) {
-        if let Some(Counts { time_ns: Some(times), .. }) = self.functions.get_mut(&function) {
-            times.add("apply", apply_ns);
+    fn allocated(&mut self, function: String, ns: u64, report: String) {
+        let memory = meter::peak();
+        if self.preset.is_none() && ns > 0 {
+            let counts = self.functions.entry(function.clone()).or_default();
+            counts.time_ns.get_or_insert_default().add("llvm", ns);
+            counts.memory_bytes = Some(memory);
+        } else if let Some(Counts { time_ns: Some(times), memory_bytes, .. }) = self.functions.get_mut(&function) {
+            times.add("apply", ns);
+            *memory_bytes = Some(memory);
         }
         if !report.is_empty() {
             self.verifier_reports.push((function, report));
         }
     }
 
-    fn counted(&mut self, function: String, counts: &ffi::Counts, allocation_ns: u64) {
+    fn counted(&mut self, function: String, counts: &ffi::Counts) {
         (self.progress)(&function);
         let entry = self.functions.entry(function).or_default();
-        if entry.time_ns.is_none() {
+        if self.preset.is_none() || entry.time_ns.is_none() {
             // LLVM's own allocator, whose swaps cannot be told from those of the program; as a fallback it is not timed.
             entry.spill.swaps = counts.swaps;
-            let times = entry.time_ns.insert(Times::default());
-            if self.preset.is_none() {
-                times.add("llvm", allocation_ns);
-            }
+            entry.time_ns.get_or_insert_default();
         }
         fill(entry, counts);
     }
@@ -230,14 +234,19 @@ extern "C" fn allocate(user: *mut c_void, function: *const ffi::Function, answer
     }
 }
 
-extern "C" fn applied(user: *mut c_void, function: ffi::Str, apply_ns: u64, report: ffi::Str) {
+extern "C" fn allocated(user: *mut c_void, function: ffi::Str, ns: u64, report: ffi::Str) {
     // SAFETY: as in `allocate`.
-    unsafe { session(user).applied(function.text(), apply_ns, report.text()) }
+    unsafe { session(user).allocated(function.text(), ns, report.text()) }
 }
 
-extern "C" fn counted(user: *mut c_void, function: ffi::Str, counts: *const ffi::Counts, allocation_ns: u64) {
+extern "C" fn failed(user: *mut c_void, function: ffi::Str, reason: ffi::Str) {
     // SAFETY: as in `allocate`.
-    unsafe { session(user).counted(function.text(), &*counts, allocation_ns) }
+    unsafe { session(user).failures.push((function.text(), Failure::Unsupported(super::module::one_line(&reason.text())))) }
+}
+
+extern "C" fn counted(user: *mut c_void, function: ffi::Str, counts: *const ffi::Counts) {
+    // SAFETY: as in `allocate`.
+    unsafe { session(user).counted(function.text(), &*counts) }
 }
 
 extern "C" fn error(user: *mut c_void, message: ffi::Str) {

@@ -12,12 +12,20 @@ void *__libc_realloc(void *block, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 void __libc_free(void *block);
 
-static __thread int64_t live __attribute__((tls_model("initial-exec")));
-static __thread int64_t peak __attribute__((tls_model("initial-exec")));
+#define OF_THREAD static __thread __attribute__((tls_model("initial-exec"))) int64_t
+OF_THREAD live;
+OF_THREAD peak;
+OF_THREAD before; // what was in use when the measurement began
 
-int64_t chordal_meter_live(void) { return live; }
-int64_t chordal_meter_peak(void) { return peak; }
-void chordal_meter_set_peak(int64_t bytes) { peak = bytes; }
+void chordal_meter_start(void) { before = peak = live; }
+
+uint64_t chordal_meter_peak(void) { return peak - before; }
+
+void chordal_meter_set_peak(uint64_t bytes) {
+  peak = before + (int64_t)bytes;
+  if (peak < live)
+    peak = live;
+}
 
 static void *taken(void *block) {
   live += malloc_usable_size(block); // 0 of a null pointer

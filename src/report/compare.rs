@@ -124,12 +124,13 @@ fn each_allocator(group: &Group, counts: &[Counts], about: &[&str], add: &mut dy
 }
 
 fn counted_columns(name: fn(&crate::compare::summary::Metric) -> &'static str) -> impl Iterator<Item = String> {
-    METRICS.iter().map(name).chain(["milliseconds"]).map(str::to_owned)
+    METRICS.iter().map(name).chain(["ms", "KiB"]).map(str::to_owned)
 }
 
 fn counted(counts: &Counts) -> impl Iterator<Item = Cell> {
     let time = counts.allocation_ns().map_or(Cell::Missing, |time| Cell::Amount(time as f64 / 1e6, 1));
-    METRICS.iter().map(|metric| Cell::Amount((metric.of)(counts), 0)).chain([time])
+    let memory = counts.memory_bytes.map_or(Cell::Missing, |bytes| Cell::Amount(bytes as f64 / 1024.0, 0));
+    METRICS.iter().map(|metric| Cell::Amount((metric.of)(counts), 0)).chain([time, memory])
 }
 
 fn totals(group: &Group) -> Table {
@@ -151,8 +152,9 @@ fn ratios(group: &Group) -> Option<Table> {
     }
     let mut table = Table::new(["allocator".to_owned()].into_iter().chain(counted_columns(|metric| metric.title)));
     for row in &group.rows {
-        let time = row.time_ratio.map_or(Cell::Missing, |ratio| Cell::Amount(ratio, 3));
-        let ratios = row.ratios.as_ref()?.values().map(|&ratio| Cell::Amount(ratio, 3)).chain([time]);
+        let shown = |ratio: Option<f64>| ratio.map_or(Cell::Missing, |ratio| Cell::Amount(ratio, 3));
+        let ratios = row.ratios.as_ref()?.values().map(|&ratio| shown(Some(ratio)));
+        let ratios = ratios.chain([shown(row.time_ratio), shown(row.memory_ratio)]);
         table.row([row.allocator.as_str().into()].into_iter().chain(ratios));
     }
     Some(table)
@@ -253,6 +255,9 @@ fn test(name: &str, counts: &Counts) -> Value {
     metrics.insert("asm-printer.EmittedInsts".into(), counts.fixed.instructions.into());
     for metric in METRICS {
         metrics.insert(format!("chordal.{}", metric.name), (metric.of)(counts).into());
+    }
+    if let Some(bytes) = counts.memory_bytes {
+        metrics.insert("chordal.memory_bytes".into(), bytes.into());
     }
     if let Some(time) = counts.allocation_ns() {
         metrics.insert("chordal.allocation_seconds".into(), (time as f64 / 1e9).into());

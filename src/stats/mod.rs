@@ -16,7 +16,7 @@ pub struct Statistics {
     pub chordal: String,
     /// Name of the allocator, as on the command line.
     pub allocator: String,
-    /// The choices that the allocator worked by; `null` for LLVM's.
+    /// The choices that the allocator worked by, named as on the command line.
     pub options: Option<Options>,
     /// General-purpose registers that the allocator was held to; `null`: all of the target's.
     pub registers: Option<Vec<String>>,
@@ -33,9 +33,19 @@ pub struct Statistics {
     pub functions: Vec<Function>,
 }
 
-/// The choices of one of chordal's allocators, named as on the command line.
+/// The choices of an allocator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Options {
+    /// One of chordal's.
+    Own(OwnOptions),
+    /// The switches of another one, by name.
+    Other(IndexMap<String, bool>),
+}
+
+/// The choices of one of chordal's allocators.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Options {
+pub struct OwnOptions {
     /// `--eliminate`.
     pub eliminate: String,
     /// `--frugal`.
@@ -97,6 +107,10 @@ pub struct Counts {
     /// Time that allocation took. Absent with `--no-times`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_ns: Option<Times>,
+    /// The most bytes of the heap that allocation had in use beyond those in use before, the checker apart; of several
+    /// functions the largest number. Absent with `--no-times`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
 }
 
 /// Times in nanoseconds.
@@ -237,6 +251,12 @@ impl Counts {
         Some(times.total - times.phases.get(CHECKER).copied().unwrap_or(0))
     }
 
+    /// Leaves out what differs from run to run.
+    pub fn forget_measurements(&mut self) {
+        self.time_ns = None;
+        self.memory_bytes = None;
+    }
+
     /// The sum over functions.
     pub fn total<'f>(functions: impl IntoIterator<Item = &'f Function>) -> Counts {
         let mut total = Counts::default();
@@ -289,6 +309,7 @@ impl AddAssign<&Counts> for Counts {
         self.optimisations += &other.optimisations;
         self.elimination += &other.elimination;
         self.frame_bytes += other.frame_bytes;
+        self.memory_bytes = self.memory_bytes.max(other.memory_bytes);
         if let Some(times) = &other.time_ns {
             let sums = self.time_ns.get_or_insert_default();
             for (phase, &time) in &times.phases {

@@ -45,23 +45,26 @@ fn i386_and_optimisation_levels() {
 }
 
 #[test]
-fn llvm_greedy_is_counted_in_the_same_way() {
+fn llvms_allocators_are_counted_in_the_same_way() {
     let folder = Folder::with_program(&[]);
-    for allocator in ["spill-free", "llvm-greedy"] {
+    for allocator in ["spill-free", "llvm-greedy", "llvm-basic", "llvm-pbqp", "llvm-fast"] {
         let stats = format!("{allocator}.json");
         folder.chordal(&["compile", "p.bc", "--allocator", allocator, "-o", "out.s", "--stats", &stats]).assert().success();
         assert_eq!(folder.link_and_run("out.s", &[]), PROGRAM_PRINTS);
     }
-    let (ours, llvms) = (folder.json("spill-free.json"), folder.json("llvm-greedy.json"));
-    assert_eq!(ours["schema"], "chordal-stats/1");
-    assert_eq!(ours["target"], "x86_64-pc-linux-gnu");
-    assert_eq!(ours["functions"].as_array().unwrap().len(), 5);
-    assert_eq!(llvms["functions"].as_array().unwrap().len(), 5);
-    assert!(llvms["total"]["time_ns"]["llvm"].is_u64() && ours["total"]["time_ns"]["spill"].is_u64());
-    for stats in [ours, llvms] {
-        let functions = stats["functions"].as_array().unwrap().iter();
-        let bytes: u64 = functions.map(|function| function["static"]["bytes"].as_u64().expect("every function has a size")).sum();
+    let statistics = |name: &str| folder.json(&format!("{name}.json"));
+    assert!(statistics("spill-free")["total"]["time_ns"]["spill"].is_u64());
+    for name in ["spill-free", "llvm-greedy", "llvm-basic", "llvm-pbqp", "llvm-fast"] {
+        let stats = statistics(name);
+        assert_eq!(stats["schema"], "chordal-stats/1");
+        assert_eq!(stats["target"], "x86_64-pc-linux-gnu");
+        let functions = stats["functions"].as_array().unwrap();
+        assert_eq!(functions.len(), 5);
+        let bytes: u64 = functions.iter().map(|function| function["static"]["bytes"].as_u64().expect("a size")).sum();
         assert_eq!(stats["total"]["static"]["bytes"].as_u64(), Some(bytes));
+        for function in functions.iter().filter(|_| name != "spill-free") {
+            assert!(function["time_ns"]["llvm"].as_u64() > Some(0), "{function}");
+        }
     }
 }
 
@@ -232,19 +235,22 @@ fn failed_work_keeps_the_old_output() {
 #[test]
 fn functions_that_cannot_be_allocated() {
     let folder = Folder::with_program(&["-g"]);
-    let compile = ["compile", "p.bc", "-o", "out.s", "--registers", NO_TAIL_CALLS, "--stats", "out.json"];
-    let warning = "chordal: warning: p.bc: function indirect: left to LLVM's greedy allocator: ";
-    folder.chordal(&compile).assert().success().stderr(predicate::str::starts_with(warning));
-    assert_eq!(folder.link_and_run("out.s", &[]), PROGRAM_PRINTS);
-    for function in folder.json("out.json")["functions"].as_array().unwrap() {
-        assert_eq!(function["fallback"].is_string(), function["name"] == "indirect", "{function}");
+    for allocator in ["spill-free", "llvm-greedy", "llvm-basic", "llvm-pbqp"] {
+        let compile = ["compile", "p.bc", "-o", "out.s", "--registers", NO_TAIL_CALLS, "--stats", "out.json"];
+        let compile = || folder.chordal(&[&compile[..], &["--verify-llvm", "--allocator", allocator]].concat());
+        let warning = "chordal: warning: p.bc: function indirect: left to LLVM's greedy allocator: ";
+        compile().assert().success().stderr(predicate::str::starts_with(warning));
+        assert_eq!(folder.link_and_run("out.s", &[]), PROGRAM_PRINTS, "{allocator}");
+        for function in folder.json("out.json")["functions"].as_array().unwrap() {
+            assert_eq!(function["fallback"].is_string(), function["name"] == "indirect", "{allocator}: {function}");
+        }
+        for file in ["out.s", "out.json"] {
+            fs::remove_file(folder.path(file)).unwrap();
+        }
+        let assert = compile().arg("--no-fallback").assert();
+        assert_fails(assert, "chordal: error: p.bc: function indirect: ", "registers");
+        assert!(!folder.path("out.s").exists() && !folder.path("out.json").exists());
     }
-    for file in ["out.s", "out.json"] {
-        fs::remove_file(folder.path(file)).unwrap();
-    }
-    let assert = folder.chordal(&compile).arg("--no-fallback").assert();
-    assert_fails(assert, "chordal: error: p.bc: function indirect: ", "registers");
-    assert!(!folder.path("out.s").exists() && !folder.path("out.json").exists());
 }
 
 #[test]
@@ -281,7 +287,12 @@ fn wrong_usage() {
     let linear = ["compile", "p.bc", "--allocator", "linear-scan", "--pins", "repair"];
     assert_usage(&mut folder.chordal(&linear), "linear-scan keeps each variable in one place");
     assert_usage(&mut folder.chordal(&["compile"]), "<IN>");
-    assert_usage(&mut folder.chordal(&["compile", "p.bc", "--registers", "4", "--allocator", "llvm-greedy"]), "cannot be held");
+    let allocator = |name: &str, option: &str, value: &str, text: &str| {
+        assert_usage(&mut folder.chordal(&["compile", "p.bc", "--allocator", name, option, value]), text);
+    };
+    allocator("llvm-fast", "--registers", "4", "llvm-fast cannot be held to registers");
+    allocator("llvm-fast", "--llvm-schedule", "on", "--llvm-schedule is not for LLVM's fast allocator");
+    allocator("ch-o1", "--llvm-schedule", "off", "--llvm-schedule is for LLVM's allocators, not for ch-o1");
     assert_eq!(folder.files(), ["p.bc", "p.c"]);
 }
 
@@ -320,8 +331,15 @@ fn statistics_name_the_options() {
         assert_eq!(options[name], value, "{name}");
     }
     assert_eq!((&options["frugal"], &options["store_hoist"]), (&false.into(), &true.into()));
-    folder.chordal(&["compile", "p.bc", "--stats", "p.json", "--allocator", "llvm-greedy"]).assert().success();
-    assert!(folder.json("p.json")["options"].is_null());
+    for (allocator, given, scheduled) in [
+        ("llvm-greedy", &[][..], true),
+        ("llvm-pbqp", &["--llvm-schedule", "off"], false),
+        ("llvm-basic", &["--llvm-schedule", "on"], true),
+        ("llvm-fast", &[], false),
+    ] {
+        folder.chordal(&["compile", "p.bc", "--stats", "p.json", "--allocator", allocator]).args(given).assert().success();
+        assert_eq!(folder.json("p.json")["options"], serde_json::json!({ "llvm_schedule": scheduled }), "{allocator}");
+    }
 }
 
 /// What the papers' tables ask for is counted, and differs between the allocators as it has to.
@@ -350,10 +368,12 @@ fn statistics_of_the_papers() {
 #[test]
 fn statistics_round_trip() {
     let folder = Folder::with_program(&[]);
-    folder.chordal(&["compile", "p.bc", "--stats", "p.json"]).assert().success();
-    let text = read_text(&folder.path("p.json"));
-    let statistics: chordal::stats::Statistics = serde_json::from_str(&text).expect("the schema");
-    assert_eq!(serde_json::to_string_pretty(&statistics).unwrap() + "\n", text);
+    for allocator in ["spill-free", "llvm-basic"] {
+        folder.chordal(&["compile", "p.bc", "--stats", "p.json", "--allocator", allocator]).assert().success();
+        let text = read_text(&folder.path("p.json"));
+        let statistics: chordal::stats::Statistics = serde_json::from_str(&text).expect("the schema");
+        assert_eq!(serde_json::to_string_pretty(&statistics).unwrap() + "\n", text);
+    }
 }
 
 fn read_text(path: &Path) -> String {

@@ -1,0 +1,80 @@
+// One run of the code generator.
+#ifndef CHORDAL_RUN_H
+#define CHORDAL_RUN_H
+
+#include "target.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/raw_ostream.h"
+#include <chrono>
+
+namespace chordal {
+
+// The heap meter (src/meter).
+extern "C" {
+void chordal_meter_start(void);
+uint64_t chordal_meter_peak(void);
+void chordal_meter_set_peak(uint64_t bytes);
+}
+
+inline uint64_t nanoseconds() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// What its passes share.
+struct Run {
+  const ChOptions &Options;
+  const ChCallbacks &Callbacks;
+  std::vector<std::unique_ptr<Target>> Targets = {};
+  unsigned Errors = 0;
+  // Whether one of LLVM's allocators is at work, since when, and its first complaint.
+  bool Allocating = false;
+  uint64_t AllocationStart = 0;
+  std::string Failure = {};
+
+  // The number of the register file that a function uses, and whether it is new.
+  std::pair<unsigned, bool> target(const llvm::MachineFunction &MF) {
+    for (unsigned I = Targets.size(); I-- > 0;)
+      if (Targets[I]->describes(MF))
+        return {I, false};
+    Targets.push_back(std::make_unique<Target>(MF));
+    return {Targets.size() - 1, true};
+  }
+
+  bool fallsBack(const llvm::MachineFunction &MF) const {
+    return llvm::any_of(llvm::ArrayRef(Options.fallback, Options.num_fallback),
+                        [&](ChStr Name) { return MF.getName() == llvm::StringRef(Name.data, Name.size); });
+  }
+
+  // An error of an allocator is its function's, and another allocator may do better.
+  void error(llvm::StringRef Message) {
+    if (!Allocating) {
+      ++Errors;
+      Callbacks.error(Callbacks.user, str(Message));
+    } else if (Failure.empty()) {
+      Failure = Message.str();
+    }
+  }
+};
+
+// Sets one of LLVM's command line options.
+template <typename T> void setOption(llvm::StringRef Name, T Value) {
+  auto Options = llvm::cl::getRegisteredOptions();
+  auto Option = Options.find(Name);
+  if (Option == Options.end())
+    llvm::report_fatal_error(llvm::Twine("this LLVM has no option ") + Name);
+  static_cast<llvm::cl::opt<T> *>(Option->second)->setValue(Value);
+}
+
+// What LLVM's machine verifier says; its own use of the heap is not measured.
+inline std::string verify(const llvm::MachineFunction &MF, const char *Where) {
+  uint64_t Peak = chordal_meter_peak();
+  std::string Report;
+  llvm::raw_string_ostream OS(Report);
+  MF.verify(nullptr, Where, &OS, /*AbortOnError=*/false);
+  chordal_meter_set_peak(Peak);
+  return Report;
+}
+
+} // namespace chordal
+#endif

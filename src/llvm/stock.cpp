@@ -1,0 +1,231 @@
+#include "stock.h"
+#include "fallback.h"
+#include "llvm/CodeGen/LiveIntervals.h"
+#include "llvm/CodeGen/MachineFunctionPass.h"
+#include "llvm/CodeGen/Passes.h"
+#include "llvm/CodeGen/RegAllocRegistry.h"
+#include "llvm/CodeGen/SlotIndexes.h"
+#include "llvm/CodeGen/VirtRegMap.h"
+
+using namespace llvm;
+
+namespace chordal {
+namespace {
+
+// A pass that changes nothing that another pass could have found out.
+class Observer : public MachineFunctionPass {
+public:
+  explicit Observer(char &ID, Run &R) : MachineFunctionPass(ID), R(R) {}
+  void getAnalysisUsage(AnalysisUsage &AU) const override {
+    AU.setPreservesAll();
+    MachineFunctionPass::getAnalysisUsage(AU);
+  }
+
+protected:
+  void fail(const MachineFunction &MF, StringRef Reason) { R.Callbacks.failed(R.Callbacks.user, str(MF.getName()), str(Reason)); }
+
+  Run &R;
+};
+
+// Stands where the work begins that our own allocation does.
+class Begin : public Observer {
+public:
+  static char ID;
+  explicit Begin(Run &R) : Observer(ID, R) {}
+  StringRef getPassName() const override { return "chordal: allocation begins"; }
+  bool runOnMachineFunction(MachineFunction &MF) override {
+    if (R.Options.allocator != CH_GREEDY && !R.fallsBack(MF) && usesTiles(MF))
+      refuse(MF);
+    R.Allocating = true;
+    chordal_meter_start();
+    R.AllocationStart = nanoseconds();
+    return false;
+  }
+
+private:
+  // Only the greedy pipeline configures matrix tiles: with basic and PBQP, LLVM makes wrong code of them; with fast, it crashes.
+  void refuse(const MachineFunction &MF) {
+    StringRef Reason = "a value of register class TILE";
+    if (R.Options.allocator == CH_FAST)
+      report_fatal_error("function " + MF.getName() + ": " + Reason);
+    fail(MF, Reason);
+  }
+
+  static bool usesTiles(const MachineFunction &MF) {
+    const MachineRegisterInfo &MRI = MF.getRegInfo();
+    const TargetRegisterInfo &TRI = *MF.getSubtarget().getRegisterInfo();
+    for (unsigned I = 0; I < MRI.getNumVirtRegs(); ++I) {
+      const TargetRegisterClass *RC = MRI.getRegClassOrNull(Register::index2VirtReg(I));
+      if (RC && StringRef(TRI.getRegClassName(RC)) == "TILE")
+        return true;
+    }
+    return false;
+  }
+};
+char Begin::ID = 0;
+
+// Stands where every virtual register has been replaced.
+class End : public Observer {
+public:
+  static char ID;
+  explicit End(Run &R) : Observer(ID, R) {}
+  StringRef getPassName() const override { return "chordal: allocation ends"; }
+  bool runOnMachineFunction(MachineFunction &MF) override {
+    uint64_t Time = nanoseconds() - R.AllocationStart;
+    R.Allocating = false;
+    std::string Failure = std::exchange(R.Failure, {});
+    if (!Failure.empty()) {
+      // What LLVM leaves then is wrong, but its other passes get by with it.
+      fail(MF, Failure);
+      return false;
+    }
+    std::string Report = R.Options.verify ? verify(MF, "after LLVM's allocator") : "";
+    R.Callbacks.allocated(R.Callbacks.user, str(MF.getName()), R.fallsBack(MF) ? 0 : Time, str(Report));
+    return false;
+  }
+};
+char End::ID = 0;
+
+// Makes the excluded registers look occupied by something else, over the whole function. LLVM has no option for that, and
+// its allocators compute the reserved registers anew; but all of them ask the live intervals of register units whether a
+// physical register is free. Operands that name an excluded register are left as they are.
+class Hold : public Observer {
+public:
+  static char ID;
+  explicit Hold(Run &R) : Observer(ID, R) {}
+  StringRef getPassName() const override { return "chordal: hold to registers"; }
+  void getAnalysisUsage(AnalysisUsage &AU) const override {
+    AU.addRequired<LiveIntervalsWrapperPass>();
+    Observer::getAnalysisUsage(AU);
+  }
+  bool runOnMachineFunction(MachineFunction &MF) override {
+    if (R.fallsBack(MF))
+      return false;
+    LiveIntervals &LIS = getAnalysis<LiveIntervalsWrapperPass>().getLIS();
+    const TargetRegisterInfo &TRI = *MF.getSubtarget().getRegisterInfo();
+    for (MCPhysReg Reg = 1; Reg < TRI.getNumRegs(); ++Reg)
+      if (isExcluded(TRI.getName(Reg)))
+        for (MCRegUnit Unit : TRI.regunits(Reg))
+          occupy(LIS.getRegUnit(Unit), LIS);
+    return false;
+  }
+
+private:
+  bool isExcluded(StringRef Register) const {
+    return any_of(ArrayRef(R.Options.excluded, R.Options.num_excluded),
+                  [&](ChStr Name) { return Register.equals_insensitive(StringRef(Name.data, Name.size)); });
+  }
+
+  static void occupy(LiveRange &Unit, LiveIntervals &LIS) {
+    SlotIndexes &Indexes = *LIS.getSlotIndexes();
+    Unit.clear();
+    VNInfo *Value = Unit.getNextValue(Indexes.getZeroIndex(), LIS.getVNInfoAllocator());
+    Unit.addSegment(LiveRange::Segment(Indexes.getZeroIndex(), Indexes.getLastIndex(), Value));
+  }
+};
+char Hold::ID = 0;
+
+// Looks at what PBQP leaves. Where no choice of registers is free of conflict, it takes one with conflicts and does not say so.
+class Review : public Observer {
+public:
+  static char ID;
+  explicit Review(Run &R) : Observer(ID, R) {}
+  StringRef getPassName() const override { return "chordal: review of the allocation"; }
+  void getAnalysisUsage(AnalysisUsage &AU) const override {
+    AU.addRequired<LiveIntervalsWrapperPass>();
+    AU.addRequired<VirtRegMapWrapperLegacy>();
+    Observer::getAnalysisUsage(AU);
+  }
+  bool runOnMachineFunction(MachineFunction &MF) override {
+    uint64_t Start = nanoseconds();
+    if (conflicts(MF))
+      R.error("ran out of registers during register allocation");
+    R.AllocationStart += nanoseconds() - Start; // no part of the allocation
+    return false;
+  }
+
+private:
+  bool conflicts(const MachineFunction &MF) {
+    LiveIntervals &LIS = getAnalysis<LiveIntervalsWrapperPass>().getLIS();
+    const VirtRegMap &VRM = getAnalysis<VirtRegMapWrapperLegacy>().getVRM();
+    const MachineRegisterInfo &MRI = MF.getRegInfo();
+    const TargetRegisterInfo &TRI = *MF.getSubtarget().getRegisterInfo();
+    std::vector<std::vector<LiveRange::Segment>> Taken(TRI.getNumRegUnits());
+    for (unsigned I = 0; I < MRI.getNumVirtRegs(); ++I) {
+      Register Reg = Register::index2VirtReg(I);
+      if (!VRM.hasPhys(Reg) || !LIS.hasInterval(Reg))
+        continue;
+      const LiveInterval &Interval = LIS.getInterval(Reg);
+      auto Reads = [](const MachineOperand &MO) { return MO.readsReg(); };
+      if (Interval.empty() && any_of(MRI.use_nodbg_operands(Reg), Reads))
+        return true;
+      for (MCRegUnit Unit : TRI.regunits(VRM.getPhys(Reg))) {
+        if (Interval.overlaps(LIS.getRegUnit(Unit)))
+          return true;
+        append_range(Taken[static_cast<unsigned>(Unit)], Interval.segments);
+      }
+    }
+    return any_of(Taken, overlap);
+  }
+
+  static bool overlap(std::vector<LiveRange::Segment> &Segments) {
+    sort(Segments);
+    for (unsigned I = 1; I < Segments.size(); ++I)
+      if (Segments[I].start < Segments[I - 1].end)
+        return true;
+    return false;
+  }
+};
+char Review::ID = 0;
+
+// One of those that work on live intervals.
+FunctionPass *createAllocator(uint32_t Allocator) {
+  switch (Allocator) {
+  case CH_BASIC:
+    return createBasicRegisterAllocator();
+  case CH_PBQP:
+    return createDefaultPBQPRegisterAllocator();
+  default:
+    return createGreedyRegisterAllocator();
+  }
+}
+
+// RegisterRegAlloc takes functions without a context.
+FunctionPass *NextAllocator;
+
+// Puts an allocator where LLVM's pipeline has one; returns its pass.
+AnalysisID useAllocator(FunctionPass *Allocator) {
+  NextAllocator = Allocator;
+  RegisterRegAlloc::setDefault([] { return NextAllocator; });
+  return Allocator->getPassID();
+}
+
+// The fast allocator has a pipeline of its own, behind the same instruction selection: no live intervals, no coalescing, no
+// scheduling, and no rewriter.
+void configureFast(TargetPassConfig &TPC, Run &R) {
+  setOption("optimize-regalloc", cl::BOU_FALSE);
+  TPC.substitutePass(&PHIEliminationID, IdentifyingPassPtr(new Begin(R)));
+  TPC.insertPass(&Begin::ID, IdentifyingPassPtr(&PHIEliminationID));
+  TPC.insertPass(useAllocator(createFastRegisterAllocator()), IdentifyingPassPtr(new End(R)));
+}
+
+} // namespace
+
+void configureStock(TargetPassConfig &TPC, Run &R) {
+  if (R.Options.allocator == CH_FAST)
+    return configureFast(TPC, R);
+  FunctionPass *Allocator = createAllocator(R.Options.allocator);
+  if (R.Options.num_fallback)
+    Allocator = createChoice(R, createGreedyRegisterAllocator(), Allocator);
+  AnalysisID AllocatorID = useAllocator(Allocator);
+  if (R.Options.allocator == CH_PBQP)
+    TPC.insertPass(AllocatorID, IdentifyingPassPtr(new Review(R)));
+  TPC.insertPass(&UnreachableMachineBlockElimID, IdentifyingPassPtr(new Begin(R)));
+  if (R.Options.schedule)
+    TPC.insertPass(&MachineSchedulerID, IdentifyingPassPtr(new Hold(R)));
+  else
+    TPC.substitutePass(&MachineSchedulerID, IdentifyingPassPtr(new Hold(R)));
+  TPC.insertPass(&StackSlotColoringID, IdentifyingPassPtr(new End(R)));
+}
+
+} // namespace chordal

@@ -1,0 +1,14 @@
+// LLVM's own allocators.
+#ifndef CHORDAL_STOCK_H
+#define CHORDAL_STOCK_H
+
+#include "run.h"
+#include "llvm/CodeGen/TargetPassConfig.h"
+
+namespace chordal {
+
+// Sets a pipeline up for the one of LLVM's allocators that the options name. The run must live as long as the pipeline.
+void configureStock(llvm::TargetPassConfig &TPC, Run &R);
+
+} // namespace chordal
+#endif
