@@ -13,15 +13,16 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
-Metrics are the counters of the statistics by their names in the JSON (static.loads, weighted.loads, frame_bytes,
-elimination.memory_transfers, time_ns.total, ...), and memory_accesses (static.loads + static.stores) and spill_accesses
-(spill.stores + spill.reloads). More counts as worse, whatever the metric. Without --metric: static.*, spill.stores,
-spill.reloads and overhead.
+Metrics are the counters of the statistics by their names in the JSON, such as static.loads,
+weighted.loads, frame_bytes, elimination.memory_transfers or time_ns.total; and two sums,
+memory_accesses (static.loads + static.stores) and spill_accesses (spill.stores +
+spill.reloads). More counts as worse, whatever the metric. Without --metric: static.*,
+spill.stores, spill.reloads and overhead.
 
-Totals and means are over the functions that are in both files and were allocated in both. Those that an allocator left to
-LLVM's greedy allocator, those that vanished and those that appeared are named and left out. The geometric mean is that of
-(new + 1) / (base + 1), function by function, since counters may be zero. A function is listed with the metric in which it
-changes the total most.
+Totals and means are over the functions that were allocated in both files. Those that were left
+to LLVM's greedy allocator, vanished or appeared are named and left out. The mean is the
+geometric mean of (new + 1) / (base + 1), function by function: counters may be zero. A function
+is listed with the metric in which it changes the total most.
 
 Examples:
   chordal diff base.json new.json
@@ -33,8 +34,9 @@ Examples:
 
 Exit status:
   0  done
-  1  the work failed, or with --fail-above: a total grew by more than that, for any metric, allocator, register list and
-     target; or a function cannot be allocated any more. A function that is not there any more is no failure
+  1  the work failed; or, with --fail-above, the total of a metric grew by more than that (for
+     any allocator, register list and target), or a function cannot be allocated any more.
+     A function that is not there any more is no failure: sources change
   2  wrong usage";
 
 /// Compare two statistics files

@@ -131,7 +131,7 @@ fn modules_are_compared_by_totals_where_one_file_has_no_more() {
     let with_functions = module("a.bc", "4", counts(10, 0), &[function("f", 1, 0)]);
     let without = module("a.bc", "4", counts(12, 0), &[]);
     for (base, new) in [(&with_functions, &without), (&without, &with_functions), (&without, &without)] {
-        let diff = diff(&[base.clone()], &[new.clone()], &request(&["static.loads"]));
+        let diff = diff(std::slice::from_ref(base), std::slice::from_ref(new), &request(&["static.loads"]));
         let total = &diff.groups[0].metrics[0];
         let loads = |record: &Value| Count(record["runs"][0]["statistics"]["total"]["static"]["loads"].as_u64().unwrap());
         assert_eq!((total.base, total.new, total.items), (loads(base), loads(new), 1));
