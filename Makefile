@@ -1,7 +1,7 @@
 # `make` alone says what there is.
 CARGO ?= cargo
 
-.PHONY: help setup demo test bench fmt lint corpus corpus-test corpus-matrix
+.PHONY: help setup demo test bench fmt lint corpus corpus-test corpus-matrix regress baseline
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -37,3 +37,11 @@ corpus-test: setup ## send the corpus through chordal and compare what it does w
 corpus-matrix: setup ## the corpus under every allocator and option (an hour), and totals of what each counts
 	$(CARGO) build --release
 	scripts/corpus-matrix
+
+regress: setup ## fail if what the allocators count on the corpus got worse than testdata/baseline.json
+	$(CARGO) build --release
+	scripts/regress
+
+baseline: setup ## make what the allocators count on the corpus the new baseline
+	$(CARGO) build --release
+	scripts/regress --update

@@ -5,6 +5,7 @@ pub mod check;
 pub mod cli;
 pub mod compare;
 pub mod cssa;
+pub mod diff;
 pub mod eliminate;
 pub mod llvm;
 pub mod machine;

@@ -5,6 +5,7 @@
 mod allocators;
 mod compare;
 mod compile;
+mod diff;
 mod list;
 mod options;
 mod output;
@@ -43,6 +44,7 @@ struct Cli {
 enum Command {
     Compile(compile::Arguments),
     Compare(compare::Arguments),
+    Diff(diff::Arguments),
     /// Show the allocators with their phases, and the register lists
     ///
     /// The names are those that `chordal compile` takes for --allocator, the lists those that it takes for --registers N.
@@ -68,6 +70,7 @@ pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Compile(arguments) => compile::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Diff(arguments) => diff::run(&arguments),
         Command::List => list::run(),
     };
     match result {

@@ -1,7 +1,7 @@
 //! Sums records up: the same functions under every allocator, and ratios to one of them.
 
 use super::record::{Outcome, Record, Run};
-use crate::stats::{Counts, Function, Statistics};
+use crate::stats::{self, Counts, Function, Statistics};
 use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -130,15 +130,6 @@ pub fn top_functions(records: &[Record], baseline: &str, count: usize) -> Vec<Ve
     groups.map(|modules| Comparison::new(modules).top_functions(baseline, count)).collect()
 }
 
-/// The architecture in a target triple, by the name that chordal calls it.
-fn architecture(triple: &str) -> &str {
-    match triple.split('-').next().unwrap_or_default() {
-        "x86_64" => "x86-64",
-        "i386" | "i486" | "i586" | "i686" => "i386",
-        other => other,
-    }
-}
-
 type Modules<'r> = Vec<(&'r str, Vec<&'r Run>)>;
 
 /// The runs of each target and register list, by module. A module of which no run came to an end has no known target.
@@ -147,7 +138,7 @@ fn grouped(records: &[Record]) -> IndexMap<(String, String), Modules<'_>> {
     for record in records {
         let triple = record.runs.iter().find_map(Run::statistics).map_or("unknown target", |statistics| &statistics.target);
         for run in &record.runs {
-            let modules = groups.entry((architecture(triple).to_owned(), run.registers.clone())).or_default();
+            let modules = groups.entry((stats::architecture(triple).to_owned(), run.registers.clone())).or_default();
             match modules.last_mut() {
                 Some((source, runs)) if *source == record.source => runs.push(run),
                 _ => modules.push((&record.source, vec![run])),

@@ -124,7 +124,7 @@ fn complaint(messages: &str) -> String {
         let (prefix, message) = line.split_once("error: ")?;
         matches!(prefix, "" | "chordal: ").then_some(message)
     });
-    error.or_else(|| lines().last()).unwrap_or("it said nothing").to_owned()
+    error.or_else(|| lines().next_back()).unwrap_or("it said nothing").to_owned()
 }
 
 fn read(statistics: &Path) -> Result<Statistics, String> {

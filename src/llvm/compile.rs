@@ -112,6 +112,7 @@ pub fn compile(module: Module<'_>, options: &CompileOptions<'_>) -> Result<Compi
     for (name, reason) in &fallbacks {
         if let Some(function) = compiled.functions.iter_mut().find(|function| function.name == *name) {
             function.fallback = Some(reason.to_string());
+            function.counts.fallbacks = 1;
         }
     }
     compiled.time_ns = time_ns;

@@ -1,6 +1,8 @@
-//! How results are shown: tables for people, Markdown and CSV.
+//! How results are shown: tables for people, Markdown, CSV, and annotations of a workflow.
 
 pub mod compare;
+pub mod diff;
 mod table;
+pub mod workflow;
 
 pub use table::{Cell, Style, Table};

@@ -102,6 +102,9 @@ pub struct Counts {
     pub optimisations: Optimisations,
     /// What φ elimination came to.
     pub elimination: Elimination,
+    /// Functions that were left to the code generator's own allocator.
+    #[serde(default)]
+    pub fallbacks: u64,
     /// Bytes of all stack frames.
     pub frame_bytes: u64,
     /// Time that allocation took. Absent with `--no-times`.
@@ -241,6 +244,15 @@ pub struct Elimination {
     pub spills: u64,
 }
 
+/// The architecture in a target triple, by the name that chordal calls it.
+pub fn architecture(triple: &str) -> &str {
+    match triple.split('-').next().unwrap_or_default() {
+        "x86_64" => "x86-64",
+        "i386" | "i486" | "i586" | "i686" => "i386",
+        other => other,
+    }
+}
+
 /// The phase that checks an allocation, which is no part of it.
 pub const CHECKER: &str = "check";
 
@@ -308,6 +320,7 @@ impl AddAssign<&Counts> for Counts {
         self.graphs += &other.graphs;
         self.optimisations += &other.optimisations;
         self.elimination += &other.elimination;
+        self.fallbacks += other.fallbacks;
         self.frame_bytes += other.frame_bytes;
         self.memory_bytes = self.memory_bytes.max(other.memory_bytes);
         if let Some(times) = &other.time_ns {

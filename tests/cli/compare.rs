@@ -116,7 +116,7 @@ fn options_stand_behind_their_allocator() {
     let absent = ["compare", "p.bc", "--allocators", "simple", "--baseline", "local"];
     assert_usage(&mut folder.chordal(&absent), "`local` is not among the allocators");
     assert_usage(&mut folder.chordal(&["compare", "p.bc", "p.bc"]), "named twice");
-    assert_usage(&mut chordal().args(["compare"]), "required");
+    assert_usage(chordal().args(["compare"]), "required");
 }
 
 #[test]

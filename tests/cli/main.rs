@@ -2,4 +2,6 @@
 
 mod compare;
 mod compile;
+mod diff;
 mod folder;
+mod regress;

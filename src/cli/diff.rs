@@ -1,0 +1,172 @@
+//! `chordal diff`.
+
+use super::Failure;
+use super::output::{self, Destination};
+use crate::diff::load::{self, File};
+use crate::diff::metric::{self, Metric};
+use crate::diff::{Diff, Fate, Request};
+use crate::report::{Style, diff as report};
+use anyhow::{Context as _, Result, anyhow, bail};
+use clap::{Args, ValueEnum};
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+const AFTER_HELP: &str = "\
+Metrics are the counters of the statistics by their names in the JSON, such as static.loads,
+weighted.loads, frame_bytes, elimination.memory_transfers or time_ns.total; and two sums,
+memory_accesses (static.loads + static.stores) and spill_accesses (spill.stores +
+spill.reloads). More counts as worse, whatever the metric. Without --metric: static.*,
+spill.stores, spill.reloads and overhead.
+
+Totals and means are over the functions that were allocated in both files. Those that were left
+to LLVM's greedy allocator, vanished or appeared are named and left out. The mean is the
+geometric mean of (new + 1) / (base + 1), function by function: counters may be zero. A function
+is listed with the metric in which it changes the total most.
+
+Examples:
+  chordal diff base.json new.json
+      what changed between two versions, or between two allocators
+  chordal diff base.json new.json --metric spill.reloads --metric overhead --top 30
+      two metrics only, and more of the functions that changed
+  chordal diff base.json new.json --fail-above 1 --format github
+      in a workflow: annotations, and failure if any total grew by more than 1 per cent
+
+Exit status:
+  0  done
+  1  the work failed; or, with --fail-above, the total of a metric grew by more than that (for
+     any allocator, register list and target), or a function cannot be allocated any more.
+     A function that is not there any more is no failure: sources change
+  2  wrong usage";
+
+/// Compare two statistics files
+///
+/// Reads what `chordal compile --stats` writes (chordal-stats/1; functions are matched by name), or two files of
+/// `chordal compare` (chordal-compare/1; matched by module, allocator, registers and function).
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Arguments {
+    /// The statistics to compare with; `-` is standard input
+    #[arg(value_name = "BASE")]
+    base: PathBuf,
+
+    /// The statistics that may be better or worse; `-` is standard input
+    #[arg(value_name = "NEW")]
+    new: PathBuf,
+
+    /// Compare by this counter; may be given several times
+    #[arg(long = "metric", value_name = "M", value_parser = Metric::named)]
+    metrics: Vec<Metric>,
+
+    /// Name so many functions that grew and that shrank, and so many of each kind that was left out
+    #[arg(long, value_name = "K", default_value_t = 10)]
+    top: usize,
+
+    /// Fail if a total grew by more than so many per cent, or a function cannot be allocated any more
+    #[arg(long, value_name = "PCT", value_parser = percentage)]
+    fail_above: Option<f64>,
+
+    /// How to show it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+
+    /// Where it goes; `-` is standard output
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    output: PathBuf,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    /// For a terminal
+    Table,
+    Markdown,
+    /// For programs: chordal-diff/1
+    Json,
+    /// Annotations of a GitHub workflow
+    Github,
+}
+
+fn percentage(text: &str) -> Result<f64, String> {
+    let percent = text.parse::<f64>().ok().filter(|percent| percent.is_finite() && *percent >= 0.0);
+    percent.ok_or_else(|| "it has to be a number of per cent, such as 1 or 0.5".into())
+}
+
+/// Compares two files.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if [&arguments.base, &arguments.new].iter().all(|path| path.as_os_str() == "-") {
+        return Err(Failure::Usage("only one of the files can be standard input".into()));
+    }
+    let request = Request { metrics: metrics(&arguments.metrics), top: arguments.top, fail_above: arguments.fail_above };
+    let base = read(&arguments.base, &request.metrics)?;
+    let new = read(&arguments.new, &request.metrics)?;
+    let diff = compare(&base, &new, &request, &arguments.metrics)?;
+    let text = show(&diff, arguments)?;
+    output::write_all(&[(Destination::new(&arguments.output), text.into_bytes())])?;
+    Ok(judge(&diff)?)
+}
+
+/// The metrics that were given, or those that are compared otherwise.
+fn metrics(given: &[Metric]) -> Vec<Metric> {
+    if given.is_empty() {
+        let default = metric::DEFAULT.iter().map(|name| Metric::named(name).expect("the default metrics exist"));
+        return default.collect();
+    }
+    let mut metrics: Vec<Metric> = Vec::new();
+    for metric in given {
+        if !metrics.contains(metric) {
+            metrics.push(metric.clone());
+        }
+    }
+    metrics
+}
+
+fn read(path: &Path, metrics: &[Metric]) -> Result<File> {
+    let name = path.display().to_string();
+    let text = text(path).with_context(|| format!("{name}: cannot be read"))?;
+    load::parse(&name, &text, metrics).map_err(|why| anyhow!("{name}: {why}"))
+}
+
+fn text(path: &Path) -> io::Result<String> {
+    if path.as_os_str() != "-" {
+        return fs::read_to_string(path);
+    }
+    let mut text = String::new();
+    io::stdin().read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Compares, and refuses to say nothing: what is held to a metric that is not there would pass.
+fn compare(base: &File, new: &File, request: &Request, given: &[Metric]) -> Result<Diff> {
+    if base.kind != new.kind {
+        bail!("{}: is {}, and {} is {}: two of a kind are needed", new.name, new.kind.schema(), base.name, base.kind.schema());
+    }
+    let diff = Diff::new(base, new, request);
+    let lost = diff.fated(Fate::Lost).count();
+    if diff.groups.is_empty() && lost == 0 {
+        bail!("{}: has nothing in common with {} that was allocated in both", new.name, base.name);
+    }
+    if let Some(metric) = given.iter().find(|metric| !diff.groups.is_empty() && !diff.has(&metric.name)) {
+        bail!("{}: `{}` is not there, or not in {}", new.name, metric.name, base.name);
+    }
+    Ok(diff)
+}
+
+fn show(diff: &Diff, arguments: &Arguments) -> Result<String> {
+    Ok(match arguments.format {
+        Format::Table => report::tables(diff, Style::Plain, arguments.top),
+        Format::Markdown => report::tables(diff, Style::Markdown, arguments.top),
+        Format::Json => serde_json::to_string_pretty(diff)? + "\n",
+        Format::Github => report::annotations(diff),
+    })
+}
+
+/// # Errors
+/// If there is a regression; the message has the first.
+fn judge(diff: &Diff) -> Result<()> {
+    let Some(first) = diff.regressions.first() else { return Ok(()) };
+    let more = match diff.regressions.len() - 1 {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    bail!("{}: worse than {}: {first}{more}", diff.new, diff.base);
+}

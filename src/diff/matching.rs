@@ -1,0 +1,221 @@
+//! Which items of two files belong together, and what they come to.
+
+use super::load::{Counters, File, Function, Run, RunKey, Setting, Status};
+use super::metric::Metric;
+use super::quantity::Quantity;
+use super::{Change, Group, Item, LeftOut, Total};
+use indexmap::{IndexMap, IndexSet};
+use std::cmp::Ordering;
+
+/// The items of two files, all borrowed from them.
+pub struct Matched<'f> {
+    /// Of all pairs.
+    settings: IndexSet<(&'f Setting, &'f Setting)>,
+    pairs: Vec<Pair<'f>>,
+    left_out: Vec<(ItemRef<'f>, Status, Status)>,
+}
+
+/// An item that was allocated in both files.
+struct Pair<'f> {
+    item: ItemRef<'f>,
+    /// Index of its settings, and so of its group.
+    group: usize,
+    base: &'f Counters,
+    new: &'f Counters,
+}
+
+#[derive(Clone, Copy)]
+struct ItemRef<'f> {
+    run: Option<&'f RunKey>,
+    function: Option<&'f str>,
+}
+
+impl ItemRef<'_> {
+    fn to_item(self) -> Item {
+        Item { run: self.run.cloned(), function: self.function.map(str::to_owned) }
+    }
+}
+
+impl<'f> Matched<'f> {
+    /// Matches everything, in the order of the base; what is new comes behind it.
+    pub fn new(base: &'f File, new: &'f File) -> Self {
+        let mut matched = Matched { settings: IndexSet::new(), pairs: Vec::new(), left_out: Vec::new() };
+        for key in union(&base.runs, &new.runs) {
+            matched.run(key.as_ref(), base.runs.get(key), new.runs.get(key));
+        }
+        matched
+    }
+
+    fn run(&mut self, run: Option<&'f RunKey>, base: Option<&'f Run>, new: Option<&'f Run>) {
+        let item = ItemRef { run, function: None };
+        match (base, new) {
+            (
+                Some(Run::Done { setting: base, functions: before, total: base_total }),
+                Some(Run::Done { setting: new, functions: after, total: new_total }),
+            ) => {
+                // Where one file has no more than totals, nothing else can be compared.
+                if before.is_empty() || after.is_empty() {
+                    self.pair(item, (base, new), base_total, new_total);
+                } else {
+                    self.functions(run, (base, new), before, after);
+                }
+            }
+            (Some(Run::NotDone(Status::NotApplicable { .. })), Some(Run::NotDone(Status::NotApplicable { .. }))) => {}
+            _ => {
+                let status = |run: Option<&Run>| run.map_or(Status::Absent, Run::status);
+                self.left_out.push((item, status(base), status(new)));
+            }
+        }
+    }
+
+    fn functions(
+        &mut self,
+        run: Option<&'f RunKey>,
+        settings: (&'f Setting, &'f Setting),
+        base: &'f IndexMap<String, Function>,
+        new: &'f IndexMap<String, Function>,
+    ) {
+        for name in union(base, new) {
+            let item = ItemRef { run, function: Some(name) };
+            match (base.get(name), new.get(name)) {
+                (
+                    Some(Function { status: Status::Allocated, counters: base }),
+                    Some(Function { status: Status::Allocated, counters: new }),
+                ) => self.pair(item, settings, base, new),
+                (base, new) => {
+                    let status = |function: Option<&Function>| function.map_or(Status::Absent, |f| f.status.clone());
+                    self.left_out.push((item, status(base), status(new)));
+                }
+            }
+        }
+    }
+
+    fn pair(&mut self, item: ItemRef<'f>, settings: (&'f Setting, &'f Setting), base: &'f Counters, new: &'f Counters) {
+        let (group, _) = self.settings.insert_full(settings);
+        self.pairs.push(Pair { item, group, base, new });
+    }
+
+    pub fn left_out(&self) -> Vec<LeftOut> {
+        let owned =
+            self.left_out.iter().map(|(item, base, new)| LeftOut { item: item.to_item(), base: base.clone(), new: new.clone() });
+        owned.collect()
+    }
+
+    /// The totals, without the metrics that no item has.
+    pub fn groups(&self, metrics: &[Metric]) -> Vec<Group> {
+        let tallies = self.tallies(metrics.len());
+        let groups = self.settings.iter().zip(tallies).map(|(&(base, new), tallies)| Group {
+            base: base.clone(),
+            new: new.clone(),
+            metrics: metrics.iter().zip(tallies).filter_map(|(metric, tally)| tally.total(metric)).collect(),
+        });
+        groups.collect()
+    }
+
+    /// For each group, for each metric.
+    fn tallies(&self, metrics: usize) -> Vec<Vec<Tally>> {
+        let mut groups = vec![vec![Tally::default(); metrics]; self.settings.len()];
+        for pair in &self.pairs {
+            for (tally, values) in groups[pair.group].iter_mut().zip(pair.values()) {
+                if let Some((base, new)) = values {
+                    tally.add(base, new);
+                }
+            }
+        }
+        groups
+    }
+
+    /// The items that grew most, the worst first.
+    pub fn hurt(&self, metrics: &[Metric], count: usize) -> Vec<Change> {
+        self.most_changed(metrics, Ordering::Greater, count)
+    }
+
+    /// The items that shrank most, the best first.
+    pub fn helped(&self, metrics: &[Metric], count: usize) -> Vec<Change> {
+        self.most_changed(metrics, Ordering::Less, count)
+    }
+
+    /// Each item once, with the metric in which it changes its group's total most.
+    fn most_changed(&self, metrics: &[Metric], direction: Ordering, count: usize) -> Vec<Change> {
+        let tallies = self.tallies(metrics.len());
+        let mut changes = Vec::new();
+        for (index, pair) in self.pairs.iter().enumerate() {
+            let mut most: Option<(f64, usize)> = None;
+            for (metric, values) in pair.values().enumerate() {
+                let Some((base, new)) = values.filter(|(base, new)| new.compare(*base) == direction) else { continue };
+                let of_total = tallies[pair.group][metric].share(base, new);
+                if most.is_none_or(|(share, _)| of_total.abs() > share.abs()) {
+                    most = Some((of_total, metric));
+                }
+            }
+            changes.extend(most.map(|(of_total, metric)| (of_total, metric, index)));
+        }
+        // The sort is stable: equal ones stay in the order of the files.
+        changes.sort_by(|(a, ..), (b, ..)| b.abs().total_cmp(&a.abs()));
+        let largest = changes.into_iter().take(count);
+        largest.filter_map(|(of_total, metric, pair)| self.pairs[pair].change(metric, &metrics[metric], of_total)).collect()
+    }
+}
+
+/// The keys of both maps.
+fn union<'m, K: std::hash::Hash + Eq, V>(base: &'m IndexMap<K, V>, new: &'m IndexMap<K, V>) -> impl Iterator<Item = &'m K> {
+    base.keys().chain(new.keys().filter(|key| !base.contains_key(*key)))
+}
+
+impl Pair<'_> {
+    /// Both values of each metric, if both files have it.
+    fn values(&self) -> impl Iterator<Item = Option<(Quantity, Quantity)>> {
+        self.base.iter().zip(self.new).map(|(base, new)| base.zip(*new))
+    }
+
+    fn change(&self, index: usize, metric: &Metric, of_total: f64) -> Option<Change> {
+        let (base, new) = self.base[index].zip(self.new[index])?;
+        let (item, metric) = (self.item.to_item(), metric.name.clone());
+        Some(Change { item, metric, base, new, change: base.change_to(new), of_total })
+    }
+}
+
+/// A total in the making.
+#[derive(Clone, Default)]
+struct Tally {
+    items: u64,
+    base: Quantity,
+    new: Quantity,
+    /// Sum of the logarithms of the items' ratios.
+    logarithms: f64,
+    helped: u64,
+    hurt: u64,
+}
+
+impl Tally {
+    fn add(&mut self, base: Quantity, new: Quantity) {
+        self.items += 1;
+        self.base += base;
+        self.new += new;
+        // Many counters of many functions are zero.
+        self.logarithms += ((new.as_f64() + 1.0) / (base.as_f64() + 1.0)).ln();
+        match new.compare(base) {
+            Ordering::Less => self.helped += 1,
+            Ordering::Equal => {}
+            Ordering::Greater => self.hurt += 1,
+        }
+    }
+
+    /// What one item's change is of this total, the larger of both: it may grow from nothing.
+    fn share(&self, base: Quantity, new: Quantity) -> f64 {
+        (new.as_f64() - base.as_f64()) / self.base.as_f64().max(self.new.as_f64())
+    }
+
+    fn total(self, metric: &Metric) -> Option<Total> {
+        (self.items > 0).then(|| Total {
+            metric: metric.name.clone(),
+            items: self.items,
+            base: self.base,
+            new: self.new,
+            change: self.base.change_to(self.new),
+            geomean: (self.logarithms / self.items as f64).exp(),
+            helped: self.helped,
+            hurt: self.hurt,
+        })
+    }
+}

@@ -1,0 +1,266 @@
+//! What changed from one statistics file to another: the schema `chordal-diff/1`.
+//!
+//! Functions are matched by name, within a run of the same module, allocator and registers; modules of which only totals were
+//! kept are matched as a whole. What was allocated in both files is compared; what was not is named.
+
+pub mod load;
+mod matching;
+pub mod metric;
+pub mod quantity;
+#[cfg(test)]
+mod tests;
+
+use load::{File, RunKey, Setting, Status};
+use metric::Metric;
+use quantity::Quantity;
+use serde::Serialize;
+use std::fmt;
+
+/// The name of the schema.
+pub const SCHEMA: &str = "chordal-diff/1";
+
+/// What is asked for.
+#[derive(Debug)]
+pub struct Request {
+    pub metrics: Vec<Metric>,
+    /// How many of the items that changed are named in each direction.
+    pub top: usize,
+    /// By how many per cent a total may grow.
+    pub fail_above: Option<f64>,
+}
+
+/// A difference of two files.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct Diff {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// Name of the base file, as given.
+    pub base: String,
+    /// Name of the new file, as given.
+    pub new: String,
+    /// One for each allocator, register list and target.
+    pub groups: Vec<Group>,
+    /// What grew most, at most as many as were asked for.
+    pub hurt: Vec<Change>,
+    /// What shrank most, likewise.
+    pub helped: Vec<Change>,
+    /// What was not allocated in both files, and so is in no total.
+    pub left_out: Vec<LeftOut>,
+    /// By how many per cent a total might grow; `null` if it was not asked.
+    pub fail_above: Option<f64>,
+    /// What is worse than that.
+    pub regressions: Vec<Regression>,
+}
+
+/// The totals of what has been allocated in the same way.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct Group {
+    pub base: Setting,
+    pub new: Setting,
+    /// Those that are in both files, in the order in which they were asked for.
+    pub metrics: Vec<Total>,
+}
+
+/// One metric over all items of a group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Total {
+    pub metric: String,
+    /// Functions or modules that have this metric in both files.
+    pub items: u64,
+    pub base: Quantity,
+    pub new: Quantity,
+    /// From 0.01 for one per cent more; `null` from zero to something.
+    pub change: Option<f64>,
+    /// Geometric mean of the items' ratios, (new + 1) / (base + 1).
+    pub geomean: f64,
+    /// Items in which it became less.
+    pub helped: u64,
+    /// Items in which it became more.
+    pub hurt: u64,
+}
+
+/// A function, or a module as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Item {
+    /// Absent if two runs are compared: they may differ in everything.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunKey>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+}
+
+/// An item that changed, and the metric in which it changed most.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    #[serde(flatten)]
+    pub item: Item,
+    pub metric: String,
+    pub base: Quantity,
+    pub new: Quantity,
+    /// As in [`Total`].
+    pub change: Option<f64>,
+    /// The difference as a share of its group's total, the larger of both.
+    pub of_total: f64,
+}
+
+/// An item that is not compared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    #[serde(flatten)]
+    pub item: Item,
+    pub base: Status,
+    pub new: Status,
+}
+
+/// How a [`LeftOut`] item changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It was allocated and is not any more.
+    Lost,
+    Gained,
+    Vanished,
+    Appeared,
+    /// It is allocated in neither file.
+    Neither,
+}
+
+/// Why the new file is worse than is allowed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Regression {
+    /// A total grew too much.
+    Total { base: Setting, new: Setting, total: Total },
+    /// An item cannot be allocated any more.
+    Lost(LeftOut),
+}
+
+impl Diff {
+    /// Compares two files that were read with the metrics of the request.
+    pub fn new(base: &File, new: &File, request: &Request) -> Self {
+        let matched = matching::Matched::new(base, new);
+        let groups = matched.groups(&request.metrics);
+        let left_out = matched.left_out();
+        let regressions = request.fail_above.map_or_else(Vec::new, |percent| regressions(&groups, &left_out, percent));
+        Diff {
+            schema: SCHEMA,
+            base: base.name.clone(),
+            new: new.name.clone(),
+            hurt: matched.hurt(&request.metrics, request.top),
+            helped: matched.helped(&request.metrics, request.top),
+            groups,
+            left_out,
+            fail_above: request.fail_above,
+            regressions,
+        }
+    }
+
+    /// Whether some group has a total of this metric.
+    pub fn has(&self, metric: &str) -> bool {
+        self.groups.iter().any(|group| group.metrics.iter().any(|total| total.metric == metric))
+    }
+
+    /// What was left out, and how it changed.
+    pub fn fated(&self, fate: Fate) -> impl Iterator<Item = &LeftOut> {
+        self.left_out.iter().filter(move |left_out| left_out.fate() == fate)
+    }
+}
+
+/// A function that the new version cannot allocate any more is a regression whatever the totals say: they are without it. One
+/// that is not there any more is none, because sources change.
+fn regressions(groups: &[Group], left_out: &[LeftOut], percent: f64) -> Vec<Regression> {
+    let mut regressions = Vec::new();
+    for group in groups {
+        for total in &group.metrics {
+            if total.base.exceeded_by(total.new, percent) {
+                let (base, new) = (group.base.clone(), group.new.clone());
+                regressions.push(Regression::Total { base, new, total: total.clone() });
+            }
+        }
+    }
+    let lost = left_out.iter().filter(|left_out| left_out.fate() == Fate::Lost);
+    regressions.extend(lost.cloned().map(Regression::Lost));
+    regressions
+}
+
+impl LeftOut {
+    pub fn fate(&self) -> Fate {
+        match (&self.base, &self.new) {
+            (_, Status::Absent) => Fate::Vanished,
+            (Status::Absent, _) => Fate::Appeared,
+            (Status::Allocated, _) => Fate::Lost,
+            (_, Status::Allocated) => Fate::Gained,
+            _ => Fate::Neither,
+        }
+    }
+}
+
+impl Group {
+    /// What was compared with what.
+    pub fn label(&self) -> String {
+        label(&self.base, &self.new)
+    }
+}
+
+fn label(base: &Setting, new: &Setting) -> String {
+    let both = |part: fn(&Setting) -> String| {
+        let (base, new) = (part(base), part(new));
+        if base == new { base } else { format!("{base} -> {new}") }
+    };
+    let parts = [
+        both(|setting| setting.allocator.clone()),
+        both(|setting| registers(&setting.registers)),
+        both(|setting| setting.target.clone()),
+    ];
+    parts.join(", ")
+}
+
+fn registers(list: &str) -> String {
+    if list.contains(',') { list.replace(',', " ") } else { format!("{list} registers") }
+}
+
+impl fmt::Display for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.run, &self.function) {
+            (Some(run), Some(function)) => write!(f, "{} {function} ({run})", run.module),
+            (Some(run), None) => write!(f, "{} ({run})", run.module),
+            (None, Some(function)) => f.write_str(function),
+            (None, None) => f.write_str("the module"),
+        }
+    }
+}
+
+/// Without the module.
+impl fmt::Display for RunKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {}", self.allocator, registers(&self.registers))
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Status::Allocated => f.write_str("allocated"),
+            Status::Fallback { message } => write!(f, "fallback: {message}"),
+            Status::NotApplicable { message } => write!(f, "not applicable: {message}"),
+            Status::Failed { message } => write!(f, "failed: {message}"),
+            Status::Crashed { message } => write!(f, "crashed: {message}"),
+            Status::TimedOut { message } => write!(f, "timed out: {message}"),
+            Status::Absent => f.write_str("absent"),
+        }
+    }
+}
+
+impl fmt::Display for Regression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Regression::Total { base, new, total } => {
+                write!(f, "{} grew from {} to {}", total.metric, total.base, total.new)?;
+                if let Some(change) = total.change {
+                    write!(f, " (+{:.2}%)", change * 100.0)?;
+                }
+                write!(f, ": {}", label(base, new))
+            }
+            Regression::Lost(lost) => write!(f, "{} cannot be allocated any more: {}", lost.item, lost.new),
+        }
+    }
+}

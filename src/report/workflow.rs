@@ -1,0 +1,50 @@
+//! Workflow commands of GitHub Actions: lines on standard output that become annotations of a run.
+
+use std::fmt;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Level {
+    Notice,
+    Warning,
+    Error,
+}
+
+/// What is to be seen beside a workflow run. Title and message may be any text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Annotation {
+    pub level: Level,
+    pub title: String,
+    pub message: String,
+}
+
+impl fmt::Display for Annotation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let level = match self.level {
+            Level::Notice => "notice",
+            Level::Warning => "warning",
+            Level::Error => "error",
+        };
+        write!(f, "::{level} title={}::{}", property(&self.title), data(&self.message))
+    }
+}
+
+/// A message has to be one line; the percent sign is what escapes.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// Commas separate properties, and colons end them.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_separates_is_escaped() {
+        let annotation = Annotation { level: Level::Error, title: "a::b, 5%".into(), message: "c::d, 5%\r\ne %0A".into() };
+        assert_eq!(annotation.to_string(), "::error title=a%3A%3Ab%2C 5%25::c::d, 5%25%0D%0Ae %250A");
+    }
+}
