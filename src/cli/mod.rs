@@ -4,6 +4,7 @@
 
 mod allocators;
 mod compile;
+mod count;
 mod list;
 mod options;
 mod output;
@@ -40,6 +41,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Compile(compile::Arguments),
+    Count(count::Arguments),
     /// Show the allocators with their phases, and the register lists
     ///
     /// The names are those that `chordal compile` takes for --allocator, the lists those that it takes for --registers N.
@@ -64,6 +66,7 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Compile(arguments) => compile::run(&arguments),
+        Command::Count(arguments) => count::run(&arguments),
         Command::List => list::run(),
     };
     match result {
