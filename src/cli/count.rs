@@ -1,7 +1,7 @@
 //! `chordal count`.
 
 use super::Failure;
-use crate::count::{self, Counted};
+use crate::count::{self, CountError, Counted};
 use crate::report::{Cell, Style, Table};
 use crate::stats::{Counts, Function, SCHEMA, Static, Statistics};
 use anyhow::{Context as _, anyhow};
@@ -39,7 +39,7 @@ symbol table says; a part that the compiler moved away (main.cold) is one of its
 and a warning says how much there is.
 
 Exit status:
-  0  done (warnings included)
+  0  done (warnings included, such as of a file among others that has no code)
   1  a file cannot be counted: one message says which and why
   2  wrong usage";
 
@@ -99,10 +99,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         Format::Json => None,
     };
-    let mut objects = Vec::new();
-    for file in &arguments.files {
-        objects.extend(count(file)?);
-    }
+    let objects = count_all(&arguments.files)?;
     warn(&objects);
     let text = match style {
         Some(style) => table(&objects, arguments.per.unwrap_or(Per::File), arguments.top).render(style),
@@ -110,6 +107,27 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     io::stdout().write_all(text.as_bytes())?;
     Ok(())
+}
+
+/// Counts all files. That one has no code (but data, say) is only worth a warning, if others have.
+fn count_all(files: &[PathBuf]) -> anyhow::Result<Vec<Named>> {
+    let mut objects = Vec::new();
+    let mut without_code = Vec::new();
+    for file in files {
+        match count(file) {
+            Err(error) if matches!(error.downcast_ref(), Some(CountError::NoCode)) => without_code.push(error),
+            counted => objects.extend(counted?),
+        }
+    }
+    if objects.is_empty()
+        && let Some(error) = without_code.pop()
+    {
+        return Err(error);
+    }
+    for error in without_code {
+        eprintln!("chordal: warning: {error:#}");
+    }
+    Ok(objects)
 }
 
 fn count(path: &Path) -> anyhow::Result<Vec<Named>> {

@@ -107,7 +107,7 @@ mod tests {
     const BYTES: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
     fn symbol(name: &str, address: u64, size: u64, global: bool) -> Symbol {
-        Symbol { name: name.into(), address: 0x1000 + address, size, global }
+        Symbol { name: name.into(), address: address.wrapping_add(0x1000), size, global }
     }
 
     fn file(symbols: Vec<Symbol>) -> ObjectFile<'static> {
