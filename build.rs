@@ -1,10 +1,12 @@
-//! Compiles the C++ bridge against LLVM 22's headers. (llvm-sys links the library itself.)
+//! Compiles the C++ bridge against LLVM 22's headers, and the heap meter. (llvm-sys links the library itself.)
 
 use std::process::Command;
 
 const BRIDGE: &[&str] = &["target", "export", "fold", "apply", "count", "pipeline"];
 
 fn main() {
+    println!("cargo:rerun-if-changed=src/meter/meter.c");
+    cc::Build::new().file("src/meter/meter.c").opt_level(2).compile("chordal_meter");
     let flags = llvm_config("--cppflags");
     let mut build = cc::Build::new();
     build.cpp(true).std("c++17").opt_level(2).warnings(false);

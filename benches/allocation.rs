@@ -6,7 +6,7 @@
 use anyhow::{Context as _, Result, bail, ensure};
 use chordal::llvm::{self, Allocator, CompileOptions, Compiled, Module, Output, Source};
 use chordal::preset::Preset;
-use chordal::stats::{Counts, Times};
+use chordal::stats::{CHECKER, Counts, Times};
 use clap::Parser;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -14,8 +14,6 @@ use std::time::Instant;
 const DEFAULT_MODULE: &str = "corpus/bc/O2/sqlite/sqlite3.bc";
 /// The name of LLVM's time among the phases.
 const LLVM: &str = "llvm";
-/// Measured, but no part of allocation.
-const CHECKER: &str = "check";
 
 /// Time allocation against the LLVM passes that it replaces
 #[derive(Parser)]

@@ -9,6 +9,7 @@ pub mod cssa;
 pub mod eliminate;
 pub mod llvm;
 pub mod machine;
+pub mod meter;
 pub mod pipeline;
 pub mod preset;
 pub mod report;

@@ -7,7 +7,7 @@ use crate::eliminate::EliminationCounts;
 use crate::machine::{Function, Overlay, Value};
 use crate::preset::{Elimination, Preset};
 use crate::spill::{SpillCounts, Spilled, Spiller};
-use crate::{assign, check, cssa, eliminate};
+use crate::{assign, check, cssa, eliminate, meter, stats};
 use cranelift_entity::SecondaryMap;
 use std::time::{Duration, Instant};
 
@@ -61,12 +61,12 @@ pub fn allocate(function: &Function, preset: &Preset) -> Result<(Overlay, Report
     let overlay = eliminate::overlay(function, &spilled, &assignment, &code, preset.swap);
     clock.lap("eliminate");
     if preset.check {
-        check::check(function, &overlay).map_err(|complaints| Failure::Rejected(listed(&complaints)))?;
-        clock.lap("check");
+        meter::apart(|| check::check(function, &overlay)).map_err(|complaints| Failure::Rejected(listed(&complaints)))?;
+        clock.lap(stats::CHECKER);
     }
     let report = Report {
         conversion: conventional.counts,
-        graphs: if preset.graphs { sizes_before_spilling(&conventional) } else { GraphSizes::default() },
+        graphs: if preset.graphs { meter::apart(|| sizes_before_spilling(&conventional)) } else { GraphSizes::default() },
         spill: spilled.counts,
         elimination: eliminate::count(&conventional, &spilled, &liveness, &assignment, &code),
         phases: clock.phases,

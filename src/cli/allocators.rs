@@ -3,6 +3,7 @@
 use super::options::AllocatorOptions;
 use crate::llvm::Allocator;
 use crate::preset::Preset;
+use clap::Parser as _;
 
 /// An allocator that exists.
 pub struct Entry {
@@ -14,7 +15,7 @@ pub struct Entry {
 }
 
 pub const DEFAULT: &str = "spill-free";
-const LLVM_GREEDY: &str = "llvm-greedy";
+pub const LLVM_GREEDY: &str = "llvm-greedy";
 
 const PHASES: &[&str] = &["cssa", "spill", "assign", "eliminate", "check"];
 
@@ -48,6 +49,27 @@ pub fn parse(name: &str) -> Result<&'static Entry, String> {
         let nearest = nearest.expect("there are allocators").name;
         format!("there is no such allocator; the nearest is `{nearest}` (`chordal list` shows all)")
     })
+}
+
+/// An allocator with options of its own behind it, as a command-line argument, in one spelling.
+///
+/// # Errors
+/// If there is no such allocator, or an option is not for it; the message says so.
+pub fn parse_with_options(text: &str) -> Result<String, String> {
+    #[derive(clap::Parser)]
+    struct Line {
+        #[arg(value_parser = parse)]
+        allocator: &'static Entry,
+        #[command(flatten)]
+        options: AllocatorOptions,
+    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = Line::try_parse_from([""].iter().chain(&words)).map_err(|error| {
+        let message = error.to_string();
+        message.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+    })?;
+    line.allocator.allocator(&line.options, true, false)?;
+    Ok(words.join(" "))
 }
 
 impl Entry {

@@ -3,11 +3,13 @@
 //! Exit status: 0 done, 1 the work failed, 2 wrong usage. A failure is one message on standard error.
 
 mod allocators;
+mod compare;
 mod compile;
 mod count;
 mod list;
 mod options;
 mod output;
+mod runs;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
@@ -41,6 +43,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Compile(compile::Arguments),
+    Compare(compare::Arguments),
     Count(count::Arguments),
     /// Show the allocators with their phases, and the register lists
     ///
@@ -66,6 +69,7 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Compile(arguments) => compile::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
         Command::Count(arguments) => count::run(&arguments),
         Command::List => list::run(),
     };

@@ -2,7 +2,6 @@
 
 use crate::stats::Statistics;
 use serde::{Deserialize, Serialize};
-use std::io::{self, BufRead};
 
 /// The name of the schema.
 pub const SCHEMA: &str = "chordal-compare/1";
@@ -14,6 +13,8 @@ pub struct Record {
     pub schema: String,
     /// Name of the input file, as given.
     pub source: String,
+    /// Tells whether the module, the settings of the runs and the compiler are still those of this record.
+    pub fingerprint: String,
     /// In the order in which they were asked for.
     pub runs: Vec<Run>,
 }
@@ -21,7 +22,7 @@ pub struct Record {
 /// One module under one allocator, held to one register list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Name of the allocator.
+    /// Name of the allocator, behind it options that it was given.
     pub allocator: String,
     /// The registers as they were asked for: `all`, a number or a list of names.
     pub registers: String,
@@ -58,22 +59,4 @@ impl Run {
             _ => None,
         }
     }
-}
-
-/// Reads a records file: JSON Lines, one record a module.
-///
-/// # Errors
-/// If it cannot be read or a line is no record; the message has the line's number.
-pub fn read(input: impl BufRead) -> io::Result<Vec<Record>> {
-    let mut records = Vec::new();
-    for (number, line) in input.lines().enumerate() {
-        let line = line?;
-        let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidData, format!("line {}: {why}", number + 1));
-        let record: Record = serde_json::from_str(&line).map_err(|error| invalid(error.to_string()))?;
-        if record.schema != SCHEMA {
-            return Err(invalid(format!("the schema is `{}`, not `{SCHEMA}`", record.schema)));
-        }
-        records.push(record);
-    }
-    Ok(records)
 }

@@ -62,7 +62,7 @@ impl Cell {
         match self {
             Cell::Text(text) => text.clone(),
             Cell::Count(count) => grouped(*count),
-            Cell::Amount(amount, decimals) => format!("{amount:.decimals$}"),
+            Cell::Amount(amount, decimals) => grouped_amount(*amount, *decimals),
             Cell::Change(change) => format!("{:+.1}%", change * 100.0),
             Cell::Missing => "-".into(),
         }
@@ -76,6 +76,14 @@ impl Cell {
             Cell::Missing => String::new(),
         }
     }
+}
+
+/// A quantity with its whole part in groups of three.
+fn grouped_amount(amount: f64, decimals: usize) -> String {
+    let text = format!("{:.decimals$}", amount.abs());
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let sign = if amount < 0.0 { "-" } else { "" };
+    format!("{sign}{}{rest}", whole.parse().map_or_else(|_| whole.to_owned(), grouped))
 }
 
 /// Digits in groups of three.
@@ -176,6 +184,13 @@ mod tests {
         let table = sample().render(Style::Markdown);
         assert!(table.starts_with("| name |     loads | change |\n|---"), "{table}");
         assert!(table.contains("| a\\|b | 1,234,567 |  -1.5% |\n"), "{table}");
+    }
+
+    #[test]
+    fn amounts_are_grouped() {
+        assert_eq!(Cell::Amount(-1234567.25, 1).shown(), "-1,234,567.2");
+        assert_eq!(Cell::Amount(999.6, 0).shown(), "1,000");
+        assert_eq!(Cell::Amount(f64::INFINITY, 2).shown(), "inf");
     }
 
     #[test]

@@ -227,7 +227,16 @@ pub struct Elimination {
     pub spills: u64,
 }
 
+/// The phase that checks an allocation, which is no part of it.
+pub const CHECKER: &str = "check";
+
 impl Counts {
+    /// Time of allocation: all phases but the checker.
+    pub fn allocation_ns(&self) -> Option<u64> {
+        let times = self.time_ns.as_ref()?;
+        Some(times.total - times.phases.get(CHECKER).copied().unwrap_or(0))
+    }
+
     /// The sum over functions.
     pub fn total<'f>(functions: impl IntoIterator<Item = &'f Function>) -> Counts {
         let mut total = Counts::default();

@@ -1,125 +1,16 @@
-//! The command line, from outside: what it writes, what it says, and how it exits.
+//! `chordal compile`, `chordal list`, and what holds for all commands.
 
-use assert_cmd::Command;
-use assert_cmd::assert::Assert;
+use super::folder::{Folder, PROGRAM, PROGRAM_PRINTS, assert_fails, assert_usage, chordal};
 use predicates::prelude::*;
 use predicates::str::contains;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command as Process;
-use tempfile::TempDir;
-
-const PROGRAM: &str = r#"
-#include <stdio.h>
-typedef int Operation(int, int);
-static int add(int a, int b) { return a + b; }
-static int mul(int a, int b) { return a * b; }
-Operation *volatile operations[] = {add, mul};
-__attribute__((noinline)) int indirect(int a, int b) {
-  Operation *f = operations[a & 1];
-  if (!f) return 7;
-  __attribute__((musttail)) return f(a, b);
-}
-int sum(const int *p, int n) { int s = 0; for (int i = 0; i < n; i++) s += p[i]; return s; }
-int main(void) {
-  int numbers[] = {1, 2, 3, 4};
-  printf("%d %d %d\n", indirect(2, 3), indirect(3, 4), sum(numbers, 4));
-  return 0;
-}
-"#;
-const PROGRAM_PRINTS: &str = "5 12 10\n";
 
 /// Four registers that the indirect tail call in `indirect` cannot use, because the ABI has its callers keep them.
 const NO_TAIL_CALLS: &str = "rbx,rbp,r12,r13";
 
 const IR: &str = "target triple = \"x86_64-pc-linux-gnu\"\ndefine i32 @one() {\n  ret i32 1\n}\n";
-
-/// A folder with `p.bc`, the program as bitcode.
-struct Folder(TempDir);
-
-impl Folder {
-    fn new() -> Self {
-        Folder(TempDir::new().expect("a temporary folder"))
-    }
-
-    fn with_program(flags: &[&str]) -> Self {
-        let folder = Folder::new();
-        folder.write("p.c", PROGRAM);
-        folder.run(Process::new("clang-22").args(["-O2", "-emit-llvm", "-c", "p.c", "-o", "p.bc"]).args(flags));
-        folder
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn write(&self, name: &str, content: impl AsRef<[u8]>) {
-        fs::write(self.path(name), content).expect("the folder is writable");
-    }
-
-    fn read(&self, name: &str) -> Vec<u8> {
-        fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
-    }
-
-    fn json(&self, name: &str) -> serde_json::Value {
-        serde_json::from_slice(&self.read(name)).expect("statistics are JSON")
-    }
-
-    /// The names of all files, sorted.
-    fn files(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.0.path()).expect("the folder is readable");
-        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-
-    /// Runs a program in the folder that has to succeed, and returns what it prints.
-    fn run(&self, command: &mut Process) -> String {
-        let output = command.current_dir(self.0.path()).output().expect("the program starts");
-        assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).expect("text")
-    }
-
-    fn chordal(&self, arguments: &[&str]) -> Command {
-        let mut command = chordal();
-        command.current_dir(self.0.path()).args(arguments);
-        command
-    }
-
-    /// Links an output with clang and runs it.
-    fn link_and_run(&self, output: &str, flags: &[&str]) -> String {
-        self.run(Process::new("clang-22").args([output, "-o", "p"]).args(flags));
-        self.run(&mut Process::new(self.path("p")))
-    }
-
-    /// The input is refused: one message that names it, exit status 1, and no new file.
-    fn assert_refused(&self, input: &str, reason: &str) {
-        let before = self.files();
-        let assert = self.chordal(&["compile", input, "-o", "out.s", "--stats", "out.json"]).assert();
-        assert_fails(assert, &format!("chordal: error: {input}: "), reason);
-        assert_eq!(self.files(), before);
-    }
-}
-
-fn chordal() -> Command {
-    Command::cargo_bin("chordal").expect("the binary is built")
-}
-
-/// Exit status 1 and one line on standard error.
-fn assert_fails(assert: Assert, start: &str, reason: &str) {
-    let one_line = predicate::function(|text: &str| text.trim_end().lines().count() == 1);
-    assert
-        .code(1)
-        .stdout("")
-        .stderr(predicate::str::starts_with(start.to_owned()))
-        .stderr(contains(reason.to_owned()))
-        .stderr(one_line);
-}
-
-/// Exit status 2 and a message with this text.
-fn assert_usage(command: &mut Command, text: &str) {
-    command.assert().code(2).stdout("").stderr(contains("error: ")).stderr(contains(text.to_owned()));
-}
 
 #[test]
 fn assembly_links_and_runs() {

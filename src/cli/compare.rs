@@ -1,0 +1,195 @@
+//! `chordal compare`.
+
+use super::output::{self, Destination};
+use super::runs::{self, RunOptions};
+use super::{Failure, allocators};
+use crate::compare::record::{Outcome, Record};
+use crate::compare::summary::{self, Summary};
+use crate::compare::worker::Request;
+use crate::report::Style;
+use crate::report::compare::{self as report, Comparison, Detail};
+use anyhow::anyhow;
+use clap::{Args, ValueEnum};
+use indexmap::IndexSet;
+use std::path::PathBuf;
+
+const AFTER_HELP: &str = "\
+Examples:
+  chordal compare prog.bc
+      every allocator with all registers: what is in the code, and ratios to LLVM's greedy allocator
+  chordal compare *.bc --allocators spill-free,linear-scan,llvm-greedy --registers 4,8,12,all
+      some allocators with few registers and many, summed over all modules
+  chordal compare prog.bc --allocators 'spill-free,spill-free --store-hoist off' --baseline spill-free
+      what an option is worth
+  chordal compare prog.bc --per function --top 20 --registers 8
+      the functions in which allocators differ most
+  chordal compare *.bc --records all.jsonl -j 2 --format json -o all.json
+  chordal compare *.bc --records all.jsonl --resume --format markdown
+      a long run that can be stopped and continued; once all is done, another view of it takes no time
+  chordal compare a.bc --allocators spill-free --format lit -o ours.json
+      results that compare.py of LLVM's test suite reads
+
+Each module is compiled in a process of its own for each allocator and register list. Sums are over the functions that all
+allocators compiled: what one of them cannot do with so few registers is named and left out for all. A register list that
+does not exist on a module's target, or for an allocator, is passed over.
+
+Times are of allocation alone: for LLVM's allocators all passes that chordal replaces. For times that can be compared use
+-j 1 and --repeat.
+
+Exit status: 0 done, 1 some run failed (the others are shown), 2 wrong usage.";
+
+/// Compare allocators on the same selected instructions
+///
+/// Compiles every module with every allocator and register list, and counts loads, stores, moves, xors and more in the final
+/// instructions, in the same way for all.
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Arguments {
+    /// The modules, as bitcode or textual IR; `-` is standard input
+    #[arg(value_name = "IN", required = true)]
+    inputs: Vec<PathBuf>,
+
+    /// The allocators, separated by commas; each may have options behind it [default: all]
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',', value_parser = allocators::parse_with_options)]
+    allocators: Vec<String>,
+
+    /// Register lists, separated by commas: `all`, numbers of published lists, or names with spaces between them
+    #[arg(long, value_name = "N,M,...", value_delimiter = ',', default_value = runs::ALL_REGISTERS, value_parser = runs::parse_registers)]
+    registers: Vec<String>,
+
+    /// The allocator that ratios are to [default: llvm-greedy if it takes part, or the first]
+    #[arg(long, value_name = "NAME")]
+    baseline: Option<String>,
+
+    /// What to show below the sums
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Per::Total)]
+    per: Per,
+
+    /// With `--per function`: how many functions to show, those whose overhead differs most from the baseline first
+    #[arg(long, value_name = "K", default_value_t = 10)]
+    top: usize,
+
+    /// How to show it
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
+    format: Format,
+
+    /// Where the result goes; `-` is standard output
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    output: PathBuf,
+
+    #[command(flatten)]
+    runs: RunOptions,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Per {
+    /// Sums only
+    Total,
+    /// Every module
+    Module,
+    /// The functions in which allocators differ most; in JSON and lit all functions
+    Function,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// Everything, schema chordal-compare/1
+    Json,
+    /// For spreadsheets
+    Csv,
+    /// For issues and documents
+    Markdown,
+    /// JSON as LLVM's test suite has it, for its compare.py
+    Lit,
+}
+
+/// Compares.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let allocators = if arguments.allocators.is_empty() {
+        allocators::ALL.iter().map(|entry| entry.name.to_owned()).collect()
+    } else {
+        distinct(&arguments.allocators)
+    };
+    let baseline = baseline(arguments, &allocators)?;
+    let mut requests = Vec::new();
+    for registers in &distinct(&arguments.registers) {
+        requests
+            .extend(allocators.iter().map(|allocator| Request { allocator: allocator.clone(), registers: registers.clone() }));
+    }
+    let records = runs::run(&arguments.inputs, &requests, &arguments.runs)?;
+    let text = render(arguments, records.clone(), &baseline)?;
+    output::write_all(&[(Destination::new(&arguments.output), text.into_bytes())])?;
+    verdict(&records)
+}
+
+/// Each once.
+fn distinct(names: &[String]) -> Vec<String> {
+    let names: IndexSet<&String> = names.iter().collect();
+    names.into_iter().cloned().collect()
+}
+
+fn baseline(arguments: &Arguments, allocators: &[String]) -> Result<String, Failure> {
+    let takes_part = |name: &str| allocators.iter().any(|allocator| allocator == name);
+    match &arguments.baseline {
+        Some(name) if takes_part(name) => Ok(name.clone()),
+        Some(name) => Err(Failure::Usage(format!("the baseline `{name}` is not among the allocators"))),
+        None if takes_part(allocators::LLVM_GREEDY) => Ok(allocators::LLVM_GREEDY.into()),
+        None => Ok(allocators[0].clone()),
+    }
+}
+
+fn render(arguments: &Arguments, mut records: Vec<Record>, baseline: &str) -> Result<String, Failure> {
+    let summary = Summary::new(&records, baseline);
+    let mut functions = Vec::new();
+    if arguments.per == Per::Function {
+        functions = summary::top_functions(&records, baseline, arguments.top);
+    }
+    let detail = match arguments.per {
+        Per::Total => Detail::None,
+        Per::Module => Detail::Modules,
+        Per::Function => Detail::Functions(&functions),
+    };
+    if arguments.per != Per::Function {
+        records.iter_mut().for_each(forget_functions);
+    }
+    let comparison = Comparison { summary: &summary, detail };
+    Ok(match arguments.format {
+        Format::Table => comparison.tables(Style::Plain),
+        Format::Markdown => comparison.tables(Style::Markdown),
+        Format::Csv => comparison.csv(),
+        Format::Json => report::json(&summary, &records)?,
+        Format::Lit => report::lit(&records)?,
+    })
+}
+
+/// Leaves the totals of a record only.
+fn forget_functions(record: &mut Record) {
+    for run in &mut record.runs {
+        if let Outcome::Done { statistics, .. } = &mut run.outcome {
+            statistics.functions.clear();
+        }
+    }
+}
+
+/// An error if a run came to nothing, since scripts look at the exit status only.
+fn verdict(records: &[Record]) -> Result<(), Failure> {
+    let mut failed = Vec::new();
+    for record in records {
+        for run in &record.runs {
+            let (what, message) = match &run.outcome {
+                Outcome::Done { .. } | Outcome::NotApplicable { .. } => continue,
+                Outcome::Failed { message } => ("failed", message),
+                Outcome::Crashed { message } => ("crashed", message),
+                Outcome::TimedOut { message } => ("timed out", message),
+            };
+            failed.push(format!("{}: {} with {} registers {what}: {message}", record.source, run.allocator, run.registers));
+        }
+    }
+    match failed.split_first() {
+        None => Ok(()),
+        Some((first, [])) => Err(anyhow!("{first}").into()),
+        Some((first, more)) => Err(anyhow!("{first} (and {} more)", more.len()).into()),
+    }
+}

@@ -1,0 +1,118 @@
+//! Runs many modules under many allocators, side by side.
+
+use super::record::{Outcome, Record, Run, SCHEMA};
+use super::worker::{self, Request, Settings};
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+/// A module to be run.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// How it is called in the results.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// What identifies the module's content and the settings of its runs: see [`Record::fingerprint`].
+    pub fingerprint: String,
+    /// Runs that need not be made again.
+    pub known: Vec<Run>,
+}
+
+/// Who is told how far the runs are.
+pub trait Observer {
+    /// A run has ended.
+    fn run(&mut self, module: &str, run: &Run);
+
+    /// All runs of a module have ended.
+    ///
+    /// # Errors
+    /// If the record cannot be kept, which stops everything.
+    fn record(&mut self, record: &Record) -> io::Result<()>;
+}
+
+/// Runs every request on every module, so many at a time, except those whose runs are known. The records are in the order of
+/// the modules, their runs in the order of the requests.
+///
+/// # Errors
+/// If no process can be started or a record cannot be kept. That a module cannot be compiled is no error but an outcome.
+pub fn run(
+    modules: &[Module],
+    requests: &[Request],
+    settings: &Settings,
+    side_by_side: usize,
+    observer: &mut dyn Observer,
+) -> io::Result<Vec<Record>> {
+    let mut collection = Collection::new(modules, requests);
+    let tasks = collection.tasks();
+    let next = AtomicUsize::new(0);
+    let (sender, results) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..side_by_side.clamp(1, tasks.len().max(1)) {
+            let (sender, next, tasks) = (sender.clone(), &next, &tasks);
+            scope.spawn(move || {
+                while let Some(&(module, request)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let outcome = worker::run(&modules[module].path, &requests[request], settings);
+                    if sender.send((module, request, outcome)).is_err() {
+                        break; // the other side has given up
+                    }
+                }
+            });
+        }
+        drop(sender);
+        for (module, request, outcome) in results {
+            collection.add(module, request, outcome?, observer)?;
+        }
+        Ok(())
+    })
+    .map(|()| collection.records())
+}
+
+/// The runs that have ended.
+struct Collection<'m> {
+    modules: &'m [Module],
+    requests: &'m [Request],
+    /// By module and request.
+    runs: Vec<Vec<Option<Run>>>,
+}
+
+impl<'m> Collection<'m> {
+    fn new(modules: &'m [Module], requests: &'m [Request]) -> Self {
+        let known = |module: &Module, request: &Request| module.known.iter().find(|run| request.asks_for(run)).cloned();
+        let runs = modules.iter().map(|module| requests.iter().map(|request| known(module, request)).collect());
+        Collection { modules, requests, runs: runs.collect() }
+    }
+
+    /// The runs that are missing: indices of module and request.
+    fn tasks(&self) -> Vec<(usize, usize)> {
+        let all = (0..self.modules.len()).flat_map(|module| (0..self.requests.len()).map(move |request| (module, request)));
+        all.filter(|&(module, request)| self.runs[module][request].is_none()).collect()
+    }
+
+    fn add(&mut self, module: usize, request: usize, outcome: Outcome, observer: &mut dyn Observer) -> io::Result<()> {
+        let Request { allocator, registers } = self.requests[request].clone();
+        let run = Run { allocator, registers, outcome };
+        observer.run(&self.modules[module].name, &run);
+        self.runs[module][request] = Some(run);
+        match self.record(module) {
+            Some(record) => observer.record(&record),
+            None => Ok(()),
+        }
+    }
+
+    /// The record of a module of which nothing is missing.
+    fn record(&self, module: usize) -> Option<Record> {
+        if self.runs[module].iter().any(Option::is_none) {
+            return None;
+        }
+        let runs = self.runs[module].iter().flatten().cloned().collect();
+        let Module { name, fingerprint, .. } = &self.modules[module];
+        Some(Record { schema: SCHEMA.into(), source: name.clone(), fingerprint: fingerprint.clone(), runs })
+    }
+
+    fn records(&self) -> Vec<Record> {
+        (0..self.modules.len()).filter_map(|module| self.record(module)).collect()
+    }
+}

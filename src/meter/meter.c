@@ -1,0 +1,66 @@
+// Counts what is in use on the heap, thread by thread, by standing in front of glibc's allocator: so Rust's allocations and
+// LLVM's are measured by the same means. The bytes are those that the allocator gives, not those that were asked for.
+#include <errno.h>
+#include <malloc.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *block, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+void __libc_free(void *block);
+
+static __thread int64_t live __attribute__((tls_model("initial-exec")));
+static __thread int64_t peak __attribute__((tls_model("initial-exec")));
+
+int64_t chordal_meter_live(void) { return live; }
+int64_t chordal_meter_peak(void) { return peak; }
+void chordal_meter_set_peak(int64_t bytes) { peak = bytes; }
+
+static void *taken(void *block) {
+  live += malloc_usable_size(block); // 0 of a null pointer
+  if (live > peak)
+    peak = live;
+  return block;
+}
+
+void *malloc(size_t size) { return taken(__libc_malloc(size)); }
+
+void *calloc(size_t count, size_t size) { return taken(__libc_calloc(count, size)); }
+
+void *realloc(void *block, size_t size) {
+  size_t before = malloc_usable_size(block);
+  void *moved = __libc_realloc(block, size);
+  // A block that could not be moved is still there.
+  if (moved || size == 0)
+    live -= before;
+  return taken(moved);
+}
+
+void free(void *block) {
+  live -= malloc_usable_size(block);
+  __libc_free(block);
+}
+
+void *memalign(size_t alignment, size_t size) { return taken(__libc_memalign(alignment, size)); }
+
+void *aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
+
+int posix_memalign(void **block, size_t alignment, size_t size) {
+  if (alignment % sizeof(void *) || alignment == 0 || (alignment & (alignment - 1)))
+    return EINVAL;
+  void *made = memalign(alignment, size);
+  if (!made)
+    return ENOMEM;
+  *block = made;
+  return 0;
+}
+
+void *valloc(size_t size) { return memalign(sysconf(_SC_PAGESIZE), size); }
+
+void *pvalloc(size_t size) {
+  size_t page = sysconf(_SC_PAGESIZE);
+  return memalign(page, (size + page - 1) / page * page);
+}
