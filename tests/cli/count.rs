@@ -87,7 +87,7 @@ fn executables_and_archives_are_counted() {
     compile(&folder, "int data = 1;", &["-o", "data.o"]);
     gcc(&folder, &["main.o", "a.o", "-o", "program"]);
     gcc(&folder, &["-shared", "-fPIC", "-O2", "p.c", "-o", "library.so"]);
-    folder.run(Process::new("ar").args(&["rcs", "lib.a", "a.o", "data.o", "main.o"]));
+    folder.run(Process::new("ar").args(["rcs", "lib.a", "a.o", "data.o", "main.o"]));
     let functions = counted(&folder, &["program", "--per", "function", "--format", "csv"]);
     for name in ["main", "second", "_start"] {
         assert!(functions.contains(&format!("program,{name},")), "{functions}");
@@ -95,10 +95,10 @@ fn executables_and_archives_are_counted() {
     let members = counted(&folder, &["lib.a", "--format", "csv"]);
     assert!(members.contains("\nlib.a(a.o),2,") && members.contains("\nlib.a(main.o),1,"), "{members}");
     counted(&folder, &["library.so"]);
-    folder.run(Process::new("strip").args(&["program", "library.so"]));
+    folder.run(Process::new("strip").args(["program", "library.so"]));
     assert_refused(&folder, "program", "no symbol table (stripped?)");
     assert_refused(&folder, "library.so", "no symbol table (stripped?)");
-    folder.run(Process::new("ar").args(&["rcsT", "thin.a", "a.o"]));
+    folder.run(Process::new("ar").args(["rcsT", "thin.a", "a.o"]));
     assert_refused(&folder, "thin.a", "a thin archive");
 }
 
@@ -125,7 +125,7 @@ fn files_without_code_are_an_error_only_where_no_other_has_some() {
     assert_refused(&folder, "data.o", "no code");
     let both = count(&folder, &["data.o", "a.o"]).assert().success();
     both.stderr("chordal: warning: data.o: no code\n").stdout(contains("a.o "));
-    folder.run(Process::new("ar").args(&["rcs", "data.a", "data.o"]));
+    folder.run(Process::new("ar").args(["rcs", "data.a", "data.o"]));
     assert_refused(&folder, "data.a", "no code");
 }
 
