@@ -4,6 +4,7 @@ pub mod assign;
 pub mod check;
 pub mod cli;
 pub mod compare;
+pub mod count;
 pub mod cssa;
 pub mod diff;
 pub mod eliminate;

@@ -5,6 +5,7 @@
 mod allocators;
 mod compare;
 mod compile;
+mod count;
 mod diff;
 mod list;
 mod options;
@@ -45,6 +46,7 @@ enum Command {
     Compile(compile::Arguments),
     Compare(compare::Arguments),
     Diff(diff::Arguments),
+    Count(count::Arguments),
     /// Show the allocators with their phases, and the register lists
     ///
     /// The names are those that `chordal compile` takes for --allocator, the lists those that it takes for --registers N.
@@ -71,6 +73,7 @@ pub fn main() -> ExitCode {
         Command::Compile(arguments) => compile::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
+        Command::Count(arguments) => count::run(&arguments),
         Command::List => list::run(),
     };
     match result {

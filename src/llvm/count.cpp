@@ -26,11 +26,59 @@ constexpr double CopyWeight = 0.2, LoadWeight = 4.0, StoreWeight = 1.0;
 // A swap is as much work as three copies.
 constexpr double SwapWeight = 3 * CopyWeight;
 
+bool startsWith(StringRef Opcode, ArrayRef<StringRef> Prefixes) {
+  return any_of(Prefixes, [&](StringRef Prefix) { return Opcode.starts_with(Prefix); });
+}
+
 bool isXor(StringRef Opcode) {
-  for (StringRef Prefix : {"XOR", "VXOR", "PXOR", "VPXOR", "KXOR", "MMX_PXOR"})
-    if (Opcode.starts_with(Prefix))
-      return true;
-  return false;
+  return startsWith(Opcode, {"XOR", "LOCK_XOR", "VXOR", "PXOR", "VPXOR", "KXOR", "MMX_PXOR"});
+}
+
+// LLVM makes no copies with these, but turns copies into them to stay in the integer domain; isCopyInstr does not know them.
+bool isIntegerVectorCopy(StringRef Opcode) {
+  return startsWith(Opcode, {"MOVDQArr", "MOVDQUrr", "VMOVDQArr", "VMOVDQAYrr", "VMOVDQUrr", "VMOVDQUYrr"});
+}
+
+// Lowered to two instructions when they are printed: a call behind the address of its argument, or `call` and `pop`.
+bool isReadOfProgramCounter(StringRef Opcode) { return Opcode == "MOVPC32r"; }
+bool isAddressAndCall(StringRef Opcode) { return startsWith(Opcode, {"TLS_addr", "TLS_base_addr", "TLS_desc"}); }
+
+struct Accesses {
+  bool Loads, Stores;
+};
+
+// What LLVM knows of instructions as intrinsics only, it marks as reading and writing any memory, or as neither, although
+// the effects are others. By the processor's manual:
+std::optional<Accesses> correction(StringRef Opcode) {
+  if (startsWith(Opcode, {"PREFETCH", "VGATHERPF", "VSCATTERPF", "CLDEMOTE"}))
+    return Accesses{false, false};
+  if (startsWith(Opcode, {"LDMXCSR", "VLDMXCSR", "FXRSTOR", "XRSTOR", "LDTILECFG", "CLFLUSH", "CLWB", "INVPCID", "UMONITOR"}))
+    return Accesses{true, false};
+  if (startsWith(Opcode, {"FXSAVE", "XSAVEC", "XSAVES", "STTILECFG", "MMX_MOVNTQ", "MOVDIRI", "WRSS", "WRUSS"}))
+    return Accesses{false, true};
+  if (startsWith(Opcode, {"MOVDIR64B", "ENQCMD", "OR32mi8Locked"}))
+    return Accesses{true, true};
+  if (Opcode.contains("MASKMOV"))
+    return Accesses{Opcode.ends_with("rm"), !Opcode.ends_with("rm")};
+  if (Opcode.starts_with("VEXTRACT"))
+    return Accesses{false, Opcode.contains("mri")};
+  return std::nullopt;
+}
+
+Accesses accesses(const MachineInstr &MI, StringRef Opcode) {
+  // A tail call is a jump. It may read its target from memory, but it writes no return address.
+  if ((MI.isCall() && !MI.isReturn()) || MI.isInlineAsm())
+    return {false, false};
+  // `pop` reads the program counter.
+  if (isReadOfProgramCounter(Opcode))
+    return {true, false};
+  if (auto Known = correction(Opcode))
+    return *Known;
+  bool HasMemory = any_of(MI.getDesc().operands(), [](auto &Operand) { return Operand.OperandType == MCOI::OPERAND_MEMORY; });
+  // Such as fences and traps: side effects are all that is known of them.
+  if (MI.getDesc().hasUnmodeledSideEffects() && !HasMemory)
+    return {false, false};
+  return {MI.mayLoad(), MI.mayStore()};
 }
 
 class Counter {
@@ -62,15 +110,16 @@ private:
       ++Static;
       Weighted += Frequency;
     };
-    Once(C.instructions, C.weighted_instructions);
-    if (!MI.isCall() && !MI.isInlineAsm()) {
-      if (MI.mayLoad())
-        Once(C.loads, C.weighted_loads);
-      if (MI.mayStore())
-        Once(C.stores, C.weighted_stores);
-    }
     StringRef Name = TII.getName(MI.getOpcode());
-    if (TII.isCopyInstr(MI)) {
+    Once(C.instructions, C.weighted_instructions);
+    if (isReadOfProgramCounter(Name) || isAddressAndCall(Name))
+      Once(C.instructions, C.weighted_instructions);
+    auto [Loads, Stores] = accesses(MI, Name);
+    if (Loads)
+      Once(C.loads, C.weighted_loads);
+    if (Stores)
+      Once(C.stores, C.weighted_stores);
+    if (TII.isCopyInstr(MI) || isIntegerVectorCopy(Name)) {
       Once(C.moves, C.weighted_moves);
       C.overhead += Frequency * CopyWeight;
     }

@@ -2,6 +2,7 @@
 
 mod compare;
 mod compile;
+mod count;
 mod diff;
 mod folder;
 mod regress;

@@ -1,0 +1,213 @@
+//! `chordal count`.
+
+use super::Failure;
+use crate::count::{self, CountError, Counted};
+use crate::report::{Cell, Style, Table};
+use crate::stats::{Counts, Function, SCHEMA, Static, Statistics};
+use anyhow::{Context as _, anyhow};
+use clap::{Args, ValueEnum};
+use indexmap::IndexSet;
+use std::cmp::Reverse;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+/// Stands where statistics have the name of an allocator.
+const ALLOCATOR: &str = "disassembly";
+
+const AFTER_HELP: &str = "\
+Examples:
+  gcc -O2 -c prog.c && chordal count prog.o
+      what gcc's register allocator made of a program
+  chordal count build/*.o libz.a
+      a row for each file and each member of an archive, and their sum
+  chordal count prog --per function --top 10
+      the ten largest functions of a program
+  chordal count prog.o --format json > gcc.json
+      statistics of every function, as `chordal compile --stats` writes them
+
+What is counted, as in the field `static` of statistics:
+  loads, stores  instructions that read or write memory: folded operands, push and pop included, calls and returns not;
+                 an instruction that does both counts in both
+  moves          copies from register to register
+  xors           exclusive-or instructions, those that zero a register included
+  instructions   all of them; padding (nop) is none
+  bytes          machine code, padding within functions included
+
+A disassembly cannot tell inline assembly from the rest: its instructions count as any others do. Functions are what the
+symbol table says; a part that the compiler moved away (main.cold) is one of its own. Code of no function is not counted,
+and a warning says how much there is.
+
+Exit status:
+  0  done (warnings included, such as of a file among others that has no code)
+  1  a file cannot be counted: one message says which and why
+  2  wrong usage";
+
+/// Count the instructions of object files, by disassembly
+///
+/// Counts what `chordal compile --stats` counts in the code that it generates, in any x86-64 or i386 ELF file: relocatable,
+/// executable or shared, or an archive, by whatever compiler. The symbol table has to be there: do not strip.
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Arguments {
+    /// Object files, executables, shared libraries, archives
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    /// What has a row in the table [default: file]
+    #[arg(long, value_enum)]
+    per: Option<Per>,
+
+    /// Show only the K rows with most instructions; the total is still of all
+    #[arg(long, value_name = "K")]
+    top: Option<usize>,
+
+    /// How to show it; JSON (chordal-stats/1) always has everything
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Per {
+    /// Nothing: there is only the total
+    Total,
+    /// Each file, and each member of an archive
+    File,
+    /// Each function
+    Function,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Table,
+    Json,
+    Csv,
+    Markdown,
+}
+
+/// A file or a member of an archive, by its name.
+type Named = (String, Counted);
+
+/// Counts the files and shows the result.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let style = match arguments.format {
+        Format::Table => Some(Style::Plain),
+        Format::Csv => Some(Style::Csv),
+        Format::Markdown => Some(Style::Markdown),
+        Format::Json if arguments.per.is_some() || arguments.top.is_some() => {
+            return Err(Failure::Usage("JSON always has everything: `--per` and `--top` are for tables".into()));
+        }
+        Format::Json => None,
+    };
+    let objects = count_all(&arguments.files)?;
+    warn(&objects);
+    let text = match style {
+        Some(style) => table(&objects, arguments.per.unwrap_or(Per::File), arguments.top).render(style),
+        None => json(arguments, objects)?,
+    };
+    io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+/// Counts all files. That one has no code (but data, say) is only worth a warning, if others have.
+fn count_all(files: &[PathBuf]) -> anyhow::Result<Vec<Named>> {
+    let mut objects = Vec::new();
+    let mut without_code = Vec::new();
+    for file in files {
+        match count(file) {
+            Err(error) if matches!(error.downcast_ref(), Some(CountError::NoCode)) => without_code.push(error),
+            counted => objects.extend(counted?),
+        }
+    }
+    if objects.is_empty()
+        && let Some(error) = without_code.pop()
+    {
+        return Err(error);
+    }
+    for error in without_code {
+        eprintln!("chordal: warning: {error:#}");
+    }
+    Ok(objects)
+}
+
+fn count(path: &Path) -> anyhow::Result<Vec<Named>> {
+    let file = path.display().to_string();
+    let bytes = fs::read(path).with_context(|| file.clone())?;
+    let objects = count::count(&bytes).with_context(|| file.clone())?;
+    let named = |object: Counted| match &object.member {
+        Some(member) => (format!("{file}({member})"), object),
+        None => (file.clone(), object),
+    };
+    Ok(objects.into_iter().map(named).collect())
+}
+
+fn warn(objects: &[Named]) {
+    for (name, object) in objects {
+        if object.outside > 0 {
+            eprintln!("chordal: warning: {name}: {} bytes of code are in no function and not counted", object.outside);
+        }
+        if object.unknown > 0 {
+            eprintln!("chordal: warning: {name}: {} bytes in functions are no known instructions", object.unknown);
+        }
+    }
+}
+
+fn table(objects: &[Named], per: Per, top: Option<usize>) -> Table {
+    let functions = || objects.iter().flat_map(|(name, object)| object.functions.iter().map(move |function| (name, function)));
+    let row = |file: &str, functions: &[Function]| -> Row {
+        (vec![file.into(), Cell::Count(functions.len() as u64)], Counts::total(functions).fixed)
+    };
+    let mut rows: Vec<Row> = match per {
+        Per::Total => Vec::new(),
+        Per::File => objects.iter().map(|(name, object)| row(name, &object.functions)).collect(),
+        Per::Function => functions()
+            .map(|(file, function)| (vec![file.as_str().into(), function.name.as_str().into()], function.counts.fixed.clone()))
+            .collect(),
+    };
+    let total = Counts::total(functions().map(|(_, function)| function)).fixed;
+    let several = rows.len() != 1;
+    if let Some(top) = top {
+        rows.sort_by_key(|(_, counts)| Reverse(counts.instructions));
+        rows.truncate(top);
+    }
+    if several {
+        let second = if per == Per::Function { "".into() } else { Cell::Count(functions().count() as u64) };
+        rows.push((vec!["total".into(), second], total));
+    }
+    let second = if per == Per::Function { "function" } else { "functions" };
+    let mut table = Table::new(["file", second, "loads", "stores", "moves", "xors", "instructions", "bytes"]);
+    for (names, counts) in rows {
+        table.row(names.into_iter().chain(cells(&counts)));
+    }
+    table
+}
+
+/// What a row is about, and its counts.
+type Row = (Vec<Cell>, Static);
+
+fn cells(counts: &Static) -> [Cell; 6] {
+    let Static { loads, stores, moves, xors, instructions, bytes } = *counts;
+    [loads.into(), stores.into(), moves.into(), xors.into(), instructions.into(), bytes.into()]
+}
+
+/// Statistics of all files together.
+fn json(arguments: &Arguments, objects: Vec<Named>) -> anyhow::Result<String> {
+    let sources: Vec<String> = arguments.files.iter().map(|file| file.display().to_string()).collect();
+    let targets: IndexSet<&str> = objects.iter().map(|(_, object)| object.machine.name()).collect();
+    let target = targets.into_iter().collect::<Vec<_>>().join(" ");
+    let functions: Vec<Function> = objects.into_iter().flat_map(|(_, object)| object.functions).collect();
+    let statistics = Statistics {
+        schema: SCHEMA.into(),
+        chordal: env!("CARGO_PKG_VERSION").into(),
+        allocator: ALLOCATOR.into(),
+        options: None,
+        registers: None,
+        source: sources.join(" "),
+        target,
+        compilation_ns: None,
+        total: Counts::total(&functions),
+        functions,
+    };
+    let text = serde_json::to_string_pretty(&statistics).map_err(|error| anyhow!("statistics: {error}"))?;
+    Ok(text + "\n")
+}
