@@ -52,10 +52,10 @@ sub image {
     }
 }
 
-# Three voices that rise and fall, as 16 bit samples: three minutes at 8 kHz.
+# Three voices that rise and fall, as 16 bit samples: eighteen minutes at 8 kHz.
 sub sound {
     my @phase = (0, 0, 0);
-    for my $block (1 .. 1440) {
+    for my $block (1 .. 8640) {
         my @step = map { 200 + random(3000) } 0 .. 2;
         my $loud = 1 + random(4);
         my $out = "";
@@ -73,7 +73,7 @@ sub sound {
 
 # Random 3-SAT near the threshold.
 sub formula {
-    my ($variables, $clauses) = (230, 980);
+    my ($variables, $clauses) = (250, 1065);
     print "p cnf $variables $clauses\n";
     for (1 .. $clauses) {
         my %chosen;
@@ -82,9 +82,9 @@ sub formula {
     }
 }
 
-# Nine pigeons in eight holes: unsatisfiable, and hard to see.
+# Ten pigeons in nine holes: unsatisfiable, and hard to see.
 sub pigeons {
-    my $holes = 8;
+    my $holes = 9;
     my $at = sub { $_[0] * $holes + $_[1] + 1 };
     my @clauses;
     for my $pigeon (0 .. $holes) {
