@@ -17,7 +17,7 @@ test: setup lint ## formatting, lints and all tests
 	$(CARGO) test
 
 bench: setup ## time allocation of SQLite against the LLVM passes it replaces
-	PROGRAMS=sqlite CONFIGS=O2 scripts/corpus
+	PROGRAMS=sqlite CONFIGS=x86-64 scripts/corpus
 	$(CARGO) bench --quiet --bench allocation -- $(BENCH_ARGS)
 
 fmt: ## format the sources
@@ -27,7 +27,7 @@ lint: setup ## check formatting and lints
 	$(CARGO) fmt --check
 	$(CARGO) clippy --all-targets -- -D warnings
 
-corpus: ## fetch SQLite, Lua, zlib, bzip2 and gzip, and compile them to bitcode
+corpus: ## fetch nineteen programs and compile each to whole-program bitcode
 	scripts/corpus
 
 corpus-test: setup ## send the corpus through chordal and compare what it does with clang's build

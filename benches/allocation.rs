@@ -11,7 +11,7 @@ use clap::Parser;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-const DEFAULT_MODULE: &str = "corpus/bc/O2/sqlite/sqlite3.bc";
+const DEFAULT_MODULE: &str = "corpus/sqlite.bc";
 /// The name of LLVM's time among the phases.
 const LLVM: &str = "llvm";
 

@@ -1,81 +1,261 @@
 # shellcheck shell=bash
-# What is known about each program of the corpus: where its source comes from,
-# how its headers are made, which files it is made of, how it links. Sourced.
+# What is known about each program of the corpus: how it is built, what it is
+# linked with, and what it cannot be built for. Sourced. Which sources they
+# come from is in corpus-programs.txt.
+#
+# A configuration is x86-64 or i386, both at -O2; O0 and O3 are x86-64 at other
+# levels, and only the small programs have them.
 
 CORPUS=$ROOT/corpus
 CLANG=${CLANG:-clang-22}
-PROGRAMS=${PROGRAMS:-sqlite lua zlib bzip2 gzip}
-CONFIGS=${CONFIGS:-O0 O2 O3 m32}
+TABLE=$ROOT/scripts/corpus-programs.txt
+CONFIGS=${CONFIGS:-x86-64 i386 O0 O3}
 
-source_package() {
-    case $1 in
-    sqlite) say sqlite3 ;;
-    lua) say lua5.4 ;;
-    *) say "$1" ;;
+# field NAME COLUMN: of the line of a program (2 package, 3 version, 4 checksum).
+field() { awk -v name="$1" -v column="$2" '$1 == name { print $column }' "$TABLE"; }
+
+# All but what is only linked into another one.
+PROGRAMS=${PROGRAMS:-$(awk '/^[^#]/ && $1 != "gmp" { print $1 }' "$TABLE" | tr '\n' ' ')}
+
+# pairs: each program of $PROGRAMS with each of $CONFIGS that it is built for, a line each.
+pairs() {
+    local program config
+    for config in $CONFIGS; do
+        for program in $PROGRAMS; do
+            [ -n "$(field "$program" 2)" ] || die "no program of the corpus: $program"
+            case $config-$program in
+            O?-sqlite | O?-lua | O?-zlib | O?-bzip2 | O?-gzip | x86-64-* | i386-*) say "$program $config" ;;
+            O?-*) ;;
+            *) die "no configuration of the corpus: $config" ;;
+            esac
+        done
+    done
+}
+
+# bitcode PROGRAM CONFIG: where the whole program is.
+bitcode() {
+    case $2 in
+    x86-64) say "$CORPUS/$1.bc" ;;
+    i386) say "$CORPUS/$1.i386.bc" ;;
+    *) say "$CORPUS/$2/$1.bc" ;;
     esac
 }
 
-config_flags() {
-    case $1 in
-    O0 | O1 | O2 | O3 | Os) say "-$1" ;;
-    m32) say "-m32 -O2" ;;
-    *) die "unknown configuration: $1" ;;
-    esac
+# reference PROGRAM CONFIG: what clang's back end makes of the same bitcode.
+reference() { say "$CORPUS/ref/$2/$1"; }
+
+width_flag() { case $1 in i386) say -m32 ;; *) say -m64 ;; esac; }
+level_flag() { case $1 in O?) say "-$1" ;; *) say -O2 ;; esac; }
+
+# The functions below run in a fresh copy of the sources, whose executable they
+# make with $CC and $FLAGS; the last line says where it is.
+
+# What is older than its source by the clock of an unpacked tarball is not made anew.
+make_kept() { make "$@" ACLOCAL=: AUTOCONF=: AUTOMAKE=: AUTOHEADER=: MAKEINFO=:; }
+
+# configured FLAG...: for packages with autoconf's script. Its checks need no bitcode.
+configured() {
+    WLLVM_CONFIGURE_ONLY=1 ./configure CC="$CC" CFLAGS="$FLAGS" --disable-dependency-tracking "$@"
 }
 
-width() { case $1 in m32) say 32 ;; *) say 64 ;; esac; }
-width_flag() { case $1 in m32) say -m32 ;; *) say "" ;; esac; }
+# Libraries that a program needs and that are programs or packages of their own: sources beside it.
+beside() { cp -a "$CORPUS/src/$1" "$1"; }
+
+build_gzip() {
+    # longest_match in C, not in assembly.
+    gzip_cv_assembler=no configured
+    make_kept -C lib
+    make_kept version.c version.h gzip
+    executable=gzip
+}
+
+build_bzip2() {
+    make bzip2 CC="$CC" CFLAGS="$FLAGS -D_FILE_OFFSET_BITS=64"
+    executable=bzip2
+}
+
+build_link_grammar() {
+    # There is no configure script in the tarball: what it would find out is said here.
+    local version=5.13.0 features=link-grammar/link-features.h file
+    sed -e "s/@LINK_MAJOR_VERSION@/5/; s/@LINK_MINOR_VERSION@/13/; s/@LINK_MICRO_VERSION@/0/" \
+        -e 's/@[A-Z_]*@//g' "$features.in" >"$features"
+    flex -o link-grammar/post-process/pp_lexer.c link-grammar/post-process/pp_lexer.l
+    # shellcheck disable=SC2086
+    for file in $(find link-grammar link-parser -name '*.c' | grep -vE 'malloc-dbg|aspell-memleak|pc-display|link-generator|generator-util|dict-atomese' | LC_ALL=C sort); do
+        $CC $FLAGS -I. -Ilink-grammar -Ilink-grammar/post-process -D_GNU_SOURCE -DHAVE_STRNDUP -DHAVE_STRTOK_R \
+            -DHAVE_SIGACTION -DHAVE_ASPRINTF -DHAVE_ALIGNED_ALLOC -DHAVE_POSIX_MEMALIGN -DHAVE_REGEX_H -DHAVE_REGEXEC \
+            -DHAVE_LOCALE_T_IN_LOCALE_H -DHAVE_STDATOMIC_H -DHAVE_THREADS_H -D__STDC_FORMAT_MACROS \
+            -DVERSION="\"$version\"" -DDICTIONARY_DIR='"/usr/share/link-grammar"' -DCC='"clang"' \
+            -c "$file" -o "$(tr / - <<<"${file%.c}").o"
+    done
+    # shellcheck disable=SC2086
+    $CC $FLAGS link-*.o -lm -o parser
+    executable=parser
+}
+
+build_gap() {
+    local abi=64
+    [ "$1" != i386 ] || abi=32
+    beside gmp
+    # The manual is not in Debian's tarball, its makefile is asked for.
+    mkdir -p gmp/doc && : >gmp/doc/Makefile.in
+    (cd gmp && ABI=$abi configured --disable-shared --disable-assembly && make_kept SUBDIRS="mpn mpz mpq mpf printf scanf rand .")
+    # GAP looks for an installed library.
+    mkdir -p installed/include installed/lib
+    cp gmp/gmp.h installed/include
+    cp gmp/.libs/libgmp.a installed/lib
+    configured --with-gmp="$PWD/installed" --without-readline ABI=""
+    make gap
+    executable=gap
+}
+
+build_perl() {
+    # Libraries that there are for both targets; nothing of what this machine is called and runs.
+    WLLVM_CONFIGURE_ONLY=1 ./Configure -des -Dcc="$CC" -Doptimize="$FLAGS" -Dprefix=/usr -Uusedl -Dlibs=-lm -Ud_crypt \
+        -Dlocincpth= -Dloclibpth= -Dmyhostname=localhost -Dmydomain=.localdomain -Dcf_email=root -Dperladmin=root -Dosvers=0 -Dmyuname=linux
+    make miniperl
+    executable=miniperl
+}
+
+build_tcc() {
+    local cpu=x86_64
+    [ "$1" != i386 ] || cpu=i386
+    ./configure --cc="$CC" --extra-cflags="$FLAGS" --cpu="$cpu"
+    make tcc
+    executable=tcc
+}
+
+build_phalanx() {
+    make phalanx CC="$CC" CFLAGS="$FLAGS --std=gnu89 -D_GNU_SOURCE"
+    executable=phalanx
+}
 
 # The amalgamation: one module of the whole library, as most of its users compile it.
-configure_sqlite() {
-    command -v tclsh >/dev/null || need tcl
-    ./configure CC="$CLANG $1" --disable-tcl --disable-readline
+build_sqlite() {
+    WLLVM_CONFIGURE_ONLY=1 ./configure CC="$CC" --disable-tcl --disable-readline
     make sqlite3.c shell.c
-}
-# Debian's rules write this header; the folder that it names is never looked into.
-configure_lua() { say '#define DEB_HOST_MULTIARCH "none"' >src/lua5.4-deb-multiarch.h; }
-configure_zlib() { CC="$CLANG $1" ./configure --static; }
-configure_bzip2() { :; }
-configure_gzip() {
-    # longest_match in C, not in assembly. Generated files are older than what
-    # Debian's patches touch: take them as they are.
-    gzip_cv_assembler=no ./configure CC="$CLANG $1" --disable-dependency-tracking
-    make -C lib CFLAGS=-O1 ACLOCAL=: AUTOCONF=: AUTOMAKE=: AUTOHEADER=:
-    make version.c version.h ACLOCAL=: AUTOCONF=: AUTOMAKE=: AUTOHEADER=:
+    # shellcheck disable=SC2086
+    $CC $FLAGS -I. -DSQLITE_THREADSAFE=0 -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_ENABLE_FTS5 -DSQLITE_ENABLE_RTREE \
+        -DSQLITE_ENABLE_MATH_FUNCTIONS -DHAVE_READLINE=0 sqlite3.c shell.c -lm -o sqlite
+    executable=sqlite
 }
 
-# sources PROGRAM: its C files, relative to the build folder, which is the current one.
-sources() {
+build_lua() {
+    make -C src lua CC="$CC" CFLAGS="$FLAGS -DLUA_USE_POSIX -DLUA_COMPAT_5_3" LIBS=-lm
+    executable=src/lua
+}
+
+build_zlib() {
+    WLLVM_CONFIGURE_ONLY=1 CC="$CC" CFLAGS="$FLAGS" ./configure --static
+    make minigzip
+    executable=minigzip
+}
+
+build_zstd() {
+    make -C programs zstd CC="$CC" CFLAGS="$FLAGS" ZSTD_NO_ASM=1 ZSTD_LEGACY_SUPPORT=0 BACKTRACE=0 \
+        HAVE_ZLIB=0 HAVE_LZMA=0 HAVE_LZ4=0 HAVE_THREAD=0
+    executable=programs/zstd
+}
+
+build_lz4() {
+    make -C programs lz4 CC="$CC" CFLAGS="$FLAGS"
+    executable=programs/lz4
+}
+
+# two_ways ENCODER DECODER FLAG...: both programs as one; testdata/support/two_ways.c says why.
+two_ways() {
+    local encoder=$1 decoder=$2
+    shift 2
+    cp "$ROOT/testdata/support/two_ways.c" .
+    # shellcheck disable=SC2086
+    $CC $FLAGS "$@" -Dmain=encode_main -Dusage=encode_usage -Dstrict=encode_strict -Dreport=encode_report -c "$encoder" -o encoder.o
+    # shellcheck disable=SC2086
+    $CC $FLAGS "$@" -Dmain=decode_main -c "$decoder" -o decoder.o
+    # shellcheck disable=SC2086
+    $CC $FLAGS -c two_ways.c
+}
+
+build_libpng() {
+    local file
+    beside zlib
+    cp scripts/pnglibconf.h.prebuilt pnglibconf.h
+    # shellcheck disable=SC2086
+    for file in png*.c zlib/*.c; do
+        [ "$file" = pngtest.c ] || $CC $FLAGS -Izlib -DHAVE_UNISTD_H -c "$file"
+    done
+    two_ways contrib/pngminus/pnm2png.c contrib/pngminus/png2pnm.c -I. -Izlib
+    rm -f libpng.a
+    ar rcs libpng.a png*.o
+    ar rcs libz.a adler32.o compress.o crc32.o deflate.o gz*.o inf*.o trees.o uncompr.o zutil.o
+    $CC two_ways.o encoder.o decoder.o libpng.a libz.a -lm -o png
+    executable=png
+}
+
+build_libjpeg_turbo() {
+    WLLVM_CONFIGURE_ONLY=1 cmake -S . -B made -DCMAKE_C_COMPILER="${CC%% *}" -DCMAKE_C_FLAGS="${CC#* } $FLAGS" \
+        -DCMAKE_BUILD_TYPE=None -DWITH_SIMD=0 -DENABLE_SHARED=0 -DWITH_TURBOJPEG=0
+    make -C made jpeg-static
+    two_ways cjpeg.c djpeg.c -Imade -I. -DPPM_SUPPORTED -DBMP_SUPPORTED -DGIF_SUPPORTED -DTARGA_SUPPORTED
+    # shellcheck disable=SC2086
+    $CC $FLAGS -Imade -I. -DPPM_SUPPORTED -DBMP_SUPPORTED -DGIF_SUPPORTED -DTARGA_SUPPORTED -c cdjpeg.c rdswitch.c \
+        rdppm.c rdbmp.c rdgif.c rdtarga.c rdcolmap.c wrppm.c wrbmp.c wrgif.c wrtarga.c
+    $CC two_ways.o encoder.o decoder.o cdjpeg.o rd*.o wr*.o made/libjpeg.a -o jpeg
+    executable=jpeg
+}
+
+build_m4() {
+    configured
+    make_kept -C lib
+    make_kept -C src m4
+    executable=src/m4
+}
+
+build_mawk() {
+    configured
+    make mawk
+    executable=mawk
+}
+
+build_gawk() {
+    configured --disable-mpfr --disable-extensions --disable-nls --without-readline --disable-pma
+    make_kept -C support
+    make_kept gawk
+    executable=gawk
+}
+
+build_picosat() {
+    CC="$CC" CFLAGS="$FLAGS -DNDEBUG" ./configure.sh
+    make picosat
+    executable=picosat
+}
+
+build_libgsm() {
+    make bin/toast CC="$CC" LD="$CC" CCFLAGS="-c $FLAGS -DNeedFunctionPrototypes=1"
+    executable=bin/toast
+}
+
+# tools PROGRAM: Debian packages that building it takes, beyond compilers and make.
+tools() {
     case $1 in
-    sqlite) say sqlite3.c shell.c ;;
-    lua) find src -name '*.c' ! -name luac.c | sort ;;
-    zlib) find . -maxdepth 1 -name '*.c' | sort; say test/minigzip.c ;;
-    bzip2) say blocksort.c huffman.c crctable.c randtable.c compress.c decompress.c bzlib.c bzip2.c ;;
-    gzip) find . -maxdepth 1 -name '*.c' ! -name dfltcc.c | sort ;; # that one is for s390 alone
+    sqlite) say tcl ;;
+    link-grammar) say flex ;;
+    gap) say m4 ;; # gmp's configure script asks for it
+    libjpeg-turbo) say cmake ;;
     esac
 }
 
-compile_flags() {
-    case $1 in
-    sqlite) say -I. -DSQLITE_THREADSAFE=0 -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_ENABLE_FTS5 \
-        -DSQLITE_ENABLE_RTREE -DSQLITE_ENABLE_MATH_FUNCTIONS -DHAVE_READLINE=0 ;;
-    lua) say -Isrc -DLUA_USE_POSIX -DLUA_COMPAT_5_3 ;;
-    zlib) say -I. -D_LARGEFILE64_SOURCE=1 -DHAVE_HIDDEN -DHAVE_UNISTD_H ;;
-    bzip2) say -I. -D_FILE_OFFSET_BITS=64 ;;
-    gzip) say -I. -Ilib -DHAVE_CONFIG_H ;;
-    esac
-}
+# not_for PROGRAM CONFIG: says why it cannot be built, where that is known.
+not_for() { :; }
 
-# link PROGRAM CONFIG EXECUTABLE OBJECT...
-link() {
+# link_program PROGRAM CONFIG EXECUTABLE OBJECT...
+link_program() {
     local program=$1 config=$2 executable=$3 libraries=()
     shift 3
     case $program in
-    sqlite | lua) libraries=(-lm) ;;
-    gzip) libraries=("$CORPUS/build/$(width "$config")/gzip/lib/libgzip.a") ;;
+    sqlite | lua | gap | perl | link-grammar | mawk | gawk | libpng) libraries=(-lm) ;;
+    tcc) libraries=(-lm -ldl -lpthread) ;;
     esac
     # So that spilled x87 values round as unspilled ones do; the file says why.
-    [ "$(width "$config")" = 64 ] || libraries+=("$ROOT/testdata/support/x87_double.c")
-    # shellcheck disable=SC2046
-    "$CLANG" $(config_flags "$config") "$@" "${libraries[@]}" -o "$executable"
+    [ "$config" != i386 ] || libraries+=("$ROOT/testdata/support/x87_double.c")
+    "$CLANG" "$(width_flag "$config")" -w "$@" "${libraries[@]}" -o "$executable"
 }

@@ -16,7 +16,7 @@ local function advance(dt)
   end
   for _, b in ipairs(bodies) do for k = 1, 3 do b[k] = b[k] + dt * b[k + 3] end end
 end
-for _ = 1, 20000 do advance(0.01) end
+for _ = 1, 600000 do advance(0.01) end
 for _, b in ipairs(bodies) do print(("%.9f %.9f %.9f"):format(b[1], b[2], b[3])) end
 local function fannkuch(n)
   local p, q, s, sign, maxflips, sum = {}, {}, {}, 1, 0, 0

@@ -20,7 +20,7 @@ WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
 INSERT INTO item SELECT i, upper(hex(i * 104729 % 65536)) || '-' || i, (i * 37 % 1000) / 8.0,
   json_array(i % 3, 'tag' || i % 7, json_object('weight', i / 10.0)) FROM n;
 WITH RECURSIVE n(i, x) AS (SELECT 1, 12345 UNION ALL
-  SELECT i + 1, (x * 1103515245 + 12345) % 2147483648 FROM n WHERE i < 50000)
+  SELECT i + 1, (x * 1103515245 + 12345) % 2147483648 FROM n WHERE i < 200000)
 INSERT INTO sale SELECT i, x % 5000 + 1, (x / 7) % 2000 + 1, x % 11 + 1,
   date('2020-01-01', '+' || (x % 1461) || ' days') FROM n;
 COMMIT;
