@@ -68,7 +68,7 @@ fn bench(path: &Path, repetitions: u32) -> Result<()> {
 fn compile(module: Module, ours: bool) -> Result<Counts> {
     let preset = Preset::default();
     let options = CompileOptions {
-        allocator: if ours { Allocator::Ours(preset) } else { Allocator::LlvmGreedy },
+        allocator: if ours { Allocator::Ours(preset.into()) } else { Allocator::LlvmGreedy },
         output: Output::Assembly,
         verify: false,
         registers: None,

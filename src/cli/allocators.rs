@@ -1,7 +1,9 @@
 //! The allocators by name.
 
 use super::options::AllocatorOptions;
+use crate::baseline::regalloc2::Algorithm;
 use crate::llvm::Allocator;
+use crate::pipeline::Strategy;
 use crate::preset::Preset;
 
 /// An allocator that exists.
@@ -17,6 +19,7 @@ pub const DEFAULT: &str = "spill-free";
 const LLVM_GREEDY: &str = "llvm-greedy";
 
 const PHASES: &[&str] = &["cssa", "spill", "assign", "eliminate", "check"];
+const REGALLOC2: &[&str] = &["regalloc2", "check"];
 
 pub const ALL: &[Entry] = &[
     Entry { name: DEFAULT, about: "SSA-based, with spill-free elimination of phis (Pereira and Palsberg)", phases: PHASES },
@@ -34,6 +37,12 @@ pub const ALL: &[Entry] = &[
     },
     Entry { name: "local", about: "values stay in registers within a block only", phases: PHASES },
     Entry { name: "simple", about: "every value is in memory", phases: PHASES },
+    Entry { name: "regalloc2", about: "Cranelift's allocator: backtracking over split live ranges", phases: REGALLOC2 },
+    Entry {
+        name: "regalloc2-fast",
+        about: "Cranelift's fast allocator: one pass, values in memory between blocks",
+        phases: REGALLOC2,
+    },
     Entry { name: LLVM_GREEDY, about: "LLVM's default allocator, counted in the same way", phases: &[] },
 ];
 
@@ -61,13 +70,16 @@ impl Entry {
     /// # Errors
     /// If an option is not for this allocator, or the options contradict each other.
     pub fn allocator(&self, options: &AllocatorOptions, check: bool, graphs: bool) -> Result<Allocator, String> {
-        match Preset::named(self.name) {
-            Some(preset) => Ok(Allocator::Ours(Preset { check, graphs, ..options.apply(preset)? })),
-            None => match options.given() {
-                Some(option) => Err(format!("{option} is for chordal's own allocators, not for {}", self.name)),
-                None => Ok(Allocator::LlvmGreedy),
-            },
+        if let Some(preset) = Preset::named(self.name) {
+            return Ok(Allocator::Ours(Preset { check, graphs, ..options.apply(preset)? }.into()));
         }
+        if let Some(option) = options.given() {
+            return Err(format!("{option} is for chordal's own allocators, not for {}", self.name));
+        }
+        Ok(match Algorithm::named(self.name) {
+            Some(algorithm) => Allocator::Ours(Strategy::Regalloc2 { algorithm, check }),
+            None => Allocator::LlvmGreedy,
+        })
     }
 }
 
@@ -78,8 +90,9 @@ mod tests {
     #[test]
     fn the_table_is_that_of_the_pipeline() {
         let ours: Vec<_> = ALL.iter().filter(|entry| !entry.is_llvm()).map(|entry| entry.name).collect();
-        let presets: Vec<_> = crate::preset::PRESETS.iter().map(|preset| preset.name).collect();
-        assert_eq!(ours, presets);
+        let presets = crate::preset::PRESETS.iter().map(|preset| preset.name);
+        let theirs = Algorithm::ALL.into_iter().map(|(name, _)| name);
+        assert_eq!(ours, presets.chain(theirs).collect::<Vec<_>>());
     }
 
     #[test]

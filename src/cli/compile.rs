@@ -4,6 +4,7 @@ use super::options::{self, AllocatorOptions};
 use super::output::{self, Destination};
 use super::{Failure, allocators};
 use crate::llvm::{self, Allocator, CompileOptions, Compiled, Module, Output, RegisterRequest, Source};
+use crate::pipeline::Strategy;
 use crate::stats::{Counts, SCHEMA, Statistics};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
@@ -206,8 +207,8 @@ fn statistics(
         chordal: env!("CARGO_PKG_VERSION").into(),
         allocator: arguments.allocator.name.into(),
         options: match allocator {
-            Allocator::Ours(preset) => Some(options::describe(preset)),
-            Allocator::LlvmGreedy => None,
+            Allocator::Ours(Strategy::Phases(preset)) => Some(options::describe(preset)),
+            Allocator::Ours(Strategy::Regalloc2 { .. }) | Allocator::LlvmGreedy => None,
         },
         registers,
         source: arguments.input.display().to_string(),

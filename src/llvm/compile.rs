@@ -3,8 +3,7 @@
 use super::ffi;
 use super::module::{Module, ReadError, one_line};
 use super::session::Session;
-use crate::pipeline::Failure;
-use crate::preset::Preset;
+use crate::pipeline::{Failure, Strategy};
 use crate::stats::Function;
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::collections::HashMap;
@@ -13,8 +12,8 @@ use std::time::Instant;
 /// Who allocates registers.
 #[derive(Clone, Debug)]
 pub enum Allocator {
-    /// One of chordal's allocators.
-    Ours(Preset),
+    /// One that allocates outside of LLVM: chordal's, or regalloc2.
+    Ours(Strategy),
     /// LLVM's greedy allocator.
     LlvmGreedy,
 }
@@ -114,14 +113,14 @@ fn run(
     options: &CompileOptions<'_>,
     fallback: &[&str],
 ) -> Result<(Compiled, Vec<(String, Failure)>), CompileError> {
-    let preset = match &options.allocator {
-        Allocator::Ours(preset) => Some(preset),
+    let strategy = match &options.allocator {
+        Allocator::Ours(strategy) => Some(*strategy),
         Allocator::LlvmGreedy => None,
     };
-    let mut session = Session::new(preset, options.registers.as_deref(), options.progress);
+    let mut session = Session::new(strategy, options.registers.as_deref(), options.progress);
     let fallback: Vec<ffi::Str> = fallback.iter().map(|name| ffi::Str::new(name.as_bytes())).collect();
     let flat = ffi::Options {
-        allocator: if preset.is_some() { ffi::OURS } else { ffi::GREEDY },
+        allocator: if strategy.is_some() { ffi::OURS } else { ffi::GREEDY },
         object: u32::from(options.output == Output::Object),
         verify: u32::from(options.verify),
         fallback: fallback.as_ptr(),

@@ -3,8 +3,7 @@
 use super::answer::Arrays;
 use super::{ffi, import, registers};
 use crate::machine::{Edit, Function, Overlay, RegisterFile};
-use crate::pipeline::{self, Failure, Report};
-use crate::preset::Preset;
+use crate::pipeline::{self, Failure, Report, Strategy};
 use crate::stats::{self, Counts, Times};
 use indexmap::IndexMap;
 use std::cell::Cell;
@@ -16,7 +15,7 @@ use std::time::Instant;
 
 /// What a run is asked to do and what it has come to so far.
 pub struct Session<'o> {
-    preset: Option<&'o Preset>,
+    strategy: Option<Strategy>,
     registers: Option<&'o [String]>,
     progress: &'o dyn Fn(&str),
     files: Vec<Rc<RegisterFile>>,
@@ -34,11 +33,11 @@ pub struct Session<'o> {
 }
 
 impl<'o> Session<'o> {
-    /// A session that allocates with a preset, or that only listens to LLVM's own allocator; `progress` is told the name of
+    /// A session that allocates by a strategy, or that only listens to LLVM's own allocator; `progress` is told the name of
     /// each function that is done.
-    pub fn new(preset: Option<&'o Preset>, registers: Option<&'o [String]>, progress: &'o dyn Fn(&str)) -> Self {
+    pub fn new(strategy: Option<Strategy>, registers: Option<&'o [String]>, progress: &'o dyn Fn(&str)) -> Self {
         Session {
-            preset,
+            strategy,
             registers,
             progress,
             files: Vec::new(),
@@ -67,11 +66,11 @@ impl<'o> Session<'o> {
         if !unsupported.is_empty() {
             return Err(Failure::Unsupported(unsupported));
         }
-        let preset = self.preset.expect("the bridge asks for allocations only where a preset is used");
+        let strategy = self.strategy.expect("the bridge asks for allocations only where a strategy is given");
         let start = Instant::now();
         let function = unsafe { import::function(flat, file) };
         let import_ns = flat.import_ns + nanoseconds(start);
-        let (overlay, report) = pipeline::allocate(&function, preset)?;
+        let (overlay, report) = pipeline::allocate(&function, strategy)?;
         self.answer = Arrays::new(&overlay, &function);
         self.record(&function, import_ns, &overlay, &report);
         Ok(())
@@ -119,7 +118,7 @@ impl<'o> Session<'o> {
             // LLVM's own allocator, whose swaps cannot be told from those of the program; as a fallback it is not timed.
             entry.spill.swaps = counts.swaps;
             let times = entry.time_ns.insert(Times::default());
-            if self.preset.is_none() {
+            if self.strategy.is_none() {
                 times.add("llvm", allocation_ns);
             }
         }
