@@ -12,6 +12,7 @@ use crate::analysis::Order;
 use crate::machine::{Edit, Function, Location, Overlay, Point, Reg, RegClass, RegSet, Slot, SlotData, Value};
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, packed_option::PackedOption};
 use regalloc2::{Allocation, Edit as Moved, Inst, InstPosition, Output, ProgPoint};
+use std::collections::BTreeSet;
 
 /// An overlay, and the number of values that are in memory somewhere.
 pub(super) struct Answer {
@@ -35,7 +36,8 @@ pub(super) fn answer(
     let mut transfers = reader.transfers(program)?;
     transfers.sort_by_key(|transfer| transfer.at);
     let carried = carried(function, order, &locations, &transfers);
-    let writer = Writer { function, carried: &carried };
+    let classes = function.values.values().map(|data| data.class).collect();
+    let writer = Writer { function, carried: &carried, classes };
     writer.overlay(locations, &transfers)
 }
 
@@ -119,6 +121,8 @@ impl Reader<'_> {
 struct Writer<'a> {
     function: &'a Function,
     carried: &'a Carried,
+    /// Those of the function's values: a file may have classes that no code of the target can move.
+    classes: BTreeSet<RegClass>,
 }
 
 impl Writer<'_> {
@@ -158,7 +162,7 @@ impl Writer<'_> {
         SlotData { size: class.slot_size, align: class.slot_align }
     }
 
-    /// The narrowest class that carries these values and has the registers.
+    /// The narrowest class of the function that carries these values and has the registers.
     fn class(&self, transfer: &Transfer, values: &[Value]) -> Result<RegClass, String> {
         let file = &self.function.file;
         let classes = values.iter().map(|&value| self.function.values[value].class);
@@ -172,8 +176,11 @@ impl Writer<'_> {
         if registers.is_subset(file.classes[wanted].regs) {
             return Ok(wanted);
         }
-        let fits = file.classes.iter().filter(|(_, c)| c.bank == bank && c.slot_size >= size && registers.is_subset(c.regs));
-        let narrowest = fits.min_by_key(|(class, c)| (c.slot_size, *class)).map(|(class, _)| class);
+        let fits = self.classes.iter().copied().filter(|&class| {
+            let c = &file.classes[class];
+            c.bank == bank && c.slot_size >= size && registers.is_subset(c.regs)
+        });
+        let narrowest = fits.min_by_key(|&class| (file.classes[class].slot_size, class));
         narrowest.ok_or_else(|| {
             format!("no class moves what {} holds between registers that regalloc2 chose", file.classes[wanted].name)
         })

@@ -7,7 +7,7 @@ use super::registers::Registers;
 use crate::analysis::{Liveness, Order, PinLiveness};
 use crate::machine::{Block, BlockData, Function, Inst, Phi, Point, RegSet, Slot, Value};
 use cranelift_entity::{EntityRef, SecondaryMap};
-use regalloc2::{self as ra, OperandConstraint, OperandKind, OperandPos, VReg};
+use regalloc2::{self as ra, OperandConstraint, OperandKind, OperandPos, PRegSet, VReg};
 
 /// A successor by its number, and what its parameters receive.
 type Exit = (usize, Vec<VReg>);
@@ -97,7 +97,7 @@ impl Builder<'_> {
                 return Err("regalloc2 has no word for inline assembly that jumps".into());
             }
             if data.throws == inst.into() {
-                self.throwing(inst, at)?;
+                self.throwing(at)?;
             } else {
                 self.instructions(at, 1)?;
             }
@@ -117,10 +117,7 @@ impl Builder<'_> {
     }
 
     /// A call from which landing pads are entered ends a block of regalloc2's.
-    fn throwing(&mut self, inst: Inst, at: Point) -> Result<(), String> {
-        if self.context.function.operands(inst).iter().any(|operand| operand.is_def()) {
-            return Err("regalloc2 has no word for an instruction that throws and defines a value".into());
-        }
+    fn throwing(&mut self, at: Point) -> Result<(), String> {
         let mut exits = self.leave(at, |to| to.landing_pad)?;
         self.instructions(at, 1)?;
         exits.insert(0, (self.program.pieces.len(), Vec::new()));
@@ -148,8 +145,7 @@ impl Builder<'_> {
     fn edges(&mut self, block: Block) {
         for (to, _) in std::mem::take(&mut self.numbers.on_edges[block]) {
             self.begin(Vec::new());
-            let nothing = Taken { early: RegSet::EMPTY, late: RegSet::EMPTY };
-            self.item(Content::Instructions(0), None, &[], nothing);
+            self.item(Content::Instructions(0), None, &[], Taken::default());
             self.end(vec![(self.numbers.head[to], Vec::new())]);
         }
     }
@@ -237,7 +233,7 @@ impl Builder<'_> {
     /// The physical registers that the program keeps something in at a point.
     fn occupied(&self, at: Point) -> Taken {
         let live = self.context.pins.at(self.context.function, at);
-        Taken { early: live, late: live }
+        Taken { early: live, late: live, clobbered: RegSet::EMPTY }
     }
 
     /// Translates instructions that are one for regalloc2.
@@ -251,7 +247,8 @@ impl Builder<'_> {
             names.push(self.names(inst, at)?);
             let occupancy = pins.occupancy(function, at.block, inst);
             taken.early |= function.pins(inst).early_defs;
-            taken.late |= occupancy.after | occupancy.clobbers | taken.early;
+            taken.late |= occupancy.after | taken.early;
+            taken.clobbered |= occupancy.clobbers;
             if let Some(reg) = self.constraints.arrival(inst) {
                 taken.early.remove(reg);
                 taken.late.remove(reg);
@@ -259,11 +256,19 @@ impl Builder<'_> {
         }
         let occupied = taken;
         let mut operands: Vec<(ra::Operand, Option<u32>)> = Vec::new();
+        let last = self.ends_a_block(at, count);
         for (inst, names) in insts.zip(names) {
-            self.operands(inst, &names, &mut taken, &mut operands)?;
+            self.operands(inst, &names, last, &mut taken, &mut operands)?;
         }
         self.item(Content::Instructions(count), Some(at), &operands, occupied);
         Ok(())
+    }
+
+    /// Whether the instructions from a point on end a block of regalloc2's.
+    fn ends_a_block(&self, at: Point, count: u32) -> bool {
+        let data = &self.context.function.blocks[at.block];
+        let inst = data.insts.start + at.index;
+        inst + count == data.insts.end || data.throws == Inst::from_u32(inst).into()
     }
 
     /// Adds an instruction's operands.
@@ -271,6 +276,7 @@ impl Builder<'_> {
         &mut self,
         inst: Inst,
         names: &[Option<VReg>],
+        last: bool,
         taken: &mut Taken,
         to: &mut Vec<(ra::Operand, Option<u32>)>,
     ) -> Result<(), String> {
@@ -284,7 +290,7 @@ impl Builder<'_> {
                 at
             })
             .collect();
-        let wishes = self.constraints.of_instruction(inst, &present, taken)?;
+        let wishes = self.constraints.of_instruction(inst, &present, last, taken)?;
         let start = function.insts[inst].operands.start;
         for (k, (name, wish)) in names.iter().zip(wishes).enumerate() {
             let (Some(name), Some(wish)) = (*name, wish) else { continue };
@@ -353,8 +359,14 @@ impl Builder<'_> {
             program.operands.push(ra::Operand::reg_fixed_def_at_start(name, preg));
             program.origins.push(None);
         }
-        let destroyed = occupied.late - occupied.early;
-        let clobbers = destroyed.iter().filter_map(|reg| self.context.registers.preg(reg)).collect();
+        // What a definition names, it occupies itself.
+        let named = |operand: &ra::Operand| match operand.constraint() {
+            OperandConstraint::FixedReg(preg) if operand.kind() == OperandKind::Def => Some(preg),
+            _ => None,
+        };
+        let named: PRegSet = program.operands[first..].iter().filter_map(named).collect();
+        let destroyed = (occupied.late | occupied.clobbered).iter().filter_map(|reg| self.context.registers.preg(reg));
+        let clobbers = destroyed.filter(|&preg| !named.contains(preg)).collect();
         program.items.push(Item { content, at, operands: first..program.operands.len(), clobbers });
     }
 

@@ -26,12 +26,25 @@ pub(super) struct Wish {
 }
 
 /// The registers that are spoken for at an instruction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Taken {
     /// While operands are read.
     pub(super) early: RegSet,
     /// When definitions are written.
     pub(super) late: RegSet,
+    /// In between: a definition may be there, what lives on may not.
+    pub(super) clobbered: RegSet,
+}
+
+/// When an operand is in its register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Span {
+    /// While operands are read.
+    Reading,
+    /// When definitions are written.
+    Writing,
+    /// All through the instruction.
+    Both,
 }
 
 /// Finds constraints, and remembers which registers were named for values.
@@ -39,15 +52,18 @@ pub(super) struct Constraints<'a> {
     function: &'a Function,
     registers: &'a Registers,
     named: SecondaryMap<Value, Option<Reg>>,
+    /// The values that the instruction at hand reads in registers that were named.
+    read: Vec<Value>,
 }
 
 impl<'a> Constraints<'a> {
     pub(super) fn new(function: &'a Function, registers: &'a Registers) -> Self {
-        Constraints { function, registers, named: SecondaryMap::new() }
+        Constraints { function, registers, named: SecondaryMap::new(), read: Vec::new() }
     }
 
     /// The constraints of an instruction's operands. `present` says which are handed over, and where among those of
-    /// regalloc2's instruction they are.
+    /// regalloc2's instruction they are. Where the instruction is the last of a block for regalloc2, the fast allocator wants
+    /// definitions in registers that are named.
     ///
     /// # Errors
     /// If a register has to be named and none is free.
@@ -55,12 +71,14 @@ impl<'a> Constraints<'a> {
         &mut self,
         inst: Inst,
         present: &[Option<usize>],
+        last: bool,
         taken: &mut Taken,
     ) -> Result<Vec<Option<Wish>>, String> {
+        self.read.clear();
         match self.function.insts[inst].kind {
             InstKind::CopyTo(reg) => Ok(vec![present[0].map(|_| self.to_register(inst, reg, taken)).transpose()?]),
             InstKind::CopyFrom(_) => Ok(vec![Some(self.from_register(inst, taken)?)]),
-            _ => self.of_operation(inst, present, taken),
+            _ => self.of_operation(inst, present, last, taken),
         }
     }
 
@@ -93,7 +111,8 @@ impl<'a> Constraints<'a> {
 
     /// Of a value that is moved to or from its home.
     pub(super) fn of_transfer(&mut self, value: Value, taken: &mut Taken) -> Result<OperandConstraint, String> {
-        self.constraint(value, self.function.allowed(value), taken, &[OperandPos::Early, OperandPos::Late])
+        self.read.clear();
+        self.constraint(value, taken, Span::Both)
     }
 
     fn bank(&self, operand: &Operand) -> crate::machine::Bank {
@@ -118,7 +137,7 @@ impl<'a> Constraints<'a> {
         let constraint = match self.registers.preg(reg) {
             Some(preg) if self.has(&operand, reg) && !taken.early.contains(reg) => OperandConstraint::FixedReg(preg),
             _ if self.foldable(inst).is_some() && self.is_whole(&operand) => OperandConstraint::Any,
-            _ => self.constraint(operand.value, self.function.allowed(operand.value), taken, &[OperandPos::Early])?,
+            _ => self.constraint(operand.value, taken, Span::Reading)?,
         };
         Ok(Wish { constraint, pos: OperandPos::Early })
     }
@@ -128,18 +147,23 @@ impl<'a> Constraints<'a> {
         if let Some(preg) = self.arrival(inst).and_then(|reg| self.registers.preg(reg)) {
             return Ok(Wish { constraint: OperandConstraint::FixedReg(preg), pos: OperandPos::Early });
         }
-        let allowed = self.function.allowed(operand.value);
-        Ok(Wish { constraint: self.constraint(operand.value, allowed, taken, &[OperandPos::Late])?, pos: OperandPos::Late })
+        self.definition(&operand, false, taken)
     }
 
-    fn of_operation(&mut self, inst: Inst, present: &[Option<usize>], taken: &mut Taken) -> Result<Vec<Option<Wish>>, String> {
+    fn of_operation(
+        &mut self,
+        inst: Inst,
+        present: &[Option<usize>],
+        last: bool,
+        taken: &mut Taken,
+    ) -> Result<Vec<Option<Wish>>, String> {
         let operands = self.function.operands(inst);
         let is_copy = self.function.insts[inst].kind == InstKind::Copy;
         let foldable = if is_copy { None } else { self.foldable(inst) };
         let written_early = operands.iter().any(|o| o.role == Role::EarlyDef && o.reuse.is_some());
         // Where a definition is tied, regalloc2 keeps it apart from the other uses, as if they were late.
         let ties = operands.iter().any(|o| o.reuse.is_some());
-        let spans: &[OperandPos] = if ties { &[OperandPos::Early, OperandPos::Late] } else { &[OperandPos::Early] };
+        let span = if ties { Span::Both } else { Span::Reading };
         let mut wishes: Vec<Option<Wish>> = vec![None; operands.len()];
         let (uses, defs): (Vec<usize>, Vec<usize>) = (0..operands.len()).partition(|&k| !operands[k].is_def());
         for k in uses.into_iter().filter(|&k| present[k].is_some()) {
@@ -147,11 +171,8 @@ impl<'a> Constraints<'a> {
             let late = written_early && tied.is_none();
             let constraint = match tied {
                 _ if foldable == Some(k) && self.is_whole(&operands[k]) => OperandConstraint::Any,
-                Some(def) => self.tied(&operands[k], &operands[def], taken)?,
-                None => {
-                    let allowed = self.function.allowed(operands[k].value);
-                    self.constraint(operands[k].value, allowed, taken, spans)?
-                }
+                Some(def) => self.tied(&operands[k], &operands[def], last, taken)?,
+                None => self.constraint(operands[k].value, taken, span)?,
             };
             wishes[k] = Some(Wish { constraint, pos: if late { OperandPos::Late } else { OperandPos::Early } });
         }
@@ -160,7 +181,7 @@ impl<'a> Constraints<'a> {
             let use_of = partner.and_then(|partner| Some((present[partner]?, wishes[partner]?)));
             wishes[k] = Some(match use_of {
                 Some((at, of_use)) => self.overwriting(&operands[k], at, of_use, is_copy, taken)?,
-                None => self.definition(&operands[k], taken)?,
+                None => self.definition(&operands[k], last, taken)?,
             });
         }
         Ok(wishes)
@@ -172,12 +193,12 @@ impl<'a> Constraints<'a> {
     }
 
     /// A use whose register is that of a definition, too.
-    fn tied(&mut self, usage: &Operand, def: &Operand, taken: &mut Taken) -> Result<OperandConstraint, String> {
-        if self.is_whole(usage) && self.is_whole(def) {
+    fn tied(&mut self, usage: &Operand, def: &Operand, last: bool, taken: &mut Taken) -> Result<OperandConstraint, String> {
+        if !last && self.is_whole(usage) && self.is_whole(def) {
             return Ok(OperandConstraint::Reg);
         }
         let both = self.function.allowed(usage.value) & self.function.allowed(def.value);
-        let named = self.name(usage.value, both, taken, &[OperandPos::Early, OperandPos::Late])?;
+        let named = self.name(usage.value, both, taken, Span::Both)?;
         self.named[def.value] = self.named[usage.value];
         Ok(named)
     }
@@ -186,55 +207,59 @@ impl<'a> Constraints<'a> {
     fn overwriting(&mut self, def: &Operand, at: usize, of_use: Wish, is_copy: bool, taken: &mut Taken) -> Result<Wish, String> {
         match of_use.constraint {
             OperandConstraint::Reg if self.is_whole(def) => Ok(Wish { constraint: reuse(at)?, pos: OperandPos::Late }),
-            _ if is_copy => self.definition(def, taken),
+            _ if is_copy => self.definition(def, false, taken),
             named => Ok(Wish { constraint: named, pos: OperandPos::Late }),
         }
     }
 
-    fn definition(&mut self, def: &Operand, taken: &mut Taken) -> Result<Wish, String> {
+    /// A definition in a register of its own. If all that it could have are clobbered, regalloc2 would find none.
+    fn definition(&mut self, def: &Operand, named: bool, taken: &mut Taken) -> Result<Wish, String> {
         let allowed = self.function.allowed(def.value);
-        let early = def.role == Role::EarlyDef;
-        let spans: &[OperandPos] = if early { &[OperandPos::Early, OperandPos::Late] } else { &[OperandPos::Late] };
-        let constraint = self.constraint(def.value, allowed, taken, spans)?;
-        Ok(Wish { constraint, pos: if early { OperandPos::Early } else { OperandPos::Late } })
+        let (pos, span) = match def.role {
+            Role::EarlyDef => (OperandPos::Early, Span::Both),
+            _ => (OperandPos::Late, Span::Writing),
+        };
+        let constraint = if named || (allowed - taken.late - taken.clobbered).is_empty() {
+            self.name(def.value, allowed, taken, span)?
+        } else {
+            self.constraint(def.value, taken, span)?
+        };
+        Ok(Wish { constraint, pos })
     }
 
-    /// Any register of the set, at these positions.
-    fn constraint(
-        &mut self,
-        value: Value,
-        set: RegSet,
-        taken: &mut Taken,
-        spans: &[OperandPos],
-    ) -> Result<OperandConstraint, String> {
+    /// Any register of the value's class.
+    fn constraint(&mut self, value: Value, taken: &mut Taken, span: Span) -> Result<OperandConstraint, String> {
+        let set = self.function.allowed(value);
         match self.registers.demand(set) {
             Demand::Constraint(constraint) => Ok(constraint),
-            Demand::One => self.name(value, set, taken, spans),
+            Demand::One => self.name(value, set, taken, span),
         }
     }
 
-    /// One register of the set, at these positions.
-    fn name(&mut self, value: Value, set: RegSet, taken: &mut Taken, spans: &[OperandPos]) -> Result<OperandConstraint, String> {
-        let (early, late) = (spans.contains(&OperandPos::Early), spans.contains(&OperandPos::Late));
-        let mut free = set;
-        if early {
-            free = free - taken.early;
-        }
-        if late {
-            free = free - taken.late;
-        }
-        let before = self.named[value].filter(|&reg| free.contains(reg));
-        let spread = || free.iter().nth(value.index() % free.len().max(1));
-        let Some(reg) = before.or_else(spread) else {
+    /// One register of the set.
+    fn name(&mut self, value: Value, set: RegSet, taken: &mut Taken, span: Span) -> Result<OperandConstraint, String> {
+        let before = self.named[value];
+        let again = span == Span::Reading && self.read.contains(&value);
+        let free = match span {
+            Span::Reading => set - taken.early,
+            Span::Writing => set - taken.late,
+            Span::Both => set - taken.early - taken.late - taken.clobbered,
+        };
+        let quiet = free - taken.clobbered;
+        let choice = if quiet.is_empty() { free } else { quiet };
+        let spread = || choice.iter().nth(value.index() % choice.len().max(1));
+        let Some(reg) = before.filter(|&reg| again || free.contains(reg)).or_else(spread) else {
             let class = &self.function.file.classes[self.function.values[value].class].name;
             return Err(format!("regalloc2 has no word for class {class}, and all of its registers are taken at an instruction"));
         };
         self.named[value] = Some(reg);
-        if early {
+        if span != Span::Writing {
             taken.early.insert(reg);
         }
-        if late {
+        if span != Span::Reading {
             taken.late.insert(reg);
+        } else {
+            self.read.push(value);
         }
         let preg = self.registers.preg(reg).expect("a class of the function has numbered registers");
         Ok(OperandConstraint::FixedReg(preg))

@@ -22,8 +22,9 @@ use answer::{Answer, answer};
 use build::Context;
 use homes::Homes;
 use program::Program;
-use regalloc2::RegallocOptions;
+use regalloc2::{MachineEnv, Output, RegallocOptions};
 use registers::Registers;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Which of regalloc2's two allocators.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,8 +68,18 @@ pub fn allocate(function: &Function, algorithm: Algorithm) -> Result<Allocated, 
         Algorithm::Fast => regalloc2::Algorithm::Fastalloc,
     };
     let options = RegallocOptions { verbose_log: false, validate_ssa: cfg!(debug_assertions), algorithm };
-    let output = regalloc2::run(&program, &registers.environment(function), &options);
-    let output = output.map_err(|error| format!("regalloc2 gives up: {error}"))?;
+    let output = run(&program, &registers.environment(function), &options)?;
     let Answer { overlay, spilled } = answer(function, &order, &registers, &program, &output)?;
     Ok(Allocated { overlay, spilled })
+}
+
+/// Runs regalloc2, which panics where it meets what it cannot allocate.
+fn run(program: &Program, environment: &MachineEnv, options: &RegallocOptions) -> Result<Output, String> {
+    match catch_unwind(AssertUnwindSafe(|| regalloc2::run(program, environment, options))) {
+        Ok(result) => result.map_err(|error| format!("regalloc2 gives up: {error}")),
+        Err(cause) => {
+            let message = cause.downcast_ref::<String>().map(String::as_str).or(cause.downcast_ref::<&str>().copied());
+            Err(format!("regalloc2 panics: {}", message.unwrap_or("no message")))
+        }
+    }
 }
