@@ -46,7 +46,13 @@ fn random_functions_are_allocated() {
                 let result = catch_unwind(|| allocated(&random_function(seed, &shape), algorithm));
                 match result {
                     Ok(Ok(_)) => {}
-                    Ok(Err(reason)) => *refused.entry(reason).or_default() += 1,
+                    Ok(Err(reason)) => {
+                        let f = random_function(seed, &shape);
+                        if f.insts.len() < 60 && reason.contains("panics") {
+                            eprintln!("SMALL {name} {reason}\n{}", print(&f));
+                        }
+                        *refused.entry(reason).or_default() += 1
+                    }
                     Err(_) => *refused.entry("REJECTED".into()).or_default() += 1,
                 }
             }

@@ -69,6 +69,9 @@ impl Reader<'_> {
                 locations[origin as usize] = self.place(allocations[at]);
             }
         }
+        for &(operand, other) in &program.repeated {
+            locations[operand as usize] = locations[other as usize];
+        }
         for &(operand, home) in &program.in_homes {
             locations[operand as usize] = self.home(home);
         }

@@ -5,7 +5,7 @@ use super::homes::{Homes, live_phis, takes_no_code};
 use super::program::{Content, Item, Piece, Program};
 use super::registers::Registers;
 use crate::analysis::{Liveness, Order, PinLiveness};
-use crate::machine::{Block, BlockData, Function, Inst, Phi, Point, RegSet, Slot, Value};
+use crate::machine::{Block, BlockData, Function, Inst, Operand, Phi, Point, RegSet, Slot, Value};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use regalloc2::{self as ra, OperandConstraint, OperandKind, OperandPos, PRegSet, VReg};
 
@@ -300,30 +300,27 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// The names of an instruction's operands; none for those that are accessed in their homes. Others that have a home are
-    /// loaded.
+    /// The names of an instruction's operands; none for those that repeat another or are accessed in their homes. Others that
+    /// have a home are loaded.
     fn names(&mut self, inst: Inst, at: Point) -> Result<Vec<Option<VReg>>, String> {
         let Context { function, homes, .. } = self.context;
         let foldable = self.constraints.foldable(inst);
-        let start = function.insts[inst].operands.start;
-        let mut loaded: Vec<(Value, VReg)> = Vec::new();
+        let operands = function.operands(inst);
+        let number = |k: usize| function.insts[inst].operands.start + k as u32;
         let mut names = Vec::new();
-        for (k, operand) in function.operands(inst).iter().enumerate() {
+        for (k, operand) in operands.iter().enumerate() {
             let home = homes.of[operand.value].expand().filter(|_| !operand.is_def());
-            names.push(match home {
-                None => Some(self.name(operand.value)),
-                Some(home) if foldable == Some(k) => {
-                    self.program.in_homes.push((start + k as u32, home));
+            names.push(match (home, first_read(operands, k)) {
+                (_, Some(first)) => {
+                    self.program.repeated.push((number(k), number(first)));
                     None
                 }
-                Some(_) => match loaded.iter().find(|(value, _)| *value == operand.value) {
-                    Some(&(_, name)) => Some(name),
-                    None => {
-                        let name = self.read(operand.value, at)?;
-                        loaded.push((operand.value, name));
-                        Some(name)
-                    }
-                },
+                (Some(home), _) if foldable == Some(k) => {
+                    self.program.in_homes.push((number(k), home));
+                    None
+                }
+                (Some(_), _) => Some(self.read(operand.value, at)?),
+                (None, _) => Some(self.name(operand.value)),
             });
         }
         Ok(names)
@@ -379,4 +376,10 @@ impl Builder<'_> {
         }
         self.program
     }
+}
+
+/// The operand that reads the same value as this one, first of those that are not tied to a definition.
+fn first_read(operands: &[Operand], k: usize) -> Option<usize> {
+    let untied = |k: usize| !operands[k].is_def() && operands.iter().all(|o| o.reuse.map(usize::from) != Some(k));
+    (0..k).find(|&first| operands[first].value == operands[k].value && untied(first) && untied(k))
 }

@@ -52,13 +52,11 @@ pub(super) struct Constraints<'a> {
     function: &'a Function,
     registers: &'a Registers,
     named: SecondaryMap<Value, Option<Reg>>,
-    /// The values that the instruction at hand reads in registers that were named.
-    read: Vec<Value>,
 }
 
 impl<'a> Constraints<'a> {
     pub(super) fn new(function: &'a Function, registers: &'a Registers) -> Self {
-        Constraints { function, registers, named: SecondaryMap::new(), read: Vec::new() }
+        Constraints { function, registers, named: SecondaryMap::new() }
     }
 
     /// The constraints of an instruction's operands. `present` says which are handed over, and where among those of
@@ -74,7 +72,6 @@ impl<'a> Constraints<'a> {
         last: bool,
         taken: &mut Taken,
     ) -> Result<Vec<Option<Wish>>, String> {
-        self.read.clear();
         match self.function.insts[inst].kind {
             InstKind::CopyTo(reg) => Ok(vec![present[0].map(|_| self.to_register(inst, reg, taken)).transpose()?]),
             InstKind::CopyFrom(_) => Ok(vec![Some(self.from_register(inst, taken)?)]),
@@ -111,7 +108,6 @@ impl<'a> Constraints<'a> {
 
     /// Of a value that is moved to or from its home.
     pub(super) fn of_transfer(&mut self, value: Value, taken: &mut Taken) -> Result<OperandConstraint, String> {
-        self.read.clear();
         self.constraint(value, taken, Span::Both)
     }
 
@@ -239,7 +235,6 @@ impl<'a> Constraints<'a> {
     /// One register of the set.
     fn name(&mut self, value: Value, set: RegSet, taken: &mut Taken, span: Span) -> Result<OperandConstraint, String> {
         let before = self.named[value];
-        let again = span == Span::Reading && self.read.contains(&value);
         let free = match span {
             Span::Reading => set - taken.early,
             Span::Writing => set - taken.late,
@@ -248,7 +243,7 @@ impl<'a> Constraints<'a> {
         let quiet = free - taken.clobbered;
         let choice = if quiet.is_empty() { free } else { quiet };
         let spread = || choice.iter().nth(value.index() % choice.len().max(1));
-        let Some(reg) = before.filter(|&reg| again || free.contains(reg)).or_else(spread) else {
+        let Some(reg) = before.filter(|&reg| free.contains(reg)).or_else(spread) else {
             let class = &self.function.file.classes[self.function.values[value].class].name;
             return Err(format!("regalloc2 has no word for class {class}, and all of its registers are taken at an instruction"));
         };
@@ -258,8 +253,6 @@ impl<'a> Constraints<'a> {
         }
         if span != Span::Reading {
             taken.late.insert(reg);
-        } else {
-            self.read.push(value);
         }
         let preg = self.registers.preg(reg).expect("a class of the function has numbered registers");
         Ok(OperandConstraint::FixedReg(preg))

@@ -56,6 +56,8 @@ pub(super) struct Program {
     pub(super) operands: Vec<ra::Operand>,
     /// Parallel to `operands`: the operand of the function that it is.
     pub(super) origins: Vec<Option<u32>>,
+    /// Operands of the function that are where another one of their instruction is, since both read one value.
+    pub(super) repeated: Vec<(u32, u32)>,
     /// Operands of the function that are accessed in their homes.
     pub(super) in_homes: Vec<(u32, Slot)>,
     pub(super) num_vregs: usize,
