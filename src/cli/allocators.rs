@@ -11,7 +11,7 @@ pub struct Entry {
     pub name: &'static str,
     /// What it is, in a line.
     pub about: &'static str,
-    /// Its phases in order; none for LLVM's.
+    /// Its phases in order; none for LLVM's own.
     pub phases: &'static [&'static str],
 }
 

@@ -73,8 +73,8 @@ impl<'a> Constraints<'a> {
         taken: &mut Taken,
     ) -> Result<Vec<Option<Wish>>, String> {
         match self.function.insts[inst].kind {
-            InstKind::CopyTo(reg) => Ok(vec![present[0].map(|_| self.to_register(inst, reg, taken)).transpose()?]),
-            InstKind::CopyFrom(_) => Ok(vec![Some(self.from_register(inst, taken)?)]),
+            InstKind::CopyTo(reg) => Ok(vec![present[0].map(|_| self.of_copy_to(inst, reg, taken)).transpose()?]),
+            InstKind::CopyFrom(_) => Ok(vec![Some(self.of_copy_from(inst, taken)?)]),
             _ => self.of_operation(inst, present, last, taken),
         }
     }
@@ -128,7 +128,7 @@ impl<'a> Constraints<'a> {
         self.function.allowed(operand.value).contains(reg)
     }
 
-    fn to_register(&mut self, inst: Inst, reg: Reg, taken: &mut Taken) -> Result<Wish, String> {
+    fn of_copy_to(&mut self, inst: Inst, reg: Reg, taken: &mut Taken) -> Result<Wish, String> {
         let operand = self.function.operands(inst)[0];
         let constraint = match self.registers.preg(reg) {
             Some(preg) if self.has(&operand, reg) && !taken.early.contains(reg) => OperandConstraint::FixedReg(preg),
@@ -138,7 +138,7 @@ impl<'a> Constraints<'a> {
         Ok(Wish { constraint, pos: OperandPos::Early })
     }
 
-    fn from_register(&mut self, inst: Inst, taken: &mut Taken) -> Result<Wish, String> {
+    fn of_copy_from(&mut self, inst: Inst, taken: &mut Taken) -> Result<Wish, String> {
         let operand = self.function.operands(inst)[0];
         if let Some(preg) = self.arrival(inst).and_then(|reg| self.registers.preg(reg)) {
             return Ok(Wish { constraint: OperandConstraint::FixedReg(preg), pos: OperandPos::Early });
