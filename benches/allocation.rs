@@ -67,7 +67,7 @@ fn compile(module: Module, ours: bool) -> Result<Counts> {
     let preset = Preset::default();
     let options = CompileOptions {
         allocator: if ours {
-            Allocator::Ours(preset)
+            Allocator::Ours(preset.into())
         } else {
             Allocator::Llvm(Stock { algorithm: Algorithm::Greedy, schedule: true })
         },

@@ -1,6 +1,7 @@
 //! chordal: SSA-based register allocation for LLVM bitcode.
 pub mod analysis;
 pub mod assign;
+pub mod baseline;
 pub mod check;
 pub mod cli;
 pub mod compare;

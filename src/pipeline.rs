@@ -2,6 +2,7 @@
 
 use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Loops, Order, PinLiveness, graph_sizes};
 use crate::assign::{Assignment, Evictable, Refusal};
+use crate::baseline::regalloc2::{self, Algorithm};
 use crate::cssa::{Coalescing, Conventional, ConversionCounts};
 use crate::eliminate::EliminationCounts;
 use crate::machine::{Function, Overlay, Value};
@@ -10,6 +11,21 @@ use crate::spill::{SpillCounts, Spilled, Spiller};
 use crate::{assign, check, cssa, eliminate, meter, stats};
 use cranelift_entity::SecondaryMap;
 use std::time::{Duration, Instant};
+
+/// Who allocates.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Strategy {
+    /// Our phases, by these choices.
+    Phases(Preset),
+    /// regalloc2; its answer is checked or not.
+    Regalloc2 { algorithm: Algorithm, check: bool },
+}
+
+impl From<Preset> for Strategy {
+    fn from(preset: Preset) -> Self {
+        Strategy::Phases(preset)
+    }
+}
 
 /// What allocating one function came to, for the statistics.
 #[derive(Clone, Debug, Default)]
@@ -39,12 +55,20 @@ pub enum Failure {
 
 /// Allocates registers for a function.
 ///
-/// Where a call may return twice, memory of a value may be read when values that only live behind the first return have been
-/// written; so no two share a slot there, but a φ and the copies that isolate it.
-///
 /// # Errors
 /// If the function contains something that cannot be allocated, or if the checker rejects the result.
-pub fn allocate(function: &Function, preset: &Preset) -> Result<(Overlay, Report), Failure> {
+pub fn allocate(function: &Function, strategy: impl Into<Strategy>) -> Result<(Overlay, Report), Failure> {
+    match strategy.into() {
+        Strategy::Phases(preset) => by_phases(function, &preset),
+        Strategy::Regalloc2 { algorithm, check } => by_regalloc2(function, algorithm, check),
+    }
+}
+
+/// Allocates by our phases.
+///
+/// Where a call may return twice, memory of a value may be read when values that only live behind the first return have been
+/// written; so no two share a slot there, but a φ and the copies that isolate it.
+fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), Failure> {
     let mut clock = Clock::default();
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
@@ -61,8 +85,7 @@ pub fn allocate(function: &Function, preset: &Preset) -> Result<(Overlay, Report
     let overlay = eliminate::overlay(function, &spilled, &assignment, &code, preset.swap);
     clock.lap("eliminate");
     if preset.check {
-        meter::apart(|| check::check(function, &overlay)).map_err(|complaints| Failure::Rejected(listed(&complaints)))?;
-        clock.lap(stats::CHECKER);
+        checked(function, &overlay, &mut clock)?;
     }
     let report = Report {
         conversion: conventional.counts,
@@ -72,6 +95,23 @@ pub fn allocate(function: &Function, preset: &Preset) -> Result<(Overlay, Report
         phases: clock.phases,
     };
     Ok((overlay, report))
+}
+
+fn by_regalloc2(function: &Function, algorithm: Algorithm, check: bool) -> Result<(Overlay, Report), Failure> {
+    let mut clock = Clock::default();
+    let allocated = regalloc2::allocate(function, algorithm).map_err(Failure::Unsupported)?;
+    clock.lap("regalloc2");
+    if check {
+        checked(function, &allocated.overlay, &mut clock)?;
+    }
+    let spill = SpillCounts { values: allocated.spilled, ..SpillCounts::default() };
+    Ok((allocated.overlay, Report { spill, phases: clock.phases, ..Report::default() }))
+}
+
+fn checked(function: &Function, overlay: &Overlay, clock: &mut Clock) -> Result<(), Failure> {
+    meter::apart(|| check::check(function, overlay)).map_err(|complaints| Failure::Rejected(listed(&complaints)))?;
+    clock.lap(stats::CHECKER);
+    Ok(())
 }
 
 fn sizes_before_spilling(conventional: &Conventional) -> GraphSizes {

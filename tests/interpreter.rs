@@ -20,7 +20,7 @@ const STEPS: usize = 60;
 
 fn allocated(function: &Function, preset: Preset) -> Overlay {
     let preset = Preset { check: false, ..preset };
-    allocate(function, &preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function))).0
+    allocate(function, preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function))).0
 }
 
 #[test]

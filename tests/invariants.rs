@@ -44,7 +44,7 @@ fn run(function: &Function) -> Phases {
 
 fn allocated(function: &Function) -> Overlay {
     let preset = Preset { check: false, ..Preset::default() };
-    allocate(function, &preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function))).0
+    allocate(function, preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function))).0
 }
 
 /// Has the phases work on a few hundred random functions.

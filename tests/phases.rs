@@ -238,7 +238,7 @@ b3:
         assert_eq!(registers(&function, &overlay, 3)[1], "s1");
         let mut unfoldable = function;
         unfoldable.operands.iter_mut().for_each(|o| o.foldable = false);
-        let failure = chordal::pipeline::allocate(&unfoldable, &chordal::preset::Preset::default()).unwrap_err();
+        let failure = chordal::pipeline::allocate(&unfoldable, chordal::preset::Preset::default()).unwrap_err();
         assert!(failure.to_string().contains("instruction 3 of b0 needs more registers than there are"), "{failure}");
     }
 }
@@ -334,7 +334,7 @@ mod linear_scan {
 
     fn scanned(function: &Function) -> Overlay {
         let preset = Preset::named("linear-scan").expect("it exists");
-        allocate(function, &preset).unwrap_or_else(|failure| panic!("{failure}")).0
+        allocate(function, preset).unwrap_or_else(|failure| panic!("{failure}")).0
     }
 
     #[test]
@@ -370,7 +370,7 @@ mod everything_in_memory {
 
     fn simple(function: &Function) -> Overlay {
         let preset = Preset::named("simple").expect("it exists");
-        allocate(function, &preset).unwrap_or_else(|failure| panic!("{failure}\n{function}")).0
+        allocate(function, preset).unwrap_or_else(|failure| panic!("{failure}\n{function}")).0
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! A program's first lines may say `// flags: …` (for the compiler and the
 //! linker), `// flags32: …` (the same, with `-m32` only) and `// only: x86_64`
 //! or `// only: i386`. `// registers: 12` names the least of the
-//! register limits that the program can be allocated to at all. Programs named `*_avx2`, `*_avx512` and `*_cx16` are
+//! register limits that the program can be allocated to at all. `// beyond-regalloc2: …` says why that refuses a function
+//! of it. Programs named `*_avx2`, `*_avx512` and `*_cx16` are
 //! executed only where the processor can.
 //!
 //! Environment: `CHORDAL_BIN` (another binary), `CHORDAL_PROGRAMS` (only
@@ -41,6 +42,8 @@ const ROTATED_32: &[&str] = &["-m32 -O0", "-m32 -O3", "-m32 -O1 -fno-pic", "-m32
 const REGISTERS: &[&str] = &["4", "6", "8", "12"];
 /// There, and at `-m32 -O2`, every program also goes through every allocator,
 const ALLOCATORS: &[&str] = &["ch-o1", "ch-o2", "ch-o3", "linear-scan", "local", "simple"];
+/// one of these two, the other one there, unless the program says that it is beyond regalloc2,
+const REGALLOC2: &[&str] = &["regalloc2", "regalloc2-fast"];
 /// and takes two of these options in turn, with 4 registers where it can.
 const OPTIONS: &[&str] = &[
     "--store-hoist off",
@@ -66,6 +69,7 @@ struct Program {
     flags32: Vec<String>,
     only: Option<String>,
     registers: usize,
+    beyond_regalloc2: bool,
 }
 
 impl Program {
@@ -78,6 +82,7 @@ impl Program {
                 Some(("flags", rest)) => program.flags = words(rest),
                 Some(("flags32", rest)) => program.flags32 = words(rest),
                 Some(("registers", rest)) => program.registers = rest.trim().parse().expect("a number of registers"),
+                Some(("beyond-regalloc2", _)) => program.beyond_regalloc2 = true,
                 Some(("only", rest)) => program.only = Some(rest.trim().to_string()),
                 _ => {}
             }
@@ -139,6 +144,10 @@ fn jobs(programs: &[Program]) -> Vec<Job<'_>> {
             }
             if ["-O2", "-m32 -O2"].contains(&flags) {
                 variants.extend(ALLOCATORS.iter().map(|name| format!("--allocator {name}")));
+                if !program.beyond_regalloc2 {
+                    let turn = i + usize::from(flags == "-O2");
+                    variants.push(format!("--allocator {}", REGALLOC2[turn % REGALLOC2.len()]));
+                }
                 let few = if flags == "-O2" && program.registers <= 4 { " --registers 4" } else { "" };
                 let turns = [OPTIONS[2 * i % OPTIONS.len()], OPTIONS[(2 * i + 1) % OPTIONS.len()]];
                 variants.extend(turns.map(|options| format!("{options}{few}")));

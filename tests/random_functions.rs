@@ -167,7 +167,7 @@ fn random_functions_are_allocated() {
         for shape in shapes() {
             for seed in 0..40 {
                 let function = random_function(seed, &shape);
-                allocate(&function, &preset)
+                allocate(&function, preset)
                     .unwrap_or_else(|failure| panic!("seed {seed}, {shape:?}, {preset:?}: {failure}\n{}", print(&function)));
             }
         }

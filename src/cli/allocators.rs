@@ -1,7 +1,9 @@
 //! The allocators by name.
 
 use super::options::{AllocatorOptions, StockOptions};
+use crate::baseline::regalloc2;
 use crate::llvm::{Algorithm, Allocator};
+use crate::pipeline::Strategy;
 use crate::preset::Preset;
 use clap::Parser as _;
 
@@ -10,7 +12,7 @@ pub struct Entry {
     pub name: &'static str,
     /// What it is, in a line.
     pub about: &'static str,
-    /// Its phases in order; none for LLVM's.
+    /// Its phases in order; none for LLVM's own.
     pub phases: &'static [&'static str],
 }
 
@@ -26,6 +28,7 @@ const STOCK: &[(&str, Algorithm)] = &[
 ];
 
 const PHASES: &[&str] = &["cssa", "spill", "assign", "eliminate", "check"];
+const REGALLOC2: &[&str] = &["regalloc2", "check"];
 
 pub const ALL: &[Entry] = &[
     Entry { name: DEFAULT, about: "SSA-based, with spill-free elimination of phis (Pereira and Palsberg)", phases: PHASES },
@@ -43,6 +46,12 @@ pub const ALL: &[Entry] = &[
     },
     Entry { name: "local", about: "values stay in registers within a block only", phases: PHASES },
     Entry { name: "simple", about: "every value is in memory", phases: PHASES },
+    Entry { name: "regalloc2", about: "Cranelift's allocator: backtracking over split live ranges", phases: REGALLOC2 },
+    Entry {
+        name: "regalloc2-fast",
+        about: "Cranelift's fast allocator: one pass, values in memory between blocks",
+        phases: REGALLOC2,
+    },
     Entry { name: LLVM_GREEDY, about: "LLVM's default: live range splitting, eviction", phases: &[] },
     Entry { name: "llvm-basic", about: "LLVM's basic allocator: by spill weight, no splitting", phases: &[] },
     Entry { name: "llvm-pbqp", about: "LLVM's allocator by partitioned Boolean quadratic programming", phases: &[] },
@@ -114,11 +123,20 @@ impl Entry {
         }
         match self.stock() {
             Some(algorithm) => Ok(Allocator::Llvm(stock.apply(algorithm)?)),
-            None => {
-                let preset = Preset::named(self.name).expect("every allocator that is not LLVM's has a preset");
-                Ok(Allocator::Ours(Preset { check, graphs, ..own.apply(preset)? }))
-            }
+            None => self.strategy(own, check, graphs).map(Allocator::Ours),
         }
+    }
+
+    fn strategy(&self, options: &AllocatorOptions, check: bool, graphs: bool) -> Result<Strategy, String> {
+        if let Some(preset) = Preset::named(self.name) {
+            return Ok(Preset { check, graphs, ..options.apply(preset)? }.into());
+        }
+        if let Some(option) = options.given() {
+            return Err(format!("{option} is for allocators that are built of chordal's phases, not for {}", self.name));
+        }
+        let algorithm =
+            regalloc2::Algorithm::named(self.name).expect("every allocator is a preset, one of regalloc2's or LLVM's");
+        Ok(Strategy::Regalloc2 { algorithm, check })
     }
 }
 
@@ -129,8 +147,9 @@ mod tests {
     #[test]
     fn the_table_is_that_of_the_pipeline() {
         let ours: Vec<_> = ALL.iter().filter(|entry| entry.stock().is_none()).map(|entry| entry.name).collect();
-        let presets: Vec<_> = crate::preset::PRESETS.iter().map(|preset| preset.name).collect();
-        assert_eq!(ours, presets);
+        let presets = crate::preset::PRESETS.iter().map(|preset| preset.name);
+        let theirs = regalloc2::Algorithm::ALL.into_iter().map(|(name, _)| name);
+        assert_eq!(ours, presets.chain(theirs).collect::<Vec<_>>());
     }
 
     #[test]

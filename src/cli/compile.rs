@@ -52,7 +52,7 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Emit::Asm)]
     emit: Emit,
 
-    /// The allocator: chordal's, or LLVM's to compare with (`chordal list` shows all)
+    /// The allocator: chordal's, or regalloc2's or LLVM's to compare with (`chordal list` shows all)
     #[arg(long, value_name = "NAME", default_value = allocators::DEFAULT, value_parser = allocators::parse)]
     allocator: &'static allocators::Entry,
 
@@ -209,7 +209,7 @@ fn statistics(
         schema: SCHEMA.into(),
         chordal: env!("CARGO_PKG_VERSION").into(),
         allocator: arguments.allocator.name.into(),
-        options: Some(options::of(allocator)),
+        options: options::of(allocator),
         registers,
         source: arguments.input.display().to_string(),
         target,

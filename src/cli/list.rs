@@ -16,14 +16,14 @@ fn text() -> String {
     let mut text = String::from("Allocators (--allocator):\n");
     for entry in allocators::ALL {
         let default = if entry.name == allocators::DEFAULT { " (default)" } else { "" };
-        let _ = writeln!(text, "  {:<12} {}{default}", entry.name, entry.about);
+        let _ = writeln!(text, "  {:<14} {}{default}", entry.name, entry.about);
         if !entry.phases.is_empty() {
-            let _ = writeln!(text, "  {:<12} phases: {}", "", entry.phases.join(", "));
+            let _ = writeln!(text, "  {:<14} phases: {}", "", entry.phases.join(", "));
         }
         if let Some(preset) = Preset::named(entry.name) {
             for (line, arguments) in options::arguments(&preset).chunks(4).enumerate() {
                 let start = if line == 0 { "options:" } else { "" };
-                let _ = writeln!(text, "  {:<12} {start:<8} {}", "", arguments.join(" "));
+                let _ = writeln!(text, "  {:<14} {start:<8} {}", "", arguments.join(" "));
             }
         }
     }

@@ -3,6 +3,7 @@
 use crate::assign::{Colouring, PinPolicy};
 use crate::eliminate::SwapPolicy;
 use crate::llvm::{Algorithm, Allocator, Stock};
+use crate::pipeline::Strategy;
 use crate::preset::{Elimination, Preset};
 use crate::spill::LoadLowering;
 use crate::stats::{Options, OwnOptions};
@@ -146,10 +147,11 @@ fn set<T>(choice: &mut T, given: Option<T>) {
 }
 
 /// The choices that an allocator works by, as the command line names them.
-pub fn of(allocator: &Allocator) -> Options {
+pub fn of(allocator: &Allocator) -> Option<Options> {
     match allocator {
-        Allocator::Ours(preset) => Options::Own(describe(preset)),
-        Allocator::Llvm(stock) => Options::Other(IndexMap::from([("llvm_schedule".to_owned(), stock.schedule)])),
+        Allocator::Ours(Strategy::Phases(preset)) => Some(Options::Own(describe(preset))),
+        Allocator::Ours(Strategy::Regalloc2 { .. }) => None,
+        Allocator::Llvm(stock) => Some(Options::Other(IndexMap::from([("llvm_schedule".to_owned(), stock.schedule)]))),
     }
 }
 

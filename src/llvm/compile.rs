@@ -3,8 +3,7 @@
 use super::ffi;
 use super::module::{Module, ReadError, Target, one_line};
 use super::session::Session;
-use crate::pipeline::Failure;
-use crate::preset::Preset;
+use crate::pipeline::{Failure, Strategy};
 use crate::stats::Function;
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::collections::HashMap;
@@ -13,8 +12,8 @@ use std::time::Instant;
 /// Who allocates registers.
 #[derive(Clone, Debug)]
 pub enum Allocator {
-    /// One of chordal's allocators.
-    Ours(Preset),
+    /// One that allocates outside of LLVM: chordal's, or regalloc2.
+    Ours(Strategy),
     /// One of LLVM's.
     Llvm(Stock),
 }
@@ -150,11 +149,11 @@ fn run(
     options: &CompileOptions<'_>,
     fallbacks: &[(String, Failure)],
 ) -> Result<(Compiled, Vec<(String, Failure)>), CompileError> {
-    let (preset, allocator, schedule) = match &options.allocator {
-        Allocator::Ours(preset) => (Some(preset), ffi::OURS, false),
+    let (strategy, allocator, schedule) = match &options.allocator {
+        Allocator::Ours(strategy) => (Some(*strategy), ffi::OURS, false),
         Allocator::Llvm(Stock { algorithm, schedule }) => (None, *algorithm as u32, *schedule),
     };
-    let mut session = Session::new(preset, options.registers.as_deref(), options.progress);
+    let mut session = Session::new(strategy, options.registers.as_deref(), options.progress);
     let excluded = options.excluded(module.target());
     let fallbacks: Vec<ffi::Str> = fallbacks.iter().map(|(name, _)| ffi::Str::new(name.as_bytes())).collect();
     let flat = ffi::Options {

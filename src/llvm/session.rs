@@ -4,8 +4,7 @@ use super::answer::Arrays;
 use super::{ffi, import, registers};
 use crate::machine::{Edit, Function, Overlay, RegisterFile};
 use crate::meter;
-use crate::pipeline::{self, Failure, Report};
-use crate::preset::Preset;
+use crate::pipeline::{self, Failure, Report, Strategy};
 use crate::stats::{self, Counts};
 use indexmap::IndexMap;
 use std::cell::Cell;
@@ -17,7 +16,7 @@ use std::time::Instant;
 
 /// What a run is asked to do and what it has come to so far.
 pub struct Session<'o> {
-    preset: Option<&'o Preset>,
+    strategy: Option<Strategy>,
     registers: Option<&'o [String]>,
     progress: &'o dyn Fn(&str),
     files: Vec<Rc<RegisterFile>>,
@@ -35,11 +34,11 @@ pub struct Session<'o> {
 }
 
 impl<'o> Session<'o> {
-    /// A session that allocates with a preset, or that only listens to LLVM's own allocator; `progress` is told the name of
+    /// A session that allocates by a strategy, or that only listens to LLVM's own allocator; `progress` is told the name of
     /// each function that is done.
-    pub fn new(preset: Option<&'o Preset>, registers: Option<&'o [String]>, progress: &'o dyn Fn(&str)) -> Self {
+    pub fn new(strategy: Option<Strategy>, registers: Option<&'o [String]>, progress: &'o dyn Fn(&str)) -> Self {
         Session {
-            preset,
+            strategy,
             registers,
             progress,
             files: Vec::new(),
@@ -68,11 +67,11 @@ impl<'o> Session<'o> {
         if !unsupported.is_empty() {
             return Err(Failure::Unsupported(unsupported));
         }
-        let preset = self.preset.expect("the bridge asks for allocations only where a preset is used");
+        let strategy = self.strategy.expect("the bridge asks for allocations only where a strategy is given");
         let start = Instant::now();
         let function = unsafe { import::function(flat, file) };
         let import_ns = flat.import_ns + nanoseconds(start);
-        let (overlay, report) = pipeline::allocate(&function, preset)?;
+        let (overlay, report) = pipeline::allocate(&function, strategy)?;
         self.answer = Arrays::new(&overlay, &function);
         self.record(&function, import_ns, &overlay, &report);
         Ok(())
@@ -106,7 +105,7 @@ impl<'o> Session<'o> {
 
     fn allocated(&mut self, function: String, ns: u64, report: String) {
         let memory = meter::peak();
-        if self.preset.is_none() && ns > 0 {
+        if self.strategy.is_none() && ns > 0 {
             let counts = self.functions.entry(function.clone()).or_default();
             counts.time_ns.get_or_insert_default().add("llvm", ns);
             counts.memory_bytes = Some(memory);
@@ -122,7 +121,7 @@ impl<'o> Session<'o> {
     fn counted(&mut self, function: String, counts: &ffi::Counts) {
         (self.progress)(&function);
         let entry = self.functions.entry(function).or_default();
-        if self.preset.is_none() || entry.time_ns.is_none() {
+        if self.strategy.is_none() || entry.time_ns.is_none() {
             // LLVM's own allocator, whose swaps cannot be told from those of the program; as a fallback it is not timed.
             entry.spill.swaps = counts.swaps;
             entry.time_ns.get_or_insert_default();

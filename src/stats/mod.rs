@@ -16,7 +16,7 @@ pub struct Statistics {
     pub chordal: String,
     /// Name of the allocator, as on the command line.
     pub allocator: String,
-    /// The choices that the allocator worked by, named as on the command line.
+    /// The choices that the allocator worked by, named as on the command line; `null` for one that has none.
     pub options: Option<Options>,
     /// General-purpose registers that the allocator was held to; `null`: all of the target's.
     pub registers: Option<Vec<String>>,

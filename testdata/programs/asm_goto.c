@@ -1,3 +1,4 @@
+// beyond-regalloc2: it jumps from inline assembly
 // asm goto, without and with outputs; outputs and other values live on every way out.
 #include <stdio.h>
 

@@ -1,5 +1,6 @@
 // flags: -march=i586 -mno-sse -pthread
 // only: i386
+// beyond-regalloc2: a value of a class whose registers all hold operands of cmpxchg8b can only be computed again later
 // Eight-byte compare-exchange on i386 (cmpxchg8b fixes four of the registers), x87 only.
 #include <pthread.h>
 #include <stdint.h>

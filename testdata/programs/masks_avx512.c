@@ -1,4 +1,5 @@
 // flags: -mavx512f -mavx512bw -mavx512dq -mavx512vl
+// beyond-regalloc2: on i386, values in four register banks
 // AVX-512: ZMM values, mask registers with arithmetic on masks, compress and expand.
 #include <immintrin.h>
 #include <stdint.h>

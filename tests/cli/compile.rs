@@ -284,6 +284,8 @@ fn wrong_usage() {
     with("--frobnicate", "1", "--frobnicate");
     let greedy = ["compile", "p.bc", "--allocator", "llvm-greedy", "--store-hoist", "off"];
     assert_usage(&mut folder.chordal(&greedy), "--store-hoist is for chordal's own allocators, not for llvm-greedy");
+    let theirs = ["compile", "p.bc", "--allocator", "regalloc2", "--eliminate", "on-demand"];
+    assert_usage(&mut folder.chordal(&theirs), "--eliminate is for chordal's own allocators, not for regalloc2");
     let linear = ["compile", "p.bc", "--allocator", "linear-scan", "--pins", "repair"];
     assert_usage(&mut folder.chordal(&linear), "linear-scan keeps each variable in one place");
     assert_usage(&mut folder.chordal(&["compile"]), "<IN>");
@@ -313,6 +315,7 @@ fn help_teaches() {
 fn list_shows_what_there_is() {
     let list = chordal().arg("list").assert().success();
     list.stdout(contains("spill-free"))
+        .stdout(contains("phases: regalloc2, check\n"))
         .stdout(contains("options: --eliminate spill-free --frugal on"))
         .stdout(contains("llvm-greedy"))
         .stdout(contains("4  rax rcx rbx rbp\n"))
@@ -339,6 +342,22 @@ fn statistics_name_the_options() {
     ] {
         folder.chordal(&["compile", "p.bc", "--stats", "p.json", "--allocator", allocator]).args(given).assert().success();
         assert_eq!(folder.json("p.json")["options"], serde_json::json!({ "llvm_schedule": scheduled }), "{allocator}");
+    }
+}
+
+/// regalloc2 goes through the same checker and the same counting; of its phases there are two.
+#[test]
+fn statistics_of_regalloc2() {
+    let folder = Folder::with_program(&[]);
+    for allocator in ["regalloc2", "regalloc2-fast"] {
+        let arguments = ["compile", "p.bc", "--stats", "p.json", "--allocator", allocator, "--registers", "4"];
+        folder.chordal(&arguments).assert().success();
+        let stats = folder.json("p.json");
+        assert!(stats["options"].is_null() && stats["total"]["spill"]["values"].as_u64() > Some(0));
+        let phases = &stats["total"]["time_ns"];
+        assert!(["regalloc2", "check", "apply"].iter().all(|phase| phases[phase].as_u64() > Some(0)), "{phases}");
+        folder.chordal(&[&arguments[..], &["--no-check"]].concat()).assert().success();
+        assert!(folder.json("p.json")["total"]["time_ns"]["check"].is_null());
     }
 }
 

@@ -33,7 +33,7 @@ fn without_origin(line: &str) -> String {
 /// An allocation that the checker accepts, under a policy for swaps.
 pub fn allocated(function: &Function, swap: SwapPolicy) -> (Overlay, Report) {
     let preset = Preset { swap, ..Preset::default() };
-    allocate(function, &preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function)))
+    allocate(function, preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function)))
 }
 
 /// Edits as `b1.0 move b a`, target first.

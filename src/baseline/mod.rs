@@ -1,0 +1,3 @@
+//! Allocators of others, on chordal's model.
+
+pub mod regalloc2;

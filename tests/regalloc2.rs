@@ -1,0 +1,135 @@
+//! regalloc2 on the functions that chordal's allocators are tested on, before the same judges: the checker and the interpreter.
+
+#[path = "support/fixtures.rs"]
+#[allow(dead_code)]
+mod fixtures;
+#[path = "support/interpret.rs"]
+#[allow(dead_code)]
+mod interpret;
+mod support;
+
+use chordal::baseline::regalloc2::Algorithm;
+use chordal::machine::{Edit, Function, Overlay, Slot, print};
+use chordal::pipeline::{Failure, Strategy, allocate};
+use chordal::preset::Preset;
+use fixtures::fixture;
+use interpret::compare;
+use std::fs;
+use std::path::Path;
+use support::random::{random_function, shapes};
+
+/// Blocks that a path goes through at most.
+const STEPS: usize = 60;
+
+/// An allocation that the checker accepts, or why regalloc2 has none.
+fn allocated(function: &Function, algorithm: Algorithm) -> Result<Overlay, String> {
+    match allocate(function, Strategy::Regalloc2 { algorithm, check: true }) {
+        Ok((overlay, _)) => Ok(overlay),
+        Err(Failure::Unsupported(reason)) => Err(reason),
+        Err(failure) => panic!("{algorithm:?}: {failure}\n{}", print(function)),
+    }
+}
+
+/// Random functions have few registers and every oddity, so that some are beyond regalloc2. It panics where two definitions
+/// are tied and hardly a register is free.
+#[test]
+fn random_functions_are_allocated() {
+    for (name, algorithm) in Algorithm::ALL {
+        let (mut refused, mut compared, mut total) = (Vec::new(), 0, 0);
+        for (number, shape) in shapes().iter().enumerate() {
+            for seed in 0..60 {
+                let function = random_function(seed, shape);
+                total += 1;
+                match allocated(&function, algorithm) {
+                    Ok(overlay) => compared += executed(&function, &overlay, &format!("{name}, shape {number}, seed {seed}")),
+                    Err(reason) => refused.push(format!("shape {number}, seed {seed}: {reason}")),
+                }
+            }
+        }
+        assert!(refused.len() * 10 < total, "{name} refuses {} of {total}:\n{}", refused.len(), refused.join("\n"));
+        assert!(compared > 30_000, "{name}: {compared} reads were compared");
+    }
+}
+
+/// How many reads are the same along some paths.
+fn executed(function: &Function, overlay: &Overlay, what: &str) -> usize {
+    let run = |path| match compare(function, overlay, path, STEPS) {
+        Ok(run) => run.compared,
+        Err(found) => panic!("{what}, path {path}: {found}\n{}", print(function)),
+    };
+    (0..4).map(run).sum()
+}
+
+/// Every function that chordal's allocators are tested on is allocated, but those named here.
+#[test]
+fn fixtures_are_allocated() {
+    use Algorithm::{Backtracking, Fast};
+    const JUMPS: &str = "regalloc2 has no word for inline assembly that jumps";
+    const TOO_MANY: &str = "regalloc2 gives up: TooManyLiveRegs";
+    let mut refused = Vec::new();
+    for name in names() {
+        let function = fixture(&name);
+        // Not every function is meant to be executed: some read what nothing has written.
+        let own = allocate(&function, Preset::default()).ok().filter(|(own, _)| compare(&function, own, 0, STEPS).is_ok());
+        for (_, algorithm) in Algorithm::ALL {
+            match allocated(&function, algorithm) {
+                Ok(overlay) if own.is_some() => drop(executed(&function, &overlay, &name)),
+                Ok(_) => {}
+                Err(reason) => refused.push((name.clone(), algorithm, reason)),
+            }
+        }
+    }
+    let expected = [("fold_to_fit", Fast, TOO_MANY), ("jumping", Backtracking, JUMPS), ("jumping", Fast, JUMPS)];
+    assert_eq!(refused, expected.map(|(name, algorithm, reason)| (name.to_owned(), algorithm, reason.to_owned())));
+}
+
+/// The functions in `testdata/functions`.
+fn names() -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/functions");
+    let mut names = Vec::new();
+    for (folder, prefix) in [(root.clone(), ""), (root.join("papers"), "papers/")] {
+        for entry in fs::read_dir(folder).expect("the folder is there") {
+            let path = entry.expect("an entry can be read").path();
+            if path.extension().is_some_and(|extension| extension == "txt") {
+                names.push(format!("{prefix}{}", path.file_stem().expect("a file has a name").to_string_lossy()));
+            }
+        }
+    }
+    names.sort();
+    names
+}
+
+/// Nothing can move on the edges into a landing pad with two predecessors: its φ is read from memory, where both wrote it.
+#[test]
+fn a_landing_pads_phi_is_in_memory() {
+    let function = fixture("landing_pad_phi");
+    for (_, algorithm) in Algorithm::ALL {
+        let overlay = allocated(&function, algorithm).expect("it is allocated");
+        let slots = |wanted: fn(&Edit) -> Option<Slot>| -> Vec<_> {
+            overlay.edits.iter().filter_map(|(at, edit)| Some((at.block.as_u32(), wanted(edit)?))).collect()
+        };
+        let loads = slots(|edit| if let Edit::Load { from, .. } = edit { Some(*from) } else { None });
+        let cell = loads.iter().find(|(block, _)| *block == 2).expect("the landing pad loads its φ").1;
+        let stores = slots(|edit| if let Edit::Store { to, .. } = edit { Some(*to) } else { None });
+        let writers: Vec<u32> = stores.iter().filter(|(_, slot)| *slot == cell).map(|(block, _)| *block).collect();
+        assert_eq!(writers, [0, 1], "{algorithm:?}");
+    }
+}
+
+/// What is live across a call that may return twice has memory of its own, which is written behind the definition alone.
+#[test]
+fn what_lives_across_a_second_return_shares_no_memory() {
+    let function = fixture("returns_twice");
+    for (_, algorithm) in Algorithm::ALL {
+        let overlay = allocated(&function, algorithm).expect("it is allocated");
+        let mut written: Vec<_> = overlay
+            .edits
+            .iter()
+            .filter_map(|(_, edit)| if let Edit::Store { to, .. } = edit { Some(*to) } else { None })
+            .collect();
+        let stores = written.len();
+        written.sort();
+        written.dedup();
+        assert_eq!((stores, written.len(), overlay.slots.len()), (2, 2, 2), "{algorithm:?}");
+    }
+}
