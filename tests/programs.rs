@@ -41,6 +41,8 @@ const ROTATED_32: &[&str] = &["-m32 -O0", "-m32 -O3", "-m32 -O1 -fno-pic", "-m32
 const REGISTERS: &[&str] = &["4", "6", "8", "12"];
 /// There, and at `-m32 -O2`, every program also goes through every allocator,
 const ALLOCATORS: &[&str] = &["ch-o1", "ch-o2", "ch-o3", "linear-scan", "local", "simple"];
+/// and through one of LLVM's that are held to few registers,
+const STOCK: &[&str] = &["llvm-greedy", "llvm-basic", "llvm-pbqp", "llvm-greedy --llvm-schedule off"];
 /// and takes two of these options in turn, with 4 registers where it can.
 const OPTIONS: &[&str] = &[
     "--store-hoist off",
@@ -139,6 +141,8 @@ fn jobs(programs: &[Program]) -> Vec<Job<'_>> {
             }
             if ["-O2", "-m32 -O2"].contains(&flags) {
                 variants.extend(ALLOCATORS.iter().map(|name| format!("--allocator {name}")));
+                let fewest = if flags == "-O2" { program.registers.max(4) } else { 5 };
+                variants.push(format!("--allocator {} --registers {fewest}", STOCK[i % STOCK.len()]));
                 let few = if flags == "-O2" && program.registers <= 4 { " --registers 4" } else { "" };
                 let turns = [OPTIONS[2 * i % OPTIONS.len()], OPTIONS[(2 * i + 1) % OPTIONS.len()]];
                 variants.extend(turns.map(|options| format!("{options}{few}")));
