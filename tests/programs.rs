@@ -44,6 +44,8 @@ const REGISTERS: &[&str] = &["4", "6", "8", "12"];
 const ALLOCATORS: &[&str] = &["ch-o1", "ch-o2", "ch-o3", "linear-scan", "local", "simple"];
 /// one of these two, the other one there, unless the program says that it is beyond regalloc2,
 const REGALLOC2: &[&str] = &["regalloc2", "regalloc2-fast"];
+/// and through one of LLVM's that are held to few registers,
+const STOCK: &[&str] = &["llvm-greedy", "llvm-basic", "llvm-pbqp", "llvm-greedy --llvm-schedule off"];
 /// and takes two of these options in turn, with 4 registers where it can.
 const OPTIONS: &[&str] = &[
     "--store-hoist off",
@@ -148,6 +150,8 @@ fn jobs(programs: &[Program]) -> Vec<Job<'_>> {
                     let turn = i + usize::from(flags == "-O2");
                     variants.push(format!("--allocator {}", REGALLOC2[turn % REGALLOC2.len()]));
                 }
+                let fewest = if flags == "-O2" { program.registers.max(4) } else { 5 };
+                variants.push(format!("--allocator {} --registers {fewest}", STOCK[i % STOCK.len()]));
                 let few = if flags == "-O2" && program.registers <= 4 { " --registers 4" } else { "" };
                 let turns = [OPTIONS[2 * i % OPTIONS.len()], OPTIONS[(2 * i + 1) % OPTIONS.len()]];
                 variants.extend(turns.map(|options| format!("{options}{few}")));

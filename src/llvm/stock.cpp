@@ -103,10 +103,11 @@ public:
       return false;
     LiveIntervals &LIS = getAnalysis<LiveIntervalsWrapperPass>().getLIS();
     const TargetRegisterInfo &TRI = *MF.getSubtarget().getRegisterInfo();
+    std::vector<SlotIndex> Bounds = bounds(MF, *LIS.getSlotIndexes());
     for (MCPhysReg Reg = 1; Reg < TRI.getNumRegs(); ++Reg)
       if (isExcluded(TRI.getName(Reg)))
         for (MCRegUnit Unit : TRI.regunits(Reg))
-          occupy(LIS.getRegUnit(Unit), LIS);
+          occupy(LIS.getRegUnit(Unit), Bounds, LIS);
     return false;
   }
 
@@ -116,11 +117,22 @@ private:
                   [&](ChStr Name) { return Register.equals_insensitive(StringRef(Name.data, Name.size)); });
   }
 
-  static void occupy(LiveRange &Unit, LiveIntervals &LIS) {
-    SlotIndexes &Indexes = *LIS.getSlotIndexes();
+  // Where the segments that occupy a register meet: behind every copy. LLVM lets a value that begins as the copy of a physical
+  // register share it, as far as no segment of the register begins within the value.
+  static std::vector<SlotIndex> bounds(const MachineFunction &MF, SlotIndexes &Indexes) {
+    std::vector<SlotIndex> Bounds = {Indexes.getZeroIndex()};
+    for (const MachineBasicBlock &MBB : MF)
+      for (const MachineInstr &MI : MBB)
+        if (MI.isCopyLike())
+          Bounds.push_back(Indexes.getInstructionIndex(MI).getNextIndex());
+    Bounds.push_back(Indexes.getLastIndex());
+    return Bounds;
+  }
+
+  static void occupy(LiveRange &Unit, ArrayRef<SlotIndex> Bounds, LiveIntervals &LIS) {
     Unit.clear();
-    VNInfo *Value = Unit.getNextValue(Indexes.getZeroIndex(), LIS.getVNInfoAllocator());
-    Unit.addSegment(LiveRange::Segment(Indexes.getZeroIndex(), Indexes.getLastIndex(), Value));
+    for (unsigned I = 1; I < Bounds.size(); ++I)
+      Unit.addSegment({Bounds[I - 1], Bounds[I], Unit.getNextValue(Bounds[I - 1], LIS.getVNInfoAllocator())});
   }
 };
 char Hold::ID = 0;
@@ -156,9 +168,12 @@ private:
       if (!VRM.hasPhys(Reg) || !LIS.hasInterval(Reg))
         continue;
       const LiveInterval &Interval = LIS.getInterval(Reg);
-      auto Reads = [](const MachineOperand &MO) { return MO.readsReg(); };
-      if (Interval.empty() && any_of(MRI.use_nodbg_operands(Reg), Reads))
-        return true;
+      if (Interval.empty()) {
+        // Fine for values that are never read; PBQP does not look where it puts them.
+        if (any_of(MRI.use_nodbg_operands(Reg), [](const MachineOperand &MO) { return MO.readsReg(); }))
+          return true;
+        continue;
+      }
       for (MCRegUnit Unit : TRI.regunits(VRM.getPhys(Reg))) {
         if (Interval.overlaps(LIS.getRegUnit(Unit)))
           return true;

@@ -68,6 +68,32 @@ fn llvms_allocators_are_counted_in_the_same_way() {
     }
 }
 
+/// Of LLVM's allocators, only greedy knows matrix tiles; with the others, LLVM would write wrong code, or crash.
+#[test]
+fn tiles_are_greedys() {
+    let folder = Folder::new();
+    let tiles = "\
+#include <immintrin.h>
+__attribute__((target(\"amx-tile\"))) void copy(char *from, char *to) {
+  __tile1024i tile = {16, 64};
+  __tile_loadd(&tile, from, 64);
+  __tile_stored(to, 64, tile);
+}
+";
+    folder.write("tile.c", tiles);
+    folder.run(Process::new("clang-22").args(["-O2", "-emit-llvm", "-c", "tile.c"]));
+    let compile = |allocator| folder.chordal(&["compile", "tile.bc", "-o", "out.s", "--allocator", allocator]).assert();
+    compile("llvm-greedy").success().stderr("");
+    let expected = folder.read("out.s");
+    for allocator in ["llvm-basic", "llvm-pbqp"] {
+        compile(allocator)
+            .success()
+            .stderr(contains("function copy: left to LLVM's greedy allocator: a value of register class"));
+        assert_eq!(folder.read("out.s"), expected, "{allocator}");
+    }
+    assert_fails(compile("llvm-fast"), "chordal: error: tile.bc: function copy: ", "a value of register class TILE");
+}
+
 #[test]
 fn default_output_is_beside_the_input() {
     let folder = Folder::with_program(&[]);

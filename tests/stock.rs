@@ -1,0 +1,158 @@
+//! LLVM's allocators: with all registers they are llc's, and held to fewer they keep to them, as chordal's own do.
+
+#[path = "support/assembly.rs"]
+mod assembly;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+const PROGRAMS: &[&str] = &["hash_table", "many_arguments", "numeric", "parser", "pressure", "sha256"];
+const TARGETS: &[(&str, &[&str])] = &[("-m64", &["4", "8", "12"]), ("-m32", &["5", "6"])];
+
+/// The programs as bitcode, in a folder of their own.
+fn bitcode(target: &str) -> (TempDir, Vec<PathBuf>) {
+    let folder = TempDir::new().expect("a temporary folder");
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/programs");
+    let compile = |name: &&str| {
+        let module = folder.path().join(name).with_extension("bc");
+        let source = sources.join(name).with_extension("c");
+        let mut clang = Command::new("clang-22");
+        run(clang.args(["-O2", "-w", target, "-emit-llvm", "-c"]).arg(source).arg("-o").arg(&module));
+        module
+    };
+    let modules = PROGRAMS.iter().map(compile).collect();
+    (folder, modules)
+}
+
+/// The assembly that chordal makes of a module.
+fn chordal(module: &Path, arguments: &[&str]) -> String {
+    let mut chordal = Command::new(env!("CARGO_BIN_EXE_chordal"));
+    run(chordal.arg("compile").arg(module).args(["-o", "-", "--no-fallback"]).args(arguments))
+}
+
+/// The assembly that llc makes of it.
+fn llc(module: &Path, arguments: &[&str]) -> String {
+    let mut llc = Command::new("llc-22");
+    run(llc.args(["-O2", "-relocation-model=pic", "-asm-verbose=0", "-o", "-"]).args(arguments).arg(module))
+}
+
+/// What a command prints that has to succeed.
+fn run(command: &mut Command) -> String {
+    let Output { status, stdout, stderr } = command.output().expect("the program starts");
+    assert!(status.success(), "{command:?}: {}", String::from_utf8_lossy(&stderr));
+    String::from_utf8(stdout).expect("text")
+}
+
+#[test]
+fn with_all_registers_they_write_what_llc_writes() {
+    let same = [
+        (&["--allocator", "llvm-greedy"][..], &[][..]),
+        (&["--allocator", "llvm-basic"], &["-regalloc=basic"]),
+        (&["--allocator", "llvm-pbqp"], &["-regalloc=pbqp"]),
+        (&["--allocator", "llvm-fast"], &["-optimize-regalloc=0"]),
+        (&["--allocator", "llvm-greedy", "--llvm-schedule", "off"], &["-enable-misched=0"]),
+    ];
+    for (target, _) in TARGETS {
+        let (_folder, modules) = bitcode(target);
+        for module in &modules {
+            for (ours, theirs) in same {
+                assert!(chordal(module, ours) == llc(module, theirs), "{} {target} {ours:?}", module.display());
+            }
+        }
+    }
+}
+
+/// Everything that an allocator's code does with registers that it is not to use, over all programs and numbers of registers.
+fn breaches(allocator: &str, held: bool) -> Vec<(String, Vec<String>)> {
+    let mut found = Vec::new();
+    for (target, counts) in TARGETS {
+        let (_folder, modules) = bitcode(target);
+        for count in *counts {
+            let excluded = assembly::excluded(target, count);
+            let mut breaches = Vec::new();
+            for module in &modules {
+                let mut arguments = vec!["--allocator", allocator];
+                if held {
+                    arguments.extend(["--registers", count]);
+                }
+                breaches.extend(assembly::breaches(&chordal(module, &arguments), &excluded));
+            }
+            found.push((format!("{target} --registers {count}"), breaches));
+        }
+    }
+    found
+}
+
+fn keeps_to_its_registers(allocator: &str) {
+    for (situation, breaches) in breaches(allocator, true) {
+        assert!(breaches.is_empty(), "{allocator} {situation}:\n{}", breaches.join("\n"));
+    }
+}
+
+#[test]
+fn spill_free_keeps_to_its_registers() {
+    keeps_to_its_registers("spill-free");
+}
+
+#[test]
+fn linear_scan_keeps_to_its_registers() {
+    keeps_to_its_registers("linear-scan");
+}
+
+#[test]
+fn greedy_keeps_to_its_registers() {
+    keeps_to_its_registers("llvm-greedy");
+}
+
+#[test]
+fn basic_keeps_to_its_registers() {
+    keeps_to_its_registers("llvm-basic");
+}
+
+#[test]
+fn pbqp_keeps_to_its_registers() {
+    keeps_to_its_registers("llvm-pbqp");
+}
+
+/// An allocator with all registers is caught using more than any of the lists.
+#[test]
+fn the_rule_notices_other_registers() {
+    for allocator in ["spill-free", "llvm-greedy"] {
+        for (situation, breaches) in breaches(allocator, false) {
+            assert!(!breaches.is_empty(), "{allocator} does without the registers beyond {situation}");
+        }
+    }
+}
+
+#[test]
+fn what_the_rule_says() {
+    let excluded = assembly::excluded("-m64", "4");
+    let breaches = |lines: &[&str]| assembly::breaches(&format!("f:\n\t{}\n", lines.join("\n\t")), &excluded).len();
+    let fine = [
+        &["movq (%rdi), %rax", "addl %esi, %eax", "retq"][..],   // arguments
+        &["movl $1, %edi", "leaq (%rax,%rcx), %rsi", "callq g"], // arguments of a call
+        &["movq 8(%rsp), %rdi", "movq %rdi, (%rsp)", "callq g"],
+        &["callq g", "addq %rdx, %rax"],                              // its results
+        &["xorl %edx, %edx", "divl %ecx", "movl %edx, %eax", "retq"], // fixed operands
+        &["movq %rax, %rdi", "rep;movsq (%rsi), %es:(%rdi)"],
+        &["testl %eax, %eax", "je .L1", "addl %esi, %eax", ".L1:", "movl %esi, %eax"], // LLVM moves copies down
+        &["leaq (%rax,%rcx), %rsi", "addq $64, %rsi", "callq g"],                      // and takes additions apart
+    ];
+    let wrong = [
+        &["movl $1, %edi", "addl %edi, %eax"][..], // a value of its own
+        &["movl $1, %edi", "addl %edi, %eax", "movl $1, %edi", "callq g"],
+        &["addl $1, %edi"],                                 // a changed argument
+        &["movq %rax, %r12", "callq g", "movq %r12, %rax"], // kept across a call
+        &[".L1:", "addq (%rdi,%rax,8), %rcx"],              // an argument that stays
+        &["callq g", "jmp .L1", ".L1:", "cmpl $1, %edx"],
+        &["sete %sil", "movzbl %sil, %eax"], // under another name
+        &["xchgq %rax, %rdi"],
+    ];
+    for lines in fine {
+        assert_eq!(breaches(lines), 0, "{lines:?}");
+    }
+    for lines in wrong {
+        assert_eq!(breaches(lines), 1, "{lines:?}");
+    }
+}
