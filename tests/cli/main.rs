@@ -6,3 +6,4 @@ mod count;
 mod diff;
 mod folder;
 mod regress;
+mod paper;
