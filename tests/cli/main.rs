@@ -5,5 +5,5 @@ mod compile;
 mod count;
 mod diff;
 mod folder;
-mod regress;
 mod paper;
+mod regress;
