@@ -1,7 +1,7 @@
 # `make` alone says what there is.
 CARGO ?= cargo
 
-.PHONY: help setup demo test bench fmt lint corpus corpus-test corpus-matrix regress baseline
+.PHONY: help setup demo test bench fmt lint corpus corpus-test corpus-matrix regress baseline paper
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -45,3 +45,7 @@ regress: setup ## fail if what the allocators count on the corpus got worse than
 baseline: setup ## make what the allocators count on the corpus the new baseline
 	$(CARGO) build --release
 	scripts/regress --update
+
+paper: setup ## the papers' tables, figures and claims beside ours: docs/reproduction.md (about an hour, resumable)
+	$(CARGO) build --release
+	scripts/paper

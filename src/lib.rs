@@ -12,6 +12,7 @@ pub mod eliminate;
 pub mod llvm;
 pub mod machine;
 pub mod meter;
+pub mod paper;
 pub mod pipeline;
 pub mod preset;
 pub mod report;

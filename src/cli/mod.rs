@@ -10,6 +10,7 @@ mod diff;
 mod list;
 mod options;
 mod output;
+mod paper;
 mod runs;
 
 use clap::error::ErrorKind;
@@ -47,6 +48,7 @@ enum Command {
     Compare(compare::Arguments),
     Diff(diff::Arguments),
     Count(count::Arguments),
+    Paper(paper::Arguments),
     /// Show the allocators with their phases, and the register lists
     ///
     /// The names are those that `chordal compile` takes for --allocator, the lists those that it takes for --registers N.
@@ -74,6 +76,7 @@ pub fn main() -> ExitCode {
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Count(arguments) => count::run(&arguments),
+        Command::Paper(arguments) => paper::run(&arguments),
         Command::List => list::run(),
     };
     match result {

@@ -36,7 +36,7 @@ pub fn parse_registers(text: &str) -> Result<String, String> {
 }
 
 /// How runs are made.
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(next_help_heading = "Options of the runs")]
 pub struct RunOptions {
     /// How many modules are compiled side by side [default: as many as there are processors]
@@ -66,6 +66,13 @@ pub struct RunOptions {
     /// Do not check the allocations
     #[arg(long)]
     no_check: bool,
+}
+
+impl RunOptions {
+    /// The same for further runs, whose records go to the same file.
+    pub fn continued(&self) -> Self {
+        RunOptions { resume: self.records.is_some(), ..self.clone() }
+    }
 }
 
 /// Runs every request on every module.

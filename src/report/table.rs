@@ -2,10 +2,12 @@
 
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{CellAlignment, ContentArrangement, TableStyle};
+use serde::{Serialize, Serializer};
 
 /// A table of columns with a header.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Table {
+    #[serde(rename = "columns")]
     header: Vec<String>,
     rows: Vec<Vec<Cell>>,
 }
@@ -97,6 +99,18 @@ fn grouped(count: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// As a text, a number or nothing.
+impl Serialize for Cell {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Cell::Text(text) => serializer.serialize_str(text),
+            Cell::Count(count) => serializer.serialize_u64(*count),
+            Cell::Amount(number, _) | Cell::Change(number) => serializer.serialize_f64(*number),
+            Cell::Missing => serializer.serialize_none(),
+        }
+    }
 }
 
 impl Table {

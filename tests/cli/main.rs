@@ -5,4 +5,5 @@ mod compile;
 mod count;
 mod diff;
 mod folder;
+mod paper;
 mod regress;

@@ -1,0 +1,273 @@
+//! `chordal paper`.
+
+use super::Failure;
+use super::output::{self, Destination};
+use super::runs::{self, RunOptions};
+use crate::compare::worker::Request;
+use crate::llvm::{Module, Source, Target};
+use crate::paper::{self, ALL, Document, Exhibit, Format, Machine, Results, RunTimes, Variant};
+use anyhow::{Context as _, anyhow};
+use clap::{Args, ValueEnum};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+const AFTER_HELP: &str = "\
+Tables and figures:
+  sra-table1    sizes of interference graphs
+  sra-table2    stores, loads, moves and exclusive-ors with 4 registers
+  sra-table3    ... and spilled values and slots, with 8
+  sra-table4    ... with all registers
+  sra-figure10  run times of the programs (with --run-times)
+  sra-figure11  Ch-O3 against linear scan with 4, 8, 12 and all registers
+  sfe-rivals    a spare register, and spilling on demand
+  sfe-figure10  location transfer graphs
+  sfe-figure11  time of SSA elimination
+  sfe-figure12  store hoisting, memory coalescing, load lowering
+SRA is Pereira's The Designing and Implementation of a SSA-based register allocator, SFE is Pereira and Palsberg's SSA
+Elimination after Register Allocation. An argument without a dot or a slash is the name of a table or figure.
+
+Examples:
+  chordal paper prog.bc prog.i386.bc
+      everything that two modules of one program can tell
+  chordal paper sra-table2 corpus/*.bc
+      one table: every program under four allocators with four registers (and with 8 and all, for its claims)
+  chordal paper all corpus/*.bc --records paper.jsonl --resume --format markdown -o reproduction.md --plot reproduction
+      a long run that can be stopped and continued, as a document with charts
+
+A program is a module of x86-64, a module of i386 or both, as whole-program bitcode; its name is that of the file up to the
+first dot. SRA's tables use the modules of x86-64, SFE's those of i386 first. Programs named gzip, bzip2, link-grammar, gap,
+perl, tcc, phalanx and sqlite stand beside the programs of SPEC CPU 2000 that they are like; others have rows of their own.
+
+Exit status: 0 done, 1 some run failed (what the others came to is shown), 2 wrong usage.";
+
+/// Put the papers' tables and figures beside our own, and say which of their claims are reproduced
+///
+/// Compiles every program with the papers' allocators and register counts, as `chordal compare` does, and judges each claim of
+/// the papers' texts by the measured number.
+#[derive(Args)]
+#[command(after_help = AFTER_HELP, override_usage = "chordal paper [OPTIONS] [TABLE...|all] IN...")]
+pub struct Arguments {
+    /// Tables and figures [default: all], then the modules, as bitcode or textual IR
+    #[arg(value_name = "TABLE|IN", required = true)]
+    arguments: Vec<String>,
+
+    /// How to show it
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = FormatName::Text)]
+    format: FormatName,
+
+    /// Where the result goes; `-` is standard output
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    output: PathBuf,
+
+    /// Draw the charts into this folder (SVG), to which Markdown then links
+    #[arg(long, value_name = "DIR")]
+    plot: Option<PathBuf>,
+
+    /// Run times of the compiled programs, as scripts/paper-times writes them
+    #[arg(long, value_name = "FILE")]
+    run_times: Option<PathBuf>,
+
+    /// A text that says where the programs are from, to be quoted in the result
+    #[arg(long, value_name = "FILE")]
+    versions: Option<PathBuf>,
+
+    #[command(flatten)]
+    runs: RunOptions,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FormatName {
+    /// For people
+    Text,
+    /// For documents
+    Markdown,
+    /// Everything, schema chordal-paper/1
+    Json,
+}
+
+impl FormatName {
+    fn format(self) -> Format {
+        match self {
+            FormatName::Text => Format::Text,
+            FormatName::Markdown => Format::Markdown,
+            FormatName::Json => Format::Json,
+        }
+    }
+}
+
+/// A module to be run.
+struct Input {
+    path: PathBuf,
+    program: String,
+    machine: Machine,
+}
+
+/// Compares with the papers.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let (exhibits, paths) = exhibits_and_paths(&arguments.arguments).map_err(Failure::Usage)?;
+    // Before hours of runs.
+    let run_times = arguments.run_times.as_deref().map(read_run_times).transpose()?.unwrap_or_default();
+    let versions = arguments.versions.as_deref().map(read_text).transpose()?;
+    let inputs = inputs(&paths)?;
+    let mut results = Results { run_times, ..Results::default() };
+    let mut options = arguments.runs.clone();
+    for machine in [Machine::X86_64, Machine::I386] {
+        let inputs: Vec<&Input> = inputs.iter().filter(|input| input.machine == machine).collect();
+        if !inputs.is_empty() {
+            run_all(&mut results, machine, &inputs, &exhibits, &options)?;
+            options = options.continued();
+        }
+    }
+    write(arguments, &paper::report(&exhibits, &results, versions.as_deref()))?;
+    verdict(&results)
+}
+
+/// Runs the programs of one machine under all that the exhibits need.
+fn run_all(
+    results: &mut Results,
+    machine: Machine,
+    inputs: &[&Input],
+    exhibits: &[&Exhibit],
+    options: &RunOptions,
+) -> Result<(), Failure> {
+    let variants = paper::variants_of(exhibits, machine);
+    let request =
+        |variant: &Variant| Request { allocator: variant.allocator.into(), registers: variant.setting.registers.into() };
+    let requests: Vec<Request> = variants.iter().map(request).collect();
+    let paths: Vec<PathBuf> = inputs.iter().map(|input| input.path.clone()).collect();
+    let records = runs::run(&paths, &requests, options)?;
+    for (input, record) in inputs.iter().zip(&records) {
+        results.add(&input.program, machine, &variants, record);
+    }
+    Ok(())
+}
+
+/// Splits the arguments into names and files.
+fn exhibits_and_paths(arguments: &[String]) -> Result<(Vec<&'static Exhibit>, Vec<PathBuf>), String> {
+    let (paths, names): (Vec<&String>, Vec<&String>) =
+        arguments.iter().partition(|argument| argument.contains(['.', '/']) || *argument == "-");
+    if paths.is_empty() {
+        return Err("no module is given".into());
+    }
+    if paths.iter().any(|path| *path == "-") {
+        return Err("standard input has no name: `chordal paper` reads modules from files, which name their programs".into());
+    }
+    let wanted = names.into_iter().map(|name| named(name)).collect::<Result<Vec<_>, String>>()?;
+    let all = wanted.is_empty() || wanted.contains(&None);
+    let chosen = |exhibit: &&Exhibit| all || wanted.contains(&Some(exhibit.name));
+    Ok((ALL.iter().filter(chosen).collect(), paths.into_iter().map(PathBuf::from).collect()))
+}
+
+/// The exhibit of a name; none stands for all of them.
+fn named(name: &str) -> Result<Option<&'static str>, String> {
+    if name == "all" {
+        return Ok(None);
+    }
+    let names = ALL.iter().map(|exhibit| exhibit.name);
+    if let Some(found) = names.clone().find(|known| *known == name) {
+        return Ok(Some(found));
+    }
+    let likeness = |known: &str| strsim::jaro(known, name) + f64::from(u8::from(known.contains(name)));
+    let nearest = names.max_by(|a, b| likeness(a).total_cmp(&likeness(b))).expect("there are exhibits");
+    Err(format!("there is no table or figure `{name}`; the nearest is `{nearest}` (a file of that name is `./{name}`)"))
+}
+
+/// Looks at the modules, so that a wrong one is found before the others have been run.
+fn inputs(paths: &[PathBuf]) -> Result<Vec<Input>, Failure> {
+    let mut inputs: Vec<Input> = Vec::new();
+    for path in paths {
+        let name = path.display();
+        let source = Source::read(path).with_context(|| name.to_string())?;
+        let machine = match Module::parse(&source).with_context(|| name.to_string())?.target() {
+            Target::X86_64 => Machine::X86_64,
+            Target::I386 => Machine::I386,
+        };
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let program = file.split('.').next().unwrap_or_default().to_owned();
+        if let Some(other) = inputs.iter().find(|other| other.program == program && other.machine == machine) {
+            let message = format!("{name} and {} are both the program {program} for {}", other.path.display(), machine.name());
+            return Err(Failure::Usage(message));
+        }
+        inputs.push(Input { path: path.clone(), program, machine });
+    }
+    Ok(inputs)
+}
+
+fn read_run_times(path: &Path) -> anyhow::Result<RunTimes> {
+    let name = || path.display().to_string();
+    RunTimes::read(File::open(path).with_context(name)?).with_context(name)
+}
+
+fn read_text(path: &Path) -> anyhow::Result<String> {
+    fs::read_to_string(path).with_context(|| path.display().to_string())
+}
+
+/// Writes the document and its charts.
+fn write(arguments: &Arguments, document: &Document) -> Result<(), Failure> {
+    let mut results = Vec::new();
+    if let Some(folder) = &arguments.plot {
+        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        for chart in document.sections.iter().filter_map(|section| section.chart.as_ref()) {
+            results.push((Destination::File(folder.join(chart.file)), chart.svg.clone().into_bytes()));
+        }
+    }
+    let folder = arguments.plot.as_deref().map(|folder| link(folder, &arguments.output));
+    let text = document.render(arguments.format.format(), folder.as_deref());
+    results.push((Destination::new(&arguments.output), text.into_bytes()));
+    Ok(output::write_all(&results)?)
+}
+
+/// How a document names the folder of its charts.
+fn link(folder: &Path, document: &Path) -> String {
+    let beside = document.parent().and_then(|parent| folder.strip_prefix(parent).ok());
+    beside.unwrap_or(folder).display().to_string()
+}
+
+/// An error if a run came to nothing, since scripts look at the exit status only.
+fn verdict(results: &Results) -> Result<(), Failure> {
+    let Some(first) = results.missing.first() else { return Ok(()) };
+    let more = match results.missing.len() - 1 {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    Err(anyhow!("{}: {}: {}{more}", first.program, first.variant, first.reason).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(arguments: &[&str]) -> Result<(Vec<&'static str>, usize), String> {
+        let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+        let (exhibits, paths) = exhibits_and_paths(&arguments)?;
+        Ok((exhibits.iter().map(|exhibit| exhibit.name).collect(), paths.len()))
+    }
+
+    #[test]
+    fn names_are_told_from_files() {
+        assert_eq!(split(&["sra-table2", "a.bc", "./b"]), Ok((vec!["sra-table2"], 2)));
+        let (all, _) = split(&["a.bc"]).expect("a file alone is right");
+        assert_eq!(split(&["all", "a.bc"]), Ok((all.clone(), 1)));
+        assert_eq!(all.len(), ALL.len());
+        assert!(split(&["all"]).expect_err("no file").contains("no module"));
+    }
+
+    #[test]
+    fn the_nearest_name_is_suggested() {
+        let message = split(&["table2", "a.bc"]).expect_err("there is none of this name");
+        assert!(message.contains("the nearest is `sra-table2`"), "{message}");
+    }
+
+    #[test]
+    fn the_help_lists_all() {
+        for exhibit in ALL {
+            assert!(AFTER_HELP.contains(exhibit.name), "{}", exhibit.name);
+        }
+    }
+
+    #[test]
+    fn charts_are_linked_to_from_where_the_document_is() {
+        assert_eq!(link(Path::new("docs/charts"), Path::new("docs/a.md")), "charts");
+        assert_eq!(link(Path::new("charts"), Path::new("-")), "charts");
+    }
+}

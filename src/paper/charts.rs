@@ -1,0 +1,231 @@
+//! Charts as SVG: the paper's numbers beside ours. Equal input gives equal bytes.
+
+use plotters::prelude::*;
+use std::error::Error;
+
+/// A drawn chart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chart {
+    /// The name of its file.
+    pub file: &'static str,
+    pub title: String,
+    pub svg: String,
+}
+
+/// Whose numbers bars stand for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Owner {
+    name: &'static str,
+    colour: RGBColor,
+}
+
+pub const THEIRS: Owner = Owner { name: "paper", colour: COLOURS[0] };
+pub const OURS: Owner = Owner { name: "chordal", colour: COLOURS[1] };
+
+/// Of Okabe and Ito's palette, which colour-blind people can tell apart: blue, vermilion, bluish green.
+const COLOURS: [RGBColor; 3] = [RGBColor(0, 114, 178), RGBColor(213, 94, 0), RGBColor(0, 158, 115)];
+const WIDTH: u32 = 820;
+const TITLE_FONT: (&str, u32) = ("sans-serif", 18);
+const LABEL_FONT: (&str, u32) = ("sans-serif", 13);
+
+/// The height of a group of bars, in units of the vertical axis; of a bar; and of what is above and below them.
+const ROW: i32 = 100;
+const BAR: i32 = 36;
+const MARGIN: i32 = (ROW - 2 * BAR) / 2;
+
+/// Why drawing cannot fail.
+const IN_MEMORY: &str = "drawing into memory does not fail";
+
+/// Pairs of horizontal bars, the paper's above ours.
+pub struct Bars {
+    file: &'static str,
+    title: String,
+    /// What is measured, in which unit.
+    axis: &'static str,
+    groups: Vec<(String, [(Owner, f64); 2])>,
+}
+
+impl Bars {
+    pub fn new(file: &'static str, title: &str, axis: &'static str) -> Self {
+        Bars { file, title: title.to_owned(), axis, groups: Vec::new() }
+    }
+
+    /// Adds a pair of bars below the others.
+    pub fn group(&mut self, label: &str, bars: [(Owner, f64); 2]) {
+        self.groups.push((label.to_owned(), bars));
+    }
+
+    /// The chart, if it has any bars.
+    pub fn draw(&self) -> Option<Chart> {
+        if self.groups.is_empty() {
+            return None;
+        }
+        let mut svg = String::new();
+        self.draw_into(&mut svg).expect(IN_MEMORY);
+        Some(Chart { file: self.file, title: self.title.clone(), svg })
+    }
+
+    fn draw_into(&self, svg: &mut String) -> Result<(), Box<dyn Error>> {
+        let count = self.groups.len() as i32;
+        let height = 120 + 44 * (count + 1) as u32;
+        let area = SVGBackend::with_string(svg, (WIDTH, height)).into_drawing_area();
+        area.fill(&WHITE)?;
+        let values = self.groups.iter().flat_map(|(_, bars)| bars).map(|&(_, value)| value);
+        let (low, high) = values.fold((0.0, 0.0), |(low, high), value| (f64::min(low, value), f64::max(high, value)));
+        // Nothing but zeros still has an axis.
+        let margin = f64::max((high - low) * 0.05, 0.01);
+        let low = if low < 0.0 { low - margin } else { 0.0 };
+        // The first group is uppermost; the legend has the room below the last.
+        let rows = ((count + 1) * ROW..0).with_key_points((0..count).map(|row| row * ROW + ROW / 2).collect());
+        let mut chart = ChartBuilder::on(&area)
+            .caption(&self.title, TITLE_FONT)
+            .margin(12)
+            .x_label_area_size(44)
+            .y_label_area_size(210)
+            .build_cartesian_2d(low..high + margin, rows)?;
+        let label = |place: &i32| self.groups.get((place / ROW) as usize).map_or(String::new(), |(label, _)| label.clone());
+        chart
+            .configure_mesh()
+            .disable_y_mesh()
+            .max_light_lines(0)
+            .x_desc(self.axis)
+            .y_label_formatter(&label)
+            .label_style(LABEL_FONT)
+            .draw()?;
+        for (place, owner) in [THEIRS, OURS].into_iter().enumerate() {
+            let bars = self.groups.iter().zip(0..).map(|((_, bars), row)| {
+                let top = row * ROW + MARGIN + BAR * place as i32;
+                Rectangle::new([(0.0, top), (bars[place].1, top + BAR)], owner.colour.filled())
+            });
+            let series = chart.draw_series(bars)?;
+            series.label(owner.name).legend(move |(x, y)| Rectangle::new([(x, y - 5), (x + 16, y + 5)], owner.colour.filled()));
+        }
+        let position = SeriesLabelPosition::LowerRight;
+        let legend = chart.configure_series_labels();
+        finish(legend, position)?;
+        area.present()?;
+        Ok(())
+    }
+}
+
+/// Points joined by lines, over a number of registers.
+pub struct Lines {
+    file: &'static str,
+    title: &'static str,
+    axes: (&'static str, &'static str),
+    series: Vec<(&'static str, Vec<(f64, f64)>)>,
+}
+
+impl Lines {
+    pub fn new(file: &'static str, title: &'static str, axes: (&'static str, &'static str)) -> Self {
+        Lines { file, title, axes, series: Vec::new() }
+    }
+
+    /// Adds a point to a line, if there is one; points come from left to right.
+    pub fn point(&mut self, line: &'static str, x: f64, y: Option<f64>) {
+        let Some(y) = y else { return };
+        match self.series.iter_mut().find(|(name, _)| *name == line) {
+            Some((_, points)) => points.push((x, y)),
+            None => self.series.push((line, vec![(x, y)])),
+        }
+    }
+
+    /// The chart, if it has any points.
+    pub fn draw(&self) -> Option<Chart> {
+        if self.series.is_empty() {
+            return None;
+        }
+        let mut svg = String::new();
+        self.draw_into(&mut svg).expect(IN_MEMORY);
+        Some(Chart { file: self.file, title: self.title.to_owned(), svg })
+    }
+
+    fn draw_into(&self, svg: &mut String) -> Result<(), Box<dyn Error>> {
+        let area = SVGBackend::with_string(svg, (WIDTH, 460)).into_drawing_area();
+        area.fill(&WHITE)?;
+        let points = || self.series.iter().flat_map(|(_, points)| points);
+        // Parity is always in sight.
+        let span = |values: &mut dyn Iterator<Item = f64>, start: (f64, f64)| {
+            values.fold(start, |(low, high), value| (f64::min(low, value), f64::max(high, value)))
+        };
+        let (left, right) = span(&mut points().map(|point| point.0), (f64::INFINITY, 0.0));
+        let (low, high) = span(&mut points().map(|point| point.1), (1.0, 1.0));
+        let margin = f64::max((high - low) * 0.2, 0.01);
+        let mut chart = ChartBuilder::on(&area)
+            .caption(self.title, TITLE_FONT)
+            .margin(12)
+            .x_label_area_size(44)
+            .y_label_area_size(64)
+            .build_cartesian_2d(left - 0.5..right + 0.5, low - margin..high + margin)?;
+        chart
+            .configure_mesh()
+            .max_light_lines(0)
+            .x_desc(self.axes.0)
+            .y_desc(self.axes.1)
+            .x_label_formatter(&|x| format!("{x:.0}"))
+            .y_label_formatter(&|y| format!("{y:.2}"))
+            .label_style(LABEL_FONT)
+            .draw()?;
+        chart.draw_series(LineSeries::new([(left - 0.5, 1.0), (right + 0.5, 1.0)], BLACK))?;
+        for ((name, points), colour) in self.series.iter().zip(COLOURS) {
+            let line = LineSeries::new(points.iter().copied(), colour.stroke_width(2)).point_size(4);
+            let series = chart.draw_series(line)?;
+            series.label(*name).legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2)));
+        }
+        finish(chart.configure_series_labels(), SeriesLabelPosition::UpperRight)?;
+        area.present()?;
+        Ok(())
+    }
+}
+
+/// Draws a legend.
+fn finish<'a, 'b, DB, CT>(
+    mut legend: plotters::chart::SeriesLabelStyle<'a, 'b, DB, CT>,
+    position: SeriesLabelPosition,
+) -> Result<(), Box<dyn Error>>
+where
+    DB: DrawingBackend + 'a,
+    CT: CoordTranslate,
+    DB::ErrorType: 'static,
+{
+    legend.position(position).background_style(WHITE).border_style(BLACK).label_font(LABEL_FONT).draw()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_have_title_axis_labels_and_legend_on_white() {
+        let mut bars = Bars::new("a.svg", "Two & three", "percent");
+        assert_eq!(bars.draw(), None);
+        bars.group("gzip", [(THEIRS, 2.0), (OURS, -3.0)]);
+        let chart = bars.draw().expect("there are bars");
+        for text in ["Two &amp; three", "percent", "gzip", "paper", "chordal", "#FFFFFF"] {
+            assert!(chart.svg.contains(text), "{text} is missing:\n{}", chart.svg);
+        }
+        assert_eq!(bars.draw(), Some(chart));
+    }
+
+    #[test]
+    fn nothing_but_zeros_can_be_drawn() {
+        let mut bars = Bars::new("a.svg", "None", "percent");
+        bars.group("gzip", [(THEIRS, 0.0), (OURS, 0.0)]);
+        assert!(bars.draw().is_some());
+    }
+
+    #[test]
+    fn lines_leave_out_what_was_not_measured() {
+        let mut lines = Lines::new("b.svg", "Threshold", ("registers", "speed-up"));
+        lines.point("here", 4.0, None);
+        assert_eq!(lines.draw(), None);
+        lines.point("here", 4.0, Some(1.1));
+        lines.point("here", 8.0, Some(0.9));
+        lines.point("paper", 8.0, Some(0.95));
+        let chart = lines.draw().expect("there are points");
+        for text in ["Threshold", "registers", "speed-up", "here", "paper"] {
+            assert!(chart.svg.contains(text), "{text} is missing:\n{}", chart.svg);
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! What the papers' texts claim, how it is measured here, and whether it is reproduced.
+
+mod sfe;
+mod sra;
+
+pub use sra::cost_ratio;
+
+use super::results::Results;
+use super::variants::Setting;
+use super::verdict::{Rule, Verdict};
+
+/// A claim of a paper.
+pub struct Claim {
+    /// The table or figure that it is shown with.
+    pub exhibit: &'static str,
+    /// What the paper says, in our words.
+    pub text: &'static str,
+    /// Where it says so.
+    pub source: &'static str,
+    /// What is measured.
+    pub quantity: &'static str,
+    pub unit: Unit,
+    /// The number of the paper's that the rule does not have in it already.
+    pub published: Option<f64>,
+    pub rule: Rule,
+    pub measure: Measure,
+    /// Where it is measured, the nearest to the paper's own setting first.
+    pub settings: &'static [Setting],
+    /// Why numbers here may differ from the paper's, or what has to be known about them. True whatever they are.
+    pub why: &'static str,
+}
+
+/// How a claim is measured.
+pub enum Measure {
+    /// In the compiled code, or while it was compiled.
+    Compiled(fn(&Results, Setting) -> Option<f64>),
+    /// While the compiled programs ran.
+    Executed(fn(&Results, Setting) -> Option<f64>),
+    /// Not at all.
+    Never(&'static str),
+}
+
+/// How a number is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unit {
+    /// 0.01 is one percent more.
+    Change,
+    /// 0.01 is one percent of the whole.
+    Share,
+    /// So many times as much.
+    Ratio,
+    Count,
+    /// The number of registers with which linear scan catches up: 0 if it is ahead with the fewest already, infinity if it
+    /// never is.
+    Crossing,
+}
+
+/// A claim and what became of it.
+pub struct Judged {
+    pub claim: Claim,
+    /// In each setting where there is a number.
+    pub measured: Vec<(Setting, f64)>,
+    pub verdict: Verdict,
+    /// Why it is not measurable.
+    pub obstacle: Option<&'static str>,
+}
+
+/// All claims, in the order of the tables and figures.
+pub fn all() -> Vec<Claim> {
+    sra::claims().into_iter().chain(sfe::claims()).collect()
+}
+
+impl Claim {
+    pub fn judge(self, results: &Results) -> Judged {
+        let (measure, obstacle) = match self.measure {
+            Measure::Compiled(measure) => (Some(measure), "no program was compiled in all the ways that this compares"),
+            Measure::Executed(measure) => (Some(measure), "no run times of the programs that this compares (`--run-times`)"),
+            Measure::Never(obstacle) => (None, obstacle),
+        };
+        let number = |&setting| Some((setting, measure?(results, setting)?));
+        let measured: Vec<(Setting, f64)> = self.settings.iter().filter_map(number).collect();
+        let verdict = measured.first().map_or(Verdict::NotMeasurable, |&(_, number)| self.rule.judge(number));
+        let obstacle = measured.is_empty().then_some(obstacle);
+        Judged { claim: self, measured, verdict, obstacle }
+    }
+
+    /// What the paper has, as text.
+    pub fn expected(&self) -> String {
+        let shown = |number| self.unit.show(number);
+        let bound = match self.rule {
+            Rule::Size { published, .. } => return shown(published),
+            Rule::Range { low, high, .. } | Rule::Within { low, high } => format!("{} to {}", shown(low), shown(high)),
+            Rule::Below(0.0) if self.unit == Unit::Change => "fewer".into(),
+            Rule::Above(0.0) if self.unit == Unit::Change => "more".into(),
+            Rule::Below(bound) => format!("below {}", shown(bound)),
+            Rule::Above(bound) => format!("above {}", shown(bound)),
+            Rule::AtMost(0.0) => "none".into(),
+            Rule::AtMost(bound) => format!("at most {}", shown(bound)),
+            Rule::AtLeast(bound) => format!("at least {}", shown(bound)),
+        };
+        match self.published {
+            Some(published) => format!("{bound} ({})", shown(published)),
+            None => bound,
+        }
+    }
+}
+
+impl Unit {
+    pub fn show(self, number: f64) -> String {
+        let percent = number * 100.0;
+        match self {
+            // A small effect is not none.
+            Unit::Change if percent.abs() < 1.0 && number != 0.0 => format!("{percent:+.2}%"),
+            Unit::Change => format!("{percent:+.1}%"),
+            Unit::Share if percent < 1.0 && number != 0.0 => format!("{percent:.2}%"),
+            Unit::Share => format!("{percent:.1}%"),
+            Unit::Ratio => format!("{number:.2}"),
+            Unit::Count => format!("{number:.0}"),
+            Unit::Crossing if number == f64::INFINITY => "ahead with any number".into(),
+            Unit::Crossing if number == 0.0 => "behind with any number".into(),
+            Unit::Crossing => format!("{number:.0}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::exhibits;
+    use super::super::testing::results;
+    use super::super::variants::FIFTEEN;
+    use super::*;
+
+    #[test]
+    fn every_claim_belongs_to_an_exhibit_and_says_where_it_is_from() {
+        for claim in all() {
+            assert!(exhibits::ALL.iter().any(|exhibit| exhibit.name == claim.exhibit), "{}", claim.text);
+            assert!(claim.source.starts_with("SRA") || claim.source.starts_with("SFE"), "{}", claim.text);
+            assert_eq!(claim.settings.is_empty(), matches!(claim.measure, Measure::Never(_)), "{}", claim.text);
+        }
+    }
+
+    #[test]
+    fn the_variants_of_the_exhibits_are_enough_to_measure_all_claims() {
+        let results = results();
+        for claim in all() {
+            let measurable = if matches!(claim.measure, Measure::Compiled(_)) { claim.settings.len() } else { 0 };
+            let judged = claim.judge(&results);
+            assert_eq!(judged.measured.len(), measurable, "{}", judged.claim.text);
+            assert_eq!(judged.obstacle.is_some(), judged.verdict == Verdict::NotMeasurable, "{}", judged.claim.text);
+        }
+    }
+
+    #[test]
+    fn without_results_nothing_is_measurable() {
+        for claim in all() {
+            let judged = claim.judge(&Results::default());
+            assert_eq!(judged.verdict, Verdict::NotMeasurable, "{}", judged.claim.text);
+        }
+    }
+
+    #[test]
+    fn the_first_setting_decides() {
+        let claim = Claim {
+            exhibit: "sra-table1",
+            text: "",
+            source: "",
+            quantity: "",
+            unit: Unit::Change,
+            published: None,
+            rule: Rule::Below(0.0),
+            measure: Measure::Compiled(|_, setting| Some(if setting == FIFTEEN { -0.5 } else { 0.5 })),
+            settings: &[FIFTEEN, super::super::variants::FOUR],
+            why: "",
+        };
+        let judged = claim.judge(&Results::default());
+        assert_eq!((judged.measured.len(), judged.verdict), (2, Verdict::Reproduced));
+    }
+
+    #[test]
+    fn numbers_as_text() {
+        assert_eq!(Unit::Change.show(-0.137), "-13.7%");
+        assert_eq!(Unit::Change.show(-0.0004), "-0.04%");
+        assert_eq!(Unit::Change.show(0.0), "+0.0%");
+        assert_eq!(Unit::Share.show(0.534), "53.4%");
+        assert_eq!(Unit::Crossing.show(f64::INFINITY), "ahead with any number");
+    }
+}

@@ -1,0 +1,81 @@
+//! SFE Figure 12.
+
+use super::paragraph;
+use crate::paper::charts::{Bars, Chart, OURS, THEIRS};
+use crate::paper::document::{Block, change};
+use crate::paper::published as paper;
+use crate::paper::results::{Quantity, Results, quantity};
+use crate::paper::variants::*;
+use crate::report::{Cell, Table};
+
+/// The optimisations added one by one, and the one that the paper does not have.
+pub const VARIANTS: [&str; 5] = [NOT_OPTIMISED, HOISTED, COALESCED, SPILL_FREE, LOWERED_BY_WEIGHT];
+
+/// A step from one variant to the next.
+struct Step {
+    name: &'static str,
+    from: &'static str,
+    to: &'static str,
+    /// What the paper says of spill code, stores, moves and all accesses.
+    published: [Option<f64>; 4],
+}
+
+const STEPS: [Step; 5] = [
+    Step {
+        name: "store hoisting (SH)",
+        from: NOT_OPTIMISED,
+        to: HOISTED,
+        published: [Some(paper::HOISTING_SPILL_CODE), Some(paper::HOISTING_STORES), None, None],
+    },
+    Step {
+        name: "memory coalescing (RMTE)",
+        from: HOISTED,
+        to: COALESCED,
+        published: [Some(paper::MEMORY_COALESCING_SPILL_CODE), None, None, None],
+    },
+    Step {
+        name: "load lowering (LL)",
+        from: COALESCED,
+        to: SPILL_FREE,
+        published: [Some(paper::LOWERING_SPILL_CODE), None, Some(paper::LOWERING_MOVES), None],
+    },
+    Step { name: "all three", from: NOT_OPTIMISED, to: SPILL_FREE, published: [None, None, None, Some(paper::ALL_ACCESSES)] },
+    Step { name: "LL by weight instead", from: COALESCED, to: LOWERED_BY_WEIGHT, published: [None; 4] },
+];
+
+const COLUMNS: [(&str, Quantity); 4] = [
+    ("spill code", quantity::spill_code),
+    ("stores", quantity::stores),
+    ("moves", quantity::moves),
+    ("accesses", quantity::accesses),
+];
+
+pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
+    let names = COLUMNS.map(|(name, _)| name);
+    let mut table = Table::new(["step", "setting"].into_iter().chain(names));
+    let mut bars = Bars::new("sfe-figure12.svg", "What the optimisations take away (SFE Figure 12)", "percent fewer");
+    for step in &STEPS {
+        if step.published.iter().any(Option::is_some) {
+            let published = step.published.map(change);
+            table.row([step.name.into(), "paper (i386, 7 registers)".into()].into_iter().chain(published));
+        }
+        for &setting in SFE_SETTINGS {
+            let measured = COLUMNS.map(|(_, quantity)| change(results.change(setting, step.from, step.to, quantity)));
+            table.row([step.name.into(), Cell::Text(setting.to_string())].into_iter().chain(measured));
+        }
+        compare(results, step, &mut bars);
+    }
+    let explanation = "Each step is against the one before it. Spill code is what loads from spill slots and stores to them; accesses \
+                       are all loads and stores of the code. The charts of Figure 12 are lost; these are the numbers of the text.";
+    (vec![paragraph(explanation), Block::Table { caption: "All programs together.".into(), table }], bars.draw())
+}
+
+/// Ours beside those numbers that the paper has, in the first setting where there is one.
+fn compare(results: &Results, step: &Step, bars: &mut Bars) {
+    for ((name, quantity), published) in COLUMNS.into_iter().zip(step.published) {
+        let measured = |&setting| results.change(setting, step.from, step.to, quantity);
+        if let Some((published, measured)) = published.zip(SFE_SETTINGS.iter().find_map(measured)) {
+            bars.group(&format!("{}: {name}", step.name), [(THEIRS, -100.0 * published), (OURS, -100.0 * measured)]);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The papers' tables, figures and claims beside what chordal measures.
+//!
+//! `published` is what the papers print, `variants` what is run, `results` what the runs came to. `exhibits` puts ours and theirs
+//! side by side, a file for each table or figure; `claims` are the sentences of the papers' texts, each with a rule (`verdict`)
+//! that says from the measured number whether it is reproduced. All of it goes into one `document`.
+
+mod charts;
+mod claims;
+mod document;
+mod exhibits;
+mod published;
+mod results;
+mod run_times;
+mod variants;
+mod verdict;
+
+pub use charts::Chart;
+pub use document::{Block, Document, Format, Section};
+pub use exhibits::{ALL, Exhibit, variants_of};
+pub use results::Results;
+pub use run_times::RunTimes;
+pub use variants::{Machine, Variant};
+
+use crate::report::Table;
+
+/// The exhibits with their claims, and what there is to know about the inputs.
+pub fn report(exhibits: &[&Exhibit], results: &Results, versions: Option<&str>) -> Document {
+    let section = |exhibit: &&Exhibit| {
+        let (blocks, chart) = (exhibit.show)(results);
+        let claims = claims::all().into_iter().filter(|claim| claim.exhibit == exhibit.name);
+        let claims = claims.map(|claim| claim.judge(results)).collect();
+        Section { name: exhibit.name, title: exhibit.title, blocks, chart, claims }
+    };
+    Document { sections: exhibits.iter().map(section).collect(), inputs: inputs(results, versions) }
+}
+
+/// What was compiled, what could not be, and which functions are in no total.
+fn inputs(results: &Results, versions: Option<&str>) -> Vec<Block> {
+    let names: Vec<&str> = results.programs.keys().map(String::as_str).collect();
+    let mut blocks = vec![Block::Paragraph(format!("Programs: {}.", names.join(", ")))];
+    if let Some(versions) = versions {
+        blocks.push(Block::Verbatim(versions.to_owned()));
+    }
+    if !results.missing.is_empty() {
+        let mut table = Table::new(["program", "run", "what happened"]);
+        for missing in &results.missing {
+            table.row([missing.program.as_str().into(), missing.variant.to_string().into(), missing.reason.as_str().into()]);
+        }
+        let caption = "Runs that came to nothing; the program is left out of sums over all programs that compare this run.";
+        blocks.push(Block::Table { caption: caption.into(), table });
+    }
+    if !results.left_out.is_empty() {
+        let mut table = Table::new(["program", "machine", "function", "why"]);
+        for function in &results.left_out {
+            let (program, name, reason) = (&function.program, &function.function, &function.reason);
+            table.row([program.as_str(), function.machine.name(), name, reason].map(Into::into));
+        }
+        let caption = "Functions that some variant could not allocate; they are in no count of any variant for that machine.";
+        blocks.push(Block::Table { caption: caption.into(), table });
+    }
+    blocks
+}
+
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,68 @@
+//! Handmade results for tests.
+
+use super::results::Results;
+use super::variants::{Machine, Variant};
+use super::{exhibits, variants_of};
+use crate::compare::record::{Outcome, Record, Run, SCHEMA};
+use crate::stats::{Counts, Function, Statistics, Times};
+
+/// Two programs, for both machines, under everything that is ever run; in each variant every count is the same number.
+pub fn results() -> Results {
+    let exhibits: Vec<&exhibits::Exhibit> = exhibits::ALL.iter().collect();
+    let mut results = Results::default();
+    for machine in [Machine::X86_64, Machine::I386] {
+        let variants = variants_of(&exhibits, machine);
+        for (program, base) in [("gzip", 100), ("gawk", 300)] {
+            let runs =
+                variants.iter().enumerate().map(|(index, &variant)| run(variant, vec![function("f", base + index as u64)]));
+            results.add(program, machine, &variants, &record(runs));
+        }
+    }
+    results
+}
+
+pub fn record(runs: impl IntoIterator<Item = Run>) -> Record {
+    let fingerprint = String::new();
+    Record { schema: SCHEMA.into(), source: "p.bc".into(), fingerprint, runs: runs.into_iter().collect() }
+}
+
+pub fn run(variant: Variant, functions: Vec<Function>) -> Run {
+    let statistics = Statistics {
+        schema: crate::stats::SCHEMA.into(),
+        chordal: String::new(),
+        allocator: variant.allocator.into(),
+        options: None,
+        registers: None,
+        source: "p.bc".into(),
+        target: String::new(),
+        compilation_ns: Some(10_000),
+        total: Counts::total(&functions),
+        functions,
+    };
+    outcome(variant, Outcome::Done { statistics: Box::new(statistics), allocation_ns: vec![] })
+}
+
+pub fn outcome(variant: Variant, outcome: Outcome) -> Run {
+    Run { allocator: variant.allocator.into(), registers: variant.setting.registers.into(), outcome }
+}
+
+/// A function of which everything that is reported is counted `count` times.
+pub fn function(name: &str, count: u64) -> Function {
+    let mut counts = Counts::default();
+    let fixed = &mut counts.fixed;
+    [fixed.loads, fixed.stores, fixed.moves, fixed.xors] = [count; 4];
+    let weighted = &mut counts.weighted;
+    [weighted.loads, weighted.stores, weighted.moves, weighted.xors] = [count as f64; 4];
+    let spill = &mut counts.spill;
+    [spill.values, spill.slots, spill.stores, spill.reloads, spill.copies] = [count; 5];
+    counts.conversion.copies_before = count;
+    [counts.graphs.value_register, counts.graphs.interference] = [count, 10 * count];
+    let elimination = &mut counts.elimination;
+    [elimination.graphs, elimination.edges, elimination.memory_transfers, elimination.potential_spills] = [count; 4];
+    let mut times = Times::default();
+    for phase in ["cssa", "assign", "eliminate"] {
+        times.add(phase, count);
+    }
+    counts.time_ns = Some(times);
+    Function { name: name.into(), fallback: None, counts }
+}

@@ -1,0 +1,115 @@
+//! What is run: allocators with their options, on machines, held to registers.
+
+use serde::Serialize;
+use std::fmt;
+
+/// A machine that programs are compiled for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Machine {
+    /// What stands in for SRA's PowerPC: many registers, of which few may be used.
+    X86_64,
+    /// SFE's own.
+    I386,
+}
+
+/// A machine and the number of registers that allocators are held to there.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Setting {
+    pub machine: Machine,
+    /// As `--registers` takes it, or `all`.
+    pub registers: &'static str,
+}
+
+/// SRA's register counts, on our machine.
+pub const FOUR: Setting = Setting { machine: Machine::X86_64, registers: "4" };
+pub const EIGHT: Setting = Setting { machine: Machine::X86_64, registers: "8" };
+pub const TWELVE: Setting = Setting { machine: Machine::X86_64, registers: "12" };
+/// For SRA's 16 (Figure 11) and 29 (Table 4).
+pub const FIFTEEN: Setting = Setting { machine: Machine::X86_64, registers: "all" };
+/// SFE's setting.
+pub const I386: Setting = Setting { machine: Machine::I386, registers: "all" };
+/// SFE's setting with one register less.
+pub const I386_SIX: Setting = Setting { machine: Machine::I386, registers: "6" };
+
+/// Where claims of SFE are measured, the paper's own setting first.
+pub const SFE_SETTINGS: &[Setting] = &[I386, FIFTEEN, EIGHT, FOUR];
+
+/// An allocator with options, in a setting.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Variant {
+    /// The allocator's name, and behind it its options, as on the command line.
+    pub allocator: &'static str,
+    pub setting: Setting,
+}
+
+pub const CH_O1: &str = "ch-o1";
+pub const CH_O2: &str = "ch-o2";
+pub const CH_O3: &str = "ch-o3";
+pub const LINEAR_SCAN: &str = "linear-scan";
+/// The SSA-based allocators of SRA and their rival, in the order of its tables.
+pub const SRA_ALLOCATORS: [&str; 4] = [CH_O1, CH_O2, CH_O3, LINEAR_SCAN];
+
+/// The allocator of SFE with the optimisations of its section 6 added one by one, in the paper's order.
+pub const NOT_OPTIMISED: &str = "spill-free --store-hoist off --memory-coalesce off --load-lower off";
+pub const HOISTED: &str = "spill-free --memory-coalesce off --load-lower off";
+pub const COALESCED: &str = "spill-free --load-lower off";
+pub const SPILL_FREE: &str = "spill-free";
+/// Load lowering that looks at executions, which SFE does not have.
+pub const LOWERED_BY_WEIGHT: &str = "spill-free --load-lower weighted";
+
+/// The rivals of SFE 1: φs that move memory to memory, through a register that is kept free or is spilled for it.
+pub const SPARE_REGISTER: &str = "spill-free --frugal off --eliminate spare-register";
+pub const ON_DEMAND: &str = "spill-free --frugal off --eliminate on-demand";
+
+impl Variant {
+    pub const fn new(allocator: &'static str, setting: Setting) -> Self {
+        Variant { allocator, setting }
+    }
+}
+
+/// Every allocator in every setting.
+pub fn product(allocators: &[&'static str], settings: &[Setting]) -> Vec<Variant> {
+    settings.iter().flat_map(|&setting| allocators.iter().map(move |&allocator| Variant { allocator, setting })).collect()
+}
+
+impl Machine {
+    pub fn name(self) -> &'static str {
+        match self {
+            Machine::X86_64 => "x86-64",
+            Machine::I386 => "i386",
+        }
+    }
+
+    /// How many registers `all` are.
+    fn registers(self) -> u32 {
+        match self {
+            Machine::X86_64 => 15,
+            Machine::I386 => 7,
+        }
+    }
+}
+
+impl Setting {
+    /// How many registers there are.
+    pub fn count(&self) -> u32 {
+        self.registers.parse().unwrap_or(self.machine.registers())
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {} registers", self.machine.name(), self.count())
+    }
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.allocator, self.setting)
+    }
+}
+
+impl Serialize for Setting {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}

@@ -1,0 +1,78 @@
+//! `chordal paper`.
+
+use super::folder::{Folder, assert_fails, assert_usage, chordal};
+use serde_json::{Value, json};
+use std::fs;
+
+/// `gzip.bc` and `gzip.i386.bc`, by name the stand-in for 164.gzip.
+fn folder() -> Folder {
+    let folder = Folder::with_program(&["-m32"]);
+    fs::rename(folder.path("p.bc"), folder.path("gzip.i386.bc")).expect("the folder is writable");
+    folder.run(std::process::Command::new("clang-22").args(["-O2", "-emit-llvm", "-c", "p.c", "-o", "gzip.bc"]));
+    folder
+}
+
+fn claim<'v>(section: &'v Value, text: &str) -> &'v Value {
+    let claims = section["claims"].as_array().expect("claims");
+    let has_text = |claim: &&Value| claim["claim"].as_str().is_some_and(|claim| claim.contains(text));
+    claims.iter().find(has_text).unwrap_or_else(|| panic!("no claim says {text}"))
+}
+
+#[test]
+fn ours_is_what_compile_counts_and_theirs_what_the_paper_prints() {
+    let folder = folder();
+    folder.chordal(&["paper", "sra-table1", "gzip.bc", "--format", "json", "-o", "r.json"]).assert().success().stderr("");
+    folder.chordal(&["compile", "gzip.bc", "-o", "gzip.s", "--allocator", "ch-o3", "--stats", "s.json"]).assert().success();
+    let (report, statistics) = (folder.json("r.json"), folder.json("s.json"));
+    let row = &report["sections"][0]["blocks"][1]["table"]["rows"][0];
+    let graphs = &statistics["total"]["graphs"];
+    assert_eq!(
+        row.as_array().expect("cells")[..5],
+        json!(["164.gzip", 25716, 339771, 13.21, "gzip"]).as_array().expect("cells")[..]
+    );
+    assert_eq!((&row[5], &row[6]), (&graphs["value_register"], &graphs["interference"]));
+    let measured = claim(&report["sections"][0], "order of magnitude")["measured"][0]["value"].as_f64().expect("a number");
+    let ratio = graphs["interference"].as_f64().expect("a number") / graphs["value_register"].as_f64().expect("a number");
+    assert!((measured - ratio).abs() < 1e-9, "{measured} is not {ratio}");
+}
+
+#[test]
+fn a_document_has_charts_and_verdicts_for_both_machines() {
+    let folder = folder();
+    let arguments = ["paper", "sfe-figure10", "sra-table1", "gzip.bc", "gzip.i386.bc", "--format", "markdown", "-o", "r.md"];
+    let more = ["--plot", "charts", "--records", "r.jsonl", "--resume"];
+    folder.chordal(&[&arguments[..], &more].concat()).assert().success().stderr("");
+    let text = String::from_utf8(folder.read("r.md")).expect("text");
+    assert!(text.contains("](charts/sra-table1.svg)") && text.contains("i386, 7 registers: "), "{text}");
+    assert!(text.contains("**Spill-free elimination spills nothing** (SFE 1): **reproduced**."), "{text}");
+    assert!(!text.contains("sfe-figure12"), "only what was asked for:\n{text}");
+    assert!(folder.read("charts/sra-table1.svg").starts_with(b"<svg"));
+    // Nothing is run again: the records know it all, and give the same.
+    let records = folder.read("r.jsonl");
+    folder.chordal(&[&arguments[..], &more].concat()).assert().success();
+    assert_eq!(folder.read("r.jsonl"), records);
+    assert_eq!(folder.read("r.md"), text.as_bytes());
+}
+
+#[test]
+fn wrong_usage_is_told() {
+    let folder = folder();
+    assert_usage(&mut folder.chordal(&["paper", "tabel2", "gzip.bc"]), "the nearest is `sra-table2`");
+    assert_usage(&mut folder.chordal(&["paper", "all"]), "no module is given");
+    fs::create_dir(folder.path("other")).expect("the folder is writable");
+    fs::copy(folder.path("gzip.bc"), folder.path("other/gzip.bc")).expect("the folder is writable");
+    assert_usage(&mut folder.chordal(&["paper", "gzip.bc", "other/gzip.bc"]), "both the program gzip for x86-64");
+    assert_usage(chordal().args(["paper"]), "required");
+}
+
+#[test]
+fn a_wrong_input_is_one_message_and_nothing_is_run() {
+    let folder = folder();
+    folder.write("bad.bc", "no module");
+    let run = folder.chordal(&["paper", "gzip.bc", "bad.bc", "-o", "r.txt"]).assert();
+    assert_fails(run, "chordal: error: bad.bc: ", "");
+    folder.write("times.csv", "program,machine,allocator,registers,seconds\ngzip,x86-64,ch-o3,4,fast\n");
+    let run = folder.chordal(&["paper", "gzip.bc", "--run-times", "times.csv"]).assert();
+    assert_fails(run, "chordal: error: times.csv: ", "line: 2");
+    assert!(!folder.files().contains(&"r.txt".to_owned()));
+}
