@@ -10,8 +10,8 @@ use tempfile::TempDir;
 const PROGRAMS: &[&str] = &["hash_table", "many_arguments", "numeric", "parser", "pressure", "sha256"];
 const TARGETS: &[(&str, &[&str])] = &[("-m64", &["4", "8", "12"]), ("-m32", &["5", "6"])];
 
-/// The programs as bitcode, in a folder of their own.
-fn bitcode(target: &str) -> (TempDir, Vec<PathBuf>) {
+/// Programs as bitcode, in a folder of their own.
+fn bitcode(target: &str, programs: &[&str]) -> (TempDir, Vec<PathBuf>) {
     let folder = TempDir::new().expect("a temporary folder");
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/programs");
     let compile = |name: &&str| {
@@ -21,7 +21,7 @@ fn bitcode(target: &str) -> (TempDir, Vec<PathBuf>) {
         run(clang.args(["-O2", "-w", target, "-emit-llvm", "-c"]).arg(source).arg("-o").arg(&module));
         module
     };
-    let modules = PROGRAMS.iter().map(compile).collect();
+    let modules = programs.iter().map(compile).collect();
     (folder, modules)
 }
 
@@ -54,7 +54,7 @@ fn with_all_registers_they_write_what_llc_writes() {
         (&["--allocator", "llvm-greedy", "--llvm-schedule", "off"], &["-enable-misched=0"]),
     ];
     for (target, _) in TARGETS {
-        let (_folder, modules) = bitcode(target);
+        let (_folder, modules) = bitcode(target, PROGRAMS);
         for module in &modules {
             for (ours, theirs) in same {
                 assert!(chordal(module, ours) == llc(module, theirs), "{} {target} {ours:?}", module.display());
@@ -63,11 +63,25 @@ fn with_all_registers_they_write_what_llc_writes() {
     }
 }
 
+/// A call that takes five registers, with five: basic says that it has run out, PBQP would not.
+#[test]
+fn conflicts_that_pbqp_does_not_report_are_noticed() {
+    let (_folder, modules) = bitcode("-m32", &["conventions"]);
+    for allocator in ["llvm-basic", "llvm-pbqp"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_chordal"));
+        command.arg("compile").arg(&modules[0]).args(["-o", "-", "--registers", "5", "--verify-llvm", "--allocator", allocator]);
+        let output = command.output().expect("chordal starts");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{message}");
+        assert!(message.contains("function live: left to LLVM's greedy allocator: ran out of registers"), "{message}");
+    }
+}
+
 /// Everything that an allocator's code does with registers that it is not to use, over all programs and numbers of registers.
 fn breaches(allocator: &str, held: bool) -> Vec<(String, Vec<String>)> {
     let mut found = Vec::new();
     for (target, counts) in TARGETS {
-        let (_folder, modules) = bitcode(target);
+        let (_folder, modules) = bitcode(target, PROGRAMS);
         for count in *counts {
             let excluded = assembly::excluded(target, count);
             let mut breaches = Vec::new();
