@@ -100,11 +100,14 @@ build_gap() {
     # The manual is not in Debian's tarball, its makefile is asked for.
     mkdir -p gmp/doc && : >gmp/doc/Makefile.in
     (cd gmp && ABI=$abi configured --disable-shared --disable-assembly && make_kept SUBDIRS="mpn mpz mpq mpf printf scanf rand .")
-    # GAP looks for an installed library.
+    beside zlib
+    (cd zlib && WLLVM_CONFIGURE_ONLY=1 CC="$CC" CFLAGS="$FLAGS" ./configure --static && make libz.a)
+    # GAP looks for installed libraries.
     mkdir -p installed/include installed/lib
-    cp gmp/gmp.h installed/include
-    cp gmp/.libs/libgmp.a installed/lib
-    configured --with-gmp="$PWD/installed" --without-readline ABI=""
+    cp gmp/gmp.h zlib/zlib.h zlib/zconf.h installed/include
+    cp gmp/.libs/libgmp.a zlib/libz.a installed/lib
+    configured CXX="${CC/wllvm/wllvm++}" CXXFLAGS="$FLAGS" --with-gmp="$PWD/installed" --with-zlib="$PWD/installed" \
+        --without-readline ABI=""
     make gap
     executable=gap
 }
