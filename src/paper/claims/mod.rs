@@ -117,7 +117,7 @@ impl Unit {
             Unit::Ratio => format!("{number:.2}"),
             Unit::Count => format!("{number:.0}"),
             Unit::Crossing if number == f64::INFINITY => "ahead with any number".into(),
-            Unit::Crossing if number == 0.0 => "behind with any number".into(),
+            Unit::Crossing if number == 0.0 => "behind with the fewest".into(),
             Unit::Crossing => format!("{number:.0}"),
         }
     }
