@@ -256,19 +256,12 @@ impl Builder<'_> {
         }
         let occupied = taken;
         let mut operands: Vec<(ra::Operand, Option<u32>)> = Vec::new();
-        let last = self.ends_a_block(at, count);
+        let last = function.blocks[at.block].throws == Inst::from_u32(first).into();
         for (inst, names) in insts.zip(names) {
             self.operands(inst, &names, last, &mut taken, &mut operands)?;
         }
         self.item(Content::Instructions(count), Some(at), &operands, occupied);
         Ok(())
-    }
-
-    /// Whether the instructions from a point on end a block of regalloc2's.
-    fn ends_a_block(&self, at: Point, count: u32) -> bool {
-        let data = &self.context.function.blocks[at.block];
-        let inst = data.insts.start + at.index;
-        inst + count == data.insts.end || data.throws == Inst::from_u32(inst).into()
     }
 
     /// Adds an instruction's operands.

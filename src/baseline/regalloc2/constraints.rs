@@ -60,8 +60,8 @@ impl<'a> Constraints<'a> {
     }
 
     /// The constraints of an instruction's operands. `present` says which are handed over, and where among those of
-    /// regalloc2's instruction they are. Where the instruction is the last of a block for regalloc2, the fast allocator wants
-    /// definitions in registers that are named.
+    /// regalloc2's instruction they are. Where the instruction is the last of a block for regalloc2, since it throws, the
+    /// fast allocator wants definitions in registers that are named.
     ///
     /// # Errors
     /// If a register has to be named and none is free.
