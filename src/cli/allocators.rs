@@ -132,7 +132,7 @@ impl Entry {
             return Ok(Preset { check, graphs, ..options.apply(preset)? }.into());
         }
         if let Some(option) = options.given() {
-            return Err(format!("{option} is for allocators that are built of chordal's phases, not for {}", self.name));
+            return Err(format!("{option} is for chordal's own allocators, not for {}", self.name));
         }
         let algorithm =
             regalloc2::Algorithm::named(self.name).expect("every allocator is a preset, one of regalloc2's or LLVM's");
