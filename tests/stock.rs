@@ -3,6 +3,7 @@
 #[path = "support/assembly.rs"]
 mod assembly;
 
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
@@ -59,6 +60,34 @@ fn with_all_registers_they_write_what_llc_writes() {
             for (ours, theirs) in same {
                 assert!(chordal(module, ours) == llc(module, theirs), "{} {target} {ours:?}", module.display());
             }
+        }
+    }
+}
+
+/// The `static` counts of the sum of all functions in a JSON document.
+fn totals(document: &Value, place: &str) -> Value {
+    let total = document.pointer(place).unwrap_or_else(|| panic!("there is no {place}"));
+    total["static"].clone()
+}
+
+#[test]
+fn compare_counts_what_a_disassembly_of_llcs_object_counts() {
+    for (target, _) in TARGETS {
+        let (folder, modules) = bitcode(target, PROGRAMS);
+        for module in &modules {
+            let object = folder.path().join("llc.o");
+            let mut llc = Command::new("llc-22");
+            run(llc.args(["-O2", "-relocation-model=pic", "-filetype=obj", "-o"]).arg(&object).arg(module));
+            let json = |arguments: &[&str], file: &Path| -> Value {
+                let mut chordal = Command::new(env!("CARGO_BIN_EXE_chordal"));
+                let text = run(chordal.args(arguments).args(["--format", "json"]).arg(file));
+                serde_json::from_str(&text).expect("JSON")
+            };
+            let compared = json(&["compare", "--allocators", "llvm-greedy"], module);
+            let counted = json(&["count"], &object);
+            let ours = totals(&compared, "/summary/groups/0/rows/0/total");
+            assert!(ours["loads"].as_u64() > Some(0), "{ours}");
+            assert_eq!(ours, totals(&counted, "/total"), "{} {target}", module.display());
         }
     }
 }
