@@ -19,7 +19,10 @@ words := List([1 .. 20000], i -> String((i * 7919) mod 10007));
 Sort(words);
 Print("sorted: ", words{[1, 1000 .. 19981]}, "\n");
 sieve := BlistList([1 .. 300000], [2 .. 300000]);
-for i in [2 .. 547] do if sieve[i] then for j in [i * i, i * i + i .. 300000] do sieve[j] := false; od; fi; od;
+for i in [2 .. 547] do
+  j := i * i;
+  while sieve[i] and j <= 300000 do sieve[j] := false; j := j + i; od;
+od;
 Print("sieve: ", SizeBlist(sieve), "\n");
 Print("classes: ", Length(ConjugacyClasses(SymmetricGroup(8))), " ", Collected(List([1 .. 5000], i -> Order((1, 2, 3)(4, 5)^i))), "\n");
 QUIT;
