@@ -28,7 +28,7 @@ Examples:
   chordal compare *.bc --records all.jsonl --resume --format markdown
       a long run that can be stopped and continued; once all is done, another view of it takes no time
   chordal compare a.bc --allocators spill-free --format lit -o ours.json
-      results that compare.py of LLVM's test suite reads
+      results that compare.py of LLVM's test suite reads (compare.py -m regalloc.NumReloads ours.json theirs.json)
 
 Each module is compiled in a process of its own for each allocator and register list. Sums are over the functions that all
 allocators compiled: what one of them cannot do with so few registers is named and left out for all. A register list that

@@ -2,7 +2,7 @@
 
 use super::table::{Cell, Style, Table};
 use crate::compare::record::{Record, SCHEMA};
-use crate::compare::summary::{FunctionCounts, Group, METRICS, Summary};
+use crate::compare::summary::{FunctionCounts, Group, LeftOut, METRICS, Summary};
 use crate::stats::Counts;
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -171,11 +171,14 @@ fn notes(group: &Group) -> String {
     }
     if !group.left_out.is_empty() {
         let _ = writeln!(text, "\nLeft out of all sums, since not every allocator compiled them:\n");
-        for left_out in group.left_out.iter().take(NAMED) {
-            let _ = writeln!(text, "- {} ({}): {}: {}", left_out.function, left_out.source, left_out.allocator, left_out.reason);
+        let functions = by_function(&group.left_out);
+        for ((source, function), left_out) in functions.iter().take(NAMED) {
+            let allocators: Vec<&str> = left_out.iter().map(|left_out| left_out.allocator.as_str()).collect();
+            let who = if allocators.len() == group.allocators.len() { "all".into() } else { allocators.join(", ") };
+            let _ = writeln!(text, "- {function} ({source}): {who}: {}", left_out[0].reason);
         }
-        if group.left_out.len() > NAMED {
-            let _ = writeln!(text, "- and {} more: `--format json` names all", group.left_out.len() - NAMED);
+        if functions.len() > NAMED {
+            let _ = writeln!(text, "- and {} more: `--format json` names all", functions.len() - NAMED);
         }
     }
     if !group.missing.is_empty() {
@@ -185,6 +188,15 @@ fn notes(group: &Group) -> String {
         }
     }
     text
+}
+
+/// Who did not compile a function, by module and function.
+fn by_function(left_out: &[LeftOut]) -> IndexMap<(&str, &str), Vec<&LeftOut>> {
+    let mut functions: IndexMap<(&str, &str), Vec<&LeftOut>> = IndexMap::new();
+    for left_out in left_out {
+        functions.entry((&left_out.source, &left_out.function)).or_default().push(left_out);
+    }
+    functions
 }
 
 /// The allocators of each reason.

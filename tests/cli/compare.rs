@@ -130,6 +130,8 @@ fn functions_that_one_allocator_cannot_do_are_left_out_for_all() {
     assert_eq!(group["left_out"][0]["function"], "indirect");
     assert_eq!(group["left_out"][0]["allocator"], "spill-free");
     assert_eq!(group["modules"][0]["functions"], 4);
+    let text = compare(&folder, &["p.bc", "--allocators", "spill-free,simple", "--registers", registers]);
+    assert!(text.contains("\n- indirect (p.bc): all: "), "{text}");
 }
 
 #[test]
