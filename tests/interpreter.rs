@@ -8,10 +8,10 @@ mod presets;
 mod support;
 
 use chordal::check::check;
-use chordal::machine::{Edit, Function, Location, Overlay, print};
+use chordal::machine::{Edit, Function, Location, Overlay, Reg, print};
 use chordal::pipeline::allocate;
 use chordal::preset::Preset;
-use interpret::{compare, places};
+use interpret::compare;
 use presets::variants;
 use support::random::{random_function, shapes};
 
@@ -94,4 +94,11 @@ fn the_checker_rejects_what_the_interpreter_finds() {
         }
     }
     assert!(found > 400 && found * 2 > rejected, "the interpreter finds {found} of {rejected} that the checker rejects");
+}
+
+/// All places that an overlay can name: registers and slots.
+fn places(function: &Function, overlay: &Overlay) -> Vec<Location> {
+    let regs = (0..function.file.regs.len()).map(|index| Location::Reg(Reg::new(index)));
+    let slots = overlay.slots.keys().map(Location::Slot);
+    regs.chain(slots).collect()
 }

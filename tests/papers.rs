@@ -3,6 +3,8 @@
 //! The figures themselves are lost. The fixtures in `testdata/functions/papers` say which facts the texts determine, and
 //! what had to be chosen.
 
+#[path = "support/fixture.rs"]
+mod fixture;
 #[path = "support/fixtures.rs"]
 mod fixtures;
 #[path = "support/phases.rs"]
@@ -15,7 +17,8 @@ use chordal::cssa::Coalescing;
 use chordal::eliminate::{RegisterStep, Surroundings, SwapPolicy, sequentialise};
 use chordal::machine::{Block, Function, InstKind, Location, Point, Reg, RegSet, RegisterFile, Value, builtin};
 use cranelift_entity::EntityRef;
-use fixtures::{allocated, blocks, edits, fixture, registers, spilled_values, v};
+use fixture::fixture;
+use fixtures::{allocated, blocks, edits, registers, spilled_values, v};
 use phases::{convert, spill};
 use std::collections::{BTreeMap, BTreeSet};
 

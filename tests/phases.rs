@@ -1,5 +1,7 @@
 //! What each phase does with small functions from `testdata/functions`.
 
+#[path = "support/fixture.rs"]
+mod fixture;
 #[path = "support/fixtures.rs"]
 mod fixtures;
 #[path = "support/phases.rs"]
@@ -12,7 +14,8 @@ use chordal::machine::{Block, Edit, Function, Inst, InstKind, Location, Overlay,
 use chordal::pipeline::allocate;
 use chordal::preset::Preset;
 use cranelift_entity::EntityRef;
-use fixtures::{allocated, blocks, edits, fixture, registers, spilled_values, v};
+use fixture::fixture;
+use fixtures::{allocated, blocks, edits, registers, spilled_values, v};
 use phases::{convert, spill};
 
 /// An overlay that the checker accepts, under a policy for swaps.

@@ -1,10 +1,8 @@
 //! regalloc2 on the functions that chordal's allocators are tested on, before the same judges: the checker and the interpreter.
 
-#[path = "support/fixtures.rs"]
-#[allow(dead_code)]
-mod fixtures;
+#[path = "support/fixture.rs"]
+mod fixture;
 #[path = "support/interpret.rs"]
-#[allow(dead_code)]
 mod interpret;
 mod support;
 
@@ -12,7 +10,7 @@ use chordal::baseline::regalloc2::Algorithm;
 use chordal::machine::{Edit, Function, Overlay, Slot, print};
 use chordal::pipeline::{Failure, Strategy, allocate};
 use chordal::preset::Preset;
-use fixtures::fixture;
+use fixture::fixture;
 use interpret::compare;
 use std::fs;
 use std::path::Path;

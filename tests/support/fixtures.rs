@@ -1,19 +1,11 @@
-//! The functions of `testdata/functions`, and what the pipeline makes of them as text.
+//! What phases and the pipeline make of functions, as text.
 
 use chordal::eliminate::SwapPolicy;
-use chordal::machine::{Edit, Function, Inst, Location, Overlay, Reg, SwapKind, Value, parse, print, validate};
+use chordal::machine::{Edit, Function, Inst, Location, Overlay, Reg, SwapKind, Value, print};
 use chordal::pipeline::{Report, allocate};
 use chordal::preset::Preset;
 use chordal::spill::Spilled;
 use cranelift_entity::EntityRef;
-
-pub fn fixture(name: &str) -> Function {
-    let path = format!("{}/testdata/functions/{name}.txt", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let function = parse(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
-    validate(&function).unwrap_or_else(|found| panic!("{path}: {found:?}"));
-    function
-}
 
 pub fn v(index: usize) -> Value {
     Value::new(index)

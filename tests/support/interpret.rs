@@ -5,7 +5,7 @@
 //! of the last round of a loop is not taken for this round's. A landing pad is entered from the instruction that throws.
 
 use chordal::machine::{
-    Block, Edit, Function, Inst, InstKind, Location, Operand, Overlay, Phi, Point, Reg, RegClass, RegSet, Role, Slot, SwapKind,
+    Block, Edit, Function, Inst, InstKind, Location, Operand, Overlay, Phi, Point, Reg, RegClass, RegSet, Role, SwapKind,
     SwapSupport, Value,
 };
 use std::collections::BTreeMap;
@@ -332,11 +332,4 @@ impl Content {
 fn written(function: &Function, inst: Inst) -> RegSet {
     let pins = function.pins(inst);
     pins.defs | pins.early_defs | pins.clobbers
-}
-
-/// All places that an overlay can name: registers and slots.
-pub fn places(function: &Function, overlay: &Overlay) -> Vec<Location> {
-    let regs = (0..function.file.regs.len()).map(|index| Location::Reg(Reg::new(index)));
-    let slots = overlay.slots.keys().map(|slot: Slot| Location::Slot(slot));
-    regs.chain(slots).collect()
 }
