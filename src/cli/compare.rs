@@ -120,9 +120,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             .extend(allocators.iter().map(|allocator| Request { allocator: allocator.clone(), registers: registers.clone() }));
     }
     let records = runs::run(&arguments.inputs, &requests, &arguments.runs)?;
-    let text = render(arguments, records.clone(), &baseline)?;
+    let verdict = verdict(&records);
+    let text = render(arguments, records, &baseline)?;
     output::write_all(&[(Destination::new(&arguments.output), text.into_bytes())])?;
-    verdict(&records)
+    verdict
 }
 
 /// The allocators that were asked for.
@@ -193,12 +194,10 @@ fn verdict(records: &[Record]) -> Result<(), Failure> {
     let mut failed = Vec::new();
     for record in records {
         for run in &record.runs {
-            let (what, message) = match &run.outcome {
-                Outcome::Done { .. } | Outcome::NotApplicable { .. } => continue,
-                Outcome::Failed { message } => ("failed", message),
-                Outcome::Crashed { message } => ("crashed", message),
-                Outcome::TimedOut { message } => ("timed out", message),
-            };
+            if matches!(run.outcome, Outcome::NotApplicable { .. }) {
+                continue;
+            }
+            let Some((what, message)) = run.outcome.shortfall() else { continue };
             failed.push(format!("{}: {} with {} registers {what}: {message}", record.source, run.allocator, run.registers));
         }
     }

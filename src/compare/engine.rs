@@ -67,7 +67,7 @@ pub fn run(
         }
         Ok(())
     })
-    .map(|()| collection.records())
+    .map(|()| collection.into_records())
 }
 
 /// The runs that have ended.
@@ -112,7 +112,13 @@ impl<'m> Collection<'m> {
         Some(Record { schema: SCHEMA.into(), source: name.clone(), fingerprint: fingerprint.clone(), runs })
     }
 
-    fn records(&self) -> Vec<Record> {
-        (0..self.modules.len()).filter_map(|module| self.record(module)).collect()
+    fn into_records(self) -> Vec<Record> {
+        let record = |(module, runs): (&Module, Vec<Option<Run>>)| Record {
+            schema: SCHEMA.into(),
+            source: module.name.clone(),
+            fingerprint: module.fingerprint.clone(),
+            runs: runs.into_iter().flatten().collect(),
+        };
+        self.modules.iter().zip(self.runs).map(record).collect()
     }
 }

@@ -51,6 +51,19 @@ pub enum Outcome {
     TimedOut { message: String },
 }
 
+impl Outcome {
+    /// How a run ended that came to nothing, and what was said of it.
+    pub fn shortfall(&self) -> Option<(&'static str, &str)> {
+        match self {
+            Outcome::Done { .. } => None,
+            Outcome::NotApplicable { message } => Some(("not applicable", message)),
+            Outcome::Failed { message } => Some(("failed", message)),
+            Outcome::Crashed { message } => Some(("crashed", message)),
+            Outcome::TimedOut { message } => Some(("timed out", message)),
+        }
+    }
+}
+
 impl Run {
     /// What was counted, if the run came to an end.
     pub fn statistics(&self) -> Option<&Statistics> {

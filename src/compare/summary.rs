@@ -180,7 +180,7 @@ impl<'r> Comparison<'r> {
         let mut statistics = Vec::new();
         for &allocator in &self.allocators {
             let Some(run) = runs.iter().find(|run| run.allocator == allocator) else { continue };
-            match why_missing(run) {
+            match run.outcome.shortfall() {
                 None => statistics.extend(run.statistics()),
                 Some((outcome, message)) => self.missing.push(Missing {
                     source: source.to_owned(),
@@ -241,17 +241,6 @@ impl<'r> Comparison<'r> {
             counts: counts.into_iter().cloned().collect(),
         });
         owned.collect()
-    }
-}
-
-/// How a run ended if it came to nothing.
-fn why_missing(run: &Run) -> Option<(&'static str, &str)> {
-    match &run.outcome {
-        Outcome::Done { .. } => None,
-        Outcome::NotApplicable { message } => Some(("not applicable", message)),
-        Outcome::Failed { message } => Some(("failed", message)),
-        Outcome::Crashed { message } => Some(("crashed", message)),
-        Outcome::TimedOut { message } => Some(("timed out", message)),
     }
 }
 
