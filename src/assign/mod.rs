@@ -6,14 +6,16 @@
 //! Relies on: in dominance order a value's interfering neighbours that are already coloured form a clique
 //! (`ssa-allocation-lecture.txt`, "Coloring Chordal Graphs"), so that a free register is left whenever the pressure fits.
 //! Pinned registers break that; there a value may move to another register (bin-packing, `spill-free-ssa-elimination.txt`,
-//! section 6.2), and where a join then disagrees with its predecessors, code on the edges makes up for it (mock φs).
+//! section 6.2), and where a join then disagrees with its predecessors, code on the edges makes up for it (mock φs). Where an
+//! edge can take no code, values move before it is left to where they meet ([`Bundles`]).
 
 pub(crate) mod fit;
 mod linear;
+pub(crate) mod meet;
 mod preferences;
 mod walk;
 
-use crate::analysis::{Liveness, Order, PinLiveness};
+use crate::analysis::{Bundles, Liveness, Order, PinLiveness};
 use crate::cssa::Web;
 use crate::machine::{Block, Function, Inst, Reg, RegClass, RegSet, Value};
 use clap::ValueEnum;
@@ -116,6 +118,13 @@ pub struct Policy {
     pub pins: PinPolicy,
 }
 
+impl Policy {
+    /// Whether values change registers where they have to.
+    pub fn moves(&self) -> bool {
+        self.colouring == Colouring::Dominance && self.pins == PinPolicy::Repair
+    }
+}
+
 /// In which order values are given registers, and for how long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Colouring {
@@ -196,5 +205,6 @@ pub fn assign(
         return linear::scan(function, liveness, &pins, &evictable);
     }
     let preferences = preferences::Preferences::new(function, liveness, &pins, policy.preference);
-    walk::walk(function, order, liveness, &pins, &preferences, policy, evictable)
+    let bundles = if policy.moves() { Bundles::new(function, liveness, &pins) } else { Bundles::none() };
+    walk::walk(function, order, liveness, &pins, &preferences, &bundles, policy, evictable)
 }
