@@ -7,7 +7,8 @@
 //! (`ssa-allocation-lecture.txt`, "Coloring Chordal Graphs"), so that a free register is left whenever the pressure fits.
 //! Pinned registers break that; there a value may move to another register (bin-packing, `spill-free-ssa-elimination.txt`,
 //! section 6.2), and where a join then disagrees with its predecessors, code on the edges makes up for it (mock φs). Where an
-//! edge can take no code, values move before it is left to where they meet ([`Bundles`]).
+//! edge can take no code, values move before it is left to where they meet
+//! ([`crate::analysis::Bundles`]).
 
 pub(crate) mod fit;
 mod linear;
@@ -15,7 +16,7 @@ pub(crate) mod meet;
 mod preferences;
 mod walk;
 
-use crate::analysis::{Bundles, Liveness, Order, PinLiveness};
+use crate::analysis::{Liveness, Order, PinLiveness};
 use crate::cssa::Web;
 use crate::machine::{Block, Function, Inst, Reg, RegClass, RegSet, Value};
 use clap::ValueEnum;
@@ -205,6 +206,5 @@ pub fn assign(
         return linear::scan(function, liveness, &pins, &evictable);
     }
     let preferences = preferences::Preferences::new(function, liveness, &pins, policy.preference);
-    let bundles = if policy.moves() { Bundles::new(function, liveness, &pins) } else { Bundles::none() };
-    walk::walk(function, order, liveness, &pins, &preferences, &bundles, policy, evictable)
+    walk::walk(function, order, liveness, &pins, &preferences, policy, evictable)
 }

@@ -15,16 +15,16 @@ pub(super) fn walk(
     liveness: &Liveness,
     pins: &PinLiveness,
     preferences: &Preferences,
-    bundles: &Bundles,
     policy: Policy,
     evictable: Evictable,
 ) -> Result<Assignment, Refusal> {
+    let bundles = if policy.moves() { Bundles::new(function, liveness, pins) } else { Bundles::none() };
     let mut walk = Walk {
         function,
         liveness,
         pins,
         preferences,
-        bundles,
+        bundles: &bundles,
         policy,
         evictable,
         order,

@@ -96,7 +96,7 @@ impl Isolator<'_, '_> {
         } else {
             let web = if whole { self.webs.fresh() } else { self.webs.webs[phi.def].expect("a φ's definition is in a web") };
             for &column in columns {
-                let copy = self.copy_argument(block, phi, column, web);
+                let copy = self.copy_argument(block, phi, column, web, held);
                 self.rewriter.new.blocks[block].phis[row].args[column].value = copy;
             }
             web
@@ -120,7 +120,7 @@ impl Isolator<'_, '_> {
         let known = self.alike.get(&signature).and_then(|webs| webs.iter().position(|shared| shared.block != block));
         let place = known.unwrap_or_else(|| {
             let web = self.webs.fresh();
-            let copies = columns.iter().map(|&(_, column)| self.copy_argument(block, phi, column, web)).collect();
+            let copies = columns.iter().map(|&(_, column)| self.copy_argument(block, phi, column, web, true)).collect();
             let webs = self.alike.entry(signature.clone()).or_default();
             webs.push(Shared { web, copies, block });
             webs.len() - 1
@@ -134,11 +134,11 @@ impl Isolator<'_, '_> {
     }
 
     /// The copy of a φ's argument, if it has one in this column.
-    fn copy_argument(&mut self, block: Block, phi: &Phi, column: usize, web: Web) -> PackedOption<Value> {
+    fn copy_argument(&mut self, block: Block, phi: &Phi, column: usize, web: Web, held: bool) -> PackedOption<Value> {
         let Some(from) = phi.args[column].value.expand() else { return None.into() };
         // A copy holds all of what it copies, also where the φ is narrower.
         let (narrow, wide) = (self.function.values[phi.def].class, self.function.values[from].class);
-        let to = self.name(self.function.file.wider(narrow, wide), web, is_held(self.function, block));
+        let to = self.name(self.function.file.wider(narrow, wide), web, held);
         let at = self.function.departure(self.function.blocks[block].preds[column], block);
         self.copies.push(InsertedCopy { at, tail: true, to, from });
         to.into()
