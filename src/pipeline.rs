@@ -7,7 +7,7 @@ use crate::cssa::{Coalescing, Conventional, ConversionCounts};
 use crate::eliminate::EliminationCounts;
 use crate::machine::{Function, Overlay, Value};
 use crate::preset::{Elimination, Preset};
-use crate::spill::{SpillCounts, Spilled, Spiller};
+use crate::spill::{Outlook, SpillCounts, Spilled, Spiller};
 use crate::{assign, check, cssa, eliminate, meter, stats};
 use cranelift_entity::SecondaryMap;
 use std::time::{Duration, Instant};
@@ -136,8 +136,8 @@ fn colour(
     clock: &mut Clock,
 ) -> Result<Coloured, String> {
     let liveness = Liveness::new(&conventional.function);
-    let spare = preset.elimination == Elimination::SpareRegister;
-    let spiller = Spiller::new(conventional, order, loops, &liveness, preset.spill, spare);
+    let outlook = Outlook { spare: preset.elimination == Elimination::SpareRegister, moves: preset.assign.moves() };
+    let spiller = Spiller::new(conventional, order, loops, &liveness, preset.spill, outlook);
     let count = conventional.function.values.len();
     let evictable = Evictable { weights: spiller.weights(), count, webs: &conventional.webs };
     let mut requested: SecondaryMap<Value, bool> = SecondaryMap::new();

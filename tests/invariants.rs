@@ -16,7 +16,7 @@ use chordal::machine::{
 };
 use chordal::pipeline::allocate;
 use chordal::preset::Preset;
-use chordal::spill::{Spilled, Spiller};
+use chordal::spill::{Outlook, Spilled, Spiller};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use naive::{Live, Pinned, in_registers};
 use phases::{convert, spill};
@@ -168,7 +168,7 @@ fn conversion_does_not_raise_the_pressure() {
             *copies.entry(format!("{coalescing:?}")).or_insert(0) += conventional.insts.len() - imported.insts.len();
         }
     });
-    assert!(copies.values().all(|&count| count > 1000), "so many copies were inserted: {copies:?}");
+    assert!(copies.values().all(|&count| count > 500), "so many copies were inserted: {copies:?}");
 }
 
 /// A register that is wanted at some moment: one of these.
@@ -632,7 +632,7 @@ fn scanned(function: &Function) -> Scanned {
     let order = Order::new(function);
     let loops = Loops::new(function, &order, &Dominators::new(function, &order));
     let liveness = Liveness::new(&conventional.function);
-    let spiller = Spiller::new(&conventional, &order, &loops, &liveness, spill, false);
+    let spiller = Spiller::new(&conventional, &order, &loops, &liveness, spill, Outlook { spare: false, moves: false });
     let count = conventional.function.values.len();
     let evictable = Evictable { weights: spiller.weights(), count, webs: &conventional.webs };
     let mut requested = SecondaryMap::new();

@@ -132,8 +132,61 @@ b2: live=a landing-pad
 b3:
 ";
         assert_eq!(blocks(&spilled.function), expected);
-        assert_eq!(conventional.in_memory, [3, 4, 5].map(v));
+        assert_eq!(conventional.without_code, [3, 4, 5].map(v));
         assert!(spilled.slot_of[v(2)].is_none(), "behind the pad's label the value is in a register");
+    }
+}
+
+mod bundles {
+    use super::*;
+
+    /// Each jump has one copy, although there are two labels.
+    #[test]
+    fn phis_that_take_the_same_share_their_copies() {
+        let (conventional, spilled) = spill(&fixture("computed_goto"));
+        let expected = "\
+b0: -> b1 b2
+  v0:w = op
+  v1:w = op
+  v2:w = op
+  v9:w = copy v0
+  op v2 terminator
+b1: -> b1 b2
+  v12:w = phi b0:v9 b1:v10 b2:v11
+  v3:w = copy v12
+  v4:w = op v3
+  op v1
+  v5:w = op
+  v10:w = copy v4
+  op v5 terminator
+b2: -> b1 b2 b3
+  v13:w = phi b0:v9 b1:v10 b2:v11
+  v6:w = copy v13
+  v7:w = op v6
+  v8:w = op
+  v11:w = copy v7
+  op v8 terminator
+b3:
+  op v1
+";
+        assert_eq!(blocks(&spilled.function), expected);
+        let web = conventional.webs[v(12)];
+        assert!([9, 10, 11, 13].iter().all(|&value| conventional.webs[v(value)] == web));
+    }
+
+    #[test]
+    fn values_meet_in_registers() {
+        let function = fixture("computed_goto");
+        let overlay = overlay(&function, SwapPolicy::Auto);
+        assert!(edits(&function, &overlay).is_empty(), "they are where they have to be");
+    }
+
+    /// v1 is accessed more rarely.
+    #[test]
+    fn without_room_for_all_some_meet_in_memory() {
+        let function = fixture("crowded_goto");
+        let overlay = overlay(&function, SwapPolicy::Auto);
+        assert_eq!(edits(&function, &overlay), ["b0.2 store s0 b", "b1.1 load b s0", "b3.0 load a s0"]);
     }
 }
 

@@ -4,6 +4,7 @@
 mod presets;
 mod support;
 
+use chordal::analysis::{Bundles, Liveness, PinLiveness};
 use chordal::machine::{
     Block, BlockData, EdgePlace, Function, Inst, InstData, InstKind, Operand, Phi, Role, parse, print, validate,
 };
@@ -122,6 +123,11 @@ fn random_functions_have_everything() {
     };
     assert!(edge(|f, _, to| f.blocks[to].on_edge) > 50);
     assert!(edge(|f, from, to| f.edge_place(from, to) == EdgePlace::Nowhere && !f.blocks[to].phis.is_empty()) > 20);
+    let bundled = |f: &&Function| {
+        let bundles = Bundles::new(f, &Liveness::new(f), &PinLiveness::new(f));
+        bundles.iter().any(|(_, meeting)| !meeting.crossing.is_empty())
+    };
+    assert!(functions.iter().filter(bundled).count() > 100);
     assert!(edge(|f, from, to| f.blocks[from].on_edge && f.blocks[to].live_in_pins.intersects(f.file.status)) > 20);
 
     let phi = |holds: fn(&Function, &BlockData, &Phi) -> bool| {

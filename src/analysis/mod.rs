@@ -1,5 +1,6 @@
 //! Analyses of a function: each is computed once, never updated, and owned by whoever asked for it.
 
+mod bundles;
 mod contested;
 mod dominators;
 pub(crate) mod grouped;
@@ -12,6 +13,7 @@ mod pins;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub use bundles::{Bundle, Bundles, Meeting};
 pub use contested::{GraphSizes, contested, graph_sizes};
 pub use dominators::Dominators;
 pub use interference::{DefPoint, Interference, Partition};

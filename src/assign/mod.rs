@@ -6,10 +6,13 @@
 //! Relies on: in dominance order a value's interfering neighbours that are already coloured form a clique
 //! (`ssa-allocation-lecture.txt`, "Coloring Chordal Graphs"), so that a free register is left whenever the pressure fits.
 //! Pinned registers break that; there a value may move to another register (bin-packing, `spill-free-ssa-elimination.txt`,
-//! section 6.2), and where a join then disagrees with its predecessors, code on the edges makes up for it (mock φs).
+//! section 6.2), and where a join then disagrees with its predecessors, code on the edges makes up for it (mock φs). Where an
+//! edge can take no code, values move before it is left to where they meet
+//! ([`crate::analysis::Bundles`]).
 
 pub(crate) mod fit;
 mod linear;
+pub(crate) mod meet;
 mod preferences;
 mod walk;
 
@@ -114,6 +117,13 @@ pub struct Policy {
     pub colouring: Colouring,
     pub preference: Preference,
     pub pins: PinPolicy,
+}
+
+impl Policy {
+    /// Whether values change registers where they have to.
+    pub fn moves(&self) -> bool {
+        self.colouring == Colouring::Dominance && self.pins == PinPolicy::Repair
+    }
 }
 
 /// In which order values are given registers, and for how long.

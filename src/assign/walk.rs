@@ -1,9 +1,10 @@
 //! The walk along the dominance order.
 
 use super::fit::{Span, Want, fit};
+use super::meet;
 use super::preferences::{Partner, Preferences};
 use super::{Assignment, Evictable, PinPolicy, Policy, Preference, Refusal, Repair, Transfer};
-use crate::analysis::{Liveness, Occupancy, Order, PinLiveness};
+use crate::analysis::{Bundle, Bundles, Liveness, Occupancy, Order, PinLiveness};
 use crate::machine::{Block, Function, Inst, Reg, RegSet, Role, Value};
 use cranelift_entity::SecondaryMap;
 
@@ -17,14 +18,18 @@ pub(super) fn walk(
     policy: Policy,
     evictable: Evictable,
 ) -> Result<Assignment, Refusal> {
+    let bundles = if policy.moves() { Bundles::new(function, liveness, pins) } else { Bundles::none() };
     let mut walk = Walk {
         function,
         liveness,
         pins,
         preferences,
+        bundles: &bundles,
         policy,
         evictable,
         order,
+        places: SecondaryMap::new(),
+        leaving: None,
         evicted: SecondaryMap::with_capacity(function.values.len()),
         register: SecondaryMap::with_capacity(function.values.len()),
         owner: [None; RegSet::CAPACITY],
@@ -54,9 +59,14 @@ struct Walk<'a> {
     liveness: &'a Liveness,
     pins: &'a PinLiveness,
     preferences: &'a Preferences,
+    bundles: &'a Bundles,
     policy: Policy,
     evictable: Evictable<'a>,
     order: &'a Order,
+    /// Of each bundle that was come upon, where its representatives meet, sorted.
+    places: SecondaryMap<Bundle, Option<Vec<(Value, Reg)>>>,
+    /// At terminators, the bundle of the edges that they take.
+    leaving: Option<Bundle>,
     /// Values that have to be spilled, so that the walk comes to nothing. It goes on without them to find out all.
     evicted: SecondaryMap<Value, bool>,
     /// Of each live value, where it is; of a dead one, where it was last.
@@ -99,7 +109,8 @@ impl Walk<'_> {
         let mut jumped = None;
         for (index, inst) in self.function.block_insts(block).enumerate() {
             let occupancy = self.pins.occupancy(self.function, block, inst);
-            if !self.simple(inst, &occupancy) {
+            self.leaving = self.bundles.exit(block).filter(|_| self.function.insts[inst].terminator);
+            if !self.is_in_place(block)? || !self.simple(inst, &occupancy) {
                 self.repair(block, inst, &occupancy)?;
             }
             self.debug_uses(block, index as u32);
@@ -131,11 +142,83 @@ impl Walk<'_> {
         targets.flat_map(|&target| self.liveness.live_in(target)).map(|&value| self.register[value]).collect()
     }
 
-    /// Places the live-in values where the most frequent predecessor that was walked already has them, and the φs'
-    /// definitions beside them.
+    /// Whether what crosses the bundle that the terminators take, if they are next, is where it meets.
+    fn is_in_place(&mut self, block: Block) -> Result<bool, String> {
+        let Some(bundle) = self.leaving else { return Ok(true) };
+        self.meet(bundle)?;
+        let mut live = self.liveness.live_out(block).iter();
+        Ok(live.all(|&value| self.place(bundle, value).is_none_or(|place| place == self.at(value))))
+    }
+
+    /// Finds registers for what crosses a bundle, unless that has been done.
+    fn meet(&mut self, bundle: Bundle) -> Result<(), String> {
+        if self.places[bundle].is_some() {
+            return Ok(());
+        }
+        let meeting = self.bundles.meeting(bundle);
+        let mut wants = Vec::with_capacity(meeting.crossing.len() + meeting.beside.len() + meeting.read.len());
+        for &value in meeting.crossing.iter().chain(&meeting.beside) {
+            let domain = meet::domain(self.function, self.bundles, meeting, value);
+            wants.push(meet::want(domain, self.ranked_together(value, domain)));
+        }
+        wants.extend(meet::read(self.function, meeting));
+        let registers = fit(&wants).ok_or_else(|| format!("no registers for what crosses {bundle}"))?;
+        let places: Vec<(Value, Reg)> = meeting.crossing.iter().copied().zip(registers).collect();
+        for &(value, reg) in &places {
+            // What is copied from or to these values is going to prefer the register.
+            for &related in self.bundles.related(value) {
+                if !self.is_live(related) {
+                    self.register[related] = Some(reg);
+                }
+            }
+        }
+        self.places[bundle] = Some(places);
+        Ok(())
+    }
+
+    /// The register in which a value crosses a bundle, if it does.
+    fn place(&self, bundle: Bundle, value: Value) -> Option<Reg> {
+        let places = self.places[bundle].as_ref().expect("the bundle was come upon");
+        let value = self.bundles.representative(value);
+        let found = places.binary_search_by_key(&value, |&(crossing, _)| crossing);
+        found.ok().map(|index| places[index].1)
+    }
+
+    fn is_live(&self, value: Value) -> bool {
+        self.register[value].is_some_and(|reg| self.owner[reg.index()] == Some(value))
+    }
+
+    /// Places the live-in values and the φs' definitions.
     fn enter(&mut self, block: Block) -> Result<(), String> {
         self.owner = [None; RegSet::CAPACITY];
         self.taken = RegSet::EMPTY;
+        match self.bundles.entry(block) {
+            Some(bundle) => self.enter_from_bundle(bundle, block)?,
+            None => self.enter_from_frequent(block)?,
+        }
+        self.result.entry[block] = self.liveness.live_in(block).iter().map(|&value| self.at(value)).collect();
+        for phi in &self.function.blocks[block].phis {
+            self.result.phi_register[phi.def] = Some(self.at(phi.def).into()).into();
+            if self.liveness.is_dead(phi.def) || self.evicted[phi.def] {
+                self.free(phi.def);
+            }
+        }
+        Ok(())
+    }
+
+    /// Places everything where it crosses the edges that can take no code.
+    fn enter_from_bundle(&mut self, bundle: Bundle, block: Block) -> Result<(), String> {
+        self.meet(bundle)?;
+        let phis = self.function.blocks[block].phis.iter().map(|phi| phi.def);
+        for value in self.liveness.live_in(block).iter().copied().chain(phis) {
+            self.put(value, self.place(bundle, value).expect("what is live at an edge's end crosses it"));
+        }
+        Ok(())
+    }
+
+    /// Places the live-in values where the most frequent predecessor that was walked already has them, and the φs'
+    /// definitions beside them.
+    fn enter_from_frequent(&mut self, block: Block) -> Result<(), String> {
         let data = &self.function.blocks[block];
         let live_in = self.liveness.live_in(block);
         let walked = |&&pred: &&Block| self.order.index(pred) < self.order.index(block);
@@ -155,16 +238,8 @@ impl Walk<'_> {
                 self.put(value, reg);
             }
         }
-        let placed = self.taken.len() == here.len() && self.place_phis(block, occupied);
-        if !placed {
+        if self.taken.len() < here.len() || !self.place_phis(block, occupied) {
             self.place_together(block, occupied, here, wants)?;
-        }
-        self.result.entry[block] = live_in.iter().map(|&value| self.at(value)).collect();
-        for phi in &data.phis {
-            self.result.phi_register[phi.def] = Some(self.at(phi.def).into()).into();
-            if self.liveness.is_dead(phi.def) || self.evicted[phi.def] {
-                self.free(phi.def);
-            }
         }
         Ok(())
     }
@@ -236,6 +311,28 @@ impl Walk<'_> {
         let class = &self.function.file.classes[self.function.values[value].class];
         let mut order: Vec<Reg> = class.order.iter().copied().filter(|&reg| domain.contains(reg)).collect();
         order.sort_by(|a, b| scores[b.index()].total_cmp(&scores[a.index()]));
+        order
+    }
+
+    /// The registers of a set, best first for a representative and all that it stands for; of equal ones, that in which one of
+    /// them is comes first.
+    fn ranked_together(&self, representative: Value, domain: RegSet) -> Vec<Reg> {
+        let mut scores = self.scores(representative);
+        let mut current = self.is_live(representative).then(|| self.at(representative));
+        for &related in self.bundles.related(representative) {
+            current = current.or_else(|| self.is_live(related).then(|| self.at(related)));
+            for &(partner, gain) in self.preferences.partners(related) {
+                if let Partner::Value(other) = partner {
+                    // It is going to be elsewhere part of its life, and has to move to meet.
+                    self.preferences.contested(other).iter().for_each(|reg| scores[reg.index()] -= gain);
+                }
+            }
+        }
+        let order = &self.function.file.classes[self.function.values[representative].class].order;
+        let mut order: Vec<Reg> = order.iter().copied().filter(|&reg| domain.contains(reg)).collect();
+        order.sort_by(|a, b| {
+            scores[b.index()].total_cmp(&scores[a.index()]).then((current == Some(*b)).cmp(&(current == Some(*a))))
+        });
         order
     }
 
@@ -401,11 +498,14 @@ impl Walk<'_> {
         let mut wants = Vec::new();
         for reg in self.taken.iter() {
             let value = self.owner[reg.index()].expect("a taken register has an owner");
-            let want = if dying.contains(reg) {
+            let mut want = if dying.contains(reg) {
                 self.want(value, Span::Before, occupancy.before, Some(reg))
             } else {
                 self.want(value, Span::Both, spanning | occupancy.clobbers, Some(reg))
             };
+            if let Some(place) = self.leaving.and_then(|bundle| self.place(bundle, value)) {
+                want.domain = want.domain & RegSet::only(place);
+            }
             values.push(value);
             wants.push(want);
         }

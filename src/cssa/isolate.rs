@@ -1,9 +1,10 @@
 //! Inserting the copies of Method I that could not be coalesced.
 
 use super::{Conventional, ConversionCounts, Isolation, Web, classes::Classes, is_held};
-use crate::machine::{Function, InstKind, Operand, Point, RegClass, Rewriter, Value};
+use crate::machine::{Block, Function, InstKind, Operand, Phi, Point, RegClass, Rewriter, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 /// A copy to insert: `to := from`.
 struct InsertedCopy {
@@ -26,16 +27,17 @@ pub(super) fn insert(function: &Function, classes: &mut Classes, isolations: &[I
     for value in function.values.keys() {
         webs.webs[value] = webs.by_root[classes.find(value)];
     }
-    let mut copies = Vec::new();
+    let mut isolator = Isolator { function, rewriter: &mut rewriter, webs: &mut webs, alike: HashMap::new(), copies: Vec::new() };
     for isolation in isolations {
-        isolate(function, &mut rewriter, &mut webs, isolation, &mut copies);
+        isolator.isolate(isolation);
     }
+    let copies = isolator.copies;
     write(function, &mut rewriter, copies);
     Conventional {
         function: rewriter.new,
         webs: webs.webs,
         web_count: webs.count,
-        in_memory: webs.in_memory,
+        without_code: webs.without_code,
         counts: ConversionCounts::default(),
     }
 }
@@ -45,7 +47,7 @@ struct Webs {
     webs: SecondaryMap<Value, PackedOption<Web>>,
     by_root: SecondaryMap<Value, PackedOption<Web>>,
     count: usize,
-    in_memory: Vec<Value>,
+    without_code: Vec<Value>,
 }
 
 impl Webs {
@@ -61,33 +63,95 @@ impl Webs {
     }
 }
 
-/// Gives the φ its new names and lists the copies to them.
-fn isolate(function: &Function, rewriter: &mut Rewriter, webs: &mut Webs, isolation: &Isolation, copies: &mut Vec<InsertedCopy>) {
-    let Isolation { block, row, whole, columns } = isolation;
-    let data = &function.blocks[*block];
-    let phi = &data.phis[*row];
-    let class = function.values[phi.def].class;
-    let web = if *whole { webs.fresh().into() } else { webs.webs[phi.def] };
-    let held = is_held(function, *block);
-    let name = |rewriter: &mut Rewriter, webs: &mut Webs, class: RegClass| {
-        let value = rewriter.value(class);
-        webs.webs[value] = web;
+/// What φs take over edges that can take no code: each argument by the point where it departs, and the class.
+type Signature = (RegClass, Vec<(Point, PackedOption<Value>)>);
+
+/// The web of φs with one signature.
+struct Shared {
+    web: Web,
+    /// The copies of the arguments, in the order of the signature.
+    copies: Vec<PackedOption<Value>>,
+    /// The last block with a φ of the web; a second one there would be live together with the first.
+    block: Block,
+}
+
+struct Isolator<'a, 'f> {
+    function: &'f Function,
+    rewriter: &'a mut Rewriter<'f>,
+    webs: &'a mut Webs,
+    /// What is computed goto in the program has, at each label, a φ for each variable, and all take the same values from the
+    /// same jumps. They share the copies of their arguments, or there were as many at each jump as there are labels.
+    alike: HashMap<Signature, Vec<Shared>>,
+    copies: Vec<InsertedCopy>,
+}
+
+impl Isolator<'_, '_> {
+    /// Gives the φ its new names and lists the copies to them.
+    fn isolate(&mut self, isolation: &Isolation) {
+        let &Isolation { block, row, whole, ref columns } = isolation;
+        let phi = &self.function.blocks[block].phis[row];
+        let held = is_held(self.function, block);
+        let web = if held {
+            self.copy_alike(block, row)
+        } else {
+            let web = if whole { self.webs.fresh() } else { self.webs.webs[phi.def].expect("a φ's definition is in a web") };
+            for &column in columns {
+                let copy = self.copy_argument(block, phi, column, web, held);
+                self.rewriter.new.blocks[block].phis[row].args[column].value = copy;
+            }
+            web
+        };
+        if whole {
+            let from = self.name(self.function.values[phi.def].class, web, held);
+            self.copies.push(InsertedCopy { at: self.function.head(block), tail: false, to: phi.def, from });
+            self.rewriter.new.blocks[block].phis[row].def = from;
+        }
+    }
+
+    /// Copies the arguments of a φ on edges that can take no code, unless one that takes the same has been there before.
+    fn copy_alike(&mut self, block: Block, row: usize) -> Web {
+        let data = &self.function.blocks[block];
+        let phi = &data.phis[row];
+        let mut columns: Vec<(Point, usize)> =
+            data.preds.iter().enumerate().map(|(column, &pred)| (self.function.departure(pred, block), column)).collect();
+        columns.sort_unstable();
+        let args = columns.iter().map(|&(point, column)| (point, phi.args[column].value)).collect();
+        let signature = (self.function.values[phi.def].class, args);
+        let known = self.alike.get(&signature).and_then(|webs| webs.iter().position(|shared| shared.block != block));
+        let place = known.unwrap_or_else(|| {
+            let web = self.webs.fresh();
+            let copies = columns.iter().map(|&(_, column)| self.copy_argument(block, phi, column, web, true)).collect();
+            let webs = self.alike.entry(signature.clone()).or_default();
+            webs.push(Shared { web, copies, block });
+            webs.len() - 1
+        });
+        let shared = &mut self.alike.get_mut(&signature).expect("it is there by now")[place];
+        shared.block = block;
+        for (&copy, &(_, column)) in shared.copies.iter().zip(&columns) {
+            self.rewriter.new.blocks[block].phis[row].args[column].value = copy;
+        }
+        shared.web
+    }
+
+    /// The copy of a φ's argument, if it has one in this column.
+    fn copy_argument(&mut self, block: Block, phi: &Phi, column: usize, web: Web, held: bool) -> PackedOption<Value> {
+        let Some(from) = phi.args[column].value.expand() else { return None.into() };
+        // A copy holds all of what it copies, also where the φ is narrower.
+        let (narrow, wide) = (self.function.values[phi.def].class, self.function.values[from].class);
+        let to = self.name(self.function.file.wider(narrow, wide), web, held);
+        let at = self.function.departure(self.function.blocks[block].preds[column], block);
+        self.copies.push(InsertedCopy { at, tail: true, to, from });
+        to.into()
+    }
+
+    /// A new value of a web.
+    fn name(&mut self, class: RegClass, web: Web, held: bool) -> Value {
+        let value = self.rewriter.value(class);
+        self.webs.webs[value] = web.into();
         if held {
-            webs.in_memory.push(value);
+            self.webs.without_code.push(value);
         }
         value
-    };
-    for &column in columns {
-        let Some(from) = phi.args[column].value.expand() else { continue };
-        // A copy holds all of what it copies, also where the φ is narrower.
-        let to = name(rewriter, webs, function.file.wider(class, function.values[from].class));
-        copies.push(InsertedCopy { at: function.departure(data.preds[column], *block), tail: true, to, from });
-        rewriter.new.blocks[*block].phis[*row].args[column].value = to.into();
-    }
-    if *whole {
-        let from = name(rewriter, webs, class);
-        copies.push(InsertedCopy { at: function.head(*block), tail: false, to: phi.def, from });
-        rewriter.new.blocks[*block].phis[*row].def = from;
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Requires: strict SSA; every critical edge either split or one that can take no code ([`EdgePlace::Nowhere`]).
 //! Ensures: the values of a φ-web do not interfere, so that one memory location can hold all of them (frugality); φs with an
-//! argument over an edge that can take no code form webs of their own that are marked to live in memory.
+//! argument over an edge that can take no code form webs of their own, whose values live at such edges only.
 //! Relies on: `spill-free-ssa-elimination.txt`, section 3 (Sreedhar's Method I, Budimlić's coalescing) and Theorem 6 (the
 //! copies do not raise the pressure); `ssa-destruction-for-machine-code.txt`, section 21.3: the copies of Method I are
 //! virtual, and only those that cannot be coalesced are ever inserted; `ssa-register-allocator.txt`, sections 4.1 to 4.3,
@@ -44,8 +44,9 @@ pub struct Conventional {
     pub webs: SecondaryMap<Value, PackedOption<Web>>,
     /// The number of webs.
     pub web_count: usize,
-    /// Values that have to live in memory because an edge on their web can take no code.
-    pub in_memory: Vec<Value>,
+    /// The values of the φs on edges that can take no code: what one of them is in, memory or a register, all those that an
+    /// edge relates are in.
+    pub without_code: Vec<Value>,
     /// What conversion came to.
     pub counts: ConversionCounts,
 }
@@ -144,7 +145,7 @@ fn lift(function: &Function, order: &Order) -> Lifted {
     lifted
 }
 
-/// Whether an edge into the block can take no code, so that its φs are in memory.
+/// Whether an edge into the block can take no code, so that a φ and what it takes have to be in one place.
 fn is_held(function: &Function, block: Block) -> bool {
     function.blocks[block].preds.iter().any(|&pred| function.edge_place(pred, block) == EdgePlace::Nowhere)
 }

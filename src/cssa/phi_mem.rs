@@ -21,7 +21,7 @@ pub(super) fn coalesce(lifted: Conventional, dominators: &Dominators) -> Convent
         }
     }
     let mut held: SecondaryMap<Value, bool> = SecondaryMap::new();
-    for &value in &lifted.in_memory {
+    for &value in &lifted.without_code {
         held[value] = true;
     }
     // The value that a copy was made for, the youngest of the two, leaves with it.
@@ -46,7 +46,7 @@ pub(super) fn coalesce(lifted: Conventional, dominators: &Dominators) -> Convent
     }
     let rewritten = without(function, &removed, &renamed);
     let (webs, web_count) = webs(&rewritten, &mut classes);
-    Conventional { function: rewritten, webs, web_count, in_memory: lifted.in_memory, counts: lifted.counts }
+    Conventional { function: rewritten, webs, web_count, without_code: lifted.without_code, counts: lifted.counts }
 }
 
 /// The function without the removed copies; only φs name what these were made for.

@@ -1,10 +1,11 @@
 //! Which values to spill: along the dominance order, wherever too many values are live, the one of least weight.
 
 use super::demand::{Demand, Excess, Limits, Residence, first_reuse, folded_operand};
-use super::feasible;
 use super::live::LiveSet;
 use super::{Choice, Spiller};
-use crate::analysis::{Liveness, Occupancy, Order, PinLiveness};
+use super::{crossing, feasible};
+use crate::analysis::{Bundles, Liveness, Occupancy, Order, PinLiveness};
+use crate::cssa::{Conventional, Web};
 use crate::machine::{Block, EdgePlace, Function, Inst, Operand, Value};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
@@ -17,11 +18,12 @@ pub(super) struct Chosen {
 
 /// Chooses the values to spill, the requested ones among them.
 pub(super) fn choose(spiller: &Spiller, requested: &SecondaryMap<Value, bool>) -> Result<Chosen, String> {
-    let Spiller { conventional, order, liveness, pins, weights, held, constants, limits, policy } = spiller;
+    let Spiller { conventional, order, liveness, bundles, pins, weights, held, constants, limits, policy } = spiller;
     let function = &conventional.function;
     let mut chooser = Chooser {
         function,
         liveness,
+        bundles,
         limits,
         weights,
         held,
@@ -44,10 +46,10 @@ pub(super) fn choose(spiller: &Spiller, requested: &SecondaryMap<Value, bool>) -
         chooser.drop_constants_without_register(order, pins);
         return Ok(chooser.chosen);
     }
-    for &value in &conventional.in_memory {
-        chooser.spill(value);
+    chooser.spill_across_edges_without_code(conventional)?;
+    for value in crossing::excess(spiller, &chooser.chosen.spilled) {
+        chooser.spill_crossing(value)?;
     }
-    chooser.spill_across_edges_without_code()?;
     match policy.choice {
         Choice::Everything => chooser.spill_everything(),
         Choice::AcrossBlocks => chooser.spill_across_blocks(),
@@ -65,6 +67,7 @@ pub(super) fn choose(spiller: &Spiller, requested: &SecondaryMap<Value, bool>) -
 struct Chooser<'a> {
     function: &'a Function,
     liveness: &'a Liveness,
+    bundles: &'a Bundles,
     limits: &'a Limits,
     weights: &'a SecondaryMap<Value, f64>,
     held: &'a SecondaryMap<Value, bool>,
@@ -77,18 +80,36 @@ struct Chooser<'a> {
 }
 
 impl Chooser<'_> {
-    /// A value that crosses an edge where no code can stand may have to be elsewhere at its two ends: it is in memory.
-    fn spill_across_edges_without_code(&mut self) -> Result<(), String> {
+    /// A value that crosses an edge where no code can stand may have to be elsewhere at its two ends: it is in memory, if the
+    /// edge is in no bundle. So are the φs there, with all of their webs.
+    fn spill_across_edges_without_code(&mut self, conventional: &Conventional) -> Result<(), String> {
+        let mut webs: SecondaryMap<Web, bool> = SecondaryMap::new();
         for (block, data) in &self.function.blocks {
-            if data.preds.iter().any(|&pred| self.function.edge_place(pred, block) == EdgePlace::Nowhere) {
+            let bundle = self.bundles.entry(block);
+            let bundled = |pred: Block| bundle.is_some() && self.bundles.exit(pred) == bundle;
+            let without_code = |pred: Block| self.function.edge_place(pred, block) == EdgePlace::Nowhere;
+            if data.preds.iter().any(|&pred| !bundled(pred) && without_code(pred)) {
                 for &value in self.liveness.live_in(block) {
-                    if self.held[value] {
-                        return Err(format!("what inline assembly that jumps defines would have to be in memory in {block}"));
-                    }
-                    self.spill(value);
+                    self.spill_crossing(value)?;
+                }
+                for phi in &data.phis {
+                    webs[conventional.webs[phi.def].expect("a φ's definition is in a web")] = true;
                 }
             }
         }
+        for &value in &conventional.without_code {
+            if webs[conventional.webs[value].expect("a φ's values are in a web")] {
+                self.spill(value);
+            }
+        }
+        Ok(())
+    }
+
+    fn spill_crossing(&mut self, value: Value) -> Result<(), String> {
+        if self.held[value] {
+            return Err("what inline assembly that jumps defines would have to be in memory behind it".into());
+        }
+        self.spill(value);
         Ok(())
     }
 
@@ -225,9 +246,14 @@ impl Chooser<'_> {
         self.function.operands(inst).iter().any(dropped)
     }
 
+    /// Spills a value, and what φs relate it to over edges that can take no code.
     fn spill(&mut self, value: Value) {
         self.chosen.spilled[value] = true;
         self.chosen.again[value] = self.rematerialise && self.constants[value].is_some();
+        for &related in self.bundles.related(self.bundles.representative(value)) {
+            self.chosen.spilled[related] = true;
+            self.live.remove(related);
+        }
     }
 
     /// Spills the constant that the instruction defines; it is computed again, whatever the policy, for it finds no register

@@ -32,7 +32,9 @@ pub(super) fn lower(spiller: &Spiller, spilled: &mut SecondaryMap<Value, bool>) 
     while let Some((block, row)) = pending.pop() {
         let phi = &function.blocks[block].phis[row as usize];
         let loads = loads(phi, spilled).count() as u64;
-        if spilled[phi.def] || loads == 0 || !pays(spiller.policy.load_lower, function, &uses, block, phi, spilled) {
+        // Whether φs on edges that can take no code are in memory has been decided for all that they take.
+        let decided = !spiller.bundles.related(spiller.bundles.representative(phi.def)).is_empty();
+        if spilled[phi.def] || loads == 0 || decided || !pays(spiller.policy.load_lower, function, &uses, block, phi, spilled) {
             continue;
         }
         spilled[phi.def] = true;

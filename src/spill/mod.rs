@@ -13,6 +13,7 @@
 //! operand). [`Policy`] changes all of that.
 
 mod choose;
+mod crossing;
 mod demand;
 mod feasible;
 mod live;
@@ -21,7 +22,7 @@ mod materialise;
 mod slots;
 mod weights;
 
-use crate::analysis::{Liveness, Loops, Order, PinLiveness};
+use crate::analysis::{Bundles, Liveness, Loops, Order, PinLiveness};
 use crate::cssa::Conventional;
 use crate::machine::{Block, Function, Inst, PinSets, RegClass, Slot, SlotData, Value};
 use clap::ValueEnum;
@@ -46,6 +47,15 @@ pub struct Policy {
     pub load_lower: LoadLowering,
     /// A copy from a slot to the same slot is dropped (section 6.3).
     pub memory_coalesce: bool,
+}
+
+/// What the phases behind spilling do, as far as it matters here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Outlook {
+    /// φ elimination wants one register of each bank to stay free wherever no single instruction needs all of them.
+    pub spare: bool,
+    /// Assignment moves values to where they meet, so that they can cross edges without code in registers.
+    pub moves: bool,
 }
 
 /// Which values are spilled.
@@ -121,6 +131,8 @@ pub struct Spiller<'a> {
     conventional: &'a Conventional,
     order: &'a Order,
     liveness: &'a Liveness,
+    /// What can cross edges that take no code in registers.
+    bundles: Bundles,
     pins: PinLiveness,
     weights: SecondaryMap<Value, f64>,
     /// Values that have to stay in registers.
@@ -131,16 +143,17 @@ pub struct Spiller<'a> {
 }
 
 impl<'a> Spiller<'a> {
-    /// With `spare`, one register of each bank stays free wherever no single instruction needs all of them.
+    /// Prepares to spill.
     pub fn new(
         conventional: &'a Conventional,
         order: &'a Order,
         loops: &Loops,
         liveness: &'a Liveness,
         policy: Policy,
-        spare: bool,
+        outlook: Outlook,
     ) -> Self {
         let function = &conventional.function;
+        let pins = PinLiveness::new(function);
         let held = held(function, liveness);
         let mut weights = weights::weights(function, loops, liveness);
         for value in function.values.keys().filter(|&value| held[value]) {
@@ -150,11 +163,12 @@ impl<'a> Spiller<'a> {
             conventional,
             order,
             liveness,
-            pins: PinLiveness::new(function),
+            bundles: if outlook.moves { Bundles::new(function, liveness, &pins) } else { Bundles::none() },
+            pins,
             weights,
             held,
             constants: constants(conventional),
-            limits: demand::Limits::new(function, spare),
+            limits: demand::Limits::new(function, outlook.spare),
             policy,
         }
     }

@@ -128,7 +128,7 @@ impl Homes {
     fn new(conventional: &Conventional, spilled: &SecondaryMap<Value, bool>, frugal: bool) -> Self {
         let function = &conventional.function;
         let mut shared: SecondaryMap<Value, bool> = SecondaryMap::with_default(frugal);
-        for &value in &conventional.in_memory {
+        for &value in &conventional.without_code {
             shared[value] = true;
         }
         let widths = web_widths(conventional);

@@ -4,7 +4,7 @@ use chordal::analysis::{Dominators, Interference, Liveness, Loops, Order};
 use chordal::cssa::{self, Coalescing, Conventional};
 use chordal::machine::{Function, print};
 use chordal::preset::Preset;
-use chordal::spill::{Spilled, Spiller};
+use chordal::spill::{Outlook, Spilled, Spiller};
 use cranelift_entity::SecondaryMap;
 
 /// Converts a function to conventional SSA form.
@@ -23,7 +23,14 @@ pub fn spill(function: &Function) -> (Conventional, Spilled) {
     let order = Order::new(function);
     let loops = Loops::new(function, &order, &Dominators::new(function, &order));
     let liveness = Liveness::new(&conventional.function);
-    let spiller = Spiller::new(&conventional, &order, &loops, &liveness, preset.spill, false);
+    let spiller = Spiller::new(
+        &conventional,
+        &order,
+        &loops,
+        &liveness,
+        preset.spill,
+        Outlook { spare: false, moves: preset.assign.moves() },
+    );
     let spilled = spiller.spill(&SecondaryMap::new());
     let spilled = spilled.unwrap_or_else(|message| panic!("{message}\n{}", print(function)));
     (conventional, spilled)

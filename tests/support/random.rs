@@ -32,6 +32,8 @@ pub struct Shape {
     pub calls: bool,
     /// Calls that throw, and critical edges to where they do.
     pub landing_pads: bool,
+    /// Several blocks that all go to the same several blocks over edges that can take no code.
+    pub gotos: bool,
     pub debug_uses: bool,
 }
 
@@ -47,6 +49,7 @@ impl Default for Shape {
             pins: true,
             calls: true,
             landing_pads: true,
+            gotos: true,
             debug_uses: true,
         }
     }
@@ -69,7 +72,8 @@ impl Shape {
 /// Small and large, plain and with everything.
 pub fn shapes() -> Vec<Shape> {
     let all = Shape::default();
-    let none = Shape { loops: false, pins: false, calls: false, landing_pads: false, debug_uses: false, ..all.clone() };
+    let none =
+        Shape { loops: false, pins: false, calls: false, landing_pads: false, gotos: false, debug_uses: false, ..all.clone() };
     vec![
         Shape { blocks: 1, insts_per_block: 40, ..all.clone() },
         Shape { blocks: 3, insts_per_block: 1, ..all.clone() },
@@ -77,6 +81,8 @@ pub fn shapes() -> Vec<Shape> {
         Shape { classes: &["w"], ..none.clone() },
         Shape { classes: &["w", "n"], loops: true, pins: true, ..none.clone() },
         Shape { landing_pads: true, calls: true, loops: true, ..none.clone() },
+        Shape { gotos: true, loops: true, classes: &["w"], ..none.clone() },
+        Shape { blocks: 12, gotos: true, calls: true, loops: true, pins: true, ..none.clone() },
         none,
         all,
     ]

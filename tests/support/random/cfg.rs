@@ -29,7 +29,8 @@ pub fn add_blocks(function: &mut Function, shape: &Shape, rng: &mut Rng) {
         }
     }
     give_pads_an_alternative(function);
-    split_critical_edges(function, rng);
+    let dispatch = if shape.gotos && count > 3 { add_dispatch(function, rng) } else { Vec::new() };
+    split_critical_edges(function, &dispatch, rng);
     order_preds(function, rng);
 }
 
@@ -68,13 +69,28 @@ fn give_pads_an_alternative(function: &mut Function) {
     }
 }
 
+/// What computed goto makes: edges from each of some blocks to each of some others, none of which can be split. Answers them.
+fn add_dispatch(function: &mut Function, rng: &mut Rng) -> Vec<(Block, Block)> {
+    let ordinary: Vec<usize> = (1..function.blocks.len()).filter(|&b| !function.blocks[Block::new(b)].landing_pad).collect();
+    let mut choose = |least: usize| rng.choose_multiple(ordinary.iter().copied(), least + rng.clone().usize(..3));
+    let (sources, targets) = (choose(1), choose(2));
+    let mut edges = Vec::new();
+    for &from in &sources {
+        for &to in &targets {
+            add_edge(function, from, to);
+            edges.push((Block::new(from), Block::new(to)));
+        }
+    }
+    edges
+}
+
 /// As an importer does it: with blocks behind all others, but not into landing pads.
-fn split_critical_edges(function: &mut Function, rng: &mut Rng) {
+fn split_critical_edges(function: &mut Function, unsplit: &[(Block, Block)], rng: &mut Rng) {
     let edges: Vec<(Block, Block)> =
         function.blocks.iter().flat_map(|(b, data)| data.succs.iter().map(move |&s| (b, s))).collect();
     for (from, to) in edges {
         let critical = function.blocks[from].succs.len() > 1 && function.blocks[to].preds.len() > 1;
-        if !critical || function.blocks[to].landing_pad {
+        if !critical || function.blocks[to].landing_pad || unsplit.contains(&(from, to)) {
             continue;
         }
         let block = BlockData { preds: vec![from], succs: vec![to], on_edge: true, ..empty_block(rng) };

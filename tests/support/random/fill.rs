@@ -160,6 +160,11 @@ impl Filler<'_> {
 fn add_arguments(function: &mut Function, pools: &[Vec<Value>], rng: &mut Rng) {
     for block in function.blocks.keys() {
         let defs: Vec<Value> = function.blocks[block].phis.iter().map(|phi| phi.def).collect();
+        if let Some(other) = alike(function, block).filter(|_| rng.u8(..4) != 0) {
+            let args: Vec<Vec<PhiArg>> = function.blocks[other].phis.iter().map(|phi| phi.args.clone()).collect();
+            function.blocks[block].phis.iter_mut().zip(args).for_each(|(phi, args)| phi.args = args);
+            continue;
+        }
         for pred in function.blocks[block].preds.clone() {
             let pool = &pools[cfg::exit(function, pred, block)];
             let mut previous = None;
@@ -170,6 +175,13 @@ fn add_arguments(function: &mut Function, pools: &[Vec<Value>], rng: &mut Rng) {
             }
         }
     }
+}
+
+/// An earlier block that the same ones go to, with φs of the same classes: they may all take the same, as behind computed goto.
+fn alike(function: &Function, block: Block) -> Option<Block> {
+    let classes = |block: Block| function.blocks[block].phis.iter().map(|phi| function.values[phi.def].class);
+    let leaves = |block: Block| function.blocks[block].preds.iter().map(move |&pred| cfg::exit(function, pred, block));
+    (0..block.index()).map(Block::new).find(|&other| leaves(other).eq(leaves(block)) && classes(other).eq(classes(block)))
 }
 
 /// Often another φ of the block (the swap and lost-copy problems), or what the φ before got, sometimes nothing.

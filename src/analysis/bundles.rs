@@ -1,0 +1,269 @@
+//! Edges that can take no code, in bundles.
+//!
+//! Requires: every φ on such an edge isolated from the rest of the program ([`crate::cssa`]).
+//! Ensures: what crosses an edge of a bundle in a register can be in that register at both ends of all of the bundle's edges
+//! where it is live at all: where edges have an end in common they are in one bundle.
+//!
+//! No code on an edge makes up for a difference between its ends, and edges with a common end have no differences among
+//! each other either. So a bundle, which is a set of edges connected by common ends, is where values meet in one place: the
+//! dispatches of an interpreter with computed `goto` and the labels that they go to are one bundle. (LLVM's greedy allocator
+//! has edge bundles too, for all edges, since it never puts code on one.)
+
+use super::grouped::Grouped;
+use super::{Liveness, Occupancy, Partition, PinLiveness};
+use crate::machine::{Block, EdgePlace, Function, RegClass, RegSet, Value};
+use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
+
+/// A bundle of edges.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bundle(u32);
+entity_impl!(Bundle, "bundle");
+
+/// What meets at the ends of a bundle's edges.
+#[derive(Default)]
+pub struct Meeting {
+    /// The representatives of the values that cross one of the edges, ascending.
+    pub crossing: Vec<Value>,
+    /// What is live where an edge begins, but goes elsewhere, ascending.
+    pub beside: Vec<Value>,
+    /// Registers that the program keeps something in at some end.
+    pub occupied: RegSet,
+    /// Registers that the terminators of one block read besides: so many of each class at most.
+    pub read: Vec<RegClass>,
+}
+
+/// The bundles of a function whose edges leave their sources at the end.
+pub struct Bundles {
+    exits: SecondaryMap<Block, PackedOption<Bundle>>,
+    entries: SecondaryMap<Block, PackedOption<Bundle>>,
+    meetings: PrimaryMap<Bundle, Meeting>,
+    /// Of each value that a φ relates to another over an edge of a bundle, the one that stands for all of them.
+    representative: SecondaryMap<Value, PackedOption<Value>>,
+    related: Grouped<Value, Value>,
+}
+
+impl Bundles {
+    /// No bundles at all: nothing crosses edges without code in registers.
+    pub fn none() -> Self {
+        Bundles {
+            exits: SecondaryMap::new(),
+            entries: SecondaryMap::new(),
+            meetings: PrimaryMap::new(),
+            representative: SecondaryMap::new(),
+            related: Grouped::new(0, &[]),
+        }
+    }
+
+    /// Finds a function's bundles and what meets there.
+    pub fn new(function: &Function, liveness: &Liveness, pins: &PinLiveness) -> Self {
+        let edges = edges(function);
+        if edges.is_empty() {
+            return Self::none();
+        }
+        let (representative, related) = related(function, &edges);
+        let mut bundles = Bundles { representative, related, ..Self::none() };
+        bundles.connect(function, &edges);
+        for block in function.blocks.keys() {
+            bundles.gather(function, liveness, pins, block);
+        }
+        for Meeting { crossing, beside, .. } in bundles.meetings.values_mut() {
+            for values in [&mut *crossing, &mut *beside] {
+                values.sort_unstable();
+                values.dedup();
+            }
+            beside.retain(|value| crossing.binary_search(value).is_err());
+        }
+        bundles
+    }
+
+    /// The bundle of the edges that leave a block.
+    pub fn exit(&self, block: Block) -> Option<Bundle> {
+        self.exits[block].expand()
+    }
+
+    /// The bundle of the edges without code that enter a block.
+    pub fn entry(&self, block: Block) -> Option<Bundle> {
+        self.entries[block].expand()
+    }
+
+    /// All bundles.
+    pub fn iter(&self) -> impl Iterator<Item = (Bundle, &Meeting)> {
+        self.meetings.iter()
+    }
+
+    /// What meets at a bundle.
+    pub fn meeting(&self, bundle: Bundle) -> &Meeting {
+        &self.meetings[bundle]
+    }
+
+    /// The value that stands for another one where both are in one register.
+    pub fn representative(&self, value: Value) -> Value {
+        self.representative[value].expand().unwrap_or(value)
+    }
+
+    /// The values that φs on edges without code relate to a representative, itself included; none if there is no such φ.
+    pub fn related(&self, representative: Value) -> &[Value] {
+        if self.representative[representative].is_some() { self.related.get(representative) } else { &[] }
+    }
+
+    /// Numbers the sets of edges that have ends in common.
+    fn connect(&mut self, function: &Function, edges: &[Edge]) {
+        let mut ends: Partition<End> = Partition::discrete(2 * function.blocks.len());
+        for &Edge { from, to, .. } in edges {
+            let (exit, entry) = (ends.find(End::exit(from)), ends.find(End::entry(to)));
+            if exit != entry {
+                ends.attach(exit, entry);
+            }
+        }
+        let mut numbers: SecondaryMap<End, PackedOption<Bundle>> = SecondaryMap::new();
+        for &Edge { from, to, .. } in edges {
+            let number = &mut numbers[ends.find(End::entry(to))];
+            if number.is_none() {
+                *number = self.meetings.push(Meeting::default()).into();
+            }
+            self.exits[from] = *number;
+            self.entries[to] = *number;
+        }
+    }
+
+    /// Adds what is live at the ends of a block.
+    fn gather(&mut self, function: &Function, liveness: &Liveness, pins: &PinLiveness, block: Block) {
+        if let Some(bundle) = self.entry(block) {
+            let data = &function.blocks[block];
+            let live = liveness.live_in(block).iter().copied().chain(data.phis.iter().map(|phi| phi.def));
+            let crossing: Vec<Value> = live.map(|value| self.representative(value)).collect();
+            let meeting = &mut self.meetings[bundle];
+            meeting.crossing.extend(crossing);
+            meeting.occupied |= data.live_in_pins | pins.at(function, function.head(block));
+        }
+        if let Some(bundle) = self.exit(block) {
+            let live: Vec<Value> = liveness.live_out(block).iter().map(|&value| self.representative(value)).collect();
+            let (occupied, read) = terminators(function, pins, block);
+            let meeting = &mut self.meetings[bundle];
+            // What crosses as well is taken out again.
+            meeting.beside.extend(live);
+            meeting.occupied |= occupied;
+            for class in read.iter().copied() {
+                let wanted = read.iter().filter(|&&other| other == class).count();
+                let present = meeting.read.iter().filter(|&&other| other == class).count();
+                meeting.read.extend(std::iter::repeat_n(class, wanted.saturating_sub(present)));
+            }
+        }
+    }
+}
+
+/// One end of an edge: where a block is left or entered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct End(u32);
+entity_impl!(End);
+
+impl End {
+    fn exit(block: Block) -> Self {
+        End::new(2 * block.index())
+    }
+
+    fn entry(block: Block) -> Self {
+        End::new(2 * block.index() + 1)
+    }
+}
+
+/// An edge of a bundle, with the column of its target's φs.
+struct Edge {
+    from: Block,
+    to: Block,
+    column: usize,
+}
+
+/// The edges that can take no code, apart from those that leave a block in its middle: a call that throws takes registers.
+fn edges(function: &Function) -> Vec<Edge> {
+    let from_ends = function.blocks.iter().filter(|(_, data)| !data.landing_pad && !data.jump_target);
+    let edges =
+        from_ends.flat_map(|(to, data)| data.preds.iter().enumerate().map(move |(column, &from)| Edge { from, to, column }));
+    let mut edges: Vec<Edge> = edges.filter(|e| function.edge_place(e.from, e.to) == EdgePlace::Nowhere).collect();
+    let mut jumps: SecondaryMap<Block, Option<bool>> = SecondaryMap::new();
+    edges.retain(|edge| !*jumps[edge.from].get_or_insert_with(|| function.jump(edge.from).is_some()));
+    edges
+}
+
+/// The values that φs relate over these edges.
+fn related(function: &Function, edges: &[Edge]) -> (SecondaryMap<Value, PackedOption<Value>>, Grouped<Value, Value>) {
+    let mut partition: Partition<Value> = Partition::discrete(function.values.len());
+    let mut relates: SecondaryMap<Value, bool> = SecondaryMap::new();
+    for edge in edges {
+        for phi in &function.blocks[edge.to].phis {
+            let arg = phi.args[edge.column];
+            let Some(value) = arg.value.expand().filter(|_| arg.slot.is_none()) else { continue };
+            (relates[phi.def], relates[value]) = (true, true);
+            let (def, value) = (partition.find(phi.def), partition.find(value));
+            if def != value {
+                partition.attach(value, def);
+            }
+        }
+    }
+    let mut representative: SecondaryMap<Value, PackedOption<Value>> = SecondaryMap::new();
+    let mut pairs = Vec::new();
+    for value in function.values.keys().filter(|&value| relates[value]) {
+        let root = partition.find(value);
+        representative[value] = root.into();
+        pairs.push((root, value));
+    }
+    (representative, Grouped::new(function.values.len(), &pairs))
+}
+
+/// The registers that the program occupies at a block's terminators, and the classes of the values that these read.
+fn terminators(function: &Function, pins: &PinLiveness, block: Block) -> (RegSet, Vec<RegClass>) {
+    let start = function.before_terminators(block);
+    let mut occupied = pins.at(function, start);
+    let mut read: Vec<Value> = Vec::new();
+    for inst in function.block_insts(block).skip(start.index as usize) {
+        let Occupancy { before, after, clobbers } = pins.occupancy(function, block, inst);
+        occupied |= before | after | clobbers;
+        read.extend(function.operands(inst).iter().filter(|operand| operand.in_register()).map(|operand| operand.value));
+    }
+    read.sort_unstable();
+    read.dedup();
+    (occupied, read.iter().map(|&value| function.values[value].class).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::parse;
+
+    fn bundles(text: &str) -> Bundles {
+        let function = parse(text).unwrap();
+        Bundles::new(&function, &Liveness::new(&function), &PinLiveness::new(&function))
+    }
+
+    fn v(index: usize) -> Value {
+        Value::new(index)
+    }
+
+    #[test]
+    fn a_computed_gotos_jumps_and_labels_are_one_bundle() {
+        let bundles = bundles(include_str!("../../testdata/functions/computed_goto.txt"));
+        let block = Block::new;
+        let bundle = bundles.exit(block(0)).expect("the edges from b0 take no code");
+        assert_eq!([1, 2].map(|b| bundles.exit(block(b))), [Some(bundle); 2]);
+        assert_eq!([0, 1, 2, 3].map(|b| bundles.entry(block(b))), [None, Some(bundle), Some(bundle), None]);
+        assert_eq!(bundles.exit(block(3)), None);
+        let web = [0, 3, 4, 6, 7].map(v);
+        let representative = bundles.representative(v(0));
+        assert_eq!(web.map(|value| bundles.representative(value)), [representative; 5]);
+        assert_eq!(bundles.related(representative), web);
+        assert_eq!((bundles.representative(v(1)), bundles.related(v(1))), (v(1), &[][..]));
+        let mut crossing = vec![v(1), representative];
+        crossing.sort();
+        assert_eq!(bundles.meeting(bundle).crossing, crossing);
+        assert_eq!(bundles.meeting(bundle).read.len(), 1, "each jump reads one value");
+    }
+
+    #[test]
+    fn what_throws_or_jumps_in_the_middle_of_a_block_is_in_no_bundle() {
+        for text in
+            [include_str!("../../testdata/functions/landing_pad_phi.txt"), include_str!("../../testdata/functions/jumping.txt")]
+        {
+            assert_eq!(bundles(text).iter().count(), 0);
+        }
+    }
+}
