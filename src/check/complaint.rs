@@ -67,6 +67,10 @@ pub enum Fault {
     NotFoldable {
         slot: Slot,
     },
+    /// An operand is in a slot, and the instruction reads its value by another operand too.
+    ReadTwice {
+        slot: Slot,
+    },
     /// Several operands of something other than a copy are in slots.
     FoldedTwice,
     /// A copy from one slot to another.
@@ -142,6 +146,7 @@ impl Complaint {
                 write!(f, "{slot} is too small or not aligned for class {}", self.file.classes[class].name)
             }
             Fault::NotFoldable { slot } => write!(f, "is in {slot}, but the instruction cannot access a slot there"),
+            Fault::ReadTwice { slot } => write!(f, "is in {slot}, but the instruction reads the value in another operand, too"),
             Fault::FoldedTwice => write!(f, "accesses more than one slot"),
             Fault::MemoryToMemory => write!(f, "copies from one slot to another"),
             Fault::OverwritesPin { reg } => write!(f, "overwrites {}, which the program keeps something in", self.reg(reg)),

@@ -145,6 +145,10 @@ impl<'a> Rules<'a> {
             Location::Reg(reg) => faults.extend(self.in_class(reg, class)),
             Location::Slot(slot) if operand.foldable || self.function.insts[site.inst].kind.is_copy() => {
                 faults.extend(self.slot_fits(slot, class));
+                let reads = |other: &&Operand| !other.is_def() && other.value == operand.value;
+                if site.operands.iter().filter(reads).count() > 1 {
+                    faults.push(Fault::ReadTwice { slot });
+                }
             }
             Location::Slot(slot) => faults.push(Fault::NotFoldable { slot }),
         }

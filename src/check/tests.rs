@@ -337,6 +337,11 @@ fn a_folded_use_is_read_from_its_slot() {
     assert_eq!(both, inst(": accesses more than one slot"));
     let rigid = broken(folding(), |p| p.function.operands[2].foldable = false);
     assert_eq!(rigid, inst(", operand 0: is in s0, but the instruction cannot access a slot there"));
+    let twice = broken(folding(), |p| {
+        p.function.operands[3].value = value(0);
+        p.overlay.locations[3] = at("a");
+    });
+    assert_eq!(twice, inst(", operand 0: is in s0, but the instruction reads the value in another operand, too"));
     let defined = broken(folding(), |p| p.overlay.locations[4] = at("s2"));
     assert_eq!(defined[0], inst(", operand 2: is in s2, but the instruction cannot access a slot there")[0]);
     assert_eq!(broken(folding(), |p| p.overlay.locations[2] = at("a")), [""; 0]);

@@ -50,7 +50,8 @@ pub struct Operand {
     /// For a definition: the index, among the instruction's operands, of the use whose register it overwrites
     /// (two-address code).
     pub reuse: Option<u8>,
-    /// This use can be read by the instruction straight from its spill slot; of one instruction at most one operand is.
+    /// This use can be read by the instruction straight from its spill slot, if no other operand reads the value too; of one
+    /// instruction at most one operand is.
     pub foldable: bool,
     /// Where a spilled value is accessed in memory by the instruction itself (a folded operand); no register then.
     pub slot: PackedOption<Slot>,
