@@ -101,9 +101,9 @@ impl Bundles {
         self.representative[value].expand().unwrap_or(value)
     }
 
-    /// The values that φs on edges without code relate to a representative, itself included; none if there is no such φ.
-    pub fn related(&self, representative: Value) -> &[Value] {
-        if self.representative[representative].is_some() { self.related.get(representative) } else { &[] }
+    /// The values that φs on edges without code relate to a value, itself included; none if there is no such φ.
+    pub fn related(&self, value: Value) -> &[Value] {
+        self.representative[value].expand().map_or(&[], |representative| self.related.get(representative))
     }
 
     /// Numbers the sets of edges that have ends in common.

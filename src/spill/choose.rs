@@ -250,7 +250,7 @@ impl Chooser<'_> {
     fn spill(&mut self, value: Value) {
         self.chosen.spilled[value] = true;
         self.chosen.again[value] = self.rematerialise && self.constants[value].is_some();
-        for &related in self.bundles.related(self.bundles.representative(value)) {
+        for &related in self.bundles.related(value) {
             self.chosen.spilled[related] = true;
             self.live.remove(related);
         }

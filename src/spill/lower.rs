@@ -33,7 +33,7 @@ pub(super) fn lower(spiller: &Spiller, spilled: &mut SecondaryMap<Value, bool>) 
         let phi = &function.blocks[block].phis[row as usize];
         let loads = loads(phi, spilled).count() as u64;
         // Whether φs on edges that can take no code are in memory has been decided for all that they take.
-        let decided = !spiller.bundles.related(spiller.bundles.representative(phi.def)).is_empty();
+        let decided = !spiller.bundles.related(phi.def).is_empty();
         if spilled[phi.def] || loads == 0 || decided || !pays(spiller.policy.load_lower, function, &uses, block, phi, spilled) {
             continue;
         }
