@@ -5,8 +5,8 @@ use std::process::Command;
 const BRIDGE: &[&str] = &["target", "export", "fold", "apply", "count", "fallback", "stock", "pipeline"];
 
 fn main() {
-    println!("cargo:rerun-if-changed=src/meter/meter.c");
-    cc::Build::new().file("src/meter/meter.c").opt_level(2).compile("chordal_meter");
+    println!("cargo:rerun-if-changed=src/measure/meter/meter.c");
+    cc::Build::new().file("src/measure/meter/meter.c").opt_level(2).compile("chordal_meter");
     let flags = llvm_config("--cppflags");
     let mut build = cc::Build::new();
     build.cpp(true).std("c++17").opt_level(2).warnings(false);

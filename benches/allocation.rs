@@ -4,9 +4,9 @@
 //! goes first takes turns. The ratio is taken pair by pair.
 
 use anyhow::{Context as _, Result, bail, ensure};
+use chordal::allocate::allocators::Preset;
 use chordal::llvm::{self, Algorithm, Allocator, CompileOptions, Compiled, Module, Output, Source, Stock};
-use chordal::preset::Preset;
-use chordal::stats::{CHECKER, Counts, Times};
+use chordal::measure::stats::{CHECKER, Counts, Times};
 use clap::Parser;
 use std::path::{Path, PathBuf};
 use std::time::Instant;

@@ -1,20 +1,13 @@
 //! chordal: SSA-based register allocation for LLVM bitcode.
+//!
+//! [`machine`] is the model, [`analysis`] what is computed about it, [`allocate`] the allocators, phase by phase, and
+//! [`check`] who looks at what they did. [`llvm`] brings functions from bitcode and carries allocations back. [`measure`]
+//! counts and compares; [`paper`] does so for the papers' claims; [`cli`] is the command line.
+pub mod allocate;
 pub mod analysis;
-pub mod assign;
-pub mod baseline;
 pub mod check;
 pub mod cli;
-pub mod compare;
-pub mod count;
-pub mod cssa;
-pub mod diff;
-pub mod eliminate;
 pub mod llvm;
 pub mod machine;
-pub mod meter;
+pub mod measure;
 pub mod paper;
-pub mod pipeline;
-pub mod preset;
-pub mod report;
-pub mod spill;
-pub mod stats;

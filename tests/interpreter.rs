@@ -7,10 +7,10 @@ mod interpret;
 mod presets;
 mod support;
 
+use chordal::allocate::allocators::Preset;
+use chordal::allocate::pipeline::allocate;
 use chordal::check::check;
 use chordal::machine::{Edit, Function, Location, Overlay, Reg, print};
-use chordal::pipeline::allocate;
-use chordal::preset::Preset;
 use interpret::compare;
 use presets::variants;
 use support::random::{random_function, shapes};

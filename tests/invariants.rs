@@ -6,17 +6,17 @@ mod naive;
 mod phases;
 mod support;
 
+use chordal::allocate::allocators::Preset;
+use chordal::allocate::assign::{Assignment, Evictable, Refusal, Repair, assign};
+use chordal::allocate::cssa::{Coalescing, Conventional};
+use chordal::allocate::pipeline::allocate;
+use chordal::allocate::spill::{Outlook, Spilled, Spiller};
 use chordal::analysis::{Dominators, Liveness, Loops, Order};
-use chordal::assign::{Assignment, Evictable, Refusal, Repair, assign};
-use chordal::cssa::{Coalescing, Conventional};
 use chordal::machine::validate::Rule;
 use chordal::machine::{
     Bank, Block, EdgePlace, Edit, Function, Inst, InstKind, Operand, Overlay, Point, Reg, RegSet, Role, Slot, SwapSupport, Value,
     print, validate,
 };
-use chordal::pipeline::allocate;
-use chordal::preset::Preset;
-use chordal::spill::{Outlook, Spilled, Spiller};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use naive::{Live, Pinned, in_registers};
 use phases::{convert, spill};

@@ -10,11 +10,11 @@ mod fixtures;
 #[path = "support/phases.rs"]
 mod phases;
 
+use chordal::allocate::assign::Transfer;
+use chordal::allocate::cssa::Coalescing;
+use chordal::allocate::eliminate::{RegisterStep, Surroundings, SwapPolicy, sequentialise};
 use chordal::analysis::{Dominators, Interference, Liveness, Order, Partition};
-use chordal::assign::Transfer;
 use chordal::check::check;
-use chordal::cssa::Coalescing;
-use chordal::eliminate::{RegisterStep, Surroundings, SwapPolicy, sequentialise};
 use chordal::machine::{Block, Function, InstKind, Location, Point, Reg, RegSet, RegisterFile, Value, builtin};
 use cranelift_entity::EntityRef;
 use fixture::fixture;
@@ -160,7 +160,7 @@ mod fewer_registers_in_ssa_form {
 }
 
 /// `ssa-register-allocator.txt`, sections 4.1 to 4.4 and 5: the program of Figure 5. For its weights see
-/// `src/spill/weights.rs`.
+/// `src/allocate/spill/weights.rs`.
 mod the_worked_example {
     use super::*;
 

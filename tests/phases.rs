@@ -7,12 +7,12 @@ mod fixtures;
 #[path = "support/phases.rs"]
 mod phases;
 
+use chordal::allocate::allocators::Preset;
+use chordal::allocate::cssa::Coalescing;
+use chordal::allocate::eliminate::SwapPolicy;
+use chordal::allocate::pipeline::allocate;
 use chordal::check::check;
-use chordal::cssa::Coalescing;
-use chordal::eliminate::SwapPolicy;
 use chordal::machine::{Block, Edit, Function, Inst, InstKind, Location, Overlay, Point, Slot, SlotData, Value};
-use chordal::pipeline::allocate;
-use chordal::preset::Preset;
 use cranelift_entity::EntityRef;
 use fixture::fixture;
 use fixtures::{allocated, blocks, edits, registers, spilled_values, v};
@@ -294,7 +294,8 @@ b3:
         assert_eq!(registers(&function, &overlay, 3)[1], "s1");
         let mut unfoldable = function;
         unfoldable.operands.iter_mut().for_each(|o| o.foldable = false);
-        let failure = chordal::pipeline::allocate(&unfoldable, chordal::preset::Preset::default()).unwrap_err();
+        let failure =
+            chordal::allocate::pipeline::allocate(&unfoldable, chordal::allocate::allocators::Preset::default()).unwrap_err();
         assert!(failure.to_string().contains("instruction 3 of b0 needs more registers than there are"), "{failure}");
     }
 }

@@ -4,11 +4,11 @@
 mod presets;
 mod support;
 
+use chordal::allocate::pipeline::allocate;
 use chordal::analysis::{Bundles, Liveness, PinLiveness};
 use chordal::machine::{
     Block, BlockData, EdgePlace, Function, Inst, InstData, InstKind, Operand, Phi, Role, parse, print, validate,
 };
-use chordal::pipeline::allocate;
 use presets::variants;
 use std::collections::HashSet;
 use support::random::{Shape, random_function, shapes};

@@ -6,10 +6,10 @@ mod fixture;
 mod interpret;
 mod support;
 
-use chordal::baseline::regalloc2::Algorithm;
+use chordal::allocate::allocators::Preset;
+use chordal::allocate::pipeline::{Failure, Strategy, allocate};
+use chordal::allocate::regalloc2::Algorithm;
 use chordal::machine::{Edit, Function, Overlay, Slot, print};
-use chordal::pipeline::{Failure, Strategy, allocate};
-use chordal::preset::Preset;
 use fixture::fixture;
 use interpret::compare;
 use std::fs;

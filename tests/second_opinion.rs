@@ -4,7 +4,7 @@
 //! Environment: `CHORDAL_PROGRAMS` (only programs whose name contains this).
 
 use assert_cmd::Command;
-use chordal::stats::{Function, Static, Statistics};
+use chordal::measure::stats::{Function, Static, Statistics};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

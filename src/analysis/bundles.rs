@@ -1,6 +1,6 @@
 //! Edges that can take no code, in bundles.
 //!
-//! Requires: every φ on such an edge isolated from the rest of the program ([`crate::cssa`]).
+//! Requires: every φ on such an edge isolated from the rest of the program ([`crate::allocate::cssa`]).
 //! Ensures: what crosses an edge of a bundle in a register can be in that register at both ends of all of the bundle's edges
 //! where it is live at all: where edges have an end in common they are in one bundle.
 //!

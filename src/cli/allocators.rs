@@ -1,10 +1,10 @@
 //! The allocators by name.
 
 use super::options::{AllocatorOptions, StockOptions};
-use crate::baseline::regalloc2;
+use crate::allocate::allocators::Preset;
+use crate::allocate::pipeline::Strategy;
+use crate::allocate::regalloc2;
 use crate::llvm::{Algorithm, Allocator};
-use crate::pipeline::Strategy;
-use crate::preset::Preset;
 use clap::Parser as _;
 
 /// An allocator that exists.
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn the_table_is_that_of_the_pipeline() {
         let ours: Vec<_> = ALL.iter().filter(|entry| entry.stock().is_none()).map(|entry| entry.name).collect();
-        let presets = crate::preset::PRESETS.iter().map(|preset| preset.name);
+        let presets = crate::allocate::allocators::PRESETS.iter().map(|preset| preset.name);
         let theirs = regalloc2::Algorithm::ALL.into_iter().map(|(name, _)| name);
         assert_eq!(ours, presets.chain(theirs).collect::<Vec<_>>());
     }

@@ -4,7 +4,7 @@ use super::options::{self, AllocatorOptions, StockOptions};
 use super::output::{self, Destination};
 use super::{Failure, allocators};
 use crate::llvm::{self, Algorithm, Allocator, CompileOptions, Compiled, Module, Output, RegisterRequest, Source, Stock};
-use crate::stats::{Counts, SCHEMA, Statistics};
+use crate::measure::stats::{Counts, SCHEMA, Statistics};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};

@@ -1,9 +1,9 @@
 //! `chordal count`.
 
 use super::Failure;
-use crate::count::{self, CountError, Counted};
-use crate::report::{Cell, Style, Table};
-use crate::stats::{Counts, Function, SCHEMA, Static, Statistics};
+use crate::measure::count::{self, CountError, Counted};
+use crate::measure::report::{Cell, Style, Table};
+use crate::measure::stats::{Counts, Function, SCHEMA, Static, Statistics};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
 use indexmap::IndexSet;

@@ -2,10 +2,10 @@
 
 use super::Failure;
 use super::output::{self, Destination};
-use crate::diff::load::{self, File};
-use crate::diff::metric::{self, Metric};
-use crate::diff::{Diff, Fate, Request};
-use crate::report::{Style, diff as report};
+use crate::measure::diff::load::{self, File};
+use crate::measure::diff::metric::{self, Metric};
+use crate::measure::diff::{Diff, Fate, Request};
+use crate::measure::report::{Style, diff as report};
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use std::fs;

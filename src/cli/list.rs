@@ -1,8 +1,8 @@
 //! `chordal list`.
 
 use super::{Failure, allocators, options};
+use crate::allocate::allocators::Preset;
 use crate::llvm::Target;
-use crate::preset::Preset;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 

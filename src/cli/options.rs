@@ -1,12 +1,12 @@
 //! The options of chordal's allocators.
 
-use crate::assign::{Colouring, PinPolicy};
-use crate::eliminate::SwapPolicy;
+use crate::allocate::allocators::{Elimination, Preset};
+use crate::allocate::assign::{Colouring, PinPolicy};
+use crate::allocate::eliminate::SwapPolicy;
+use crate::allocate::pipeline::Strategy;
+use crate::allocate::spill::LoadLowering;
 use crate::llvm::{Algorithm, Allocator, Stock};
-use crate::pipeline::Strategy;
-use crate::preset::{Elimination, Preset};
-use crate::spill::LoadLowering;
-use crate::stats::{Options, OwnOptions};
+use crate::measure::stats::{Options, OwnOptions};
 use clap::{Args, ValueEnum};
 use indexmap::IndexMap;
 

@@ -3,8 +3,8 @@
 use super::Failure;
 use super::output::{self, Destination};
 use super::runs::{self, RunOptions};
-use crate::compare::worker::Request;
 use crate::llvm::{Module, Source, Target};
+use crate::measure::compare::worker::Request;
 use crate::paper::{self, ALL, Document, Exhibit, Format, Machine, Results, RunTimes, Variant};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};

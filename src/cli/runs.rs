@@ -1,11 +1,11 @@
 //! Runs of many modules under many allocators, as the command line asks for them.
 
 use super::Failure;
-use crate::compare::engine::{self, Module, Observer};
-use crate::compare::journal::Journal;
-use crate::compare::record::{Record, Run};
-use crate::compare::worker::{Request, Settings};
 use crate::llvm::{RegisterRequest, Target};
+use crate::measure::compare::engine::{self, Module, Observer};
+use crate::measure::compare::journal::Journal;
+use crate::measure::compare::record::{Record, Run};
+use crate::measure::compare::worker::{Request, Settings};
 use anyhow::{Context as _, anyhow};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};

@@ -3,8 +3,8 @@
 use super::ffi;
 use super::module::{Module, ReadError, Target, one_line};
 use super::session::Session;
-use crate::pipeline::{Failure, Strategy};
-use crate::stats::Function;
+use crate::allocate::pipeline::{Failure, Strategy};
+use crate::measure::stats::Function;
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::collections::HashMap;
 use std::time::Instant;

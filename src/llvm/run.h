@@ -10,7 +10,7 @@
 
 namespace chordal {
 
-// The heap meter (src/meter).
+// The heap meter (src/measure/meter).
 extern "C" {
 void chordal_meter_start(void);
 uint64_t chordal_meter_peak(void);

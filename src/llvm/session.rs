@@ -2,10 +2,10 @@
 
 use super::answer::Arrays;
 use super::{ffi, import, registers};
+use crate::allocate::pipeline::{self, Failure, Report, Strategy};
 use crate::machine::{Edit, Function, Overlay, RegisterFile};
-use crate::meter;
-use crate::pipeline::{self, Failure, Report, Strategy};
-use crate::stats::{self, Counts};
+use crate::measure::meter;
+use crate::measure::stats::{self, Counts};
 use indexmap::IndexMap;
 use std::cell::Cell;
 use std::ffi::c_void;

@@ -3,7 +3,7 @@
 use super::charts::Chart;
 use super::claims::Judged;
 use super::verdict::{EXPLANATION, Verdict};
-use crate::report::{Cell, Style, Table};
+use crate::measure::report::{Cell, Style, Table};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -291,7 +291,7 @@ mod tests {
     use super::super::variants::{CH_O3, FIFTEEN, Variant};
     use super::super::{ALL, Exhibit, Machine, Results, report};
     use super::*;
-    use crate::compare::record::Outcome;
+    use crate::measure::compare::record::Outcome;
 
     fn exhibits(names: &[&str]) -> Vec<&'static Exhibit> {
         ALL.iter().filter(|exhibit| names.contains(&exhibit.name)).collect()

@@ -21,7 +21,7 @@ pub use results::Results;
 pub use run_times::RunTimes;
 pub use variants::{Machine, Variant};
 
-use crate::report::Table;
+use crate::measure::report::Table;
 
 /// The exhibits with their claims, and what there is to know about the inputs.
 pub fn report(exhibits: &[&Exhibit], results: &Results, versions: Option<&str>) -> Document {

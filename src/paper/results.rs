@@ -2,8 +2,8 @@
 
 use super::run_times::RunTimes;
 use super::variants::{Machine, Setting, Variant};
-use crate::compare::record::{Outcome, Record};
-use crate::stats::Counts;
+use crate::measure::compare::record::{Outcome, Record};
+use crate::measure::stats::Counts;
 use indexmap::IndexMap;
 use std::collections::{BTreeMap, HashMap};
 
@@ -276,7 +276,7 @@ mod tests {
     use super::super::testing::{function, outcome, record, run};
     use super::super::variants::{CH_O3, FOUR, LINEAR_SCAN};
     use super::*;
-    use crate::stats::Function;
+    use crate::measure::stats::Function;
 
     const OURS: Variant = Variant::new(CH_O3, FOUR);
     const THEIRS: Variant = Variant::new(LINEAR_SCAN, FOUR);

@@ -3,8 +3,8 @@
 use super::results::Results;
 use super::variants::{Machine, Variant};
 use super::{exhibits, variants_of};
-use crate::compare::record::{Outcome, Record, Run, SCHEMA};
-use crate::stats::{Counts, Function, Statistics, Times};
+use crate::measure::compare::record::{Outcome, Record, Run, SCHEMA};
+use crate::measure::stats::{Counts, Function, Statistics, Times};
 
 /// Two programs, for both machines, under everything that is ever run; in each variant every count is the same number.
 pub fn results() -> Results {
@@ -28,7 +28,7 @@ pub fn record(runs: impl IntoIterator<Item = Run>) -> Record {
 
 pub fn run(variant: Variant, functions: Vec<Function>) -> Run {
     let statistics = Statistics {
-        schema: crate::stats::SCHEMA.into(),
+        schema: crate::measure::stats::SCHEMA.into(),
         chordal: String::new(),
         allocator: variant.allocator.into(),
         options: None,

@@ -416,7 +416,7 @@ fn statistics_round_trip() {
     for allocator in ["spill-free", "llvm-basic"] {
         folder.chordal(&["compile", "p.bc", "--stats", "p.json", "--allocator", allocator]).assert().success();
         let text = read_text(&folder.path("p.json"));
-        let statistics: chordal::stats::Statistics = serde_json::from_str(&text).expect("the schema");
+        let statistics: chordal::measure::stats::Statistics = serde_json::from_str(&text).expect("the schema");
         assert_eq!(serde_json::to_string_pretty(&statistics).unwrap() + "\n", text);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::folder::{Folder, assert_fails, assert_usage};
 use assert_cmd::Command;
-use chordal::stats::Statistics;
+use chordal::measure::stats::Statistics;
 use predicates::str::contains;
 use std::process::Command as Process;
 
@@ -159,7 +159,7 @@ fn damaged_objects_never_panic() {
     compile(&folder, SOURCE, &["-o", "a.o"]);
     let object = folder.read("a.o");
     for length in 0..object.len() {
-        let _ = chordal::count::count(&object[..length]);
+        let _ = chordal::measure::count::count(&object[..length]);
     }
     let mut random = fastrand::Rng::with_seed(1);
     for _ in 0..20_000 {
@@ -168,6 +168,6 @@ fn damaged_objects_never_panic() {
             let place = random.usize(..damaged.len());
             damaged[place] = random.u8(..);
         }
-        let _ = chordal::count::count(&damaged);
+        let _ = chordal::measure::count::count(&damaged);
     }
 }

@@ -71,7 +71,7 @@ fn document(modules: &[Value]) -> String {
 }
 
 fn module(source: &str, target: &str, loads: u64) -> Value {
-    let mut total = serde_json::to_value(chordal::stats::Counts::default()).expect("counts are JSON");
+    let mut total = serde_json::to_value(chordal::measure::stats::Counts::default()).expect("counts are JSON");
     total["static"]["loads"] = loads.into();
     let statistics = json!({ "schema": "chordal-stats/1", "target": target, "total": total, "functions": [] });
     let run = json!({ "allocator": "ch-o3", "registers": "all", "outcome": "done", "statistics": statistics });

@@ -1,10 +1,10 @@
 //! What phases and the pipeline make of functions, as text.
 
-use chordal::eliminate::SwapPolicy;
+use chordal::allocate::allocators::Preset;
+use chordal::allocate::eliminate::SwapPolicy;
+use chordal::allocate::pipeline::{Report, allocate};
+use chordal::allocate::spill::Spilled;
 use chordal::machine::{Edit, Function, Inst, Location, Overlay, Reg, SwapKind, Value, print};
-use chordal::pipeline::{Report, allocate};
-use chordal::preset::Preset;
-use chordal::spill::Spilled;
 use cranelift_entity::EntityRef;
 
 pub fn v(index: usize) -> Value {

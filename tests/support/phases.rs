@@ -1,10 +1,10 @@
 //! The phases up to spilling.
 
+use chordal::allocate::allocators::Preset;
+use chordal::allocate::cssa::{self, Coalescing, Conventional};
+use chordal::allocate::spill::{Outlook, Spilled, Spiller};
 use chordal::analysis::{Dominators, Interference, Liveness, Loops, Order};
-use chordal::cssa::{self, Coalescing, Conventional};
 use chordal::machine::{Function, print};
-use chordal::preset::Preset;
-use chordal::spill::{Outlook, Spilled, Spiller};
 use cranelift_entity::SecondaryMap;
 
 /// Converts a function to conventional SSA form.

@@ -1,9 +1,9 @@
 //! All allocators, and each of their options the other way.
 
-use chordal::assign::PinPolicy;
-use chordal::eliminate::SwapPolicy;
-use chordal::preset::{Elimination, PRESETS, Preset};
-use chordal::spill::LoadLowering;
+use chordal::allocate::allocators::{Elimination, PRESETS, Preset};
+use chordal::allocate::assign::PinPolicy;
+use chordal::allocate::eliminate::SwapPolicy;
+use chordal::allocate::spill::LoadLowering;
 
 /// Presets that together make every choice that there is.
 pub fn variants() -> Vec<Preset> {
@@ -27,7 +27,7 @@ pub fn variants() -> Vec<Preset> {
         for elimination in [Elimination::SpareRegister, Elimination::OnDemand] {
             let preset = Preset { elimination, ..base };
             variants.push(preset);
-            variants.push(Preset { spill: chordal::spill::Policy { frugal: false, ..base.spill }, ..preset });
+            variants.push(Preset { spill: chordal::allocate::spill::Policy { frugal: false, ..base.spill }, ..preset });
         }
     }
     variants

@@ -1,12 +1,12 @@
 //! SFE Figure 11.
 
 use super::paragraph;
+use crate::measure::report::{Cell, Table};
 use crate::paper::charts::{Bars, Chart, OURS, THEIRS};
 use crate::paper::document::{Block, amount};
 use crate::paper::published as paper;
 use crate::paper::results::{Quantity, Results, quantity};
 use crate::paper::variants::{SFE_SETTINGS, SPILL_FREE, Variant};
-use crate::report::{Cell, Table};
 
 /// A part of compilation.
 struct Part {

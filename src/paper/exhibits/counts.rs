@@ -1,12 +1,12 @@
 //! SRA Tables 2 to 4.
 
 use super::{Pair, pairs, paragraph};
+use crate::measure::report::{Cell, Table};
 use crate::paper::charts::{Bars, Chart, OURS, THEIRS};
 use crate::paper::document::{Block, change, count};
 use crate::paper::published::{Allocation, CountTable, SRA_PROGRAMS, sum};
 use crate::paper::results::{Quantity, Results, quantity, quotient};
 use crate::paper::variants::{CH_O3, LINEAR_SCAN, SRA_ALLOCATORS, Setting, Variant};
-use crate::report::{Cell, Table};
 
 /// A line of the paper's tables, theirs and ours.
 struct Line {

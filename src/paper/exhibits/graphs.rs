@@ -1,12 +1,12 @@
 //! SRA Table 1.
 
 use super::{pairs, paragraph};
+use crate::measure::report::{Cell, Table};
 use crate::paper::charts::{Bars, Chart, OURS, THEIRS};
 use crate::paper::document::{Block, amount, count};
 use crate::paper::published::{SRA_PROGRAMS, TABLE_1};
 use crate::paper::results::{Results, quotient};
 use crate::paper::variants::{CH_O3, FIFTEEN, Variant};
-use crate::report::{Cell, Table};
 
 pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
     let mut table = Table::new(["SPEC", "(a)", "(b)", "b/a", "ours", "(a)", "(b)", "b/a"]);

@@ -1,12 +1,12 @@
 //! SFE Figure 12.
 
 use super::paragraph;
+use crate::measure::report::{Cell, Table};
 use crate::paper::charts::{Bars, Chart, OURS, THEIRS};
 use crate::paper::document::{Block, change};
 use crate::paper::published as paper;
 use crate::paper::results::{Quantity, Results, quantity};
 use crate::paper::variants::*;
-use crate::report::{Cell, Table};
 
 /// The optimisations added one by one, and the one that the paper does not have.
 pub const VARIANTS: [&str; 5] = [NOT_OPTIMISED, HOISTED, COALESCED, SPILL_FREE, LOWERED_BY_WEIGHT];

@@ -1,12 +1,12 @@
 //! SFE section 1: a spare register, and spilling on demand.
 
 use super::paragraph;
+use crate::measure::report::{Cell, Table};
 use crate::paper::charts::Chart;
 use crate::paper::document::{Block, change, count};
 use crate::paper::published as paper;
 use crate::paper::results::{Results, quantity};
 use crate::paper::variants::*;
-use crate::report::{Cell, Table};
 
 pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
     let mut table =

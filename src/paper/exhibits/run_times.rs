@@ -1,12 +1,12 @@
 //! SRA Figure 10, and the times of Tables 2 to 4.
 
 use super::{pairs, paragraph};
+use crate::measure::report::{Cell, Table};
 use crate::paper::charts::{Bars, Chart, OURS, THEIRS};
 use crate::paper::document::{Block, amount};
 use crate::paper::published::{CountTable, SRA_PROGRAMS, TABLE_2, TABLE_3, TABLE_4};
 use crate::paper::results::{Results, quotient};
 use crate::paper::variants::{CH_O1, CH_O2, CH_O3, EIGHT, FIFTEEN, FOUR, LINEAR_SCAN, Setting, Variant};
-use crate::report::{Cell, Table};
 
 const TABLES: [(&CountTable, Setting); 3] = [(&TABLE_2, FOUR), (&TABLE_3, EIGHT), (&TABLE_4, FIFTEEN)];
 

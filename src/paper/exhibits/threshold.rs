@@ -1,13 +1,13 @@
 //! SRA Figure 11.
 
 use super::paragraph;
+use crate::measure::report::{Cell, Table};
 use crate::paper::charts::{Chart, Lines};
 use crate::paper::claims::cost_ratio;
 use crate::paper::document::{Block, amount, change};
 use crate::paper::published::{Allocation, TABLE_2, TABLE_3, TABLE_4};
 use crate::paper::results::{Results, quantity};
 use crate::paper::variants::{CH_O3, EIGHT, FIFTEEN, FOUR, LINEAR_SCAN, Setting, TWELVE, Variant};
-use crate::report::{Cell, Table};
 
 /// Our settings, and the paper's table for each where it has one.
 const POINTS: [(Setting, Option<&crate::paper::published::CountTable>); 4] =

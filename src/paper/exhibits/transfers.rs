@@ -1,12 +1,12 @@
 //! SFE Figure 10.
 
 use super::{Pair, pairs};
+use crate::measure::report::{Cell, Table};
 use crate::paper::charts::{Bars, Chart, OURS, THEIRS};
 use crate::paper::document::{Block, amount, count};
 use crate::paper::published::{self, FIGURE_10};
 use crate::paper::results::{Compiled, Quantity, Results, quantity, quotient};
 use crate::paper::variants::{I386, SFE_SETTINGS, SPILL_FREE, Setting, Variant};
-use crate::report::{Cell, Table};
 
 pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
     let caption = format!(

@@ -1,0 +1,74 @@
+//! Counting location transfer graphs, as in Figure 10 of `spill-free-ssa-elimination.txt`.
+
+use super::EdgeCode;
+use crate::allocate::assign::{Assignment, PackedReg};
+use crate::allocate::cssa::Conventional;
+use crate::allocate::spill::Spilled;
+use crate::analysis::Liveness;
+use crate::machine::{Block, Function, Phi, RegSet, Value};
+
+/// What φ elimination had to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EliminationCounts {
+    /// Location transfer graphs: control-flow edges into blocks with φs.
+    pub graphs: u64,
+    /// Edges of all graphs: defined φ arguments.
+    pub edges: u64,
+    /// Edges from a memory location to a memory location; if allocation is frugal, it is always the same one.
+    pub memory_transfers: u64,
+    /// Graphs with a memory transfer whose sources take all registers of the transferred value's bank: moving the value
+    /// through a register would have needed another spill.
+    pub potential_spills: u64,
+    /// Arguments in registers that are in the register of their φ's definition.
+    pub fixed_points: u64,
+    /// Registers stored to make room for memory transfers.
+    pub spills: u64,
+}
+
+/// Counts the graphs of a function.
+pub fn count(
+    conventional: &Conventional,
+    spilled: &Spilled,
+    liveness: &Liveness,
+    assignment: &Assignment,
+    code: &EdgeCode,
+) -> EliminationCounts {
+    let mut counts = EliminationCounts { spills: code.spills, ..EliminationCounts::default() };
+    for data in conventional.function.blocks.values().filter(|data| !data.phis.is_empty()) {
+        for (column, &pred) in data.preds.iter().enumerate() {
+            counts.graphs += 1;
+            let defined = |phi: &&Phi| phi.args[column].value.is_some();
+            counts.edges += data.phis.iter().filter(defined).count() as u64;
+            let in_memory = |phi: &&Phi| {
+                let arg = phi.args[column].value.expand();
+                spilled.slot_of[phi.def].is_some() && arg.is_some_and(|arg| spilled.slot_of[arg].is_some())
+            };
+            let transfers: Vec<&Phi> = data.phis.iter().filter(in_memory).collect();
+            counts.memory_transfers += transfers.len() as u64;
+            counts.potential_spills += u64::from(transfers.iter().any(|phi| is_full(conventional, assignment, pred, phi)));
+        }
+    }
+    counts.fixed_points = fixed_points(&spilled.function, liveness, assignment);
+    counts
+}
+
+/// The number of φ arguments whose register is the φ's.
+fn fixed_points(function: &Function, liveness: &Liveness, assignment: &Assignment) -> u64 {
+    let mut fixed = 0;
+    for (block, data) in &function.blocks {
+        for phi in &data.phis {
+            let reg = assignment.phi_register[phi.def].expand().map(PackedReg::reg);
+            let in_registers = phi.args.iter().zip(&data.preds).filter(|(arg, _)| arg.slot.is_none());
+            let sources = in_registers.filter_map(|(arg, &pred)| Some((arg.value.expand()?, pred)));
+            let stays = |&(value, pred): &(Value, Block)| reg == Some(assignment.on_exit(function, liveness, pred, block, value));
+            fixed += sources.filter(stays).count() as u64;
+        }
+    }
+    fixed
+}
+
+/// Whether at a block's end all registers that the φ's value could pass through are taken.
+fn is_full(conventional: &Conventional, assignment: &Assignment, pred: Block, phi: &Phi) -> bool {
+    let taken: RegSet = assignment.exit[pred].iter().copied().collect();
+    conventional.function.allowed(phi.def).is_subset(taken)
+}

@@ -1,0 +1,9 @@
+//! Register allocation: [`pipeline`] is the list of phases, [`allocators`] which choices make which allocator.
+
+pub mod allocators;
+pub mod assign;
+pub mod cssa;
+pub mod eliminate;
+pub mod pipeline;
+pub mod regalloc2;
+pub mod spill;

@@ -1,0 +1,189 @@
+//! Allocation as a list of phases.
+
+use super::{assign, cssa, eliminate};
+use crate::allocate::allocators::{Elimination, Preset};
+use crate::allocate::assign::{Assignment, Evictable, Refusal};
+use crate::allocate::cssa::{Coalescing, Conventional, ConversionCounts};
+use crate::allocate::eliminate::EliminationCounts;
+use crate::allocate::regalloc2::{self, Algorithm};
+use crate::allocate::spill::{Outlook, SpillCounts, Spilled, Spiller};
+use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Loops, Order, PinLiveness, graph_sizes};
+use crate::check;
+use crate::machine::{Function, Overlay, Value};
+use crate::measure::{meter, stats};
+use cranelift_entity::SecondaryMap;
+use std::time::{Duration, Instant};
+
+/// Who allocates.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Strategy {
+    /// Our phases, by these choices.
+    Phases(Preset),
+    /// regalloc2; its answer is checked or not.
+    Regalloc2 { algorithm: Algorithm, check: bool },
+}
+
+impl From<Preset> for Strategy {
+    fn from(preset: Preset) -> Self {
+        Strategy::Phases(preset)
+    }
+}
+
+/// What allocating one function came to, for the statistics.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Conversion to conventional SSA form.
+    pub conversion: ConversionCounts,
+    /// Interference graphs before spilling, if they were asked for.
+    pub graphs: GraphSizes,
+    /// Spilling.
+    pub spill: SpillCounts,
+    /// φ elimination, as in Figure 10 of the spill-free paper.
+    pub elimination: EliminationCounts,
+    /// Time of each phase in the order in which they ran.
+    pub phases: Vec<(&'static str, Duration)>,
+}
+
+/// Why a function could not be allocated.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Failure {
+    /// A construct that the allocator cannot handle (yet): LLVM's allocator may.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The allocation is wrong: a defect in chordal.
+    #[error("the checker rejects the allocation: {0}")]
+    Rejected(String),
+}
+
+/// Allocates registers for a function.
+///
+/// # Errors
+/// If the function contains something that cannot be allocated, or if the checker rejects the result.
+pub fn allocate(function: &Function, strategy: impl Into<Strategy>) -> Result<(Overlay, Report), Failure> {
+    match strategy.into() {
+        Strategy::Phases(preset) => by_phases(function, &preset),
+        Strategy::Regalloc2 { algorithm, check } => by_regalloc2(function, algorithm, check),
+    }
+}
+
+/// Allocates by our phases.
+///
+/// Where a call may return twice, memory of a value may be read when values that only live behind the first return have been
+/// written; so no two share a slot there, but a φ and the copies that isolate it.
+fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), Failure> {
+    let mut clock = Clock::default();
+    let order = Order::new(function);
+    let dominators = Dominators::new(function, &order);
+    let loops = Loops::new(function, &order, &dominators);
+    let liveness = Liveness::new(function);
+    clock.lap("analysis");
+    let interference = Interference::new(function, &dominators, &liveness);
+    let coalescing = if function.returns_twice { Coalescing::Nothing } else { preset.coalescing };
+    let conventional = cssa::conventional(function, &order, &dominators, &interference, coalescing);
+    clock.lap("cssa");
+    let coloured = colour(&conventional, &order, &loops, preset, &mut clock).map_err(Failure::Unsupported)?;
+    let Coloured { spilled, liveness, assignment } = coloured;
+    let code = eliminate::eliminate(&spilled, &liveness, &assignment, preset.swap).map_err(Failure::Unsupported)?;
+    let overlay = eliminate::overlay(function, &spilled, &assignment, &code, preset.swap);
+    clock.lap("eliminate");
+    if preset.check {
+        checked(function, &overlay, &mut clock)?;
+    }
+    let report = Report {
+        conversion: conventional.counts,
+        graphs: if preset.graphs { meter::apart(|| sizes_before_spilling(&conventional)) } else { GraphSizes::default() },
+        spill: spilled.counts,
+        elimination: eliminate::count(&conventional, &spilled, &liveness, &assignment, &code),
+        phases: clock.phases,
+    };
+    Ok((overlay, report))
+}
+
+fn by_regalloc2(function: &Function, algorithm: Algorithm, check: bool) -> Result<(Overlay, Report), Failure> {
+    let mut clock = Clock::default();
+    let allocated = regalloc2::allocate(function, algorithm).map_err(Failure::Unsupported)?;
+    clock.lap("regalloc2");
+    if check {
+        checked(function, &allocated.overlay, &mut clock)?;
+    }
+    let spill = SpillCounts { values: allocated.spilled, ..SpillCounts::default() };
+    Ok((allocated.overlay, Report { spill, phases: clock.phases, ..Report::default() }))
+}
+
+fn checked(function: &Function, overlay: &Overlay, clock: &mut Clock) -> Result<(), Failure> {
+    meter::apart(|| check::check(function, overlay)).map_err(|complaints| Failure::Rejected(listed(&complaints)))?;
+    clock.lap(stats::CHECKER);
+    Ok(())
+}
+
+fn sizes_before_spilling(conventional: &Conventional) -> GraphSizes {
+    let function = &conventional.function;
+    graph_sizes(function, &Liveness::new(function), &PinLiveness::new(function))
+}
+
+/// A function whose values are in registers or in memory.
+struct Coloured {
+    spilled: Spilled,
+    /// Of the spilled function.
+    liveness: Liveness,
+    assignment: Assignment,
+}
+
+/// Spills and assigns, in turns where assignment finds more to spill.
+fn colour(
+    conventional: &Conventional,
+    order: &Order,
+    loops: &Loops,
+    preset: &Preset,
+    clock: &mut Clock,
+) -> Result<Coloured, String> {
+    let liveness = Liveness::new(&conventional.function);
+    let outlook = Outlook { spare: preset.elimination == Elimination::SpareRegister, moves: preset.assign.moves() };
+    let spiller = Spiller::new(conventional, order, loops, &liveness, preset.spill, outlook);
+    let count = conventional.function.values.len();
+    let evictable = Evictable { weights: spiller.weights(), count, webs: &conventional.webs };
+    let mut requested: SecondaryMap<Value, bool> = SecondaryMap::new();
+    loop {
+        let spilled = spiller.spill(&requested)?;
+        clock.lap("spill");
+        let liveness = Liveness::new(&spilled.function);
+        let assignment = assign::assign(&spilled.function, order, &liveness, preset.assign, evictable);
+        clock.lap("assign");
+        match assignment {
+            Ok(assignment) => return Ok(Coloured { spilled, liveness, assignment }),
+            Err(Refusal::Evicted(values)) => values.into_iter().for_each(|value| requested[value] = true),
+            Err(Refusal::Impossible(message)) => return Err(message),
+        }
+    }
+}
+
+/// The first few complaints, and how many more there are.
+fn listed(complaints: &[check::Complaint]) -> String {
+    const SHOWN: usize = 5;
+    let mut lines: Vec<String> = complaints.iter().take(SHOWN).map(ToString::to_string).collect();
+    if complaints.len() > SHOWN {
+        lines.push(format!("and {} more", complaints.len() - SHOWN));
+    }
+    lines.join("; ")
+}
+
+/// Measures phases.
+struct Clock {
+    last: Instant,
+    phases: Vec<(&'static str, Duration)>,
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Clock { last: Instant::now(), phases: Vec::new() }
+    }
+}
+
+impl Clock {
+    /// The phase of this name ends now.
+    fn lap(&mut self, name: &'static str) {
+        let now = Instant::now();
+        self.phases.push((name, now - self.last));
+        self.last = now;
+    }
+}

@@ -1,0 +1,317 @@
+//! Which values to spill: along the dominance order, wherever too many values are live, the one of least weight.
+
+use super::demand::{Demand, Excess, Limits, Residence, first_reuse, folded_operand};
+use super::live::LiveSet;
+use super::{Choice, Spiller};
+use super::{crossing, feasible};
+use crate::allocate::cssa::{Conventional, Web};
+use crate::analysis::{Bundles, Liveness, Occupancy, Order, PinLiveness};
+use crate::machine::{Block, EdgePlace, Function, Inst, Operand, Value};
+use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
+
+/// The values to spill.
+pub(super) struct Chosen {
+    pub(super) spilled: SecondaryMap<Value, bool>,
+    /// Of these, the ones that are computed again.
+    pub(super) again: SecondaryMap<Value, bool>,
+}
+
+/// Chooses the values to spill, the requested ones among them.
+pub(super) fn choose(spiller: &Spiller, requested: &SecondaryMap<Value, bool>) -> Result<Chosen, String> {
+    let Spiller { conventional, order, liveness, bundles, pins, weights, held, constants, limits, policy } = spiller;
+    let function = &conventional.function;
+    let mut chooser = Chooser {
+        function,
+        liveness,
+        bundles,
+        limits,
+        weights,
+        held,
+        constants,
+        rematerialise: policy.rematerialise,
+        folding: policy.fold,
+        chosen: Chosen {
+            spilled: SecondaryMap::with_capacity(function.values.len()),
+            again: SecondaryMap::with_capacity(function.values.len()),
+        },
+        live: LiveSet::new(function, limits),
+    };
+    for (value, _) in requested.iter().filter(|&(_, &requested)| requested) {
+        if held[value] {
+            return Err("what inline assembly that jumps defines finds no register".into());
+        }
+        chooser.spill(value);
+    }
+    if policy.choice == Choice::Requested {
+        chooser.drop_constants_without_register(order, pins);
+        return Ok(chooser.chosen);
+    }
+    chooser.spill_across_edges_without_code(conventional)?;
+    for value in crossing::excess(spiller, &chooser.chosen.spilled) {
+        chooser.spill_crossing(value)?;
+    }
+    match policy.choice {
+        Choice::Everything => chooser.spill_everything(),
+        Choice::AcrossBlocks => chooser.spill_across_blocks(),
+        Choice::Lightest | Choice::Requested => {}
+    }
+    for &block in order.blocks() {
+        chooser.enter(block, pins)?;
+        for inst in function.block_insts(block) {
+            chooser.pass(block, inst, pins)?;
+        }
+    }
+    Ok(chooser.chosen)
+}
+
+struct Chooser<'a> {
+    function: &'a Function,
+    liveness: &'a Liveness,
+    bundles: &'a Bundles,
+    limits: &'a Limits,
+    weights: &'a SecondaryMap<Value, f64>,
+    held: &'a SecondaryMap<Value, bool>,
+    constants: &'a SecondaryMap<Value, PackedOption<Inst>>,
+    rematerialise: bool,
+    folding: bool,
+    chosen: Chosen,
+    /// The values live at the current point in registers.
+    live: LiveSet<'a>,
+}
+
+impl Chooser<'_> {
+    /// A value that crosses an edge where no code can stand may have to be elsewhere at its two ends: it is in memory, if the
+    /// edge is in no bundle. So are the φs there, with all of their webs.
+    fn spill_across_edges_without_code(&mut self, conventional: &Conventional) -> Result<(), String> {
+        let mut webs: SecondaryMap<Web, bool> = SecondaryMap::new();
+        for (block, data) in &self.function.blocks {
+            let bundle = self.bundles.entry(block);
+            let bundled = |pred: Block| bundle.is_some() && self.bundles.exit(pred) == bundle;
+            let without_code = |pred: Block| self.function.edge_place(pred, block) == EdgePlace::Nowhere;
+            if data.preds.iter().any(|&pred| !bundled(pred) && without_code(pred)) {
+                for &value in self.liveness.live_in(block) {
+                    self.spill_crossing(value)?;
+                }
+                for phi in &data.phis {
+                    webs[conventional.webs[phi.def].expect("a φ's definition is in a web")] = true;
+                }
+            }
+        }
+        for &value in &conventional.without_code {
+            if webs[conventional.webs[value].expect("a φ's values are in a web")] {
+                self.spill(value);
+            }
+        }
+        Ok(())
+    }
+
+    fn spill_crossing(&mut self, value: Value) -> Result<(), String> {
+        if self.held[value] {
+            return Err("what inline assembly that jumps defines would have to be in memory behind it".into());
+        }
+        self.spill(value);
+        Ok(())
+    }
+
+    fn spill_everything(&mut self) {
+        for phi in self.function.blocks.values().flat_map(|data| &data.phis) {
+            self.spill(phi.def);
+        }
+        for def in self.function.operands.iter().filter(|operand| operand.is_def() && !self.held[operand.value]) {
+            self.spill(def.value);
+        }
+    }
+
+    /// Spills what is live at the borders of blocks; φs are there.
+    fn spill_across_blocks(&mut self) {
+        for (block, data) in &self.function.blocks {
+            for &value in self.liveness.live_out(block).iter().filter(|&&value| !self.held[value]) {
+                self.spill(value);
+            }
+            for phi in &data.phis {
+                self.spill(phi.def);
+            }
+        }
+    }
+
+    fn add(&mut self, value: Value) {
+        if !self.chosen.spilled[value] {
+            self.live.add(value);
+        }
+    }
+
+    /// Starts a block with what is live at its head.
+    fn enter(&mut self, block: Block, pins: &PinLiveness) -> Result<(), String> {
+        self.live.clear();
+        for &value in self.liveness.live_in(block) {
+            self.add(value);
+        }
+        for phi in &self.function.blocks[block].phis {
+            self.add(phi.def);
+        }
+        let occupied = pins.at(self.function, self.function.head(block)) | self.function.blocks[block].live_in_pins;
+        let mut spare = self.limits.spare();
+        while let Some(set) = self.limits.exceeded(&[self.live.counts()], occupied, spare) {
+            match self.spill_lightest(set, |_| true) {
+                Some(()) => {}
+                None if spare > 0 => spare = 0,
+                None => return Err(format!("too many pinned registers at the head of {block}")),
+            }
+        }
+        for phi in &self.function.blocks[block].phis {
+            if self.liveness.is_dead(phi.def) {
+                self.live.remove(phi.def);
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes an instruction, spilling until it fits. (One that defines a spilled constant will not be there.)
+    fn pass(&mut self, block: Block, inst: Inst, pins: &PinLiveness) -> Result<(), String> {
+        let function = self.function;
+        let operands = function.operands(inst);
+        let occupancy = pins.occupancy(function, block, inst);
+        let mut spare = self.limits.spare();
+        while !self.is_dropped(inst) {
+            let demand = self.demand(inst);
+            let mut through = *self.live.counts();
+            for (count, dying) in through.iter_mut().zip(&demand.dying) {
+                *count -= dying;
+            }
+            let excess = demand.excess(self.limits, &through, &occupancy, spare);
+            let Some(Excess { set, while_reading }) = excess.or_else(|| self.misfit(inst, &occupancy)) else { break };
+            let first = function.insts[inst].operands.start as usize;
+            // In memory, a value that the instruction reads still takes a register while it is read (folding is the last
+            // resort); but if the instruction overwrites it, that register is the definition's too.
+            let helps = |value: Value| {
+                let mut uses = operands.iter().enumerate().filter(|(_, o)| o.value == value && !o.is_def());
+                let overwritten = first_reuse(operands, value).is_some();
+                uses.all(|(k, _)| !self.liveness.kills(first + k) && (!while_reading || overwritten))
+            };
+            match self.spill_lightest(set, helps).or_else(|| self.drop_constant(inst)) {
+                Some(()) => {}
+                None if spare > 0 => spare = 0,
+                None if self.fold(inst).is_some() => {}
+                None => {
+                    let index = inst.as_u32() - function.blocks[block].insts.start;
+                    return Err(format!("instruction {index} of {block} needs more registers than there are"));
+                }
+            }
+        }
+        self.advance(inst);
+        Ok(())
+    }
+
+    fn demand(&self, inst: Inst) -> Demand {
+        Demand::of(self.function, self.limits, inst, self.folded(inst), |k| self.residence(inst, k))
+    }
+
+    fn folded(&self, inst: Inst) -> Option<usize> {
+        let operands = self.function.operands(inst);
+        let in_memory = |value: Value| self.chosen.spilled[value] && !self.chosen.again[value];
+        folded_operand(self.function, inst, self.folding, |k| in_memory(operands[k].value))
+    }
+
+    /// Spills a value that the instruction can read from memory, if it reads none from there yet.
+    fn fold(&mut self, inst: Inst) -> Option<()> {
+        let constant = |value: Value| self.rematerialise && self.constants[value].is_some();
+        let read = |o: &&Operand| {
+            let in_register = !self.chosen.spilled[o.value] && !self.held[o.value] && !constant(o.value);
+            in_register && could_fold(self.function, self.folding, inst, o.value)
+        };
+        let value = self.function.operands(inst).iter().find(read).filter(|_| self.folded(inst).is_none())?.value;
+        self.live.remove(value);
+        self.spill(value);
+        Some(())
+    }
+
+    /// Where the value of an instruction's use is.
+    fn residence(&self, inst: Inst, k: usize) -> Residence {
+        let data = &self.function.insts[inst];
+        match self.liveness.kills(data.operands.start as usize + k) {
+            _ if self.chosen.spilled[self.function.operands(inst)[k].value] => Residence::Loaded,
+            true => Residence::Dies,
+            false => Residence::LivesOn,
+        }
+    }
+
+    /// Where counting finds registers enough, but there is no way to distribute them.
+    fn misfit(&self, inst: Inst, occupancy: &Occupancy) -> Option<Excess> {
+        let live = self.live.values().iter().copied();
+        feasible::misfit(self.function, self.limits, inst, occupancy, live, self.folded(inst), |k| self.residence(inst, k))
+    }
+
+    fn is_dropped(&self, inst: Inst) -> bool {
+        let dropped = |operand: &Operand| operand.is_def() && self.chosen.again[operand.value];
+        self.function.operands(inst).iter().any(dropped)
+    }
+
+    /// Spills a value, and what φs relate it to over edges that can take no code.
+    fn spill(&mut self, value: Value) {
+        self.chosen.spilled[value] = true;
+        self.chosen.again[value] = self.rematerialise && self.constants[value].is_some();
+        for &related in self.bundles.related(value) {
+            self.chosen.spilled[related] = true;
+            self.live.remove(related);
+        }
+    }
+
+    /// Spills the constant that the instruction defines; it is computed again, whatever the policy, for it finds no register
+    /// here.
+    fn drop_constant(&mut self, inst: Inst) -> Option<()> {
+        let is_constant = |o: &&Operand| o.is_def() && self.constants[o.value].is_some();
+        let def = self.function.operands(inst).iter().find(is_constant)?;
+        self.chosen.spilled[def.value] = true;
+        self.chosen.again[def.value] = true;
+        Some(())
+    }
+
+    /// Has those of the spilled constants computed again whose instruction finds all their registers taken by the program.
+    fn drop_constants_without_register(&mut self, order: &Order, pins: &PinLiveness) {
+        for &block in order.blocks() {
+            for inst in self.function.block_insts(block).filter(|&inst| self.function.insts[inst].rematerialisable) {
+                let taken = pins.occupancy(self.function, block, inst).after;
+                let defs = self.function.operands(inst).iter().filter(|o| o.is_def() && self.chosen.spilled[o.value]);
+                if defs.into_iter().any(|o| self.function.allowed(o.value).is_subset(taken)) {
+                    self.drop_constant(inst);
+                }
+            }
+        }
+    }
+
+    /// Updates the live values to those behind the instruction.
+    fn advance(&mut self, inst: Inst) {
+        let first = self.function.insts[inst].operands.start as usize;
+        for (k, operand) in self.function.operands(inst).iter().enumerate() {
+            if !operand.is_def() && self.liveness.kills(first + k) {
+                self.live.remove(operand.value);
+            } else if operand.is_def() && !self.liveness.kills(first + k) {
+                self.add(operand.value);
+            }
+        }
+    }
+
+    /// Spills the live value of least weight that is confined to a register set, of equal ones the youngest; `None` if there
+    /// is no candidate.
+    fn spill_lightest(&mut self, set: usize, candidate: impl Fn(Value) -> bool) -> Option<()> {
+        let confined = |&value: &Value| self.limits.is_confined(self.function.values[value].class, set);
+        let lightest = self
+            .live
+            .values()
+            .iter()
+            .copied()
+            .filter(confined)
+            .filter(|&value| !self.held[value] && candidate(value))
+            .min_by(|&a, &b| self.weights[a].total_cmp(&self.weights[b]).then(b.cmp(&a)))?;
+        self.live.remove(lightest);
+        self.spill(lightest);
+        Some(())
+    }
+}
+
+/// Whether the instruction could read the value from memory.
+fn could_fold(function: &Function, folding: bool, inst: Inst, value: Value) -> bool {
+    let operands = function.operands(inst);
+    let reads = |k: usize| operands[k].value == value && !operands[k].is_def();
+    folded_operand(function, inst, folding, reads).is_some()
+}

@@ -1,0 +1,87 @@
+//! What crosses edges that can take no code in memory, since there are not registers for all.
+
+use super::Spiller;
+use super::demand::{Counts, Limits};
+use crate::allocate::assign::fit::{Want, fit};
+use crate::allocate::assign::meet;
+use crate::analysis::Meeting;
+use crate::machine::{Function, RegClass, Value};
+use cranelift_entity::SecondaryMap;
+
+/// The representatives of what has to be in memory at the bundles, beside what is `spilled` already.
+///
+/// Everything takes one register at each bundle that it crosses, so what is accessed most often goes first: sets of values
+/// that find registers are the independent sets of a matroid, of which the greedy choice finds the heaviest.
+pub(super) fn excess(spiller: &Spiller, spilled: &SecondaryMap<Value, bool>) -> Vec<Value> {
+    let Spiller { conventional, bundles, held, limits, .. } = spiller;
+    let function = &conventional.function;
+    let mut accesses: Option<SecondaryMap<Value, f64>> = None;
+    let mut out: SecondaryMap<Value, bool> = SecondaryMap::new();
+    let mut excess = Vec::new();
+    for (_, meeting) in bundles.iter() {
+        let accesses = accesses.get_or_insert_with(|| frequencies(function));
+        let gain = |value: Value| -> f64 {
+            let related = bundles.related(value).iter().filter(|&&other| other != value);
+            if held[value] { f64::INFINITY } else { accesses[value] + related.map(|&other| accesses[other]).sum::<f64>() }
+        };
+        let mut crossing: Vec<(f64, Value)> = meeting
+            .crossing
+            .iter()
+            .chain(&meeting.beside)
+            .filter(|&&value| !spilled[value] && !out[value])
+            .map(|&value| (gain(value), value))
+            .collect();
+        crossing.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut room = Room::new(function, limits, meeting);
+        for (_, value) in crossing {
+            let domain = meet::domain(function, bundles, meeting, value);
+            if !room.admit(function.values[value].class, meet::want(domain, domain.iter().collect())) {
+                out[value] = true;
+                excess.push(value);
+            }
+        }
+    }
+    excess
+}
+
+/// How often each value is accessed.
+fn frequencies(function: &Function) -> SecondaryMap<Value, f64> {
+    let mut frequencies = SecondaryMap::with_capacity(function.values.len());
+    for (block, data) in &function.blocks {
+        for operand in function.block_insts(block).flat_map(|inst| function.operands(inst)) {
+            frequencies[operand.value] += data.frequency;
+        }
+    }
+    frequencies
+}
+
+/// The registers at a bundle, and who wants them.
+struct Room<'a> {
+    limits: &'a Limits,
+    meeting: &'a Meeting,
+    counts: Counts,
+    wants: Vec<Want>,
+}
+
+impl<'a> Room<'a> {
+    fn new(function: &Function, limits: &'a Limits, meeting: &'a Meeting) -> Self {
+        let mut counts = Counts::default();
+        for &class in &meeting.read {
+            limits.count(&mut counts, class, 1);
+        }
+        Room { limits, meeting, counts, wants: meet::read(function, meeting) }
+    }
+
+    /// Has one more register wanted, if there is one.
+    fn admit(&mut self, class: RegClass, want: Want) -> bool {
+        self.limits.count(&mut self.counts, class, 1);
+        self.wants.push(want);
+        let spare = self.limits.spare();
+        let fits = self.limits.exceeded(&[&self.counts], self.meeting.occupied, spare).is_none() && fit(&self.wants).is_some();
+        if !fits {
+            self.limits.count(&mut self.counts, class, -1);
+            self.wants.pop();
+        }
+        fits
+    }
+}

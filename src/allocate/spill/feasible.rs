@@ -1,0 +1,65 @@
+//! Whether there is a register for every value at one instruction: the question that assignment will ask.
+
+use super::demand::{Excess, Limits, Residence, first_reuse, is_first_use};
+use crate::allocate::assign::fit::{Span, Want, fit};
+use crate::analysis::Occupancy;
+use crate::machine::{Function, Inst, RegClass, RegSet, Role, Value};
+
+/// The registers that cannot be distributed, if there is no way to. Where no class confines some values more than others,
+/// there is one if the counts say so (see [`super::demand`]).
+///
+/// `live` are the values in registers before the instruction.
+pub(super) fn misfit(
+    function: &Function,
+    limits: &Limits,
+    inst: Inst,
+    occupancy: &Occupancy,
+    live: impl Iterator<Item = Value>,
+    folded: Option<usize>,
+    residence: impl Fn(usize) -> Residence,
+) -> Option<Excess> {
+    if !limits.are_nested() || (occupancy.is_empty() && function.operands(inst).iter().all(|o| o.reuse.is_none())) {
+        return None;
+    }
+    let operands = function.operands(inst);
+    let spanning = occupancy.before | occupancy.after;
+    let mut wants: Vec<(RegClass, Want)> = Vec::new();
+    let mut want = |class: RegClass, span: Span, within: RegSet, occupied: RegSet| {
+        let info = &function.file.classes[class];
+        let domain = (info.regs & within) - occupied;
+        wants.push((class, Want { span, domain, current: None, order: info.order.clone() }));
+    };
+    let class_of = |k: usize| function.values[operands[k].value].class;
+    let regs_of = |k: usize| function.allowed(operands[k].value);
+    let everything = RegSet::from_bits(u128::MAX);
+    let dies = |value: Value| {
+        operands.iter().enumerate().any(|(k, o)| o.value == value && !o.is_def() && residence(k) == Residence::Dies)
+    };
+    for value in live.filter(|&value| !dies(value)) {
+        want(function.values[value].class, Span::Both, everything, spanning | occupancy.clobbers);
+    }
+    for (k, operand) in operands.iter().enumerate().filter(|&(k, _)| Some(k) != folded) {
+        match (operand.role, operand.reuse.map(usize::from)) {
+            (Role::Use, _) if !is_first_use(operands, k) || residence(k) == Residence::LivesOn => {}
+            (Role::Use, _) => match first_reuse(operands, operand.value) {
+                Some(def) => want(class_of(k), Span::Both, regs_of(def), spanning),
+                None => want(class_of(k), Span::Before, everything, occupancy.before),
+            },
+            (_, Some(use_)) => {
+                let chained = residence(use_) != Residence::LivesOn && first_reuse(operands, operands[use_].value) == Some(k);
+                if !chained {
+                    want(class_of(k), Span::Both, regs_of(use_), spanning);
+                }
+            }
+            (Role::EarlyDef, None) => want(class_of(k), Span::Both, everything, spanning),
+            (Role::Def, None) => want(class_of(k), Span::After, everything, occupancy.after),
+        }
+    }
+    // Banks do not concern each other.
+    wants.sort_by_key(|&(class, _)| function.file.classes[class].bank);
+    wants.chunk_by(|&(a, _), &(b, _)| function.file.classes[a].bank == function.file.classes[b].bank).find_map(|bank| {
+        let (classes, wants): (Vec<RegClass>, Vec<Want>) = bank.iter().cloned().unzip();
+        let set = limits.widest(limits.set_of(classes[0]));
+        fit(&wants).is_none().then_some(Excess { set, while_reading: false })
+    })
+}

@@ -1,3 +1,0 @@
-//! Allocators of others, on chordal's model.
-
-pub mod regalloc2;

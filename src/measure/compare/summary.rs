@@ -1,0 +1,314 @@
+//! Sums records up: the same functions under every allocator, and ratios to one of them.
+
+use super::record::{Outcome, Record, Run};
+use crate::measure::stats::{self, Counts, Function, Statistics};
+use indexmap::{IndexMap, IndexSet};
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// A number that allocators are compared by.
+pub struct Metric {
+    /// Its place in the statistics.
+    pub name: &'static str,
+    /// How it is called in tables.
+    pub title: &'static str,
+    pub of: fn(&Counts) -> f64,
+}
+
+pub const METRICS: &[Metric] = &[
+    Metric { name: "static.loads", title: "loads", of: |counts| counts.fixed.loads as f64 },
+    Metric { name: "static.stores", title: "stores", of: |counts| counts.fixed.stores as f64 },
+    Metric { name: "static.moves", title: "moves", of: |counts| counts.fixed.moves as f64 },
+    Metric { name: "static.xors", title: "xors", of: |counts| counts.fixed.xors as f64 },
+    Metric { name: "static.instructions", title: "instructions", of: |counts| counts.fixed.instructions as f64 },
+    Metric { name: "static.bytes", title: "bytes", of: |counts| counts.fixed.bytes.unwrap_or(0) as f64 },
+    Metric { name: "spill.reloads", title: "reloads", of: |counts| counts.spill.reloads as f64 },
+    Metric { name: "spill.stores", title: "spill stores", of: |counts| counts.spill.stores as f64 },
+    Metric { name: OVERHEAD, title: "overhead", of: |counts| counts.overhead },
+];
+
+/// The metric that functions are ordered by.
+const OVERHEAD: &str = "overhead";
+
+/// All comparisons that records allow: one for each target and register list.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// The allocator that ratios are to.
+    pub baseline: String,
+    pub groups: Vec<Group>,
+}
+
+/// The modules of one target with one register list.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct Group {
+    /// Architecture.
+    pub target: String,
+    /// As they were asked for.
+    pub registers: String,
+    /// The allocators that were run.
+    pub allocators: Vec<String>,
+    /// Modules that every allocator compiled.
+    pub modules: Vec<ModuleSums>,
+    /// One for each allocator.
+    pub rows: Vec<Row>,
+    /// Functions that not every allocator compiled: they are in no sum.
+    pub left_out: Vec<LeftOut>,
+    /// Runs that came to nothing. Their modules are in no sum.
+    pub missing: Vec<Missing>,
+    /// Allocators that do not exist with these registers, and why, as for the first module.
+    pub passed_over: IndexMap<String, String>,
+}
+
+/// One module in a comparison.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct ModuleSums {
+    pub source: String,
+    /// Functions that every allocator compiled.
+    pub functions: u64,
+    /// Sums over them, one for each allocator.
+    pub sums: Vec<Counts>,
+}
+
+/// One allocator in a comparison.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct Row {
+    pub allocator: String,
+    /// Sum over all modules.
+    pub total: Counts,
+    /// Geometric means, over the modules, of this allocator's counts divided by those of the baseline (one added to each,
+    /// since counts may be zero), by the name of the metric; absent where the baseline is.
+    pub ratios: Option<IndexMap<&'static str, f64>>,
+    /// The same for the time of allocation; absent where times are.
+    pub time_ratio: Option<f64>,
+    /// The same for the largest use of the heap.
+    pub memory_ratio: Option<f64>,
+}
+
+/// A function that an allocator did not compile.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct LeftOut {
+    pub source: String,
+    pub function: String,
+    pub allocator: String,
+    pub reason: String,
+}
+
+/// A run that came to nothing.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct Missing {
+    pub source: String,
+    pub allocator: String,
+    /// How it ended, as in the record.
+    pub outcome: &'static str,
+    pub message: String,
+}
+
+/// One function under every allocator of a comparison.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct FunctionCounts {
+    pub source: String,
+    pub function: String,
+    /// One for each allocator.
+    pub counts: Vec<Counts>,
+}
+
+impl Summary {
+    /// Sums up records of the same requests.
+    pub fn new(records: &[Record], baseline: &str) -> Self {
+        let groups = grouped(records).into_iter().map(|((target, registers), modules)| {
+            let comparison = Comparison::new(modules);
+            comparison.group(target, registers, baseline)
+        });
+        Summary { baseline: baseline.to_owned(), groups: groups.collect() }
+    }
+}
+
+/// The functions in which the allocators differ most from the baseline by overhead, at most so many, in each group of
+/// [`Summary::groups`].
+pub fn top_functions(records: &[Record], baseline: &str, count: usize) -> Vec<Vec<FunctionCounts>> {
+    let groups = grouped(records).into_values();
+    groups.map(|modules| Comparison::new(modules).top_functions(baseline, count)).collect()
+}
+
+type Modules<'r> = Vec<(&'r str, Vec<&'r Run>)>;
+
+/// The runs of each target and register list, by module. A module of which no run came to an end has no known target.
+fn grouped(records: &[Record]) -> IndexMap<(String, String), Modules<'_>> {
+    let mut groups: IndexMap<_, Modules<'_>> = IndexMap::new();
+    for record in records {
+        let triple = record.runs.iter().find_map(Run::statistics).map_or("unknown target", |statistics| &statistics.target);
+        for run in &record.runs {
+            let modules = groups.entry((stats::architecture(triple).to_owned(), run.registers.clone())).or_default();
+            match modules.last_mut() {
+                Some((source, runs)) if *source == record.source => runs.push(run),
+                _ => modules.push((&record.source, vec![run])),
+            }
+        }
+    }
+    groups
+}
+
+/// The runs of one group that can be compared, and what stands against the others.
+struct Comparison<'r> {
+    allocators: Vec<&'r str>,
+    /// The statistics of each allocator, in order.
+    modules: Vec<(&'r str, Vec<&'r Statistics>)>,
+    missing: Vec<Missing>,
+    passed_over: IndexMap<String, String>,
+}
+
+impl<'r> Comparison<'r> {
+    fn new(runs: Modules<'r>) -> Self {
+        let (mut allocators, mut passed_over) = (IndexSet::new(), IndexMap::new());
+        for run in runs.iter().flat_map(|(_, runs)| runs) {
+            if let Outcome::NotApplicable { message } = &run.outcome {
+                passed_over.entry(run.allocator.clone()).or_insert_with(|| message.clone());
+            } else {
+                allocators.insert(run.allocator.as_str());
+            }
+        }
+        let allocators = allocators.into_iter().collect();
+        let mut comparison = Comparison { allocators, modules: Vec::new(), missing: Vec::new(), passed_over };
+        for (source, runs) in runs {
+            comparison.add(source, &runs);
+        }
+        comparison
+    }
+
+    /// Adds a module, if every allocator compiled it.
+    fn add(&mut self, source: &'r str, runs: &[&'r Run]) {
+        let mut statistics = Vec::new();
+        for &allocator in &self.allocators {
+            let Some(run) = runs.iter().find(|run| run.allocator == allocator) else { continue };
+            match run.outcome.shortfall() {
+                None => statistics.extend(run.statistics()),
+                Some((outcome, message)) => self.missing.push(Missing {
+                    source: source.to_owned(),
+                    allocator: allocator.to_owned(),
+                    outcome,
+                    message: message.to_owned(),
+                }),
+            }
+        }
+        if statistics.len() == self.allocators.len() && !statistics.is_empty() {
+            self.modules.push((source, statistics));
+        }
+    }
+
+    fn group(self, target: String, registers: String, baseline: &str) -> Group {
+        let mut left_out = Vec::new();
+        let mut modules = Vec::new();
+        for (source, statistics) in &self.modules {
+            let compiled = Compiled::new(statistics);
+            left_out.extend(compiled.left_out(source, &self.allocators));
+            let sums = statistics.iter().map(|statistics| Counts::total(compiled.functions(statistics))).collect();
+            modules.push(ModuleSums { source: (*source).to_owned(), functions: compiled.count(), sums });
+        }
+        let baseline = self.allocators.iter().position(|&allocator| allocator == baseline);
+        Group {
+            target,
+            registers,
+            rows: (0..self.allocators.len()).map(|index| row(&self.allocators, index, baseline, &modules)).collect(),
+            allocators: self.allocators.into_iter().map(str::to_owned).collect(),
+            modules,
+            left_out,
+            missing: self.missing,
+            passed_over: self.passed_over,
+        }
+    }
+
+    fn top_functions(&self, baseline: &str, count: usize) -> Vec<FunctionCounts> {
+        let baseline = self.allocators.iter().position(|&allocator| allocator == baseline).unwrap_or(0);
+        let mut functions = Vec::new();
+        for (source, statistics) in &self.modules {
+            let compiled = Compiled::new(statistics);
+            let mut counts: IndexMap<&str, Vec<&Counts>> = IndexMap::new();
+            for function in statistics.iter().flat_map(|statistics| compiled.functions(statistics)) {
+                counts.entry(&function.name).or_default().push(&function.counts);
+            }
+            functions.extend(counts.into_iter().map(|(name, counts)| (*source, name, counts)));
+        }
+        let difference = |counts: &[&Counts]| {
+            let own = counts[baseline].overhead;
+            counts.iter().map(|counts| (counts.overhead - own).abs()).fold(0.0, f64::max)
+        };
+        // The sort is stable: equal ones stay in the order of the modules.
+        functions.sort_by(|(.., a), (.., b)| difference(b).total_cmp(&difference(a)));
+        functions.truncate(count);
+        let owned = functions.into_iter().map(|(source, function, counts)| FunctionCounts {
+            source: source.to_owned(),
+            function: function.to_owned(),
+            counts: counts.into_iter().cloned().collect(),
+        });
+        owned.collect()
+    }
+}
+
+/// The functions of a module by how many allocators compiled them.
+struct Compiled<'r> {
+    statistics: &'r [&'r Statistics],
+    by_name: HashMap<&'r str, usize>,
+}
+
+impl<'r> Compiled<'r> {
+    fn new(statistics: &'r [&'r Statistics]) -> Self {
+        let mut by_name = HashMap::new();
+        for function in statistics.iter().flat_map(|statistics| &statistics.functions) {
+            *by_name.entry(function.name.as_str()).or_default() += usize::from(function.fallback.is_none());
+        }
+        Compiled { statistics, by_name }
+    }
+
+    fn everywhere(&self, name: &str) -> bool {
+        self.by_name[name] == self.statistics.len()
+    }
+
+    fn count(&self) -> u64 {
+        self.by_name.values().filter(|&&count| count == self.statistics.len()).count() as u64
+    }
+
+    /// The functions that every allocator compiled.
+    fn functions<'s>(&self, statistics: &'s Statistics) -> impl Iterator<Item = &'s Function> {
+        statistics.functions.iter().filter(|function| self.everywhere(&function.name))
+    }
+
+    fn left_out(&self, source: &str, allocators: &[&str]) -> Vec<LeftOut> {
+        let mut left_out = Vec::new();
+        for (statistics, &allocator) in self.statistics.iter().zip(allocators) {
+            for function in &statistics.functions {
+                left_out.extend(function.fallback.as_ref().map(|reason| LeftOut {
+                    source: source.to_owned(),
+                    function: function.name.clone(),
+                    allocator: allocator.to_owned(),
+                    reason: reason.clone(),
+                }));
+            }
+        }
+        left_out
+    }
+}
+
+fn row(allocators: &[&str], index: usize, baseline: Option<usize>, modules: &[ModuleSums]) -> Row {
+    let mut total = Counts::default();
+    for module in modules {
+        total += &module.sums[index];
+    }
+    let mean = |baseline: usize, of: &dyn Fn(&Counts) -> f64| {
+        geometric_mean(modules.iter().map(|module| (of(&module.sums[index]) + 1.0) / (of(&module.sums[baseline]) + 1.0)))
+    };
+    let baseline = baseline.filter(|_| !modules.is_empty());
+    let measured = baseline.filter(|_| total.time_ns.is_some());
+    Row {
+        allocator: allocators[index].to_owned(),
+        total,
+        ratios: baseline.map(|baseline| METRICS.iter().map(|metric| (metric.name, mean(baseline, &metric.of))).collect()),
+        time_ratio: measured.map(|baseline| mean(baseline, &|counts| counts.allocation_ns().unwrap_or(0) as f64)),
+        memory_ratio: measured.map(|baseline| mean(baseline, &|counts| counts.memory_bytes.unwrap_or(0) as f64)),
+    }
+}
+
+/// Of at least one positive number.
+fn geometric_mean(numbers: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = numbers.len() as f64;
+    (numbers.map(f64::ln).sum::<f64>() / count).exp()
+}

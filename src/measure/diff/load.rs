@@ -1,0 +1,387 @@
+//! Reading what is compared: the statistics of one run, or a comparison of many.
+//!
+//! Only what is asked for is looked at, so that files of earlier versions, which count less, and files that somebody has
+//! shortened can be read, and large ones fast. Functions are taken apart one at a time: the largest files have hundreds of
+//! thousands of them.
+
+use super::metric::Metric;
+use super::quantity::Quantity;
+use crate::measure::{compare::record, stats};
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Deserializer, Map, Value};
+
+/// A file that has been read.
+#[derive(Debug)]
+pub struct File {
+    /// As given.
+    pub name: String,
+    pub kind: Kind,
+    /// In the order of the file. A file of statistics has one run and no key to it: what is compared with it may be of
+    /// another allocator or source.
+    pub runs: IndexMap<Option<RunKey>, Run>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// `chordal-stats/1`.
+    Statistics,
+    /// `chordal-compare/1`.
+    Comparison,
+}
+
+impl Kind {
+    pub fn schema(self) -> &'static str {
+        match self {
+            Kind::Statistics => stats::SCHEMA,
+            Kind::Comparison => record::SCHEMA,
+        }
+    }
+}
+
+/// Which of the runs of a comparison.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct RunKey {
+    pub module: String,
+    pub allocator: String,
+    /// As they were asked for.
+    pub registers: String,
+}
+
+/// One module under one allocator.
+#[derive(Debug)]
+pub enum Run {
+    Done { setting: Setting, functions: IndexMap<String, Function>, total: Counters },
+    NotDone(Status),
+}
+
+/// What all modules of a total have in common.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Setting {
+    pub allocator: String,
+    pub registers: String,
+    /// Architecture.
+    pub target: String,
+}
+
+/// A function of a run.
+#[derive(Debug)]
+pub struct Function {
+    pub status: Status,
+    pub counters: Counters,
+}
+
+/// A value for each metric, in their order; `None` where the file has none.
+pub type Counters = Vec<Option<Quantity>>;
+
+/// What became of a function, or of a module.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "status", rename_all = "kebab-case")]
+pub enum Status {
+    /// By the allocator that was asked for.
+    Allocated,
+    /// By the code generator's own allocator.
+    Fallback {
+        message: String,
+    },
+    /// The allocator does not exist with these registers or on this target.
+    NotApplicable {
+        message: String,
+    },
+    Failed {
+        message: String,
+    },
+    Crashed {
+        message: String,
+    },
+    TimedOut {
+        message: String,
+    },
+    /// It is not in the file.
+    Absent,
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// If it is of neither schema, or broken; the message says where.
+pub fn parse(name: &str, text: &str, metrics: &[Metric]) -> Result<File, String> {
+    let mut documents = Vec::new();
+    for document in Deserializer::from_str(text).into_iter::<&RawValue>() {
+        documents.push(document.map_err(|error| broken(&error))?);
+    }
+    let (runs, kind) = match documents[..] {
+        [] => return Err("is empty".into()),
+        [document] if schema(document)? == stats::SCHEMA => (statistics(document, metrics)?, Kind::Statistics),
+        _ => (comparison(&documents, metrics)?, Kind::Comparison),
+    };
+    Ok(File { name: name.to_owned(), kind, runs })
+}
+
+fn broken(error: &serde_json::Error) -> String {
+    if error.is_eof() { format!("is cut short: {error}") } else { format!("is not JSON: {error}") }
+}
+
+fn schema(document: &RawValue) -> Result<String, String> {
+    #[derive(Deserialize)]
+    struct Header {
+        schema: String,
+    }
+    let header = serde_json::from_str::<Header>(document.get());
+    Ok(header.map_err(|_| format!("names no schema: neither {} nor {}", stats::SCHEMA, record::SCHEMA))?.schema)
+}
+
+fn statistics(document: &RawValue, metrics: &[Metric]) -> Result<IndexMap<Option<RunKey>, Run>, String> {
+    let parsed: Statistics<'_> = serde_json::from_str(document.get()).map_err(|error| error.to_string())?;
+    let setting = Setting {
+        allocator: parsed.allocator.clone(),
+        registers: parsed.registers.as_ref().map_or_else(|| "all".into(), |registers| registers.join(",")),
+        target: stats::architecture(&parsed.target).to_owned(),
+    };
+    Ok(IndexMap::from([(None, parsed.run(setting, metrics)?)]))
+}
+
+/// The records of a document or of JSON Lines.
+fn comparison(documents: &[&RawValue], metrics: &[Metric]) -> Result<IndexMap<Option<RunKey>, Run>, String> {
+    #[derive(Deserialize)]
+    struct Document<'t> {
+        #[serde(borrow)]
+        modules: Option<Vec<Record<'t>>>,
+    }
+    let mut runs = IndexMap::new();
+    for (index, document) in documents.iter().enumerate() {
+        let at = |why: String| if documents.len() == 1 { why } else { format!("record {}: {why}", index + 1) };
+        let schema = schema(document).map_err(at)?;
+        if schema != record::SCHEMA {
+            return Err(at(format!("the schema is `{schema}`, not `{}` or `{}`", stats::SCHEMA, record::SCHEMA)));
+        }
+        let invalid = |error: serde_json::Error| at(error.to_string());
+        let parsed: Document<'_> = serde_json::from_str(document.get()).map_err(invalid)?;
+        let records = match parsed.modules {
+            Some(modules) => modules,
+            None => vec![serde_json::from_str(document.get()).map_err(invalid)?],
+        };
+        for record in records {
+            record.add_to(&mut runs, metrics).map_err(at)?;
+        }
+    }
+    Ok(runs)
+}
+
+/// What is read of a [`record::Record`].
+#[derive(Deserialize)]
+struct Record<'t> {
+    source: String,
+    #[serde(borrow)]
+    runs: Vec<RecordedRun<'t>>,
+}
+
+/// What is read of a [`record::Run`].
+#[derive(Deserialize)]
+struct RecordedRun<'t> {
+    allocator: String,
+    registers: String,
+    outcome: OutcomeName,
+    #[serde(borrow)]
+    statistics: Option<Statistics<'t>>,
+    #[serde(default)]
+    message: String,
+}
+
+/// The names of [`record::Outcome`].
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum OutcomeName {
+    Done,
+    NotApplicable,
+    Failed,
+    Crashed,
+    TimedOut,
+}
+
+/// What is read of [`stats::Statistics`].
+#[derive(Deserialize)]
+struct Statistics<'t> {
+    #[serde(default)]
+    allocator: String,
+    registers: Option<Vec<String>>,
+    target: String,
+    #[serde(borrow)]
+    total: &'t RawValue,
+    #[serde(borrow)]
+    functions: Vec<&'t RawValue>,
+}
+
+/// What is read of a [`stats::Function`].
+#[derive(Deserialize)]
+struct CountedFunction {
+    name: String,
+    fallback: Option<String>,
+    #[serde(flatten)]
+    counts: Map<String, Value>,
+}
+
+impl Record<'_> {
+    fn add_to(self, runs: &mut IndexMap<Option<RunKey>, Run>, metrics: &[Metric]) -> Result<(), String> {
+        for run in self.runs {
+            let key = RunKey { module: self.source.clone(), allocator: run.allocator.clone(), registers: run.registers.clone() };
+            let about = format!("{}: {}, {} registers", key.module, key.allocator, key.registers);
+            let run = run.read(metrics).map_err(|why| format!("{about}: {why}"))?;
+            if runs.insert(Some(key), run).is_some() {
+                return Err(format!("{about}: this run is there twice"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl RecordedRun<'_> {
+    fn read(self, metrics: &[Metric]) -> Result<Run, String> {
+        let message = self.message;
+        Ok(Run::NotDone(match self.outcome {
+            OutcomeName::Done => {
+                let statistics = self.statistics.ok_or("it is done and has no statistics")?;
+                let target = stats::architecture(&statistics.target).to_owned();
+                return statistics.run(Setting { allocator: self.allocator, registers: self.registers, target }, metrics);
+            }
+            OutcomeName::NotApplicable => Status::NotApplicable { message },
+            OutcomeName::Failed => Status::Failed { message },
+            OutcomeName::Crashed => Status::Crashed { message },
+            OutcomeName::TimedOut => Status::TimedOut { message },
+        }))
+    }
+}
+
+impl Statistics<'_> {
+    fn run(self, setting: Setting, metrics: &[Metric]) -> Result<Run, String> {
+        let counters = |counts: &Map<String, Value>| metrics.iter().map(|metric| metric.of(counts)).collect();
+        let total = serde_json::from_str(self.total.get()).map_err(|error| format!("total: {error}"))?;
+        let mut functions = IndexMap::with_capacity(self.functions.len());
+        for (index, text) in self.functions.iter().enumerate() {
+            let function: CountedFunction =
+                serde_json::from_str(text.get()).map_err(|error| format!("function {}: {error}", index + 1))?;
+            let status = function.fallback.map_or(Status::Allocated, |message| Status::Fallback { message });
+            let entry = Function { status, counters: counters(&function.counts) };
+            if functions.insert(function.name.clone(), entry).is_some() {
+                return Err(format!("function {} is there twice", function.name));
+            }
+        }
+        Ok(Run::Done { setting, functions, total: counters(&total) })
+    }
+}
+
+impl Run {
+    pub fn status(&self) -> Status {
+        match self {
+            Run::Done { .. } => Status::Allocated,
+            Run::NotDone(status) => status.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::compare::record::Outcome;
+    use crate::measure::stats::{Counts, Static, Statistics as Written};
+    use serde_json::json;
+
+    fn loads() -> Vec<Metric> {
+        vec![Metric::named("static.loads").expect("it exists")]
+    }
+
+    fn read(text: &str) -> Result<File, String> {
+        parse("a.json", text, &loads())
+    }
+
+    fn written() -> Written {
+        let counts = |loads| Counts { fixed: Static { loads, ..Static::default() }, ..Counts::default() };
+        let function = |name: &str, fallback: Option<&str>, loads| stats::Function {
+            name: name.into(),
+            fallback: fallback.map(Into::into),
+            counts: counts(loads),
+        };
+        Written {
+            schema: stats::SCHEMA.into(),
+            chordal: "0.1.0".into(),
+            allocator: "linear-scan".into(),
+            options: None,
+            registers: Some(vec!["rax".into(), "rcx".into()]),
+            source: "a.bc".into(),
+            target: "i686-pc-linux-gnu".into(),
+            compilation_ns: None,
+            total: counts(7),
+            functions: vec![function("f", None, 3), function("g", Some("a tile"), 4)],
+        }
+    }
+
+    fn run(registers: &str, outcome: Outcome) -> record::Run {
+        record::Run { allocator: "linear-scan".into(), registers: registers.into(), outcome }
+    }
+
+    /// As `chordal compare` writes a record.
+    fn recorded() -> Value {
+        let done = Outcome::Done { statistics: Box::new(written()), allocation_ns: vec![] };
+        let runs = [run("4", done), run("5", Outcome::TimedOut { message: "after 10 s".into() })];
+        json!({ "schema": record::SCHEMA, "source": "a.bc", "runs": runs, "fingerprint": "of a later version" })
+    }
+
+    #[test]
+    fn statistics_as_they_are_written() {
+        let file = read(&serde_json::to_string_pretty(&written()).unwrap()).expect("it is well-formed");
+        assert_eq!(file.kind, Kind::Statistics);
+        let Run::Done { setting, functions, total } = &file.runs[&None] else { panic!("{file:?}") };
+        let expected = Setting { allocator: "linear-scan".into(), registers: "rax,rcx".into(), target: "i386".into() };
+        assert_eq!(*setting, expected);
+        assert_eq!(total, &[Some(Quantity::Count(7))]);
+        assert_eq!(functions["f"].counters, [Some(Quantity::Count(3))]);
+        assert_eq!(functions["g"].status, Status::Fallback { message: "a tile".into() });
+    }
+
+    #[test]
+    fn comparisons_as_lines_and_as_a_document() {
+        let mut other = recorded();
+        other["source"] = "b.bc".into();
+        let document = json!({ "schema": record::SCHEMA, "modules": [recorded(), other], "summary": {} });
+        for text in [format!("{}\n{other}\n", recorded()), serde_json::to_string_pretty(&document).unwrap()] {
+            let file = read(&text).expect("it is well-formed");
+            assert_eq!((file.kind, file.runs.len()), (Kind::Comparison, 4));
+            let key = |registers: &str| {
+                Some(RunKey { module: "b.bc".into(), allocator: "linear-scan".into(), registers: registers.into() })
+            };
+            assert!(matches!(&file.runs[&key("4")], Run::Done { setting, .. } if setting.registers == "4"));
+            assert_eq!(file.runs[&key("5")].status(), Status::TimedOut { message: "after 10 s".into() });
+        }
+        assert_eq!(read(&recorded().to_string()).expect("one line").runs.len(), 2);
+    }
+
+    #[test]
+    fn counters_that_a_file_does_not_have_are_missing() {
+        let text = json!({ "schema": stats::SCHEMA, "target": "x86_64", "total": {}, "functions": [{ "name": "f" }] });
+        let file = read(&text.to_string()).expect("it is well-formed");
+        let Run::Done { functions, .. } = &file.runs[&None] else { panic!("{file:?}") };
+        assert_eq!(functions["f"].counters, [None]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_said() {
+        let refused = |text: &str, why: &str| {
+            let message = read(text).expect_err("it is no good");
+            assert!(message.contains(why), "{message:?} does not say {why:?}");
+        };
+        let statistics = serde_json::to_string_pretty(&written()).unwrap();
+        refused("", "is empty");
+        refused("\n", "is empty");
+        refused("loads: 3\n", "is not JSON: expected value at line 1 column 1");
+        refused(&statistics[..300], "is cut short: EOF");
+        refused("[]", "names no schema");
+        refused("{}", "names no schema");
+        refused(&statistics.replace("stats/1", "stats/2"), "the schema is `chordal-stats/2`, not `chordal-stats/1` or");
+        refused(&format!("{statistics}{statistics}"), "record 1: the schema is `chordal-stats/1`");
+        refused(&statistics.replace("\"g\"", "\"f\""), "function f is there twice");
+        refused(&statistics.replace("\"target\"", "\"triple\""), "missing field `target`");
+        refused(&format!("{}\n{}", recorded(), recorded()), "a.bc: linear-scan, 4 registers: this run is there twice");
+        refused(&recorded().to_string().replace("timed-out", "bored"), "unknown variant `bored`");
+    }
+}

@@ -1,0 +1,145 @@
+//! The numbers that files are compared by, named as in their JSON.
+
+use super::quantity::Quantity;
+use crate::measure::stats::{Counts, Times};
+use serde_json::{Map, Value};
+
+/// What is compared if nothing else is asked for.
+pub const DEFAULT: &[&str] = &[
+    "static.loads",
+    "static.stores",
+    "static.moves",
+    "static.xors",
+    "static.instructions",
+    "static.bytes",
+    "spill.stores",
+    "spill.reloads",
+    "overhead",
+    "fallbacks",
+];
+
+/// Sums that are in no file.
+pub const DERIVED: &[(&str, &[&str])] =
+    &[("memory_accesses", &["static.loads", "static.stores"]), ("spill_accesses", &["spill.stores", "spill.reloads"])];
+
+/// A counter, or a sum of counters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metric {
+    pub name: String,
+    counters: Vec<String>,
+}
+
+impl Metric {
+    /// The metric of this name.
+    ///
+    /// # Errors
+    /// If there is none; the message names the nearest.
+    pub fn named(name: &str) -> Result<Self, String> {
+        let counters = match DERIVED.iter().find(|(derived, _)| *derived == name) {
+            Some((_, counters)) => counters.iter().map(|&counter| counter.to_owned()).collect(),
+            None if is_counter(name) => vec![name.to_owned()],
+            None => return Err(format!("there is no such counter; the nearest is `{}`", nearest(name))),
+        };
+        Ok(Metric { name: name.to_owned(), counters })
+    }
+
+    /// What it is in these counts, if all of it is there.
+    pub fn of(&self, counts: &Map<String, Value>) -> Option<Quantity> {
+        let mut sum = Quantity::default();
+        for counter in &self.counters {
+            sum += Quantity::of(find(counts, counter)?)?;
+        }
+        Some(sum)
+    }
+}
+
+/// The value at the end of a dotted name.
+fn find<'v>(counts: &'v Map<String, Value>, name: &str) -> Option<&'v Value> {
+    let mut parts = name.split('.');
+    let first = counts.get(parts.next()?)?;
+    parts.try_fold(first, |value, part| value.get(part))
+}
+
+/// Which phases there are, each allocator says itself.
+fn is_counter(name: &str) -> bool {
+    name.strip_prefix("time_ns.").is_some_and(|phase| !phase.is_empty()) || counters().iter().any(|counter| counter == name)
+}
+
+/// The names of all counters in the schema.
+fn counters() -> Vec<String> {
+    let counts = Counts { time_ns: Some(Times::default()), ..Counts::default() };
+    let mut names = Vec::new();
+    collect(&serde_json::to_value(counts).expect("counts are JSON"), "", &mut names);
+    names
+}
+
+fn collect(value: &Value, name: &str, names: &mut Vec<String>) {
+    let Value::Object(fields) = value else { return names.push(name.to_owned()) };
+    for (field, value) in fields {
+        let name = if name.is_empty() { field.clone() } else { format!("{name}.{field}") };
+        collect(value, &name, names);
+    }
+}
+
+/// The most alike as a whole or in its last part; of equal ones, what people ask for most comes first.
+fn nearest(name: &str) -> String {
+    let likeness = |known: &str| {
+        let last = known.rsplit('.').next().unwrap_or(known);
+        strsim::jaro(known, name).max(strsim::jaro(last, name))
+    };
+    let usual = DEFAULT.iter().copied().chain(DERIVED.iter().map(|(derived, _)| *derived));
+    let known = usual.map(str::to_owned).chain(counters());
+    known.min_by(|a, b| likeness(b).total_cmp(&likeness(a))).expect("there are counters")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::stats::Static;
+
+    fn fields(counts: &Counts) -> Map<String, Value> {
+        match serde_json::to_value(counts).expect("counts are JSON") {
+            Value::Object(fields) => fields,
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn counters_are_those_of_the_schema() {
+        let names = counters();
+        for name in ["static.bytes", "weighted.loads", "score", "frame_bytes", "elimination.memory_transfers", "time_ns.total"] {
+            assert!(names.iter().any(|known| known == name), "{name} is not in {names:?}");
+        }
+        assert!(!names.iter().any(|name| name == "static"), "groups are no counters");
+    }
+
+    #[test]
+    fn defaults_and_sums_exist() {
+        let parts = DERIVED.iter().flat_map(|(_, parts)| *parts);
+        for name in DEFAULT.iter().chain(parts) {
+            assert!(is_counter(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn values_are_found_by_name() {
+        let fixed = Static { loads: 3, stores: 4, ..Static::default() };
+        let counts = fields(&Counts { fixed, overhead: 0.5, ..Counts::default() });
+        let value = |name: &str| Metric::named(name).expect("it exists").of(&counts);
+        assert_eq!(value("static.loads"), Some(Quantity::Count(3)));
+        assert_eq!(value("memory_accesses"), Some(Quantity::Count(7)));
+        assert_eq!(value("overhead"), Some(Quantity::Amount(0.5)));
+        assert_eq!(value("static.bytes"), None, "a function without a symbol has no size");
+        assert_eq!(value("time_ns.spill"), None);
+    }
+
+    #[test]
+    fn the_nearest_counter_is_named() {
+        let message = |name| Metric::named(name).expect_err("it does not exist");
+        assert!(message("static.load").contains("`static.loads`"));
+        assert!(message("relods").contains("`spill.reloads`"));
+        assert!(message("memory_access").contains("`memory_accesses`"));
+        assert!(message("loads").contains("`static.loads`"));
+        assert!(message("static").contains("`static."));
+    }
+}

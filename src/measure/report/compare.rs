@@ -1,0 +1,278 @@
+//! A comparison as tables, CSV, JSON, and the JSON of LLVM's test suite.
+
+use super::table::{Cell, Style, Table};
+use crate::measure::compare::record::{Record, SCHEMA};
+use crate::measure::compare::summary::{FunctionCounts, Group, LeftOut, METRICS, Summary};
+use crate::measure::stats::Counts;
+use indexmap::IndexMap;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
+
+/// How many functions that were left out are named in a table, in each comparison.
+const NAMED: usize = 10;
+
+/// What is compared: the sums, and what is below them if that is wanted.
+pub struct Comparison<'c> {
+    pub summary: &'c Summary,
+    pub detail: Detail<'c>,
+}
+
+/// What stands below the sums.
+#[derive(Clone, Copy)]
+pub enum Detail<'c> {
+    None,
+    Modules,
+    /// For each group of the summary.
+    Functions(&'c [Vec<FunctionCounts>]),
+}
+
+impl Comparison<'_> {
+    /// A section for each target and register list, for people.
+    pub fn tables(&self, style: Style) -> String {
+        let mut text = String::new();
+        for (index, group) in self.summary.groups.iter().enumerate() {
+            if index > 0 {
+                text.push('\n');
+            }
+            self.section(&mut text, index, group, style);
+        }
+        text
+    }
+
+    fn section(&self, text: &mut String, index: usize, group: &Group, style: Style) {
+        let heading = if style == Style::Markdown { "### " } else { "" };
+        let _ = write!(text, "{heading}{}, {} registers", group.target, group.registers);
+        if !group.modules.is_empty() {
+            let functions: u64 = group.modules.iter().map(|module| module.functions).sum();
+            let _ = write!(text, ": {} modules, {functions} functions\n\n{}", group.modules.len(), totals(group).render(style));
+            if let Some(ratios) = ratios(group) {
+                let _ = writeln!(text, "\nGeometric means of the modules' ratios to {}:\n", self.summary.baseline);
+                text.push_str(&ratios.render(style));
+            }
+            let mut below = Table::new(self.detail.columns().into_iter().chain(counted_columns(|metric| metric.title)));
+            self.detail.rows(index, group, &mut |cells| below.row(cells));
+            if !below.is_empty() {
+                let _ = write!(text, "\n{}:\n\n{}", self.detail.title(), below.render(style));
+            }
+        } else {
+            text.push('\n');
+        }
+        text.push_str(&notes(group));
+    }
+
+    /// One table of everything, with the names of the statistics in its header.
+    pub fn csv(&self) -> String {
+        let before = ["target".to_owned(), "registers".to_owned()];
+        let header = before.into_iter().chain(self.detail.columns()).chain(counted_columns(|metric| metric.name));
+        let mut table = Table::new(header);
+        for (index, group) in self.summary.groups.iter().enumerate() {
+            let mut add = |cells: Vec<Cell>| {
+                let before = [group.target.as_str().into(), group.registers.as_str().into()];
+                table.row(before.into_iter().chain(cells));
+            };
+            match self.detail {
+                Detail::None => total_rows(group, &mut add),
+                below => below.rows(index, group, &mut add),
+            }
+        }
+        table.render(Style::Csv)
+    }
+}
+
+impl Detail<'_> {
+    fn title(self) -> &'static str {
+        match self {
+            Detail::None | Detail::Modules => "By module",
+            Detail::Functions(_) => "The functions whose overhead differs most",
+        }
+    }
+
+    /// What a row is about.
+    fn columns(self) -> Vec<String> {
+        let columns: &[&str] = match self {
+            Detail::None => &["allocator"],
+            Detail::Modules => &["module", "allocator"],
+            Detail::Functions(_) => &["module", "function", "allocator"],
+        };
+        columns.iter().map(|&column| column.to_owned()).collect()
+    }
+
+    /// The rows below the sums of a group.
+    fn rows(self, index: usize, group: &Group, add: &mut dyn FnMut(Vec<Cell>)) {
+        match self {
+            Detail::None => {}
+            Detail::Modules => {
+                for module in &group.modules {
+                    each_allocator(group, &module.sums, &[&module.source], add);
+                }
+            }
+            Detail::Functions(functions) => {
+                for function in &functions[index] {
+                    each_allocator(group, &function.counts, &[&function.source, &function.function], add);
+                }
+            }
+        }
+    }
+}
+
+fn each_allocator(group: &Group, counts: &[Counts], about: &[&str], add: &mut dyn FnMut(Vec<Cell>)) {
+    for (allocator, counts) in group.allocators.iter().zip(counts) {
+        let about = about.iter().copied().chain([allocator.as_str()]).map(Cell::from);
+        add(about.chain(counted(counts)).collect());
+    }
+}
+
+fn counted_columns(name: fn(&crate::measure::compare::summary::Metric) -> &'static str) -> impl Iterator<Item = String> {
+    METRICS.iter().map(name).chain(["ms", "KiB"]).map(str::to_owned)
+}
+
+fn counted(counts: &Counts) -> impl Iterator<Item = Cell> {
+    let time = counts.allocation_ns().map_or(Cell::Missing, |time| Cell::Amount(time as f64 / 1e6, 1));
+    let memory = counts.memory_bytes.map_or(Cell::Missing, |bytes| Cell::Amount(bytes as f64 / 1024.0, 0));
+    METRICS.iter().map(|metric| Cell::Amount((metric.of)(counts), 0)).chain([time, memory])
+}
+
+fn totals(group: &Group) -> Table {
+    let mut table = Table::new(["allocator".to_owned()].into_iter().chain(counted_columns(|metric| metric.title)));
+    total_rows(group, &mut |cells| table.row(cells));
+    table
+}
+
+fn total_rows(group: &Group, add: &mut dyn FnMut(Vec<Cell>)) {
+    for row in &group.rows {
+        add([row.allocator.as_str().into()].into_iter().chain(counted(&row.total)).collect());
+    }
+}
+
+/// The ratios of all allocators, if the baseline is among them and is not alone.
+fn ratios(group: &Group) -> Option<Table> {
+    if group.rows.len() < 2 {
+        return None;
+    }
+    let mut table = Table::new(["allocator".to_owned()].into_iter().chain(counted_columns(|metric| metric.title)));
+    for row in &group.rows {
+        let shown = |ratio: Option<f64>| ratio.map_or(Cell::Missing, |ratio| Cell::Amount(ratio, 3));
+        let ratios = row.ratios.as_ref()?.values().map(|&ratio| shown(Some(ratio)));
+        let ratios = ratios.chain([shown(row.time_ratio), shown(row.memory_ratio)]);
+        table.row([row.allocator.as_str().into()].into_iter().chain(ratios));
+    }
+    Some(table)
+}
+
+/// What is in no sum, and why.
+fn notes(group: &Group) -> String {
+    let mut text = String::new();
+    if !group.passed_over.is_empty() {
+        let _ = writeln!(text, "\nPassed over:\n");
+        for (reason, allocators) in by_reason(&group.passed_over) {
+            let _ = writeln!(text, "- {}: {reason}", allocators.join(", "));
+        }
+    }
+    if !group.left_out.is_empty() {
+        let _ = writeln!(text, "\nLeft out of all sums, since not every allocator compiled them:\n");
+        let functions = by_function(&group.left_out);
+        for ((source, function), left_out) in functions.iter().take(NAMED) {
+            let allocators: Vec<&str> = left_out.iter().map(|left_out| left_out.allocator.as_str()).collect();
+            let who = if allocators.len() == group.allocators.len() { "all".into() } else { allocators.join(", ") };
+            let _ = writeln!(text, "- {function} ({source}): {who}: {}", left_out[0].reason);
+        }
+        if functions.len() > NAMED {
+            let _ = writeln!(text, "- and {} more: `--format json` names all", functions.len() - NAMED);
+        }
+    }
+    if !group.missing.is_empty() {
+        let _ = writeln!(text, "\nNothing came of:\n");
+        for missing in &group.missing {
+            let _ = writeln!(text, "- {}: {}: {}: {}", missing.source, missing.allocator, missing.outcome, missing.message);
+        }
+    }
+    text
+}
+
+/// Who did not compile a function, by module and function.
+fn by_function(left_out: &[LeftOut]) -> IndexMap<(&str, &str), Vec<&LeftOut>> {
+    let mut functions: IndexMap<(&str, &str), Vec<&LeftOut>> = IndexMap::new();
+    for left_out in left_out {
+        functions.entry((&left_out.source, &left_out.function)).or_default().push(left_out);
+    }
+    functions
+}
+
+/// The allocators of each reason.
+fn by_reason(passed_over: &IndexMap<String, String>) -> IndexMap<&str, Vec<&str>> {
+    let mut reasons: IndexMap<&str, Vec<&str>> = IndexMap::new();
+    for (allocator, reason) in passed_over {
+        reasons.entry(reason).or_default().push(allocator);
+    }
+    reasons
+}
+
+/// The JSON document: the sums and the records.
+#[derive(Serialize)]
+struct Document<'c> {
+    schema: &'static str,
+    summary: &'c Summary,
+    modules: &'c [Record],
+}
+
+/// The comparison as a JSON document.
+///
+/// # Errors
+/// None in practice: all of it can be written as JSON.
+pub fn json(summary: &Summary, records: &[Record]) -> serde_json::Result<String> {
+    Ok(serde_json::to_string_pretty(&Document { schema: SCHEMA, summary, modules: records })? + "\n")
+}
+
+/// The records as LLVM's test suite writes results: a test is a module, or a function if there are any in the records. A
+/// name tells the allocator and the registers only where there are several, so that files of one allocator each can be
+/// compared.
+///
+/// # Errors
+/// None in practice: all of it can be written as JSON.
+pub fn lit(records: &[Record]) -> serde_json::Result<String> {
+    let runs = || records.iter().flat_map(|record| &record.runs);
+    let several = |key: fn(&crate::measure::compare::record::Run) -> &str| {
+        let first = runs().next().map(key);
+        runs().any(|run| Some(key(run)) != first)
+    };
+    let (allocators, lists) = (several(|run| &run.allocator), several(|run| &run.registers));
+    let mut tests = Vec::new();
+    for record in records {
+        for run in &record.runs {
+            let Some(statistics) = run.statistics() else { continue };
+            let mut name = record.source.clone();
+            if allocators {
+                name = format!("{name} {}", run.allocator);
+            }
+            if lists {
+                name = format!("{name} {}", run.registers);
+            }
+            if statistics.functions.is_empty() {
+                tests.push(test(&name, &statistics.total));
+            }
+            for function in &statistics.functions {
+                tests.push(test(&format!("{name} {}", function.name), &function.counts));
+            }
+        }
+    }
+    Ok(serde_json::to_string_pretty(&json!({ "tests": tests }))? + "\n")
+}
+
+/// One result: LLVM's names where LLVM counts the same, ours for the rest.
+fn test(name: &str, counts: &Counts) -> Value {
+    let mut metrics = Map::new();
+    metrics.insert("regalloc.NumSpills".into(), counts.spill.stores.into());
+    metrics.insert("regalloc.NumReloads".into(), counts.spill.reloads.into());
+    metrics.insert("asm-printer.EmittedInsts".into(), counts.fixed.instructions.into());
+    for metric in METRICS {
+        metrics.insert(format!("chordal.{}", metric.name), (metric.of)(counts).into());
+    }
+    if let Some(bytes) = counts.memory_bytes {
+        metrics.insert("chordal.memory_bytes".into(), bytes.into());
+    }
+    if let Some(time) = counts.allocation_ns() {
+        metrics.insert("chordal.allocation_seconds".into(), (time as f64 / 1e9).into());
+    }
+    json!({ "name": name, "code": "PASS", "metrics": metrics })
+}
