@@ -5,5 +5,6 @@ pub mod assign;
 pub mod cssa;
 pub mod eliminate;
 pub mod pipeline;
+mod pressure;
 pub mod regalloc2;
 pub mod spill;

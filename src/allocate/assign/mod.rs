@@ -10,9 +10,7 @@
 //! edge can take no code, values move before it is left to where they meet
 //! ([`crate::analysis::Bundles`]).
 
-pub(crate) mod fit;
 mod linear;
-pub(crate) mod meet;
 mod preferences;
 mod walk;
 

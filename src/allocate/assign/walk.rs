@@ -1,9 +1,9 @@
 //! The walk along the dominance order.
 
-use super::fit::{Span, Want, fit};
-use super::meet;
 use super::preferences::{Partner, Preferences};
 use super::{Assignment, Evictable, PinPolicy, Policy, Preference, Refusal, Repair, Transfer};
+use crate::allocate::pressure::matching::{Span, Want, fit};
+use crate::allocate::pressure::meeting as meet;
 use crate::analysis::{Bundle, Bundles, Liveness, Occupancy, Order, PinLiveness};
 use crate::machine::{Block, Function, Inst, Reg, RegSet, Role, Value};
 use cranelift_entity::SecondaryMap;

@@ -1,10 +1,12 @@
 //! Which values to spill: along the dominance order, wherever too many values are live, the one of least weight.
 
-use super::demand::{Demand, Excess, Limits, Residence, first_reuse, folded_operand};
-use super::live::LiveSet;
+use super::crossing;
 use super::{Choice, Spiller};
-use super::{crossing, feasible};
 use crate::allocate::cssa::{Conventional, Web};
+use crate::allocate::pressure::demand::{Demand, Excess, Residence, first_reuse, folded_operand};
+use crate::allocate::pressure::feasible;
+use crate::allocate::pressure::limits::Limits;
+use crate::allocate::pressure::live_set::LiveSet;
 use crate::analysis::{Bundles, Liveness, Occupancy, Order, PinLiveness};
 use crate::machine::{Block, EdgePlace, Function, Inst, Operand, Value};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};

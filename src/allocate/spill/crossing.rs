@@ -1,9 +1,9 @@
 //! What crosses edges that can take no code in memory, since there are not registers for all.
 
 use super::Spiller;
-use super::demand::{Counts, Limits};
-use crate::allocate::assign::fit::{Want, fit};
-use crate::allocate::assign::meet;
+use crate::allocate::pressure::limits::{Counts, Limits};
+use crate::allocate::pressure::matching::{Want, fit};
+use crate::allocate::pressure::meeting as meet;
 use crate::analysis::Meeting;
 use crate::machine::{Function, RegClass, Value};
 use cranelift_entity::SecondaryMap;

@@ -1,10 +1,11 @@
 //! Writing the loads and stores.
 
-use super::demand::{Demand, Limits, Residence, foldable_operands, folded_operand, is_first_use};
-use super::feasible;
-use super::live::LiveSet;
 use super::slots::Plan;
 use super::{Choice, MemoryPhi, Policy, SpillCounts, Spilled, Spiller};
+use crate::allocate::pressure::demand::{Demand, Residence, foldable_operands, folded_operand, is_first_use};
+use crate::allocate::pressure::feasible;
+use crate::allocate::pressure::limits::Limits;
+use crate::allocate::pressure::live_set::LiveSet;
 use crate::analysis::{Liveness, Occupancy, PinLiveness};
 use crate::machine::{Block, Function, Inst, InstKind, Operand, Phi, Point, Rewriter, Role, Slot, Value};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};

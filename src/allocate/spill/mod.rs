@@ -14,15 +14,13 @@
 
 mod choose;
 mod crossing;
-mod demand;
-mod feasible;
-mod live;
 mod lower;
 mod materialise;
 mod slots;
 mod weights;
 
 use crate::allocate::cssa::Conventional;
+use crate::allocate::pressure::limits::Limits;
 use crate::analysis::{Bundles, Liveness, Loops, Order, PinLiveness};
 use crate::machine::{Block, Function, Inst, PinSets, RegClass, Slot, SlotData, Value};
 use clap::ValueEnum;
@@ -138,7 +136,7 @@ pub struct Spiller<'a> {
     /// Values that have to stay in registers.
     held: SecondaryMap<Value, bool>,
     constants: SecondaryMap<Value, PackedOption<Inst>>,
-    limits: demand::Limits,
+    limits: Limits,
     policy: Policy,
 }
 
@@ -168,7 +166,7 @@ impl<'a> Spiller<'a> {
             weights,
             held,
             constants: constants(conventional),
-            limits: demand::Limits::new(function, outlook.spare),
+            limits: Limits::new(function, outlook.spare),
             policy,
         }
     }

@@ -18,8 +18,8 @@ mod intervals;
 mod positions;
 mod registers;
 
-use super::fit::{Span, Want, fit};
 use super::{Assignment, Evictable, Refusal};
+use crate::allocate::pressure::matching::{Span, Want, fit};
 use crate::analysis::{Liveness, PinLiveness};
 use crate::machine::{Function, Reg, RegSet, Value};
 use cranelift_entity::SecondaryMap;

@@ -1,11 +1,11 @@
 //! The registers of what crosses edges that can take no code.
 
-use super::fit::{Span, Want};
+use super::matching::{Span, Want};
 use crate::analysis::{Bundles, Meeting};
 use crate::machine::{Function, Reg, RegSet, Value};
 
 /// What the terminators want beside what crosses a bundle: these registers are found together.
-pub(crate) fn read(function: &Function, meeting: &Meeting) -> Vec<Want> {
+pub(in crate::allocate) fn read(function: &Function, meeting: &Meeting) -> Vec<Want> {
     let want = |&class| {
         let class = &function.file.classes[class];
         let domain = class.regs - meeting.occupied;
@@ -15,12 +15,12 @@ pub(crate) fn read(function: &Function, meeting: &Meeting) -> Vec<Want> {
 }
 
 /// The registers that a representative and what it stands for can all be in.
-pub(crate) fn domain(function: &Function, bundles: &Bundles, meeting: &Meeting, value: Value) -> RegSet {
+pub(in crate::allocate) fn domain(function: &Function, bundles: &Bundles, meeting: &Meeting, value: Value) -> RegSet {
     let related = bundles.related(value).iter();
     related.fold(function.allowed(value), |set, &other| set & function.allowed(other)) - meeting.occupied
 }
 
 /// One of these registers for what crosses.
-pub(crate) fn want(domain: RegSet, order: Vec<Reg>) -> Want {
+pub(in crate::allocate) fn want(domain: RegSet, order: Vec<Reg>) -> Want {
     Want { span: Span::Both, domain, current: None, order }
 }

@@ -1,15 +1,16 @@
 //! Whether there is a register for every value at one instruction: the question that assignment will ask.
 
-use super::demand::{Excess, Limits, Residence, first_reuse, is_first_use};
-use crate::allocate::assign::fit::{Span, Want, fit};
+use super::demand::{Excess, Residence, first_reuse, is_first_use};
+use super::limits::Limits;
+use super::matching::{Span, Want, fit};
 use crate::analysis::Occupancy;
 use crate::machine::{Function, Inst, RegClass, RegSet, Role, Value};
 
 /// The registers that cannot be distributed, if there is no way to. Where no class confines some values more than others,
-/// there is one if the counts say so (see [`super::demand`]).
+/// there is one if the counts say so (see [`Limits`]).
 ///
 /// `live` are the values in registers before the instruction.
-pub(super) fn misfit(
+pub(in crate::allocate) fn misfit(
     function: &Function,
     limits: &Limits,
     inst: Inst,

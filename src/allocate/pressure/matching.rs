@@ -4,7 +4,7 @@ use crate::machine::{Reg, RegSet};
 
 /// When a register is wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Span {
+pub(in crate::allocate) enum Span {
     /// While operands are read.
     Before,
     /// When definitions are written, and from then on.
@@ -21,14 +21,14 @@ impl Span {
 
 /// A register that is wanted.
 #[derive(Clone, Debug)]
-pub(crate) struct Want {
-    pub(crate) span: Span,
+pub(in crate::allocate) struct Want {
+    pub(in crate::allocate) span: Span,
     /// Registers that will do.
-    pub(crate) domain: RegSet,
+    pub(in crate::allocate) domain: RegSet,
     /// The register that the value is in; staying costs nothing.
-    pub(crate) current: Option<Reg>,
+    pub(in crate::allocate) current: Option<Reg>,
     /// The registers of the domain in the order in which they are tried.
-    pub(crate) order: Vec<Reg>,
+    pub(in crate::allocate) order: Vec<Reg>,
 }
 
 /// A matching in progress: who has which register before and after.
@@ -43,7 +43,7 @@ struct Matching {
 /// What can stay stays, then what is wanted longest and has the fewest choices comes first, displacing others along
 /// augmenting paths (Kuhn's algorithm; with two halves a register, a displaced pair needs two paths). That is exact while
 /// wants of one half only are alike; otherwise, rarely, a search finds what augmenting misses.
-pub(crate) fn fit(wants: &[Want]) -> Option<Vec<Reg>> {
+pub(in crate::allocate) fn fit(wants: &[Want]) -> Option<Vec<Reg>> {
     augmented(wants).or_else(|| searched(wants))
 }
 

@@ -1,11 +1,11 @@
 //! The values in registers at the current point of a walk, with their counts.
 
-use super::demand::{Counts, Limits};
+use super::limits::{Counts, Limits};
 use crate::machine::{Function, Value};
 use cranelift_entity::SecondaryMap;
 
 /// A set of values that can be listed, in no order, and whose counts are at hand.
-pub(super) struct LiveSet<'a> {
+pub(in crate::allocate) struct LiveSet<'a> {
     function: &'a Function,
     limits: &'a Limits,
     values: Vec<Value>,
@@ -15,33 +15,33 @@ pub(super) struct LiveSet<'a> {
 }
 
 impl<'a> LiveSet<'a> {
-    pub(super) fn new(function: &'a Function, limits: &'a Limits) -> Self {
+    pub(in crate::allocate) fn new(function: &'a Function, limits: &'a Limits) -> Self {
         let place = SecondaryMap::with_capacity(function.values.len());
         LiveSet { function, limits, values: Vec::new(), place, counts: Counts::default() }
     }
 
-    pub(super) fn values(&self) -> &[Value] {
+    pub(in crate::allocate) fn values(&self) -> &[Value] {
         &self.values
     }
 
-    pub(super) fn counts(&self) -> &Counts {
+    pub(in crate::allocate) fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(in crate::allocate) fn clear(&mut self) {
         self.values.clear();
         self.counts = Counts::default();
     }
 
     /// Adds a value that is no member.
-    pub(super) fn add(&mut self, value: Value) {
+    pub(in crate::allocate) fn add(&mut self, value: Value) {
         self.place[value] = self.values.len() as u32;
         self.values.push(value);
         self.limits.count(&mut self.counts, self.function.values[value].class, 1);
     }
 
     /// Removes a value if it is a member.
-    pub(super) fn remove(&mut self, value: Value) {
+    pub(in crate::allocate) fn remove(&mut self, value: Value) {
         let place = self.place[value] as usize;
         if self.values.get(place) == Some(&value) {
             self.values.swap_remove(place);

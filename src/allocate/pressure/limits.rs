@@ -1,0 +1,114 @@
+//! The register sets that values compete for.
+
+use crate::machine::{Function, RegClass, RegSet, SwapSupport};
+use cranelift_entity::SecondaryMap;
+
+/// A count for each register set of [`Limits`].
+pub(in crate::allocate) type Counts = [u16; Limits::MAX];
+
+/// The register sets whose registers have to suffice for the values that are restricted to them.
+///
+/// These are the sets that the function's classes allow, and the unions of those that overlap; by Hall's theorem there is a
+/// register for each of a set of values if for every such union there are as many registers as values confined to it.
+pub(in crate::allocate) struct Limits {
+    sets: Vec<RegSet>,
+    /// Registers of the set that have to stay free: one in a bank whose registers cannot be swapped without.
+    reserve: Vec<usize>,
+    /// Registers of each set that are to stay free besides, wherever that is possible.
+    spare: usize,
+    nested: bool,
+    /// For each class, the sets that contain its registers, one bit each.
+    confined: SecondaryMap<RegClass, u32>,
+}
+
+impl Limits {
+    const MAX: usize = 24;
+
+    pub(in crate::allocate) fn new(function: &Function, spare: bool) -> Self {
+        let file = &function.file;
+        let mut used: SecondaryMap<RegClass, bool> = SecondaryMap::new();
+        for value in function.values.values() {
+            used[value.class] = true;
+        }
+        let classes: Vec<RegClass> = used.iter().filter(|&(_, &used)| used).map(|(class, _)| class).collect();
+        let mut sets: Vec<RegSet> = Vec::new();
+        for &class in &classes {
+            add(&mut sets, file.classes[class].regs);
+        }
+        let mut next = 0;
+        while next < sets.len() {
+            for earlier in 0..next {
+                if sets[earlier].intersects(sets[next]) {
+                    let union = sets[earlier] | sets[next];
+                    add(&mut sets, union);
+                }
+            }
+            next += 1;
+        }
+        assert!(sets.len() <= Self::MAX, "{} distinct register sets in one function", sets.len());
+        let never = |set: &RegSet| {
+            let bank = set.first().and_then(|reg| file.bank(reg));
+            usize::from(bank.is_some_and(|bank| file.banks[bank].swap == SwapSupport::Never))
+        };
+        let reserve = sets.iter().map(never).collect();
+        let mut confined = SecondaryMap::new();
+        for &class in &classes {
+            let within = |(index, set): (usize, &RegSet)| u32::from(file.classes[class].regs.is_subset(*set)) << index;
+            confined[class] = sets.iter().enumerate().map(within).sum();
+        }
+        let nested = sets.iter().enumerate().any(|(i, a)| sets[..i].iter().any(|b| a.intersects(*b)));
+        Limits { sets, reserve, spare: usize::from(spare), nested, confined }
+    }
+
+    /// Whether some values are confined to a part of the registers that others may have. Then there may be no way to satisfy
+    /// an instruction although there are registers enough before it, after it and in between.
+    pub(in crate::allocate) fn are_nested(&self) -> bool {
+        self.nested
+    }
+
+    /// The largest set that contains another.
+    pub(in crate::allocate) fn widest(&self, set: usize) -> usize {
+        let contains = |&other: &usize| self.sets[set].is_subset(self.sets[other]);
+        (0..self.sets.len()).filter(contains).max_by_key(|&other| self.sets[other].len()).unwrap_or(set)
+    }
+
+    /// Counts a value of this class (with `delta` 1) or takes it back (-1).
+    pub(in crate::allocate) fn count(&self, counts: &mut Counts, class: RegClass, delta: i16) {
+        let mut sets = self.confined[class];
+        while sets != 0 {
+            let set = sets.trailing_zeros() as usize;
+            counts[set] = counts[set].wrapping_add_signed(delta);
+            sets &= sets - 1;
+        }
+    }
+
+    /// The first set that a class is confined to.
+    pub(in crate::allocate) fn set_of(&self, class: RegClass) -> usize {
+        self.confined[class].trailing_zeros() as usize
+    }
+
+    /// Whether a class is confined to the set.
+    pub(in crate::allocate) fn is_confined(&self, class: RegClass, set: usize) -> bool {
+        self.confined[class] >> set & 1 != 0
+    }
+
+    /// How many registers of each set are to stay free where that is possible.
+    pub(in crate::allocate) fn spare(&self) -> usize {
+        self.spare
+    }
+
+    /// The first set that has fewer registers outside of `occupied` than the sum of the counts, beyond those in reserve and
+    /// `spare` ones.
+    pub(in crate::allocate) fn exceeded(&self, counts: &[&Counts], occupied: RegSet, spare: usize) -> Option<usize> {
+        (0..self.sets.len()).find(|&set| {
+            let wanted: usize = counts.iter().map(|c| usize::from(c[set])).sum();
+            wanted > 0 && wanted + self.reserve[set] + spare > (self.sets[set] - occupied).len()
+        })
+    }
+}
+
+fn add(sets: &mut Vec<RegSet>, set: RegSet) {
+    if !sets.contains(&set) {
+        sets.push(set);
+    }
+}
