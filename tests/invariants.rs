@@ -84,7 +84,7 @@ fn webs_are_closed_under_phis_and_do_not_interfere() {
         for phi in function.blocks.values().flat_map(|data| &data.phis) {
             let web = conventional.webs[phi.def].expand().unwrap_or_else(|| panic!("{which}: {} is in no web", phi.def));
             assert!(web.index() < conventional.web_count);
-            for arg in phi.args.iter().filter_map(|arg| arg.value.expand()) {
+            for arg in phi.args.iter().filter_map(|arg| arg.expand()) {
                 assert_eq!(conventional.webs[arg].expand(), Some(web), "{which}: {arg} and {}\n{}", phi.def, print(function));
             }
         }
@@ -120,7 +120,7 @@ fn isolation_only_copies() {
             for (old, new) in data.phis.iter().zip(&function.blocks[block].phis) {
                 assert!(copied(old.def, new.def), "{which}: the definition of a φ of {block}\n{}", print(function));
                 for (old, new) in old.args.iter().zip(&new.args) {
-                    let same = match (old.value.expand(), new.value.expand()) {
+                    let same = match (old.expand(), new.expand()) {
                         (Some(old), Some(new)) => copied(new, old),
                         (old, new) => old == new,
                     };
@@ -241,7 +241,7 @@ impl Moment<'_> {
 
     /// Early definitions, and definitions that overwrite a use.
     fn spanning(&self) -> Vec<Wish> {
-        let operands = self.function.operands(self.inst).iter().enumerate().filter(|(_, o)| o.is_def() && o.in_register());
+        let operands = self.function.operands(self.inst).iter().enumerate().filter(|(_, o)| o.is_def());
         let wish = |(k, o): (usize, &Operand)| match (o.reuse, o.role) {
             (Some(_), _) => Some(self.tied(k)),
             (None, Role::EarlyDef) => Some(self.function.allowed(o.value)),
@@ -300,7 +300,7 @@ fn phis_in_memory_are_gone() {
         for phi in spilled.function.blocks.values().flat_map(|data| &data.phis) {
             assert_eq!(spilled.slot_of[phi.def].expand(), None, "{which}: {} is in memory", phi.def);
             for arg in &phi.args {
-                let slot = arg.value.expand().and_then(|value| spilled.slot_of[value].expand());
+                let slot = arg.expand().and_then(|value| spilled.slot_of[value].expand());
                 assert_eq!(arg.slot.expand(), slot, "{which}: an argument of {}", phi.def);
                 from_memory += usize::from(slot.is_some());
             }
@@ -384,7 +384,7 @@ fn arguments_of_phis_in_memory_are_stored_to_their_slots() {
                 let Some(slot) = spilled.slot_of[phi.def].expand() else { continue };
                 for (&pred, arg) in data.preds.iter().zip(&phi.args) {
                     let in_register = |value: &Value| spilled.slot_of[*value].is_none();
-                    let Some(arg) = arg.value.expand().filter(in_register) else { continue };
+                    let Some(arg) = arg.expand().filter(in_register) else { continue };
                     stored += 1;
                     let new = &spilled.function;
                     let is_store = |i: &Inst| new.insts[*i].kind == InstKind::Store(slot) && new.operands(*i)[0].value == arg;
@@ -659,7 +659,7 @@ fn for_each_scanned(mut look: impl FnMut(&str, &Scanned)) {
 fn defined(scanned: &Scanned) -> BTreeMap<Value, Reg> {
     let Scanned { spilled: Spilled { function, .. }, assignment, .. } = scanned;
     let mut registers = BTreeMap::new();
-    for (k, operand) in function.operands.iter().enumerate().filter(|(_, o)| o.is_def() && o.in_register()) {
+    for (k, operand) in function.operands.iter().enumerate().filter(|(_, o)| o.is_def()) {
         registers.insert(operand.value, assignment.operands[k].expect("it is in a register"));
     }
     for phi in function.blocks.values().flat_map(|data| &data.phis) {
@@ -718,7 +718,7 @@ fn a_web_is_in_one_place() {
         for (block, data) in &spilled.function.blocks {
             for (phi, &pred) in data.phis.iter().flat_map(|phi| data.preds.iter().map(move |pred| (phi, pred))) {
                 let column = spilled.function.column(pred, block);
-                let Some(arg) = phi.args[column].value.expand() else { continue };
+                let Some(arg) = phi.args[column].expand() else { continue };
                 assert!(phi.args[column].slot.is_none() && registers[&arg] == registers[&phi.def], "{which}: {arg}");
             }
         }

@@ -52,7 +52,7 @@ fn interferences(function: &Function) -> Pairs {
 fn phi_related(function: &Function) -> Vec<BTreeSet<usize>> {
     let mut partition = Partition::<Value>::discrete(function.values.len());
     for phi in function.blocks.values().flat_map(|data| &data.phis) {
-        for arg in phi.args.iter().filter_map(|arg| arg.value.expand()) {
+        for arg in phi.args.iter().filter_map(|arg| arg.expand()) {
             let (root, other) = (partition.find(phi.def), partition.find(arg));
             if root != other {
                 partition.attach(other, root);

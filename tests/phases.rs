@@ -82,7 +82,7 @@ b3:
         let web = |value: Value| conventional.webs[value].expand().expect("a member of a web");
         assert_ne!(web(phis(3)[0].def), web(phis(3)[1].def));
         // Of the select's arguments, the first is taken as it is; the other one lives behind its definition, and is copied.
-        let [first, second] = [0, 1].map(|column| phis(6)[0].args[column].value.expand().expect("an argument"));
+        let [first, second] = [0, 1].map(|column| phis(6)[0].args[column].expand().expect("an argument"));
         assert_eq!(first, v(4));
         let text = blocks(&conventional.function);
         assert!(text.contains(&format!("b5: -> b6\n  {second}:w = copy v3\nb6:")), "{text}");

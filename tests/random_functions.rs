@@ -137,7 +137,7 @@ fn random_functions_have_everything() {
             .filter(|(f, b)| b.phis.iter().any(|p| holds(f, b, p)))
             .count()
     };
-    assert!(phi(|_, _, p| p.args.iter().any(|arg| arg.value.is_none())) > 50);
+    assert!(phi(|_, _, p| p.args.iter().any(|arg| arg.is_none())) > 50);
     assert!(phi(|_, b, p| p.args.iter().any(|arg| b.phis.iter().any(|q| q.def != p.def && arg.value == q.def.into()))) > 50);
     assert!(phi(|_, b, p| (0..p.args.len()).any(|c| b.phis.iter().any(|q| q.def != p.def && q.args[c] == p.args[c]))) > 50);
     assert!(

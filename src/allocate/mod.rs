@@ -8,3 +8,4 @@ pub mod pipeline;
 mod pressure;
 pub mod regalloc2;
 pub mod spill;
+mod ssa;

@@ -2,12 +2,12 @@
 
 use super::{assign, cssa, eliminate};
 use crate::allocate::allocators::{Elimination, Preset};
-use crate::allocate::assign::{Assignment, Evictable, Refusal};
+use crate::allocate::assign::{Coloured, Evictable, Refusal};
 use crate::allocate::cssa::{Coalescing, Conventional, ConversionCounts};
 use crate::allocate::eliminate::EliminationCounts;
 use crate::allocate::regalloc2::{self, Algorithm};
-use crate::allocate::spill::{Outlook, SpillCounts, Spilled, Spiller};
-use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Loops, Order, PinLiveness, graph_sizes};
+use crate::allocate::spill::{Downstream, Problem, SpillCounts, Spilled};
+use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Order, PinLiveness, graph_sizes};
 use crate::check;
 use crate::machine::{Function, Overlay, Value};
 use crate::measure::{meter, stats};
@@ -74,17 +74,17 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     let mut clock = Clock::default();
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
-    let loops = Loops::new(function, &order, &dominators);
     let liveness = Liveness::new(function);
     clock.lap("analysis");
     let interference = Interference::new(function, &dominators, &liveness);
     let coalescing = if function.returns_twice { Coalescing::Nothing } else { preset.coalescing };
     let conventional = cssa::conventional(function, &order, &dominators, &interference, coalescing);
     clock.lap("cssa");
-    let coloured = colour(&conventional, &order, &loops, preset, &mut clock).map_err(Failure::Unsupported)?;
-    let Coloured { spilled, liveness, assignment } = coloured;
-    let code = eliminate::eliminate(&spilled, &liveness, &assignment, preset.swap).map_err(Failure::Unsupported)?;
-    let overlay = eliminate::overlay(function, &spilled, &assignment, &code, preset.swap);
+    let Allocated { spilled, coloured } =
+        colour(&conventional, &order, &dominators, preset, &mut clock).map_err(Failure::Unsupported)?;
+    let liveness = Liveness::new(&coloured.function);
+    let code = eliminate::eliminate(&spilled, &coloured, &liveness, preset.swap).map_err(Failure::Unsupported)?;
+    let overlay = eliminate::overlay(function, &spilled, &coloured, &liveness, &code, preset.swap);
     clock.lap("eliminate");
     if preset.check {
         checked(function, &overlay, &mut clock)?;
@@ -93,7 +93,7 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
         conversion: conventional.counts,
         graphs: if preset.graphs { meter::apart(|| sizes_before_spilling(&conventional)) } else { GraphSizes::default() },
         spill: spilled.counts,
-        elimination: eliminate::count(&conventional, &spilled, &liveness, &assignment, &code),
+        elimination: eliminate::count(&conventional, &spilled, &coloured, &liveness, &code),
         phases: clock.phases,
     };
     Ok((overlay, report))
@@ -122,35 +122,32 @@ fn sizes_before_spilling(conventional: &Conventional) -> GraphSizes {
 }
 
 /// A function whose values are in registers or in memory.
-struct Coloured {
+struct Allocated {
     spilled: Spilled,
-    /// Of the spilled function.
-    liveness: Liveness,
-    assignment: Assignment,
+    coloured: Coloured,
 }
 
 /// Spills and assigns, in turns where assignment finds more to spill.
 fn colour(
     conventional: &Conventional,
     order: &Order,
-    loops: &Loops,
+    dominators: &Dominators,
     preset: &Preset,
     clock: &mut Clock,
-) -> Result<Coloured, String> {
+) -> Result<Allocated, String> {
     let liveness = Liveness::new(&conventional.function);
-    let outlook = Outlook { spare: preset.elimination == Elimination::SpareRegister, moves: preset.assign.moves() };
-    let spiller = Spiller::new(conventional, order, loops, &liveness, preset.spill, outlook);
-    let count = conventional.function.values.len();
-    let evictable = Evictable { weights: spiller.weights(), count, webs: &conventional.webs };
+    let downstream = Downstream { spare: preset.elimination == Elimination::SpareRegister, moves: preset.assign.moves() };
+    let problem = Problem::new(conventional, order, dominators, &liveness, preset.spill, downstream);
     let mut requested: SecondaryMap<Value, bool> = SecondaryMap::new();
     loop {
-        let spilled = spiller.spill(&requested)?;
+        let spilled = problem.insert(&problem.plan(&requested)?);
         clock.lap("spill");
         let liveness = Liveness::new(&spilled.function);
-        let assignment = assign::assign(&spilled.function, order, &liveness, preset.assign, evictable);
+        let evictable = Evictable { weights: problem.weights(), webs: &conventional.webs, spilled: &spilled };
+        let coloured = assign::assign(&spilled, order, dominators, &liveness, preset.assign, evictable);
         clock.lap("assign");
-        match assignment {
-            Ok(assignment) => return Ok(Coloured { spilled, liveness, assignment }),
+        match coloured {
+            Ok(coloured) => return Ok(Allocated { spilled, coloured }),
             Err(Refusal::Evicted(values)) => values.into_iter().for_each(|value| requested[value] = true),
             Err(Refusal::Impossible(message)) => return Err(message),
         }

@@ -192,7 +192,7 @@ fn related(function: &Function, edges: &[Edge]) -> (SecondaryMap<Value, PackedOp
     for edge in edges {
         for phi in &function.blocks[edge.to].phis {
             let arg = phi.args[edge.column];
-            let Some(value) = arg.value.expand().filter(|_| arg.slot.is_none()) else { continue };
+            let Some(value) = arg.expand() else { continue };
             (relates[phi.def], relates[value]) = (true, true);
             let (def, value) = (partition.find(phi.def), partition.find(value));
             if def != value {
@@ -218,7 +218,7 @@ fn terminators(function: &Function, pins: &PinLiveness, block: Block) -> (RegSet
     for inst in function.block_insts(block).skip(start.index as usize) {
         let Occupancy { before, after, clobbers } = pins.occupancy(function, block, inst);
         occupied |= before | after | clobbers;
-        read.extend(function.operands(inst).iter().filter(|operand| operand.in_register()).map(|operand| operand.value));
+        read.extend(function.operands(inst).iter().map(|operand| operand.value));
     }
     read.sort_unstable();
     read.dedup();

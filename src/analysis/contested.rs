@@ -90,7 +90,7 @@ pub fn contested(function: &Function, liveness: &Liveness, pins: &PinLiveness) -
                 }
             }
             for (k, operand) in operands.iter().enumerate() {
-                if operand.is_def() && operand.in_register() && !liveness.kills(first + k) {
+                if operand.is_def() && !liveness.kills(first + k) {
                     contested[operand.value] |= occupancy.after;
                     live.push(operand.value);
                 }

@@ -61,7 +61,7 @@ impl<'a> Interference<'a> {
             }
             for (index, inst) in function.block_insts(block).enumerate() {
                 let operands = function.operands(inst);
-                for operand in operands.iter().filter(|o| o.in_register()) {
+                for operand in operands.iter() {
                     if let Some(reused) = operand.reuse {
                         overwritten[operand.value] = operands[usize::from(reused)].value.into();
                     }

@@ -2,8 +2,8 @@
 //!
 //! Requires: strict SSA (a definition dominates its uses).
 //! Ensures: a value is live from its definition to its uses in registers. A φ takes its arguments at the end of the
-//! predecessors and defines its value at the head of its block. Folded operands and φ arguments (which are in memory) and
-//! debug uses count for nothing. Values live into a landing pad count as live to the end of its predecessors, although
+//! predecessors and defines its value at the head of its block. Debug uses count for
+//! nothing. Values live into a landing pad count as live to the end of its predecessors, although
 //! control leaves these earlier.
 //! Relies on: Boissinot, Brandner, Darte, Dupont de Dinechin, Rastello, "Computing Liveness Sets for SSA-Form Programs"
 //! (2011), section 5.2: from each use, walk the predecessors up to the definition. Values are taken one after the other,
@@ -51,7 +51,7 @@ impl Liveness {
     }
 
     /// Of a use, whether the value is not live after the instruction (every operand naming it says so); of a definition,
-    /// whether it is dead. Folded operands kill nothing.
+    /// whether it is dead.
     pub fn kills(&self, operand_index: usize) -> bool {
         self.kills[operand_index]
     }
@@ -72,7 +72,7 @@ impl Liveness {
                 while index > debug.at.index {
                     index -= 1;
                     let inst = Inst::from_u32(function.blocks[block].insts.start + index);
-                    for operand in function.operands(inst).iter().filter(|o| o.in_register()) {
+                    for operand in function.operands(inst).iter() {
                         seen[operand.value] = if operand.is_def() { None.into() } else { block.into() };
                     }
                 }
@@ -113,11 +113,11 @@ fn definitions_and_uses(function: &Function) -> (SecondaryMap<Value, PackedOptio
     for (block, data) in &function.blocks {
         for phi in &data.phis {
             def_block[phi.def] = block.into();
-            let args = phi.args.iter().zip(&data.preds).filter(|(arg, _)| arg.slot.is_none());
-            uses.extend(args.filter_map(|(arg, &pred)| Some((arg.value.expand()?, Site::EndOf(pred)))));
+            let args = phi.args.iter().zip(&data.preds);
+            uses.extend(args.filter_map(|(arg, &pred)| Some((arg.expand()?, Site::EndOf(pred)))));
         }
         for inst in function.block_insts(block) {
-            for operand in function.operands(inst).iter().filter(|o| o.in_register()) {
+            for operand in function.operands(inst).iter() {
                 if operand.is_def() {
                     def_block[operand.value] = block.into();
                 } else {
@@ -189,9 +189,9 @@ fn kills(function: &Function, live_out: &Grouped<Block, Value>, unused: &[bool])
                 false => live_in_scan[o.value] != block.into(),
             };
             for (i, operand) in operands.iter().enumerate() {
-                kills[first + i] = operand.in_register() && killed(operand);
+                kills[first + i] = killed(operand);
             }
-            for operand in operands.iter().filter(|o| !o.is_def() && o.in_register()) {
+            for operand in operands.iter().filter(|o| !o.is_def()) {
                 live_in_scan[operand.value] = block.into();
             }
         }

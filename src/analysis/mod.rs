@@ -3,6 +3,7 @@
 mod bundles;
 mod contested;
 mod dominators;
+mod frontiers;
 pub(crate) mod grouped;
 mod interference;
 mod liveness;
@@ -16,6 +17,7 @@ pub(crate) mod testing;
 pub use bundles::{Bundle, Bundles, Meeting};
 pub use contested::{GraphSizes, contested, graph_sizes};
 pub use dominators::Dominators;
+pub use frontiers::Frontiers;
 pub use interference::{DefPoint, Interference, Partition};
 pub use liveness::Liveness;
 pub use loops::Loops;

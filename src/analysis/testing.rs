@@ -1,8 +1,8 @@
 //! Hand-made functions for unit tests.
 
 use crate::machine::{
-    Bank, BankInfo, Block, BlockData, ClassInfo, Function, Inst, InstData, InstKind, Operand, Phi, PhiArg, PinSets, Pins, Reg,
-    RegClass, RegInfo, RegSet, RegisterFile, Role, Slot, SwapSupport, Value, ValueData,
+    Bank, BankInfo, Block, BlockData, ClassInfo, Function, Inst, InstData, InstKind, Operand, Phi, PinSets, Pins, Reg, RegClass,
+    RegInfo, RegSet, RegisterFile, Role, Slot, SwapSupport, Value, ValueData,
 };
 use cranelift_entity::{PrimaryMap, packed_option::PackedOption};
 use std::rc::Rc;
@@ -83,7 +83,7 @@ pub(crate) fn file() -> RegisterFile {
 /// Adds values of the first class, `gp`.
 pub(crate) fn values(function: &mut Function, count: usize) {
     for _ in 0..count {
-        function.values.push(ValueData { class: RegClass::from_u32(0) });
+        function.values.push(RegClass::from_u32(0).into());
     }
 }
 
@@ -112,19 +112,11 @@ pub(crate) fn append(function: &mut Function, at: usize, operands: &[Operand]) -
 
 /// Adds a φ; an argument that is `None` is undefined.
 pub(crate) fn phi(function: &mut Function, at: usize, def: u32, args: &[Option<u32>]) {
-    let arg = |v: &Option<u32>| PhiArg { value: v.map(value).into(), slot: PackedOption::default() };
-    let args = args.iter().map(arg).collect();
+    let args = args.iter().map(|arg| arg.map(value).into()).collect();
     function.blocks[block(at)].phis.push(Phi { def: value(def), args });
 }
 
 /// Has an instruction name physical registers.
 pub(crate) fn pin(function: &mut Function, inst: Inst, sets: PinSets) {
     function.insts[inst].pins = function.pins.push(sets);
-}
-
-/// Adds a φ of one argument, which is in the first slot.
-pub(crate) fn phi_from_slot(function: &mut Function, at: usize, def: u32, arg: u32) {
-    phi(function, at, def, &[Some(arg)]);
-    let phi = function.blocks[block(at)].phis.last_mut().expect("just added");
-    phi.args[0].slot = Slot::from_u32(0).into();
 }

@@ -37,10 +37,7 @@ impl Form<'_> {
         for (index, inst) in self.function.block_insts(block).enumerate() {
             let at = Some(Point { block, index: index as u32 });
             let mut complain = |subject, fault| complaints.push(Complaint::new(self.function, at, subject, fault));
-            let operands = self.function.operands(inst);
-            let inserted =
-                matches!(self.function.insts[inst].kind, InstKind::Load(_) | InstKind::Store(_) | InstKind::Rematerialise(_));
-            if inserted || operands.iter().any(|o| !o.in_register()) {
+            if matches!(self.function.insts[inst].kind, InstKind::Inserted(_)) {
                 complain(Subject::Instruction, Fault::NotImported);
             }
             for (i, &location) in self.overlay.operands(self.function, inst).iter().enumerate() {

@@ -65,7 +65,7 @@ fn early(of: u32) -> Operand {
 impl Program {
     fn new(succs: &[&[usize]], classes: &[u32]) -> Self {
         let mut function = graph(succs);
-        function.values = classes.iter().map(|&c| ValueData { class: RegClass::from_u32(c) }).collect();
+        function.values = classes.iter().map(|&c| RegClass::from_u32(c).into()).collect();
         let overlay = Overlay { slots: [SlotData { size: 8, align: 8 }; 3].into_iter().collect(), ..Overlay::default() };
         Program { function, overlay }
     }
@@ -307,7 +307,8 @@ fn malformed_overlays() {
     let nowhere = "names a register, slot, class or instruction that does not exist";
     assert_eq!(with_location(4, "s7"), format!("b0, instruction 2, operand 2: {nowhere}"));
     assert_eq!(with_edit(1, store("a", 9)), format!("b0, before instruction 3, store a to s9: {nowhere}"));
-    let spilled = broken(program(), |p| p.function.insts[Inst::from_u32(2)].kind = InstKind::Store(Slot::from_u32(0)));
+    let spilled =
+        broken(program(), |p| p.function.insts[Inst::from_u32(2)].kind = InstKind::Inserted(Inserted::Store(Slot::from_u32(0))));
     assert_eq!(spilled, ["b0, instruction 2: the function checked is not the imported one"]);
 }
 
@@ -406,7 +407,7 @@ fn an_undefined_argument_constrains_nothing() {
     phi(&mut p.function, 1, 1, &[None, Some(1)]);
     p.op(1, &[(usage(1), "a"), (usage(0), "a"), (usage(1), "d")]);
     p.assert_accepted();
-    p.function.blocks[block(1)].phis[0].args[0].value = value(0).into();
+    p.function.blocks[block(1)].phis[0].args[0] = value(0).into();
     let defined = ["b1, instruction 0, operand 2: expected v1 in d, which holds no value"];
     assert_eq!(p.complaints(), defined);
 }

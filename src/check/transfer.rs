@@ -128,7 +128,7 @@ impl Transfer<'_> {
         if !target.phis.is_empty() {
             let column = self.function.column(from, to);
             for phi in target.phis.iter().filter(|phi| !self.liveness.is_dead(phi.def)) {
-                match phi.args[column].value.expand() {
+                match phi.args[column].expand() {
                     Some(arg) => carry(phi.def, state.places(arg)),
                     None => carry(phi.def, &[Place::ANYWHERE]),
                 }

@@ -2,8 +2,8 @@
 
 use super::ffi;
 use crate::machine::{
-    Bank, BankInfo, Block, BlockData, ClassInfo, DebugUse, Function, Inst, InstData, InstKind, Operand, Phi, PhiArg, PinSets,
-    Pins, Point, Reg, RegClass, RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value, ValueData,
+    Bank, BankInfo, Block, BlockData, ClassInfo, DebugUse, Function, Inst, InstData, InstKind, Operand, Phi, PinSets, Pins,
+    Point, Reg, RegClass, RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value,
 };
 use cranelift_entity::{EntityRef, PrimaryMap, packed_option::PackedOption};
 use std::rc::Rc;
@@ -87,7 +87,7 @@ pub unsafe fn function(flat: &ffi::Function, file: Rc<RegisterFile>) -> Function
         blocks: blocks.iter().map(block).collect(),
         insts: insts.iter().enumerate().map(|(index, data)| inst(index, data)).collect(),
         operands: operands.iter().map(operand).collect(),
-        values: classes.iter().map(|&class| ValueData { class: RegClass::from_u32(class) }).collect(),
+        values: classes.iter().map(|&class| RegClass::from_u32(class).into()).collect(),
         pins: pins.iter().map(pin_sets).collect(),
         debug_uses: debug_uses.iter().map(debug_use).collect(),
     };
@@ -140,7 +140,6 @@ fn operand(data: &ffi::Operand) -> Operand {
         },
         reuse: (data.reuse != u16::MAX).then(|| u8::try_from(data.reuse).expect("a tied operand is among the first 255")),
         foldable: data.foldable != 0,
-        slot: None.into(),
     }
 }
 
@@ -205,10 +204,9 @@ unsafe fn add_phis(blocks: &mut PrimaryMap<Block, BlockData>, flat: &ffi::Functi
                 column[source.index()] = index;
             }
         }
-        let undefined = PhiArg { value: None.into(), slot: None.into() };
-        let mut row = vec![undefined; blocks[block].preds.len()];
+        let mut row = vec![PackedOption::default(); blocks[block].preds.len()];
         for arg in &args[phi.first_arg as usize..phi.end_arg as usize] {
-            row[column[arg.pred as usize]].value = optional(arg.value);
+            row[column[arg.pred as usize]] = optional(arg.value);
         }
         blocks[block].phis.push(Phi { def: Value::from_u32(phi.def), args: row });
     }

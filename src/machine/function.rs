@@ -53,18 +53,11 @@ pub struct Operand {
     /// This use can be read by the instruction straight from its spill slot, if no other operand reads the value too; of one
     /// instruction at most one operand is.
     pub foldable: bool,
-    /// Where a spilled value is accessed in memory by the instruction itself (a folded operand); no register then.
-    pub slot: PackedOption<Slot>,
 }
 
 impl Operand {
     pub fn is_def(&self) -> bool {
         self.role != Role::Use
-    }
-
-    /// Whether the operand needs a register (it is not folded into a memory access).
-    pub fn in_register(&self) -> bool {
-        self.slot.is_none()
     }
 }
 
@@ -79,16 +72,25 @@ pub enum InstKind {
     CopyTo(Reg),
     /// `def = copy pinned register`: disappears when the definition is in that register.
     CopyFrom(Reg),
-    /// Inserted: the defined value comes from its slot.
+    /// Not of the imported function: a phase has inserted it.
+    Inserted(Inserted),
+}
+
+/// What allocation adds to a function. The imported function has none of these.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Inserted {
+    /// The defined value comes from a slot.
     Load(Slot),
-    /// Inserted: the used value goes to its slot.
+    /// The used value goes to a slot.
     Store(Slot),
-    /// Inserted: the defined value is computed again as this instruction of the imported function computed it.
+    /// The defined value is computed again as this instruction of the imported function computed it.
     Rematerialise(Inst),
+    /// Operands are (definition, use) pairs: values get new names, and registers, at the same time.
+    Parallel,
 }
 
 impl InstKind {
-    /// Whether it is a copy of any kind, between registers or memory.
+    /// Whether it is a copy of the program, of any kind.
     pub fn is_copy(self) -> bool {
         matches!(self, InstKind::Copy | InstKind::CopyTo(_) | InstKind::CopyFrom(_))
     }
@@ -130,17 +132,9 @@ pub struct PinSets {
 #[derive(Clone, Debug)]
 pub struct Phi {
     pub def: Value,
-    /// One argument a predecessor, in the order of [`BlockData::preds`].
-    pub args: Vec<PhiArg>,
-}
-
-/// What a φ receives along one edge.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PhiArg {
-    /// `None`: any content will do (the argument is undefined).
-    pub value: PackedOption<Value>,
-    /// The slot to take it from, if the value was spilled.
-    pub slot: PackedOption<Slot>,
+    /// One argument a predecessor, in the order of [`BlockData::preds`]; `None` if any content will do (the argument is
+    /// undefined).
+    pub args: Vec<PackedOption<Value>>,
 }
 
 /// A basic block.
@@ -167,10 +161,19 @@ pub struct BlockData {
     pub on_edge: bool,
 }
 
-/// A virtual register.
+/// A virtual register, or, where allocation has split one's live range, the name of a piece of it.
 #[derive(Clone, Copy, Debug)]
 pub struct ValueData {
     pub class: RegClass,
+    /// The value of which this is a piece that allocation has split off. All names of one value hold the same content.
+    pub of: PackedOption<Value>,
+}
+
+impl From<RegClass> for ValueData {
+    /// A value of its own.
+    fn from(class: RegClass) -> Self {
+        ValueData { class, of: None.into() }
+    }
 }
 
 /// A variable's location is wanted for the debugger; such a use keeps nothing alive.
@@ -243,6 +246,11 @@ impl Function {
     /// The registers that a value may live in.
     pub fn allowed(&self, value: Value) -> RegSet {
         self.file.classes[self.values[value].class].regs
+    }
+
+    /// The value that a name is a piece of: itself, unless it has been split off.
+    pub fn original(&self, name: Value) -> Value {
+        self.values[name].of.expand().unwrap_or(name)
     }
 
     /// The slot that a value takes in memory.

@@ -10,8 +10,8 @@ pub mod text;
 pub mod validate;
 
 pub use function::{
-    Block, BlockData, DebugUse, EdgePlace, Function, Inst, InstData, InstKind, Operand, Phi, PhiArg, PinSets, Pins, Point, Role,
-    Slot, Value, ValueData,
+    Block, BlockData, DebugUse, EdgePlace, Function, Inserted, Inst, InstData, InstKind, Operand, Phi, PinSets, Pins, Point,
+    Role, Slot, Value, ValueData,
 };
 pub use overlay::{Edit, Location, Overlay, SlotData, SwapKind};
 pub use registers::{Bank, BankInfo, ClassInfo, Reg, RegClass, RegInfo, RegSet, RegisterFile, SwapSupport};

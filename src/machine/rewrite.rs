@@ -2,7 +2,7 @@
 
 use super::function::{Block, DebugUse, Function, Inst, InstData, InstKind, Operand, Pins, Point, Value, ValueData};
 use super::registers::RegClass;
-use cranelift_entity::{PrimaryMap, packed_option::PackedOption};
+use cranelift_entity::PrimaryMap;
 
 /// A function under construction: the blocks, edges and φs of an older one, and the instructions written so far.
 pub struct Rewriter<'a> {
@@ -33,7 +33,13 @@ impl<'a> Rewriter<'a> {
 
     /// A new value.
     pub fn value(&mut self, class: RegClass) -> Value {
-        self.new.values.push(ValueData { class })
+        self.new.values.push(class.into())
+    }
+
+    /// A new name for a value.
+    pub fn name(&mut self, value: Value) -> Value {
+        let original = self.old.original(value);
+        self.new.values.push(ValueData { of: original.into(), ..self.old.values[original] })
     }
 
     /// Starts a block. Blocks have to be written in the order of their numbers.
@@ -43,7 +49,7 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Inserts an instruction.
-    pub fn insert(&mut self, kind: InstKind, operands: &[Operand]) {
+    pub fn insert(&mut self, kind: InstKind, operands: &[Operand]) -> Inst {
         let first = self.new.operands.len() as u32;
         self.new.operands.extend_from_slice(operands);
         let data = InstData {
@@ -56,11 +62,11 @@ impl<'a> Rewriter<'a> {
             jumps: false,
             rematerialisable: false,
         };
-        self.new.insts.push(data);
+        self.new.insts.push(data)
     }
 
-    /// Copies an instruction of the old function's current block, with other operands (as many as it had).
-    pub fn copy(&mut self, inst: Inst, operands: &[Operand]) {
+    /// Copies an instruction of the old function's current block, with other operands.
+    pub fn copy(&mut self, inst: Inst, operands: &[Operand]) -> Inst {
         self.move_debug_uses(inst.as_u32() - self.old.blocks[self.block].insts.start);
         let first = self.new.operands.len() as u32;
         self.new.operands.extend_from_slice(operands);
@@ -69,6 +75,7 @@ impl<'a> Rewriter<'a> {
         if self.old.blocks[self.block].throws.expand() == Some(inst) {
             self.new.blocks[self.block].throws = new.into();
         }
+        new
     }
 
     /// Ends the block.
@@ -92,11 +99,11 @@ impl<'a> Rewriter<'a> {
 impl Operand {
     /// A use of a value in a register.
     pub fn using(value: Value) -> Self {
-        Operand { value, role: super::Role::Use, reuse: None, foldable: false, slot: PackedOption::default() }
+        Operand { value, role: super::Role::Use, reuse: None, foldable: false }
     }
 
     /// A definition of a value in a register.
     pub fn defining(value: Value) -> Self {
-        Operand { value, role: super::Role::Def, reuse: None, foldable: false, slot: PackedOption::default() }
+        Operand { value, role: super::Role::Def, reuse: None, foldable: false }
     }
 }

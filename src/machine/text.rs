@@ -32,11 +32,11 @@
 //!           | live=reg,…                          physical registers live at the head
 //!           | preds=bN,…                          in block order unless given; it orders a φ's columns
 //!           | "landing-pad" | "jump-target" | "on-edge"
-//! phi       = vN:class "=" "phi" { bN:vN | bN:vN(sN) | bN:undef }
+//! phi       = vN:class[(of=vN)] "=" "phi" { bN:vN | bN:undef }
 //! inst      = [ {def} "=" ] kind { use | def } {mark}
-//! kind      = "op" | "copy" | copy-to(reg) | copy-from(reg) | load(sN) | store(sN) | rematerialise(iN)
-//! use       = vN[(["foldable",][sN])]              with the slot of a folded operand
-//! def       = vN:class[(["early",][reuse=N,][sN])]
+//! kind      = "op" | "copy" | copy-to(reg) | copy-from(reg) | load(sN) | store(sN) | rematerialise(iN) | "parallel"
+//! use       = vN[("foldable")]
+//! def       = vN:class[([of=vN,]["early",][reuse=N])]  of the value that it is a piece of
 //! mark      = uses=reg,… | defs=reg,… | early=reg,… | clobbers=reg,…
 //!           | "terminator" | "label" | "jumps" | "rematerialisable" | "throws"
 //!           | origin=iN | origin=none             its own number unless given

@@ -5,7 +5,7 @@
 
 mod dominance;
 
-use super::function::{Block, Function, Inst, InstKind, Operand, Phi, PinSets, Role, Value};
+use super::function::{Block, Function, Inserted, Inst, InstKind, Operand, Phi, PinSets, Role, Value};
 use super::registers::{Reg, RegClass, RegSet, RegisterFile};
 use cranelift_entity::EntitySet;
 use dominance::{Dominance, Position};
@@ -96,10 +96,6 @@ pub enum Rule {
     ReuseTwice(usize),
     #[error("operand {0} is foldable, but no use of an operation, or tied to a definition")]
     Foldable(usize),
-    #[error("operand {0} is in a slot, but is neither foldable nor a copy's")]
-    NotFoldable(usize),
-    #[error("two operands are in slots")]
-    FoldedTwice,
     #[error("a {0} has not the operands of one")]
     Operands(&'static str),
     #[error("the copied register is not among the pins")]
@@ -178,7 +174,7 @@ impl Scan<'_> {
                 self.require(function.blocks.is_valid(other), place, Rule::Missing(other.to_string()));
             }
             for Phi { def, args } in &data.phis {
-                let named = args.iter().filter_map(|arg| arg.value.expand());
+                let named = args.iter().filter_map(|arg| arg.expand());
                 named.chain([*def]).for_each(|value| self.value_exists(value, place));
             }
             self.registers_exist(data.live_in_pins, place);
@@ -256,7 +252,7 @@ impl Scan<'_> {
         self.jumps(block);
         for phi in &data.phis {
             self.require(phi.args.len() == data.preds.len(), place, Rule::PhiColumns(phi.def));
-            let banks = phi.args.iter().filter_map(|arg| arg.value.expand()).all(|value| self.same_bank(phi.def, value));
+            let banks = phi.args.iter().filter_map(|arg| arg.expand()).all(|value| self.same_bank(phi.def, value));
             self.require(banks, place, Rule::PhiBank(phi.def));
         }
         let insts: Vec<Inst> = function.block_insts(block).collect();
@@ -330,9 +326,10 @@ impl Scan<'_> {
             }
             InstKind::CopyTo(_) => ("copy-to", roles == [Role::Use]),
             InstKind::CopyFrom(_) => ("copy-from", roles == [Role::Def]),
-            InstKind::Load(_) => ("load", roles == [Role::Def] && operands[0].in_register()),
-            InstKind::Store(_) => ("store", roles == [Role::Use] && operands[0].in_register()),
-            InstKind::Rematerialise(_) => ("rematerialise", roles == [Role::Def]),
+            InstKind::Inserted(Inserted::Load(_)) => ("load", roles == [Role::Def]),
+            InstKind::Inserted(Inserted::Store(_)) => ("store", roles == [Role::Use]),
+            InstKind::Inserted(Inserted::Rematerialise(_)) => ("rematerialise", roles == [Role::Def]),
+            InstKind::Inserted(Inserted::Parallel) => ("parallel", self.is_parallel(operands)),
         };
         self.require(well_formed, place, Rule::Operands(name));
         let pinned = match data.kind {
@@ -350,7 +347,7 @@ impl Scan<'_> {
             let Some(reuse) = operand.reuse else { continue };
             let holds = operands.get(usize::from(reuse)).is_some_and(|source| {
                 let roles = operand.is_def() && !source.is_def();
-                roles && operand.in_register() && source.in_register() && self.same_bank(operand.value, source.value)
+                roles && self.same_bank(operand.value, source.value)
             });
             self.require(holds, place, Rule::Reuse(index));
             let again = operands[..index].iter().any(|other| other.reuse == Some(reuse));
@@ -363,11 +360,14 @@ impl Scan<'_> {
             let tied = operands.iter().any(|o| o.reuse.map(usize::from) == Some(index));
             let may_be = kind == InstKind::Op && operand.role == Role::Use && !tied;
             self.require(!operand.foldable || may_be, place, Rule::Foldable(index));
-            let may_be = operand.foldable || kind.is_copy();
-            self.require(operand.in_register() || may_be, place, Rule::NotFoldable(index));
         }
-        let folded = operands.iter().filter(|o| !o.in_register()).count();
-        self.require(folded <= 1 || kind.is_copy(), place, Rule::FoldedTwice);
+    }
+
+    /// Whether operands are pairs of a definition and a use of one value's names.
+    fn is_parallel(&self, operands: &[Operand]) -> bool {
+        let names = |a: Value, b: Value| self.function.original(a) == self.function.original(b);
+        let pair = |pair: &[Operand]| matches!(pair, [def, used] if def.role == Role::Def && used.role == Role::Use && names(def.value, used.value));
+        operands.chunks(2).all(pair)
     }
 
     fn same_bank(&self, a: Value, b: Value) -> bool {
@@ -421,7 +421,7 @@ impl Scan<'_> {
         let data = &self.function.blocks[block];
         for phi in &data.phis {
             for (&pred, arg) in data.preds.iter().zip(&phi.args) {
-                if let Some(value) = arg.value.expand() {
+                if let Some(value) = arg.expand() {
                     let exit = dominance.exit(pred, block);
                     self.reaches(dominance, value, exit, Place::Block(block));
                 }

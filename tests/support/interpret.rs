@@ -302,7 +302,7 @@ impl Machine<'_> {
     fn phis(&mut self, from: Block, to: Block) {
         let phis = &self.function.blocks[to].phis;
         let column = if phis.is_empty() { 0 } else { self.function.column(from, to) };
-        let received = |phi: &Phi| match phi.args[column].value.expand() {
+        let received = |phi: &Phi| match phi.args[column].expand() {
             Some(value) => self.values[&value].narrowed(self.size_of(phi.def)),
             None => Content { what: What::Anything, bytes: WHOLE },
         };

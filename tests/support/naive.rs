@@ -64,7 +64,7 @@ impl Live {
             needed.extend(&self.into[to]);
             let column = function.column(from, to);
             let args = function.blocks[to].phis.iter().map(|phi| phi.args[column]);
-            needed.extend(args.filter(|arg| arg.slot.is_none()).filter_map(|arg| arg.value.expand()));
+            needed.extend(args.filter(|arg| arg.slot.is_none()).filter_map(|arg| arg.expand()));
         }
         needed
     }
@@ -91,7 +91,7 @@ impl Live {
 
 /// The operands of an instruction that are not folded.
 pub fn in_registers(function: &Function, inst: Inst) -> impl Iterator<Item = &Operand> {
-    function.operands(inst).iter().filter(|o| o.in_register())
+    function.operands(inst).iter()
 }
 
 /// The physical registers that the program keeps something in.

@@ -12,70 +12,57 @@
 
 mod linear;
 mod preferences;
+mod split;
 mod walk;
 
+pub use split::{Coloured, Colours};
+
 use crate::allocate::cssa::Web;
-use crate::analysis::{Liveness, Order, PinLiveness};
-use crate::machine::{Block, Function, Inst, Reg, RegClass, RegSet, Value};
+use crate::allocate::spill::Spilled;
+use crate::analysis::{Dominators, Liveness, Order, PinLiveness};
+use crate::machine::{Block, Function, Inst, Reg, RegSet, Value};
 use clap::ValueEnum;
-use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
+use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
-/// One register's content goes to another, at the same time as other transfers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Transfer {
-    pub from: Reg,
-    pub to: Reg,
-    /// Wide enough for the content.
-    pub class: RegClass,
-}
-
-/// Transfers that happen together just before an instruction.
+/// Values that go to other registers together, just before an instruction: where live ranges are split.
 pub struct Repair {
     pub before: Inst,
-    pub transfers: Vec<Transfer>,
-    /// The registers of values that stay where they are.
-    pub kept: RegSet,
+    pub splits: Vec<Split>,
 }
 
-/// A register for everything that is in one.
-pub struct Assignment {
-    /// Indexed like [`Function::operands`]; `None` for folded operands.
+/// A value gets into another register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Split {
+    pub value: Value,
+    pub to: Reg,
+    /// The operand, by its index in the instruction, that alone reads it there: it is overwritten, and the value lives on
+    /// where it was. `None`: the value moves.
+    pub operand: Option<usize>,
+}
+
+/// A register for everything, at every point: what the walk, or the scan, has found. [`split_at_repairs`] turns it into a
+/// [`Colours`].
+pub(in crate::allocate) struct Assignment {
+    /// Indexed like [`Function::operands`].
     pub operands: Vec<Option<Reg>>,
     /// In program order.
     pub repairs: Vec<Repair>,
-    /// In program order, loads into registers that have the slot's content already.
-    pub redundant: Vec<Inst>,
+    /// Loaded names whose registers have the slot's content already.
+    pub redundant: EntitySet<Value>,
     /// Of each block, the registers of its live-in values, parallel to [`Liveness::live_in`].
     pub entry: SecondaryMap<Block, Vec<Reg>>,
     /// Of each block, the registers of its live-out values, parallel to [`Liveness::live_out`]. For an edge to a landing
     /// pad, see `at_throw`.
     pub exit: SecondaryMap<Block, Vec<Reg>>,
-    /// Of a block with landing pads, the values that live on past its [`throws`](crate::machine::BlockData::throws), sorted.
-    pub at_throw: SecondaryMap<Block, Vec<(Value, Reg)>>,
+    /// Of a block with landing pads, the values that live on past its [`throws`](crate::machine::BlockData::throws),
+    /// ascending, and their registers.
+    pub at_throw: SecondaryMap<Block, (Vec<Value>, Vec<Reg>)>,
     /// Of each φ's definition, its register at the head of the block.
-    pub phi_register: SecondaryMap<Value, PackedOption<PackedReg>>,
+    pub phi_register: SecondaryMap<Value, Option<Reg>>,
     /// All registers in use anywhere.
     pub used: RegSet,
     /// One a debug use: the value's register then, if it is in one.
     pub debug: Vec<Option<Reg>>,
-}
-
-/// A register as a packable entity.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PackedReg(u32);
-cranelift_entity::entity_impl!(PackedReg);
-
-impl From<Reg> for PackedReg {
-    fn from(reg: Reg) -> Self {
-        PackedReg::from_u32(reg.index() as u32)
-    }
-}
-
-impl PackedReg {
-    /// The register.
-    pub fn reg(self) -> Reg {
-        Reg::new(self.as_u32() as usize)
-    }
 }
 
 impl Assignment {
@@ -84,7 +71,7 @@ impl Assignment {
         Assignment {
             operands: vec![None; function.operands.len()],
             repairs: Vec::new(),
-            redundant: Vec::new(),
+            redundant: EntitySet::new(),
             entry: SecondaryMap::with_capacity(function.blocks.len()),
             exit: SecondaryMap::with_capacity(function.blocks.len()),
             at_throw: SecondaryMap::new(),
@@ -94,18 +81,21 @@ impl Assignment {
         }
     }
 
-    /// Where a value is when control leaves `from` for `to`.
-    ///
-    /// # Panics
-    /// If the value is not live there.
-    pub fn on_exit(&self, function: &Function, liveness: &Liveness, from: Block, to: Block, value: Value) -> Reg {
-        if function.blocks[to].landing_pad {
-            let values = &self.at_throw[from];
-            let place = values.binary_search_by_key(&value, |&(v, _)| v).expect("the value lives on past the call");
-            return values[place].1;
-        }
-        let place = liveness.live_out(from).binary_search(&value).expect("the value is live on the edge");
-        self.exit[from][place]
+    /// Where values are when control leaves `from` for `to`: some of those live into `to`, ascending.
+    fn on_exit<'a>(
+        &'a self,
+        function: &Function,
+        liveness: &'a Liveness,
+        from: Block,
+        to: Block,
+        values: impl Iterator<Item = Value> + 'a,
+    ) -> impl Iterator<Item = Reg> + 'a {
+        let (leaving, registers) = match &self.at_throw[from] {
+            (values, registers) if function.blocks[to].landing_pad => (&values[..], registers),
+            _ => (liveness.live_out(from), &self.exit[from]),
+        };
+        let mut leaving = leaving.iter().zip(registers);
+        values.map(move |value| *leaving.find(|&(&other, _)| other == value).expect("the value is live on the edge").1)
     }
 }
 
@@ -157,23 +147,27 @@ pub enum PinPolicy {
     Repair,
 }
 
-/// Values that may still be spilled, with their weights: the first `count` ones, if their weight is not infinite. Those of one
+/// Values that may still be spilled: those of the program that are in registers, if their weight is not infinite. Those of one
 /// web are spilled together where they share a register.
 #[derive(Clone, Copy)]
 pub struct Evictable<'a> {
     pub weights: &'a SecondaryMap<Value, f64>,
-    pub count: usize,
     pub webs: &'a SecondaryMap<Value, PackedOption<Web>>,
+    pub spilled: &'a Spilled,
 }
 
 impl Evictable<'_> {
-    fn weight(&self, value: Value) -> Option<f64> {
-        (!self.is_temporary(value)).then(|| self.weights[value]).filter(|weight| weight.is_finite())
+    fn weight(&self, name: Value) -> Option<f64> {
+        (!self.is_temporary(name)).then(|| self.weights[name]).filter(|weight| weight.is_finite())
     }
 
-    /// Whether the value is in a register because it was spilled.
-    fn is_temporary(&self, value: Value) -> bool {
-        value.index() >= self.count
+    fn web(&self, name: Value) -> Option<Web> {
+        self.webs[name].expand().filter(|_| !self.is_temporary(name))
+    }
+
+    /// Whether the name is that of a value in memory, which is in a register around an access.
+    fn is_temporary(&self, name: Value) -> bool {
+        self.spilled.function.values[name].of.is_some() || self.spilled.slot_of[name].is_some()
     }
 }
 
@@ -193,16 +187,21 @@ pub enum Refusal {
 /// # Errors
 /// If values have to be spilled first (where pins are avoided only), or if an instruction's constraints cannot be met.
 pub fn assign(
-    function: &Function,
+    spilled: &Spilled,
     order: &Order,
+    dominators: &Dominators,
     liveness: &Liveness,
     policy: Policy,
     evictable: Evictable,
-) -> Result<Assignment, Refusal> {
+) -> Result<Coloured, Refusal> {
+    let function = &spilled.function;
     let pins = PinLiveness::new(function);
-    if policy.colouring == Colouring::Linear {
-        return linear::scan(function, liveness, &pins, &evictable);
-    }
-    let preferences = preferences::Preferences::new(function, liveness, &pins, policy.preference);
-    walk::walk(function, order, liveness, &pins, &preferences, policy, evictable)
+    let assignment = match policy.colouring {
+        Colouring::Linear => linear::scan(spilled, liveness, &pins, &evictable)?,
+        Colouring::Dominance => {
+            let preferences = preferences::Preferences::new(function, liveness, &pins, policy.preference);
+            walk::walk(function, order, liveness, &pins, &preferences, policy, evictable)?
+        }
+    };
+    Ok(split::split_at_repairs(spilled, order, dominators, liveness, assignment))
 }

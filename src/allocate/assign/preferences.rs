@@ -50,7 +50,7 @@ fn fixed_points(function: &Function, liveness: &Liveness) -> Vec<(Value, (Partne
     let mut pairs = Vec::new();
     for (block, data) in &function.blocks {
         for phi in &data.phis {
-            for value in phi.args.iter().filter(|arg| arg.slot.is_none()).filter_map(|arg| arg.value.expand()) {
+            for value in phi.args.iter().filter_map(|arg| arg.expand()) {
                 pairs.push((phi.def, (Partner::Value(value), 1.0)));
                 pairs.push((value, (Partner::Value(phi.def), 1.0)));
             }
@@ -59,7 +59,7 @@ fn fixed_points(function: &Function, liveness: &Liveness) -> Vec<(Value, (Partne
             let operands = function.operands(inst);
             let first = function.insts[inst].operands.start as usize;
             match function.insts[inst].kind {
-                InstKind::Copy if operands.iter().all(|o| o.in_register()) && liveness.kills(first + 1) => {
+                InstKind::Copy if liveness.kills(first + 1) => {
                     pairs.push((operands[0].value, (Partner::Value(operands[1].value), COPY)));
                 }
                 InstKind::CopyFrom(reg) => pairs.push((operands[0].value, (Partner::Pin(reg), COPY))),
@@ -80,7 +80,7 @@ fn by_frequency(function: &Function) -> Vec<(Value, (Partner, f32))> {
     for (block, data) in &function.blocks {
         for phi in &data.phis {
             for (arg, &pred) in phi.args.iter().zip(&data.preds) {
-                if let (Some(value), None) = (arg.value.expand(), arg.slot.expand()) {
+                if let Some(value) = arg.expand() {
                     relate(phi.def, value, function.blocks[pred].frequency.min(data.frequency));
                 }
             }
@@ -92,7 +92,7 @@ fn by_frequency(function: &Function) -> Vec<(Value, (Partner, f32))> {
                     relate(operand.value, operands[usize::from(reused)].value, data.frequency);
                 }
             }
-            if function.insts[inst].kind == InstKind::Copy && operands.iter().all(|o| o.in_register()) {
+            if function.insts[inst].kind == InstKind::Copy {
                 relate(operands[0].value, operands[1].value, data.frequency);
             }
         }

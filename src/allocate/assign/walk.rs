@@ -1,9 +1,9 @@
 //! The walk along the dominance order.
 
 use super::preferences::{Partner, Preferences};
-use super::{Assignment, Evictable, PinPolicy, Policy, Preference, Refusal, Repair, Transfer};
+use super::{Assignment, Evictable, PinPolicy, Policy, Preference, Refusal, Repair, Split};
 use crate::allocate::pressure::matching::{Span, Want, fit};
-use crate::allocate::pressure::meeting as meet;
+use crate::allocate::pressure::meeting;
 use crate::analysis::{Bundle, Bundles, Liveness, Occupancy, Order, PinLiveness};
 use crate::machine::{Block, Function, Inst, Reg, RegSet, Role, Value};
 use cranelift_entity::SecondaryMap;
@@ -118,7 +118,7 @@ impl Walk<'_> {
             if self.function.blocks[block].throws.expand() == Some(inst) {
                 let mut values: Vec<(Value, Reg)> = self.taken.iter().filter_map(|r| Some((self.owner[r.index()]?, r))).collect();
                 values.sort_unstable();
-                self.result.at_throw[block] = values;
+                self.result.at_throw[block] = values.into_iter().unzip();
             }
             self.define(inst);
             if self.function.insts[inst].jumps {
@@ -158,10 +158,10 @@ impl Walk<'_> {
         let meeting = self.bundles.meeting(bundle);
         let mut wants = Vec::with_capacity(meeting.crossing.len() + meeting.beside.len() + meeting.read.len());
         for &value in meeting.crossing.iter().chain(&meeting.beside) {
-            let domain = meet::domain(self.function, self.bundles, meeting, value);
-            wants.push(meet::want(domain, self.ranked_together(value, domain)));
+            let domain = meeting::domain(self.function, self.bundles, meeting, value);
+            wants.push(meeting::want(domain, self.ranked_together(value, domain)));
         }
-        wants.extend(meet::read(self.function, meeting));
+        wants.extend(meeting::read(self.function, meeting));
         let registers = fit(&wants).ok_or_else(|| format!("no registers for what crosses {bundle}"))?;
         let places: Vec<(Value, Reg)> = meeting.crossing.iter().copied().zip(registers).collect();
         for &(value, reg) in &places {
@@ -198,7 +198,7 @@ impl Walk<'_> {
         }
         self.result.entry[block] = self.liveness.live_in(block).iter().map(|&value| self.at(value)).collect();
         for phi in &self.function.blocks[block].phis {
-            self.result.phi_register[phi.def] = Some(self.at(phi.def).into()).into();
+            self.result.phi_register[phi.def] = Some(self.at(phi.def));
             if self.liveness.is_dead(phi.def) || self.evicted[phi.def] {
                 self.free(phi.def);
             }
@@ -228,10 +228,9 @@ impl Walk<'_> {
         let occupied = data.live_in_pins | self.pins.at(self.function, self.function.head(block));
         let here: Vec<Value> = live_in.iter().copied().filter(|&value| !self.evicted[value]).collect();
         let mut wants = Vec::with_capacity(here.len() + data.phis.len());
-        for &value in &here {
-            let source = source.expect("a block with live-in values has a predecessor before it in reverse postorder");
-            let current = self.result.on_exit(self.function, self.liveness, source, block, value);
-            wants.push(self.want(value, Span::Before, occupied, Some(current)));
+        if let Some(source) = source {
+            let current = self.result.on_exit(self.function, self.liveness, source, block, here.iter().copied());
+            wants.extend(here.iter().zip(current).map(|(&value, reg)| self.want(value, Span::Before, occupied, Some(reg))));
         }
         for (index, &value) in here.iter().enumerate() {
             if let Some(reg) = wants[index].current.filter(|&reg| wants[index].domain.contains(reg)) {
@@ -396,7 +395,7 @@ impl Walk<'_> {
         for role in [Span::Both, Span::After] {
             for (k, operand) in operands.iter().enumerate() {
                 let both = operand.reuse.is_some() || operand.role == Role::EarlyDef;
-                if !operand.is_def() || !operand.in_register() || both != (role == Span::Both) {
+                if !operand.is_def() || both != (role == Span::Both) {
                     continue;
                 }
                 let allowed = self.function.allowed(operand.value) - occupancy.after - spanning - after;
@@ -425,7 +424,7 @@ impl Walk<'_> {
         }
         self.record_uses(inst);
         if !copies.is_empty() {
-            self.result.repairs.push(Repair { before: inst, transfers: copies, kept: self.taken });
+            self.result.repairs.push(Repair { before: inst, splits: copies });
         }
         true
     }
@@ -435,7 +434,7 @@ impl Walk<'_> {
         let first = self.function.insts[inst].operands.start as usize;
         let operands = self.function.operands(inst).iter().enumerate();
         operands
-            .filter(|&(k, o)| !o.is_def() && o.in_register() && self.liveness.kills(first + k))
+            .filter(|&(k, o)| !o.is_def() && self.liveness.kills(first + k))
             .filter(|(_, o)| self.owner[self.at(o.value).index()] == Some(o.value))
             .map(|(_, o)| self.at(o.value))
             .collect()
@@ -464,11 +463,11 @@ impl Walk<'_> {
         operands[def].reuse.map_or(own, |reused| own & self.function.allowed(operands[usize::from(reused)].value))
     }
 
-    /// The transfer that brings a value that lives on into the register of the definition that overwrites it.
-    fn reuse_copy(&self, inst: Inst, def: usize, to: Reg) -> Option<Transfer> {
+    /// The split that brings a value that lives on into the register of the definition that overwrites it.
+    fn reuse_copy(&self, inst: Inst, def: usize, to: Reg) -> Option<Split> {
         let operands = self.function.operands(inst);
-        let source = operands[usize::from(operands[def].reuse?)].value;
-        Some(Transfer { from: self.at(source), to, class: self.function.values[source].class })
+        let reused = usize::from(operands[def].reuse?);
+        Some(Split { value: operands[reused].value, to, operand: Some(reused) })
     }
 
     /// Notes where the instruction reads its uses: where they are, or, overwritten, where the definition is.
@@ -476,7 +475,7 @@ impl Walk<'_> {
         let first = self.function.insts[inst].operands.start as usize;
         let operands = self.function.operands(inst);
         for (k, operand) in operands.iter().enumerate() {
-            if !operand.is_def() && operand.in_register() {
+            if !operand.is_def() {
                 self.result.operands[first + k] = Some(self.at(operand.value));
             }
         }
@@ -511,7 +510,7 @@ impl Walk<'_> {
         }
         let live = values.len();
         let mut defs = Vec::new();
-        for (k, operand) in operands.iter().enumerate().filter(|(_, o)| o.is_def() && o.in_register()) {
+        for (k, operand) in operands.iter().enumerate().filter(|(_, o)| o.is_def()) {
             if let Some(source) = self.chained(inst, k) {
                 let index = values.iter().position(|&v| v == source).expect("a dying value is live");
                 let domain = self.spannable(inst, k) - spanning;
@@ -530,26 +529,19 @@ impl Walk<'_> {
             let index = inst.as_u32() - self.function.blocks[block].insts.start;
             format!("no registers for the values at instruction {index} of {block}")
         })?;
-        let mut transfers = Vec::new();
+        let mut splits = Vec::new();
         for &(k, index) in &defs {
             self.result.operands[first + k] = Some(registers[index]);
             if index >= live {
-                transfers.extend(self.reuse_copy(inst, k, registers[index]));
+                splits.extend(self.reuse_copy(inst, k, registers[index]));
             }
         }
-        let mut kept = RegSet::EMPTY;
-        for (&value, &to) in values.iter().zip(&registers) {
-            let from = self.at(value);
-            if from == to {
-                kept.insert(from);
-            } else {
-                transfers.push(Transfer { from, to, class: self.function.values[value].class });
-            }
-        }
+        let moved = values.iter().zip(&registers).filter(|&(&value, &to)| self.at(value) != to);
+        splits.extend(moved.map(|(&value, &to)| Split { value, to, operand: None }));
         self.relocate(&values, &registers);
         self.record_uses(inst);
-        if !transfers.is_empty() {
-            self.result.repairs.push(Repair { before: inst, transfers, kept });
+        if !splits.is_empty() {
+            self.result.repairs.push(Repair { before: inst, splits });
         }
         Ok(())
     }
@@ -567,7 +559,7 @@ impl Walk<'_> {
     fn kill(&mut self, inst: Inst) {
         let first = self.function.insts[inst].operands.start as usize;
         for (k, operand) in self.function.operands(inst).iter().enumerate() {
-            if !operand.is_def() && operand.in_register() && self.liveness.kills(first + k) {
+            if !operand.is_def() && self.liveness.kills(first + k) {
                 self.free(operand.value);
             }
         }
@@ -577,7 +569,7 @@ impl Walk<'_> {
     fn define(&mut self, inst: Inst) {
         let first = self.function.insts[inst].operands.start as usize;
         for (k, operand) in self.function.operands(inst).iter().enumerate() {
-            if !operand.is_def() || !operand.in_register() {
+            if !operand.is_def() {
                 continue;
             }
             let reg = self.result.operands[first + k].expect("a definition was placed");

@@ -25,7 +25,7 @@ pub(super) fn coalesce(conventional: Conventional, dominators: &Dominators) -> C
         allowed: function.values.keys().map(|value| (value, function.allowed(value) - contested[value])).collect(),
     };
     for phi in function.blocks.values().flat_map(|data| &data.phis) {
-        for arg in phi.args.iter().filter_map(|arg| arg.value.expand()) {
+        for arg in phi.args.iter().filter_map(|arg| arg.expand()) {
             let conventional = merger.merge(phi.def, arg);
             debug_assert!(conventional, "{} and {arg} are of one web", phi.def);
         }

@@ -97,7 +97,7 @@ impl Isolator<'_, '_> {
             let web = if whole { self.webs.fresh() } else { self.webs.webs[phi.def].expect("a φ's definition is in a web") };
             for &column in columns {
                 let copy = self.copy_argument(block, phi, column, web, held);
-                self.rewriter.new.blocks[block].phis[row].args[column].value = copy;
+                self.rewriter.new.blocks[block].phis[row].args[column] = copy;
             }
             web
         };
@@ -115,7 +115,7 @@ impl Isolator<'_, '_> {
         let mut columns: Vec<(Point, usize)> =
             data.preds.iter().enumerate().map(|(column, &pred)| (self.function.departure(pred, block), column)).collect();
         columns.sort_unstable();
-        let args = columns.iter().map(|&(point, column)| (point, phi.args[column].value)).collect();
+        let args = columns.iter().map(|&(point, column)| (point, phi.args[column])).collect();
         let signature = (self.function.values[phi.def].class, args);
         let known = self.alike.get(&signature).and_then(|webs| webs.iter().position(|shared| shared.block != block));
         let place = known.unwrap_or_else(|| {
@@ -128,14 +128,14 @@ impl Isolator<'_, '_> {
         let shared = &mut self.alike.get_mut(&signature).expect("it is there by now")[place];
         shared.block = block;
         for (&copy, &(_, column)) in shared.copies.iter().zip(&columns) {
-            self.rewriter.new.blocks[block].phis[row].args[column].value = copy;
+            self.rewriter.new.blocks[block].phis[row].args[column] = copy;
         }
         shared.web
     }
 
     /// The copy of a φ's argument, if it has one in this column.
     fn copy_argument(&mut self, block: Block, phi: &Phi, column: usize, web: Web, held: bool) -> PackedOption<Value> {
-        let Some(from) = phi.args[column].value.expand() else { return None.into() };
+        let Some(from) = phi.args[column].expand() else { return None.into() };
         // A copy holds all of what it copies, also where the φ is narrower.
         let (narrow, wide) = (self.function.values[phi.def].class, self.function.values[from].class);
         let to = self.name(self.function.file.wider(narrow, wide), web, held);

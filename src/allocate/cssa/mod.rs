@@ -136,9 +136,9 @@ fn lift(function: &Function, order: &Order) -> Lifted {
     for (block, row) in phis(function, order) {
         let data = &function.blocks[block];
         let phi = &data.phis[row];
-        let takes_it = |other: &Phi| other.args.iter().any(|arg| arg.value.expand() == Some(phi.def));
+        let takes_it = |other: &Phi| other.args.iter().any(|arg| arg.expand() == Some(phi.def));
         let whole = is_held(function, block) || data.phis.iter().any(|other| other.def != phi.def && takes_it(other));
-        let columns: Vec<usize> = (0..phi.args.len()).filter(|&column| phi.args[column].value.is_some()).collect();
+        let columns: Vec<usize> = (0..phi.args.len()).filter(|&column| phi.args[column].is_some()).collect();
         lifted.copies += columns.len() as u64 + u64::from(whole);
         lifted.isolations.push(Isolation { block, row, whole, columns });
     }
@@ -166,7 +166,7 @@ fn coalesce(
     }
     let mut columns = Vec::new();
     for (column, arg) in phi.args.iter().enumerate() {
-        let Some(value) = arg.value.expand() else { continue };
+        let Some(value) = arg.expand() else { continue };
         if !classes.merge(phi.def, value) {
             columns.push(column);
         }

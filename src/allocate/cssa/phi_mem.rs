@@ -15,7 +15,7 @@ pub(super) fn coalesce(lifted: Conventional, dominators: &Dominators) -> Convent
     let interference = Interference::new(function, dominators, &liveness);
     let mut classes = Classes::new(function, dominators, &interference, Sharing::Memory);
     for phi in function.blocks.values().flat_map(|data| &data.phis) {
-        for arg in phi.args.iter().filter_map(|arg| arg.value.expand()) {
+        for arg in phi.args.iter().filter_map(|arg| arg.expand()) {
             let conventional = classes.merge(phi.def, arg);
             debug_assert!(conventional, "{} and {arg} are isolated", phi.def);
         }
@@ -66,7 +66,7 @@ fn without(
     for phi in rewriter.new.blocks.values_mut().flat_map(|data| &mut data.phis) {
         phi.def = renamed[phi.def].expand().unwrap_or(phi.def);
         for arg in &mut phi.args {
-            arg.value = arg.value.map(|value| renamed[value].expand().unwrap_or(value)).into();
+            *arg = arg.map(|value| renamed[value].expand().unwrap_or(value)).into();
         }
     }
     rewriter.new

@@ -1,11 +1,11 @@
 //! Counting location transfer graphs, as in Figure 10 of `spill-free-ssa-elimination.txt`.
 
 use super::EdgeCode;
-use crate::allocate::assign::{Assignment, PackedReg};
+use crate::allocate::assign::Coloured;
 use crate::allocate::cssa::Conventional;
 use crate::allocate::spill::Spilled;
 use crate::analysis::Liveness;
-use crate::machine::{Block, Function, Phi, RegSet, Value};
+use crate::machine::{Block, Phi, RegSet};
 
 /// What φ elimination had to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,46 +29,41 @@ pub struct EliminationCounts {
 pub fn count(
     conventional: &Conventional,
     spilled: &Spilled,
+    coloured: &Coloured,
     liveness: &Liveness,
-    assignment: &Assignment,
     code: &EdgeCode,
 ) -> EliminationCounts {
     let mut counts = EliminationCounts { spills: code.spills, ..EliminationCounts::default() };
     for data in conventional.function.blocks.values().filter(|data| !data.phis.is_empty()) {
         for (column, &pred) in data.preds.iter().enumerate() {
             counts.graphs += 1;
-            let defined = |phi: &&Phi| phi.args[column].value.is_some();
+            let defined = |phi: &&Phi| phi.args[column].is_some();
             counts.edges += data.phis.iter().filter(defined).count() as u64;
             let in_memory = |phi: &&Phi| {
-                let arg = phi.args[column].value.expand();
+                let arg = phi.args[column].expand();
                 spilled.slot_of[phi.def].is_some() && arg.is_some_and(|arg| spilled.slot_of[arg].is_some())
             };
             let transfers: Vec<&Phi> = data.phis.iter().filter(in_memory).collect();
             counts.memory_transfers += transfers.len() as u64;
-            counts.potential_spills += u64::from(transfers.iter().any(|phi| is_full(conventional, assignment, pred, phi)));
+            counts.potential_spills += u64::from(transfers.iter().any(|phi| is_full(coloured, liveness, pred, phi)));
         }
     }
-    counts.fixed_points = fixed_points(&spilled.function, liveness, assignment);
+    counts.fixed_points = fixed_points(coloured);
     counts
 }
 
-/// The number of φ arguments whose register is the φ's.
-fn fixed_points(function: &Function, liveness: &Liveness, assignment: &Assignment) -> u64 {
-    let mut fixed = 0;
-    for (block, data) in &function.blocks {
-        for phi in &data.phis {
-            let reg = assignment.phi_register[phi.def].expand().map(PackedReg::reg);
-            let in_registers = phi.args.iter().zip(&data.preds).filter(|(arg, _)| arg.slot.is_none());
-            let sources = in_registers.filter_map(|(arg, &pred)| Some((arg.value.expand()?, pred)));
-            let stays = |&(value, pred): &(Value, Block)| reg == Some(assignment.on_exit(function, liveness, pred, block, value));
-            fixed += sources.filter(stays).count() as u64;
-        }
-    }
-    fixed
+/// The number of arguments of the program's φs whose register is the φ's.
+fn fixed_points(Coloured { function, colours, .. }: &Coloured) -> u64 {
+    let phis = function.blocks.values().flat_map(|data| &data.phis).filter(|phi| function.values[phi.def].of.is_none());
+    let fixed = phis.map(|phi| {
+        let args = phi.args.iter().filter_map(|arg| arg.expand());
+        args.filter(|&arg| colours.of(arg) == colours.of(phi.def)).count() as u64
+    });
+    fixed.sum()
 }
 
 /// Whether at a block's end all registers that the φ's value could pass through are taken.
-fn is_full(conventional: &Conventional, assignment: &Assignment, pred: Block, phi: &Phi) -> bool {
-    let taken: RegSet = assignment.exit[pred].iter().copied().collect();
-    conventional.function.allowed(phi.def).is_subset(taken)
+fn is_full(coloured: &Coloured, liveness: &Liveness, pred: Block, phi: &Phi) -> bool {
+    let taken: RegSet = liveness.live_out(pred).iter().map(|&name| coloured.colours.of(name)).collect();
+    coloured.function.allowed(phi.def).is_subset(taken)
 }

@@ -1,10 +1,10 @@
 //! φ elimination after register assignment, and the answer: an overlay of the imported function.
 //!
-//! Requires: an assignment. φs in memory need no code if their web has one slot (frugality); those of an allocation that is
-//! not frugal are in [`Spilled::memory_phis`].
-//! Ensures: code on each edge brings every value and φ argument to where the edge's target expects it. Registers are moved
-//! and swapped among each other; arguments in memory are loaded into their registers afterwards. Of a frugal allocation,
-//! nothing is stored. Otherwise memory is moved to memory too ([`windmill`]).
+//! Requires: a colour for each name. φs in memory need no code if their web has one slot (frugality); those of an allocation
+//! that is not frugal are in [`Spilled::memory_phis`].
+//! Ensures: code on each edge brings every φ argument to the φ's register. Registers are moved and swapped among each other;
+//! arguments in memory are loaded into their registers afterwards. Of a frugal allocation, nothing is stored. Otherwise
+//! memory is moved to memory too ([`windmill`]).
 //! Relies on: `spill-free-ssa-elimination.txt`, section 5 (ImplementSpartan) and 6.1 (stores are hoisted to definitions).
 
 mod count;
@@ -13,12 +13,14 @@ mod overlay;
 mod sequence;
 pub mod windmill;
 
-pub use sequence::{RegisterStep, Surroundings, SwapPolicy, sequentialise};
+pub use sequence::{RegisterStep, Surroundings, SwapPolicy, Transfer, sequentialise};
 
-use crate::allocate::assign::{Assignment, Transfer};
-use crate::allocate::spill::Spilled;
+use crate::allocate::assign::Coloured;
+use crate::allocate::spill::{EdgeLoad, Spilled};
 use crate::analysis::{Liveness, PinLiveness};
-use crate::machine::{Block, EdgePlace, Edit, Function, Location, Point, Reg, RegClass, RegSet, RegisterFile, Slot, SlotData};
+use crate::machine::{
+    Block, EdgePlace, Edit, Function, Location, Phi, Point, Reg, RegClass, RegSet, RegisterFile, Slot, SlotData,
+};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use windmill::{LocationTransfer, Scratch};
 
@@ -37,36 +39,33 @@ pub struct EdgeCode {
     pub spills: u64,
 }
 
-/// Turns the differences between blocks' exits and entries, and the φs, into code on the edges.
+/// Turns φs into code on the edges.
 ///
 /// # Errors
-/// If an edge where no code can stand needs some: a defect of the spilling phase.
-pub fn eliminate(
-    spilled: &Spilled,
-    liveness: &Liveness,
-    assignment: &Assignment,
-    policy: SwapPolicy,
-) -> Result<EdgeCode, String> {
-    let function = &spilled.function;
+/// If an edge where no code can stand needs some: a defect of the phases before.
+pub fn eliminate(spilled: &Spilled, coloured: &Coloured, liveness: &Liveness, policy: SwapPolicy) -> Result<EdgeCode, String> {
+    let function = &coloured.function;
     let pins = PinLiveness::new(function);
     let mut scratch = Scratch::new(spilled.slots.clone(), function.values.values().map(|value| value.class));
     let mut code = EdgeCode { head: SecondaryMap::new(), tail: SecondaryMap::new(), slots: PrimaryMap::new(), spills: 0 };
     for (to, data) in &function.blocks {
+        if data.phis.is_empty() && spilled.memory_phis[to].is_empty() {
+            continue;
+        }
+        let through: RegSet = liveness.live_in(to).iter().map(|&name| coloured.colours.of(name)).collect();
         for (column, &from) in data.preds.iter().enumerate() {
-            let place = function.edge_place(from, to);
-            let mut graph = edge(function, liveness, assignment, from, to, column);
-            graph.memory.extend(memory_transfers(spilled, to, column));
-            let kept = graph.registers.iter().filter(|t| t.from == t.to).map(|t| t.to).collect();
+            let mut graph = edge(spilled, coloured, from, to, column);
+            let fixed = graph.registers.iter().filter(|t| t.from == t.to).map(|t| t.to).collect::<RegSet>();
             graph.registers.retain(|t| t.from != t.to);
             if graph.registers.is_empty() && graph.loads.is_empty() && graph.memory.is_empty() {
                 continue;
             }
-            let (edits, point) = match place {
+            let (edits, point) = match function.edge_place(from, to) {
                 EdgePlace::Head(point) => (&mut code.head[to], point),
                 EdgePlace::Tail(point) => (&mut code.tail[from], point),
                 EdgePlace::Nowhere => return Err(format!("the edge from {from} to {to} needs code, but can take none")),
             };
-            let around = surroundings(function, &pins, assignment, point, kept, policy);
+            let around = surroundings(coloured, &pins, point, through | fixed, policy);
             if graph.memory.is_empty() {
                 edits.extend(sequentialise(&graph.registers, &around).into_iter().map(Edit::from));
                 edits.extend(graph.loads.iter().map(|load| load.edit()));
@@ -122,30 +121,29 @@ impl EdgeGraph {
     }
 }
 
-/// The part of an edge's graph that does not go from memory to memory.
-fn edge(function: &Function, liveness: &Liveness, assignment: &Assignment, from: Block, to: Block, column: usize) -> EdgeGraph {
-    let data = &function.blocks[to];
-    let mut registers = Vec::with_capacity(liveness.live_in(to).len() + data.phis.len());
-    let mut loads = Vec::new();
-    for (&value, &reg) in liveness.live_in(to).iter().zip(&assignment.entry[to]) {
-        let class = function.values[value].class;
-        registers.push(Transfer { from: assignment.on_exit(function, liveness, from, to, value), to: reg, class });
+/// An edge's graph. Pieces of values come before the program's φs.
+fn edge(spilled: &Spilled, coloured: &Coloured, from: Block, to: Block, column: usize) -> EdgeGraph {
+    let Coloured { function, colours, .. } = coloured;
+    let phis = &function.blocks[to].phis;
+    let is_piece = |phi: &Phi| function.values[phi.def].of.is_some();
+    let (pieces, of_program): (Vec<&Phi>, Vec<&Phi>) = phis.iter().partition(|phi| is_piece(phi));
+    let mut registers = Vec::with_capacity(phis.len());
+    for phi in pieces.into_iter().chain(of_program) {
+        let Some(arg) = phi.args[column].expand() else { continue };
+        let (from, to) = (colours.of(arg), colours.of(phi.def));
+        let class = function.values[phi.def].class;
+        let class = if is_piece(phi) {
+            class
+        } else {
+            // A φ may join values of several classes.
+            function.file.carrier(function.file.wider(class, function.values[arg].class), RegSet::from_iter([from, to]))
+        };
+        registers.push(Transfer { from, to, class });
     }
-    for phi in &data.phis {
-        let to_reg = assignment.phi_register[phi.def].expand().expect("the φ was assigned a register").reg();
-        let Some(value) = phi.args[column].value.expand() else { continue };
-        // A φ may join values of several classes.
-        let class = function.file.wider(function.values[phi.def].class, function.values[value].class);
-        match phi.args[column].slot.expand() {
-            Some(slot) => loads.push(PhiLoad { to: to_reg, from: slot, class }),
-            None => {
-                let source = assignment.on_exit(function, liveness, from, to, value);
-                let class = function.file.carrier(class, RegSet::from_iter([source, to_reg]));
-                registers.push(Transfer { from: source, to: to_reg, class });
-            }
-        }
-    }
-    EdgeGraph { registers, loads, memory: Vec::new() }
+    let loads = spilled.edge_loads[to].iter().filter(|load| load.from == from);
+    let loads =
+        loads.map(|&EdgeLoad { row, slot, class, .. }| PhiLoad { to: colours.of(phis[row].def), from: slot, class }).collect();
+    EdgeGraph { registers, loads, memory: memory_transfers(spilled, to, column).collect() }
 }
 
 /// What φs in memory take from other slots than their own.
@@ -162,17 +160,17 @@ fn all_registers(function: &Function) -> RegSet {
 }
 
 /// What may be used at a point to implement a graph there.
-pub(crate) fn surroundings<'a>(
-    function: &'a Function,
+fn surroundings<'a>(
+    coloured: &'a Coloured,
     pins: &PinLiveness,
-    assignment: &Assignment,
     point: Point,
     kept: RegSet,
     policy: SwapPolicy,
 ) -> Surroundings<'a> {
+    let function = &coloured.function;
     let live = pins.at(function, point);
     let file: &RegisterFile = &function.file;
-    let untouched = file.callee_saved - assignment.used;
+    let untouched = file.callee_saved - coloured.used;
     Surroundings {
         file,
         kept,

@@ -1,24 +1,32 @@
 //! Laying the result over the imported function.
 
-use super::{EdgeCode, SwapPolicy, sequentialise, surroundings};
-use crate::allocate::assign::Assignment;
-use crate::allocate::spill::Spilled;
-use crate::analysis::PinLiveness;
-use crate::machine::{Block, Edit, Function, Inst, InstKind, Location, Overlay, Point, Reg, RegClass, Slot};
+use super::{EdgeCode, SwapPolicy, Transfer, sequentialise, surroundings};
+use crate::allocate::assign::Coloured;
+use crate::allocate::spill::{Fold, Spilled};
+use crate::analysis::{Liveness, PinLiveness};
+use crate::machine::{
+    Block, Edit, Function, Inserted, Inst, InstKind, Location, Overlay, Point, Reg, RegClass, RegSet, Slot, Value,
+};
 
 /// The overlay of `imported` that the phases' results amount to.
-pub fn overlay(imported: &Function, spilled: &Spilled, assignment: &Assignment, code: &EdgeCode, policy: SwapPolicy) -> Overlay {
-    let pins = PinLiveness::new(&spilled.function);
-    let unused = Location::Reg(Reg::new(0));
+pub fn overlay(
+    imported: &Function,
+    spilled: &Spilled,
+    coloured: &Coloured,
+    liveness: &Liveness,
+    code: &EdgeCode,
+    policy: SwapPolicy,
+) -> Overlay {
     let mut layer = Layer {
         imported,
-        spilled,
-        assignment,
-        pins,
+        coloured,
+        liveness,
+        pins: PinLiveness::new(&coloured.function),
         policy,
-        repairs: 0,
+        occupied: RegSet::EMPTY,
+        next_fold: 0,
         overlay: Overlay {
-            locations: vec![unused; imported.operands.len()],
+            locations: vec![Location::Reg(Reg::new(0)); imported.operands.len()],
             edits: Vec::new(),
             slots: code.slots.clone(),
             dropped: Vec::new(),
@@ -28,32 +36,38 @@ pub fn overlay(imported: &Function, spilled: &Spilled, assignment: &Assignment, 
     for block in imported.blocks.keys() {
         layer.block(block, code);
     }
-    let debug_locations = debug_locations(&layer, code);
+    let debug_locations = debug_locations(&layer, spilled, code);
     Overlay { debug_locations, ..layer.overlay }
 }
 
 struct Layer<'a> {
     imported: &'a Function,
-    spilled: &'a Spilled,
-    assignment: &'a Assignment,
+    coloured: &'a Coloured,
+    /// Of the coloured function.
+    liveness: &'a Liveness,
     pins: PinLiveness,
     policy: SwapPolicy,
-    /// The next of the assignment's repairs.
-    repairs: usize,
+    /// The registers of the names that are live at the current point.
+    occupied: RegSet,
+    /// How far the folded operands have been located.
+    next_fold: usize,
     overlay: Overlay,
 }
 
 impl Layer<'_> {
     fn block(&mut self, block: Block, code: &EdgeCode) {
-        let function = &self.spilled.function;
+        let function = &self.coloured.function;
         let head = self.imported.head(block).index;
         let tail = self.imported.before_terminators(block).index;
         let mut point = Point { block, index: 0 };
         let mut started = false;
         let mut ended = false;
         let start = self.imported.blocks[block].insts.start;
+        let phis = function.blocks[block].phis.iter().map(|phi| phi.def).filter(|&def| !self.liveness.is_dead(def));
+        self.occupied = self.liveness.live_in(block).iter().copied().chain(phis).map(|name| self.colour(name)).collect();
         for inst in function.block_insts(block) {
-            if let Some(origin) = function.insts[inst].origin.expand() {
+            let origin = function.insts[inst].origin.expand();
+            if let Some(origin) = origin {
                 self.overlay.dropped.extend((start + point.index..origin.as_u32()).map(Inst::from_u32));
                 point.index = origin.as_u32() - start;
             }
@@ -61,8 +75,7 @@ impl Layer<'_> {
                 started = true;
                 self.add(point, &code.head[block]);
             }
-            self.repair(inst, point);
-            match function.insts[inst].origin.expand() {
+            match origin {
                 Some(origin) => {
                     if !ended && point.index >= tail {
                         ended = true;
@@ -73,6 +86,7 @@ impl Layer<'_> {
                 }
                 None => self.inserted(inst, point),
             }
+            self.advance(inst);
         }
         self.overlay.dropped.extend((start + point.index..self.imported.blocks[block].insts.end).map(Inst::from_u32));
         point.index = self.imported.blocks[block].insts.len() as u32;
@@ -88,66 +102,88 @@ impl Layer<'_> {
         edits.iter().for_each(|&edit| self.push(point, edit));
     }
 
-    /// The moves before an instruction of the spilled function.
-    fn repair(&mut self, inst: Inst, point: Point) {
-        let function = &self.spilled.function;
-        while let Some(repair) = self.assignment.repairs.get(self.repairs)
-            && repair.before == inst
-        {
-            let index = inst.as_u32() - function.blocks[point.block].insts.start;
-            let here = Point { block: point.block, index };
-            let around = surroundings(function, &self.pins, self.assignment, here, repair.kept, self.policy);
-            let steps = sequentialise(&repair.transfers, &around);
-            self.overlay.edits.extend(steps.into_iter().map(|step| (point, Edit::from(step))));
-            self.repairs += 1;
-        }
+    fn colour(&self, name: Value) -> Reg {
+        self.coloured.colours.of(name)
+    }
+
+    /// Passes an instruction.
+    fn advance(&mut self, inst: Inst) {
+        let function = &self.coloured.function;
+        let first = function.insts[inst].operands.start as usize;
+        let ends = |k: usize| self.liveness.kills(first + k);
+        let operands = || function.operands(inst).iter().enumerate();
+        let dying: RegSet = operands().filter(|&(k, o)| !o.is_def() && ends(k)).map(|(_, o)| self.colour(o.value)).collect();
+        let defined: RegSet = operands().filter(|&(k, o)| o.is_def() && !ends(k)).map(|(_, o)| self.colour(o.value)).collect();
+        self.occupied = (self.occupied - dying) | defined;
+    }
+
+    /// The folds of an instruction, which come in order.
+    fn folds(&mut self, inst: Inst) -> Vec<Fold> {
+        let rest = &self.coloured.folds[self.next_fold..];
+        let folds: Vec<Fold> = rest.iter().take_while(|fold| fold.inst == inst).copied().collect();
+        self.next_fold += folds.len();
+        folds
     }
 
     /// The places of an imported instruction's operands.
     fn locate(&mut self, origin: Inst, inst: Inst) {
-        let function = &self.spilled.function;
-        let to = self.imported.insts[origin].operands.start as usize;
-        for (k, location) in self.locations(inst).enumerate() {
-            self.overlay.locations[to + k] = location;
+        let folds = self.folds(inst);
+        let mut in_registers = self.coloured.function.operands(inst).iter();
+        for (k, place) in self.imported.insts[origin].operands.clone().enumerate() {
+            let location = match folds.iter().find(|fold| fold.operand == k) {
+                Some(fold) => Location::Slot(fold.slot),
+                None => Location::Reg(self.colour(in_registers.next().expect("what is not folded is in a register").value)),
+            };
+            self.overlay.locations[place as usize] = location;
         }
-        debug_assert_eq!(self.imported.operands(origin).len(), function.operands(inst).len());
     }
 
-    fn locations(&self, inst: Inst) -> impl Iterator<Item = Location> + use<> {
-        let function = &self.spilled.function;
-        let first = function.insts[inst].operands.start as usize;
-        let places: Vec<Location> = function
-            .operands(inst)
-            .iter()
-            .enumerate()
-            .map(|(k, operand)| match operand.slot.expand() {
-                Some(slot) => Location::Slot(slot),
-                None => Location::Reg(self.assignment.operands[first + k].expect("an operand in a register was assigned one")),
-            })
-            .collect();
-        places.into_iter()
-    }
-
-    /// The edit that an inserted instruction is.
+    /// The edits that an inserted instruction is.
     fn inserted(&mut self, inst: Inst, point: Point) {
-        if self.assignment.redundant.binary_search(&inst).is_ok() {
-            return;
-        }
-        let function = &self.spilled.function;
-        let classes = function.operands(inst).iter().map(|operand| function.values[operand.value].class);
-        let class = classes.reduce(|a, b| function.file.wider(a, b)).expect("an inserted instruction has operands");
-        let places: Vec<Location> = self.locations(inst).collect();
-        let edit = match (function.insts[inst].kind, &places[..]) {
-            (InstKind::Load(from), &[Location::Reg(to)]) => Edit::Load { to, from, class },
-            (InstKind::Store(to), &[Location::Reg(from)]) => Edit::Store { from, to, class },
-            (InstKind::Rematerialise(inst), &[Location::Reg(to)]) => Edit::Rematerialise { to, inst },
-            (InstKind::Copy, &[Location::Reg(to), Location::Slot(from)]) => Edit::Load { to, from, class },
-            (InstKind::Copy, &[Location::Slot(to), Location::Reg(from)]) => Edit::Store { from, to, class },
-            (InstKind::Copy, &[Location::Reg(to), Location::Reg(from)]) if to == from => return,
-            (InstKind::Copy, &[Location::Reg(to), Location::Reg(from)]) => Edit::Move { to, from, class },
-            (kind, _) => unreachable!("no phase inserts {kind:?} with operands {places:?}"),
+        let function = &self.coloured.function;
+        let operands = function.operands(inst);
+        let reg = |k: usize| self.colour(operands[k].value);
+        let class = |k: usize| function.values[operands[k].value].class;
+        let edit = match function.insts[inst].kind {
+            InstKind::Inserted(Inserted::Parallel) => return self.parallel(inst, point),
+            InstKind::Inserted(Inserted::Load(_)) if self.coloured.redundant.contains(operands[0].value) => return,
+            InstKind::Inserted(Inserted::Load(from)) => Edit::Load { to: reg(0), from, class: class(0) },
+            InstKind::Inserted(Inserted::Store(to)) => Edit::Store { from: reg(0), to, class: class(0) },
+            InstKind::Inserted(Inserted::Rematerialise(inst)) => Edit::Rematerialise { to: reg(0), inst },
+            InstKind::Copy if reg(0) == reg(1) => return,
+            InstKind::Copy => Edit::Move { to: reg(0), from: reg(1), class: function.file.wider(class(0), class(1)) },
+            // A copy that isolates a φ, with one side in memory.
+            InstKind::Op => {
+                let (from, class) = (reg(0), class(0));
+                let [fold] = self.folds(inst)[..] else { unreachable!("no phase inserts operations") };
+                if fold.writes {
+                    Edit::Store { from, to: fold.slot, class }
+                } else {
+                    Edit::Load { to: from, from: fold.slot, class }
+                }
+            }
+            InstKind::CopyTo(_) | InstKind::CopyFrom(_) => unreachable!("no phase inserts copies of the program's registers"),
         };
         self.push(point, edit);
+    }
+
+    /// The moves and swaps of a parallel copy.
+    fn parallel(&mut self, inst: Inst, point: Point) {
+        let function = &self.coloured.function;
+        let index = inst.as_u32() - function.blocks[point.block].insts.start;
+        let pairs = function.operands(inst).chunks(2);
+        let transfers: Vec<Transfer> = pairs
+            .map(|pair| {
+                let (to, from) = (self.colour(pair[0].value), self.colour(pair[1].value));
+                Transfer { from, to, class: function.values[pair[1].value].class }
+            })
+            .collect();
+        let first = function.insts[inst].operands.start as usize;
+        let moved = function.operands(inst).iter().enumerate().filter(|&(k, o)| !o.is_def() && self.liveness.kills(first + k));
+        let kept = self.occupied - moved.map(|(_, o)| self.colour(o.value)).collect();
+        let around = surroundings(self.coloured, &self.pins, Point { index, ..point }, kept, self.policy);
+        let steps = sequentialise(&transfers, &around);
+        self.overlay.edits.extend(steps.into_iter().map(|step| (point, Edit::from(step))));
     }
 
     /// Adds an edit. A slot is accessed as wide as it is where registers have another form in memory for each width (x87):
@@ -164,9 +200,9 @@ impl Layer<'_> {
 }
 
 /// Where debug uses find their values: in the register of the moment, unless an edge's code comes between, or in the slot.
-fn debug_locations(layer: &Layer, code: &EdgeCode) -> Vec<Option<Location>> {
-    let Layer { imported, spilled, assignment, overlay, .. } = layer;
-    let found = imported.debug_uses.iter().zip(&assignment.debug).zip(&spilled.debug_slots).map(|((debug, reg), slot)| {
+fn debug_locations(layer: &Layer, spilled: &Spilled, code: &EdgeCode) -> Vec<Option<Location>> {
+    let Layer { imported, coloured, overlay, .. } = layer;
+    let found = imported.debug_uses.iter().zip(&coloured.debug).zip(&spilled.debug_slots).map(|((debug, reg), slot)| {
         let block = debug.at.block;
         let at_tail = debug.at.index >= imported.before_terminators(block).index;
         let moved = |reg: &Reg| {

@@ -6,9 +6,17 @@
 //! registers; such a tree is implemented from its leaves. `graph.rs` finds trees and cycles.
 
 use super::graph::{Edge, Graph};
-use crate::allocate::assign::Transfer;
 use crate::machine::{Reg, RegClass, RegSet, RegisterFile, SwapKind, SwapSupport};
 use clap::ValueEnum;
+
+/// One register's content goes to another, at the same time as other transfers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Transfer {
+    pub from: Reg,
+    pub to: Reg,
+    /// Wide enough for the content.
+    pub class: RegClass,
+}
 
 /// An instruction of the language that graphs are implemented in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

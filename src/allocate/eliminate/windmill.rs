@@ -17,8 +17,7 @@
 //! spare in each bank, nothing is ever stored to free a register.
 
 use super::graph::{Edge, Graph};
-use super::sequence::{Surroundings, cycle_steps};
-use crate::allocate::assign::Transfer;
+use super::sequence::{Surroundings, Transfer, cycle_steps};
 use crate::machine::{Edit, Location, Reg, RegClass, RegSet, RegisterFile, Slot, SlotData, SwapSupport};
 use cranelift_entity::PrimaryMap;
 

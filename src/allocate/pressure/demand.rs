@@ -4,15 +4,15 @@ use super::limits::{Counts, Limits};
 use crate::analysis::Occupancy;
 use crate::machine::{Function, Inst, InstKind, Operand, RegClass, Role, SwapSupport, Value};
 
-/// Where the value of a use is.
+/// Whether the register that a use reads is free behind the instruction.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::allocate) enum Residence {
-    /// In a register beyond the instruction.
-    LivesOn,
-    /// In a register until the instruction.
-    Dies,
-    /// In memory; it is loaded for the instruction.
-    Loaded,
+pub(in crate::allocate) enum LastUse {
+    /// It is not: the value stays in it.
+    No,
+    /// The value dies.
+    OfValue,
+    /// The value is in memory, and was refilled for this instruction at most.
+    OfRefill,
 }
 
 /// The registers that one instruction's operands demand, values that live on past it apart.
@@ -37,18 +37,18 @@ pub(in crate::allocate) struct Excess {
 }
 
 impl Demand {
-    /// The demand of an instruction: `residence` says where the value of each use is, and `folded` which operand is in
+    /// The demand of an instruction: `last_use` says whether a use is its value's last one, and `folded` which operand is in
     /// memory.
     pub(in crate::allocate) fn of(
         function: &Function,
         limits: &Limits,
         inst: Inst,
         folded: Option<usize>,
-        residence: impl Fn(usize) -> Residence,
+        last_use: impl Fn(usize) -> LastUse,
     ) -> Self {
         let mut demand = Demand::default();
         let operands = function.operands(inst);
-        let dies = |k: usize| residence(k) != Residence::LivesOn;
+        let dies = |k: usize| last_use(k) != LastUse::No;
         for (k, operand) in operands.iter().enumerate() {
             if Some(k) == folded {
                 continue;
@@ -63,7 +63,7 @@ impl Demand {
                         Some(def) => limits.count(&mut demand.both, tied_class(function, operands, def, class), 1),
                         None => limits.count(&mut demand.before, class, 1),
                     }
-                    if residence(k) == Residence::Dies {
+                    if last_use(k) == LastUse::OfValue {
                         limits.count(&mut demand.dying, class, 1);
                     }
                 }

@@ -1,6 +1,6 @@
 //! Whether there is a register for every value at one instruction: the question that assignment will ask.
 
-use super::demand::{Excess, Residence, first_reuse, is_first_use};
+use super::demand::{Excess, LastUse, first_reuse, is_first_use};
 use super::limits::Limits;
 use super::matching::{Span, Want, fit};
 use crate::analysis::Occupancy;
@@ -17,7 +17,7 @@ pub(in crate::allocate) fn misfit(
     occupancy: &Occupancy,
     live: impl Iterator<Item = Value>,
     folded: Option<usize>,
-    residence: impl Fn(usize) -> Residence,
+    last_use: impl Fn(usize) -> LastUse,
 ) -> Option<Excess> {
     if !limits.are_nested() || (occupancy.is_empty() && function.operands(inst).iter().all(|o| o.reuse.is_none())) {
         return None;
@@ -34,20 +34,20 @@ pub(in crate::allocate) fn misfit(
     let regs_of = |k: usize| function.allowed(operands[k].value);
     let everything = RegSet::from_bits(u128::MAX);
     let dies = |value: Value| {
-        operands.iter().enumerate().any(|(k, o)| o.value == value && !o.is_def() && residence(k) == Residence::Dies)
+        operands.iter().enumerate().any(|(k, o)| o.value == value && !o.is_def() && last_use(k) == LastUse::OfValue)
     };
     for value in live.filter(|&value| !dies(value)) {
         want(function.values[value].class, Span::Both, everything, spanning | occupancy.clobbers);
     }
     for (k, operand) in operands.iter().enumerate().filter(|&(k, _)| Some(k) != folded) {
         match (operand.role, operand.reuse.map(usize::from)) {
-            (Role::Use, _) if !is_first_use(operands, k) || residence(k) == Residence::LivesOn => {}
+            (Role::Use, _) if !is_first_use(operands, k) || last_use(k) == LastUse::No => {}
             (Role::Use, _) => match first_reuse(operands, operand.value) {
                 Some(def) => want(class_of(k), Span::Both, regs_of(def), spanning),
                 None => want(class_of(k), Span::Before, everything, occupancy.before),
             },
             (_, Some(use_)) => {
-                let chained = residence(use_) != Residence::LivesOn && first_reuse(operands, operands[use_].value) == Some(k);
+                let chained = last_use(use_) != LastUse::No && first_reuse(operands, operands[use_].value) == Some(k);
                 if !chained {
                     want(class_of(k), Span::Both, regs_of(use_), spanning);
                 }

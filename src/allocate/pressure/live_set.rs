@@ -1,7 +1,8 @@
 //! The values in registers at the current point of a walk, with their counts.
 
 use super::limits::{Counts, Limits};
-use crate::machine::{Function, Value};
+use crate::analysis::Liveness;
+use crate::machine::{Function, Inst, Value};
 use cranelift_entity::SecondaryMap;
 
 /// A set of values that can be listed, in no order, and whose counts are at hand.
@@ -49,6 +50,26 @@ impl<'a> LiveSet<'a> {
                 self.place[moved] = place as u32;
             }
             self.limits.count(&mut self.counts, self.function.values[value].class, -1);
+        }
+    }
+
+    /// The counts without some that are among them.
+    pub(in crate::allocate) fn counts_without(&self, leaving: &Counts) -> Counts {
+        let mut counts = self.counts;
+        counts.iter_mut().zip(leaving).for_each(|(count, leaving)| *count -= leaving);
+        counts
+    }
+
+    /// Passes an instruction: what dies there leaves, and what it defines comes in, if it is `in_register`.
+    pub(in crate::allocate) fn advance(&mut self, liveness: &Liveness, inst: Inst, in_register: impl Fn(Value) -> bool) {
+        let first = self.function.insts[inst].operands.start as usize;
+        for (k, operand) in self.function.operands(inst).iter().enumerate() {
+            let ends = liveness.kills(first + k);
+            if !operand.is_def() && ends {
+                self.remove(operand.value);
+            } else if operand.is_def() && !ends && in_register(operand.value) {
+                self.add(operand.value);
+            }
         }
     }
 }

@@ -185,7 +185,7 @@ impl Builder<'_> {
 
     /// The name of a φ's argument; if the φ has a cell, the argument goes there.
     fn argument(&mut self, phi: &Phi, column: usize, at: Point) -> Result<Option<VReg>, String> {
-        let value = phi.args[column].value.expand();
+        let value = phi.args[column].expand();
         match (self.context.homes.cells[phi.def].expand(), value) {
             (Some(cell), Some(value)) => {
                 let source = self.read(value, at)?;

@@ -107,7 +107,7 @@ impl Walk<'_> {
             let column = self.function.column(block, to);
             let phi = |value: Value| blocks[to].phis.iter().find(|phi| phi.def == value);
             let along = |value: Value| match phi(value) {
-                Some(Phi { args, .. }) => args[column].value.expand(),
+                Some(Phi { args, .. }) => args[column].expand(),
                 None => Some(value),
             };
             purposes.extend(self.entries[to].iter().filter_map(|&(place, value)| Some((place, along(value)?))));

@@ -1,26 +1,33 @@
 //! Which values to spill: along the dominance order, wherever too many values are live, the one of least weight.
 
 use super::crossing;
-use super::{Choice, Spiller};
+use super::{Choice, Problem};
 use crate::allocate::cssa::{Conventional, Web};
-use crate::allocate::pressure::demand::{Demand, Excess, Residence, first_reuse, folded_operand};
+use crate::allocate::pressure::demand::{Demand, Excess, LastUse, first_reuse, folded_operand};
 use crate::allocate::pressure::feasible;
 use crate::allocate::pressure::limits::Limits;
 use crate::allocate::pressure::live_set::LiveSet;
 use crate::analysis::{Bundles, Liveness, Occupancy, Order, PinLiveness};
 use crate::machine::{Block, EdgePlace, Function, Inst, Operand, Value};
-use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
+use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
 /// The values to spill.
 pub(super) struct Chosen {
     pub(super) spilled: SecondaryMap<Value, bool>,
-    /// Of these, the ones that are computed again.
-    pub(super) again: SecondaryMap<Value, bool>,
+    /// Of these, the ones that are computed again for each use; the others are in memory.
+    pub(super) rematerialised: SecondaryMap<Value, bool>,
+}
+
+impl Chosen {
+    /// Whether an instruction with these operands is executed where its value is used instead.
+    pub(super) fn drops(&self, operands: &[Operand]) -> bool {
+        operands.iter().any(|operand| operand.is_def() && self.rematerialised[operand.value])
+    }
 }
 
 /// Chooses the values to spill, the requested ones among them.
-pub(super) fn choose(spiller: &Spiller, requested: &SecondaryMap<Value, bool>) -> Result<Chosen, String> {
-    let Spiller { conventional, order, liveness, bundles, pins, weights, held, constants, limits, policy } = spiller;
+pub(super) fn choose(problem: &Problem, requested: &SecondaryMap<Value, bool>) -> Result<Chosen, String> {
+    let Problem { conventional, order, liveness, bundles, pins, weights, unspillable, constants, limits, policy, .. } = problem;
     let function = &conventional.function;
     let mut chooser = Chooser {
         function,
@@ -28,18 +35,18 @@ pub(super) fn choose(spiller: &Spiller, requested: &SecondaryMap<Value, bool>) -
         bundles,
         limits,
         weights,
-        held,
+        unspillable,
         constants,
         rematerialise: policy.rematerialise,
         folding: policy.fold,
         chosen: Chosen {
             spilled: SecondaryMap::with_capacity(function.values.len()),
-            again: SecondaryMap::with_capacity(function.values.len()),
+            rematerialised: SecondaryMap::with_capacity(function.values.len()),
         },
         live: LiveSet::new(function, limits),
     };
     for (value, _) in requested.iter().filter(|&(_, &requested)| requested) {
-        if held[value] {
+        if unspillable.contains(value) {
             return Err("what inline assembly that jumps defines finds no register".into());
         }
         chooser.spill(value);
@@ -49,7 +56,7 @@ pub(super) fn choose(spiller: &Spiller, requested: &SecondaryMap<Value, bool>) -
         return Ok(chooser.chosen);
     }
     chooser.spill_across_edges_without_code(conventional)?;
-    for value in crossing::excess(spiller, &chooser.chosen.spilled) {
+    for value in crossing::excess(problem, &chooser.chosen.spilled) {
         chooser.spill_crossing(value)?;
     }
     match policy.choice {
@@ -72,7 +79,7 @@ struct Chooser<'a> {
     bundles: &'a Bundles,
     limits: &'a Limits,
     weights: &'a SecondaryMap<Value, f64>,
-    held: &'a SecondaryMap<Value, bool>,
+    unspillable: &'a EntitySet<Value>,
     constants: &'a SecondaryMap<Value, PackedOption<Inst>>,
     rematerialise: bool,
     folding: bool,
@@ -108,7 +115,7 @@ impl Chooser<'_> {
     }
 
     fn spill_crossing(&mut self, value: Value) -> Result<(), String> {
-        if self.held[value] {
+        if self.unspillable.contains(value) {
             return Err("what inline assembly that jumps defines would have to be in memory behind it".into());
         }
         self.spill(value);
@@ -119,7 +126,7 @@ impl Chooser<'_> {
         for phi in self.function.blocks.values().flat_map(|data| &data.phis) {
             self.spill(phi.def);
         }
-        for def in self.function.operands.iter().filter(|operand| operand.is_def() && !self.held[operand.value]) {
+        for def in self.function.operands.iter().filter(|operand| operand.is_def() && !self.unspillable.contains(operand.value)) {
             self.spill(def.value);
         }
     }
@@ -127,7 +134,7 @@ impl Chooser<'_> {
     /// Spills what is live at the borders of blocks; φs are there.
     fn spill_across_blocks(&mut self) {
         for (block, data) in &self.function.blocks {
-            for &value in self.liveness.live_out(block).iter().filter(|&&value| !self.held[value]) {
+            for &value in self.liveness.live_out(block).iter().filter(|&&value| !self.unspillable.contains(value)) {
                 self.spill(value);
             }
             for phi in &data.phis {
@@ -176,10 +183,7 @@ impl Chooser<'_> {
         let mut spare = self.limits.spare();
         while !self.is_dropped(inst) {
             let demand = self.demand(inst);
-            let mut through = *self.live.counts();
-            for (count, dying) in through.iter_mut().zip(&demand.dying) {
-                *count -= dying;
-            }
+            let through = self.live.counts_without(&demand.dying);
             let excess = demand.excess(self.limits, &through, &occupancy, spare);
             let Some(Excess { set, while_reading }) = excess.or_else(|| self.misfit(inst, &occupancy)) else { break };
             let first = function.insts[inst].operands.start as usize;
@@ -200,17 +204,17 @@ impl Chooser<'_> {
                 }
             }
         }
-        self.advance(inst);
+        self.live.advance(self.liveness, inst, |value| !self.chosen.spilled[value]);
         Ok(())
     }
 
     fn demand(&self, inst: Inst) -> Demand {
-        Demand::of(self.function, self.limits, inst, self.folded(inst), |k| self.residence(inst, k))
+        Demand::of(self.function, self.limits, inst, self.folded(inst), |k| self.last_use(inst, k))
     }
 
     fn folded(&self, inst: Inst) -> Option<usize> {
         let operands = self.function.operands(inst);
-        let in_memory = |value: Value| self.chosen.spilled[value] && !self.chosen.again[value];
+        let in_memory = |value: Value| self.chosen.spilled[value] && !self.chosen.rematerialised[value];
         folded_operand(self.function, inst, self.folding, |k| in_memory(operands[k].value))
     }
 
@@ -218,7 +222,7 @@ impl Chooser<'_> {
     fn fold(&mut self, inst: Inst) -> Option<()> {
         let constant = |value: Value| self.rematerialise && self.constants[value].is_some();
         let read = |o: &&Operand| {
-            let in_register = !self.chosen.spilled[o.value] && !self.held[o.value] && !constant(o.value);
+            let in_register = !self.chosen.spilled[o.value] && !self.unspillable.contains(o.value) && !constant(o.value);
             in_register && could_fold(self.function, self.folding, inst, o.value)
         };
         let value = self.function.operands(inst).iter().find(read).filter(|_| self.folded(inst).is_none())?.value;
@@ -227,31 +231,30 @@ impl Chooser<'_> {
         Some(())
     }
 
-    /// Where the value of an instruction's use is.
-    fn residence(&self, inst: Inst, k: usize) -> Residence {
+    /// Whether a use is its value's last one.
+    fn last_use(&self, inst: Inst, k: usize) -> LastUse {
         let data = &self.function.insts[inst];
         match self.liveness.kills(data.operands.start as usize + k) {
-            _ if self.chosen.spilled[self.function.operands(inst)[k].value] => Residence::Loaded,
-            true => Residence::Dies,
-            false => Residence::LivesOn,
+            _ if self.chosen.spilled[self.function.operands(inst)[k].value] => LastUse::OfRefill,
+            true => LastUse::OfValue,
+            false => LastUse::No,
         }
     }
 
     /// Where counting finds registers enough, but there is no way to distribute them.
     fn misfit(&self, inst: Inst, occupancy: &Occupancy) -> Option<Excess> {
         let live = self.live.values().iter().copied();
-        feasible::misfit(self.function, self.limits, inst, occupancy, live, self.folded(inst), |k| self.residence(inst, k))
+        feasible::misfit(self.function, self.limits, inst, occupancy, live, self.folded(inst), |k| self.last_use(inst, k))
     }
 
     fn is_dropped(&self, inst: Inst) -> bool {
-        let dropped = |operand: &Operand| operand.is_def() && self.chosen.again[operand.value];
-        self.function.operands(inst).iter().any(dropped)
+        self.chosen.drops(self.function.operands(inst))
     }
 
     /// Spills a value, and what φs relate it to over edges that can take no code.
     fn spill(&mut self, value: Value) {
         self.chosen.spilled[value] = true;
-        self.chosen.again[value] = self.rematerialise && self.constants[value].is_some();
+        self.chosen.rematerialised[value] = self.rematerialise && self.constants[value].is_some();
         for &related in self.bundles.related(value) {
             self.chosen.spilled[related] = true;
             self.live.remove(related);
@@ -264,7 +267,7 @@ impl Chooser<'_> {
         let is_constant = |o: &&Operand| o.is_def() && self.constants[o.value].is_some();
         let def = self.function.operands(inst).iter().find(is_constant)?;
         self.chosen.spilled[def.value] = true;
-        self.chosen.again[def.value] = true;
+        self.chosen.rematerialised[def.value] = true;
         Some(())
     }
 
@@ -281,18 +284,6 @@ impl Chooser<'_> {
         }
     }
 
-    /// Updates the live values to those behind the instruction.
-    fn advance(&mut self, inst: Inst) {
-        let first = self.function.insts[inst].operands.start as usize;
-        for (k, operand) in self.function.operands(inst).iter().enumerate() {
-            if !operand.is_def() && self.liveness.kills(first + k) {
-                self.live.remove(operand.value);
-            } else if operand.is_def() && !self.liveness.kills(first + k) {
-                self.add(operand.value);
-            }
-        }
-    }
-
     /// Spills the live value of least weight that is confined to a register set, of equal ones the youngest; `None` if there
     /// is no candidate.
     fn spill_lightest(&mut self, set: usize, candidate: impl Fn(Value) -> bool) -> Option<()> {
@@ -303,7 +294,7 @@ impl Chooser<'_> {
             .iter()
             .copied()
             .filter(confined)
-            .filter(|&value| !self.held[value] && candidate(value))
+            .filter(|&value| !self.unspillable.contains(value) && candidate(value))
             .min_by(|&a, &b| self.weights[a].total_cmp(&self.weights[b]).then(b.cmp(&a)))?;
         self.live.remove(lightest);
         self.spill(lightest);

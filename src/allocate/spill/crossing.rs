@@ -1,9 +1,9 @@
 //! What crosses edges that can take no code in memory, since there are not registers for all.
 
-use super::Spiller;
+use super::Problem;
 use crate::allocate::pressure::limits::{Counts, Limits};
 use crate::allocate::pressure::matching::{Want, fit};
-use crate::allocate::pressure::meeting as meet;
+use crate::allocate::pressure::meeting;
 use crate::analysis::Meeting;
 use crate::machine::{Function, RegClass, Value};
 use cranelift_entity::SecondaryMap;
@@ -12,8 +12,8 @@ use cranelift_entity::SecondaryMap;
 ///
 /// Everything takes one register at each bundle that it crosses, so what is accessed most often goes first: sets of values
 /// that find registers are the independent sets of a matroid, of which the greedy choice finds the heaviest.
-pub(super) fn excess(spiller: &Spiller, spilled: &SecondaryMap<Value, bool>) -> Vec<Value> {
-    let Spiller { conventional, bundles, held, limits, .. } = spiller;
+pub(super) fn excess(problem: &Problem, spilled: &SecondaryMap<Value, bool>) -> Vec<Value> {
+    let Problem { conventional, bundles, unspillable, limits, .. } = problem;
     let function = &conventional.function;
     let mut accesses: Option<SecondaryMap<Value, f64>> = None;
     let mut out: SecondaryMap<Value, bool> = SecondaryMap::new();
@@ -22,7 +22,11 @@ pub(super) fn excess(spiller: &Spiller, spilled: &SecondaryMap<Value, bool>) -> 
         let accesses = accesses.get_or_insert_with(|| frequencies(function));
         let gain = |value: Value| -> f64 {
             let related = bundles.related(value).iter().filter(|&&other| other != value);
-            if held[value] { f64::INFINITY } else { accesses[value] + related.map(|&other| accesses[other]).sum::<f64>() }
+            if unspillable.contains(value) {
+                f64::INFINITY
+            } else {
+                accesses[value] + related.map(|&other| accesses[other]).sum::<f64>()
+            }
         };
         let mut crossing: Vec<(f64, Value)> = meeting
             .crossing
@@ -34,8 +38,8 @@ pub(super) fn excess(spiller: &Spiller, spilled: &SecondaryMap<Value, bool>) -> 
         crossing.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut room = Room::new(function, limits, meeting);
         for (_, value) in crossing {
-            let domain = meet::domain(function, bundles, meeting, value);
-            if !room.admit(function.values[value].class, meet::want(domain, domain.iter().collect())) {
+            let domain = meeting::domain(function, bundles, meeting, value);
+            if !room.admit(function.values[value].class, meeting::want(domain, domain.iter().collect())) {
                 out[value] = true;
                 excess.push(value);
             }
@@ -69,7 +73,7 @@ impl<'a> Room<'a> {
         for &class in &meeting.read {
             limits.count(&mut counts, class, 1);
         }
-        Room { limits, meeting, counts, wants: meet::read(function, meeting) }
+        Room { limits, meeting, counts, wants: meeting::read(function, meeting) }
     }
 
     /// Has one more register wanted, if there is one.

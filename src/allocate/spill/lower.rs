@@ -4,7 +4,7 @@
 //! A φ in a register loads each argument that is in memory at the end of the block that it comes from. In memory it takes no
 //! code (frugality), and is loaded before its uses instead.
 
-use super::{LoadLowering, Spiller};
+use super::{LoadLowering, Problem};
 use crate::analysis::grouped::Grouped;
 use crate::machine::{Block, Function, Phi, Value};
 use cranelift_entity::{EntityRef, SecondaryMap};
@@ -19,22 +19,22 @@ pub(super) struct Lowered {
 }
 
 /// Adds the φs' definitions to lower to the spilled values.
-pub(super) fn lower(spiller: &Spiller, spilled: &mut SecondaryMap<Value, bool>) -> Lowered {
+pub(super) fn lower(problem: &Problem, spilled: &mut SecondaryMap<Value, bool>) -> Lowered {
     let mut lowered = Lowered::default();
-    if spiller.policy.load_lower == LoadLowering::Off {
+    if problem.policy.load_lower == LoadLowering::Off {
         return lowered;
     }
-    let function = &spiller.conventional.function;
+    let function = &problem.conventional.function;
     let uses = Uses::new(function);
     let phis = |&block: &Block| (0..function.blocks[block].phis.len()).map(move |row| (block, row as u32));
-    let mut pending: Vec<(Block, u32)> = spiller.order.blocks().iter().flat_map(phis).collect();
+    let mut pending: Vec<(Block, u32)> = problem.order.blocks().iter().flat_map(phis).collect();
     pending.reverse();
     while let Some((block, row)) = pending.pop() {
         let phi = &function.blocks[block].phis[row as usize];
         let loads = loads(phi, spilled).count() as u64;
         // Whether φs on edges that can take no code are in memory has been decided for all that they take.
-        let decided = !spiller.bundles.related(phi.def).is_empty();
-        if spilled[phi.def] || loads == 0 || decided || !pays(spiller.policy.load_lower, function, &uses, block, phi, spilled) {
+        let decided = !problem.bundles.related(phi.def).is_empty();
+        if spilled[phi.def] || loads == 0 || decided || !pays(problem.policy.load_lower, function, &uses, block, phi, spilled) {
             continue;
         }
         spilled[phi.def] = true;
@@ -48,7 +48,7 @@ pub(super) fn lower(spiller: &Spiller, spilled: &mut SecondaryMap<Value, bool>) 
 
 /// The columns of arguments in memory.
 fn loads<'a>(phi: &'a Phi, spilled: &'a SecondaryMap<Value, bool>) -> impl Iterator<Item = usize> + 'a {
-    let in_memory = |&column: &usize| phi.args[column].value.expand().is_some_and(|arg| spilled[arg]);
+    let in_memory = |&column: &usize| phi.args[column].expand().is_some_and(|arg| spilled[arg]);
     (0..phi.args.len()).filter(in_memory)
 }
 
@@ -61,7 +61,7 @@ fn pays(
     phi: &Phi,
     spilled: &SecondaryMap<Value, bool>,
 ) -> bool {
-    let in_register = |&column: &usize| phi.args[column].value.expand().is_some_and(|arg| arg != phi.def && !spilled[arg]);
+    let in_register = |&column: &usize| phi.args[column].expand().is_some_and(|arg| arg != phi.def && !spilled[arg]);
     let stores = (0..phi.args.len()).filter(in_register);
     if lowering == LoadLowering::Counted {
         // The paper counts no stores: where a variable is reloaded, its allocator has stored it before. Here an argument in a
@@ -73,7 +73,7 @@ fn pays(
     let mut spent: f64 = uses.frequency[phi.def.index()] + stores.map(pred).sum::<f64>();
     for &(user, row) in uses.by_phis.get(phi.def) {
         let taker = &function.blocks[user].phis[row as usize];
-        let columns = (0..taker.args.len()).filter(|&column| taker.args[column].value.expand() == Some(phi.def));
+        let columns = (0..taker.args.len()).filter(|&column| taker.args[column].expand() == Some(phi.def));
         let taken: f64 = columns.map(|column| function.blocks[function.blocks[user].preds[column]].frequency).sum();
         // A φ in memory has it stored now, one in a register would have to load it.
         *if spilled[taker.def] { &mut saved } else { &mut spent } += taken;
@@ -97,7 +97,7 @@ impl Uses {
         let mut by_phis = Vec::new();
         for (block, data) in &function.blocks {
             for (row, phi) in data.phis.iter().enumerate() {
-                for value in phi.args.iter().filter_map(|arg| arg.value.expand()).filter(|&value| value != phi.def) {
+                for value in phi.args.iter().filter_map(|arg| arg.expand()).filter(|&value| value != phi.def) {
                     uses.count[value.index()] += 1;
                     by_phis.push((value, (block, row as u32)));
                 }

@@ -1,30 +1,40 @@
-//! Spilling: which values live in memory, and the loads and stores that this takes.
+//! Spilling: where values are in memory and where in registers, in three steps.
+//!
+//! - **Decide**: a strategy ([`Choice`]) gives a [`Plan`] about the values of the function.
+//! - **Verify** : pressure, reachability of refills and validity of homes are computed again from the plan alone.
+//! - **Insert** ([`insert`]) is the only writer: it makes the loads, the stores and the names, and keeps SSA form.
 //!
 //! Requires: conventional SSA form.
 //! Ensures: at every point, the values in registers fit: for every set of registers that some class allows, the values
 //! restricted to it are no more than its registers that are not occupied by pins or destroyed by clobbers. Then assignment
 //! succeeds without spilling (the interference graph of an SSA program is chordal; `ssa-register-allocator.txt`,
-//! section 4.4, and `ssa-allocation-lecture.txt`, "A Foundation for Spilling"). Spilled values of one φ-web share a slot
+//! section 4.4, and `ssa-allocation-lecture.txt`, "A Foundation for Spilling"). Values in memory of one φ-web share a home
 //! (frugality), and φs between them have disappeared: no φ is left that would move memory to memory.
 //!
-//! A spilled constant or address is computed again instead; any other spilled value is stored once, behind its definition,
-//! and loaded before uses (`ssa-register-allocator.txt`, section 4.6); a load serves later uses in its block as long as
-//! registers are free. Where it would serve one instruction alone, and that can read memory, there is no load (a folded
-//! operand). [`Policy`] changes all of that.
+//! With today's strategies, a spilled constant or address is computed again; any other spilled value is in memory all its
+//! life: stored once, behind its definition, and loaded before uses (`ssa-register-allocator.txt`, section 4.6).
+//! [`Policy`] changes all of that.
 
 mod choose;
 mod crossing;
+mod hoist;
+mod homes;
+mod insert;
 mod lower;
-mod materialise;
+mod plan;
+mod refill;
 mod slots;
 mod weights;
 
+pub use homes::{Home, Homes};
+pub use plan::{Plan, Refill, Site, Store};
+
 use crate::allocate::cssa::Conventional;
 use crate::allocate::pressure::limits::Limits;
-use crate::analysis::{Bundles, Liveness, Loops, Order, PinLiveness};
+use crate::analysis::{Bundles, Dominators, Liveness, Loops, Order, PinLiveness};
 use crate::machine::{Block, Function, Inst, PinSets, RegClass, Slot, SlotData, Value};
 use clap::ValueEnum;
-use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
+use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, packed_option::PackedOption};
 
 /// How to spill.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,7 +59,7 @@ pub struct Policy {
 
 /// What the phases behind spilling do, as far as it matters here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Outlook {
+pub struct Downstream {
     /// φ elimination wants one register of each bank to stay free wherever no single instruction needs all of them.
     pub spare: bool,
     /// Assignment moves values to where they meet, so that they can cross edges without code in registers.
@@ -82,20 +92,67 @@ pub enum LoadLowering {
     Weighted,
 }
 
-/// A function whose values in registers fit.
+/// A function whose values in registers fit. All its operands are in registers.
 pub struct Spilled {
     pub function: Function,
     pub slots: PrimaryMap<Slot, SlotData>,
-    /// Of each spilled value that has a slot.
+    /// Of each value that is in memory all its life.
     pub slot_of: SecondaryMap<Value, PackedOption<Slot>>,
-    /// Of each spilled constant or address, the imported instruction that computes it again.
-    pub again: SecondaryMap<Value, PackedOption<Inst>>,
+    /// By instruction, operands that the imported function has and this one has not: they are accessed in memory.
+    pub folds: Vec<Fold>,
+    /// What φs of a block take from memory, in the order of the φs.
+    pub edge_loads: SecondaryMap<Block, Vec<EdgeLoad>>,
     /// φs of each block that move memory to memory; without frugality only.
     pub memory_phis: SecondaryMap<Block, Vec<MemoryPhi>>,
-    /// One a debug use: where it finds its value, if that is spilled and live.
+    /// One a debug use: where it finds its value, if that is in memory and live.
     pub debug_slots: Vec<Option<Slot>>,
     /// What spilling came to.
     pub counts: SpillCounts,
+}
+
+/// An operand that its instruction accesses in memory itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fold {
+    pub inst: Inst,
+    /// Its index among the operands of the imported instruction.
+    pub operand: usize,
+    pub slot: Slot,
+    /// It is a definition.
+    pub writes: bool,
+}
+
+/// An argument of a φ in a register that is in memory: it is loaded on its edge.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EdgeLoad {
+    /// The φ, by its index in its block.
+    pub row: usize,
+    pub from: Block,
+    pub slot: Slot,
+    /// Wide enough for φ and argument.
+    pub class: RegClass,
+}
+
+impl Spilled {
+    /// A function that is as it was: nothing is in memory.
+    pub fn nothing(function: Function) -> Self {
+        Spilled {
+            debug_slots: vec![None; function.debug_uses.len()],
+            function,
+            slots: PrimaryMap::new(),
+            slot_of: SecondaryMap::new(),
+            folds: Vec::new(),
+            edge_loads: SecondaryMap::new(),
+            memory_phis: SecondaryMap::new(),
+            counts: SpillCounts::default(),
+        }
+    }
+
+    /// The operands of an instruction that are in memory.
+    pub fn folds(&self, inst: Inst) -> &[Fold] {
+        let first = self.folds.partition_point(|fold| fold.inst < inst);
+        let count = self.folds[first..].iter().take_while(|fold| fold.inst == inst).count();
+        &self.folds[first..first + count]
+    }
 }
 
 /// A φ in memory whose arguments are not all in its own slot.
@@ -125,48 +182,48 @@ pub struct SpillCounts {
 }
 
 /// A function in conventional SSA form and what spilling needs to know about it.
-pub struct Spiller<'a> {
+pub struct Problem<'a> {
     conventional: &'a Conventional,
     order: &'a Order,
+    dominators: &'a Dominators,
     liveness: &'a Liveness,
     /// What can cross edges that take no code in registers.
     bundles: Bundles,
     pins: PinLiveness,
     weights: SecondaryMap<Value, f64>,
     /// Values that have to stay in registers.
-    held: SecondaryMap<Value, bool>,
+    unspillable: EntitySet<Value>,
     constants: SecondaryMap<Value, PackedOption<Inst>>,
     limits: Limits,
     policy: Policy,
 }
 
-impl<'a> Spiller<'a> {
+impl<'a> Problem<'a> {
     /// Prepares to spill.
     pub fn new(
         conventional: &'a Conventional,
         order: &'a Order,
-        loops: &Loops,
+        dominators: &'a Dominators,
         liveness: &'a Liveness,
         policy: Policy,
-        outlook: Outlook,
+        downstream: Downstream,
     ) -> Self {
         let function = &conventional.function;
         let pins = PinLiveness::new(function);
-        let held = held(function, liveness);
-        let mut weights = weights::weights(function, loops, liveness);
-        for value in function.values.keys().filter(|&value| held[value]) {
-            weights[value] = f64::INFINITY;
-        }
-        Spiller {
+        let unspillable = unspillable(function, liveness);
+        let mut weights = weights::weights(function, &Loops::new(function, order, dominators), liveness);
+        unspillable.iter().for_each(|value| weights[value] = f64::INFINITY);
+        Problem {
             conventional,
             order,
+            dominators,
             liveness,
-            bundles: if outlook.moves { Bundles::new(function, liveness, &pins) } else { Bundles::none() },
+            bundles: if downstream.moves { Bundles::new(function, liveness, &pins) } else { Bundles::none() },
             pins,
             weights,
-            held,
+            unspillable,
             constants: constants(conventional),
-            limits: Limits::new(function, outlook.spare),
+            limits: Limits::new(function, downstream.spare),
             policy,
         }
     }
@@ -176,34 +233,40 @@ impl<'a> Spiller<'a> {
         &self.weights
     }
 
-    /// Spills the requested values, and others until everything fits.
+    /// Decides: spills the requested values, and others until everything fits.
     ///
     /// # Errors
     /// If an instruction alone needs more registers than there are.
-    pub fn spill(&self, requested: &SecondaryMap<Value, bool>) -> Result<Spilled, String> {
+    pub fn plan(&self, requested: &SecondaryMap<Value, bool>) -> Result<Plan, String> {
         let mut chosen = choose::choose(self, requested)?;
         let lowered = lower::lower(self, &mut chosen.spilled);
-        let plan = slots::assign(self, &chosen);
-        let mut spilled = materialise::materialise(self, plan)?;
-        spilled.counts.lowered_values = lowered.values;
-        spilled.counts.lowered_loads = lowered.loads;
-        Ok(spilled)
+        let mut plan = refill::plan(self, &chosen)?;
+        plan.counts.lowered_values = lowered.values;
+        plan.counts.lowered_loads = lowered.loads;
+        Ok(plan)
+    }
+
+    /// Writes what a plan says.
+    pub fn insert(&self, plan: &Plan) -> Spilled {
+        insert::insert(self, plan)
     }
 }
 
 /// The values that inline assembly defines and that are wanted where it jumps to: no store can stand where control passes on
 /// all its ways out.
-fn held(function: &Function, liveness: &Liveness) -> SecondaryMap<Value, bool> {
-    let mut held: SecondaryMap<Value, bool> = SecondaryMap::with_capacity(function.values.len());
+fn unspillable(function: &Function, liveness: &Liveness) -> EntitySet<Value> {
+    let mut unspillable = EntitySet::new();
     let targets = |block: Block| function.blocks[block].succs.iter().filter(|&&succ| function.blocks[succ].jump_target);
     for block in function.blocks.keys() {
         for inst in function.block_insts(block).filter(|&inst| function.insts[inst].jumps) {
             for def in function.operands(inst).iter().filter(|operand| operand.is_def()) {
-                held[def.value] = targets(block).any(|&target| liveness.live_in(target).binary_search(&def.value).is_ok());
+                if targets(block).any(|&target| liveness.live_in(target).binary_search(&def.value).is_ok()) {
+                    unspillable.insert(def.value);
+                }
             }
         }
     }
-    held
+    unspillable
 }
 
 /// The values that can be computed again wherever they are wanted, with the imported instruction that does: they need no

@@ -12,11 +12,11 @@ pub(super) fn weights(function: &Function, loops: &Loops, liveness: &Liveness) -
     for (block, data) in &function.blocks {
         for phi in &data.phis {
             for (arg, &pred) in phi.args.iter().zip(&data.preds) {
-                if arg.value.expand() == Some(phi.def) {
+                if arg.expand() == Some(phi.def) {
                     continue;
                 }
                 weights[phi.def] += access(pred);
-                if let Some(value) = arg.value.expand() {
+                if let Some(value) = arg.expand() {
                     weights[value] += access(pred);
                 }
             }
@@ -78,7 +78,7 @@ fn count_edge(function: &Function, liveness: &Liveness, from: Block, to: Block, 
         return;
     }
     let column = function.column(from, to);
-    let mut taken: Vec<Value> = phis.iter().filter_map(|phi| phi.args[column].value.expand()).collect();
+    let mut taken: Vec<Value> = phis.iter().filter_map(|phi| phi.args[column].expand()).collect();
     taken.sort_unstable();
     taken.dedup();
     for value in taken.into_iter().filter(|value| live_in.binary_search(value).is_err()) {

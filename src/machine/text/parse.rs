@@ -2,9 +2,10 @@
 
 use super::target::{find_class, find_register, parse_target};
 use crate::machine::{
-    Block, BlockData, DebugUse, Function, Inst, InstData, InstKind, Operand, Phi, PhiArg, PinSets, Pins, Point, RegClass, RegSet,
-    RegisterFile, Role, Slot, Value, ValueData,
+    Block, BlockData, DebugUse, Function, Inserted, Inst, InstData, InstKind, Operand, Phi, PinSets, Pins, Point, RegClass,
+    RegSet, RegisterFile, Role, Slot, Value, ValueData,
 };
+use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, PrimaryMap};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -111,13 +112,15 @@ struct Row {
     line: usize,
     block: Block,
     def: Value,
-    args: Vec<(Block, PhiArg)>,
+    args: Vec<(Block, PackedOption<Value>)>,
 }
 
 struct Parser {
     function: Function,
     line: usize,
     classes: BTreeMap<Value, RegClass>,
+    /// What names are pieces of.
+    pieces: BTreeMap<Value, Value>,
     /// Every value that occurs, with the line where it first does.
     seen: BTreeMap<Value, usize>,
     /// Every block that occurs, likewise.
@@ -143,6 +146,7 @@ impl Parser {
             },
             line: 0,
             classes: BTreeMap::new(),
+            pieces: BTreeMap::new(),
             seen: BTreeMap::new(),
             targets: BTreeMap::new(),
             explicit_preds: BTreeMap::new(),
@@ -225,12 +229,8 @@ impl Parser {
         let mut args = Vec::new();
         for word in words {
             let (pred, arg) = word.split_once(':').ok_or_else(|| Reason::unexpected("block:value", word))?;
-            let (name, slot) = match arg.strip_suffix(')').and_then(|arg| arg.split_once('(')) {
-                Some((name, slot)) => (name, Some(parse_slot(slot)?)),
-                None => (arg, None),
-            };
-            let value = if name == "undef" { None } else { Some(self.value(name)?) };
-            args.push((self.target(pred)?, PhiArg { value: value.into(), slot: slot.into() }));
+            let value = if arg == "undef" { None } else { Some(self.value(arg)?) };
+            args.push((self.target(pred)?, value.into()));
         }
         self.rows.push(Row { line: self.line, block, def, args });
         Ok(())
@@ -293,9 +293,10 @@ impl Parser {
             ("copy", None) => Ok(InstKind::Copy),
             ("copy-to", Some(reg)) => Ok(InstKind::CopyTo(find_register(&self.function.file, reg)?)),
             ("copy-from", Some(reg)) => Ok(InstKind::CopyFrom(find_register(&self.function.file, reg)?)),
-            ("load", Some(slot)) => Ok(InstKind::Load(parse_slot(slot)?)),
-            ("store", Some(slot)) => Ok(InstKind::Store(parse_slot(slot)?)),
-            ("rematerialise", Some(inst)) => Ok(InstKind::Rematerialise(parse_inst(inst)?)),
+            ("load", Some(slot)) => Ok(InstKind::Inserted(Inserted::Load(parse_slot(slot)?))),
+            ("store", Some(slot)) => Ok(InstKind::Inserted(Inserted::Store(parse_slot(slot)?))),
+            ("rematerialise", Some(inst)) => Ok(InstKind::Inserted(Inserted::Rematerialise(parse_inst(inst)?))),
+            ("parallel", None) => Ok(InstKind::Inserted(Inserted::Parallel)),
             _ => Err(Reason::unexpected("an instruction", word)),
         }
     }
@@ -305,7 +306,7 @@ impl Parser {
         if operand.is_def() { Ok(operand) } else { Err(Reason::unexpected("a definition with a class", word)) }
     }
 
-    /// `v1`, `v1(foldable,s0)`, `v1:class` or `v1:class(early,reuse=0,s0)`.
+    /// `v1`, `v1(foldable)`, `v1:class` or `v1:class(of=v0,early,reuse=0)`.
     fn operand(&mut self, word: &str) -> Result<Operand, Reason> {
         let (name, marks) = match word.strip_suffix(')').and_then(|word| word.split_once('(')) {
             Some((name, marks)) => (name, marks.split(',').collect()),
@@ -315,7 +316,7 @@ impl Parser {
             Some((value, class)) => (self.classified(value, class)?, Role::Def),
             None => (self.value(name)?, Role::Use),
         };
-        let mut operand = Operand { value, role, reuse: None, foldable: false, slot: None.into() };
+        let mut operand = Operand { value, role, reuse: None, foldable: false };
         for mark in marks {
             match (role, mark.split_once('=')) {
                 (Role::Def, None) if mark == "early" => operand.role = Role::EarlyDef,
@@ -323,8 +324,12 @@ impl Parser {
                     let index = parse_u32(index).and_then(|index| u8::try_from(index).ok());
                     operand.reuse = Some(index.ok_or_else(|| Reason::unexpected("an operand's index", mark))?);
                 }
+                (Role::Def, Some(("of", original))) => {
+                    let original = self.value(original)?;
+                    self.pieces.insert(value, original);
+                }
                 (Role::Use, None) if mark == "foldable" => operand.foldable = true,
-                _ => operand.slot = parse_slot(mark)?.into(),
+                _ => return Err(Reason::unexpected("an operand's mark", mark)),
             }
         }
         Ok(operand)
@@ -372,7 +377,9 @@ impl Parser {
         for (&value, &line) in &self.seen {
             let next = self.function.values.next_key();
             match self.classes.get(&value) {
-                Some(&class) if value == next => self.function.values.push(ValueData { class }),
+                Some(&class) if value == next => {
+                    self.function.values.push(ValueData { class, of: self.pieces.get(&value).copied().into() })
+                }
                 Some(_) => return Err(ParseError { line, reason: Reason::NoClass(next) }),
                 None => return Err(ParseError { line, reason: Reason::NoClass(value) }),
             };

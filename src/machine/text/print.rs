@@ -1,8 +1,9 @@
 //! The printer of the text form.
 
 use super::target::print_target;
-use crate::machine::{Block, Function, Inst, InstKind, Operand, PhiArg, PinSets, Point, RegSet, Role, Value};
+use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, PinSets, Point, RegSet, Role, Value};
 use cranelift_entity::EntitySet;
+use cranelift_entity::packed_option::PackedOption;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -64,10 +65,12 @@ impl<'a> Printer<'a> {
         let data = &self.function.blocks[block];
         self.header(f, block)?;
         for phi in &data.phis {
-            write!(f, "  {}:{} = phi", phi.def, self.class(phi.def))?;
+            let of = self.of(phi.def).map_or(String::new(), |of| format!("({of})"));
+            write!(f, "  {}:{}{of} = phi", phi.def, self.class(phi.def))?;
             // An argument too many is shown, too: whoever looks for it needs the dump most.
             let labels = data.preds.iter().map(Block::to_string).chain(std::iter::repeat("b?".to_string()));
-            labels.zip(&phi.args).try_for_each(|(pred, arg)| write!(f, " {pred}:{}", Argument(arg)))?;
+            let shown = |arg: &PackedOption<Value>| arg.expand().map_or("undef".to_string(), |value| value.to_string());
+            labels.zip(&phi.args).try_for_each(|(pred, arg)| write!(f, " {pred}:{}", shown(arg)))?;
             writeln!(f)?;
         }
         let insts = self.function.block_insts(block);
@@ -126,9 +129,10 @@ impl<'a> Printer<'a> {
             InstKind::Copy => write!(f, " copy"),
             InstKind::CopyTo(reg) => write!(f, " copy-to({})", self.function.file.name(reg)),
             InstKind::CopyFrom(reg) => write!(f, " copy-from({})", self.function.file.name(reg)),
-            InstKind::Load(slot) => write!(f, " load({slot})"),
-            InstKind::Store(slot) => write!(f, " store({slot})"),
-            InstKind::Rematerialise(inst) => write!(f, " rematerialise({inst})"),
+            InstKind::Inserted(Inserted::Load(slot)) => write!(f, " load({slot})"),
+            InstKind::Inserted(Inserted::Store(slot)) => write!(f, " store({slot})"),
+            InstKind::Inserted(Inserted::Rematerialise(inst)) => write!(f, " rematerialise({inst})"),
+            InstKind::Inserted(Inserted::Parallel) => write!(f, " parallel"),
         }
     }
 
@@ -140,9 +144,14 @@ impl<'a> Printer<'a> {
         let early = (operand.role == Role::EarlyDef).then(|| "early".to_string());
         let reuse = operand.reuse.map(|index| format!("reuse={index}"));
         let foldable = operand.foldable.then(|| "foldable".to_string());
-        let slot = operand.slot.map(|slot| slot.to_string());
-        let marks: Vec<String> = [early, reuse, foldable, slot].into_iter().flatten().collect();
+        let of = operand.is_def().then(|| self.of(operand.value)).flatten();
+        let marks: Vec<String> = [of, early, reuse, foldable].into_iter().flatten().collect();
         if marks.is_empty() { Ok(()) } else { write!(f, "({})", marks.join(",")) }
+    }
+
+    /// Which value a name is a piece of, if it is one.
+    fn of(&self, name: Value) -> Option<String> {
+        self.function.values[name].of.map(|value| format!("of={value}"))
     }
 
     fn pins(&self, f: &mut fmt::Formatter<'_>, kind: InstKind, pins: &PinSets) -> fmt::Result {
@@ -178,18 +187,6 @@ impl PinSets {
             InstKind::CopyFrom(reg) => PinSets { uses: RegSet::only(reg), ..PinSets::default() },
             _ => PinSets::default(),
         }
-    }
-}
-
-struct Argument<'a>(&'a PhiArg);
-
-impl fmt::Display for Argument<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.value.expand() {
-            Some(value) => write!(f, "{value}")?,
-            None => write!(f, "undef")?,
-        }
-        self.0.slot.expand().map_or(Ok(()), |slot| write!(f, "({slot})"))
     }
 }
 

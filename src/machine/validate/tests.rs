@@ -94,9 +94,9 @@ fn numbers_exist() {
     broken(Place::Block(b(1)), missing("b9"), |f| f.blocks[b(1)].succs.push(b(9)));
     broken(Place::Function, missing("v99"), |f| operand(f, 2, 0).value = v(99));
     broken(Place::Function, missing("v99"), |f| f.debug_uses[0].value = v(99));
-    broken(Place::Block(b(1)), missing("v99"), |f| f.blocks[b(1)].phis[0].args[1].value = v(99).into());
+    broken(Place::Block(b(1)), missing("v99"), |f| f.blocks[b(1)].phis[0].args[1] = v(99).into());
     broken(Place::Block(b(1)), missing("v99"), |f| f.blocks[b(1)].phis[0].def = v(99));
-    broken(Place::Function, missing("the class of v12"), |f| f.values[v(12)] = ValueData { class: RegClass::new(9) });
+    broken(Place::Function, missing("the class of v12"), |f| f.values[v(12)] = RegClass::new(9).into());
     broken(Place::Function, missing("the pin set of i0"), |f| f.insts[i(0)].pins = crate::machine::Pins::new(9));
     broken(Place::Function, missing("register r99"), |f| f.insts[i(1)].kind = InstKind::CopyFrom(Reg::new(99)));
     broken(Place::Block(b(0)), missing("register r99"), |f| f.blocks[b(0)].live_in_pins.insert(Reg::new(99)));
@@ -152,8 +152,6 @@ fn terminators_end_and_labels_begin() {
 fn reuses_name_uses() {
     broken(Place::Inst(b(1), i(4)), Rule::Reuse(0), |f| operand(f, 4, 0).reuse = Some(0));
     broken(Place::Inst(b(1), i(4)), Rule::Reuse(0), |f| operand(f, 4, 0).reuse = Some(3));
-    broken(Place::Inst(b(1), i(4)), Rule::Reuse(0), |f| operand(f, 4, 1).slot = Slot::new(0).into());
-    broken(Place::Inst(b(1), i(4)), Rule::Reuse(0), |f| operand(f, 4, 0).slot = Slot::new(0).into());
     broken(Place::Inst(b(1), i(4)), Rule::Reuse(1), |f| operand(f, 4, 1).reuse = Some(2));
     broken(Place::Inst(b(1), i(4)), Rule::Reuse(0), |f| f.values[v(4)].class = RegClass::new(2));
     broken(Place::Inst(b(3), i(13)), Rule::ReuseTwice(1), |f| {
@@ -163,23 +161,14 @@ fn reuses_name_uses() {
 }
 
 #[test]
-fn foldable_uses_may_be_in_slots() {
+fn uses_that_nothing_overwrites_may_be_foldable() {
     let at = |inst| Place::Inst(b(1), i(inst));
-    let slot = Slot::new(0);
     let mut function = good();
-    (operand(&mut function, 4, 2).foldable, operand(&mut function, 4, 2).slot) = (true, slot.into());
-    operand(&mut function, 7, 1).slot = slot.into();
+    operand(&mut function, 4, 2).foldable = true;
     validate(&function).unwrap();
     broken(at(4), Rule::Foldable(0), |f| operand(f, 4, 0).foldable = true);
     broken(at(4), Rule::Foldable(1), |f| operand(f, 4, 1).foldable = true);
     broken(at(7), Rule::Foldable(1), |f| operand(f, 7, 1).foldable = true);
-    broken(at(4), Rule::NotFoldable(2), |f| operand(f, 4, 2).slot = slot.into());
-    broken(at(6), Rule::NotFoldable(0), |f| operand(f, 6, 0).slot = slot.into());
-    broken(Place::Inst(b(3), i(13)), Rule::FoldedTwice, |f| {
-        for k in [2, 3] {
-            (operand(f, 13, k).foldable, operand(f, 13, k).slot) = (true, slot.into());
-        }
-    });
 }
 
 #[test]
@@ -191,9 +180,18 @@ fn kinds_have_their_operands() {
     broken(at(5), Rule::Operands("copy-from"), |f| f.insts[i(5)].kind = InstKind::CopyFrom(Reg::new(0)));
     broken(at(5), Rule::CopyWithoutPin, |f| f.insts[i(5)].kind = InstKind::CopyTo(Reg::new(1)));
     broken(Place::Inst(b(0), i(1)), Rule::CopyWithoutPin, |f| f.insts[i(1)].kind = InstKind::CopyFrom(Reg::new(1)));
-    broken(Place::Inst(b(2), i(11)), Rule::Operands("load"), |f| f.insts[i(11)].kind = InstKind::Load(Slot::new(0)));
-    broken(Place::Inst(b(2), i(10)), Rule::Operands("store"), |f| f.insts[i(10)].kind = InstKind::Store(Slot::new(0)));
-    broken(Place::Inst(b(2), i(11)), Rule::Operands("rematerialise"), |f| f.insts[i(11)].kind = InstKind::Rematerialise(i(0)));
+    broken(Place::Inst(b(2), i(11)), Rule::Operands("load"), |f| {
+        f.insts[i(11)].kind = InstKind::Inserted(Inserted::Load(Slot::new(0)))
+    });
+    broken(Place::Inst(b(2), i(10)), Rule::Operands("store"), |f| {
+        f.insts[i(10)].kind = InstKind::Inserted(Inserted::Store(Slot::new(0)))
+    });
+    broken(Place::Inst(b(2), i(11)), Rule::Operands("rematerialise"), |f| {
+        f.insts[i(11)].kind = InstKind::Inserted(Inserted::Rematerialise(i(0)))
+    });
+    broken(Place::Inst(b(2), i(11)), Rule::Operands("parallel"), |f| {
+        f.insts[i(11)].kind = InstKind::Inserted(Inserted::Parallel)
+    });
     broken(at(4), Rule::Operands("rematerialisable instruction"), |f| f.insts[i(4)].rematerialisable = true);
 }
 
@@ -202,7 +200,7 @@ fn phis_have_a_column_a_predecessor() {
     broken(Place::Block(b(1)), Rule::PhiColumns(v(4)), |f| {
         f.blocks[b(1)].phis[0].args.pop();
     });
-    broken(Place::Block(b(1)), Rule::PhiBank(v(4)), |f| f.blocks[b(1)].phis[0].args[1].value = v(3).into());
+    broken(Place::Block(b(1)), Rule::PhiBank(v(4)), |f| f.blocks[b(1)].phis[0].args[1] = v(3).into());
 }
 
 #[test]
@@ -210,11 +208,11 @@ fn values_are_defined_once_and_before() {
     broken(Place::Inst(b(1), i(4)), Rule::DefinedTwice(v(4)), |f| operand(f, 4, 0).value = v(4));
     broken(Place::Inst(b(0), i(2)), Rule::NotDefined(v(12)), |f| operand(f, 2, 2).value = v(12));
     broken(Place::Block(b(0)), Rule::NotDefined(v(12)), |f| f.debug_uses[0].value = v(12));
-    broken(Place::Block(b(1)), Rule::NotDefined(v(12)), |f| f.blocks[b(1)].phis[0].args[1].value = v(12).into());
+    broken(Place::Block(b(1)), Rule::NotDefined(v(12)), |f| f.blocks[b(1)].phis[0].args[1] = v(12).into());
     broken(Place::Inst(b(1), i(4)), Rule::NotDominated(v(5)), |f| operand(f, 4, 2).value = v(5));
     broken(Place::Inst(b(1), i(4)), Rule::NotDominated(v(7)), |f| operand(f, 4, 2).value = v(7));
     broken(Place::Inst(b(3), i(13)), Rule::NotDominated(v(8)), |f| operand(f, 13, 2).value = v(8));
-    broken(Place::Block(b(1)), Rule::NotDominated(v(5)), |f| f.blocks[b(1)].phis[0].args[0].value = v(5).into());
+    broken(Place::Block(b(1)), Rule::NotDominated(v(5)), |f| f.blocks[b(1)].phis[0].args[0] = v(5).into());
 }
 
 #[test]

@@ -3,9 +3,7 @@
 use super::Shape;
 use super::cfg::{self, throws};
 use super::steps::Draft;
-use chordal::machine::{
-    Block, DebugUse, Function, InstData, Phi, PhiArg, PinSets, Pins, Point, RegClass, RegSet, Value, ValueData,
-};
+use chordal::machine::{Block, DebugUse, Function, InstData, Phi, PinSets, Pins, Point, RegClass, RegSet, Value, ValueData};
 use cranelift_entity::EntityRef;
 use fastrand::Rng;
 use std::collections::HashMap;
@@ -150,7 +148,7 @@ impl Filler<'_> {
     }
 
     pub fn define(&mut self, class: RegClass) -> Value {
-        let value = self.function.values.push(ValueData { class });
+        let value = self.function.values.push(class.into());
         self.pool.push(value);
         value
     }
@@ -161,7 +159,7 @@ fn add_arguments(function: &mut Function, pools: &[Vec<Value>], rng: &mut Rng) {
     for block in function.blocks.keys() {
         let defs: Vec<Value> = function.blocks[block].phis.iter().map(|phi| phi.def).collect();
         if let Some(other) = alike(function, block).filter(|_| rng.u8(..4) != 0) {
-            let args: Vec<Vec<PhiArg>> = function.blocks[other].phis.iter().map(|phi| phi.args.clone()).collect();
+            let args: Vec<Vec<PackedOption<Value>>> = function.blocks[other].phis.iter().map(|phi| phi.args.clone()).collect();
             function.blocks[block].phis.iter_mut().zip(args).for_each(|(phi, args)| phi.args = args);
             continue;
         }
@@ -171,7 +169,7 @@ fn add_arguments(function: &mut Function, pools: &[Vec<Value>], rng: &mut Rng) {
             for (row, &def) in defs.iter().enumerate() {
                 let value = argument(function, pool, &defs, def, previous, rng);
                 previous = value;
-                function.blocks[block].phis[row].args.push(PhiArg { value: value.into(), slot: None.into() });
+                function.blocks[block].phis[row].args.push(value.into());
             }
         }
     }

@@ -2,9 +2,9 @@
 
 use super::Scan;
 use super::intervals::Interval;
-use crate::allocate::assign::{Assignment, Repair, Transfer};
+use crate::allocate::assign::{Assignment, Repair, Split};
 use crate::analysis::Liveness;
-use crate::machine::{Block, Inst, InstKind, Reg, RegSet, Value};
+use crate::machine::{Block, Inserted, Inst, InstKind, Reg, Value};
 
 /// The assignment that a scan which evicted nothing amounts to.
 pub(super) fn answer(scan: &Scan, liveness: &Liveness) -> Assignment {
@@ -30,10 +30,10 @@ fn borders(scan: &Scan, liveness: &Liveness, block: Block, assignment: &mut Assi
     let data = &scan.function.blocks[block];
     if data.throws.is_some() {
         // What lives on past the call lives to the block's end.
-        assignment.at_throw[block] = liveness.live_out(block).iter().map(|&value| (value, scan.register(value))).collect();
+        assignment.at_throw[block] = (liveness.live_out(block).to_vec(), registers(liveness.live_out(block)));
     }
     for phi in &data.phis {
-        assignment.phi_register[phi.def] = Some(scan.register(phi.def).into()).into();
+        assignment.phi_register[phi.def] = Some(scan.register(phi.def));
     }
 }
 
@@ -42,25 +42,24 @@ fn operands(scan: &Scan, inst: Inst, assignment: &mut Assignment) {
     let function = scan.function;
     let first = function.insts[inst].operands.start as usize;
     let operands = function.operands(inst);
-    for (k, operand) in operands.iter().enumerate().filter(|(_, o)| o.in_register()) {
+    for (k, operand) in operands.iter().enumerate() {
         assignment.operands[first + k] = Some(scan.register(operand.value));
     }
-    let mut transfers = Vec::new();
-    for operand in operands.iter().filter(|o| o.in_register()) {
+    let mut splits = Vec::new();
+    for operand in operands {
         let Some(reused) = operand.reuse.map(usize::from) else { continue };
         let source = operands[reused].value;
         let (from, to) = (scan.register(source), scan.register(operand.value));
         if from != to {
-            transfers.push(Transfer { from, to, class: function.values[source].class });
+            splits.push(Split { value: source, to, operand: Some(reused) });
             assignment.operands[first + reused] = Some(to);
         }
     }
-    if !transfers.is_empty() {
-        let moved: RegSet = transfers.iter().map(|transfer| transfer.to).collect();
-        let kept = scan.at(scan.positions.of(inst).read) - moved;
-        assignment.repairs.push(Repair { before: inst, transfers, kept });
+    if !splits.is_empty() {
+        assignment.repairs.push(Repair { before: inst, splits });
     }
-    if matches!(function.insts[inst].kind, InstKind::Load(_)) && scan.is_redundant(scan.intervals.of(operands[0].value)) {
-        assignment.redundant.push(inst);
+    let loads = matches!(function.insts[inst].kind, InstKind::Inserted(Inserted::Load(_)));
+    if loads && scan.is_redundant(scan.intervals.of(operands[0].value)) {
+        assignment.redundant.insert(operands[0].value);
     }
 }

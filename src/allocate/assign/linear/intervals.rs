@@ -8,8 +8,9 @@
 use super::positions::{Position, Positions};
 use crate::allocate::assign::Evictable;
 use crate::allocate::cssa::Web;
+use crate::allocate::spill::Spilled;
 use crate::analysis::Liveness;
-use crate::machine::{Block, Function, Inst, InstKind, Operand, Reg, RegClass, RegSet, Role, Slot, Value};
+use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Reg, RegClass, RegSet, Role, Slot, Value};
 use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 use std::collections::BTreeMap;
 
@@ -46,7 +47,7 @@ pub(super) struct LiveInterval {
     /// Of what is loaded: the access before in the same block that had the slot's content in a register.
     pub(super) reloads: Option<Access>,
     /// Where what it has in a register is loaded next in the same block, if it is.
-    pub(super) awaited: Position,
+    pub(super) awaited: Option<Position>,
 }
 
 /// A moment at which an interval's register has the content of a slot.
@@ -83,16 +84,17 @@ impl LiveInterval {
 }
 
 impl Intervals {
-    pub(super) fn new(function: &Function, liveness: &Liveness, positions: &Positions, evictable: &Evictable) -> Self {
+    pub(super) fn new(spilled: &Spilled, liveness: &Liveness, positions: &Positions, evictable: &Evictable) -> Self {
         let mut builder = Builder {
-            function,
+            function: &spilled.function,
+            spilled,
             liveness,
             positions,
             evictable,
             of_web: SecondaryMap::new(),
             intervals: Intervals {
                 data: PrimaryMap::new(),
-                of: SecondaryMap::with_capacity(function.values.len()),
+                of: SecondaryMap::with_capacity(spilled.function.values.len()),
                 temporaries: Vec::new(),
             },
             spent: SecondaryMap::new(),
@@ -115,6 +117,7 @@ impl Intervals {
 
 struct Builder<'a> {
     function: &'a Function,
+    spilled: &'a Spilled,
     liveness: &'a Liveness,
     positions: &'a Positions,
     evictable: &'a Evictable<'a>,
@@ -134,7 +137,7 @@ impl Builder<'_> {
             phis.iter().for_each(|phi| self.define(phi.def));
             for inst in self.function.block_insts(block) {
                 let operands = self.function.operands(inst);
-                for (k, operand) in operands.iter().enumerate().filter(|(_, o)| o.is_def() && o.in_register()) {
+                for (k, operand) in operands.iter().enumerate().filter(|(_, o)| o.is_def()) {
                     match self
                         .overwritten(inst, k)
                         .filter(|&source| self.is_temporary(source) && self.is_temporary(operand.value))
@@ -148,7 +151,7 @@ impl Builder<'_> {
     }
 
     fn define(&mut self, value: Value) {
-        let web = self.evictable.webs[value].expand();
+        let web = self.evictable.web(value);
         if let Some(interval) = web.and_then(|web| self.of_web[web].expand()) {
             return self.join(value, interval);
         }
@@ -162,7 +165,7 @@ impl Builder<'_> {
             pins: Vec::new(),
             partners: Vec::new(),
             reloads: None,
-            awaited: 0,
+            awaited: None,
         });
         self.intervals.of[value] = interval.into();
         if let Some(web) = web {
@@ -217,12 +220,12 @@ impl Builder<'_> {
         for inst in function.block_insts(block).rev() {
             let moments = self.positions.of(inst);
             let operands = function.operands(inst);
-            for (k, operand) in operands.iter().enumerate().filter(|(_, o)| o.is_def() && o.in_register()) {
+            for (k, operand) in operands.iter().enumerate().filter(|(_, o)| o.is_def()) {
                 let end = ends.remove(&operand.value).unwrap_or(moments.write + 1);
                 self.cover(operand.value, moments.write, end);
                 self.cover_reading(inst, k, moments.read);
             }
-            for operand in operands.iter().filter(|o| !o.is_def() && o.in_register()) {
+            for operand in operands.iter().filter(|o| !o.is_def()) {
                 ends.entry(operand.value).or_insert(moments.read + 1);
             }
         }
@@ -255,16 +258,16 @@ impl Builder<'_> {
         for inst in function.block_insts(block) {
             let operands = function.operands(inst);
             match function.insts[inst].kind {
-                InstKind::CopyTo(reg) | InstKind::CopyFrom(reg) if operands[0].in_register() => {
+                InstKind::CopyTo(reg) | InstKind::CopyFrom(reg) => {
                     let interval = self.intervals.of(operands[0].value);
                     self.intervals.data[interval].pins.push((reg, frequency));
                 }
-                InstKind::Copy if operands.iter().all(Operand::in_register) => {
+                InstKind::Copy => {
                     self.relate(operands[0].value, operands[1].value, frequency);
                 }
                 _ => {}
             }
-            for operand in operands.iter().filter(|o| o.in_register()) {
+            for operand in operands {
                 let Some(reused) = operand.reuse else { continue };
                 let source = operands[usize::from(reused)].value;
                 let interval = self.intervals.of(operand.value);
@@ -291,21 +294,21 @@ impl Builder<'_> {
         let operands = function.operands(inst);
         let moments = self.positions.of(inst);
         match function.insts[inst].kind {
-            InstKind::Load(slot) => {
+            InstKind::Inserted(Inserted::Load(slot)) => {
                 let (interval, width) = (self.intervals.of(operands[0].value), function.slot_for(operands[0].value).size);
                 if let Some(access) = accesses.get(&slot).filter(|access| access.width == width) {
                     self.intervals.data[interval].reloads = Some(*access);
-                    self.intervals.data[access.interval].awaited = moments.write;
+                    self.intervals.data[access.interval].awaited = Some(moments.write);
                 }
                 accesses.insert(slot, Access { interval, at: moments.write, width });
             }
-            InstKind::Store(slot) => {
+            InstKind::Inserted(Inserted::Store(slot)) => {
                 let (interval, width) = (self.intervals.of(operands[0].value), function.slot_for(operands[0].value).size);
                 accesses.insert(slot, Access { interval, at: moments.read, width });
             }
             _ => {
-                for slot in operands.iter().filter(|o| o.is_def()).filter_map(|o| o.slot.expand()) {
-                    accesses.remove(&slot);
+                for fold in self.spilled.folds(inst).iter().filter(|fold| fold.writes) {
+                    accesses.remove(&fold.slot);
                 }
             }
         }
@@ -314,10 +317,10 @@ impl Builder<'_> {
     /// Notes the temporaries of an instruction that is no load or store itself. What cannot be spilled although it lives longer
     /// is among those of the first instruction that names it.
     fn note_temporaries(&mut self, block: Block, inst: Inst) {
-        if matches!(self.function.insts[inst].kind, InstKind::Load(_) | InstKind::Store(_) | InstKind::Rematerialise(_)) {
+        if matches!(self.function.insts[inst].kind, InstKind::Inserted(_)) {
             return;
         }
-        let operands = self.function.operands(inst).iter().filter(|o| o.in_register() && self.is_temporary(o.value));
+        let operands = self.function.operands(inst).iter().filter(|o| self.is_temporary(o.value));
         let mut intervals: Vec<Interval> = operands.map(|o| self.intervals.of(o.value)).collect();
         intervals.retain(|&interval| !std::mem::replace(&mut self.noted[interval], true));
         if !intervals.is_empty() {
@@ -411,9 +414,10 @@ mod tests {
         for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {
             let function = parse(&std::fs::read_to_string(&entry).unwrap()).unwrap();
             let positions = Positions::new(&function);
-            let weights = SecondaryMap::with_default(1.0);
-            let evictable = Evictable { weights: &weights, count: function.values.len(), webs: &SecondaryMap::new() };
-            let intervals = Intervals::new(&function, &Liveness::new(&function), &positions, &evictable);
+            let spilled = Spilled::nothing(function.clone());
+            let evictable =
+                Evictable { weights: &SecondaryMap::with_default(1.0), webs: &SecondaryMap::new(), spilled: &spilled };
+            let intervals = Intervals::new(&spilled, &Liveness::new(&function), &positions, &evictable);
             for value in function.values.keys() {
                 let ranges = &intervals.data[intervals.of(value)].ranges;
                 let found: BTreeSet<Position> = ranges.iter().flat_map(|range| range.start..range.end).collect();
@@ -431,9 +435,9 @@ mod tests {
     fn a_block_without_a_use_is_a_hole() {
         let function = parse(include_str!("../../../../testdata/functions/hole.txt")).unwrap();
         let positions = Positions::new(&function);
-        let weights = SecondaryMap::with_default(1.0);
-        let evictable = Evictable { weights: &weights, count: function.values.len(), webs: &SecondaryMap::new() };
-        let intervals = Intervals::new(&function, &Liveness::new(&function), &positions, &evictable);
+        let spilled = Spilled::nothing(function.clone());
+        let evictable = Evictable { weights: &SecondaryMap::with_default(1.0), webs: &SecondaryMap::new(), spilled: &spilled };
+        let intervals = Intervals::new(&spilled, &Liveness::new(&function), &positions, &evictable);
         let [b0, b1, b2] = [0, 1, 2].map(Block::from_u32);
         let after = |block| positions.end(&function, block) + 1;
         let defined = positions.of(Inst::from_u32(0)).write;

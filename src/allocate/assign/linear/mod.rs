@@ -20,6 +20,7 @@ mod registers;
 
 use super::{Assignment, Evictable, Refusal};
 use crate::allocate::pressure::matching::{Span, Want, fit};
+use crate::allocate::spill::Spilled;
 use crate::analysis::{Liveness, PinLiveness};
 use crate::machine::{Function, Reg, RegSet, Value};
 use cranelift_entity::SecondaryMap;
@@ -29,18 +30,19 @@ use registers::{Fixed, Registers};
 
 /// Assigns registers, or finds out which values have to be spilled first.
 pub(super) fn scan(
-    function: &Function,
+    spilled: &Spilled,
     liveness: &Liveness,
     pins: &PinLiveness,
     evictable: &Evictable,
 ) -> Result<Assignment, Refusal> {
+    let function = &spilled.function;
     let positions = Positions::new(function);
-    let intervals = Intervals::new(function, liveness, &positions, evictable);
+    let intervals = Intervals::new(spilled, liveness, &positions, evictable);
     let mut scan = Scan {
         function,
         registers: Registers::new(Fixed::new(function, &positions, pins)),
         chosen: SecondaryMap::with_capacity(intervals.data.len()),
-        awaited: [0; RegSet::CAPACITY],
+        awaited: [None; RegSet::CAPACITY],
         evicted: Vec::new(),
         positions: &positions,
         intervals,
@@ -74,7 +76,7 @@ struct Scan<'a> {
     /// The registers of the intervals that have been placed.
     chosen: SecondaryMap<Interval, Option<Reg>>,
     /// Where what each register had last is loaded next.
-    awaited: [Position; RegSet::CAPACITY],
+    awaited: [Option<Position>; RegSet::CAPACITY],
     /// Values that have to be spilled, so that the scan comes to nothing. It goes on without them to find out all.
     evicted: Vec<Value>,
 }
@@ -114,7 +116,7 @@ impl Scan<'_> {
     /// The registers of an interval's class in order, but those last that have something that is going to be loaded.
     fn ordered(&self, interval: &LiveInterval) -> Vec<Reg> {
         let mut order = self.function.file.classes[interval.class].order.clone();
-        order.sort_by_key(|reg| self.awaited[reg.index()] > interval.start());
+        order.sort_by_key(|reg| self.awaited[reg.index()] > Some(interval.start()));
         order
     }
 
@@ -271,9 +273,5 @@ impl Scan<'_> {
 
     fn register(&self, value: Value) -> Reg {
         self.chosen[self.intervals.of(value)].expect("every interval was placed")
-    }
-
-    fn at(&self, position: Position) -> RegSet {
-        self.registers.taken_at(position)
     }
 }

@@ -151,11 +151,6 @@ impl Registers {
     pub(super) fn timeline_mut(&mut self, reg: Reg) -> &mut Timeline {
         &mut self.timelines[reg.index()]
     }
-
-    /// The registers that are taken at a position.
-    pub(super) fn taken_at(&self, position: Position) -> RegSet {
-        (0..RegSet::CAPACITY).map(Reg::new).filter(|&reg| self.timeline(reg).at(position).is_some()).collect()
-    }
 }
 
 #[cfg(test)]
@@ -179,7 +174,7 @@ mod tests {
             pins: Vec::new(),
             partners: Vec::new(),
             reloads: None,
-            awaited: 0,
+            awaited: None,
         }
     }
 

@@ -1,0 +1,177 @@
+//! Register splits become names: a colour for each name, and no other account of where values are.
+//!
+//! Requires: an assignment.
+//! Ensures: the same code, in SSA form, with one register a name. A repair is a parallel copy
+//! ([`Inserted::Parallel`]) that defines new names; where names of one value meet, or a block expects a value elsewhere than
+//! a predecessor left it, is a φ. So all that is left to be done on edges is said by φs.
+
+use super::Assignment;
+use crate::allocate::spill::{Fold, Spilled};
+use crate::allocate::ssa::{Pieces, repair};
+use crate::analysis::{Dominators, Liveness, Order};
+use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Reg, RegSet, Rewriter, Value};
+use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
+
+/// A register for each name.
+#[derive(Clone, Debug, Default)]
+pub struct Colours(SecondaryMap<Value, Option<Reg>>);
+
+impl Colours {
+    /// The register of a name.
+    ///
+    /// # Panics
+    /// If nothing defines the name.
+    pub fn of(&self, name: Value) -> Reg {
+        self.0[name].unwrap_or_else(|| panic!("{name} has no register"))
+    }
+}
+
+/// A function whose names have registers.
+pub struct Coloured {
+    pub function: Function,
+    pub colours: Colours,
+    /// [`Spilled::folds`], of this function's instructions.
+    pub folds: Vec<Fold>,
+    /// Loaded names whose registers have the slot's content already.
+    pub redundant: EntitySet<Value>,
+    /// All registers in use anywhere.
+    pub used: RegSet,
+    /// One a debug use: the value's register then, if it is in one.
+    pub debug: Vec<Option<Reg>>,
+}
+
+/// Splits live ranges where the assignment changes registers.
+pub(super) fn split_at_repairs(
+    spilled: &Spilled,
+    order: &Order,
+    dominators: &Dominators,
+    liveness: &Liveness,
+    assignment: Assignment,
+) -> Coloured {
+    let function = &spilled.function;
+    let mut splitter = Splitter {
+        function,
+        assignment: &assignment,
+        rewriter: Rewriter::new(function),
+        colours: colours(function, &assignment),
+        pieces: Pieces::new(function),
+        name: SecondaryMap::new(),
+        named: Vec::new(),
+        folds: Vec::with_capacity(spilled.folds.len()),
+        old_folds: &spilled.folds,
+        next_repair: 0,
+    };
+    for block in function.blocks.keys() {
+        splitter.joins(liveness, block);
+        splitter.block(liveness, block);
+    }
+    let Splitter { rewriter, mut colours, mut pieces, folds, .. } = splitter;
+    let mut split = rewriter.new;
+    for join in repair(&mut split, order, dominators, &mut pieces) {
+        let place = liveness.live_in(join.block).binary_search(&join.base).expect("the value is live where names of it meet");
+        colours[join.name] = Some(assignment.entry[join.block][place]);
+    }
+    Coloured {
+        function: split,
+        colours: Colours(colours),
+        folds,
+        redundant: assignment.redundant,
+        used: assignment.used,
+        debug: assignment.debug,
+    }
+}
+
+/// The registers of the names that there are before any split.
+fn colours(function: &Function, assignment: &Assignment) -> SecondaryMap<Value, Option<Reg>> {
+    let mut colours = SecondaryMap::with_capacity(function.values.len());
+    for (operand, &reg) in function.operands.iter().zip(&assignment.operands).filter(|(operand, _)| operand.is_def()) {
+        colours[operand.value] = reg;
+    }
+    for phi in function.blocks.values().flat_map(|data| &data.phis) {
+        colours[phi.def] = assignment.phi_register[phi.def];
+    }
+    colours
+}
+
+struct Splitter<'a> {
+    function: &'a Function,
+    assignment: &'a Assignment,
+    rewriter: Rewriter<'a>,
+    colours: SecondaryMap<Value, Option<Reg>>,
+    pieces: Pieces,
+    /// Of values that have moved in the current block, their latest names.
+    name: SecondaryMap<Value, PackedOption<Value>>,
+    /// The values that `name` knows.
+    named: Vec<Value>,
+    folds: Vec<Fold>,
+    old_folds: &'a [Fold],
+    next_repair: usize,
+}
+
+impl Splitter<'_> {
+    /// Has φs where a block expects values elsewhere than a predecessor leaves them.
+    fn joins(&mut self, liveness: &Liveness, block: Block) {
+        for &pred in &self.function.blocks[block].preds {
+            let live = liveness.live_in(block);
+            let arriving = self.assignment.on_exit(self.function, liveness, pred, block, live.iter().copied());
+            for ((&value, &expected), found) in live.iter().zip(&self.assignment.entry[block]).zip(arriving) {
+                if expected != found {
+                    self.pieces.join(value, block);
+                }
+            }
+        }
+    }
+
+    fn block(&mut self, liveness: &Liveness, block: Block) {
+        self.rewriter.begin(block);
+        for inst in self.function.block_insts(block) {
+            self.instruction(inst);
+        }
+        self.rewriter.end();
+        for value in std::mem::take(&mut self.named) {
+            self.name[value] = None.into();
+            if liveness.live_out(block).binary_search(&value).is_ok() {
+                self.pieces.reaches_from_outside(value);
+            }
+        }
+    }
+
+    fn instruction(&mut self, inst: Inst) {
+        let mut operands = self.function.operands(inst).to_vec();
+        let mut overwritten = Vec::new();
+        while let Some(repair) = self.assignment.repairs.get(self.next_repair).filter(|repair| repair.before == inst) {
+            self.next_repair += 1;
+            let mut pairs = Vec::with_capacity(2 * repair.splits.len());
+            let mut moved = Vec::new();
+            for split in &repair.splits {
+                let name = self.rewriter.name(split.value);
+                self.colours[name] = Some(split.to);
+                pairs.extend([Operand::defining(name), Operand::using(self.latest(split.value))]);
+                match split.operand {
+                    Some(operand) => overwritten.push((operand, name)),
+                    None => moved.push((split.value, name)),
+                }
+            }
+            self.rewriter.insert(InstKind::Inserted(Inserted::Parallel), &pairs);
+            for (value, name) in moved {
+                self.pieces.add(name, value);
+                self.name[value] = name.into();
+                self.named.push(value);
+            }
+        }
+        for operand in operands.iter_mut().filter(|operand| !operand.is_def()) {
+            operand.value = self.latest(operand.value);
+        }
+        for (operand, name) in overwritten {
+            operands[operand].value = name;
+        }
+        let new = self.rewriter.copy(inst, &operands);
+        while let Some(fold) = self.old_folds.get(self.folds.len()).filter(|fold| fold.inst == inst) {
+            self.folds.push(Fold { inst: new, ..*fold });
+        }
+    }
+
+    fn latest(&self, value: Value) -> Value {
+        self.name[value].expand().unwrap_or(value)
+    }
+}

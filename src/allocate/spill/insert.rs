@@ -1,0 +1,231 @@
+//! Writing what a plan says: loads, stores, and the names that they bring.
+//!
+//! Requires: a plan that [`super::verify`] accepts.
+//! Ensures: SSA form. Every refill defines a new name of its value, and each use reads the name that reaches it; where
+//! several do, φs join them ([`crate::allocate::ssa`]). All operands are in registers: those that are folded are none any
+//! more.
+
+use super::plan::{Plan, Refill, Site};
+use super::slots::{self, Slots};
+use super::{EdgeLoad, Fold, MemoryPhi, Problem, Spilled};
+use crate::allocate::ssa::{Pieces, repair};
+use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Phi, Point, Rewriter, Slot, Value};
+use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
+
+/// Rewrites a function as the plan says.
+pub(super) fn insert(problem: &Problem, plan: &Plan) -> Spilled {
+    let function = &problem.conventional.function;
+    let slots = slots::assign(problem, plan);
+    let mut writer = Writer::new(function, plan, &slots);
+    for block in function.blocks.keys() {
+        writer.block(block);
+    }
+    let (edge_loads, memory_phis) = writer.phis();
+    let Writer { rewriter, mut pieces, folds, .. } = writer;
+    let mut rewritten = rewriter.new;
+    repair(&mut rewritten, problem.order, problem.dominators, &mut pieces);
+    let mut slot_of = SecondaryMap::with_capacity(function.values.len());
+    for value in plan.in_memory.iter() {
+        slot_of[value] = slots.of(plan, value).into();
+    }
+    let debug_slots = debug_slots(problem, &slot_of);
+    Spilled { function: rewritten, slots: slots.slots, slot_of, folds, edge_loads, memory_phis, debug_slots, counts: plan.counts }
+}
+
+impl Slots {
+    /// The slot of a value that has a home.
+    fn of(&self, plan: &Plan, value: Value) -> Slot {
+        let home = plan.homes.of(value).expect("what is stored or loaded has a home");
+        self.of[home].expect("every home has a slot")
+    }
+}
+
+struct Writer<'a> {
+    function: &'a Function,
+    plan: &'a Plan,
+    slots: &'a Slots,
+    rewriter: Rewriter<'a>,
+    /// The values with more names than one.
+    split: EntitySet<Value>,
+    /// Of each of them, its latest name in the block that is being written.
+    name: SecondaryMap<Value, PackedOption<Value>>,
+    /// The values that `name` knows.
+    named: Vec<Value>,
+    pieces: Pieces,
+    folds: Vec<Fold>,
+    /// How far the plan's lists have been written.
+    next_refill: usize,
+    next_store: usize,
+    next_fold: usize,
+}
+
+impl<'a> Writer<'a> {
+    fn new(function: &'a Function, plan: &'a Plan, slots: &'a Slots) -> Self {
+        let mut split = EntitySet::with_capacity(function.values.len());
+        for &(site, value, _) in &plan.refills {
+            if matches!(site, Site::At(_)) {
+                split.insert(value);
+            }
+        }
+        Writer {
+            function,
+            plan,
+            slots,
+            rewriter: Rewriter::new(function),
+            split,
+            name: SecondaryMap::with_capacity(function.values.len()),
+            named: Vec::new(),
+            pieces: Pieces::new(function),
+            folds: Vec::new(),
+            next_refill: 0,
+            next_store: 0,
+            next_fold: 0,
+        }
+    }
+
+    fn block(&mut self, block: Block) {
+        self.rewriter.begin(block);
+        for value in self.named.drain(..) {
+            self.name[value] = None.into();
+        }
+        for (index, inst) in self.function.block_insts(block).enumerate() {
+            let point = Point { block, index: index as u32 };
+            self.stores(point);
+            self.refills(point);
+            if !self.plan.dropped.contains(inst) {
+                self.instruction(inst);
+            }
+        }
+        let end = Point { block, index: self.function.blocks[block].insts.len() as u32 };
+        self.stores(end);
+        self.refills(end);
+        self.rewriter.end();
+    }
+
+    fn stores(&mut self, point: Point) {
+        while let Some(store) = self.plan.stores.get(self.next_store).filter(|store| store.at == point) {
+            let slot = self.slots.of(self.plan, store.home);
+            let name = self.name_of(store.value);
+            self.rewriter.insert(InstKind::Inserted(Inserted::Store(slot)), &[Operand::using(name)]);
+            self.next_store += 1;
+        }
+    }
+
+    fn refills(&mut self, point: Point) {
+        while let Some(&(site, value, refill)) = self.plan.refills.get(self.next_refill)
+            && site == Site::At(point)
+        {
+            let kind = match refill {
+                Refill::Load => Inserted::Load(self.slots.of(self.plan, value)),
+                Refill::Rematerialise(inst) => Inserted::Rematerialise(inst),
+            };
+            let name = self.rewriter.name(value);
+            self.rewriter.insert(InstKind::Inserted(kind), &[Operand::defining(name)]);
+            self.pieces.add(name, value);
+            self.set_name(value, name);
+            self.next_refill += 1;
+        }
+    }
+
+    fn set_name(&mut self, value: Value, name: Value) {
+        self.name[value] = name.into();
+        self.named.push(value);
+    }
+
+    /// The name that a value has at the current point. What has none in this block has one from before.
+    fn name_of(&mut self, value: Value) -> Value {
+        if !self.split.contains(value) {
+            return value;
+        }
+        self.name[value].expand().unwrap_or_else(|| {
+            self.pieces.reaches_from_outside(value);
+            value
+        })
+    }
+
+    fn instruction(&mut self, inst: Inst) {
+        let function = self.function;
+        let first_fold = self.next_fold;
+        while self.plan.folds.get(self.next_fold).is_some_and(|&(folded, _)| folded == inst) {
+            self.next_fold += 1;
+        }
+        let folds = &self.plan.folds[first_fold..self.next_fold];
+        let mut operands: Vec<Operand> = Vec::with_capacity(function.operands(inst).len());
+        for (k, &operand) in function.operands(inst).iter().enumerate() {
+            if folds.iter().any(|&(_, folded)| folded == k) {
+                continue;
+            }
+            let value = if operand.is_def() { operand.value } else { self.name_of(operand.value) };
+            let reuse = operand.reuse.map(|reused| {
+                let before = folds.iter().filter(|&&(_, folded)| folded < usize::from(reused)).count();
+                reused - before as u8
+            });
+            operands.push(Operand { value, reuse, ..operand });
+        }
+        for operand in operands.iter().filter(|operand| operand.is_def()) {
+            if self.split.contains(operand.value) {
+                self.set_name(operand.value, operand.value);
+            }
+        }
+        let new = self.rewriter.copy(inst, &operands);
+        if !folds.is_empty() {
+            // A copy from or to memory is none between registers.
+            self.rewriter.new.insts[new].kind = InstKind::Op;
+        }
+        for &(_, k) in folds {
+            let operand = function.operands(inst)[k];
+            let slot = self.slots.of(self.plan, operand.value);
+            self.folds.push(Fold { inst: new, operand: k, slot, writes: operand.is_def() });
+        }
+    }
+
+    /// Removes the φs in memory, and what others take from memory. Returns these arguments, and the removed φs that take one
+    /// from another slot than their own.
+    fn phis(&mut self) -> (SecondaryMap<Block, Vec<EdgeLoad>>, SecondaryMap<Block, Vec<MemoryPhi>>) {
+        let mut edge_loads: SecondaryMap<Block, Vec<EdgeLoad>> = SecondaryMap::new();
+        let mut memory_phis: SecondaryMap<Block, Vec<MemoryPhi>> = SecondaryMap::new();
+        for (block, data) in &self.function.blocks {
+            for phi in data.phis.iter().filter(|phi| self.plan.memory_phis.contains(phi.def)) {
+                memory_phis[block].extend(self.memory_phi(phi));
+            }
+        }
+        for phis in self.rewriter.new.blocks.values_mut().map(|data| &mut data.phis) {
+            phis.retain(|phi| !self.plan.memory_phis.contains(phi.def));
+        }
+        for &(site, value, _) in &self.plan.refills[self.next_refill..] {
+            let Site::Edge { from, to } = site else { unreachable!("all others have been written") };
+            let column = self.function.column(from, to);
+            for (row, phi) in self.rewriter.new.blocks[to].phis.iter_mut().enumerate() {
+                if phi.args[column] == value.into() {
+                    phi.args[column] = None.into();
+                    let class = self.function.file.wider(self.function.values[phi.def].class, self.function.values[value].class);
+                    edge_loads[to].push(EdgeLoad { row, from, slot: self.slots.of(self.plan, value), class });
+                }
+            }
+        }
+        edge_loads.values_mut().for_each(|loads| loads.sort_by_key(|load| load.row));
+        for phi in self.rewriter.new.blocks.values().flat_map(|data| &data.phis) {
+            let args = phi.args.iter().filter_map(|arg| arg.expand());
+            args.filter(|&arg| self.split.contains(arg)).for_each(|arg| self.pieces.reaches_from_outside(arg));
+        }
+        (edge_loads, memory_phis)
+    }
+
+    /// A φ in memory, if it takes an argument from another slot than its own.
+    fn memory_phi(&self, phi: &Phi) -> Option<MemoryPhi> {
+        let function = self.function;
+        let slot = |value: Value| self.plan.in_memory.contains(value).then(|| self.slots.of(self.plan, value));
+        let to = self.slots.of(self.plan, phi.def);
+        let from: Vec<Option<Slot>> = phi.args.iter().map(|arg| slot(arg.expand()?)).collect();
+        let classes = phi.args.iter().filter_map(|arg| Some(function.values[arg.expand()?].class));
+        let class = classes.fold(function.values[phi.def].class, |wide, class| function.file.wider(wide, class));
+        from.iter().any(|from| from.is_some_and(|from| from != to)).then_some(MemoryPhi { to, class, from })
+    }
+}
+
+/// Where debug uses find values that are in memory and live.
+fn debug_slots(problem: &Problem, slot_of: &SecondaryMap<Value, PackedOption<Slot>>) -> Vec<Option<Slot>> {
+    let function = &problem.conventional.function;
+    let live = problem.liveness.at_debug_uses(function);
+    function.debug_uses.iter().zip(live).map(|(debug, live)| slot_of[debug.value].expand().filter(|_| live)).collect()
+}

@@ -1,0 +1,59 @@
+//! What a spilling strategy decides: where values are in memory and where in registers.
+//!
+//! A plan is about the values of the function in conventional SSA form, and says nothing about names: a value is in a
+//! register from its definition, or from a refill, to the last use that these reach. Memory is a second home and no
+//! alternative: SSA values do not change, so what has been stored may be in a register and in its home at once.
+
+use super::SpillCounts;
+use super::homes::Homes;
+use crate::machine::{Block, Inst, Point, Value};
+use cranelift_entity::EntitySet;
+
+/// Where a value gets into a register.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Site {
+    /// Before the instruction at this point.
+    At(Point),
+    /// On an edge, into the registers of the φs that take the value there.
+    Edge { from: Block, to: Block },
+}
+
+/// How a value gets into a register again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refill {
+    /// From its home.
+    Load,
+    /// By this instruction of the imported function, which is executed again.
+    Rematerialise(Inst),
+}
+
+/// A value in a register is written to memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Store {
+    pub at: Point,
+    pub value: Value,
+    /// The value whose home is written: itself, or the φ in memory that takes it. (Frugal φs and what they take have one
+    /// home.)
+    pub home: Value,
+}
+
+/// All decisions of a spilling strategy.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// By site.
+    pub refills: Vec<(Site, Value, Refill)>,
+    /// In program order; those at one point happen in order, and before its refills.
+    pub stores: Vec<Store>,
+    /// Definitions of φs that take no code, since what they take is in their homes already or is stored there.
+    pub memory_phis: EntitySet<Value>,
+    /// Operands that their instructions access in memory themselves, in program order.
+    pub folds: Vec<(Inst, usize)>,
+    /// Instructions that are not executed where they stand: what they define is rematerialised, or in its place already.
+    pub dropped: EntitySet<Inst>,
+    /// Values that are in memory all their lives, but for their refills.
+    pub in_memory: EntitySet<Value>,
+    /// The memory of these, and of what is stored behind its definition for φs in memory.
+    pub homes: Homes,
+    /// What this comes to.
+    pub counts: SpillCounts,
+}

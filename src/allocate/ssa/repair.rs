@@ -1,0 +1,283 @@
+//! SSA repair: values whose live ranges were split into pieces with names of their own get φs where several names meet.
+//!
+//! Requires: a function in which new names are defined, and uses within a block that follow a new name there read it; other
+//! uses may still read the old one.
+//! Ensures: strict SSA form. Every use reads the one name that reaches it. The φs are pruned: each defines what is live.
+//! Relies on: Cytron et al. (1991): φs at the iterated dominance frontier of the definitions, then a walk of the dominator
+//! tree that knows the latest name. Control leaves a block for a landing pad, or for the target of inline assembly that
+//! jumps, in the middle, so that names behind that place do not reach it.
+//!
+//! Values are told apart by their *base*: the name that they had before they were split.
+
+use crate::analysis::grouped::Grouped;
+use crate::analysis::{Dominators, Frontiers, Order};
+use crate::machine::{Block, Function, Inst, Operand, Phi, Value, ValueData};
+use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
+
+/// Which names are pieces of which values.
+pub struct Pieces {
+    base: SecondaryMap<Value, PackedOption<Value>>,
+    /// Values of which a use may be reached by several names, or by one from another block.
+    broken: EntitySet<Value>,
+    /// φs that have to be there, wherever else they are: (value, block).
+    joins: Vec<(Value, Block)>,
+}
+
+/// A φ that joins the pieces of a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Join {
+    pub block: Block,
+    pub base: Value,
+    pub name: Value,
+}
+
+impl Pieces {
+    /// No value is split.
+    pub fn new(function: &Function) -> Self {
+        Pieces { base: SecondaryMap::with_capacity(function.values.len()), broken: EntitySet::new(), joins: Vec::new() }
+    }
+
+    /// A name is defined that is a piece of a value.
+    pub fn add(&mut self, name: Value, base: Value) {
+        self.base[name] = base.into();
+    }
+
+    /// The value has names, of which others than the ones in a block reach uses there.
+    pub fn reaches_from_outside(&mut self, base: Value) {
+        self.broken.insert(base);
+    }
+
+    /// The pieces of a value meet at the head of a block, whatever their names.
+    pub fn join(&mut self, base: Value, block: Block) {
+        self.broken.insert(base);
+        self.joins.push((base, block));
+    }
+
+    /// What a name is a piece of, if that has to be repaired.
+    fn broken(&self, name: Value) -> Option<Value> {
+        let base = self.base[name].expand().unwrap_or(name);
+        self.broken.contains(base).then_some(base)
+    }
+}
+
+/// Repairs SSA form; returns the φs that this took, in the order of their blocks and values.
+pub fn repair(function: &mut Function, order: &Order, dominators: &Dominators, pieces: &mut Pieces) -> Vec<Join> {
+    if pieces.broken.is_empty() {
+        return Vec::new();
+    }
+    let places = Places::new(function, pieces);
+    let frontiers = Frontiers::new(function, order, dominators);
+    let asked = Grouped::new(function.values.len(), &pieces.joins);
+    let mut joins = Vec::new();
+    // What is live into blocks that are entered from the middle of others.
+    let mut live_into_pads: SecondaryMap<Block, Vec<Value>> = SecondaryMap::new();
+    for base in pieces.broken.iter() {
+        let live = places.live_in(function, base);
+        let forced = |block: &Block| is_entered_from_the_middle(function, *block) && function.blocks[*block].preds.len() > 1;
+        let pads: Vec<Block> = live.iter().filter(|&block| is_entered_from_the_middle(function, block)).collect();
+        let mut at: Vec<Block> = pads.iter().copied().filter(forced).collect();
+        pads.into_iter().for_each(|pad| live_into_pads[pad].push(base));
+        at.extend(asked.get(base).iter().copied().filter(|&block| live.contains(block)));
+        let defs = places.defs.get(base).iter().map(|&(block, _)| block);
+        at.extend(frontiers.iterated(defs.chain(at.iter().copied()), |block| live.contains(block)));
+        at.sort_unstable();
+        at.dedup();
+        joins.extend(at.into_iter().map(|block| (block, base)));
+    }
+    joins.sort_unstable();
+    let joins: Vec<Join> = joins.into_iter().map(|(block, base)| add_phi(function, pieces, block, base)).collect();
+    Renamer { current: SecondaryMap::new(), undo: Vec::new(), entering: SecondaryMap::new(), function, pieces, live_into_pads }
+        .walk(order, dominators);
+    joins
+}
+
+/// Whether control comes from the middle of predecessors.
+fn is_entered_from_the_middle(function: &Function, block: Block) -> bool {
+    function.blocks[block].landing_pad || function.blocks[block].jump_target
+}
+
+/// Adds a φ that joins a value's names; the arguments are renamed later.
+fn add_phi(function: &mut Function, pieces: &mut Pieces, block: Block, base: Value) -> Join {
+    let class = function.values[base].class;
+    let name = function.values.push(ValueData { class, of: function.original(base).into() });
+    pieces.add(name, base);
+    let args = vec![base.into(); function.blocks[block].preds.len()];
+    function.blocks[block].phis.push(Phi { def: name, args });
+    Join { block, base, name }
+}
+
+/// Where values to be repaired are defined, and where they are used without being defined before in the block.
+struct Places {
+    /// Block, and the number of instructions up to behind the definition: 0 for a φ.
+    defs: Grouped<Value, (Block, u32)>,
+    uses: Grouped<Value, Block>,
+}
+
+impl Places {
+    fn new(function: &Function, pieces: &Pieces) -> Self {
+        let (mut defs, mut uses) = (Vec::new(), Vec::new());
+        // The last block in which each value was found defined.
+        let mut defined: SecondaryMap<Value, PackedOption<Block>> = SecondaryMap::new();
+        for (block, data) in &function.blocks {
+            for base in data.phis.iter().filter_map(|phi| pieces.broken(phi.def)) {
+                defined[base] = block.into();
+                defs.push((base, (block, 0)));
+            }
+            for (index, inst) in function.block_insts(block).enumerate() {
+                let operands = function.operands(inst).iter();
+                let of_broken = |operand: &Operand| Some((pieces.broken(operand.value)?, operand.is_def()));
+                let (written, read): (Vec<_>, Vec<_>) = operands.filter_map(of_broken).partition(|&(_, is_def)| is_def);
+                let not_defined = |base: &Value| defined[*base] != block.into();
+                uses.extend(read.iter().map(|&(base, _)| base).filter(not_defined).map(|base| (base, block)));
+                for base in written.into_iter().map(|(base, _)| base) {
+                    if defined[base] != block.into() {
+                        defined[base] = block.into();
+                        defs.push((base, (block, index as u32 + 1)));
+                    }
+                }
+            }
+        }
+        let mut places = Places { defs: Grouped::new(function.values.len(), &defs), uses: Grouped::new(0, &[]) };
+        for (block, data) in &function.blocks {
+            for phi in &data.phis {
+                for (arg, &pred) in phi.args.iter().zip(&data.preds) {
+                    let base = arg.expand().and_then(|arg| pieces.broken(arg));
+                    uses.extend(base.filter(|&base| !places.is_defined(function, base, pred, block)).map(|base| (base, pred)));
+                }
+            }
+        }
+        places.uses = Grouped::new(function.values.len(), &uses);
+        places
+    }
+
+    /// Whether a value is defined in `from` before control leaves it for `to`.
+    fn is_defined(&self, function: &Function, base: Value, from: Block, to: Block) -> bool {
+        let early = is_entered_from_the_middle(function, to);
+        let defs = self.defs.get(base);
+        let def = defs.binary_search_by_key(&from, |&(block, _)| block).ok().map(|found| defs[found].1);
+        def.is_some_and(|behind| !early || behind <= function.departure(from, to).index)
+    }
+
+    /// The blocks that a value is live into.
+    fn live_in(&self, function: &Function, base: Value) -> EntitySet<Block> {
+        let mut live = EntitySet::new();
+        let mut pending: Vec<Block> = self.uses.get(base).to_vec();
+        while let Some(block) = pending.pop() {
+            if live.insert(block) {
+                let preds = function.blocks[block].preds.iter().copied();
+                pending.extend(preds.filter(|&pred| !self.is_defined(function, base, pred, block)));
+            }
+        }
+        live
+    }
+}
+
+/// The walk of the dominator tree that has every use read the latest name.
+struct Renamer<'a> {
+    function: &'a mut Function,
+    pieces: &'a Pieces,
+    live_into_pads: SecondaryMap<Block, Vec<Value>>,
+    current: SecondaryMap<Value, PackedOption<Value>>,
+    /// What `current` was before, to be restored when the walk leaves a subtree.
+    undo: Vec<(Value, PackedOption<Value>)>,
+    /// The names with which blocks are entered from the middle of others.
+    entering: SecondaryMap<Block, Vec<(Value, Value)>>,
+}
+
+enum Step {
+    Enter(Block),
+    /// Undo down to this length.
+    Leave(usize),
+}
+
+impl Renamer<'_> {
+    fn walk(mut self, order: &Order, dominators: &Dominators) {
+        let below: Vec<(Block, Block)> =
+            order.blocks().iter().filter_map(|&block| Some((dominators.idom(block)?, block))).collect();
+        let children = Grouped::new(self.function.blocks.len(), &below);
+        let mut steps = vec![Step::Enter(self.function.entry())];
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Enter(block) => {
+                    steps.push(Step::Leave(self.undo.len()));
+                    self.block(block);
+                    steps.extend(children.get(block).iter().rev().map(|&child| Step::Enter(child)));
+                }
+                Step::Leave(length) => {
+                    while self.undo.len() > length {
+                        let (base, name) = self.undo.pop().expect("the list is longer");
+                        self.current[base] = name;
+                    }
+                }
+            }
+        }
+    }
+
+    fn define(&mut self, name: Value) {
+        if let Some(base) = self.pieces.broken(name) {
+            self.set(base, name);
+        }
+    }
+
+    fn set(&mut self, base: Value, name: Value) {
+        self.undo.push((base, self.current[base]));
+        self.current[base] = name.into();
+    }
+
+    /// The name that is to be read in place of this one.
+    fn latest(&self, name: Value) -> Value {
+        match self.pieces.broken(name) {
+            Some(base) => self.current[base].expect("a definition reaches every use"),
+            None => name,
+        }
+    }
+
+    fn block(&mut self, block: Block) {
+        for (base, name) in std::mem::take(&mut self.entering[block]) {
+            self.set(base, name);
+        }
+        for row in 0..self.function.blocks[block].phis.len() {
+            self.define(self.function.blocks[block].phis[row].def);
+        }
+        let (mut early, late): (Vec<Block>, Vec<Block>) =
+            self.function.blocks[block].succs.iter().partition(|&&succ| is_entered_from_the_middle(self.function, succ));
+        for (index, inst) in self.function.block_insts(block).enumerate() {
+            early.retain(|&succ| {
+                let departs = self.function.departure(block, succ).index == index as u32;
+                if departs {
+                    self.depart(block, succ);
+                }
+                !departs
+            });
+            self.instruction(inst);
+        }
+        early.into_iter().chain(late).for_each(|succ| self.depart(block, succ));
+    }
+
+    fn instruction(&mut self, inst: Inst) {
+        let range = self.function.insts[inst].operands.clone();
+        for k in range.clone().map(|k| k as usize) {
+            if !self.function.operands[k].is_def() {
+                self.function.operands[k].value = self.latest(self.function.operands[k].value);
+            }
+        }
+        for k in range.map(|k| k as usize) {
+            if self.function.operands[k].is_def() {
+                self.define(self.function.operands[k].value);
+            }
+        }
+    }
+
+    /// Control may leave a block for another one here.
+    fn depart(&mut self, from: Block, to: Block) {
+        let column = self.function.column(from, to);
+        for row in 0..self.function.blocks[to].phis.len() {
+            let arg = self.function.blocks[to].phis[row].args[column];
+            self.function.blocks[to].phis[row].args[column] = arg.map(|arg| self.latest(arg)).into();
+        }
+        if self.function.blocks[to].preds.len() == 1 {
+            let names = self.live_into_pads[to].iter().map(|&base| (base, self.latest(base))).collect();
+            self.entering[to] = names;
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Dominance frontiers.
+//!
+//! Requires: all blocks reachable.
+//! Ensures: of each block, the blocks at which its dominance ends: those with a predecessor that it dominates, and which it
+//! does not dominate strictly themselves.
+//! Relies on: Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm" (2001), section 4: from each predecessor of a
+//! join, walk up the tree to the join's immediate dominator. Time is linear in the sets' sizes.
+
+use super::grouped::Grouped;
+use super::{Dominators, Order};
+use crate::machine::{Block, Function};
+use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
+
+/// The dominance frontier of each block.
+pub struct Frontiers(Grouped<Block, Block>);
+
+impl Frontiers {
+    pub fn new(function: &Function, order: &Order, dominators: &Dominators) -> Self {
+        let mut pairs = Vec::new();
+        // The last join that was added to each block's frontier.
+        let mut last: SecondaryMap<Block, PackedOption<Block>> = SecondaryMap::with_capacity(function.blocks.len());
+        for &join in order.blocks().iter().filter(|&&block| function.blocks[block].preds.len() > 1) {
+            for &pred in &function.blocks[join].preds {
+                let mut runner = pred;
+                while Some(runner) != dominators.idom(join) && last[runner] != join.into() {
+                    last[runner] = join.into();
+                    pairs.push((runner, join));
+                    let Some(up) = dominators.idom(runner) else { break };
+                    runner = up;
+                }
+            }
+        }
+        Frontiers(Grouped::new(function.blocks.len(), &pairs))
+    }
+
+    /// The iterated frontier of a set of blocks: where φs join values that are defined in all of them (Cytron et al. 1991).
+    /// Only blocks that are `wanted` are in it, and looked beyond.
+    pub fn iterated(&self, defs: impl IntoIterator<Item = Block>, wanted: impl Fn(Block) -> bool) -> Vec<Block> {
+        let mut joins = Vec::new();
+        let mut seen: EntitySet<Block> = EntitySet::new();
+        let mut pending: Vec<Block> = defs.into_iter().collect();
+        while let Some(block) = pending.pop() {
+            for &join in self.0.get(block) {
+                if wanted(join) && seen.insert(join) {
+                    joins.push(join);
+                    pending.push(join);
+                }
+            }
+        }
+        joins.sort_unstable();
+        joins
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::testing::{block, graph};
+
+    fn frontiers(function: &Function) -> Frontiers {
+        let order = Order::new(function);
+        let dominators = Dominators::new(function, &order);
+        Frontiers::new(function, &order, &dominators)
+    }
+
+    #[test]
+    fn a_loop_header_is_in_its_own_frontier() {
+        let f = graph(&[&[1], &[2, 3], &[1], &[]]);
+        let frontiers = frontiers(&f);
+        assert_eq!(frontiers.0.get(block(1)), [block(1)]);
+        assert_eq!(frontiers.0.get(block(2)), [block(1)]);
+        assert_eq!(frontiers.iterated([block(2)], |_| true), [block(1)]);
+        assert!(frontiers.iterated([block(0), block(3)], |_| true).is_empty());
+    }
+
+    /// By definition, on graphs that are not reducible too.
+    #[test]
+    fn agrees_with_the_definition() {
+        let mut rng = fastrand::Rng::with_seed(7);
+        for _ in 0..300 {
+            let count = rng.usize(2..9);
+            // A path through all blocks, and random edges.
+            let succs: Vec<Vec<usize>> = (0..count)
+                .map(|at| {
+                    let mut succs: Vec<usize> = (0..rng.usize(0..3)).map(|_| rng.usize(1..count)).collect();
+                    succs.extend((at + 1 < count).then_some(at + 1));
+                    succs.sort_unstable();
+                    succs.dedup();
+                    succs
+                })
+                .collect();
+            let f = graph(&succs.iter().map(Vec::as_slice).collect::<Vec<_>>());
+            let order = Order::new(&f);
+            let dominators = Dominators::new(&f, &order);
+            let frontiers = Frontiers::new(&f, &order, &dominators);
+            for a in f.blocks.keys() {
+                let ends = |&b: &Block| {
+                    let reaches = f.blocks[b].preds.iter().any(|&pred| dominators.dominates(a, pred));
+                    reaches && !(a != b && dominators.dominates(a, b))
+                };
+                let expected: Vec<Block> = f.blocks.keys().filter(ends).collect();
+                let mut found = frontiers.0.get(a).to_vec();
+                found.sort_unstable();
+                assert_eq!(found, expected, "{a} in {succs:?}");
+            }
+        }
+    }
+}
