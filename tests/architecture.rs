@@ -1,4 +1,4 @@
-//! Only `src/llvm/` and `src/cli/` know LLVM.
+//! Only `src/llvm/` and `src/cli/` know LLVM; no integration test is left out.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,20 @@ fn only_the_bridge_and_the_command_line_name_llvm() {
         }
     }
     assert!(offenders.is_empty(), "these name LLVM:\n{}", offenders.join("\n"));
+}
+
+/// Cargo does not look for tests itself (`autotests` is off), and what no module names is not compiled.
+#[test]
+fn every_integration_test_is_in_the_program() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    for (folder, names) in [(root.clone(), include_str!("main.rs")), (root.join("cli"), include_str!("cli/mod.rs"))] {
+        for entry in fs::read_dir(folder).expect("folders are readable") {
+            let path = entry.expect("entries are readable").path();
+            let name = path.file_stem().and_then(|stem| stem.to_str()).expect("names are UTF-8");
+            let named = names.lines().any(|line| line == format!("mod {name};"));
+            assert!(named || ["main", "mod"].contains(&name), "no module names {}", path.display());
+        }
+    }
 }
 
 /// All Rust files below a folder.

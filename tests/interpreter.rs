@@ -1,19 +1,13 @@
 //! Allocations compute what the functions compute: they are executed. This shares no code with the checker, so that the
 //! two oracles can also be held against each other.
 
-#[path = "support/interpret.rs"]
-mod interpret;
-#[path = "support/presets.rs"]
-mod presets;
-mod support;
-
+use crate::support::interpret::compare;
+use crate::support::presets::variants;
+use crate::support::random::{random_function, shapes};
 use chordal::allocate::allocators::Preset;
 use chordal::allocate::pipeline::allocate;
 use chordal::check::check;
 use chordal::machine::{Edit, Function, Location, Overlay, Reg, print};
-use interpret::compare;
-use presets::variants;
-use support::random::{random_function, shapes};
 
 /// Blocks that a path goes through at most.
 const STEPS: usize = 60;

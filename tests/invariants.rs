@@ -1,11 +1,8 @@
 //! What each phase ensures, recomputed by brute force on random functions.
 
-#[path = "support/naive.rs"]
-mod naive;
-#[path = "support/phases.rs"]
-mod phases;
-mod support;
-
+use crate::support::naive::{Live, Pinned, in_registers};
+use crate::support::phases::{convert, spill};
+use crate::support::random::{random_function, shapes};
 use chordal::allocate::allocators::Preset;
 use chordal::allocate::assign::{Assignment, Evictable, Refusal, Repair, assign};
 use chordal::allocate::cssa::{Coalescing, Conventional};
@@ -18,10 +15,7 @@ use chordal::machine::{
     print, validate,
 };
 use cranelift_entity::{EntityRef, SecondaryMap};
-use naive::{Live, Pinned, in_registers};
-use phases::{convert, spill};
 use std::collections::{BTreeMap, BTreeSet};
-use support::random::{random_function, shapes};
 
 /// What the phases behind spilling make of a function.
 struct Phases {

@@ -3,13 +3,9 @@
 //! The figures themselves are lost. The fixtures in `testdata/functions/papers` say which facts the texts determine, and
 //! what had to be chosen.
 
-#[path = "support/fixture.rs"]
-mod fixture;
-#[path = "support/fixtures.rs"]
-mod fixtures;
-#[path = "support/phases.rs"]
-mod phases;
-
+use crate::support::fixture::fixture;
+use crate::support::fixtures::{allocated, blocks, edits, registers, spilled_values, v};
+use crate::support::phases::{convert, spill};
 use chordal::allocate::assign::Transfer;
 use chordal::allocate::cssa::Coalescing;
 use chordal::allocate::eliminate::{RegisterStep, Surroundings, SwapPolicy, sequentialise};
@@ -17,9 +13,6 @@ use chordal::analysis::{Dominators, Interference, Liveness, Order, Partition};
 use chordal::check::check;
 use chordal::machine::{Block, Function, InstKind, Location, Point, Reg, RegSet, RegisterFile, Value, builtin};
 use cranelift_entity::EntityRef;
-use fixture::fixture;
-use fixtures::{allocated, blocks, edits, registers, spilled_values, v};
-use phases::{convert, spill};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What interferes, by numbers: the smaller one first.

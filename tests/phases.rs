@@ -1,12 +1,8 @@
 //! What each phase does with small functions from `testdata/functions`.
 
-#[path = "support/fixture.rs"]
-mod fixture;
-#[path = "support/fixtures.rs"]
-mod fixtures;
-#[path = "support/phases.rs"]
-mod phases;
-
+use crate::support::fixture::fixture;
+use crate::support::fixtures::{allocated, blocks, edits, registers, spilled_values, v};
+use crate::support::phases::{convert, spill};
 use chordal::allocate::allocators::Preset;
 use chordal::allocate::cssa::Coalescing;
 use chordal::allocate::eliminate::SwapPolicy;
@@ -14,9 +10,6 @@ use chordal::allocate::pipeline::allocate;
 use chordal::check::check;
 use chordal::machine::{Block, Edit, Function, Inst, InstKind, Location, Overlay, Point, Slot, SlotData, Value};
 use cranelift_entity::EntityRef;
-use fixture::fixture;
-use fixtures::{allocated, blocks, edits, registers, spilled_values, v};
-use phases::{convert, spill};
 
 /// An overlay that the checker accepts, under a policy for swaps.
 fn overlay(function: &Function, swap: SwapPolicy) -> Overlay {

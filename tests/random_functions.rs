@@ -1,17 +1,13 @@
 //! Random functions are valid, and survive their text form.
 
-#[path = "support/presets.rs"]
-mod presets;
-mod support;
-
+use crate::support::presets::variants;
+use crate::support::random::{Shape, random_function, shapes};
 use chordal::allocate::pipeline::allocate;
 use chordal::analysis::{Bundles, Liveness, PinLiveness};
 use chordal::machine::{
     Block, BlockData, EdgePlace, Function, Inst, InstData, InstKind, Operand, Phi, Role, parse, print, validate,
 };
-use presets::variants;
 use std::collections::HashSet;
-use support::random::{Shape, random_function, shapes};
 
 #[test]
 fn random_functions_are_valid_and_survive_their_text() {

@@ -1,20 +1,14 @@
 //! regalloc2 on the functions that chordal's allocators are tested on, before the same judges: the checker and the interpreter.
 
-#[path = "support/fixture.rs"]
-mod fixture;
-#[path = "support/interpret.rs"]
-mod interpret;
-mod support;
-
+use crate::support::fixture::fixture;
+use crate::support::interpret::compare;
+use crate::support::random::{random_function, shapes};
 use chordal::allocate::allocators::Preset;
 use chordal::allocate::pipeline::{Failure, Strategy, allocate};
 use chordal::allocate::regalloc2::Algorithm;
 use chordal::machine::{Edit, Function, Overlay, Slot, print};
-use fixture::fixture;
-use interpret::compare;
 use std::fs;
 use std::path::Path;
-use support::random::{random_function, shapes};
 
 /// Blocks that a path goes through at most.
 const STEPS: usize = 60;

@@ -1,8 +1,6 @@
 //! LLVM's allocators: with all registers they are llc's, and held to fewer they keep to them, as chordal's own do.
 
-#[path = "support/assembly.rs"]
-mod assembly;
-
+use crate::support::assembly;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,2 +1,10 @@
 //! What the integration tests share.
+
+pub mod assembly;
+pub mod fixture;
+pub mod fixtures;
+pub mod interpret;
+pub mod naive;
+pub mod phases;
+pub mod presets;
 pub mod random;

@@ -1,0 +1,14 @@
+//! All integration tests, as one program: each program more would link the library, and LLVM, once more.
+
+mod architecture;
+mod cli;
+mod interpreter;
+mod invariants;
+mod papers;
+mod phases;
+mod programs;
+mod random_functions;
+mod regalloc2;
+mod second_opinion;
+mod stock;
+mod support;
