@@ -643,7 +643,7 @@ fn scanned(function: &Function) -> Scanned {
         match assign(&spilled.function, &order, &liveness, policy, evictable) {
             Ok(assignment) => break (spilled, assignment),
             Err(Refusal::Evicted(values)) => values.into_iter().for_each(|value| requested[value] = true),
-            Err(Refusal::Impossible(message)) => panic!("{message}\n{}", print(&spilled.function)),
+            Err(Refusal::Failed(failure)) => panic!("{failure}\n{}", print(&spilled.function)),
         }
         restarts += 1;
     };

@@ -7,7 +7,8 @@ mod interpret;
 mod support;
 
 use chordal::allocate::allocators::Preset;
-use chordal::allocate::pipeline::{Failure, Strategy, allocate};
+use chordal::allocate::failure::{Failure, Unsupported};
+use chordal::allocate::pipeline::{Strategy, allocate};
 use chordal::allocate::regalloc2::Algorithm;
 use chordal::machine::{Edit, Function, Overlay, Slot, print};
 use fixture::fixture;
@@ -23,7 +24,7 @@ const STEPS: usize = 60;
 fn allocated(function: &Function, algorithm: Algorithm) -> Result<Overlay, String> {
     match allocate(function, Strategy::Regalloc2 { algorithm, check: true }) {
         Ok((overlay, _)) => Ok(overlay),
-        Err(Failure::Unsupported(reason)) => Err(reason),
+        Err(Failure::Unsupported(Unsupported(reason))) => Err(reason),
         Err(failure) => panic!("{algorithm:?}: {failure}\n{}", print(function)),
     }
 }

@@ -5,6 +5,7 @@ use crate::allocate::allocators::{Elimination, Preset};
 use crate::allocate::assign::{Assignment, Evictable, Refusal};
 use crate::allocate::cssa::{Coalescing, Conventional, ConversionCounts};
 use crate::allocate::eliminate::EliminationCounts;
+use crate::allocate::failure::{Defect, Failure};
 use crate::allocate::regalloc2::{self, Algorithm};
 use crate::allocate::spill::{Outlook, SpillCounts, Spilled, Spiller};
 use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Loops, Order, PinLiveness, graph_sizes};
@@ -44,21 +45,10 @@ pub struct Report {
     pub phases: Vec<(&'static str, Duration)>,
 }
 
-/// Why a function could not be allocated.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum Failure {
-    /// A construct that the allocator cannot handle (yet): LLVM's allocator may.
-    #[error("{0}")]
-    Unsupported(String),
-    /// The allocation is wrong: a defect in chordal.
-    #[error("the checker rejects the allocation: {0}")]
-    Rejected(String),
-}
-
 /// Allocates registers for a function.
 ///
 /// # Errors
-/// If the function contains something that cannot be allocated, or if the checker rejects the result.
+/// If the function contains something that cannot be allocated, or a phase, or the checker, finds a bug.
 pub fn allocate(function: &Function, strategy: impl Into<Strategy>) -> Result<(Overlay, Report), Failure> {
     match strategy.into() {
         Strategy::Phases(preset) => by_phases(function, &preset),
@@ -81,9 +71,9 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     let coalescing = if function.returns_twice { Coalescing::Nothing } else { preset.coalescing };
     let conventional = cssa::conventional(function, &order, &dominators, &interference, coalescing);
     clock.lap("cssa");
-    let coloured = colour(&conventional, &order, &loops, preset, &mut clock).map_err(Failure::Unsupported)?;
+    let coloured = colour(&conventional, &order, &loops, preset, &mut clock)?;
     let Coloured { spilled, liveness, assignment } = coloured;
-    let code = eliminate::eliminate(&spilled, &liveness, &assignment, preset.swap).map_err(Failure::Unsupported)?;
+    let code = eliminate::eliminate(&spilled, &liveness, &assignment, preset.swap)?;
     let overlay = eliminate::overlay(function, &spilled, &assignment, &code, preset.swap);
     clock.lap("eliminate");
     if preset.check {
@@ -101,7 +91,7 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
 
 fn by_regalloc2(function: &Function, algorithm: Algorithm, check: bool) -> Result<(Overlay, Report), Failure> {
     let mut clock = Clock::default();
-    let allocated = regalloc2::allocate(function, algorithm).map_err(Failure::Unsupported)?;
+    let allocated = regalloc2::allocate(function, algorithm)?;
     clock.lap("regalloc2");
     if check {
         checked(function, &allocated.overlay, &mut clock)?;
@@ -111,7 +101,7 @@ fn by_regalloc2(function: &Function, algorithm: Algorithm, check: bool) -> Resul
 }
 
 fn checked(function: &Function, overlay: &Overlay, clock: &mut Clock) -> Result<(), Failure> {
-    meter::apart(|| check::check(function, overlay)).map_err(|complaints| Failure::Rejected(listed(&complaints)))?;
+    meter::apart(|| check::check(function, overlay)).map_err(|complaints| Defect::Rejected(listed(&complaints)))?;
     clock.lap(stats::CHECKER);
     Ok(())
 }
@@ -136,7 +126,7 @@ fn colour(
     loops: &Loops,
     preset: &Preset,
     clock: &mut Clock,
-) -> Result<Coloured, String> {
+) -> Result<Coloured, Failure> {
     let liveness = Liveness::new(&conventional.function);
     let outlook = Outlook { spare: preset.elimination == Elimination::SpareRegister, moves: preset.assign.moves() };
     let spiller = Spiller::new(conventional, order, loops, &liveness, preset.spill, outlook);
@@ -152,7 +142,7 @@ fn colour(
         match assignment {
             Ok(assignment) => return Ok(Coloured { spilled, liveness, assignment }),
             Err(Refusal::Evicted(values)) => values.into_iter().for_each(|value| requested[value] = true),
-            Err(Refusal::Impossible(message)) => return Err(message),
+            Err(Refusal::Failed(failure)) => return Err(failure),
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use super::ffi;
 use super::module::{Module, ReadError, Target, one_line};
-use super::session::Session;
-use crate::allocate::pipeline::{Failure, Strategy};
+use super::session::{Failed, Session};
+use crate::allocate::failure::Failure;
+use crate::allocate::pipeline::Strategy;
 use crate::measure::stats::Function;
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::collections::HashMap;
@@ -77,6 +78,8 @@ pub struct Compiled {
 pub enum CompileError {
     #[error("function {name}: {reason}{}", others(*.more))]
     Function { name: String, reason: String, more: usize },
+    #[error("function {}: {}{}", .failed.name, .failed.failure, others(*.more))]
+    Failed { failed: Failed, more: usize },
     #[error("{0}")]
     Llvm(String),
     #[error(transparent)]
@@ -93,24 +96,24 @@ fn others(more: usize) -> String {
 /// (each [`Function::fallback`] tells why); the module is then compiled again.
 ///
 /// # Errors
-/// If a function cannot be allocated and may not be left to LLVM, if an allocation is wrong, or if LLVM reports an error.
+/// If a function cannot be allocated and may not be left to LLVM, if there is a defect, or if LLVM reports an error.
 pub fn compile(module: Module<'_>, options: &CompileOptions<'_>) -> Result<Compiled, CompileError> {
     let source = module.source();
     let (mut compiled, mut failures) = run(&module, options, &[])?;
     drop(module);
     let time_ns = compiled.time_ns;
-    let mut fallbacks: Vec<(String, Failure)> = Vec::new();
+    let mut fallbacks: Vec<Failed> = Vec::new();
     while !failures.is_empty() {
-        refuse(&failures, |(name, failure)| {
-            let again = fallbacks.iter().any(|(known, _)| known == name);
-            again || !options.may_fall_back() || !matches!(failure, Failure::Unsupported(_))
+        refuse(&failures, |Failed { name, failure, .. }| {
+            let again = fallbacks.iter().any(|known| known.name == *name);
+            again || !options.may_fall_back() || matches!(failure, Failure::Defect(_))
         })?;
         fallbacks.append(&mut failures);
         (compiled, failures) = run(&Module::parse(source)?, options, &fallbacks)?;
     }
-    for (name, reason) in &fallbacks {
+    for Failed { name, failure, .. } in &fallbacks {
         if let Some(function) = compiled.functions.iter_mut().find(|function| function.name == *name) {
-            function.fallback = Some(reason.to_string());
+            function.fallback = Some(failure.to_string());
             function.counts.fallbacks = 1;
         }
     }
@@ -133,29 +136,23 @@ impl CompileOptions<'_> {
 }
 
 /// An error if there are such failures.
-fn refuse(failures: &[(String, Failure)], wanted: impl Fn(&(String, Failure)) -> bool) -> Result<(), CompileError> {
-    let mut refused = failures.iter().filter(|&failure| wanted(failure));
+fn refuse(failures: &[Failed], wanted: impl Fn(&Failed) -> bool) -> Result<(), CompileError> {
+    let mut refused = failures.iter().filter(|&failed| wanted(failed));
     match refused.next() {
-        Some((name, reason)) => {
-            Err(CompileError::Function { name: name.clone(), reason: reason.to_string(), more: refused.count() })
-        }
+        Some(failed) => Err(CompileError::Failed { failed: failed.clone(), more: refused.count() }),
         None => Ok(()),
     }
 }
 
 /// Runs the code generator once, which uses the module up, and reports the functions that were not allocated.
-fn run(
-    module: &Module<'_>,
-    options: &CompileOptions<'_>,
-    fallbacks: &[(String, Failure)],
-) -> Result<(Compiled, Vec<(String, Failure)>), CompileError> {
+fn run(module: &Module<'_>, options: &CompileOptions<'_>, fallbacks: &[Failed]) -> Result<(Compiled, Vec<Failed>), CompileError> {
     let (strategy, allocator, schedule) = match &options.allocator {
         Allocator::Ours(strategy) => (Some(*strategy), ffi::OURS, false),
         Allocator::Llvm(Stock { algorithm, schedule }) => (None, *algorithm as u32, *schedule),
     };
     let mut session = Session::new(strategy, options.registers.as_deref(), options.progress);
     let excluded = options.excluded(module.target());
-    let fallbacks: Vec<ffi::Str> = fallbacks.iter().map(|(name, _)| ffi::Str::new(name.as_bytes())).collect();
+    let fallbacks: Vec<ffi::Str> = fallbacks.iter().map(|failed| ffi::Str::new(failed.name.as_bytes())).collect();
     let flat = ffi::Options {
         allocator,
         schedule: u32::from(schedule),

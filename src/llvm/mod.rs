@@ -13,6 +13,7 @@ pub use compile::{Algorithm, Allocator, CompileError, CompileOptions, Compiled, 
 pub use fatal::die_with_prefix;
 pub use module::{Module, ReadError, Source, Target};
 pub use registers::{RegisterRequest, RequestError};
+pub use session::Failed;
 
 /// Sets LLVM up, once.
 fn initialise() {

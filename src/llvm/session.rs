@@ -2,17 +2,24 @@
 
 use super::answer::Arrays;
 use super::{ffi, import, registers};
-use crate::allocate::pipeline::{self, Failure, Report, Strategy};
-use crate::machine::{Edit, Function, Overlay, RegisterFile};
+use crate::allocate::failure::{Failure, Unsupported, guarded};
+use crate::allocate::pipeline::{self, Report, Strategy};
+use crate::machine::{Edit, Function, Overlay, RegisterFile, print};
 use crate::measure::meter;
 use crate::measure::stats::{self, Counts};
 use indexmap::IndexMap;
-use std::cell::Cell;
 use std::ffi::c_void;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::sync::Once;
 use std::time::Instant;
+
+/// A function that could not be allocated.
+#[derive(Clone, Debug)]
+pub struct Failed {
+    pub name: String,
+    pub failure: Failure,
+    /// In text form, where allocation came upon a defect.
+    pub text: Option<String>,
+}
 
 /// What a run is asked to do and what it has come to so far.
 pub struct Session<'o> {
@@ -21,8 +28,8 @@ pub struct Session<'o> {
     progress: &'o dyn Fn(&str),
     files: Vec<Rc<RegisterFile>>,
     answer: Arrays,
-    /// Why functions could not be allocated, in order.
-    pub failures: Vec<(String, Failure)>,
+    /// The functions that could not be allocated, in order.
+    pub failures: Vec<Failed>,
     /// What LLVM's machine verifier said about functions.
     pub verifier_reports: Vec<(String, String)>,
     /// What was counted, by function.
@@ -56,24 +63,36 @@ impl<'o> Session<'o> {
         ffi::Callbacks { user: std::ptr::from_mut(self).cast(), allocate, allocated, failed, counted, error, emit }
     }
 
-    /// Allocates one function; the answer's arrays live in `self` until the next call.
+    /// Allocates one function; the answer's arrays live in `self` until the next call. A panic must not unwind through C++.
     ///
     /// # Safety
     /// The flat function must be valid.
-    unsafe fn allocate(&mut self, flat: &ffi::Function) -> Result<(), Failure> {
+    unsafe fn allocate(&mut self, flat: &ffi::Function) -> Result<(), Failed> {
+        let name = unsafe { flat.name.text() };
+        let start = Instant::now();
+        let imported = guarded(|| unsafe { self.import(flat) });
+        let function = imported.map_err(|failure| Failed { name: name.clone(), failure, text: None })?;
+        let import_ns = flat.import_ns + nanoseconds(start);
+        guarded(|| self.allocate_imported(&function, import_ns)).map_err(|failure| {
+            let text = matches!(failure, Failure::Defect(_)).then(|| print(&function));
+            Failed { name, failure, text }
+        })
+    }
+
+    /// # Safety
+    /// The flat function must be valid.
+    unsafe fn import(&mut self, flat: &ffi::Function) -> Result<Function, Failure> {
         let unsupported = unsafe { flat.unsupported.text() };
         // Even a function that cannot be handed over may bring a new register file, whose number later ones use.
         let file = unsafe { self.register_file(flat) };
-        if !unsupported.is_empty() {
-            return Err(Failure::Unsupported(unsupported));
-        }
+        if unsupported.is_empty() { Ok(unsafe { import::function(flat, file) }) } else { Err(Unsupported(unsupported).into()) }
+    }
+
+    fn allocate_imported(&mut self, function: &Function, import_ns: u64) -> Result<(), Failure> {
         let strategy = self.strategy.expect("the bridge asks for allocations only where a strategy is given");
-        let start = Instant::now();
-        let function = unsafe { import::function(flat, file) };
-        let import_ns = flat.import_ns + nanoseconds(start);
-        let (overlay, report) = pipeline::allocate(&function, strategy)?;
-        self.answer = Arrays::new(&overlay, &function);
-        self.record(&function, import_ns, &overlay, &report);
+        let (overlay, report) = pipeline::allocate(function, strategy)?;
+        self.answer = Arrays::new(&overlay, function);
+        self.record(function, import_ns, &overlay, &report);
         Ok(())
     }
 
@@ -188,33 +207,6 @@ fn nanoseconds(since: Instant) -> u64 {
     since.elapsed().as_nanos() as u64
 }
 
-thread_local! {
-    static QUIET: Cell<bool> = const { Cell::new(false) };
-    static PANIC: Cell<Option<String>> = const { Cell::new(None) };
-}
-
-/// Runs an allocation. A panic must not unwind through C++: it becomes a failure, whose message the panic hook catches.
-fn guarded(run: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let default = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            if QUIET.get() {
-                PANIC.set(Some(info.to_string()));
-            } else {
-                default(info);
-            }
-        }));
-    });
-    QUIET.set(true);
-    let result = catch_unwind(AssertUnwindSafe(run));
-    QUIET.set(false);
-    result.unwrap_or_else(|_| {
-        let message = PANIC.take().unwrap_or_default();
-        Err(Failure::Unsupported(format!("internal error: {}", super::module::one_line(&message))))
-    })
-}
-
 /// # Safety
 /// `user` must be what [`Session::callbacks`] passed to the bridge.
 unsafe fn session<'a>(user: *mut c_void) -> &'a mut Session<'a> {
@@ -224,11 +216,11 @@ unsafe fn session<'a>(user: *mut c_void) -> &'a mut Session<'a> {
 extern "C" fn allocate(user: *mut c_void, function: *const ffi::Function, answer: *mut ffi::Answer) {
     // SAFETY: the bridge passes back its user and valid arrays.
     let (session, flat, answer) = unsafe { (session(user), &*function, &mut *answer) };
-    match guarded(|| unsafe { session.allocate(flat) }) {
+    match unsafe { session.allocate(flat) } {
         Ok(()) => *answer = session.answer.answer(),
-        Err(failure) => {
+        Err(failed) => {
             answer.outcome = ffi::FAILED;
-            session.failures.push((unsafe { flat.name.text() }, failure));
+            session.failures.push(failed);
         }
     }
 }
@@ -240,7 +232,9 @@ extern "C" fn allocated(user: *mut c_void, function: ffi::Str, ns: u64, report: 
 
 extern "C" fn failed(user: *mut c_void, function: ffi::Str, reason: ffi::Str) {
     // SAFETY: as in `allocate`.
-    unsafe { session(user).failures.push((function.text(), Failure::Unsupported(super::module::one_line(&reason.text())))) }
+    let (session, name, reason) = unsafe { (session(user), function.text(), reason.text()) };
+    let failure = Unsupported(super::module::one_line(&reason)).into();
+    session.failures.push(Failed { name, failure, text: None });
 }
 
 extern "C" fn counted(user: *mut c_void, function: ffi::Str, counts: *const ffi::Counts) {

@@ -15,6 +15,7 @@ mod preferences;
 mod walk;
 
 use crate::allocate::cssa::Web;
+use crate::allocate::failure::Failure;
 use crate::analysis::{Liveness, Order, PinLiveness};
 use crate::machine::{Block, Function, Inst, Reg, RegClass, RegSet, Value};
 use clap::ValueEnum;
@@ -183,15 +184,15 @@ pub enum Refusal {
     /// These values have to be spilled first.
     #[error("{} values have to be spilled first", .0.len())]
     Evicted(Vec<Value>),
-    /// An instruction's constraints cannot be met: a defect of the spilling phase.
-    #[error("{0}")]
-    Impossible(String),
+    #[error(transparent)]
+    Failed(#[from] Failure),
 }
 
 /// Assigns registers.
 ///
 /// # Errors
-/// If values have to be spilled first (where pins are avoided only), or if an instruction's constraints cannot be met.
+/// If values have to be spilled first (where pins are avoided only), or if an instruction's constraints cannot be met: unless
+/// nobody has promised that they can (linear scan, inline assembly that jumps), that is a defect of the spilling phase.
 pub fn assign(
     function: &Function,
     order: &Order,

@@ -16,6 +16,7 @@ pub mod windmill;
 pub use sequence::{RegisterStep, Surroundings, SwapPolicy, sequentialise};
 
 use crate::allocate::assign::{Assignment, Transfer};
+use crate::allocate::failure::Defect;
 use crate::allocate::spill::Spilled;
 use crate::analysis::{Liveness, PinLiveness};
 use crate::machine::{Block, EdgePlace, Edit, Function, Location, Point, Reg, RegClass, RegSet, RegisterFile, Slot, SlotData};
@@ -46,7 +47,7 @@ pub fn eliminate(
     liveness: &Liveness,
     assignment: &Assignment,
     policy: SwapPolicy,
-) -> Result<EdgeCode, String> {
+) -> Result<EdgeCode, Defect> {
     let function = &spilled.function;
     let pins = PinLiveness::new(function);
     let mut scratch = Scratch::new(spilled.slots.clone(), function.values.values().map(|value| value.class));
@@ -64,7 +65,9 @@ pub fn eliminate(
             let (edits, point) = match place {
                 EdgePlace::Head(point) => (&mut code.head[to], point),
                 EdgePlace::Tail(point) => (&mut code.tail[from], point),
-                EdgePlace::Nowhere => return Err(format!("the edge from {from} to {to} needs code, but can take none")),
+                EdgePlace::Nowhere => {
+                    return Err(Defect::Impossible(format!("the edge from {from} to {to} needs code, but can take none")));
+                }
             };
             let around = surroundings(function, &pins, assignment, point, kept, policy);
             if graph.memory.is_empty() {
@@ -73,7 +76,7 @@ pub fn eliminate(
             } else {
                 // Saving a callee-saved register that was not in use costs less than spilling one here.
                 let around = Surroundings { available: all_registers(function) - pins.at(function, point), ..around };
-                let implemented = windmill::implement(&graph.all(), &around, &mut scratch)?;
+                let implemented = windmill::implement(&graph.all(), &around, &mut scratch).map_err(Defect::Impossible)?;
                 edits.extend(implemented.edits);
                 code.spills += u64::from(implemented.spills);
             }

@@ -20,6 +20,7 @@ mod slots;
 mod weights;
 
 use crate::allocate::cssa::Conventional;
+use crate::allocate::failure::Unsupported;
 use crate::allocate::pressure::limits::Limits;
 use crate::analysis::{Bundles, Liveness, Loops, Order, PinLiveness};
 use crate::machine::{Block, Function, Inst, PinSets, RegClass, Slot, SlotData, Value};
@@ -180,11 +181,11 @@ impl<'a> Spiller<'a> {
     ///
     /// # Errors
     /// If an instruction alone needs more registers than there are.
-    pub fn spill(&self, requested: &SecondaryMap<Value, bool>) -> Result<Spilled, String> {
-        let mut chosen = choose::choose(self, requested)?;
+    pub fn spill(&self, requested: &SecondaryMap<Value, bool>) -> Result<Spilled, Unsupported> {
+        let mut chosen = choose::choose(self, requested).map_err(Unsupported)?;
         let lowered = lower::lower(self, &mut chosen.spilled);
         let plan = slots::assign(self, &chosen);
-        let mut spilled = materialise::materialise(self, plan)?;
+        let mut spilled = materialise::materialise(self, plan).map_err(Unsupported)?;
         spilled.counts.lowered_values = lowered.values;
         spilled.counts.lowered_loads = lowered.loads;
         Ok(spilled)
