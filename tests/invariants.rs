@@ -633,6 +633,7 @@ fn scanned(function: &Function) -> Scanned {
     let loops = Loops::new(function, &order, &Dominators::new(function, &order));
     let liveness = Liveness::new(&conventional.function);
     let spiller = Spiller::new(&conventional, &order, &loops, &liveness, spill, Outlook { spare: false, moves: false });
+    let spiller = spiller.expect("the function has values of few classes");
     let count = conventional.function.values.len();
     let evictable = Evictable { weights: spiller.weights(), count, webs: &conventional.webs };
     let mut requested = SecondaryMap::new();

@@ -129,7 +129,7 @@ fn colour(
 ) -> Result<Coloured, Failure> {
     let liveness = Liveness::new(&conventional.function);
     let outlook = Outlook { spare: preset.elimination == Elimination::SpareRegister, moves: preset.assign.moves() };
-    let spiller = Spiller::new(conventional, order, loops, &liveness, preset.spill, outlook);
+    let spiller = Spiller::new(conventional, order, loops, &liveness, preset.spill, outlook)?;
     let count = conventional.function.values.len();
     let evictable = Evictable { weights: spiller.weights(), count, webs: &conventional.webs };
     let mut requested: SecondaryMap<Value, bool> = SecondaryMap::new();

@@ -1,7 +1,7 @@
 //! Which general-purpose registers an allocation may use: `--registers`.
 
 use super::module::Target;
-use crate::machine::{RegSet, RegisterFile};
+use crate::machine::{Function, RegSet, RegisterFile};
 use std::convert::Infallible;
 use std::str::FromStr;
 
@@ -132,14 +132,25 @@ impl Target {
     }
 }
 
-/// Takes the general-purpose registers that are not named out of the classes of a register file.
-pub(super) fn restrict(file: &mut RegisterFile, names: &[String]) {
+/// A register file whose classes have lost the general-purpose registers that are not named.
+pub(super) fn restricted(all: &RegisterFile, names: &[String]) -> RegisterFile {
+    let mut file = all.clone();
     let kept: RegSet = names.iter().filter_map(|name| file.by_name(name)).collect();
-    let restricted = |bank| file.banks.get(bank).is_some_and(|info: &crate::machine::BankInfo| info.name == BANK);
-    for class in file.classes.values_mut().filter(|class| restricted(class.bank)) {
+    for class in file.classes.values_mut().filter(|class| all.banks[class.bank].name == BANK) {
         class.order.retain(|&reg| kept.contains(reg));
         class.regs = class.regs & kept;
     }
+    file
+}
+
+/// What a function needs of the registers besides, if it does: classes of its values that have no register left in the
+/// restricted file, because an instruction takes no others, keep their own.
+pub(super) fn completed(restricted: &RegisterFile, all: &RegisterFile, function: &Function) -> Option<RegisterFile> {
+    let mut file: Option<RegisterFile> = None;
+    for class in function.values.values().map(|value| value.class).filter(|&class| restricted.classes[class].regs.is_empty()) {
+        file.get_or_insert_with(|| restricted.clone()).classes[class] = all.classes[class].clone();
+    }
+    file
 }
 
 #[cfg(test)]

@@ -12,6 +12,20 @@ use std::ffi::c_void;
 use std::rc::Rc;
 use std::time::Instant;
 
+/// A register file as the target has it, and as the allocator may use it.
+struct Files {
+    all: Rc<RegisterFile>,
+    usable: Rc<RegisterFile>,
+}
+
+impl Files {
+    fn new(all: RegisterFile, registers: Option<&[String]>) -> Self {
+        let all = Rc::new(all);
+        let usable = registers.map_or_else(|| all.clone(), |names| Rc::new(registers::restricted(&all, names)));
+        Files { all, usable }
+    }
+}
+
 /// A function that could not be allocated.
 #[derive(Clone, Debug)]
 pub struct Failed {
@@ -26,7 +40,7 @@ pub struct Session<'o> {
     strategy: Option<Strategy>,
     registers: Option<&'o [String]>,
     progress: &'o dyn Fn(&str),
-    files: Vec<Rc<RegisterFile>>,
+    files: Vec<Files>,
     answer: Arrays,
     /// The functions that could not be allocated, in order.
     pub failures: Vec<Failed>,
@@ -84,8 +98,19 @@ impl<'o> Session<'o> {
     unsafe fn import(&mut self, flat: &ffi::Function) -> Result<Function, Failure> {
         let unsupported = unsafe { flat.unsupported.text() };
         // Even a function that cannot be handed over may bring a new register file, whose number later ones use.
-        let file = unsafe { self.register_file(flat) };
-        if unsupported.is_empty() { Ok(unsafe { import::function(flat, file) }) } else { Err(Unsupported(unsupported).into()) }
+        if let Some(new) = unsafe { flat.new_file.as_ref() } {
+            let all = unsafe { import::register_file(new) };
+            self.files.push(Files::new(all, self.registers));
+        }
+        if !unsupported.is_empty() {
+            return Err(Unsupported(unsupported).into());
+        }
+        let Files { all, usable } = &self.files[flat.file as usize];
+        let mut function = unsafe { import::function(flat, usable.clone()) };
+        if let Some(file) = registers::completed(usable, all, &function) {
+            function.file = Rc::new(file);
+        }
+        Ok(function)
     }
 
     fn allocate_imported(&mut self, function: &Function, import_ns: u64) -> Result<(), Failure> {
@@ -94,17 +119,6 @@ impl<'o> Session<'o> {
         self.answer = Arrays::new(&overlay, function);
         self.record(function, import_ns, &overlay, &report);
         Ok(())
-    }
-
-    unsafe fn register_file(&mut self, flat: &ffi::Function) -> Rc<RegisterFile> {
-        if let Some(new) = unsafe { flat.new_file.as_ref() } {
-            let mut file = unsafe { import::register_file(new) };
-            if let Some(names) = self.registers {
-                registers::restrict(&mut file, names);
-            }
-            self.files.push(Rc::new(file));
-        }
-        self.files[flat.file as usize].clone()
     }
 
     /// Notes what only the allocator knows; the rest is counted in the output.

@@ -31,7 +31,7 @@ pub fn spill(function: &Function) -> (Conventional, Spilled) {
         preset.spill,
         Outlook { spare: false, moves: preset.assign.moves() },
     );
-    let spilled = spiller.spill(&SecondaryMap::new());
+    let spilled = spiller.and_then(|spiller| spiller.spill(&SecondaryMap::new()));
     let spilled = spilled.unwrap_or_else(|message| panic!("{message}\n{}", print(function)));
     (conventional, spilled)
 }

@@ -143,6 +143,9 @@ pub struct Spiller<'a> {
 
 impl<'a> Spiller<'a> {
     /// Prepares to spill.
+    ///
+    /// # Errors
+    /// If the function has values of too many different classes.
     pub fn new(
         conventional: &'a Conventional,
         order: &'a Order,
@@ -150,7 +153,7 @@ impl<'a> Spiller<'a> {
         liveness: &'a Liveness,
         policy: Policy,
         outlook: Outlook,
-    ) -> Self {
+    ) -> Result<Self, Unsupported> {
         let function = &conventional.function;
         let pins = PinLiveness::new(function);
         let held = held(function, liveness);
@@ -158,7 +161,7 @@ impl<'a> Spiller<'a> {
         for value in function.values.keys().filter(|&value| held[value]) {
             weights[value] = f64::INFINITY;
         }
-        Spiller {
+        Ok(Spiller {
             conventional,
             order,
             liveness,
@@ -167,9 +170,9 @@ impl<'a> Spiller<'a> {
             weights,
             held,
             constants: constants(conventional),
-            limits: Limits::new(function, outlook.spare),
+            limits: Limits::new(function, outlook.spare)?,
             policy,
-        }
+        })
     }
 
     /// The weight of each value: light ones are spilled first, those of infinite weight not at all.
