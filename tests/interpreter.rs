@@ -8,7 +8,7 @@ mod presets;
 mod support;
 
 use chordal::allocate::allocators::Preset;
-use chordal::allocate::pipeline::allocate;
+use chordal::allocate::pipeline::{Allocate as _, Strategy};
 use chordal::check::check;
 use chordal::machine::{Edit, Function, Location, Overlay, Reg, print};
 use interpret::compare;
@@ -19,8 +19,7 @@ use support::random::{random_function, shapes};
 const STEPS: usize = 60;
 
 fn allocated(function: &Function, preset: Preset) -> Overlay {
-    let preset = Preset { check: false, ..preset };
-    allocate(function, preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function))).0
+    Strategy::from(preset).allocate(function).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function))).0
 }
 
 #[test]

@@ -9,7 +9,7 @@ mod support;
 use chordal::allocate::allocators::Preset;
 use chordal::allocate::assign::{Assignment, Evictable, Refusal, Repair, assign};
 use chordal::allocate::cssa::{Coalescing, Conventional};
-use chordal::allocate::pipeline::allocate;
+use chordal::allocate::pipeline::{Allocate as _, Strategy};
 use chordal::allocate::spill::{Outlook, Spilled, Spiller};
 use chordal::analysis::{Dominators, Liveness, Loops, Order};
 use chordal::machine::validate::Rule;
@@ -43,8 +43,7 @@ fn run(function: &Function) -> Phases {
 }
 
 fn allocated(function: &Function) -> Overlay {
-    let preset = Preset { check: false, ..Preset::default() };
-    allocate(function, preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function))).0
+    Strategy::from(Preset::default()).allocate(function).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function))).0
 }
 
 /// Has the phases work on a few hundred random functions.

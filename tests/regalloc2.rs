@@ -22,7 +22,7 @@ const STEPS: usize = 60;
 
 /// An allocation that the checker accepts, or why regalloc2 has none.
 fn allocated(function: &Function, algorithm: Algorithm) -> Result<Overlay, String> {
-    match allocate(function, Strategy::Regalloc2 { algorithm, check: true }) {
+    match allocate(function, Strategy::Regalloc2(algorithm)) {
         Ok((overlay, _)) => Ok(overlay),
         Err(Failure::Unsupported(Unsupported(reason))) => Err(reason),
         Err(failure) => panic!("{algorithm:?}: {failure}\n{}", print(function)),

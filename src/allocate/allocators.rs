@@ -4,7 +4,6 @@ use super::{assign, spill};
 use crate::allocate::cssa::Coalescing;
 use crate::allocate::eliminate::SwapPolicy;
 use assign::{Colouring, PinPolicy, Preference};
-use clap::ValueEnum;
 use spill::{Choice, LoadLowering};
 
 /// How to allocate: a choice for each phase.
@@ -20,14 +19,10 @@ pub struct Preset {
     pub elimination: Elimination,
     /// How cycles of registers are broken.
     pub swap: SwapPolicy,
-    /// Check the result.
-    pub check: bool,
-    /// Measure interference graphs, which no phase builds.
-    pub graphs: bool,
 }
 
 /// How φs are eliminated after allocation: the three ways of `spill-free-ssa-elimination.txt`, section 1.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Elimination {
     /// Without moving memory to memory: phi-related values share a slot
     SpillFree,
@@ -57,8 +52,6 @@ const CH_O1: Preset = Preset {
     assign: assign::Policy { colouring: Colouring::Dominance, preference: Preference::None, pins: PinPolicy::Avoid },
     elimination: Elimination::SpillFree,
     swap: SwapPolicy::Xor,
-    check: true,
-    graphs: false,
 };
 
 /// `ch-o2`: with register coalescing.
@@ -83,8 +76,6 @@ const SPILL_FREE: Preset = Preset {
     assign: assign::Policy { colouring: Colouring::Dominance, preference: Preference::Frequency, pins: PinPolicy::Repair },
     elimination: Elimination::SpillFree,
     swap: SwapPolicy::Auto,
-    check: true,
-    graphs: false,
 };
 
 /// `local`: values are in registers within a block only.

@@ -11,17 +11,27 @@ use crate::allocate::spill::{Outlook, SpillCounts, Spilled, Spiller};
 use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Loops, Order, PinLiveness, graph_sizes};
 use crate::check;
 use crate::machine::{Function, Overlay, Value};
-use crate::measure::{meter, stats};
 use cranelift_entity::SecondaryMap;
 use std::time::{Duration, Instant};
+
+/// What allocates registers of functions, one by one.
+pub trait Allocate {
+    /// Allocates registers for a function, without checking the result.
+    ///
+    /// # Errors
+    /// If the function contains something that cannot be allocated, or a phase finds a bug.
+    fn allocate(&self, function: &Function) -> Result<(Overlay, Report), Failure>;
+
+    /// Measures a function's interference graphs before spilling, which no phase builds, if there is such a point.
+    fn graphs(&self, function: &Function) -> GraphSizes;
+}
 
 /// Who allocates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Strategy {
     /// Our phases, by these choices.
     Phases(Preset),
-    /// regalloc2; its answer is checked or not.
-    Regalloc2 { algorithm: Algorithm, check: bool },
+    Regalloc2(Algorithm),
 }
 
 impl From<Preset> for Strategy {
@@ -30,13 +40,27 @@ impl From<Preset> for Strategy {
     }
 }
 
+impl Allocate for Strategy {
+    fn allocate(&self, function: &Function) -> Result<(Overlay, Report), Failure> {
+        match self {
+            Strategy::Phases(preset) => by_phases(function, preset),
+            Strategy::Regalloc2(algorithm) => by_regalloc2(function, *algorithm),
+        }
+    }
+
+    fn graphs(&self, function: &Function) -> GraphSizes {
+        match self {
+            Strategy::Phases(preset) => sizes_before_spilling(function, preset),
+            Strategy::Regalloc2(_) => GraphSizes::default(),
+        }
+    }
+}
+
 /// What allocating one function came to, for the statistics.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Conversion to conventional SSA form.
     pub conversion: ConversionCounts,
-    /// Interference graphs before spilling, if they were asked for.
-    pub graphs: GraphSizes,
     /// Spilling.
     pub spill: SpillCounts,
     /// φ elimination, as in Figure 10 of the spill-free paper.
@@ -45,15 +69,22 @@ pub struct Report {
     pub phases: Vec<(&'static str, Duration)>,
 }
 
-/// Allocates registers for a function.
+/// Allocates registers for a function, and checks the result.
 ///
 /// # Errors
 /// If the function contains something that cannot be allocated, or a phase, or the checker, finds a bug.
 pub fn allocate(function: &Function, strategy: impl Into<Strategy>) -> Result<(Overlay, Report), Failure> {
-    match strategy.into() {
-        Strategy::Phases(preset) => by_phases(function, &preset),
-        Strategy::Regalloc2 { algorithm, check } => by_regalloc2(function, algorithm, check),
-    }
+    let (overlay, report) = strategy.into().allocate(function)?;
+    check(function, &overlay)?;
+    Ok((overlay, report))
+}
+
+/// Checks an allocation.
+///
+/// # Errors
+/// If it is wrong.
+pub fn check(function: &Function, overlay: &Overlay) -> Result<(), Defect> {
+    check::check(function, overlay).map_err(|complaints| Defect::Rejected(listed(&complaints)))
 }
 
 /// Allocates by our phases.
@@ -67,21 +98,14 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     let loops = Loops::new(function, &order, &dominators);
     let liveness = Liveness::new(function);
     clock.lap("analysis");
-    let interference = Interference::new(function, &dominators, &liveness);
-    let coalescing = if function.returns_twice { Coalescing::Nothing } else { preset.coalescing };
-    let conventional = cssa::conventional(function, &order, &dominators, &interference, coalescing);
+    let conventional = convert(function, &order, &dominators, &liveness, preset);
     clock.lap("cssa");
-    let coloured = colour(&conventional, &order, &loops, preset, &mut clock)?;
-    let Coloured { spilled, liveness, assignment } = coloured;
+    let Coloured { spilled, liveness, assignment } = colour(&conventional, &order, &loops, preset, &mut clock)?;
     let code = eliminate::eliminate(&spilled, &liveness, &assignment, preset.swap)?;
     let overlay = eliminate::overlay(function, &spilled, &assignment, &code, preset.swap);
     clock.lap("eliminate");
-    if preset.check {
-        checked(function, &overlay, &mut clock)?;
-    }
     let report = Report {
         conversion: conventional.counts,
-        graphs: if preset.graphs { meter::apart(|| sizes_before_spilling(&conventional)) } else { GraphSizes::default() },
         spill: spilled.counts,
         elimination: eliminate::count(&conventional, &spilled, &liveness, &assignment, &code),
         phases: clock.phases,
@@ -89,24 +113,24 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     Ok((overlay, report))
 }
 
-fn by_regalloc2(function: &Function, algorithm: Algorithm, check: bool) -> Result<(Overlay, Report), Failure> {
+fn by_regalloc2(function: &Function, algorithm: Algorithm) -> Result<(Overlay, Report), Failure> {
     let mut clock = Clock::default();
     let allocated = regalloc2::allocate(function, algorithm)?;
     clock.lap("regalloc2");
-    if check {
-        checked(function, &allocated.overlay, &mut clock)?;
-    }
     let spill = SpillCounts { values: allocated.spilled, ..SpillCounts::default() };
     Ok((allocated.overlay, Report { spill, phases: clock.phases, ..Report::default() }))
 }
 
-fn checked(function: &Function, overlay: &Overlay, clock: &mut Clock) -> Result<(), Failure> {
-    meter::apart(|| check::check(function, overlay)).map_err(|complaints| Defect::Rejected(listed(&complaints)))?;
-    clock.lap(stats::CHECKER);
-    Ok(())
+fn convert(function: &Function, order: &Order, dominators: &Dominators, liveness: &Liveness, preset: &Preset) -> Conventional {
+    let interference = Interference::new(function, dominators, liveness);
+    let coalescing = if function.returns_twice { Coalescing::Nothing } else { preset.coalescing };
+    cssa::conventional(function, order, dominators, &interference, coalescing)
 }
 
-fn sizes_before_spilling(conventional: &Conventional) -> GraphSizes {
+fn sizes_before_spilling(function: &Function, preset: &Preset) -> GraphSizes {
+    let order = Order::new(function);
+    let dominators = Dominators::new(function, &order);
+    let conventional = convert(function, &order, &dominators, &Liveness::new(function), preset);
     let function = &conventional.function;
     graph_sizes(function, &Liveness::new(function), &PinLiveness::new(function))
 }

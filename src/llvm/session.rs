@@ -3,7 +3,7 @@
 use super::answer::Arrays;
 use super::{ffi, import, registers};
 use crate::allocate::failure::{Failure, Unsupported, guarded};
-use crate::allocate::pipeline::{self, Report, Strategy};
+use crate::allocate::pipeline::{self, Allocate, Report};
 use crate::machine::{Edit, Function, Overlay, RegisterFile, print};
 use crate::measure::meter;
 use crate::measure::stats::{self, Counts};
@@ -11,6 +11,16 @@ use indexmap::IndexMap;
 use std::ffi::c_void;
 use std::rc::Rc;
 use std::time::Instant;
+
+/// An allocator outside of LLVM.
+#[derive(Clone, Copy)]
+pub struct Ours<'o> {
+    pub allocator: &'o dyn Allocate,
+    /// Whether its allocations are checked.
+    pub check: bool,
+    /// Whether interference graphs are measured.
+    pub graphs: bool,
+}
 
 /// A register file as the target has it, and as the allocator may use it.
 struct Files {
@@ -37,7 +47,7 @@ pub struct Failed {
 
 /// What a run is asked to do and what it has come to so far.
 pub struct Session<'o> {
-    strategy: Option<Strategy>,
+    ours: Option<Ours<'o>>,
     registers: Option<&'o [String]>,
     progress: &'o dyn Fn(&str),
     files: Vec<Files>,
@@ -55,11 +65,11 @@ pub struct Session<'o> {
 }
 
 impl<'o> Session<'o> {
-    /// A session that allocates by a strategy, or that only listens to LLVM's own allocator; `progress` is told the name of
+    /// A session that allocates, or that only listens to LLVM's own allocator; `progress` is told the name of
     /// each function that is done.
-    pub fn new(strategy: Option<Strategy>, registers: Option<&'o [String]>, progress: &'o dyn Fn(&str)) -> Self {
+    pub fn new(ours: Option<Ours<'o>>, registers: Option<&'o [String]>, progress: &'o dyn Fn(&str)) -> Self {
         Session {
-            strategy,
+            ours,
             registers,
             progress,
             files: Vec::new(),
@@ -114,31 +124,31 @@ impl<'o> Session<'o> {
     }
 
     fn allocate_imported(&mut self, function: &Function, import_ns: u64) -> Result<(), Failure> {
-        let strategy = self.strategy.expect("the bridge asks for allocations only where a strategy is given");
-        let (overlay, report) = pipeline::allocate(function, strategy)?;
+        let Ours { allocator, check, graphs } =
+            self.ours.expect("the bridge asks for allocations only where there is an allocator");
+        let (overlay, report) = allocator.allocate(function)?;
         self.answer = Arrays::new(&overlay, function);
-        self.record(function, import_ns, &overlay, &report);
-        Ok(())
-    }
-
-    /// Notes what only the allocator knows; the rest is counted in the output.
-    fn record(&mut self, function: &Function, import_ns: u64, overlay: &Overlay, report: &Report) {
         let counts = self.functions.entry(function.name.clone()).or_default();
-        let edits = |wanted: fn(&Edit) -> bool| overlay.edits.iter().filter(|(_, edit)| wanted(edit)).count() as u64;
-        counts.spill.remats = edits(|edit| matches!(edit, Edit::Rematerialise { .. }));
-        counts.spill.copies = edits(|edit| matches!(edit, Edit::Move { .. }));
-        counts.spill.swaps = edits(|edit| matches!(edit, Edit::Swap { .. }));
-        enter_report(counts, report);
         let times = counts.time_ns.get_or_insert_default();
         times.add("import", import_ns);
         for (phase, time) in &report.phases {
             times.add(phase, time.as_nanos() as u64);
         }
+        if check {
+            let start = Instant::now();
+            meter::apart(|| pipeline::check(function, &overlay))?;
+            times.add(stats::CHECKER, nanoseconds(start));
+        }
+        if graphs {
+            counts.graphs = meter::apart(|| allocator.graphs(function));
+        }
+        enter_account(counts, &overlay, report);
+        Ok(())
     }
 
     fn allocated(&mut self, function: String, ns: u64, report: String) {
         let memory = meter::peak();
-        if self.strategy.is_none() && ns > 0 {
+        if self.ours.is_none() && ns > 0 {
             let counts = self.functions.entry(function.clone()).or_default();
             counts.time_ns.get_or_insert_default().add("llvm", ns);
             counts.memory_bytes = Some(memory);
@@ -154,7 +164,7 @@ impl<'o> Session<'o> {
     fn counted(&mut self, function: String, counts: &ffi::Counts) {
         (self.progress)(&function);
         let entry = self.functions.entry(function).or_default();
-        if self.strategy.is_none() || entry.time_ns.is_none() {
+        if self.ours.is_none() || entry.time_ns.is_none() {
             // LLVM's own allocator, whose swaps cannot be told from those of the program; as a fallback it is not timed.
             entry.spill.swaps = counts.swaps;
             entry.time_ns.get_or_insert_default();
@@ -163,31 +173,16 @@ impl<'o> Session<'o> {
     }
 }
 
-/// Enters what the allocator counted.
-fn enter_report(to: &mut Counts, report: &Report) {
-    let Report { conversion, graphs, spill, elimination, .. } = report;
-    to.spill.values = spill.values;
-    to.conversion = stats::Conversion {
-        copies_before: conversion.copies_before,
-        copies_after: conversion.copies_after,
-        classes_before: conversion.classes_before,
-        classes_after: conversion.classes_after,
-    };
-    to.graphs = stats::Graphs { value_register: graphs.value_register, interference: graphs.interference };
-    to.optimisations = stats::Optimisations {
-        hoisted_stores: spill.hoisted_stores,
-        lowered_values: spill.lowered_values,
-        lowered_loads: spill.lowered_loads,
-        coalesced_copies: spill.coalesced_copies,
-    };
-    to.elimination = stats::Elimination {
-        graphs: elimination.graphs,
-        edges: elimination.edges,
-        memory_transfers: elimination.memory_transfers,
-        potential_spills: elimination.potential_spills,
-        fixed_points: elimination.fixed_points,
-        spills: elimination.spills,
-    };
+/// Enters what only the allocator knows; the rest is counted in the output.
+fn enter_account(to: &mut Counts, overlay: &Overlay, report: Report) {
+    let edits = |wanted: fn(&Edit) -> bool| overlay.edits.iter().filter(|(_, edit)| wanted(edit)).count() as u64;
+    to.spill.remats = edits(|edit| matches!(edit, Edit::Rematerialise { .. }));
+    to.spill.copies = edits(|edit| matches!(edit, Edit::Move { .. }));
+    to.spill.swaps = edits(|edit| matches!(edit, Edit::Swap { .. }));
+    to.spill.values = report.spill.values;
+    to.conversion = report.conversion;
+    to.optimisations = report.spill.optimisations;
+    to.elimination = report.elimination;
 }
 
 /// Enters what the bridge counted.

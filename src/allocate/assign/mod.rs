@@ -18,7 +18,6 @@ use crate::allocate::cssa::Web;
 use crate::allocate::failure::Failure;
 use crate::analysis::{Liveness, Order, PinLiveness};
 use crate::machine::{Block, Function, Inst, Reg, RegClass, RegSet, Value};
-use clap::ValueEnum;
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 
 /// One register's content goes to another, at the same time as other transfers.
@@ -150,11 +149,11 @@ pub enum Preference {
 /// What happens to values where the program pins or clobbers registers.
 ///
 /// Avoiding them is `ssa-register-allocator.txt`, "Handling Pre-colored Virtual Registers".
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PinPolicy {
-    /// Values are kept off registers that are occupied anywhere in their live range, or spilled
+    /// Values are kept off registers that are occupied anywhere in their live range, or spilled.
     Avoid,
-    /// Values move to other registers where they are in the way
+    /// Values move to other registers where they are in the way.
     Repair,
 }
 

@@ -1,7 +1,7 @@
 //! Writing the loads and stores.
 
 use super::slots::Plan;
-use super::{Choice, MemoryPhi, Policy, SpillCounts, Spilled, Spiller};
+use super::{Choice, MemoryPhi, Optimisations, Policy, SpillCounts, Spilled, Spiller};
 use crate::allocate::pressure::demand::{Demand, Residence, foldable_operands, folded_operand, is_first_use};
 use crate::allocate::pressure::feasible;
 use crate::allocate::pressure::limits::Limits;
@@ -31,15 +31,23 @@ pub(super) fn materialise(spiller: &Spiller, plan: Plan) -> Result<Spilled, Stri
     }
     let memory_phis = writer.phis();
     let values = function.values.keys().filter(|&v| writer.is_spilled(v)).count() as u64;
-    let counts =
-        SpillCounts { values, hoisted_stores: plan.hoisted_stores, coalesced_copies: writer.coalesced, ..SpillCounts::default() };
+    let optimisations =
+        Optimisations { hoisted_stores: plan.hoisted_stores, coalesced_copies: writer.coalesced, ..Optimisations::default() };
     let rewritten = writer.rewriter.new;
     let live = liveness.at_debug_uses(function);
     let debug_slots =
         function.debug_uses.iter().zip(live).map(|(debug, live)| plan.slot_of[debug.value].expand().filter(|_| live));
     let debug_slots = debug_slots.collect();
     let Plan { slots, slot_of, again, .. } = plan;
-    Ok(Spilled { function: rewritten, slots, slot_of, again, memory_phis, debug_slots, counts })
+    Ok(Spilled {
+        function: rewritten,
+        slots,
+        slot_of,
+        again,
+        memory_phis,
+        debug_slots,
+        counts: SpillCounts { values, optimisations },
+    })
 }
 
 /// No later use in the block.

@@ -24,8 +24,8 @@ use crate::allocate::failure::Unsupported;
 use crate::allocate::pressure::limits::Limits;
 use crate::analysis::{Bundles, Liveness, Loops, Order, PinLiveness};
 use crate::machine::{Block, Function, Inst, PinSets, RegClass, Slot, SlotData, Value};
-use clap::ValueEnum;
 use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
+use serde::{Deserialize, Serialize};
 
 /// How to spill.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,14 +72,13 @@ pub enum Choice {
 }
 
 /// When a φ's definition in a register is put into memory because its arguments are there.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LoadLowering {
-    /// Never
+    /// Never.
     Off,
-    /// If its arguments' loads are more than its uses
-    #[value(name = "on")]
+    /// If its arguments' loads are more than its uses.
     Counted,
-    /// If the loads and stores that it saves are executed more often than those that it costs
+    /// If the loads and stores that it saves are executed more often than those that it costs.
     Weighted,
 }
 
@@ -110,18 +109,25 @@ pub struct MemoryPhi {
     pub from: Vec<Option<Slot>>,
 }
 
-/// What spilling came to, and what its optimisations removed (Figure 12 of `spill-free-ssa-elimination.txt`).
+/// What spilling came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpillCounts {
     /// Spilled values.
     pub values: u64,
+    pub optimisations: Optimisations,
+}
+
+/// What the optimisations of `spill-free-ssa-elimination.txt` removed (its Figure 12).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Optimisations {
     /// Store hoisting: stores of φ arguments at the ends of blocks that are not there.
     pub hoisted_stores: u64,
     /// Load lowering: φs put into memory.
     pub lowered_values: u64,
-    /// Load lowering: loads at the ends of blocks that are not there.
+    /// Load lowering: loads at the ends of blocks that are not there. The loads before uses that stand for them are not taken
+    /// off.
     pub lowered_loads: u64,
-    /// Memory coalescing: copies from a slot to the same slot that are not there.
+    /// Memory coalescing: copies from a slot to the same slot that are not there, each of them a load and a store.
     pub coalesced_copies: u64,
 }
 
@@ -189,8 +195,8 @@ impl<'a> Spiller<'a> {
         let lowered = lower::lower(self, &mut chosen.spilled);
         let plan = slots::assign(self, &chosen);
         let mut spilled = materialise::materialise(self, plan).map_err(Unsupported)?;
-        spilled.counts.lowered_values = lowered.values;
-        spilled.counts.lowered_loads = lowered.loads;
+        spilled.counts.optimisations.lowered_values = lowered.values;
+        spilled.counts.optimisations.lowered_loads = lowered.loads;
         Ok(spilled)
     }
 }
