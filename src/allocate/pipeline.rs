@@ -1,13 +1,13 @@
 //! Allocation as a list of phases.
 
 use super::{assign, cssa, eliminate};
-use crate::allocate::allocators::{Elimination, Preset};
+use crate::allocate::allocators::{Dominance, Preset, Registers};
 use crate::allocate::assign::{Assignment, Evictable, Refusal};
 use crate::allocate::cssa::{Coalescing, Conventional, ConversionCounts};
 use crate::allocate::eliminate::EliminationCounts;
 use crate::allocate::failure::{Defect, Failure};
 use crate::allocate::regalloc2::{self, Algorithm};
-use crate::allocate::spill::{Outlook, SpillCounts, Spilled, Spiller};
+use crate::allocate::spill::{SpillCounts, Spilled, Spiller};
 use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Loops, Order, PinLiveness, graph_sizes};
 use crate::check;
 use crate::machine::{Function, Overlay, Value};
@@ -152,8 +152,7 @@ fn colour(
     clock: &mut Clock,
 ) -> Result<Coloured, Failure> {
     let liveness = Liveness::new(&conventional.function);
-    let outlook = Outlook { spare: preset.elimination == Elimination::SpareRegister, moves: preset.assign.moves() };
-    let spiller = Spiller::new(conventional, order, loops, &liveness, preset.spill, outlook)?;
+    let spiller = Spiller::new(conventional, order, loops, &liveness, preset.spill, preset.registers.outlook())?;
     let count = conventional.function.values.len();
     let evictable = Evictable { weights: spiller.weights(), count, webs: &conventional.webs };
     let mut requested: SecondaryMap<Value, bool> = SecondaryMap::new();
@@ -161,7 +160,12 @@ fn colour(
         let spilled = spiller.spill(&requested)?;
         clock.lap("spill");
         let liveness = Liveness::new(&spilled.function);
-        let assignment = assign::assign(&spilled.function, order, &liveness, preset.assign, evictable);
+        let assignment = match preset.registers {
+            Registers::Dominance(Dominance { assign, .. }) => {
+                assign::assign(&spilled.function, order, &liveness, assign, evictable)
+            }
+            Registers::LinearScan => assign::scan(&spilled.function, &liveness, evictable),
+        };
         clock.lap("assign");
         match assignment {
             Ok(assignment) => return Ok(Coloured { spilled, liveness, assignment }),

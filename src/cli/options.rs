@@ -2,8 +2,8 @@
 
 use super::allocators::Configured;
 use super::choices::{self, Choice as _};
-use crate::allocate::allocators::{Elimination, Preset};
-use crate::allocate::assign::{Colouring, PinPolicy};
+use crate::allocate::allocators::{Elimination, Preset, Registers};
+use crate::allocate::assign::PinPolicy;
 use crate::allocate::eliminate::SwapPolicy;
 use crate::allocate::pipeline::Strategy;
 use crate::allocate::spill::LoadLowering;
@@ -95,28 +95,48 @@ impl AllocatorOptions {
     /// # Errors
     /// If the choices contradict each other.
     pub fn apply(&self, mut preset: Preset) -> Result<Preset, String> {
-        set(&mut preset.elimination, self.eliminate);
-        set(&mut preset.spill.frugal, self.frugal.map(Switch::is_on));
         set(&mut preset.spill.store_hoist, self.store_hoist.map(Switch::is_on));
         set(&mut preset.spill.load_lower, self.load_lower);
         set(&mut preset.spill.memory_coalesce, self.memory_coalesce.map(Switch::is_on));
         set(&mut preset.spill.fold, self.fold.map(Switch::is_on));
         set(&mut preset.spill.rematerialise, self.rematerialise.map(Switch::is_on));
-        set(&mut preset.assign.pins, self.pins);
         set(&mut preset.swap, self.swap);
-        if preset.elimination == Elimination::SpillFree && !preset.spill.frugal {
-            return Err("spill-free elimination of phis needs frugal slots: \
-                        with `--frugal off`, choose `--eliminate spare-register` or `--eliminate on-demand`"
-                .into());
+        match &mut preset.registers {
+            Registers::Dominance(dominance) => {
+                set(&mut dominance.elimination, self.eliminate);
+                set(&mut dominance.assign.pins, self.pins);
+            }
+            Registers::LinearScan => self.check_for_one_place(preset.name)?,
         }
-        let whole = preset.assign.colouring == Colouring::Linear;
-        if whole && (preset.elimination != Elimination::SpillFree || preset.assign.pins != PinPolicy::Avoid) {
+        self.check_frugality(preset.registers.elimination())?;
+        Ok(preset)
+    }
+
+    /// An error if an option is not for an allocator that keeps each variable in one place.
+    fn check_for_one_place(&self, name: &str) -> Result<(), String> {
+        let moves = [self.eliminate.is_some_and(|how| !how.is_frugal()), self.pins == Some(PinPolicy::Repair)];
+        if moves.contains(&true) {
             return Err(format!(
-                "{} keeps each variable in one place: nothing moves for phis or pins, so `--eliminate` and `--pins` are not for it",
-                preset.name
+                "{name} keeps each variable in one place: nothing moves for phis or pins, so `--eliminate` and `--pins` are not for it"
             ));
         }
-        Ok(preset)
+        Ok(())
+    }
+
+    /// An error if `--frugal` contradicts the way in which φs are eliminated, which decides whether slots are shared.
+    fn check_frugality(&self, elimination: Elimination) -> Result<(), String> {
+        match self.frugal {
+            Some(Switch::Off) if elimination.is_frugal() => Err("spill-free elimination of phis needs frugal slots: \
+                     with `--frugal off`, choose `--eliminate spare-register` or `--eliminate on-demand`"
+                .into()),
+            Some(Switch::On) if !elimination.is_frugal() => {
+                let name = elimination.name();
+                Err(format!(
+                    "with `--frugal on`, phis move nothing from memory to memory, so there is nothing to do for `--eliminate {name}`"
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The first option that was given.
@@ -158,15 +178,16 @@ pub fn of(allocator: &Configured) -> Option<Options> {
 }
 
 fn describe(preset: &Preset) -> OwnOptions {
+    let elimination = preset.registers.elimination();
     OwnOptions {
-        eliminate: preset.elimination.name().into(),
-        frugal: preset.spill.frugal,
+        eliminate: elimination.name().into(),
+        frugal: elimination.is_frugal(),
         store_hoist: preset.spill.store_hoist,
         load_lower: preset.spill.load_lower.name().into(),
         memory_coalesce: preset.spill.memory_coalesce,
         fold: preset.spill.fold,
         rematerialise: preset.spill.rematerialise,
-        pins: preset.assign.pins.name().into(),
+        pins: preset.registers.pins().name().into(),
         swap: preset.swap.name().into(),
     }
 }

@@ -109,10 +109,9 @@ impl Assignment {
     }
 }
 
-/// How registers are chosen.
+/// How registers are chosen in dominance order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Policy {
-    pub colouring: Colouring,
     pub preference: Preference,
     pub pins: PinPolicy,
 }
@@ -120,18 +119,8 @@ pub struct Policy {
 impl Policy {
     /// Whether values change registers where they have to.
     pub fn moves(&self) -> bool {
-        self.colouring == Colouring::Dominance && self.pins == PinPolicy::Repair
+        self.pins == PinPolicy::Repair
     }
-}
-
-/// In which order values are given registers, and for how long.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Colouring {
-    /// Along the dominator tree; a value may move to another register.
-    Dominance,
-    /// Along a linear order of the program, a whole web at a time, which keeps its register ([`linear`]). Pins are avoided, and
-    /// preferences are those of [`Preference::Frequency`], callee-saved registers apart.
-    Linear,
 }
 
 /// Which register a value gets if there are several.
@@ -187,11 +176,11 @@ pub enum Refusal {
     Failed(#[from] Failure),
 }
 
-/// Assigns registers.
+/// Assigns registers along the dominator tree; a value may move to another register.
 ///
 /// # Errors
 /// If values have to be spilled first (where pins are avoided only), or if an instruction's constraints cannot be met: unless
-/// nobody has promised that they can (linear scan, inline assembly that jumps), that is a defect of the spilling phase.
+/// nobody has promised that they can (inline assembly that jumps), that is a defect of the spilling phase.
 pub fn assign(
     function: &Function,
     order: &Order,
@@ -200,9 +189,15 @@ pub fn assign(
     evictable: Evictable,
 ) -> Result<Assignment, Refusal> {
     let pins = PinLiveness::new(function);
-    if policy.colouring == Colouring::Linear {
-        return linear::scan(function, liveness, &pins, &evictable);
-    }
     let preferences = preferences::Preferences::new(function, liveness, &pins, policy.preference);
     walk::walk(function, order, liveness, &pins, &preferences, policy, evictable)
+}
+
+/// Assigns registers along a linear order of the program, a whole web at a time, which keeps its register ([`linear`]). Pins
+/// are avoided, and preferences are those of [`Preference::Frequency`], callee-saved registers apart.
+///
+/// # Errors
+/// If values have to be spilled first, or if an instruction needs more registers than there are.
+pub fn scan(function: &Function, liveness: &Liveness, evictable: Evictable) -> Result<Assignment, Refusal> {
+    linear::scan(function, liveness, &PinLiveness::new(function), &evictable)
 }

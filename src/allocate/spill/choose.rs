@@ -20,7 +20,7 @@ pub(super) struct Chosen {
 
 /// Chooses the values to spill, the requested ones among them.
 pub(super) fn choose(spiller: &Spiller, requested: &SecondaryMap<Value, bool>) -> Result<Chosen, String> {
-    let Spiller { conventional, order, liveness, bundles, pins, weights, held, constants, limits, policy } = spiller;
+    let Spiller { conventional, order, liveness, bundles, pins, weights, held, constants, limits, policy, outlook } = spiller;
     let function = &conventional.function;
     let mut chooser = Chooser {
         function,
@@ -44,18 +44,18 @@ pub(super) fn choose(spiller: &Spiller, requested: &SecondaryMap<Value, bool>) -
         }
         chooser.spill(value);
     }
-    if policy.choice == Choice::Requested {
+    let Some(choice) = outlook.choice else {
         chooser.drop_constants_without_register(order, pins);
         return Ok(chooser.chosen);
-    }
+    };
     chooser.spill_across_edges_without_code(conventional)?;
     for value in crossing::excess(spiller, &chooser.chosen.spilled) {
         chooser.spill_crossing(value)?;
     }
-    match policy.choice {
+    match choice {
         Choice::Everything => chooser.spill_everything(),
         Choice::AcrossBlocks => chooser.spill_across_blocks(),
-        Choice::Lightest | Choice::Requested => {}
+        Choice::Lightest => {}
     }
     for &block in order.blocks() {
         chooser.enter(block, pins)?;

@@ -1,7 +1,7 @@
 //! Writing the loads and stores.
 
 use super::slots::Plan;
-use super::{Choice, MemoryPhi, Optimisations, Policy, SpillCounts, Spilled, Spiller};
+use super::{MemoryPhi, Optimisations, Outlook, Policy, SpillCounts, Spilled, Spiller};
 use crate::allocate::pressure::demand::{Demand, Residence, foldable_operands, folded_operand, is_first_use};
 use crate::allocate::pressure::feasible;
 use crate::allocate::pressure::limits::Limits;
@@ -12,13 +12,14 @@ use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
 /// Rewrites a function so that the values that the plan gives slots are in registers only around their accesses.
 pub(super) fn materialise(spiller: &Spiller, plan: Plan) -> Result<Spilled, String> {
-    let Spiller { conventional, liveness, pins, limits, policy, .. } = spiller;
+    let Spiller { conventional, liveness, pins, limits, policy, outlook, .. } = spiller;
     let function = &conventional.function;
     let mut writer = Writer {
         function,
         liveness,
         limits,
         policy,
+        outlook,
         plan: &plan,
         rewriter: Rewriter::new(function),
         next_use: if policy.keep_loaded { next_uses(function) } else { vec![NEVER; function.operands.len()] },
@@ -91,6 +92,7 @@ struct Writer<'a> {
     liveness: &'a Liveness,
     limits: &'a Limits,
     policy: &'a Policy,
+    outlook: &'a Outlook,
     plan: &'a Plan,
     rewriter: Rewriter<'a>,
     /// If loaded values are kept for them.
@@ -312,7 +314,7 @@ impl Writer<'_> {
         let mut ways_out =
             foldable_operands(function, inst, self.policy.fold).filter(|&k| plan.slot_of[operands[k].value].is_some());
         let mut folded = None;
-        if self.policy.choice == Choice::Requested {
+        if self.outlook.choice.is_none() {
             return self.accessed_once(inst).and_then(|k| self.fold(inst, k));
         }
         let mut spare = self.limits.spare();

@@ -30,9 +30,6 @@ use serde::{Deserialize, Serialize};
 /// How to spill.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Policy {
-    pub choice: Choice,
-    /// The values of a φ-web share a slot. Without, every value has its own, and φs move memory to memory.
-    pub frugal: bool,
     /// A loaded value serves later uses in its block while there is room; without, every use loads.
     pub keep_loaded: bool,
     /// Instructions read spilled operands from memory themselves where they can; without, only copies do.
@@ -48,9 +45,15 @@ pub struct Policy {
     pub memory_coalesce: bool,
 }
 
-/// What the phases behind spilling do, as far as it matters here.
+/// What the phases behind spilling do and want, as far as it matters here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Outlook {
+    /// Which values are to be spilled before registers are given. `None`: only those that are asked for, whole webs; assignment
+    /// asks for more where they do not fit. It keeps the others in one register for life, also across edges that can take no
+    /// code.
+    pub choice: Option<Choice>,
+    /// The values of a φ-web share a slot. Without, every value has its own, and φ elimination moves memory to memory.
+    pub frugal: bool,
     /// φ elimination wants one register of each bank to stay free wherever no single instruction needs all of them.
     pub spare: bool,
     /// Assignment moves values to where they meet, so that they can cross edges without code in registers.
@@ -66,9 +69,6 @@ pub enum Choice {
     AcrossBlocks,
     /// All.
     Everything,
-    /// None but those that are asked for, whole webs: assignment asks for more where they do not fit. It keeps the others in
-    /// one register for life, also across edges that can take no code.
-    Requested,
 }
 
 /// When a φ's definition in a register is put into memory because its arguments are there.
@@ -145,6 +145,7 @@ pub struct Spiller<'a> {
     constants: SecondaryMap<Value, PackedOption<Inst>>,
     limits: Limits,
     policy: Policy,
+    outlook: Outlook,
 }
 
 impl<'a> Spiller<'a> {
@@ -178,6 +179,7 @@ impl<'a> Spiller<'a> {
             constants: constants(conventional),
             limits: Limits::new(function, outlook.spare)?,
             policy,
+            outlook,
         })
     }
 

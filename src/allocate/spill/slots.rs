@@ -32,7 +32,7 @@ struct Extent {
 
 /// Assigns slots to the chosen values.
 pub(super) fn assign(spiller: &Spiller, chosen: &Chosen) -> Plan {
-    let Spiller { conventional, order, liveness, policy, .. } = spiller;
+    let Spiller { conventional, order, liveness, policy, outlook, .. } = spiller;
     let function = &conventional.function;
     let mut again: SecondaryMap<Value, PackedOption<Inst>> = SecondaryMap::new();
     let mut spilled = chosen.spilled.clone();
@@ -41,15 +41,15 @@ pub(super) fn assign(spiller: &Spiller, chosen: &Chosen) -> Plan {
         spilled[value] = false;
     }
     let spilled = &spilled;
-    let mut homes = Homes::new(conventional, spilled, policy.frugal);
+    let mut homes = Homes::new(conventional, spilled, outlook.frugal);
     let mut stores: Vec<(Point, Value, Value)> = stored_arguments(function, spilled).collect();
     let at_ends = stores.len();
-    let hoisted: Vec<Value> = if policy.store_hoist && policy.frugal { hoistable(spiller, &stores) } else { Vec::new() };
+    let hoisted: Vec<Value> = if policy.store_hoist && outlook.frugal { hoistable(spiller, &stores) } else { Vec::new() };
     for &(_, value, def) in stores.iter().filter(|(_, value, _)| hoisted.binary_search(value).is_ok()) {
         homes.of[value] = homes.of[def];
     }
     stores.retain(|(_, value, _)| hoisted.binary_search(value).is_err());
-    let extents = extents(function, order, liveness, &homes, &written_at_ends(function, spilled, policy.frugal));
+    let extents = extents(function, order, liveness, &homes, &written_at_ends(function, spilled, outlook.frugal));
     let (slots, slot_of_home) = colour(&extents, !function.returns_twice);
     let slot = |value: Value| slot_of_home[homes.of[value].0.expect("the value has a home") as usize];
     let slots_of = |values: &mut dyn Iterator<Item = Value>| {
