@@ -5,7 +5,8 @@
 
 use anyhow::{Context as _, Result, bail, ensure};
 use chordal::allocate::allocators::Preset;
-use chordal::llvm::{self, Algorithm, Allocator, CompileOptions, Compiled, Module, Output, Source, Stock};
+use chordal::allocate::pipeline::Strategy;
+use chordal::llvm::{self, Algorithm, Allocator, CompileOptions, Compiled, Module, Ours, Output, Source, Stock};
 use chordal::measure::stats::{CHECKER, Counts, Times};
 use clap::Parser;
 use std::path::{Path, PathBuf};
@@ -64,10 +65,10 @@ fn bench(path: &Path, repetitions: u32) -> Result<()> {
 
 /// Compiles the module and returns the sums over its functions.
 fn compile(module: Module, ours: bool) -> Result<Counts> {
-    let preset = Preset::default();
+    let allocator = &Strategy::from(Preset::default());
     let options = CompileOptions {
         allocator: if ours {
-            Allocator::Ours(preset.into())
+            Allocator::Ours(Ours { allocator, check: true, graphs: false })
         } else {
             Allocator::Llvm(Stock { algorithm: Algorithm::Greedy, schedule: true })
         },

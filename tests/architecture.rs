@@ -59,3 +59,19 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 fn code(text: &str) -> String {
     text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
 }
+
+/// What allocates knows neither who asks for it nor who measures it.
+#[test]
+fn the_core_knows_neither_the_command_line_nor_measuring() {
+    const CORE: [&str; 4] = ["src/allocate", "src/analysis", "src/check", "src/machine"];
+    const OUTSIDE: [&str; 4] = ["clap", "cli::", "measure::", "paper::"];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut offenders = Vec::new();
+    for file in CORE.iter().flat_map(|folder| sources(&root.join(folder))) {
+        let text = fs::read_to_string(&file).expect("sources are readable");
+        for (number, line) in code(&text).lines().enumerate().filter(|(_, line)| OUTSIDE.iter().any(|name| line.contains(name))) {
+            offenders.push(format!("{}:{}: {}", file.display(), number + 1, line.trim()));
+        }
+    }
+    assert!(offenders.is_empty(), "these know who asks or measures:\n{}", offenders.join("\n"));
+}

@@ -5,7 +5,7 @@ use crate::support::interpret::compare;
 use crate::support::presets::variants;
 use crate::support::random::{random_function, shapes};
 use chordal::allocate::allocators::Preset;
-use chordal::allocate::pipeline::allocate;
+use chordal::allocate::pipeline::{Allocate as _, Strategy};
 use chordal::check::check;
 use chordal::machine::{Edit, Function, Location, Overlay, Reg, print};
 
@@ -13,8 +13,7 @@ use chordal::machine::{Edit, Function, Location, Overlay, Reg, print};
 const STEPS: usize = 60;
 
 fn allocated(function: &Function, preset: Preset) -> Overlay {
-    let preset = Preset { check: false, ..preset };
-    allocate(function, preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function))).0
+    Strategy::from(preset).allocate(function).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function))).0
 }
 
 #[test]

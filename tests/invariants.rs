@@ -3,11 +3,11 @@
 use crate::support::naive::{Live, Pinned, in_registers};
 use crate::support::phases::{convert, spill};
 use crate::support::random::{random_function, shapes};
-use chordal::allocate::allocators::Preset;
-use chordal::allocate::assign::{Assignment, Evictable, Refusal, Repair, assign};
+use chordal::allocate::allocators::{Dominance, Preset, Registers};
+use chordal::allocate::assign::{Assignment, Evictable, Refusal, Repair, assign, scan};
 use chordal::allocate::cssa::{Coalescing, Conventional};
-use chordal::allocate::pipeline::allocate;
-use chordal::allocate::spill::{Outlook, Spilled, Spiller};
+use chordal::allocate::pipeline::{Allocate as _, Strategy};
+use chordal::allocate::spill::{Spilled, Spiller};
 use chordal::analysis::{Dominators, Liveness, Loops, Order};
 use chordal::machine::validate::Rule;
 use chordal::machine::{
@@ -31,14 +31,14 @@ fn run(function: &Function) -> Phases {
     let (_, spilled) = spill(function);
     let liveness = Liveness::new(&spilled.function);
     let evictable = Evictable { weights: &SecondaryMap::new(), count: 0, webs: &SecondaryMap::new() };
-    let assignment = assign(&spilled.function, &Order::new(function), &liveness, Preset::default().assign, evictable);
+    let Registers::Dominance(Dominance { assign: policy, .. }) = Preset::default().registers else { panic!("it is SSA-based") };
+    let assignment = assign(&spilled.function, &Order::new(function), &liveness, policy, evictable);
     let assignment = assignment.unwrap_or_else(|message| panic!("{message}\n{}", print(&spilled.function)));
     Phases { spilled, liveness, assignment, overlay: allocated(function) }
 }
 
 fn allocated(function: &Function) -> Overlay {
-    let preset = Preset { check: false, ..Preset::default() };
-    allocate(function, preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function))).0
+    Strategy::from(Preset::default()).allocate(function).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function))).0
 }
 
 /// Has the phases work on a few hundred random functions.
@@ -621,12 +621,13 @@ struct Scanned {
 }
 
 fn scanned(function: &Function) -> Scanned {
-    let Preset { coalescing, spill, assign: policy, .. } = Preset::named("linear-scan").expect("it exists");
+    let Preset { coalescing, spill, registers, .. } = Preset::named("linear-scan").expect("it exists");
     let conventional = convert(function, coalescing);
     let order = Order::new(function);
     let loops = Loops::new(function, &order, &Dominators::new(function, &order));
     let liveness = Liveness::new(&conventional.function);
-    let spiller = Spiller::new(&conventional, &order, &loops, &liveness, spill, Outlook { spare: false, moves: false });
+    let spiller = Spiller::new(&conventional, &order, &loops, &liveness, spill, registers.outlook());
+    let spiller = spiller.expect("the function has values of few classes");
     let count = conventional.function.values.len();
     let evictable = Evictable { weights: spiller.weights(), count, webs: &conventional.webs };
     let mut requested = SecondaryMap::new();
@@ -634,10 +635,10 @@ fn scanned(function: &Function) -> Scanned {
     let (spilled, assignment) = loop {
         let spilled = spiller.spill(&requested).unwrap_or_else(|message| panic!("{message}\n{}", print(function)));
         let liveness = Liveness::new(&spilled.function);
-        match assign(&spilled.function, &order, &liveness, policy, evictable) {
+        match scan(&spilled.function, &liveness, evictable) {
             Ok(assignment) => break (spilled, assignment),
             Err(Refusal::Evicted(values)) => values.into_iter().for_each(|value| requested[value] = true),
-            Err(Refusal::Impossible(message)) => panic!("{message}\n{}", print(&spilled.function)),
+            Err(Refusal::Failed(failure)) => panic!("{failure}\n{}", print(&spilled.function)),
         }
         restarts += 1;
     };

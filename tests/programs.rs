@@ -5,7 +5,7 @@
 //! linker), `// flags32: …` (the same, with `-m32` only) and `// only: x86_64`
 //! or `// only: i386`. `// registers: 12` names the least of the
 //! register limits that the program can be allocated to at all. `// beyond-regalloc2: …` says why that refuses a function
-//! of it. Programs named `*_avx2`, `*_avx512` and `*_cx16` are
+//! of it, `// beyond-stock: …` why LLVM's allocators do so when they are held to few registers. Programs named `*_avx2`, `*_avx512` and `*_cx16` are
 //! executed only where the processor can.
 //!
 //! Environment: `CHORDAL_BIN` (another binary), `CHORDAL_PROGRAMS` (only
@@ -72,6 +72,7 @@ struct Program {
     only: Option<String>,
     registers: usize,
     beyond_regalloc2: bool,
+    beyond_stock: bool,
 }
 
 impl Program {
@@ -85,6 +86,7 @@ impl Program {
                 Some(("flags32", rest)) => program.flags32 = words(rest),
                 Some(("registers", rest)) => program.registers = rest.trim().parse().expect("a number of registers"),
                 Some(("beyond-regalloc2", _)) => program.beyond_regalloc2 = true,
+                Some(("beyond-stock", _)) => program.beyond_stock = true,
                 Some(("only", rest)) => program.only = Some(rest.trim().to_string()),
                 _ => {}
             }
@@ -151,7 +153,8 @@ fn jobs(programs: &[Program]) -> Vec<Job<'_>> {
                     variants.push(format!("--allocator {}", REGALLOC2[turn % REGALLOC2.len()]));
                 }
                 let fewest = if flags == "-O2" { program.registers.max(4) } else { 5 };
-                variants.push(format!("--allocator {} --registers {fewest}", STOCK[i % STOCK.len()]));
+                let limit = if program.beyond_stock { String::new() } else { format!(" --registers {fewest}") };
+                variants.push(format!("--allocator {}{limit}", STOCK[i % STOCK.len()]));
                 let few = if flags == "-O2" && program.registers <= 4 { " --registers 4" } else { "" };
                 let turns = [OPTIONS[2 * i % OPTIONS.len()], OPTIONS[(2 * i + 1) % OPTIONS.len()]];
                 variants.extend(turns.map(|options| format!("{options}{few}")));

@@ -4,7 +4,8 @@ use crate::support::fixture::fixture;
 use crate::support::interpret::compare;
 use crate::support::random::{random_function, shapes};
 use chordal::allocate::allocators::Preset;
-use chordal::allocate::pipeline::{Failure, Strategy, allocate};
+use chordal::allocate::failure::{Failure, Unsupported};
+use chordal::allocate::pipeline::{Strategy, allocate};
 use chordal::allocate::regalloc2::Algorithm;
 use chordal::machine::{Edit, Function, Overlay, Slot, print};
 use std::fs;
@@ -15,9 +16,9 @@ const STEPS: usize = 60;
 
 /// An allocation that the checker accepts, or why regalloc2 has none.
 fn allocated(function: &Function, algorithm: Algorithm) -> Result<Overlay, String> {
-    match allocate(function, Strategy::Regalloc2 { algorithm, check: true }) {
+    match allocate(function, Strategy::Regalloc2(algorithm)) {
         Ok((overlay, _)) => Ok(overlay),
-        Err(Failure::Unsupported(reason)) => Err(reason),
+        Err(Failure::Unsupported(Unsupported(reason))) => Err(reason),
         Err(failure) => panic!("{algorithm:?}: {failure}\n{}", print(function)),
     }
 }

@@ -3,44 +3,93 @@
 use super::{assign, spill};
 use crate::allocate::cssa::Coalescing;
 use crate::allocate::eliminate::SwapPolicy;
-use assign::{Colouring, PinPolicy, Preference};
-use clap::ValueEnum;
-use spill::{Choice, LoadLowering};
+use assign::{PinPolicy, Preference};
+use spill::{Choice, Downstream, LoadLowering};
 
-/// How to allocate: a choice for each phase.
+/// How to allocate: choices that do not depend on each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Preset {
     /// The allocator's name on the command line.
     pub name: &'static str,
     /// Which copies of φ isolation are taken back.
     pub coalescing: Coalescing,
+    /// How values are given registers.
+    pub registers: Registers,
+    /// How values are put into memory and taken from there.
     pub spill: spill::Policy,
-    pub assign: assign::Policy,
-    /// How φs that move memory to memory are eliminated.
-    pub elimination: Elimination,
     /// How cycles of registers are broken.
     pub swap: SwapPolicy,
-    /// Check the result.
-    pub check: bool,
-    /// Measure interference graphs, which no phase builds.
-    pub graphs: bool,
 }
 
-/// How φs are eliminated after allocation: the three ways of `spill-free-ssa-elimination.txt`, section 1.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+/// How values are given registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Registers {
+    /// In dominance order, when values have been spilled so that all others fit.
+    Dominance(Dominance),
+    /// By linear scan. A variable has one register, or is spilled because it finds none: nothing is spilled before, nothing
+    /// moves, and φs need no code.
+    LinearScan,
+}
+
+/// The choices that there are in dominance order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Dominance {
+    /// Which values are spilled.
+    pub choice: Choice,
+    pub assign: assign::Policy,
+    /// How φs between values in memory are eliminated.
+    pub elimination: Elimination,
+}
+
+/// How φs are eliminated after allocation: the three ways of `spill-free-ssa-elimination.txt`, section 1. The latter two have
+/// memory to move, so there each spilled value has a slot of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Elimination {
-    /// Without moving memory to memory: phi-related values share a slot
+    /// Without moving memory to memory: φ-related values share a slot.
     SpillFree,
-    /// Memory moves through a register of each bank that is kept free for it
+    /// Memory moves through a register of each bank that is kept free for it.
     SpareRegister,
-    /// Memory moves through a register that is free, or is spilled for it (Brisk)
+    /// Memory moves through a register that is free, or is spilled for it (Brisk).
     OnDemand,
+}
+
+impl Elimination {
+    /// Whether φ-related values share a slot, so that no memory is moved.
+    pub fn is_frugal(self) -> bool {
+        self == Elimination::SpillFree
+    }
+}
+
+impl Registers {
+    /// How φs between values in memory are eliminated.
+    pub fn elimination(&self) -> Elimination {
+        match self {
+            Registers::Dominance(dominance) => dominance.elimination,
+            Registers::LinearScan => Elimination::SpillFree,
+        }
+    }
+
+    /// What happens to values where the program pins or clobbers registers.
+    pub fn pins(&self) -> PinPolicy {
+        match self {
+            Registers::Dominance(dominance) => dominance.assign.pins,
+            Registers::LinearScan => PinPolicy::Avoid,
+        }
+    }
+
+    /// What spilling has to know about them.
+    pub fn downstream(&self) -> Downstream {
+        let (choice, moves) = match self {
+            Registers::Dominance(Dominance { choice, assign, .. }) => (Some(*choice), assign.moves()),
+            Registers::LinearScan => (None, false),
+        };
+        let elimination = self.elimination();
+        Downstream { choice, frugal: elimination.is_frugal(), spare: elimination == Elimination::SpareRegister, moves }
+    }
 }
 
 /// Spilling as `ssa-register-allocator.txt` describes it.
 const PLAIN: spill::Policy = spill::Policy {
-    choice: Choice::Lightest,
-    frugal: true,
     keep_loaded: true,
     fold: false,
     rematerialise: false,
@@ -53,17 +102,25 @@ const PLAIN: spill::Policy = spill::Policy {
 const CH_O1: Preset = Preset {
     name: "ch-o1",
     coalescing: Coalescing::Nothing,
+    registers: Registers::Dominance(Dominance {
+        choice: Choice::Lightest,
+        assign: assign::Policy { preference: Preference::None, pins: PinPolicy::Avoid },
+        elimination: Elimination::SpillFree,
+    }),
     spill: PLAIN,
-    assign: assign::Policy { colouring: Colouring::Dominance, preference: Preference::None, pins: PinPolicy::Avoid },
-    elimination: Elimination::SpillFree,
     swap: SwapPolicy::Xor,
-    check: true,
-    graphs: false,
 };
 
 /// `ch-o2`: with register coalescing.
-const CH_O2: Preset =
-    Preset { name: "ch-o2", assign: assign::Policy { preference: Preference::FixedPoints, ..CH_O1.assign }, ..CH_O1 };
+const CH_O2: Preset = Preset {
+    name: "ch-o2",
+    registers: Registers::Dominance(Dominance {
+        choice: Choice::Lightest,
+        assign: assign::Policy { preference: Preference::FixedPoints, pins: PinPolicy::Avoid },
+        elimination: Elimination::SpillFree,
+    }),
+    ..CH_O1
+};
 
 /// `ch-o3`: with coalescing of φ-related values in memory.
 const CH_O3: Preset = Preset { name: "ch-o3", coalescing: Coalescing::PhiMem, ..CH_O2 };
@@ -72,6 +129,11 @@ const CH_O3: Preset = Preset { name: "ch-o3", coalescing: Coalescing::PhiMem, ..
 const SPILL_FREE: Preset = Preset {
     name: "spill-free",
     coalescing: Coalescing::Budimlic,
+    registers: Registers::Dominance(Dominance {
+        choice: Choice::Lightest,
+        assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Repair },
+        elimination: Elimination::SpillFree,
+    }),
     spill: spill::Policy {
         fold: true,
         rematerialise: true,
@@ -80,34 +142,34 @@ const SPILL_FREE: Preset = Preset {
         memory_coalesce: true,
         ..PLAIN
     },
-    assign: assign::Policy { colouring: Colouring::Dominance, preference: Preference::Frequency, pins: PinPolicy::Repair },
-    elimination: Elimination::SpillFree,
     swap: SwapPolicy::Auto,
-    check: true,
-    graphs: false,
+};
+
+/// Where values are in registers for a short time only.
+const SHORT: Dominance = Dominance {
+    choice: Choice::AcrossBlocks,
+    assign: assign::Policy { preference: Preference::FixedPoints, pins: PinPolicy::Repair },
+    elimination: Elimination::SpillFree,
 };
 
 /// `local`: values are in registers within a block only.
-const LOCAL: Preset = Preset {
-    name: "local",
-    coalescing: Coalescing::Budimlic,
-    spill: spill::Policy { choice: Choice::AcrossBlocks, ..PLAIN },
-    assign: assign::Policy { colouring: Colouring::Dominance, preference: Preference::FixedPoints, pins: PinPolicy::Repair },
-    ..CH_O1
-};
+const LOCAL: Preset = Preset { name: "local", coalescing: Coalescing::Budimlic, registers: Registers::Dominance(SHORT), ..CH_O1 };
 
 /// `simple`: every value is in memory.
-const SIMPLE: Preset =
-    Preset { name: "simple", spill: spill::Policy { choice: Choice::Everything, keep_loaded: false, ..PLAIN }, ..LOCAL };
+const SIMPLE: Preset = Preset {
+    name: "simple",
+    registers: Registers::Dominance(Dominance { choice: Choice::Everything, ..SHORT }),
+    spill: spill::Policy { keep_loaded: false, ..PLAIN },
+    ..LOCAL
+};
 
 /// `linear-scan`: out of SSA form by aggressive coalescing, then linear scan.
 const LINEAR_SCAN: Preset = Preset {
     name: "linear-scan",
     coalescing: Coalescing::Aggressive,
-    spill: spill::Policy { choice: Choice::Requested, keep_loaded: false, fold: true, memory_coalesce: true, ..PLAIN },
-    assign: assign::Policy { colouring: Colouring::Linear, preference: Preference::Frequency, pins: PinPolicy::Avoid },
+    registers: Registers::LinearScan,
+    spill: spill::Policy { keep_loaded: false, fold: true, memory_coalesce: true, ..PLAIN },
     swap: SwapPolicy::Auto,
-    ..CH_O1
 };
 
 /// All allocators.

@@ -4,6 +4,7 @@ pub mod allocators;
 pub mod assign;
 pub mod cssa;
 pub mod eliminate;
+pub mod failure;
 pub mod pipeline;
 mod pressure;
 pub mod regalloc2;

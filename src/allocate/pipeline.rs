@@ -1,26 +1,37 @@
 //! Allocation as a list of phases.
 
 use super::{assign, cssa, eliminate};
-use crate::allocate::allocators::{Elimination, Preset};
+use crate::allocate::allocators::{Dominance, Preset, Registers};
 use crate::allocate::assign::{Coloured, Evictable, Refusal};
 use crate::allocate::cssa::{Coalescing, Conventional, ConversionCounts};
 use crate::allocate::eliminate::EliminationCounts;
+use crate::allocate::failure::{Defect, Failure};
 use crate::allocate::regalloc2::{self, Algorithm};
-use crate::allocate::spill::{Downstream, Problem, SpillCounts, Spilled};
+use crate::allocate::spill::{Problem, SpillCounts, Spilled};
 use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Order, PinLiveness, graph_sizes};
 use crate::check;
 use crate::machine::{Function, Overlay, Value};
-use crate::measure::{meter, stats};
 use cranelift_entity::SecondaryMap;
 use std::time::{Duration, Instant};
+
+/// What allocates registers of functions, one by one.
+pub trait Allocate {
+    /// Allocates registers for a function, without checking the result.
+    ///
+    /// # Errors
+    /// If the function contains something that cannot be allocated, or a phase finds a bug.
+    fn allocate(&self, function: &Function) -> Result<(Overlay, Report), Failure>;
+
+    /// Measures a function's interference graphs before spilling, which no phase builds, if there is such a point.
+    fn graphs(&self, function: &Function) -> GraphSizes;
+}
 
 /// Who allocates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Strategy {
     /// Our phases, by these choices.
     Phases(Preset),
-    /// regalloc2; its answer is checked or not.
-    Regalloc2 { algorithm: Algorithm, check: bool },
+    Regalloc2(Algorithm),
 }
 
 impl From<Preset> for Strategy {
@@ -29,13 +40,27 @@ impl From<Preset> for Strategy {
     }
 }
 
+impl Allocate for Strategy {
+    fn allocate(&self, function: &Function) -> Result<(Overlay, Report), Failure> {
+        match self {
+            Strategy::Phases(preset) => by_phases(function, preset),
+            Strategy::Regalloc2(algorithm) => by_regalloc2(function, *algorithm),
+        }
+    }
+
+    fn graphs(&self, function: &Function) -> GraphSizes {
+        match self {
+            Strategy::Phases(preset) => sizes_before_spilling(function, preset),
+            Strategy::Regalloc2(_) => GraphSizes::default(),
+        }
+    }
+}
+
 /// What allocating one function came to, for the statistics.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Conversion to conventional SSA form.
     pub conversion: ConversionCounts,
-    /// Interference graphs before spilling, if they were asked for.
-    pub graphs: GraphSizes,
     /// Spilling.
     pub spill: SpillCounts,
     /// φ elimination, as in Figure 10 of the spill-free paper.
@@ -44,26 +69,22 @@ pub struct Report {
     pub phases: Vec<(&'static str, Duration)>,
 }
 
-/// Why a function could not be allocated.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum Failure {
-    /// A construct that the allocator cannot handle (yet): LLVM's allocator may.
-    #[error("{0}")]
-    Unsupported(String),
-    /// The allocation is wrong: a defect in chordal.
-    #[error("the checker rejects the allocation: {0}")]
-    Rejected(String),
-}
-
-/// Allocates registers for a function.
+/// Allocates registers for a function, and checks the result.
 ///
 /// # Errors
-/// If the function contains something that cannot be allocated, or if the checker rejects the result.
+/// If the function contains something that cannot be allocated, or a phase, or the checker, finds a bug.
 pub fn allocate(function: &Function, strategy: impl Into<Strategy>) -> Result<(Overlay, Report), Failure> {
-    match strategy.into() {
-        Strategy::Phases(preset) => by_phases(function, &preset),
-        Strategy::Regalloc2 { algorithm, check } => by_regalloc2(function, algorithm, check),
-    }
+    let (overlay, report) = strategy.into().allocate(function)?;
+    check(function, &overlay)?;
+    Ok((overlay, report))
+}
+
+/// Checks an allocation.
+///
+/// # Errors
+/// If it is wrong.
+pub fn check(function: &Function, overlay: &Overlay) -> Result<(), Defect> {
+    check::check(function, overlay).map_err(|complaints| Defect::Rejected(listed(&complaints)))
 }
 
 /// Allocates by our phases.
@@ -76,22 +97,15 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     let dominators = Dominators::new(function, &order);
     let liveness = Liveness::new(function);
     clock.lap("analysis");
-    let interference = Interference::new(function, &dominators, &liveness);
-    let coalescing = if function.returns_twice { Coalescing::Nothing } else { preset.coalescing };
-    let conventional = cssa::conventional(function, &order, &dominators, &interference, coalescing);
+    let conventional = convert(function, &order, &dominators, &liveness, preset);
     clock.lap("cssa");
-    let Allocated { spilled, coloured } =
-        colour(&conventional, &order, &dominators, preset, &mut clock).map_err(Failure::Unsupported)?;
+    let Allocated { spilled, coloured } = colour(&conventional, &order, &dominators, preset, &mut clock)?;
     let liveness = Liveness::new(&coloured.function);
-    let code = eliminate::eliminate(&spilled, &coloured, &liveness, preset.swap).map_err(Failure::Unsupported)?;
+    let code = eliminate::eliminate(&spilled, &coloured, &liveness, preset.swap)?;
     let overlay = eliminate::overlay(function, &spilled, &coloured, &liveness, &code, preset.swap);
     clock.lap("eliminate");
-    if preset.check {
-        checked(function, &overlay, &mut clock)?;
-    }
     let report = Report {
         conversion: conventional.counts,
-        graphs: if preset.graphs { meter::apart(|| sizes_before_spilling(&conventional)) } else { GraphSizes::default() },
         spill: spilled.counts,
         elimination: eliminate::count(&conventional, &spilled, &coloured, &liveness, &code),
         phases: clock.phases,
@@ -99,24 +113,24 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     Ok((overlay, report))
 }
 
-fn by_regalloc2(function: &Function, algorithm: Algorithm, check: bool) -> Result<(Overlay, Report), Failure> {
+fn by_regalloc2(function: &Function, algorithm: Algorithm) -> Result<(Overlay, Report), Failure> {
     let mut clock = Clock::default();
-    let allocated = regalloc2::allocate(function, algorithm).map_err(Failure::Unsupported)?;
+    let allocated = regalloc2::allocate(function, algorithm)?;
     clock.lap("regalloc2");
-    if check {
-        checked(function, &allocated.overlay, &mut clock)?;
-    }
     let spill = SpillCounts { values: allocated.spilled, ..SpillCounts::default() };
     Ok((allocated.overlay, Report { spill, phases: clock.phases, ..Report::default() }))
 }
 
-fn checked(function: &Function, overlay: &Overlay, clock: &mut Clock) -> Result<(), Failure> {
-    meter::apart(|| check::check(function, overlay)).map_err(|complaints| Failure::Rejected(listed(&complaints)))?;
-    clock.lap(stats::CHECKER);
-    Ok(())
+fn convert(function: &Function, order: &Order, dominators: &Dominators, liveness: &Liveness, preset: &Preset) -> Conventional {
+    let interference = Interference::new(function, dominators, liveness);
+    let coalescing = if function.returns_twice { Coalescing::Nothing } else { preset.coalescing };
+    cssa::conventional(function, order, dominators, &interference, coalescing)
 }
 
-fn sizes_before_spilling(conventional: &Conventional) -> GraphSizes {
+fn sizes_before_spilling(function: &Function, preset: &Preset) -> GraphSizes {
+    let order = Order::new(function);
+    let dominators = Dominators::new(function, &order);
+    let conventional = convert(function, &order, &dominators, &Liveness::new(function), preset);
     let function = &conventional.function;
     graph_sizes(function, &Liveness::new(function), &PinLiveness::new(function))
 }
@@ -134,22 +148,27 @@ fn colour(
     dominators: &Dominators,
     preset: &Preset,
     clock: &mut Clock,
-) -> Result<Allocated, String> {
+) -> Result<Allocated, Failure> {
     let liveness = Liveness::new(&conventional.function);
-    let downstream = Downstream { spare: preset.elimination == Elimination::SpareRegister, moves: preset.assign.moves() };
-    let problem = Problem::new(conventional, order, dominators, &liveness, preset.spill, downstream);
+    let problem = Problem::new(conventional, order, dominators, &liveness, preset.spill, preset.registers.downstream())?;
     let mut requested: SecondaryMap<Value, bool> = SecondaryMap::new();
     loop {
-        let spilled = problem.insert(&problem.plan(&requested)?);
+        let plan = problem.plan(&requested)?;
+        let spilled = problem.insert(&plan);
         clock.lap("spill");
         let liveness = Liveness::new(&spilled.function);
         let evictable = Evictable { weights: problem.weights(), webs: &conventional.webs, spilled: &spilled };
-        let coloured = assign::assign(&spilled, order, dominators, &liveness, preset.assign, evictable);
+        let coloured = match preset.registers {
+            Registers::Dominance(Dominance { assign, .. }) => {
+                assign::assign(&spilled, order, dominators, &liveness, assign, evictable)
+            }
+            Registers::LinearScan => assign::scan(&spilled, order, dominators, &liveness, evictable),
+        };
         clock.lap("assign");
         match coloured {
             Ok(coloured) => return Ok(Allocated { spilled, coloured }),
             Err(Refusal::Evicted(values)) => values.into_iter().for_each(|value| requested[value] = true),
-            Err(Refusal::Impossible(message)) => return Err(message),
+            Err(Refusal::Failed(failure)) => return Err(failure),
         }
     }
 }

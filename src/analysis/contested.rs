@@ -4,9 +4,10 @@
 use super::{Liveness, PinLiveness};
 use crate::machine::{Block, Function, RegSet, Value};
 use cranelift_entity::SecondaryMap;
+use serde::{Deserialize, Serialize};
 
 /// Edges of the two graphs. Values of different banks do not interfere.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphSizes {
     /// Between values and registers of their banks that are occupied somewhere in their live ranges.
     pub value_register: u64,

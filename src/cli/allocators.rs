@@ -4,7 +4,7 @@ use super::options::{AllocatorOptions, StockOptions};
 use crate::allocate::allocators::Preset;
 use crate::allocate::pipeline::Strategy;
 use crate::allocate::regalloc2;
-use crate::llvm::{Algorithm, Allocator};
+use crate::llvm::{Algorithm, Allocator, Ours, Stock};
 use clap::Parser as _;
 
 /// An allocator that exists.
@@ -14,6 +14,25 @@ pub struct Entry {
     pub about: &'static str,
     /// Its phases in order; none for LLVM's own.
     pub phases: &'static [&'static str],
+}
+
+/// An allocator with its options.
+#[derive(Clone, Copy, Debug)]
+pub enum Configured {
+    /// One that allocates outside of LLVM.
+    Ours(Strategy),
+    /// One of LLVM's.
+    Llvm(Stock),
+}
+
+impl Configured {
+    /// What the compiler is to use, with the checker or without; interference graphs are measured for statistics only.
+    pub fn allocator(&self, check: bool, graphs: bool) -> Allocator<'_> {
+        match self {
+            Configured::Ours(strategy) => Allocator::Ours(Ours { allocator: strategy, check, graphs }),
+            Configured::Llvm(stock) => Allocator::Llvm(*stock),
+        }
+    }
 }
 
 pub const DEFAULT: &str = "spill-free";
@@ -90,7 +109,7 @@ pub fn parse_with_options(text: &str) -> Result<String, String> {
         let message = error.to_string();
         message.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
     })?;
-    line.allocator.allocator(&line.own, &line.stock, true, false)?;
+    line.allocator.configured(&line.own, &line.stock)?;
     Ok(words.join(" "))
 }
 
@@ -106,37 +125,34 @@ impl Entry {
         STOCK.iter().find(|(name, _)| *name == self.name).map(|&(_, algorithm)| algorithm)
     }
 
-    /// What the compiler is to use, with the checker or without; interference graphs are measured for statistics only.
+    /// The allocator with its options.
     ///
     /// # Errors
     /// If an option is not for this allocator, or the options contradict each other.
-    pub fn allocator(
-        &self,
-        own: &AllocatorOptions,
-        stock: &StockOptions,
-        check: bool,
-        graphs: bool,
-    ) -> Result<Allocator, String> {
+    pub fn configured(&self, own: &AllocatorOptions, stock: &StockOptions) -> Result<Configured, String> {
         let (others, whose) = if self.stock().is_some() { (own.given(), "chordal's own") } else { (stock.given(), "LLVM's") };
         if let Some(option) = others {
             return Err(format!("{option} is for {whose} allocators, not for {}", self.name));
         }
         match self.stock() {
-            Some(algorithm) => Ok(Allocator::Llvm(stock.apply(algorithm)?)),
-            None => self.strategy(own, check, graphs).map(Allocator::Ours),
+            Some(algorithm) => Ok(Configured::Llvm(stock.apply(algorithm)?)),
+            None => self.strategy(own).map(Configured::Ours),
         }
     }
 
-    fn strategy(&self, options: &AllocatorOptions, check: bool, graphs: bool) -> Result<Strategy, String> {
+    /// The allocator with its options, if it is one that allocates outside of LLVM.
+    ///
+    /// # Errors
+    /// If it is not, an option is not for this allocator, or the options contradict each other.
+    pub fn strategy(&self, options: &AllocatorOptions) -> Result<Strategy, String> {
         if let Some(preset) = Preset::named(self.name) {
-            return Ok(Preset { check, graphs, ..options.apply(preset)? }.into());
+            return Ok(options.apply(preset)?.into());
         }
         if let Some(option) = options.given() {
             return Err(format!("{option} is for chordal's own allocators, not for {}", self.name));
         }
-        let algorithm =
-            regalloc2::Algorithm::named(self.name).expect("every allocator is a preset, one of regalloc2's or LLVM's");
-        Ok(Strategy::Regalloc2 { algorithm, check })
+        let algorithm = regalloc2::Algorithm::named(self.name);
+        algorithm.map(Strategy::Regalloc2).ok_or_else(|| format!("{} allocates in LLVM only", self.name))
     }
 }
 

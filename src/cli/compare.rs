@@ -4,6 +4,7 @@ use super::options::Switch;
 use super::output::{self, Destination};
 use super::runs::{self, RunOptions};
 use super::{Failure, allocators};
+use crate::llvm::ALL_REGISTERS;
 use crate::measure::compare::record::{Outcome, Record};
 use crate::measure::compare::summary::{self, Summary};
 use crate::measure::compare::worker::Request;
@@ -55,7 +56,7 @@ pub struct Arguments {
     allocators: Vec<String>,
 
     /// Register lists, separated by commas: `all`, numbers of published lists, or names with spaces between them
-    #[arg(long, value_name = "N,M,...", value_delimiter = ',', default_value = runs::ALL_REGISTERS, value_parser = runs::parse_registers)]
+    #[arg(long, value_name = "N,M,...", value_delimiter = ',', default_value = ALL_REGISTERS, value_parser = runs::parse_registers)]
     registers: Vec<String>,
 
     /// The allocator that ratios are to [default: llvm-greedy if it takes part, or the first]

@@ -1,9 +1,10 @@
 //! `chordal compile`.
 
+use super::allocators::{self, Configured};
 use super::options::{self, AllocatorOptions, StockOptions};
 use super::output::{self, Destination};
-use super::{Failure, allocators};
-use crate::llvm::{self, Algorithm, Allocator, CompileOptions, Compiled, Module, Output, RegisterRequest, Source, Stock};
+use super::{Failure, defect};
+use crate::llvm::{self, Algorithm, CompileOptions, Compiled, Module, Output, RegisterRequest, Source, Stock};
 use crate::measure::stats::{Counts, SCHEMA, Statistics};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
@@ -28,7 +29,8 @@ Examples:
 
 Exit status:
   0  done (warnings about functions left to LLVM's allocator included)
-  1  the work failed: one message says which file, which function and why; nothing is written
+  1  the work failed: one message says which file, which function and why; nothing is written (but for a bug in chordal, the
+     function that shows it, for `chordal allocate`)
   2  wrong usage
 
 `chordal list` shows the allocators and the register lists.";
@@ -58,10 +60,10 @@ pub struct Arguments {
 
     /// Hold the allocator to these general-purpose registers
     ///
-    /// The number of a published list (`chordal list` shows them), or names separated by commas, such as rax,rcx,rbx,rbp.
-    /// Other registers still occur where the ABI or an instruction fixes them. Not for llvm-fast.
-    #[arg(long, value_name = "N|LIST")]
-    registers: Option<RegisterRequest>,
+    /// The number of a published list (`chordal list` shows them), or names separated by commas, such as rax,rcx,rbx,rbp, or
+    /// `all`. Other registers still occur where the ABI or an instruction fixes them. llvm-fast has all of them always.
+    #[arg(long, value_name = "N|LIST", default_value = llvm::ALL_REGISTERS)]
+    registers: RegisterRequest,
 
     /// Write statistics (JSON, chordal-stats/1); `-` is standard output
     #[arg(long, value_name = "FILE|-")]
@@ -113,8 +115,7 @@ impl Emit {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (output, stats) = destinations(arguments)?;
     let (own, stock) = (&arguments.options, &arguments.stock_options);
-    let allocator = arguments.allocator.allocator(own, stock, !arguments.no_check, stats.is_some());
-    let allocator = allocator.map_err(Failure::Usage)?;
+    let allocator = arguments.allocator.configured(own, stock).map_err(Failure::Usage)?;
     let name = arguments.input.display().to_string();
     llvm::die_with_prefix(&format!("chordal: error: {name}: "));
     let source = Source::read(&arguments.input).with_context(|| name.clone())?;
@@ -123,7 +124,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let triple = module.triple();
     let progress = Progress::new(module.num_functions());
     let options = CompileOptions {
-        allocator: allocator.clone(),
+        allocator: allocator.allocator(!arguments.no_check, stats.is_some()),
         output: match arguments.emit {
             Emit::Asm => Output::Assembly,
             Emit::Obj => Output::Object,
@@ -136,7 +137,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let compiled = llvm::compile(module, &options);
     progress.bar.finish_and_clear();
-    let compiled = compiled.with_context(|| name.clone())?;
+    let command = options::command(arguments.allocator.name, &allocator);
+    let compiled = compiled.map_err(|error| defect::located(error, &output, &command)).with_context(|| name.clone())?;
     warn(&name, &compiled);
     let mut results = Vec::new();
     if let Some(stats) = stats {
@@ -172,15 +174,14 @@ fn beside(input: &Path, emit: Emit) -> Result<Destination, Failure> {
 }
 
 /// The registers that are asked for. Whether they can work depends on the module's target.
-fn registers(arguments: &Arguments, allocator: &Allocator, module: &Module<'_>) -> Result<Option<Vec<String>>, Failure> {
-    let Some(request) = &arguments.registers else { return Ok(None) };
-    if matches!(allocator, Allocator::Llvm(Stock { algorithm: Algorithm::Fast, .. })) {
+fn registers(arguments: &Arguments, allocator: &Configured, module: &Module<'_>) -> Result<Option<Vec<String>>, Failure> {
+    if arguments.registers != RegisterRequest::All
+        && matches!(allocator, Configured::Llvm(Stock { algorithm: Algorithm::Fast, .. }))
+    {
         return Err(Failure::Usage(format!("{} cannot be held to registers", arguments.allocator.name)));
     }
-    request
-        .resolve(module.target())
-        .map(Some)
-        .map_err(|error| Failure::Usage(format!("invalid value for '--registers': {error}")))
+    let resolved = arguments.registers.resolve(module.target());
+    resolved.map_err(|error| Failure::Usage(format!("invalid value for '--registers': {error}")))
 }
 
 fn warn(file: &str, compiled: &Compiled) {
@@ -194,7 +195,7 @@ fn warn(file: &str, compiled: &Compiled) {
 /// The statistics as JSON text.
 fn statistics(
     arguments: &Arguments,
-    allocator: &Allocator,
+    allocator: &Configured,
     registers: Option<Vec<String>>,
     target: String,
     compiled: &Compiled,

@@ -2,10 +2,13 @@
 //!
 //! Exit status: 0 done, 1 the work failed, 2 wrong usage. A failure is one message on standard error.
 
+mod allocate;
 mod allocators;
+mod choices;
 mod compare;
 mod compile;
 mod count;
+mod defect;
 mod diff;
 mod list;
 mod options;
@@ -48,6 +51,7 @@ enum Command {
     Compare(compare::Arguments),
     Diff(diff::Arguments),
     Count(count::Arguments),
+    Allocate(allocate::Arguments),
     Paper(paper::Arguments),
     /// Show the allocators with their phases, and the register lists
     ///
@@ -76,6 +80,7 @@ pub fn main() -> ExitCode {
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Count(arguments) => count::run(&arguments),
+        Command::Allocate(arguments) => allocate::run(&arguments),
         Command::Paper(arguments) => paper::run(&arguments),
         Command::List => list::run(),
     };

@@ -1,11 +1,13 @@
 //! The options of chordal's allocators.
 
-use crate::allocate::allocators::{Elimination, Preset};
-use crate::allocate::assign::{Colouring, PinPolicy};
+use super::allocators::Configured;
+use super::choices::{self, Choice as _};
+use crate::allocate::allocators::{Elimination, Preset, Registers};
+use crate::allocate::assign::PinPolicy;
 use crate::allocate::eliminate::SwapPolicy;
 use crate::allocate::pipeline::Strategy;
 use crate::allocate::spill::LoadLowering;
-use crate::llvm::{Algorithm, Allocator, Stock};
+use crate::llvm::{Algorithm, Stock};
 use crate::measure::stats::{Options, OwnOptions};
 use clap::{Args, ValueEnum};
 use indexmap::IndexMap;
@@ -15,7 +17,7 @@ use indexmap::IndexMap;
 #[command(next_help_heading = "Options of chordal's allocators (each has its own defaults; see `chordal list`)")]
 pub struct AllocatorOptions {
     /// How phis are eliminated after allocation
-    #[arg(long, value_enum, value_name = "HOW")]
+    #[arg(long, value_name = "HOW", value_parser = choices::parser::<Elimination>())]
     eliminate: Option<Elimination>,
 
     /// Whether spilled values that phis relate share one slot; without, phis move memory to memory
@@ -27,7 +29,7 @@ pub struct AllocatorOptions {
     store_hoist: Option<Switch>,
 
     /// When a phi whose arguments are in memory is put there too, and loaded before its uses
-    #[arg(long, value_enum, value_name = "WHEN")]
+    #[arg(long, value_name = "WHEN", value_parser = choices::parser::<LoadLowering>())]
     load_lower: Option<LoadLowering>,
 
     /// Whether copies from a spill slot to the same slot are dropped
@@ -43,11 +45,11 @@ pub struct AllocatorOptions {
     rematerialise: Option<Switch>,
 
     /// What happens to values where calls, the ABI or instructions take registers
-    #[arg(long, value_enum, value_name = "HOW")]
+    #[arg(long, value_name = "HOW", value_parser = choices::parser::<PinPolicy>())]
     pins: Option<PinPolicy>,
 
     /// How registers trade their contents where a parallel copy goes round in a cycle
-    #[arg(long, value_enum, value_name = "HOW")]
+    #[arg(long, value_name = "HOW", value_parser = choices::parser::<SwapPolicy>())]
     swap: Option<SwapPolicy>,
 }
 
@@ -93,28 +95,48 @@ impl AllocatorOptions {
     /// # Errors
     /// If the choices contradict each other.
     pub fn apply(&self, mut preset: Preset) -> Result<Preset, String> {
-        set(&mut preset.elimination, self.eliminate);
-        set(&mut preset.spill.frugal, self.frugal.map(Switch::is_on));
         set(&mut preset.spill.store_hoist, self.store_hoist.map(Switch::is_on));
         set(&mut preset.spill.load_lower, self.load_lower);
         set(&mut preset.spill.memory_coalesce, self.memory_coalesce.map(Switch::is_on));
         set(&mut preset.spill.fold, self.fold.map(Switch::is_on));
         set(&mut preset.spill.rematerialise, self.rematerialise.map(Switch::is_on));
-        set(&mut preset.assign.pins, self.pins);
         set(&mut preset.swap, self.swap);
-        if preset.elimination == Elimination::SpillFree && !preset.spill.frugal {
-            return Err("spill-free elimination of phis needs frugal slots: \
-                        with `--frugal off`, choose `--eliminate spare-register` or `--eliminate on-demand`"
-                .into());
+        match &mut preset.registers {
+            Registers::Dominance(dominance) => {
+                set(&mut dominance.elimination, self.eliminate);
+                set(&mut dominance.assign.pins, self.pins);
+            }
+            Registers::LinearScan => self.check_for_one_place(preset.name)?,
         }
-        let whole = preset.assign.colouring == Colouring::Linear;
-        if whole && (preset.elimination != Elimination::SpillFree || preset.assign.pins != PinPolicy::Avoid) {
+        self.check_frugality(preset.registers.elimination())?;
+        Ok(preset)
+    }
+
+    /// An error if an option is not for an allocator that keeps each variable in one place.
+    fn check_for_one_place(&self, name: &str) -> Result<(), String> {
+        let moves = [self.eliminate.is_some_and(|how| !how.is_frugal()), self.pins == Some(PinPolicy::Repair)];
+        if moves.contains(&true) {
             return Err(format!(
-                "{} keeps each variable in one place: nothing moves for phis or pins, so `--eliminate` and `--pins` are not for it",
-                preset.name
+                "{name} keeps each variable in one place: nothing moves for phis or pins, so `--eliminate` and `--pins` are not for it"
             ));
         }
-        Ok(preset)
+        Ok(())
+    }
+
+    /// An error if `--frugal` contradicts the way in which φs are eliminated, which decides whether slots are shared.
+    fn check_frugality(&self, elimination: Elimination) -> Result<(), String> {
+        match self.frugal {
+            Some(Switch::Off) if elimination.is_frugal() => Err("spill-free elimination of phis needs frugal slots: \
+                     with `--frugal off`, choose `--eliminate spare-register` or `--eliminate on-demand`"
+                .into()),
+            Some(Switch::On) if !elimination.is_frugal() => {
+                let name = elimination.name();
+                Err(format!(
+                    "with `--frugal on`, phis move nothing from memory to memory, so there is nothing to do for `--eliminate {name}`"
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The first option that was given.
@@ -147,26 +169,37 @@ fn set<T>(choice: &mut T, given: Option<T>) {
 }
 
 /// The choices that an allocator works by, as the command line names them.
-pub fn of(allocator: &Allocator) -> Option<Options> {
+pub fn of(allocator: &Configured) -> Option<Options> {
     match allocator {
-        Allocator::Ours(Strategy::Phases(preset)) => Some(Options::Own(describe(preset))),
-        Allocator::Ours(Strategy::Regalloc2 { .. }) => None,
-        Allocator::Llvm(stock) => Some(Options::Other(IndexMap::from([("llvm_schedule".to_owned(), stock.schedule)]))),
+        Configured::Ours(Strategy::Phases(preset)) => Some(Options::Own(describe(preset))),
+        Configured::Ours(Strategy::Regalloc2(_)) => None,
+        Configured::Llvm(stock) => Some(Options::Other(IndexMap::from([("llvm_schedule".to_owned(), stock.schedule)]))),
     }
 }
 
 fn describe(preset: &Preset) -> OwnOptions {
+    let elimination = preset.registers.elimination();
     OwnOptions {
-        eliminate: name(preset.elimination),
-        frugal: preset.spill.frugal,
+        eliminate: elimination.name().into(),
+        frugal: elimination.is_frugal(),
         store_hoist: preset.spill.store_hoist,
-        load_lower: name(preset.spill.load_lower),
+        load_lower: preset.spill.load_lower.name().into(),
         memory_coalesce: preset.spill.memory_coalesce,
         fold: preset.spill.fold,
         rematerialise: preset.spill.rematerialise,
-        pins: name(preset.assign.pins),
-        swap: name(preset.swap),
+        pins: preset.registers.pins().name().into(),
+        swap: preset.swap.name().into(),
     }
+}
+
+/// An allocator as arguments, with the options that differ from its own.
+pub fn command(name: &str, allocator: &Configured) -> String {
+    let mut words = vec![format!("--allocator {name}")];
+    if let Configured::Ours(Strategy::Phases(preset)) = allocator {
+        let own = Preset::named(preset.name).map_or_else(Vec::new, |own| arguments(&own));
+        words.extend(arguments(preset).into_iter().filter(|argument| !own.contains(argument)));
+    }
+    words.join(" ")
 }
 
 /// The choices of one of chordal's allocators as arguments, one an option.
@@ -185,8 +218,4 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         format!("--pins {pins}"),
         format!("--swap {swap}"),
     ]
-}
-
-fn name(choice: impl ValueEnum) -> String {
-    choice.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }

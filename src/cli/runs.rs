@@ -16,18 +16,12 @@ use std::{env, fs, thread};
 use tempfile::TempDir;
 use xxhash_rust::xxh3::Xxh3;
 
-/// All of a target's registers.
-pub const ALL_REGISTERS: &str = "all";
-
 /// A register list that exists on some target, as a command-line argument.
 ///
 /// # Errors
 /// If it exists on none; the message says why not on the first.
 pub fn parse_registers(text: &str) -> Result<String, String> {
     let text = text.trim();
-    if text == ALL_REGISTERS {
-        return Ok(text.to_owned());
-    }
     let request: RegisterRequest = text.parse().unwrap_or_else(|never| match never {});
     match request.resolve(Target::X86_64) {
         Err(error) if request.resolve(Target::I386).is_err() => Err(error.to_string()),

@@ -402,10 +402,24 @@ private:
 
 std::string apply(Export &E, const ChAnswer &Answer) { return Applier(E, Answer).run(); }
 
+// Whether frame lowering is going to look for an instruction, and for the register that it writes: an argument base
+// pointer's definition, which only the target's own tables know of besides.
+static bool isLookedFor(const MachineInstr &MI) { return MI.getFlag(MachineInstr::FrameSetup); }
+
+static void setAnyRegisters(MachineInstr &MI) {
+  const MachineRegisterInfo &MRI = MI.getMF()->getRegInfo();
+  for (MachineOperand &MO : MI.operands())
+    if (MO.isReg() && MO.getReg().isVirtual())
+      MO.setReg(*MRI.getRegClass(MO.getReg())->begin());
+}
+
 void gut(MachineFunction &MF) {
   for (MachineBasicBlock &MBB : MF) {
-    while (!MBB.empty())
-      MBB.back().eraseFromBundle();
+    for (MachineInstr &MI : make_early_inc_range(MBB.instrs()))
+      if (isLookedFor(MI))
+        setAnyRegisters(MI);
+      else
+        MI.eraseFromBundle();
     while (!MBB.succ_empty())
       MBB.removeSuccessor(MBB.succ_begin());
   }

@@ -2,18 +2,18 @@
 
 use super::ffi;
 use super::module::{Module, ReadError, Target, one_line};
-use super::session::Session;
-use crate::allocate::pipeline::{Failure, Strategy};
+use super::session::{Failed, Ours, Session};
+use crate::allocate::failure::Failure;
 use crate::measure::stats::Function;
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::collections::HashMap;
 use std::time::Instant;
 
 /// Who allocates registers.
-#[derive(Clone, Debug)]
-pub enum Allocator {
+#[derive(Clone, Copy)]
+pub enum Allocator<'o> {
     /// One that allocates outside of LLVM: chordal's, or regalloc2.
-    Ours(Strategy),
+    Ours(Ours<'o>),
     /// One of LLVM's.
     Llvm(Stock),
 }
@@ -47,7 +47,7 @@ pub enum Output {
 
 /// How to compile a module.
 pub struct CompileOptions<'o> {
-    pub allocator: Allocator,
+    pub allocator: Allocator<'o>,
     pub output: Output,
     /// Run LLVM's machine verifier on every function after allocation.
     pub verify: bool,
@@ -77,6 +77,8 @@ pub struct Compiled {
 pub enum CompileError {
     #[error("function {name}: {reason}{}", others(*.more))]
     Function { name: String, reason: String, more: usize },
+    #[error("function {}: {}{}", .failed.name, .failed.failure, others(*.more))]
+    Failed { failed: Failed, more: usize },
     #[error("{0}")]
     Llvm(String),
     #[error(transparent)]
@@ -93,24 +95,24 @@ fn others(more: usize) -> String {
 /// (each [`Function::fallback`] tells why); the module is then compiled again.
 ///
 /// # Errors
-/// If a function cannot be allocated and may not be left to LLVM, if an allocation is wrong, or if LLVM reports an error.
+/// If a function cannot be allocated and may not be left to LLVM, if there is a defect, or if LLVM reports an error.
 pub fn compile(module: Module<'_>, options: &CompileOptions<'_>) -> Result<Compiled, CompileError> {
     let source = module.source();
     let (mut compiled, mut failures) = run(&module, options, &[])?;
     drop(module);
     let time_ns = compiled.time_ns;
-    let mut fallbacks: Vec<(String, Failure)> = Vec::new();
+    let mut fallbacks: Vec<Failed> = Vec::new();
     while !failures.is_empty() {
-        refuse(&failures, |(name, failure)| {
-            let again = fallbacks.iter().any(|(known, _)| known == name);
-            again || !options.may_fall_back() || !matches!(failure, Failure::Unsupported(_))
+        refuse(&failures, |Failed { name, failure, .. }| {
+            let again = fallbacks.iter().any(|known| known.name == *name);
+            again || !options.may_fall_back() || matches!(failure, Failure::Defect(_))
         })?;
         fallbacks.append(&mut failures);
         (compiled, failures) = run(&Module::parse(source)?, options, &fallbacks)?;
     }
-    for (name, reason) in &fallbacks {
+    for Failed { name, failure, .. } in &fallbacks {
         if let Some(function) = compiled.functions.iter_mut().find(|function| function.name == *name) {
-            function.fallback = Some(reason.to_string());
+            function.fallback = Some(failure.to_string());
             function.counts.fallbacks = 1;
         }
     }
@@ -133,29 +135,23 @@ impl CompileOptions<'_> {
 }
 
 /// An error if there are such failures.
-fn refuse(failures: &[(String, Failure)], wanted: impl Fn(&(String, Failure)) -> bool) -> Result<(), CompileError> {
-    let mut refused = failures.iter().filter(|&failure| wanted(failure));
+fn refuse(failures: &[Failed], wanted: impl Fn(&Failed) -> bool) -> Result<(), CompileError> {
+    let mut refused = failures.iter().filter(|&failed| wanted(failed));
     match refused.next() {
-        Some((name, reason)) => {
-            Err(CompileError::Function { name: name.clone(), reason: reason.to_string(), more: refused.count() })
-        }
+        Some(failed) => Err(CompileError::Failed { failed: failed.clone(), more: refused.count() }),
         None => Ok(()),
     }
 }
 
 /// Runs the code generator once, which uses the module up, and reports the functions that were not allocated.
-fn run(
-    module: &Module<'_>,
-    options: &CompileOptions<'_>,
-    fallbacks: &[(String, Failure)],
-) -> Result<(Compiled, Vec<(String, Failure)>), CompileError> {
-    let (strategy, allocator, schedule) = match &options.allocator {
-        Allocator::Ours(strategy) => (Some(*strategy), ffi::OURS, false),
-        Allocator::Llvm(Stock { algorithm, schedule }) => (None, *algorithm as u32, *schedule),
+fn run(module: &Module<'_>, options: &CompileOptions<'_>, fallbacks: &[Failed]) -> Result<(Compiled, Vec<Failed>), CompileError> {
+    let (ours, allocator, schedule) = match options.allocator {
+        Allocator::Ours(ours) => (Some(ours), ffi::OURS, false),
+        Allocator::Llvm(Stock { algorithm, schedule }) => (None, algorithm as u32, schedule),
     };
-    let mut session = Session::new(strategy, options.registers.as_deref(), options.progress);
+    let mut session = Session::new(ours, options.registers.as_deref(), options.progress);
     let excluded = options.excluded(module.target());
-    let fallbacks: Vec<ffi::Str> = fallbacks.iter().map(|(name, _)| ffi::Str::new(name.as_bytes())).collect();
+    let fallbacks: Vec<ffi::Str> = fallbacks.iter().map(|failed| ffi::Str::new(failed.name.as_bytes())).collect();
     let flat = ffi::Options {
         allocator,
         schedule: u32::from(schedule),
@@ -226,4 +222,90 @@ fn assemble(module: &Module<'_>, assembly: &[u8]) -> Result<Vec<u8>, CompileErro
     let status = unsafe { ffi::ch_assemble(module.as_mut_ptr(), ffi::Str::new(assembly), &session.callbacks()) };
     check(&session, status)?;
     Ok(session.output)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::module::Source;
+    use super::*;
+    use crate::allocate::allocators::Preset;
+    use crate::allocate::failure::{Defect, Unsupported, guarded};
+    use crate::allocate::pipeline::{self, Allocate, Report, Strategy};
+    use crate::analysis::GraphSizes;
+    use crate::machine::{self, Overlay, parse};
+
+    const MODULE: &str = "target triple = \"x86_64-pc-linux-gnu\"
+        define i32 @f(i32 %a, i32 %b) {
+          %s = sub i32 %b, %a
+          ret i32 %s
+        }
+        define i32 @g(i32 %a) {
+          ret i32 %a
+        }";
+
+    /// An allocator that does something of its own with functions called `f`.
+    struct Spoilt(fn(Result<(Overlay, Report), Failure>) -> Result<(Overlay, Report), Failure>);
+
+    impl Allocate for Spoilt {
+        fn allocate(&self, function: &machine::Function) -> Result<(Overlay, Report), Failure> {
+            let allocated = Strategy::from(Preset::default()).allocate(function);
+            if function.name == "f" { (self.0)(allocated) } else { allocated }
+        }
+
+        fn graphs(&self, _: &machine::Function) -> GraphSizes {
+            GraphSizes::default()
+        }
+    }
+
+    fn compiled(allocator: &Spoilt, fallback: bool) -> Result<Compiled, CompileError> {
+        let source = Source::new("module".into(), MODULE.into()).expect("it is not empty");
+        let options = CompileOptions {
+            allocator: Allocator::Ours(Ours { allocator, check: true, graphs: false }),
+            output: Output::Assembly,
+            verify: false,
+            registers: None,
+            fallback,
+            sizes: false,
+            progress: &|_| (),
+        };
+        compile(Module::parse(&source).expect("the module is valid"), &options)
+    }
+
+    /// A defect comes with a function that shows it again, and never falls back.
+    fn assert_defect(allocator: &Spoilt, reason: &str) {
+        let Err(CompileError::Failed { failed: Failed { name, failure, text }, more: 0 }) = compiled(allocator, true) else {
+            panic!("{reason}: compiled");
+        };
+        assert_eq!(name, "f");
+        assert!(failure.to_string().starts_with("this is a bug in chordal: "), "{failure}");
+        assert!(failure.to_string().contains(reason), "{failure}");
+        let function = parse(&text.expect("the function is known")).expect("it is in text form");
+        let again = guarded(|| {
+            let (overlay, _) = allocator.allocate(&function)?;
+            Ok(pipeline::check(&function, &overlay)?)
+        });
+        assert_eq!(again, Err(failure));
+    }
+
+    #[test]
+    fn defects_are_errors() {
+        assert_defect(&Spoilt(|_| panic!("out of luck")), "out of luck");
+        assert_defect(&Spoilt(|_| Err(Defect::Impossible("no registers".into()).into())), "no registers");
+        let spoil = |allocated: Result<(Overlay, Report), Failure>| {
+            let (mut overlay, report) = allocated?;
+            overlay.locations.reverse();
+            Ok((overlay, report))
+        };
+        assert_defect(&Spoilt(spoil), "the checker rejects the allocation");
+    }
+
+    #[test]
+    fn what_is_unsupported_falls_back() {
+        let allocator = Spoilt(|_| Err(Unsupported("too odd".into()).into()));
+        let fallbacks = compiled(&allocator, true).expect("a fallback is no error").functions;
+        let fallbacks: Vec<_> = fallbacks.iter().map(|function| (&*function.name, function.fallback.as_deref())).collect();
+        assert_eq!(fallbacks, [("f", Some("too odd")), ("g", None)]);
+        let error = compiled(&allocator, false).expect_err("it may not fall back");
+        assert_eq!(error.to_string(), "function f: too odd");
+    }
 }

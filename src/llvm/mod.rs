@@ -12,7 +12,8 @@ mod session;
 pub use compile::{Algorithm, Allocator, CompileError, CompileOptions, Compiled, Output, Stock, compile};
 pub use fatal::die_with_prefix;
 pub use module::{Module, ReadError, Source, Target};
-pub use registers::{RegisterRequest, RequestError};
+pub use registers::{ALL_REGISTERS, RegisterRequest, RequestError};
+pub use session::{Failed, Ours};
 
 /// Sets LLVM up, once.
 fn initialise() {

@@ -1,16 +1,21 @@
 //! Which general-purpose registers an allocation may use: `--registers`.
 
 use super::module::Target;
-use crate::machine::{RegSet, RegisterFile};
+use crate::machine::{Function, RegSet, RegisterFile};
 use std::convert::Infallible;
 use std::str::FromStr;
 
 /// Name of the bank that a request restricts.
 const BANK: &str = "general";
 
+/// All of a target's registers.
+pub const ALL_REGISTERS: &str = "all";
+
 /// A request for general-purpose registers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RegisterRequest {
+    /// All of the target's.
+    All,
     /// The published list of so many registers.
     Count(usize),
     /// Exactly these.
@@ -35,9 +40,13 @@ pub enum RequestError {
 impl FromStr for RegisterRequest {
     type Err = Infallible;
 
-    /// A number, or names separated by commas or spaces.
+    /// `all`, a number, or names separated by commas or spaces.
     fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(match text.trim().parse() {
+        let text = text.trim();
+        if text == ALL_REGISTERS {
+            return Ok(RegisterRequest::All);
+        }
+        Ok(match text.parse() {
             Ok(count) => RegisterRequest::Count(count),
             Err(_) => {
                 let names = text.split([',', ' ']).filter(|name| !name.is_empty());
@@ -48,14 +57,15 @@ impl FromStr for RegisterRequest {
 }
 
 impl RegisterRequest {
-    /// The names of the registers on a target.
+    /// The names of the registers on a target; none if there is no restriction.
     ///
     /// # Errors
     /// If there is no such list, a name is no general-purpose register of the target, or code cannot be compiled with them.
-    pub fn resolve(&self, target: Target) -> Result<Vec<String>, RequestError> {
+    pub fn resolve(&self, target: Target) -> Result<Option<Vec<String>>, RequestError> {
         match self {
-            RegisterRequest::Count(count) => published(*count, target),
-            RegisterRequest::List(names) => validated(names, target),
+            RegisterRequest::All => Ok(None),
+            RegisterRequest::Count(count) => published(*count, target).map(Some),
+            RegisterRequest::List(names) => validated(names, target).map(Some),
         }
     }
 }
@@ -132,21 +142,32 @@ impl Target {
     }
 }
 
-/// Takes the general-purpose registers that are not named out of the classes of a register file.
-pub(super) fn restrict(file: &mut RegisterFile, names: &[String]) {
+/// A register file whose classes have lost the general-purpose registers that are not named.
+pub(super) fn restricted(all: &RegisterFile, names: &[String]) -> RegisterFile {
+    let mut file = all.clone();
     let kept: RegSet = names.iter().filter_map(|name| file.by_name(name)).collect();
-    let restricted = |bank| file.banks.get(bank).is_some_and(|info: &crate::machine::BankInfo| info.name == BANK);
-    for class in file.classes.values_mut().filter(|class| restricted(class.bank)) {
+    for class in file.classes.values_mut().filter(|class| all.banks[class.bank].name == BANK) {
         class.order.retain(|&reg| kept.contains(reg));
         class.regs = class.regs & kept;
     }
+    file
+}
+
+/// What a function needs of the registers besides, if it does: classes of its values that have no register left in the
+/// restricted file, because an instruction takes no others, keep their own.
+pub(super) fn completed(restricted: &RegisterFile, all: &RegisterFile, function: &Function) -> Option<RegisterFile> {
+    let mut file: Option<RegisterFile> = None;
+    for class in function.values.values().map(|value| value.class).filter(|&class| restricted.classes[class].regs.is_empty()) {
+        file.get_or_insert_with(|| restricted.clone()).classes[class] = all.classes[class].clone();
+    }
+    file
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn resolve(text: &str, target: Target) -> Result<Vec<String>, RequestError> {
+    fn resolve(text: &str, target: Target) -> Result<Option<Vec<String>>, RequestError> {
         text.parse::<RegisterRequest>().unwrap().resolve(target)
     }
 
@@ -157,6 +178,12 @@ mod tests {
                 assert_eq!(resolve(&list.len().to_string(), target), resolve(&list.join(","), target));
             }
         }
+    }
+
+    #[test]
+    fn all_is_no_restriction() {
+        assert_eq!(resolve("all", Target::X86_64), Ok(None));
+        assert_eq!(resolve(" all ", Target::I386), Ok(None));
     }
 
     #[test]

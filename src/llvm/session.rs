@@ -2,27 +2,58 @@
 
 use super::answer::Arrays;
 use super::{ffi, import, registers};
-use crate::allocate::pipeline::{self, Failure, Report, Strategy};
-use crate::machine::{Edit, Function, Overlay, RegisterFile};
+use crate::allocate::failure::{Failure, Unsupported, guarded};
+use crate::allocate::pipeline::{self, Allocate, Report};
+use crate::machine::{Edit, Function, Overlay, RegisterFile, print};
 use crate::measure::meter;
 use crate::measure::stats::{self, Counts};
 use indexmap::IndexMap;
-use std::cell::Cell;
 use std::ffi::c_void;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::sync::Once;
 use std::time::Instant;
+
+/// An allocator outside of LLVM.
+#[derive(Clone, Copy)]
+pub struct Ours<'o> {
+    pub allocator: &'o dyn Allocate,
+    /// Whether its allocations are checked.
+    pub check: bool,
+    /// Whether interference graphs are measured.
+    pub graphs: bool,
+}
+
+/// A register file as the target has it, and as the allocator may use it.
+struct Files {
+    all: Rc<RegisterFile>,
+    usable: Rc<RegisterFile>,
+}
+
+impl Files {
+    fn new(all: RegisterFile, registers: Option<&[String]>) -> Self {
+        let all = Rc::new(all);
+        let usable = registers.map_or_else(|| all.clone(), |names| Rc::new(registers::restricted(&all, names)));
+        Files { all, usable }
+    }
+}
+
+/// A function that could not be allocated.
+#[derive(Clone, Debug)]
+pub struct Failed {
+    pub name: String,
+    pub failure: Failure,
+    /// In text form, where allocation came upon a defect.
+    pub text: Option<String>,
+}
 
 /// What a run is asked to do and what it has come to so far.
 pub struct Session<'o> {
-    strategy: Option<Strategy>,
+    ours: Option<Ours<'o>>,
     registers: Option<&'o [String]>,
     progress: &'o dyn Fn(&str),
-    files: Vec<Rc<RegisterFile>>,
+    files: Vec<Files>,
     answer: Arrays,
-    /// Why functions could not be allocated, in order.
-    pub failures: Vec<(String, Failure)>,
+    /// The functions that could not be allocated, in order.
+    pub failures: Vec<Failed>,
     /// What LLVM's machine verifier said about functions.
     pub verifier_reports: Vec<(String, String)>,
     /// What was counted, by function.
@@ -34,11 +65,11 @@ pub struct Session<'o> {
 }
 
 impl<'o> Session<'o> {
-    /// A session that allocates by a strategy, or that only listens to LLVM's own allocator; `progress` is told the name of
+    /// A session that allocates, or that only listens to LLVM's own allocator; `progress` is told the name of
     /// each function that is done.
-    pub fn new(strategy: Option<Strategy>, registers: Option<&'o [String]>, progress: &'o dyn Fn(&str)) -> Self {
+    pub fn new(ours: Option<Ours<'o>>, registers: Option<&'o [String]>, progress: &'o dyn Fn(&str)) -> Self {
         Session {
-            strategy,
+            ours,
             registers,
             progress,
             files: Vec::new(),
@@ -56,56 +87,68 @@ impl<'o> Session<'o> {
         ffi::Callbacks { user: std::ptr::from_mut(self).cast(), allocate, allocated, failed, counted, error, emit }
     }
 
-    /// Allocates one function; the answer's arrays live in `self` until the next call.
+    /// Allocates one function; the answer's arrays live in `self` until the next call. A panic must not unwind through C++.
     ///
     /// # Safety
     /// The flat function must be valid.
-    unsafe fn allocate(&mut self, flat: &ffi::Function) -> Result<(), Failure> {
+    unsafe fn allocate(&mut self, flat: &ffi::Function) -> Result<(), Failed> {
+        let name = unsafe { flat.name.text() };
+        let start = Instant::now();
+        let imported = guarded(|| unsafe { self.import(flat) });
+        let function = imported.map_err(|failure| Failed { name: name.clone(), failure, text: None })?;
+        let import_ns = flat.import_ns + nanoseconds(start);
+        guarded(|| self.allocate_imported(&function, import_ns)).map_err(|failure| {
+            let text = matches!(failure, Failure::Defect(_)).then(|| print(&function));
+            Failed { name, failure, text }
+        })
+    }
+
+    /// # Safety
+    /// The flat function must be valid.
+    unsafe fn import(&mut self, flat: &ffi::Function) -> Result<Function, Failure> {
         let unsupported = unsafe { flat.unsupported.text() };
         // Even a function that cannot be handed over may bring a new register file, whose number later ones use.
-        let file = unsafe { self.register_file(flat) };
-        if !unsupported.is_empty() {
-            return Err(Failure::Unsupported(unsupported));
-        }
-        let strategy = self.strategy.expect("the bridge asks for allocations only where a strategy is given");
-        let start = Instant::now();
-        let function = unsafe { import::function(flat, file) };
-        let import_ns = flat.import_ns + nanoseconds(start);
-        let (overlay, report) = pipeline::allocate(&function, strategy)?;
-        self.answer = Arrays::new(&overlay, &function);
-        self.record(&function, import_ns, &overlay, &report);
-        Ok(())
-    }
-
-    unsafe fn register_file(&mut self, flat: &ffi::Function) -> Rc<RegisterFile> {
         if let Some(new) = unsafe { flat.new_file.as_ref() } {
-            let mut file = unsafe { import::register_file(new) };
-            if let Some(names) = self.registers {
-                registers::restrict(&mut file, names);
-            }
-            self.files.push(Rc::new(file));
+            let all = unsafe { import::register_file(new) };
+            self.files.push(Files::new(all, self.registers));
         }
-        self.files[flat.file as usize].clone()
+        if !unsupported.is_empty() {
+            return Err(Unsupported(unsupported).into());
+        }
+        let Files { all, usable } = &self.files[flat.file as usize];
+        let mut function = unsafe { import::function(flat, usable.clone()) };
+        if let Some(file) = registers::completed(usable, all, &function) {
+            function.file = Rc::new(file);
+        }
+        Ok(function)
     }
 
-    /// Notes what only the allocator knows; the rest is counted in the output.
-    fn record(&mut self, function: &Function, import_ns: u64, overlay: &Overlay, report: &Report) {
+    fn allocate_imported(&mut self, function: &Function, import_ns: u64) -> Result<(), Failure> {
+        let Ours { allocator, check, graphs } =
+            self.ours.expect("the bridge asks for allocations only where there is an allocator");
+        let (overlay, report) = allocator.allocate(function)?;
+        self.answer = Arrays::new(&overlay, function);
         let counts = self.functions.entry(function.name.clone()).or_default();
-        let edits = |wanted: fn(&Edit) -> bool| overlay.edits.iter().filter(|(_, edit)| wanted(edit)).count() as u64;
-        counts.spill.remats = edits(|edit| matches!(edit, Edit::Rematerialise { .. }));
-        counts.spill.copies = edits(|edit| matches!(edit, Edit::Move { .. }));
-        counts.spill.swaps = edits(|edit| matches!(edit, Edit::Swap { .. }));
-        enter_report(counts, report);
         let times = counts.time_ns.get_or_insert_default();
         times.add("import", import_ns);
         for (phase, time) in &report.phases {
             times.add(phase, time.as_nanos() as u64);
         }
+        if check {
+            let start = Instant::now();
+            meter::apart(|| pipeline::check(function, &overlay))?;
+            times.add(stats::CHECKER, nanoseconds(start));
+        }
+        if graphs {
+            counts.graphs = meter::apart(|| allocator.graphs(function));
+        }
+        enter_account(counts, &overlay, report);
+        Ok(())
     }
 
     fn allocated(&mut self, function: String, ns: u64, report: String) {
         let memory = meter::peak();
-        if self.strategy.is_none() && ns > 0 {
+        if self.ours.is_none() && ns > 0 {
             let counts = self.functions.entry(function.clone()).or_default();
             counts.time_ns.get_or_insert_default().add("llvm", ns);
             counts.memory_bytes = Some(memory);
@@ -121,7 +164,7 @@ impl<'o> Session<'o> {
     fn counted(&mut self, function: String, counts: &ffi::Counts) {
         (self.progress)(&function);
         let entry = self.functions.entry(function).or_default();
-        if self.strategy.is_none() || entry.time_ns.is_none() {
+        if self.ours.is_none() || entry.time_ns.is_none() {
             // LLVM's own allocator, whose swaps cannot be told from those of the program; as a fallback it is not timed.
             entry.spill.swaps = counts.swaps;
             entry.time_ns.get_or_insert_default();
@@ -130,31 +173,16 @@ impl<'o> Session<'o> {
     }
 }
 
-/// Enters what the allocator counted.
-fn enter_report(to: &mut Counts, report: &Report) {
-    let Report { conversion, graphs, spill, elimination, .. } = report;
-    to.spill.values = spill.values;
-    to.conversion = stats::Conversion {
-        copies_before: conversion.copies_before,
-        copies_after: conversion.copies_after,
-        classes_before: conversion.classes_before,
-        classes_after: conversion.classes_after,
-    };
-    to.graphs = stats::Graphs { value_register: graphs.value_register, interference: graphs.interference };
-    to.optimisations = stats::Optimisations {
-        hoisted_stores: spill.hoisted_stores,
-        lowered_values: spill.lowered_values,
-        lowered_loads: spill.lowered_loads,
-        coalesced_copies: spill.coalesced_copies,
-    };
-    to.elimination = stats::Elimination {
-        graphs: elimination.graphs,
-        edges: elimination.edges,
-        memory_transfers: elimination.memory_transfers,
-        potential_spills: elimination.potential_spills,
-        fixed_points: elimination.fixed_points,
-        spills: elimination.spills,
-    };
+/// Enters what only the allocator knows; the rest is counted in the output.
+fn enter_account(to: &mut Counts, overlay: &Overlay, report: Report) {
+    let edits = |wanted: fn(&Edit) -> bool| overlay.edits.iter().filter(|(_, edit)| wanted(edit)).count() as u64;
+    to.spill.remats = edits(|edit| matches!(edit, Edit::Rematerialise { .. }));
+    to.spill.copies = edits(|edit| matches!(edit, Edit::Move { .. }));
+    to.spill.swaps = edits(|edit| matches!(edit, Edit::Swap { .. }));
+    to.spill.values = report.spill.values;
+    to.conversion = report.conversion;
+    to.optimisations = report.spill.optimisations;
+    to.elimination = report.elimination;
 }
 
 /// Enters what the bridge counted.
@@ -188,33 +216,6 @@ fn nanoseconds(since: Instant) -> u64 {
     since.elapsed().as_nanos() as u64
 }
 
-thread_local! {
-    static QUIET: Cell<bool> = const { Cell::new(false) };
-    static PANIC: Cell<Option<String>> = const { Cell::new(None) };
-}
-
-/// Runs an allocation. A panic must not unwind through C++: it becomes a failure, whose message the panic hook catches.
-fn guarded(run: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let default = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            if QUIET.get() {
-                PANIC.set(Some(info.to_string()));
-            } else {
-                default(info);
-            }
-        }));
-    });
-    QUIET.set(true);
-    let result = catch_unwind(AssertUnwindSafe(run));
-    QUIET.set(false);
-    result.unwrap_or_else(|_| {
-        let message = PANIC.take().unwrap_or_default();
-        Err(Failure::Unsupported(format!("internal error: {}", super::module::one_line(&message))))
-    })
-}
-
 /// # Safety
 /// `user` must be what [`Session::callbacks`] passed to the bridge.
 unsafe fn session<'a>(user: *mut c_void) -> &'a mut Session<'a> {
@@ -224,11 +225,11 @@ unsafe fn session<'a>(user: *mut c_void) -> &'a mut Session<'a> {
 extern "C" fn allocate(user: *mut c_void, function: *const ffi::Function, answer: *mut ffi::Answer) {
     // SAFETY: the bridge passes back its user and valid arrays.
     let (session, flat, answer) = unsafe { (session(user), &*function, &mut *answer) };
-    match guarded(|| unsafe { session.allocate(flat) }) {
+    match unsafe { session.allocate(flat) } {
         Ok(()) => *answer = session.answer.answer(),
-        Err(failure) => {
+        Err(failed) => {
             answer.outcome = ffi::FAILED;
-            session.failures.push((unsafe { flat.name.text() }, failure));
+            session.failures.push(failed);
         }
     }
 }
@@ -240,7 +241,9 @@ extern "C" fn allocated(user: *mut c_void, function: ffi::Str, ns: u64, report: 
 
 extern "C" fn failed(user: *mut c_void, function: ffi::Str, reason: ffi::Str) {
     // SAFETY: as in `allocate`.
-    unsafe { session(user).failures.push((function.text(), Failure::Unsupported(super::module::one_line(&reason.text())))) }
+    let (session, name, reason) = unsafe { (session(user), function.text(), reason.text()) };
+    let failure = Unsupported(super::module::one_line(&reason)).into();
+    session.failures.push(Failed { name, failure, text: None });
 }
 
 extern "C" fn counted(user: *mut c_void, function: ffi::Str, counts: *const ffi::Counts) {

@@ -10,6 +10,24 @@ use std::process::Command as Process;
 /// Four registers that the indirect tail call in `indirect` cannot use, because the ABI has its callers keep them.
 const NO_TAIL_CALLS: &str = "rbx,rbp,r12,r13";
 
+/// The inline assembly of `crowded` wants more registers than there are, if there are few.
+const ARGUMENT_BASE: &str = r#"
+#include <alloca.h>
+#include <stdio.h>
+__attribute__((noinline)) static void look(int *local, char *bytes) {
+  printf("%d %d\n", 64 - (int)((unsigned long)local % 64), *local + *bytes);
+}
+__attribute__((noinline)) void crowded(int n) {
+  int local __attribute__((aligned(64))) = n;
+  char *bytes = alloca(n + 1);
+  long r[16];
+  *bytes = 2;
+  __asm__ volatile("" : OUTPUTS : "BASE"(n));
+  look(&local, bytes);
+}
+int main(void) { crowded(7); return 0; }
+"#;
+
 const IR: &str = "target triple = \"x86_64-pc-linux-gnu\"\ndefine i32 @one() {\n  ret i32 1\n}\n";
 
 #[test]
@@ -279,6 +297,67 @@ fn functions_that_cannot_be_allocated() {
     }
 }
 
+/// Frame lowering looks for the definition of an argument base pointer in the function that was emptied.
+#[test]
+fn functions_with_an_argument_base_pointer_fall_back() {
+    for (arch, base, limit, wanted) in [("-m64", "b", "12", 11), ("-m32", "S", "5", 5)] {
+        let folder = Folder::new();
+        let outputs: Vec<String> = (0..wanted).map(|k| format!("\"=&r\"(r[{k}])")).collect();
+        folder.write("p.c", ARGUMENT_BASE.replace("OUTPUTS", &outputs.join(", ")).replace("BASE", base));
+        folder.run(Process::new("clang-22").args(["-O2", arch, "-emit-llvm", "-c", "p.c", "-o", "p.bc"]));
+        for allocator in ["spill-free", "linear-scan", "regalloc2", "regalloc2-fast", "llvm-greedy", "llvm-basic", "llvm-pbqp"] {
+            let compile = ["compile", "p.bc", "-o", "out.s", "--registers", limit, "--verify-llvm", "--allocator", allocator];
+            let warning = "function crowded: left to LLVM's greedy allocator: ";
+            folder.chordal(&compile).assert().success().stderr(contains(warning));
+            assert_eq!(folder.link_and_run("out.s", &[arch]), "64 9\n", "{allocator}");
+        }
+    }
+}
+
+#[test]
+fn all_registers_are_no_restriction() {
+    let folder = Folder::with_program(&[]);
+    for allocator in ["spill-free", "llvm-greedy", "llvm-fast"] {
+        let compile = ["compile", "p.bc", "-o", "-", "--allocator", allocator];
+        let without = folder.chordal(&compile).output().expect("it ran").stdout;
+        let all = folder.chordal(&[&compile[..], &["--registers", "all"]].concat()).assert().success();
+        assert_eq!(all.get_output().stdout, without, "{allocator}");
+    }
+    folder.chordal(&["compile", "p.bc", "--registers", "all", "--stats", "p.json"]).assert().success();
+    assert!(folder.json("p.json")["registers"].is_null());
+}
+
+/// A way to eliminate φs that moves memory to memory implies that slots are not shared.
+#[test]
+fn elimination_decides_whether_slots_are_shared() {
+    let folder = Folder::with_program(&[]);
+    for how in ["spare-register", "on-demand"] {
+        let compile = |stats: &str| folder.chordal(&["compile", "p.bc", "--no-times", "--eliminate", how, "--stats", stats]);
+        compile("a.json").assert().success();
+        compile("b.json").args(["--frugal", "off"]).assert().success();
+        assert_eq!(folder.json("a.json")["options"]["frugal"], false, "{how}");
+        assert_eq!(folder.read("a.json"), folder.read("b.json"), "{how}");
+    }
+}
+
+/// What a defect leaves behind can be allocated by itself.
+#[test]
+fn functions_in_text_form() {
+    let folder = Folder::new();
+    let text = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/functions/fold_to_fit.txt");
+    let allocate = ["allocate", text, "--allocator"];
+    let allocate = |allocator: &[&str]| folder.chordal(&[&allocate[..], allocator].concat());
+    allocate(&["spill-free"]).assert().success().stdout(contains("allocated, and the checker accepts it"));
+    assert_fails(allocate(&["spill-free", "--fold", "off"]).assert(), "chordal: error: ", "needs more registers than there are");
+    assert_usage(&mut allocate(&["llvm-greedy"]), "llvm-greedy allocates in LLVM only");
+    assert_usage(&mut allocate(&["linear-scan", "--pins", "repair"]), "linear-scan keeps each variable in one place");
+    folder.write("bad.txt", "target tiny\nfunction f\nb0:\n  v0:w = no such thing\n");
+    assert_fails(folder.chordal(&["allocate", "bad.txt"]).assert(), "chordal: error: bad.txt: ", "line 4");
+    folder.write("use.txt", "target tiny\nfunction f undefined v0:w\nb0: -> b0\n  op terminator\n");
+    assert_fails(folder.chordal(&["allocate", "use.txt"]).assert(), "chordal: error: use.txt: ", "b0");
+    assert_fails(folder.chordal(&["allocate", "none.txt"]).assert(), "chordal: error: none.txt: ", "No such file");
+}
+
 #[test]
 fn registers_are_respected() {
     let folder = Folder::with_program(&[]);
@@ -306,6 +385,8 @@ fn wrong_usage() {
     with("--emit", "elf", "[possible values: asm, obj]");
     with("--swap", "mov", "[possible values: auto, xchg, xor]");
     with("--frugal", "off", "spill-free elimination of phis needs frugal slots");
+    let nothing_moves = ["compile", "p.bc", "--eliminate", "on-demand", "--frugal", "on"];
+    assert_usage(&mut folder.chordal(&nothing_moves), "with `--frugal on`, phis move nothing from memory to memory");
     with("--load-lower", "always", "[possible values: off, on, weighted]");
     with("--frobnicate", "1", "--frobnicate");
     let greedy = ["compile", "p.bc", "--allocator", "llvm-greedy", "--store-hoist", "off"];

@@ -2,7 +2,7 @@
 
 use chordal::allocate::allocators::Preset;
 use chordal::allocate::cssa::{self, Coalescing, Conventional};
-use chordal::allocate::spill::{Outlook, Spilled, Spiller};
+use chordal::allocate::spill::{Spilled, Spiller};
 use chordal::analysis::{Dominators, Interference, Liveness, Loops, Order};
 use chordal::machine::{Function, print};
 use cranelift_entity::SecondaryMap;
@@ -23,15 +23,8 @@ pub fn spill(function: &Function) -> (Conventional, Spilled) {
     let order = Order::new(function);
     let loops = Loops::new(function, &order, &Dominators::new(function, &order));
     let liveness = Liveness::new(&conventional.function);
-    let spiller = Spiller::new(
-        &conventional,
-        &order,
-        &loops,
-        &liveness,
-        preset.spill,
-        Outlook { spare: false, moves: preset.assign.moves() },
-    );
-    let spilled = spiller.spill(&SecondaryMap::new());
+    let spiller = Spiller::new(&conventional, &order, &loops, &liveness, preset.spill, preset.registers.outlook());
+    let spilled = spiller.and_then(|spiller| spiller.spill(&SecondaryMap::new()));
     let spilled = spilled.unwrap_or_else(|message| panic!("{message}\n{}", print(function)));
     (conventional, spilled)
 }

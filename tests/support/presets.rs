@@ -1,6 +1,6 @@
 //! All allocators, and each of their options the other way.
 
-use chordal::allocate::allocators::{Elimination, PRESETS, Preset};
+use chordal::allocate::allocators::{Dominance, Elimination, PRESETS, Preset, Registers};
 use chordal::allocate::assign::PinPolicy;
 use chordal::allocate::eliminate::SwapPolicy;
 use chordal::allocate::spill::LoadLowering;
@@ -21,14 +21,21 @@ pub fn variants() -> Vec<Preset> {
             p.spill.load_lower = if p.spill.load_lower == LoadLowering::Off { LoadLowering::Counted } else { LoadLowering::Off }
         });
         vary(|p| p.spill.load_lower = LoadLowering::Weighted);
-        vary(|p| p.assign.pins = if p.assign.pins == PinPolicy::Avoid { PinPolicy::Repair } else { PinPolicy::Avoid });
+        vary(|p| {
+            let assign = &mut dominance(p).assign;
+            assign.pins = if assign.pins == PinPolicy::Avoid { PinPolicy::Repair } else { PinPolicy::Avoid };
+        });
         vary(|p| p.swap = SwapPolicy::Exchange);
         vary(|p| p.swap = if p.swap == SwapPolicy::Xor { SwapPolicy::Auto } else { SwapPolicy::Xor });
-        for elimination in [Elimination::SpareRegister, Elimination::OnDemand] {
-            let preset = Preset { elimination, ..base };
-            variants.push(preset);
-            variants.push(Preset { spill: chordal::allocate::spill::Policy { frugal: false, ..base.spill }, ..preset });
-        }
+        vary(|p| dominance(p).elimination = Elimination::SpareRegister);
+        vary(|p| dominance(p).elimination = Elimination::OnDemand);
     }
     variants
+}
+
+fn dominance(preset: &mut Preset) -> &mut Dominance {
+    match &mut preset.registers {
+        Registers::Dominance(dominance) => dominance,
+        Registers::LinearScan => panic!("{} does without", preset.name),
+    }
 }

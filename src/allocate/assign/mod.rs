@@ -18,10 +18,10 @@ mod walk;
 pub use split::{Coloured, Colours};
 
 use crate::allocate::cssa::Web;
+use crate::allocate::failure::Failure;
 use crate::allocate::spill::Spilled;
 use crate::analysis::{Dominators, Liveness, Order, PinLiveness};
 use crate::machine::{Block, Function, Inst, Reg, RegSet, Value};
-use clap::ValueEnum;
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
 /// Values that go to other registers together, just before an instruction: where live ranges are split.
@@ -99,10 +99,9 @@ impl Assignment {
     }
 }
 
-/// How registers are chosen.
+/// How registers are chosen in dominance order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Policy {
-    pub colouring: Colouring,
     pub preference: Preference,
     pub pins: PinPolicy,
 }
@@ -110,18 +109,8 @@ pub struct Policy {
 impl Policy {
     /// Whether values change registers where they have to.
     pub fn moves(&self) -> bool {
-        self.colouring == Colouring::Dominance && self.pins == PinPolicy::Repair
+        self.pins == PinPolicy::Repair
     }
-}
-
-/// In which order values are given registers, and for how long.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Colouring {
-    /// Along the dominator tree; a value may move to another register.
-    Dominance,
-    /// Along a linear order of the program, a whole web at a time, which keeps its register ([`linear`]). Pins are avoided, and
-    /// preferences are those of [`Preference::Frequency`], callee-saved registers apart.
-    Linear,
 }
 
 /// Which register a value gets if there are several.
@@ -139,11 +128,11 @@ pub enum Preference {
 /// What happens to values where the program pins or clobbers registers.
 ///
 /// Avoiding them is `ssa-register-allocator.txt`, "Handling Pre-colored Virtual Registers".
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PinPolicy {
-    /// Values are kept off registers that are occupied anywhere in their live range, or spilled
+    /// Values are kept off registers that are occupied anywhere in their live range, or spilled.
     Avoid,
-    /// Values move to other registers where they are in the way
+    /// Values move to other registers where they are in the way.
     Repair,
 }
 
@@ -177,15 +166,15 @@ pub enum Refusal {
     /// These values have to be spilled first.
     #[error("{} values have to be spilled first", .0.len())]
     Evicted(Vec<Value>),
-    /// An instruction's constraints cannot be met: a defect of the spilling phase.
-    #[error("{0}")]
-    Impossible(String),
+    #[error(transparent)]
+    Failed(#[from] Failure),
 }
 
-/// Assigns registers.
+/// Assigns registers along the dominator tree; a value may move to another register.
 ///
 /// # Errors
-/// If values have to be spilled first (where pins are avoided only), or if an instruction's constraints cannot be met.
+/// If values have to be spilled first (where pins are avoided only), or if an instruction's constraints cannot be met: unless
+/// nobody has promised that they can (inline assembly that jumps), that is a defect of the spilling phase.
 pub fn assign(
     spilled: &Spilled,
     order: &Order,
@@ -196,12 +185,23 @@ pub fn assign(
 ) -> Result<Coloured, Refusal> {
     let function = &spilled.function;
     let pins = PinLiveness::new(function);
-    let assignment = match policy.colouring {
-        Colouring::Linear => linear::scan(spilled, liveness, &pins, &evictable)?,
-        Colouring::Dominance => {
-            let preferences = preferences::Preferences::new(function, liveness, &pins, policy.preference);
-            walk::walk(function, order, liveness, &pins, &preferences, policy, evictable)?
-        }
-    };
+    let preferences = preferences::Preferences::new(function, liveness, &pins, policy.preference);
+    let assignment = walk::walk(function, order, liveness, &pins, &preferences, policy, evictable)?;
+    Ok(split::split_at_repairs(spilled, order, dominators, liveness, assignment))
+}
+
+/// Assigns registers along a linear order of the program, a whole web at a time, which keeps its register ([`linear`]). Pins
+/// are avoided, and preferences are those of [`Preference::Frequency`], callee-saved registers apart.
+///
+/// # Errors
+/// If values have to be spilled first, or if an instruction needs more registers than there are.
+pub fn scan(
+    spilled: &Spilled,
+    order: &Order,
+    dominators: &Dominators,
+    liveness: &Liveness,
+    evictable: Evictable,
+) -> Result<Coloured, Refusal> {
+    let assignment = linear::scan(spilled, liveness, &PinLiveness::new(&spilled.function), &evictable)?;
     Ok(split::split_at_repairs(spilled, order, dominators, liveness, assignment))
 }

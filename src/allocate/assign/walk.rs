@@ -2,6 +2,7 @@
 
 use super::preferences::{Partner, Preferences};
 use super::{Assignment, Evictable, PinPolicy, Policy, Preference, Refusal, Repair, Split};
+use crate::allocate::failure::{Defect, Failure, Unsupported};
 use crate::allocate::pressure::matching::{Span, Want, fit};
 use crate::allocate::pressure::meeting;
 use crate::analysis::{Bundle, Bundles, Liveness, Occupancy, Order, PinLiveness};
@@ -39,7 +40,7 @@ pub(super) fn walk(
         result: Assignment::empty(function),
     };
     for &block in order.blocks() {
-        walk.block(block).map_err(Refusal::Impossible)?;
+        walk.block(block)?;
     }
     let evicted: Vec<Value> = function.values.keys().filter(|&value| walk.evicted[value]).collect();
     if !evicted.is_empty() {
@@ -103,7 +104,7 @@ impl Walk<'_> {
         self.register[value].expect("a live value is in a register")
     }
 
-    fn block(&mut self, block: Block) -> Result<(), String> {
+    fn block(&mut self, block: Block) -> Result<(), Failure> {
         self.enter(block)?;
         self.debug = self.function.debug_uses.partition_point(|debug| debug.at.block < block);
         let mut jumped = None;
@@ -129,7 +130,7 @@ impl Walk<'_> {
         self.result.exit[block] = self.liveness.live_out(block).iter().map(|&value| self.at(value)).collect();
         match jumped {
             Some(registers) if registers != self.at_jump_targets(block) => {
-                Err(format!("values move behind the inline assembly that jumps in {block}"))
+                Err(Unsupported(format!("values move behind the inline assembly that jumps in {block}")).into())
             }
             _ => Ok(()),
         }
@@ -143,7 +144,7 @@ impl Walk<'_> {
     }
 
     /// Whether what crosses the bundle that the terminators take, if they are next, is where it meets.
-    fn is_in_place(&mut self, block: Block) -> Result<bool, String> {
+    fn is_in_place(&mut self, block: Block) -> Result<bool, Failure> {
         let Some(bundle) = self.leaving else { return Ok(true) };
         self.meet(bundle)?;
         let mut live = self.liveness.live_out(block).iter();
@@ -151,7 +152,7 @@ impl Walk<'_> {
     }
 
     /// Finds registers for what crosses a bundle, unless that has been done.
-    fn meet(&mut self, bundle: Bundle) -> Result<(), String> {
+    fn meet(&mut self, bundle: Bundle) -> Result<(), Failure> {
         if self.places[bundle].is_some() {
             return Ok(());
         }
@@ -162,7 +163,7 @@ impl Walk<'_> {
             wants.push(meeting::want(domain, self.ranked_together(value, domain)));
         }
         wants.extend(meeting::read(self.function, meeting));
-        let registers = fit(&wants).ok_or_else(|| format!("no registers for what crosses {bundle}"))?;
+        let registers = fit(&wants).ok_or_else(|| Defect::Impossible(format!("no registers for what crosses {bundle}")))?;
         let places: Vec<(Value, Reg)> = meeting.crossing.iter().copied().zip(registers).collect();
         for &(value, reg) in &places {
             // What is copied from or to these values is going to prefer the register.
@@ -189,7 +190,7 @@ impl Walk<'_> {
     }
 
     /// Places the live-in values and the φs' definitions.
-    fn enter(&mut self, block: Block) -> Result<(), String> {
+    fn enter(&mut self, block: Block) -> Result<(), Failure> {
         self.owner = [None; RegSet::CAPACITY];
         self.taken = RegSet::EMPTY;
         match self.bundles.entry(block) {
@@ -207,7 +208,7 @@ impl Walk<'_> {
     }
 
     /// Places everything where it crosses the edges that can take no code.
-    fn enter_from_bundle(&mut self, bundle: Bundle, block: Block) -> Result<(), String> {
+    fn enter_from_bundle(&mut self, bundle: Bundle, block: Block) -> Result<(), Failure> {
         self.meet(bundle)?;
         let phis = self.function.blocks[block].phis.iter().map(|phi| phi.def);
         for value in self.liveness.live_in(block).iter().copied().chain(phis) {
@@ -218,7 +219,7 @@ impl Walk<'_> {
 
     /// Places the live-in values where the most frequent predecessor that was walked already has them, and the φs'
     /// definitions beside them.
-    fn enter_from_frequent(&mut self, block: Block) -> Result<(), String> {
+    fn enter_from_frequent(&mut self, block: Block) -> Result<(), Failure> {
         let data = &self.function.blocks[block];
         let live_in = self.liveness.live_in(block);
         let walked = |&&pred: &&Block| self.order.index(pred) < self.order.index(block);
@@ -262,11 +263,12 @@ impl Walk<'_> {
         occupied: RegSet,
         live_in: Vec<Value>,
         mut wants: Vec<Want>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Failure> {
         let phis = self.function.blocks[block].phis.iter().map(|phi| phi.def);
         let values: Vec<Value> = live_in.into_iter().chain(phis.clone()).collect();
         wants.extend(phis.map(|def| self.want(def, Span::Before, occupied, None)));
-        let registers = fit(&wants).ok_or_else(|| format!("no registers for the values at the head of {block}"))?;
+        let registers =
+            fit(&wants).ok_or_else(|| Defect::Impossible(format!("no registers for the values at the head of {block}")))?;
         self.owner = [None; RegSet::CAPACITY];
         self.taken = RegSet::EMPTY;
         for (value, reg) in values.into_iter().zip(registers) {
@@ -488,7 +490,7 @@ impl Walk<'_> {
 
     /// Finds new registers for everything at an instruction whose pins or classes are in the way of the values' present
     /// ones.
-    fn repair(&mut self, block: Block, inst: Inst, occupancy: &Occupancy) -> Result<(), String> {
+    fn repair(&mut self, block: Block, inst: Inst, occupancy: &Occupancy) -> Result<(), Failure> {
         let first = self.function.insts[inst].operands.start as usize;
         let operands = self.function.operands(inst);
         let spanning = occupancy.before | occupancy.after;
@@ -527,7 +529,7 @@ impl Walk<'_> {
         }
         let registers = fit(&wants).ok_or_else(|| {
             let index = inst.as_u32() - self.function.blocks[block].insts.start;
-            format!("no registers for the values at instruction {index} of {block}")
+            Defect::Impossible(format!("no registers for the values at instruction {index} of {block}"))
         })?;
         let mut splits = Vec::new();
         for &(k, index) in &defs {

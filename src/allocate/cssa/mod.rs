@@ -17,6 +17,7 @@ use crate::analysis::{Dominators, Interference, Order};
 use crate::machine::{Block, EdgePlace, Function, Phi, Value};
 use classes::{Classes, Sharing};
 use cranelift_entity::{SecondaryMap, entity_impl, packed_option::PackedOption};
+use serde::{Deserialize, Serialize};
 
 /// A φ-web: values related by φs (and copies, if those were coalesced too), none of which interferes with another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,7 +53,7 @@ pub struct Conventional {
 }
 
 /// Copies and φ-related classes, before and after coalescing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConversionCounts {
     /// Copies that isolate all φs: one an argument, and one a definition that another φ of its block takes.
     pub copies_before: u64,

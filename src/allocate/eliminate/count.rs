@@ -6,9 +6,10 @@ use crate::allocate::cssa::Conventional;
 use crate::allocate::spill::Spilled;
 use crate::analysis::Liveness;
 use crate::machine::{Block, Phi, RegSet};
+use serde::{Deserialize, Serialize};
 
 /// What φ elimination had to do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EliminationCounts {
     /// Location transfer graphs: control-flow edges into blocks with φs.
     pub graphs: u64,

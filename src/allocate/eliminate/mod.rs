@@ -16,6 +16,7 @@ pub mod windmill;
 pub use sequence::{RegisterStep, Surroundings, SwapPolicy, Transfer, sequentialise};
 
 use crate::allocate::assign::Coloured;
+use crate::allocate::failure::Defect;
 use crate::allocate::spill::{EdgeLoad, Spilled};
 use crate::analysis::{Liveness, PinLiveness};
 use crate::machine::{
@@ -43,7 +44,7 @@ pub struct EdgeCode {
 ///
 /// # Errors
 /// If an edge where no code can stand needs some: a defect of the phases before.
-pub fn eliminate(spilled: &Spilled, coloured: &Coloured, liveness: &Liveness, policy: SwapPolicy) -> Result<EdgeCode, String> {
+pub fn eliminate(spilled: &Spilled, coloured: &Coloured, liveness: &Liveness, policy: SwapPolicy) -> Result<EdgeCode, Defect> {
     let function = &coloured.function;
     let pins = PinLiveness::new(function);
     let mut scratch = Scratch::new(spilled.slots.clone(), function.values.values().map(|value| value.class));
@@ -63,7 +64,9 @@ pub fn eliminate(spilled: &Spilled, coloured: &Coloured, liveness: &Liveness, po
             let (edits, point) = match function.edge_place(from, to) {
                 EdgePlace::Head(point) => (&mut code.head[to], point),
                 EdgePlace::Tail(point) => (&mut code.tail[from], point),
-                EdgePlace::Nowhere => return Err(format!("the edge from {from} to {to} needs code, but can take none")),
+                EdgePlace::Nowhere => {
+                    return Err(Defect::Impossible(format!("the edge from {from} to {to} needs code, but can take none")));
+                }
             };
             let around = surroundings(coloured, &pins, point, through | fixed, policy);
             if graph.memory.is_empty() {
@@ -72,7 +75,7 @@ pub fn eliminate(spilled: &Spilled, coloured: &Coloured, liveness: &Liveness, po
             } else {
                 // Saving a callee-saved register that was not in use costs less than spilling one here.
                 let around = Surroundings { available: all_registers(function) - pins.at(function, point), ..around };
-                let implemented = windmill::implement(&graph.all(), &around, &mut scratch)?;
+                let implemented = windmill::implement(&graph.all(), &around, &mut scratch).map_err(Defect::Impossible)?;
                 edits.extend(implemented.edits);
                 code.spills += u64::from(implemented.spills);
             }

@@ -7,7 +7,6 @@
 
 use super::graph::{Edge, Graph};
 use crate::machine::{Reg, RegClass, RegSet, RegisterFile, SwapKind, SwapSupport};
-use clap::ValueEnum;
 
 /// One register's content goes to another, at the same time as other transfers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,14 +25,13 @@ pub enum RegisterStep {
 }
 
 /// How cycles are implemented.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SwapPolicy {
-    /// By moves through a free register if there is one, else by swaps
+    /// By moves through a free register if there is one, else by swaps.
     Auto,
-    /// By exchange instructions; vectors, which have none, by three exclusive-ors
-    #[value(name = "xchg")]
+    /// By exchange instructions; vectors, which have none, by three exclusive-ors.
     Exchange,
-    /// By three exclusive-ors; by an exchange where they would overwrite live flags
+    /// By three exclusive-ors; by an exchange where they would overwrite live flags.
     Xor,
 }
 

@@ -1,5 +1,6 @@
 //! The register sets that values compete for.
 
+use crate::allocate::failure::Unsupported;
 use crate::machine::{Function, RegClass, RegSet, SwapSupport};
 use cranelift_entity::SecondaryMap;
 
@@ -24,7 +25,9 @@ pub(in crate::allocate) struct Limits {
 impl Limits {
     const MAX: usize = 24;
 
-    pub(in crate::allocate) fn new(function: &Function, spare: bool) -> Self {
+    /// # Errors
+    /// If the function has values of more different classes than are provided for.
+    pub(in crate::allocate) fn new(function: &Function, spare: bool) -> Result<Self, Unsupported> {
         let file = &function.file;
         let mut used: SecondaryMap<RegClass, bool> = SecondaryMap::new();
         for value in function.values.values() {
@@ -45,7 +48,9 @@ impl Limits {
             }
             next += 1;
         }
-        assert!(sets.len() <= Self::MAX, "{} distinct register sets in one function", sets.len());
+        if sets.len() > Self::MAX {
+            return Err(Unsupported(format!("{} distinct register sets in one function", sets.len())));
+        }
         let never = |set: &RegSet| {
             let bank = set.first().and_then(|reg| file.bank(reg));
             usize::from(bank.is_some_and(|bank| file.banks[bank].swap == SwapSupport::Never))
@@ -57,7 +62,7 @@ impl Limits {
             confined[class] = sets.iter().enumerate().map(within).sum();
         }
         let nested = sets.iter().enumerate().any(|(i, a)| sets[..i].iter().any(|b| a.intersects(*b)));
-        Limits { sets, reserve, spare: usize::from(spare), nested, confined }
+        Ok(Limits { sets, reserve, spare: usize::from(spare), nested, confined })
     }
 
     /// Whether some values are confined to a part of the registers that others may have. Then there may be no way to satisfy

@@ -16,6 +16,7 @@ mod homes;
 mod program;
 mod registers;
 
+use crate::allocate::failure::Unsupported;
 use crate::analysis::{Liveness, Order, PinLiveness};
 use crate::machine::{Function, Overlay};
 use answer::{Answer, answer};
@@ -56,20 +57,20 @@ pub struct Allocated {
 ///
 /// # Errors
 /// If the function contains what regalloc2 has no word for, or regalloc2 gives up.
-pub fn allocate(function: &Function, algorithm: Algorithm) -> Result<Allocated, String> {
+pub fn allocate(function: &Function, algorithm: Algorithm) -> Result<Allocated, Unsupported> {
     let (order, liveness, pins) = (Order::new(function), Liveness::new(function), PinLiveness::new(function));
     // The fast allocator knows no limits.
-    let registers = Registers::new(function, algorithm == Algorithm::Backtracking)?;
+    let registers = Registers::new(function, algorithm == Algorithm::Backtracking).map_err(Unsupported)?;
     let homes = Homes::new(function, &liveness, &pins, &registers);
     let context = Context { function, order: &order, liveness: &liveness, pins: &pins, registers: &registers, homes: &homes };
-    let program = Program::new(context)?;
+    let program = Program::new(context).map_err(Unsupported)?;
     let algorithm = match algorithm {
         Algorithm::Backtracking => regalloc2::Algorithm::Ion,
         Algorithm::Fast => regalloc2::Algorithm::Fastalloc,
     };
     let options = RegallocOptions { verbose_log: false, validate_ssa: cfg!(debug_assertions), algorithm };
-    let output = run(&program, &registers.environment(function), &options)?;
-    let Answer { overlay, spilled } = answer(function, &order, &registers, &program, &output)?;
+    let output = run(&program, &registers.environment(function), &options).map_err(Unsupported)?;
+    let Answer { overlay, spilled } = answer(function, &order, &registers, &program, &output).map_err(Unsupported)?;
     Ok(Allocated { overlay, spilled })
 }
 

@@ -27,7 +27,9 @@ impl Chosen {
 
 /// Chooses the values to spill, the requested ones among them.
 pub(super) fn choose(problem: &Problem, requested: &SecondaryMap<Value, bool>) -> Result<Chosen, String> {
-    let Problem { conventional, order, liveness, bundles, pins, weights, unspillable, constants, limits, policy, .. } = problem;
+    let Problem {
+        conventional, order, liveness, bundles, pins, weights, unspillable, constants, limits, policy, downstream, ..
+    } = problem;
     let function = &conventional.function;
     let mut chooser = Chooser {
         function,
@@ -51,18 +53,18 @@ pub(super) fn choose(problem: &Problem, requested: &SecondaryMap<Value, bool>) -
         }
         chooser.spill(value);
     }
-    if policy.choice == Choice::Requested {
+    let Some(choice) = downstream.choice else {
         chooser.drop_constants_without_register(order, pins);
         return Ok(chooser.chosen);
-    }
+    };
     chooser.spill_across_edges_without_code(conventional)?;
     for value in crossing::excess(problem, &chooser.chosen.spilled) {
         chooser.spill_crossing(value)?;
     }
-    match policy.choice {
+    match choice {
         Choice::Everything => chooser.spill_everything(),
         Choice::AcrossBlocks => chooser.spill_across_blocks(),
-        Choice::Lightest | Choice::Requested => {}
+        Choice::Lightest => {}
     }
     for &block in order.blocks() {
         chooser.enter(block, pins)?;

@@ -30,18 +30,16 @@ pub use homes::{Home, Homes};
 pub use plan::{Plan, Refill, Site, Store};
 
 use crate::allocate::cssa::Conventional;
+use crate::allocate::failure::Unsupported;
 use crate::allocate::pressure::limits::Limits;
 use crate::analysis::{Bundles, Dominators, Liveness, Loops, Order, PinLiveness};
 use crate::machine::{Block, Function, Inst, PinSets, RegClass, Slot, SlotData, Value};
-use clap::ValueEnum;
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, packed_option::PackedOption};
+use serde::{Deserialize, Serialize};
 
 /// How to spill.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Policy {
-    pub choice: Choice,
-    /// The values of a φ-web share a slot. Without, every value has its own, and φs move memory to memory.
-    pub frugal: bool,
     /// A loaded value serves later uses in its block while there is room; without, every use loads.
     pub keep_loaded: bool,
     /// Instructions read spilled operands from memory themselves where they can; without, only copies do.
@@ -57,9 +55,15 @@ pub struct Policy {
     pub memory_coalesce: bool,
 }
 
-/// What the phases behind spilling do, as far as it matters here.
+/// What the phases behind spilling do and want, as far as it matters here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Downstream {
+    /// Which values are to be spilled before registers are given. `None`: only those that are asked for, whole webs; assignment
+    /// asks for more where they do not fit. It keeps the others in one register for life, also across edges that can take no
+    /// code.
+    pub choice: Option<Choice>,
+    /// The values of a φ-web share a slot. Without, every value has its own, and φ elimination moves memory to memory.
+    pub frugal: bool,
     /// φ elimination wants one register of each bank to stay free wherever no single instruction needs all of them.
     pub spare: bool,
     /// Assignment moves values to where they meet, so that they can cross edges without code in registers.
@@ -75,20 +79,16 @@ pub enum Choice {
     AcrossBlocks,
     /// All.
     Everything,
-    /// None but those that are asked for, whole webs: assignment asks for more where they do not fit. It keeps the others in
-    /// one register for life, also across edges that can take no code.
-    Requested,
 }
 
 /// When a φ's definition in a register is put into memory because its arguments are there.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LoadLowering {
-    /// Never
+    /// Never.
     Off,
-    /// If its arguments' loads are more than its uses
-    #[value(name = "on")]
+    /// If its arguments' loads are more than its uses.
     Counted,
-    /// If the loads and stores that it saves are executed more often than those that it costs
+    /// If the loads and stores that it saves are executed more often than those that it costs.
     Weighted,
 }
 
@@ -166,18 +166,25 @@ pub struct MemoryPhi {
     pub from: Vec<Option<Slot>>,
 }
 
-/// What spilling came to, and what its optimisations removed (Figure 12 of `spill-free-ssa-elimination.txt`).
+/// What spilling came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpillCounts {
     /// Spilled values.
     pub values: u64,
+    pub optimisations: Optimisations,
+}
+
+/// What the optimisations of `spill-free-ssa-elimination.txt` removed (its Figure 12).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Optimisations {
     /// Store hoisting: stores of φ arguments at the ends of blocks that are not there.
     pub hoisted_stores: u64,
     /// Load lowering: φs put into memory.
     pub lowered_values: u64,
-    /// Load lowering: loads at the ends of blocks that are not there.
+    /// Load lowering: loads at the ends of blocks that are not there. The loads before uses that stand for them are not taken
+    /// off.
     pub lowered_loads: u64,
-    /// Memory coalescing: copies from a slot to the same slot that are not there.
+    /// Memory coalescing: copies from a slot to the same slot that are not there, each of them a load and a store.
     pub coalesced_copies: u64,
 }
 
@@ -196,10 +203,14 @@ pub struct Problem<'a> {
     constants: SecondaryMap<Value, PackedOption<Inst>>,
     limits: Limits,
     policy: Policy,
+    downstream: Downstream,
 }
 
 impl<'a> Problem<'a> {
     /// Prepares to spill.
+    ///
+    /// # Errors
+    /// If the function has values of too many different classes.
     pub fn new(
         conventional: &'a Conventional,
         order: &'a Order,
@@ -207,13 +218,13 @@ impl<'a> Problem<'a> {
         liveness: &'a Liveness,
         policy: Policy,
         downstream: Downstream,
-    ) -> Self {
+    ) -> Result<Self, Unsupported> {
         let function = &conventional.function;
         let pins = PinLiveness::new(function);
         let unspillable = unspillable(function, liveness);
         let mut weights = weights::weights(function, &Loops::new(function, order, dominators), liveness);
         unspillable.iter().for_each(|value| weights[value] = f64::INFINITY);
-        Problem {
+        Ok(Problem {
             conventional,
             order,
             dominators,
@@ -223,9 +234,10 @@ impl<'a> Problem<'a> {
             weights,
             unspillable,
             constants: constants(conventional),
-            limits: Limits::new(function, downstream.spare),
+            limits: Limits::new(function, downstream.spare)?,
             policy,
-        }
+            downstream,
+        })
     }
 
     /// The weight of each value: light ones are spilled first, those of infinite weight not at all.
@@ -237,12 +249,12 @@ impl<'a> Problem<'a> {
     ///
     /// # Errors
     /// If an instruction alone needs more registers than there are.
-    pub fn plan(&self, requested: &SecondaryMap<Value, bool>) -> Result<Plan, String> {
-        let mut chosen = choose::choose(self, requested)?;
+    pub fn plan(&self, requested: &SecondaryMap<Value, bool>) -> Result<Plan, Unsupported> {
+        let mut chosen = choose::choose(self, requested).map_err(Unsupported)?;
         let lowered = lower::lower(self, &mut chosen.spilled);
-        let mut plan = refill::plan(self, &chosen)?;
-        plan.counts.lowered_values = lowered.values;
-        plan.counts.lowered_loads = lowered.loads;
+        let mut plan = refill::plan(self, &chosen).map_err(Unsupported)?;
+        plan.counts.optimisations.lowered_values = lowered.values;
+        plan.counts.optimisations.lowered_loads = lowered.loads;
         Ok(plan)
     }
 

@@ -8,7 +8,7 @@ use super::choose::Chosen;
 use super::hoist::{ArgumentStores, argument_stores};
 use super::homes::Homes;
 use super::plan::{Plan, Refill, Site, Store};
-use super::{Choice, Problem, SpillCounts};
+use super::{Problem, SpillCounts};
 use crate::allocate::pressure::demand::{Demand, LastUse, foldable_operands, folded_operand, is_first_use};
 use crate::allocate::pressure::feasible;
 use crate::allocate::pressure::live_set::LiveSet;
@@ -21,14 +21,14 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 /// # Errors
 /// If a value would have to be loaded between the terminators of a block.
 pub(super) fn plan(problem: &Problem, chosen: &Chosen) -> Result<Plan, String> {
-    let Problem { conventional, limits, policy, .. } = problem;
+    let Problem { conventional, limits, policy, downstream, .. } = problem;
     let function = &conventional.function;
     let mut in_memory = EntitySet::with_capacity(function.values.len());
     for value in function.values.keys().filter(|&value| chosen.spilled[value] && !chosen.rematerialised[value]) {
         in_memory.insert(value);
     }
-    let mut homes = Homes::new(conventional, &in_memory, policy.frugal);
-    let mut arguments = argument_stores(problem, &in_memory, policy.store_hoist && policy.frugal);
+    let mut homes = Homes::new(conventional, &in_memory, downstream.frugal);
+    let mut arguments = argument_stores(problem, &in_memory, policy.store_hoist && downstream.frugal);
     for (value, phi) in arguments.hoisted.iter() {
         phi.iter().for_each(|&phi| homes.share(value, phi));
     }
@@ -48,7 +48,7 @@ pub(super) fn plan(problem: &Problem, chosen: &Chosen) -> Result<Plan, String> {
             dropped: EntitySet::new(),
             in_memory,
             homes,
-            counts: SpillCounts { hoisted_stores: arguments.saved, ..SpillCounts::default() },
+            counts: SpillCounts::default(),
         },
     };
     for block in function.blocks.keys() {
@@ -56,6 +56,7 @@ pub(super) fn plan(problem: &Problem, chosen: &Chosen) -> Result<Plan, String> {
     }
     planner.phis();
     let mut plan = planner.plan;
+    plan.counts.optimisations.hoisted_stores = arguments.saved;
     plan.counts.values = function.values.keys().filter(|&value| chosen.spilled[value]).count() as u64;
     Ok(plan)
 }
@@ -202,7 +203,7 @@ impl<'a> Planner<'a> {
             return false;
         }
         self.cached.retain(|cached| cached.value != from.value);
-        self.plan.counts.coalesced_copies += 1;
+        self.plan.counts.optimisations.coalesced_copies += 1;
         if function.insts[inst].origin.is_some() {
             self.plan.folds.extend([(inst, 0), (inst, 1)]);
         } else {
@@ -285,7 +286,7 @@ impl<'a> Planner<'a> {
                 None => self.cached.push(Cached { value: operand.value, filled: false, next_use, kept }),
             }
         }
-        if self.problem.policy.choice == Choice::Requested {
+        if self.problem.downstream.choice.is_none() {
             return self.accessed_once(inst).and_then(|k| self.fold(inst, k));
         }
         self.drop_excess(inst, &self.problem.pins.occupancy(function, block, inst))

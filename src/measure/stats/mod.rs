@@ -1,5 +1,9 @@
 //! The statistics that chordal writes: the schema `chordal-stats/1`.
 
+use crate::allocate::cssa::ConversionCounts;
+use crate::allocate::eliminate::EliminationCounts;
+use crate::allocate::spill::Optimisations;
+use crate::analysis::GraphSizes;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
@@ -95,13 +99,13 @@ pub struct Counts {
     /// What spilling came to.
     pub spill: Spill,
     /// Conversion to conventional SSA form (zero for allocators that do without, or do not tell; so are the next three).
-    pub conversion: Conversion,
-    /// Sizes of interference graphs.
-    pub graphs: Graphs,
+    pub conversion: ConversionCounts,
+    /// Sizes of interference graphs before spilling (Table 1 of the allocator paper).
+    pub graphs: GraphSizes,
     /// What the optimisations of spill-free elimination removed.
     pub optimisations: Optimisations,
-    /// What φ elimination came to.
-    pub elimination: Elimination,
+    /// What φ elimination had to do.
+    pub elimination: EliminationCounts,
     /// Functions that were left to the code generator's own allocator.
     #[serde(default)]
     pub fallbacks: u64,
@@ -192,58 +196,6 @@ pub struct Spill {
     pub swaps: u64,
 }
 
-/// Isolation of φs and coalescing of its copies.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Conversion {
-    /// Copies that isolate all φs.
-    pub copies_before: u64,
-    /// Copies that are left after coalescing.
-    pub copies_after: u64,
-    /// Classes of φ-related values after isolation: φs.
-    pub classes_before: u64,
-    /// Classes that are left after coalescing.
-    pub classes_after: u64,
-}
-
-/// Edges of interference graphs before spilling (Table 1 of the allocator paper).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Graphs {
-    /// Between values and physical registers that are occupied in their live ranges.
-    pub value_register: u64,
-    /// Between values.
-    pub interference: u64,
-}
-
-/// What the optimisations of the spill-free paper removed (its Figure 12), by the allocator's own account.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Optimisations {
-    /// Store hoisting: stores.
-    pub hoisted_stores: u64,
-    /// Load lowering: φs that were put into memory.
-    pub lowered_values: u64,
-    /// Load lowering: loads at the ends of blocks. The loads before uses that stand for them are not taken off.
-    pub lowered_loads: u64,
-    /// Memory coalescing: copies from a slot to the same slot, each of them a load and a store.
-    pub coalesced_copies: u64,
-}
-
-/// Location transfer graphs, counted as in Figure 10 of the spill-free paper.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Elimination {
-    /// Control-flow edges into blocks with φs.
-    pub graphs: u64,
-    /// Edges of all graphs: φ arguments.
-    pub edges: u64,
-    /// Edges from a memory location to a memory location.
-    pub memory_transfers: u64,
-    /// Graphs with a memory transfer where all registers of a bank are taken.
-    pub potential_spills: u64,
-    /// φ arguments that are in the register of their φ's definition.
-    pub fixed_points: u64,
-    /// Registers stored to make room for memory transfers.
-    pub spills: u64,
-}
-
 /// The architecture in a target triple, by the name that chordal calls it.
 pub fn architecture(triple: &str) -> &str {
     match triple.split('-').next().unwrap_or_default() {
@@ -291,10 +243,10 @@ macro_rules! add_fields {
 
 add_fields!(Weighted: loads, stores, moves, xors, instructions);
 add_fields!(Spill: values, slots, slot_bytes, stores, reloads, folded, remats, copies, swaps);
-add_fields!(Conversion: copies_before, copies_after, classes_before, classes_after);
-add_fields!(Graphs: value_register, interference);
+add_fields!(ConversionCounts: copies_before, copies_after, classes_before, classes_after);
+add_fields!(GraphSizes: value_register, interference);
 add_fields!(Optimisations: hoisted_stores, lowered_values, lowered_loads, coalesced_copies);
-add_fields!(Elimination: graphs, edges, memory_transfers, potential_spills, fixed_points, spills);
+add_fields!(EliminationCounts: graphs, edges, memory_transfers, potential_spills, fixed_points, spills);
 
 impl AddAssign<&Static> for Static {
     fn add_assign(&mut self, other: &Static) {

@@ -19,6 +19,7 @@ mod positions;
 mod registers;
 
 use super::{Assignment, Evictable, Refusal};
+use crate::allocate::failure::{Failure, Unsupported};
 use crate::allocate::pressure::matching::{Span, Want, fit};
 use crate::allocate::spill::Spilled;
 use crate::analysis::{Liveness, PinLiveness};
@@ -51,7 +52,7 @@ pub(super) fn scan(
     for item in scan.unhandled() {
         match item {
             Item::Interval(interval) => scan.place(interval),
-            Item::Temporaries(index) => scan.place_temporaries(index).map_err(Refusal::Impossible)?,
+            Item::Temporaries(index) => scan.place_temporaries(index)?,
         }
     }
     match scan.evicted.is_empty() {
@@ -190,7 +191,7 @@ impl Scan<'_> {
     }
 
     /// Finds registers for the temporaries of an instruction together, evicting as many intervals as it takes.
-    fn place_temporaries(&mut self, index: usize) -> Result<(), String> {
+    fn place_temporaries(&mut self, index: usize) -> Result<(), Failure> {
         loop {
             let wants: Vec<Want> = self.intervals.temporaries[index].intervals.iter().map(|&t| self.want(index, t)).collect();
             if let Some(registers) = fit(&wants) {
@@ -202,7 +203,8 @@ impl Scan<'_> {
             let Some(lightest) = self.lightest_in_the_way(index, &wants) else {
                 let Temporaries { inst, block, .. } = self.intervals.temporaries[index];
                 let index = inst.as_u32() - self.function.blocks[block].insts.start;
-                return Err(format!("no registers for what instruction {index} of {block} takes from memory or puts there"));
+                let message = format!("no registers for what instruction {index} of {block} takes from memory or puts there");
+                return Err(Unsupported(message).into());
             };
             self.evict(lightest);
         }

@@ -1,0 +1,63 @@
+//! What allocators can be told to do, as the command line names it.
+
+use crate::allocate::allocators::Elimination;
+use crate::allocate::assign::PinPolicy;
+use crate::allocate::eliminate::SwapPolicy;
+use crate::allocate::spill::LoadLowering;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+/// A choice between a few possibilities.
+pub trait Choice: Copy + PartialEq + Send + Sync + 'static {
+    /// Each with its name, and what it is in a line.
+    const ALL: &[(Self, &str, &str)];
+
+    /// The name on the command line.
+    fn name(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(choice, ..)| *choice == self);
+        found.expect("every choice has a name").1
+    }
+}
+
+/// Reads the name of a choice.
+pub fn parser<C: Choice>() -> impl TypedValueParser<Value = C> {
+    let values = C::ALL.iter().map(|&(_, name, about)| PossibleValue::new(name).help(about));
+    PossibleValuesParser::new(values).map(|given| {
+        let found = C::ALL.iter().find(|(_, name, _)| *name == given);
+        found.expect("other names are no possible values").0
+    })
+}
+
+impl Choice for Elimination {
+    const ALL: &[(Self, &str, &str)] = &[
+        (Elimination::SpillFree, "spill-free", "Without moving memory to memory: phi-related values share a slot"),
+        (Elimination::SpareRegister, "spare-register", "Memory moves through a register of each bank that is kept free for it"),
+        (Elimination::OnDemand, "on-demand", "Memory moves through a register that is free, or is spilled for it (Brisk)"),
+    ];
+}
+
+impl Choice for LoadLowering {
+    const ALL: &[(Self, &str, &str)] = &[
+        (LoadLowering::Off, "off", "Never"),
+        (LoadLowering::Counted, "on", "If its arguments' loads are more than its uses"),
+        (
+            LoadLowering::Weighted,
+            "weighted",
+            "If the loads and stores that it saves are executed more often than those that it costs",
+        ),
+    ];
+}
+
+impl Choice for PinPolicy {
+    const ALL: &[(Self, &str, &str)] = &[
+        (PinPolicy::Avoid, "avoid", "Values are kept off registers that are occupied anywhere in their live range, or spilled"),
+        (PinPolicy::Repair, "repair", "Values move to other registers where they are in the way"),
+    ];
+}
+
+impl Choice for SwapPolicy {
+    const ALL: &[(Self, &str, &str)] = &[
+        (SwapPolicy::Auto, "auto", "By moves through a free register if there is one, else by swaps"),
+        (SwapPolicy::Exchange, "xchg", "By exchange instructions; vectors, which have none, by three exclusive-ors"),
+        (SwapPolicy::Xor, "xor", "By three exclusive-ors; by an exchange where they would overwrite live flags"),
+    ];
+}
