@@ -3,7 +3,7 @@
 # and programs that they are tried on. Sourced. Each can be narrowed:
 #
 #   VARIANTS="ch-o1,spill-free --swap xor"   which (default: all)
-#   LISTS="4 8 all i386"                     which register lists; i386 is that target with all of its registers
+#   LISTS="4 8 all i386 i386-5"              which register lists (default: without i386-5); i386 is that target with all
 #   PROGRAMS="sqlite lua"                    which programs (default: the five small ones)
 #   JOBS=2                                   how many side by side
 
@@ -23,10 +23,10 @@ JOBS=${JOBS:-2}
 export PROGRAMS=${PROGRAMS:-sqlite lua zlib bzip2 gzip}
 
 # config LIST: the configuration of the corpus that a list is for.
-config() { case $1 in i386) say i386 ;; *) say x86-64 ;; esac; }
+config() { case $1 in i386*) say i386 ;; *) say x86-64 ;; esac; }
 
 # registers LIST: the arguments that hold chordal to it.
-registers() { case $1 in i386 | all) ;; *) say "--registers $1" ;; esac; }
+registers() { case $1 in i386 | all) ;; *) say "--registers ${1#i386-}" ;; esac; }
 
 # each_variant FUNCTION: calls it with each variant and list.
 each_variant() {
