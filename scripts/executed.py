@@ -13,6 +13,12 @@ import sys
 from collections import defaultdict
 
 COUNTED = ("instructions", "loads", "stores")
+# And their sum as the estimate weighs them.
+EXECUTED = (*COUNTED, "cost")
+LOAD, STORE, OTHER = 4, 1, 0.2
+
+# What may stand for an estimate: of the whole module, or of the functions that ran; and against the base allocator's.
+ESTIMATES = [(share, how) for share in ("overhead_share", "executed_share") for how in ("ratio", "difference")]
 
 
 def read(*path):
@@ -32,9 +38,14 @@ def records(folder, builds):
             continue
         record, statistics = read(build, "record.json"), read(build, "stats.json")
         run = read(folder, "runs", record.pop("run") + ".json")
-        record |= run["total"] | {"overhead_share": share(statistics["total"])}
+        record |= run["total"] | {"cost": cost(run["total"]), "overhead_share": share(statistics["total"])}
         shares = {function["name"]: share(function) for function in statistics["functions"]}
         yield record, {name: counts[0] for name, counts in run["functions"].items()}, shares
+
+
+def cost(counts):
+    others = counts["instructions"] - counts["loads"] - counts["stores"]
+    return LOAD * counts["loads"] + STORE * counts["stores"] + OTHER * others
 
 
 def case(record):
@@ -48,15 +59,16 @@ def compared(base, folder, builds):
     for record, _, shares in rows:
         if case(record) not in bases:
             continue
-        other, weights, _ = bases[case(record)]
+        weights = bases[case(record)][1]
         # The functions that ran, each weighted by what it executed under the base allocator.
         executed = sum(weights.values())
         record["executed_share"] = sum(weight * shares.get(name, 0) for name, weight in weights.items()) / executed
     for record, _, _ in rows:
         if case(record) in bases:
             other = bases[case(record)][0]
-            names = (*COUNTED, "overhead_share", "executed_share")
+            names = (*EXECUTED, "overhead_share", "executed_share")
             record["ratios"] = {name: record[name] / other[name] if other[name] else None for name in names}
+            record["differences"] = {name: record[name] - other[name] for name in names[-2:]}
     return [record for record, _, _ in rows]
 
 
@@ -94,18 +106,19 @@ def summaries(rows):
     for (target, registers), group in groups(rows).items():
         for allocator in dict.fromkeys(record["allocator"] for record in group):
             chosen = [record["ratios"] for record in group if record["allocator"] == allocator]
-            means = {name: geometric_mean([ratios[name] for ratios in chosen if ratios[name]]) for name in COUNTED}
+            means = {name: geometric_mean([ratios[name] for ratios in chosen if ratios[name]]) for name in EXECUTED}
             yield {"target": target, "registers": registers, "allocator": allocator, "programs": len(chosen), "ratios": means}
 
 
 def correlations(rows):
-    """Of the estimates with what was executed, all as ratios to the base allocator."""
+    """Of the estimates with what was executed, which is a ratio to the base allocator's."""
     for (target, registers), group in [(("all", "all"), rows), *groups(rows).items()]:
-        for estimate in ("overhead_share", "executed_share"):
-            estimated = [ratios for ratios in (record["ratios"] for record in group) if ratios[estimate] is not None]
-            line = {"target": target, "registers": registers, "estimate": estimate, "points": len(estimated)}
-            for name in COUNTED:
-                line[name] = spearman([(ratios[estimate], ratios[name]) for ratios in estimated if ratios[name] is not None])
+        for estimate, how in ESTIMATES:
+            estimated = [(record[how + "s"][estimate], record["ratios"]) for record in group]
+            estimated = [(value, ratios) for value, ratios in estimated if value is not None]
+            line = {"target": target, "registers": registers, "estimate": estimate, "as": how, "points": len(estimated)}
+            for name in EXECUTED:
+                line[name] = spearman([(value, ratios[name]) for value, ratios in estimated if ratios[name] is not None])
             yield line
 
 
@@ -115,12 +128,12 @@ def table(header, rows):
         print(f"| {' | '.join(row)} |")
 
 
-def number(value):
-    return "-" if value is None else f"{value:.3f}"
+def numbers(values):
+    return ["-" if values[name] is None else f"{values[name]:.3f}" for name in EXECUTED]
 
 
 def machine(line):
-    return f"{line['target']}, {line['registers']}"
+    return "all" if line["target"] == "all" else f"{line['target']}, {line['registers']}"
 
 
 def report(base, folder, *builds):
@@ -138,18 +151,17 @@ def report(base, folder, *builds):
 def show(document, others):
     base = document["base"]
     print(f"Geometric means of the ratios to {base}:")
-    table(["registers", "allocator", "programs", *COUNTED],
-          [[machine(line), line["allocator"], str(line["programs"]), *(number(line["ratios"][name]) for name in COUNTED)]
-           for line in document["summary"]])
+    table(["registers", "allocator", "programs", *EXECUTED],
+          [[machine(line), line["allocator"], str(line["programs"]), *numbers(line["ratios"])] for line in document["summary"]])
     print("\nRank correlation with what was executed:")
-    table(["registers", "estimate", "points", *COUNTED],
-          [["all" if line["target"] == "all" else machine(line), line["estimate"], str(line["points"]),
-            *(number(line[name]) for name in COUNTED)] for line in document["correlation"]])
+    table(["registers", "estimate", "points", *EXECUTED],
+          [[machine(line), f"{line['estimate']}, {line['as']}", str(line["points"]), *numbers(line)]
+           for line in document["correlation"]])
     print(f"\nEach program; {base} in millions, the others as ratios:")
     absolute = {case(record): record for record in document["records"] if record["allocator"] == base}
-    table(["registers", "program", *(f"{base}: {name}" for name in COUNTED), "allocator", *COUNTED],
+    table(["registers", "program", *(f"{base}: {name}" for name in COUNTED), "allocator", *EXECUTED],
           [[machine(record), record["program"], *(f"{absolute[case(record)][name] / 1e6:.2f}" for name in COUNTED),
-            record["allocator"], *(number(record["ratios"][name]) for name in COUNTED)]
+            record["allocator"], *numbers(record["ratios"])]
            for group in groups(others).values() for record in group])
 
 

@@ -133,14 +133,16 @@ fn executed_counts_become_ratios_and_correlations() {
         ("gzip", "spill-free", 40, 0.3),
     ];
     let folder = executed(&cases);
-    let row = contains("| x86-64, 8 | spill-free | 3 | 1.000 | 4.000 | - |");
-    report(&folder, cases.len()).success().stdout(row.and(contains("| all | overhead_share | 3 | - | 1.000 | - |")));
+    let row = contains("| x86-64, 8 | spill-free | 3 | 1.000 | 4.000 | - | 3.015 |");
+    report(&folder, cases.len())
+        .success()
+        .stdout(row.and(contains("| all | overhead_share, difference | 3 | - | 1.000 | - | 1.000 |")));
     let document = folder.read("executed.json");
     assert_eq!(document["schema"], "chordal-executed/1");
     assert_eq!(document["records"].as_array().expect("a list").len(), 6);
     assert_eq!(document["records"][1]["ratios"]["loads"], 2.0);
     assert_eq!(document["summary"][0]["ratios"]["stores"], Value::Null);
-    assert_eq!(document["correlation"][1]["estimate"], "executed_share");
+    assert_eq!(document["correlation"][2]["estimate"], "executed_share");
 }
 
 #[test]
