@@ -1,7 +1,7 @@
 # `make` alone says what there is.
 CARGO ?= cargo
 
-.PHONY: help setup demo test bench fmt lint corpus corpus-test corpus-matrix regress baseline paper
+.PHONY: help setup demo test bench fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -37,6 +37,10 @@ corpus-test: setup ## send the corpus through chordal and compare what it does w
 corpus-matrix: setup ## the corpus under every allocator and option (an hour), and totals of what each counts
 	$(CARGO) build --release
 	scripts/corpus-matrix
+
+executed: setup ## what the corpus executes, by allocator: instructions, loads, stores (docs/quality.md; an hour, resumable)
+	$(CARGO) build --release
+	scripts/executed
 
 regress: setup ## fail if what the allocators count on the corpus got worse than testdata/baseline.json
 	$(CARGO) build --release

@@ -6,7 +6,7 @@
 # A configuration is x86-64 or i386, both at -O2; O0 and O3 are x86-64 at other
 # levels, and only the small programs have them.
 
-CORPUS=$ROOT/corpus
+CORPUS=${CORPUS:-$ROOT/corpus}
 CLANG=${CLANG:-clang-22}
 TABLE=$ROOT/scripts/corpus-programs.txt
 CONFIGS=${CONFIGS:-x86-64 i386 O0 O3}

@@ -10,7 +10,7 @@ local function permute(a, n)
   end
 end
 local seen, check = 0, 0
-for p in coroutine.wrap(function() permute({1, 2, 3, 4, 5, 6, 7, 8}) end) do
+for p in coroutine.wrap(function() permute({1, 2, 3, 4, 5, 6, 7, 8}, {{8|5}}) end) do
   seen = seen + 1; check = (check * 7 + p[1] * p[8] - p[4]) % 1000003
 end
 print(seen, check)
@@ -36,10 +36,10 @@ print(sum(1, 2, 3.5), (sum(table.unpack({10, 20, 30}, 2))))
 print(pcall(error, {code = 7}), select(2, pcall(error, "message", 0)), select(2, xpcall(function() local x = nil; return x.y end, function(m) return "handled: " .. m:gsub("^.-:%d+: ", "") end)))
 for i = 1, 3 do for j = 1, 3 do if (i + j) % 2 == 0 then goto continue end io.write(i, j, " ") ::continue:: end end print()
 local weak = setmetatable({}, {__mode = "v"})
-for i = 1, 50000 do local t = {i, tostring(i), {i}}; if i % 100 == 0 then weak[i] = t end end
+for i = 1, {{50000|1500}} do local t = {i, tostring(i), {i}}; if i % 100 == 0 then weak[i] = t end end
 collectgarbage(); collectgarbage("generational")
 local finalised = 0
-for i = 1, 2000 do setmetatable({}, {__gc = function() finalised = finalised + 1 end}) end
+for i = 1, {{2000|200}} do setmetatable({}, {__gc = function() finalised = finalised + 1 end}) end
 collectgarbage(); collectgarbage("incremental"); collectgarbage()
 print(next(weak), finalised)
 local f = load("local a, b = ... ; local t = {} for i = a, b do t[#t + 1] = i * i end return t")

@@ -1,5 +1,5 @@
-# generate.pl KIND: writes the input of a workload to standard output. The
-# numbers are pseudo-random and the same everywhere.
+# generate.pl KIND SIZE: writes the input of a workload to standard output; SIZE
+# is full or small. The numbers are pseudo-random and the same everywhere.
 use strict;
 use warnings;
 
@@ -11,13 +11,16 @@ sub random {
     return ($state >> 8) % $_[0];
 }
 
+my ($kind, $small) = ($ARGV[0] // "", ($ARGV[1] // "") eq "small");
+sub sized { return $_[$small] }
+
 my @words = qw(tree graph clique order value block spill phi copy store load edge node colour register function);
 
 # What looks like a source file, columns of numbers, and noise: data that
-# compresses well, fairly and not at all. 12 MB.
+# compresses well, fairly and not at all. 12 MB, or 180 kB.
 sub data {
     my $out = "";
-    while (length $out < 8_000_000) {
+    while (length $out < sized(8_000_000, 120_000)) {
         my ($a, $b, $c) = map { $words[random(random(16) + 1)] } 1 .. 3;
         my $n = random(100);
         $out .= "static int ${a}_$b(int $c, int count) {\n    for (int i = 0; i < count; i++) {\n"
@@ -25,21 +28,21 @@ sub data {
         $out .= "        $c->$a += ${b}[i + $n]; /* the $a of the $c */\n" for 0 .. random(4);
         $out .= "    }\n    return $n;\n}\n\n" if random(3) == 0;
     }
-    $out .= sprintf "%d the %s of %x\n", $_, $words[random(16)], random(4096) for 1 .. 100_000;
-    $out .= pack "n", random(65536) for 1 .. 750_000;
+    $out .= sprintf "%d the %s of %x\n", $_, $words[random(16)], random(4096) for 1 .. sized(100_000, 1_500);
+    $out .= pack "n", random(65536) for 1 .. sized(750_000, 11_000);
     print $out;
 }
 
-# Lines of words and numbers for the languages that work on text. 4 MB.
+# Lines of words and numbers for the languages that work on text. 4 MB, or 40 kB.
 sub text {
-    for my $line (1 .. 100_000) {
+    for my $line (1 .. sized(100_000, 1_000)) {
         print join(" ", $line, (map { $words[random(random(16) + 1)] } 1 .. 3 + random(4)), random(100_000) / 100), "\n";
     }
 }
 
 # Gradients, stripes, circles and a little noise.
 sub image {
-    my ($width, $height) = (1600, 1200);
+    my ($width, $height) = (sized(1600, 200), sized(1200, 150));
     print "P6\n$width $height\n255\n";
     for my $y (0 .. $height - 1) {
         my $row = "";
@@ -52,10 +55,10 @@ sub image {
     }
 }
 
-# Three voices that rise and fall, as 16 bit samples: eighteen minutes at 8 kHz.
+# Three voices that rise and fall, as 16 bit samples: eighteen minutes at 8 kHz, or eight seconds.
 sub sound {
     my @phase = (0, 0, 0);
-    for my $block (1 .. 8640) {
+    for my $block (1 .. sized(8640, 64)) {
         my @step = map { 200 + random(3000) } 0 .. 2;
         my $loud = 1 + random(4);
         my $out = "";
@@ -73,7 +76,7 @@ sub sound {
 
 # Random 3-SAT near the threshold.
 sub formula {
-    my ($variables, $clauses) = (250, 1065);
+    my ($variables, $clauses) = (sized(250, 120), sized(1065, 511));
     print "p cnf $variables $clauses\n";
     for (1 .. $clauses) {
         my %chosen;
@@ -82,9 +85,9 @@ sub formula {
     }
 }
 
-# Ten pigeons in nine holes: unsatisfiable, and hard to see.
+# Ten pigeons in nine holes, or seven in six: unsatisfiable, and hard to see.
 sub pigeons {
-    my $holes = 9;
+    my $holes = sized(9, 6);
     my $at = sub { $_[0] * $holes + $_[1] + 1 };
     my @clauses;
     for my $pigeon (0 .. $holes) {
@@ -98,7 +101,7 @@ sub pigeons {
 
 # A long C program without headers that prints what its functions return.
 sub program {
-    my $functions = 12_000;
+    my $functions = sized(12_000, 500);
     print "int printf(const char *, ...);\nstruct pair { int a; long long b; double c; };\n";
     for my $f (0 .. $functions - 1) {
         my @n = map { 1 + random(1000) } 0 .. 7;
@@ -138,5 +141,4 @@ my %kinds = (
     formula => \&formula, pigeons => \&pigeons, program => \&program,
 );
 binmode STDOUT;
-my $kind = shift // "";
-($kinds{$kind} // die "usage: generate.pl " . join("|", sort keys %kinds) . "\n")->();
+($kinds{$kind} // die "usage: generate.pl " . join("|", sort keys %kinds) . " full|small\n")->();

@@ -1,5 +1,5 @@
 # Permutation groups, integers, polynomials, matrices, lists and strings.
-Print("orders: ", List([4 .. 30], n -> Size(Group((1, 2), PermList(Concatenation([2 .. n], [1]))))), "\n");
+Print("orders: ", List([4 .. {{30|8}}], n -> Size(Group((1, 2), PermList(Concatenation([2 .. n], [1]))))), "\n");
 mathieu := Group((1,2,3,4,5,6,7,8,9,10,11), (3,7,11,8)(4,10,5,6));
 Print("mathieu: ", Size(mathieu), " ", Transitivity(mathieu, [1 .. 11]), "\n");
 cube := Group(
@@ -12,17 +12,17 @@ cube := Group(
 Print("cube: ", Size(cube), " ", Size(Centre(cube)), "\n");
 Print("factors: ", FactorsInt(2^67 - 1), " ", Factorial(150) mod (10^40 + 121), "\n");
 Print("binomials: ", Sum([0 .. 300], k -> Binomial(300, k)) = 2^300, " ", Gcd(Fibonacci(3000), Fibonacci(2100)) = Fibonacci(300), "\n");
-Print("primes: ", Length(Filtered([1 .. 60000], IsPrimeInt)), "\n");
-matrix := List([1 .. 40], i -> List([1 .. 40], j -> (i * j + i^2) mod 17 - 8 + 1 / (i + j)));
+Print("primes: ", Length(Filtered([1 .. {{60000|2000}}], IsPrimeInt)), "\n");
+matrix := List([1 .. {{40|8}}], i -> List([1 .. {{40|8}}], j -> (i * j + i^2) mod 17 - 8 + 1 / (i + j)));
 Print("determinant: ", DeterminantMat(matrix) mod 1000003, " rank: ", RankMat(matrix), "\n");
-words := List([1 .. 20000], i -> String((i * 7919) mod 10007));
+words := List([1 .. {{20000|500}}], i -> String((i * 7919) mod 10007));
 Sort(words);
-Print("sorted: ", words{[1, 1000 .. 19981]}, "\n");
-sieve := BlistList([1 .. 300000], [2 .. 300000]);
-for i in [2 .. 547] do
+Print("sorted: ", words{[1, {{1000|50}} .. {{19981|491}}]}, "\n");
+sieve := BlistList([1 .. {{300000|9000}}], [2 .. {{300000|9000}}]);
+for i in [2 .. {{547|94}}] do
   j := i * i;
-  while sieve[i] and j <= 300000 do sieve[j] := false; j := j + i; od;
+  while sieve[i] and j <= {{300000|9000}} do sieve[j] := false; j := j + i; od;
 od;
 Print("sieve: ", SizeBlist(sieve), "\n");
-Print("classes: ", Length(ConjugacyClasses(SymmetricGroup(8))), " ", Collected(List([1 .. 5000], i -> Order((1, 2, 3)(4, 5)^i))), "\n");
+Print("classes: ", Length(ConjugacyClasses(SymmetricGroup({{8|5}}))), " ", Collected(List([1 .. {{5000|100}}], i -> Order((1, 2, 3)(4, 5)^i))), "\n");
 QUIT;

@@ -10,19 +10,19 @@ define(`reverse', `ifelse(len(`$1'), 0, , `reverse(substr(`$1', 1))`'substr(`$1'
 define(`random', `define(`seed', eval((seed * 1103 + 12345) & 0xffffff))eval(seed % $1)')dnl
 define(`seed', 7)dnl
 define(`collatz', `ifelse($1, 1, $2, `collatz(ifelse(eval($1 % 2), 1, `eval(3 * $1 + 1)', `eval($1 / 2)'), incr($2))')')dnl
-fib(22)
-ackermann(2, 7)
-hanoi(15, a, b, c)moves
+fib({{22|11}})
+ackermann(2, {{7|3}})
+hanoi({{15|7}}, a, b, c)moves
 reverse(`a graph is chordal if every cycle has a chord')
-for(`i', 1, 6000, `collatz(i, 0) ')
-for(`i', 1, 4000, `define(`cell_'random(500), `i: random(1000)')')dnl
+for(`i', 1, {{6000|60}}, `collatz(i, 0) ')
+for(`i', 1, {{4000|200}}, `define(`cell_'random(500), `i: random(1000)')')dnl
 for(`i', 0, 499, `ifdef(`cell_'i, `indir(`cell_'i)
 ')')dnl
-for(`i', 1, 1500, `regexp(`value 'i` of block 'random(77), `\([0-9]+\) of \(\w+\) 1?\([0-9]\)', `\3-\2-\1')
+for(`i', 1, {{1500|40}}, `regexp(`value 'i` of block 'random(77), `\([0-9]+\) of \(\w+\) 1?\([0-9]\)', `\3-\2-\1')
 ')dnl
-for(`i', 1, 1500, `patsubst(`phi load store 'random(99999)` copy', `[aeiou]\|\([0-9]\)\([0-9]\)', `<\2&\1>')
+for(`i', 1, {{1500|40}}, `patsubst(`phi load store 'random(99999)` copy', `[aeiou]\|\([0-9]\)\([0-9]\)', `<\2&\1>')
 ')dnl
-for(`i', 1, 300, `divert(eval(1 + i % 5))format(`%05d %-8s %x', i, `x'i, eval(i * i))
+for(`i', 1, {{300|60}}, `divert(eval(1 + i % 5))format(`%05d %-8s %x', i, `x'i, eval(i * i))
 divert(0)')dnl
 translit(`the quick brown fox', `a-z', `n-za-m') len(`colour') index(`interference', `fer') eval(0x7fff ** 2 % 1001, 16, 8)
 undivert(3, 1, 5, 2, 4)dnl

@@ -16,7 +16,7 @@ local function advance(dt)
   end
   for _, b in ipairs(bodies) do for k = 1, 3 do b[k] = b[k] + dt * b[k + 3] end end
 end
-for _ = 1, 600000 do advance(0.01) end
+for _ = 1, {{600000|600}} do advance(0.01) end
 for _, b in ipairs(bodies) do print(("%.9f %.9f %.9f"):format(b[1], b[2], b[3])) end
 local function fannkuch(n)
   local p, q, s, sign, maxflips, sum = {}, {}, {}, 1, 0, 0
@@ -46,15 +46,15 @@ local function fannkuch(n)
     end
   end
 end
-print(fannkuch(8))
+print(fannkuch({{8|6}}))
 local function A(i, j) local ij = i + j - 1; return 1.0 / (ij * (ij - 1) * 0.5 + i) end
 local function Av(x, y, n) for i = 1, n do local a = 0 for j = 1, n do a = a + x[j] * A(i, j) end y[i] = a end end
 local u, w = {}, {}
 for i = 1, 100 do u[i] = 1 end
-for _ = 1, 10 do Av(u, w, 100); Av(w, u, 100) end
+for _ = 1, {{10|1}} do Av(u, w, 100); Av(w, u, 100) end
 print(("%.12f"):format(u[50] / w[50]))
 local sieve, primes = {}, 0
-for i = 2, 200000 do if not sieve[i] then primes = primes + 1; for j = i * i, 200000, i do sieve[j] = true end end end
+for i = 2, {{200000|8000}} do if not sieve[i] then primes = primes + 1; for j = i * i, {{200000|8000}}, i do sieve[j] = true end end end
 print(primes)
 for y = -12, 12 do
   local row = {}

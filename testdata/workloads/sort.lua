@@ -30,7 +30,7 @@ local function heapsort(a)
   for i = n // 2, 1, -1 do sift(i, n) end
   for i = n, 2, -1 do a[1], a[i] = a[i], a[1]; sift(1, i - 1) end
 end
-local N = 40000
+local N = {{40000|1200}}
 local a, b, c, words = {}, {}, {}, {}
 for i = 1, N do a[i] = random(1000000); b[i] = a[i]; c[i] = a[i] / 7 end
 quicksort(a, 1, N, function(x, y) return x < y end)
@@ -38,6 +38,6 @@ heapsort(b)
 table.sort(c, function(x, y) return x > y end)
 for i = 1, N do assert(a[i] == b[i]) end
 print(a[1], a[N // 2], a[N], c[1], c[N])
-for i = 1, 8000 do words[i] = string.format("%x-%d", random(65536), i) end
+for i = 1, {{8000|400}} do words[i] = string.format("%x-%d", random(65536), i) end
 table.sort(words)
-print(words[1], words[4000], words[8000], table.concat(words, " ", 100, 110))
+print(words[1], words[{{4000|200}}], words[{{8000|400}}], table.concat(words, " ", 100, 110))

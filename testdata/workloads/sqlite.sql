@@ -12,16 +12,16 @@ CREATE TRIGGER credit_audit AFTER UPDATE OF credit ON customer WHEN abs(new.cred
 BEGIN INSERT INTO audit(what, old, new) VALUES (new.name, old.credit, new.credit); END;
 
 BEGIN;
-WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {{5000|200}})
 INSERT INTO customer SELECT i, printf('customer %05d', (i * 7919) % 5000),
   CASE i % 5 WHEN 0 THEN 'north' WHEN 1 THEN 'south' WHEN 2 THEN 'east' WHEN 3 THEN 'west' END,
   round(1000.0 * sin(i) + i / 3.0, 4) FROM n;
-WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {{2000|100}})
 INSERT INTO item SELECT i, upper(hex(i * 104729 % 65536)) || '-' || i, (i * 37 % 1000) / 8.0,
   json_array(i % 3, 'tag' || i % 7, json_object('weight', i / 10.0)) FROM n;
 WITH RECURSIVE n(i, x) AS (SELECT 1, 12345 UNION ALL
-  SELECT i + 1, (x * 1103515245 + 12345) % 2147483648 FROM n WHERE i < 200000)
-INSERT INTO sale SELECT i, x % 5000 + 1, (x / 7) % 2000 + 1, x % 11 + 1,
+  SELECT i + 1, (x * 1103515245 + 12345) % 2147483648 FROM n WHERE i < {{200000|1500}})
+INSERT INTO sale SELECT i, x % {{5000|200}} + 1, (x / 7) % {{2000|100}} + 1, x % 11 + 1,
   date('2020-01-01', '+' || (x % 1461) || ' days') FROM n;
 COMMIT;
 
@@ -72,9 +72,9 @@ CREATE VIEW best AS SELECT region, max(credit) AS top FROM customer GROUP BY reg
 SELECT region, round(top, 3) FROM best ORDER BY region;
 WITH RECURSIVE mandel(cx, cy, zx, zy, n) AS (
   SELECT -2.0 + x.value * 0.05, -1.2 + y.value * 0.1, 0.0, 0.0, 0
-    FROM json_each('[' || (WITH RECURSIVE k(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM k WHERE i < 63) SELECT group_concat(i) FROM k) || ']') x,
-         json_each('[' || (WITH RECURSIVE k(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM k WHERE i < 24) SELECT group_concat(i) FROM k) || ']') y
-  UNION ALL SELECT cx, cy, zx * zx - zy * zy + cx, 2 * zx * zy + cy, n + 1 FROM mandel WHERE zx * zx + zy * zy < 4 AND n < 28)
+    FROM json_each('[' || (WITH RECURSIVE k(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM k WHERE i < {{63|31}}) SELECT group_concat(i) FROM k) || ']') x,
+         json_each('[' || (WITH RECURSIVE k(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM k WHERE i < {{24|8}}) SELECT group_concat(i) FROM k) || ']') y
+  UNION ALL SELECT cx, cy, zx * zx - zy * zy + cx, 2 * zx * zy + cy, n + 1 FROM mandel WHERE zx * zx + zy * zy < 4 AND n < {{28|12}})
 SELECT group_concat(line, char(10)) FROM (SELECT group_concat(substr(' .:-=+*#%@', 1 + n / 3, 1), '') AS line
   FROM (SELECT cy, cx, max(n) AS n FROM mandel GROUP BY cy, cx ORDER BY cy, cx) GROUP BY cy);
 CREATE TABLE blobs(id INTEGER PRIMARY KEY, data BLOB);

@@ -1,6 +1,6 @@
 -- Patterns, formatting, buffers, packing, UTF-8.
 local text = {}
-for i = 1, 3000 do text[i] = ("line %d: key%d = value_%s; "):format(i, i % 17, ("abc"):rep(i % 5)) end
+for i = 1, {{3000|150}} do text[i] = ("line %d: key%d = value_%s; "):format(i, i % 17, ("abc"):rep(i % 5)) end
 text = table.concat(text, "\n")
 local count, keys = 0, {}
 for k, v in text:gmatch("(key%d+)%s*=%s*([%w_]+);") do keys[k] = (keys[k] or 0) + #v; count = count + 1 end

@@ -46,5 +46,5 @@ END {
     printf "%d %d %d %d %d %d\n", matched, changed, hash, numbers, pairs, check
     printf "%.6f %e %10.3g|%-8s|%5s|%x %o %c\n", total, total / 3, sqrt(total), "left", "r", 3735928559 % 65536, 64, 65
     printf "%.10f %.10f %.10f %d\n", sin(1), exp(2) * log(3), atan2(1, 2), int(-3.7)
-    print fib(23), substr("associative", 3, 5), index("graph", "ph"), toupper("phi") tolower("PSI")
+    print fib({{23|12}}), substr("associative", 3, 5), index("graph", "ph"), toupper("phi") tolower("PSI")
 }

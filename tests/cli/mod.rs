@@ -7,3 +7,4 @@ mod diff;
 mod folder;
 mod paper;
 mod regress;
+mod scripts;

@@ -1,0 +1,179 @@
+"""Sums up what programs executed. For scripts/executed.
+
+  report BASE FOLDER BUILD...    ratios to the allocator BASE, and how well the estimate predicts them: tables on standard
+                                 output, FOLDER/executed.json (chordal-executed/1); each build has record.json and stats.json,
+                                 FOLDER/runs what was counted
+  insert TABLES DOCUMENT         puts the tables between the marks in a document
+"""
+
+import json
+import math
+import os
+import sys
+from collections import defaultdict
+
+COUNTED = ("instructions", "loads", "stores")
+# And their sum as the estimate weighs them.
+EXECUTED = (*COUNTED, "cost")
+LOAD, STORE, OTHER = 4, 1, 0.2
+
+# What may stand for an estimate: of the whole module, or of the functions that ran; and against the base allocator's.
+ESTIMATES = [(share, how) for share in ("overhead_share", "executed_share") for how in ("ratio", "difference")]
+
+
+def read(*path):
+    with open(os.path.join(*path)) as file:
+        return json.load(file)
+
+
+def share(counts):
+
+    return counts["overhead_share"]
+
+
+def records(folder, builds):
+    """One a program, target, register list and allocator, with what was counted and what was estimated."""
+    for build in builds:
+        if not os.path.exists(os.path.join(build, "record.json")):
+            continue
+        record, statistics = read(build, "record.json"), read(build, "stats.json")
+        run = read(folder, "runs", record.pop("run") + ".json")
+        record |= run["total"] | {"cost": cost(run["total"]), "overhead_share": share(statistics["total"])}
+        shares = {function["name"]: share(function) for function in statistics["functions"]}
+        yield record, {name: counts[0] for name, counts in run["functions"].items()}, shares
+
+
+def cost(counts):
+    others = counts["instructions"] - counts["loads"] - counts["stores"]
+    return LOAD * counts["loads"] + STORE * counts["stores"] + OTHER * others
+
+
+def case(record):
+    return record["program"], record["target"], record["registers"]
+
+
+def compared(base, folder, builds):
+    """All records, each with its ratios to the base allocator's in the same program and with the same registers."""
+    rows = list(records(folder, builds))
+    bases = {case(record): row for row in rows if (record := row[0])["allocator"] == base}
+    for record, _, shares in rows:
+        if case(record) not in bases:
+            continue
+        weights = bases[case(record)][1]
+        # The functions that ran, each weighted by what it executed under the base allocator.
+        executed = sum(weights.values())
+        record["executed_share"] = sum(weight * shares.get(name, 0) for name, weight in weights.items()) / executed
+    for record, _, _ in rows:
+        if case(record) in bases:
+            other = bases[case(record)][0]
+            names = (*EXECUTED, "overhead_share", "executed_share")
+            record["ratios"] = {name: record[name] / other[name] if other[name] else None for name in names}
+            record["differences"] = {name: record[name] - other[name] for name in names[-2:]}
+    return [record for record, _, _ in rows]
+
+
+def geometric_mean(values):
+    """None of no values."""
+    return math.exp(sum(math.log(value) for value in values) / len(values)) if values else None
+
+
+def ranks(values):
+    """From 1; equal values share the mean of theirs."""
+    order = sorted(values)
+    return [order.index(value) + (order.count(value) + 1) / 2 for value in values]
+
+
+def spearman(pairs):
+    """The rank correlation; none of fewer than three pairs, or where one side is constant."""
+    if len(pairs) < 3:
+        return None
+    xs, ys = (ranks(side) for side in zip(*pairs))
+    mean = (len(pairs) + 1) / 2
+    product = sum((x - mean) * (y - mean) for x, y in zip(xs, ys))
+    norm = math.sqrt(sum((x - mean) ** 2 for x in xs) * sum((y - mean) ** 2 for y in ys))
+    return product / norm if norm else None
+
+
+def groups(rows):
+    """By target and register list, in the order of appearance."""
+    found = defaultdict(list)
+    for record in rows:
+        found[record["target"], record["registers"]].append(record)
+    return found
+
+
+def summaries(rows):
+    for (target, registers), group in groups(rows).items():
+        for allocator in dict.fromkeys(record["allocator"] for record in group):
+            chosen = [record["ratios"] for record in group if record["allocator"] == allocator]
+            means = {name: geometric_mean([ratios[name] for ratios in chosen if ratios[name]]) for name in EXECUTED}
+            yield {"target": target, "registers": registers, "allocator": allocator, "programs": len(chosen), "ratios": means}
+
+
+def correlations(rows):
+    """Of the estimates with what was executed, which is a ratio to the base allocator's."""
+    for (target, registers), group in [(("all", "all"), rows), *groups(rows).items()]:
+        for estimate, how in ESTIMATES:
+            estimated = [(record[how + "s"][estimate], record["ratios"]) for record in group]
+            estimated = [(value, ratios) for value, ratios in estimated if value is not None]
+            line = {"target": target, "registers": registers, "estimate": estimate, "as": how, "points": len(estimated)}
+            for name in EXECUTED:
+                line[name] = spearman([(value, ratios[name]) for value, ratios in estimated if ratios[name] is not None])
+            yield line
+
+
+def table(header, rows):
+    print(f"\n| {' | '.join(header)} |\n|{'---|' * len(header)}")
+    for row in rows:
+        print(f"| {' | '.join(row)} |")
+
+
+def numbers(values):
+    return ["-" if values[name] is None else f"{values[name]:.3f}" for name in EXECUTED]
+
+
+def machine(line):
+    return "all" if line["target"] == "all" else f"{line['target']}, {line['registers']}"
+
+
+def report(base, folder, *builds):
+    rows = [record for record in compared(base, folder, builds) if "ratios" in record]
+    if not rows:
+        sys.exit("error: nothing was counted")
+    others = [record for record in rows if record["allocator"] != base]
+    document = {"schema": "chordal-executed/1", "base": base, "records": rows,
+                "summary": list(summaries(others)), "correlation": list(correlations(others))}
+    with open(os.path.join(folder, "executed.json"), "w") as file:
+        json.dump(document, file, indent=1)
+    show(document, others)
+
+
+def show(document, others):
+    base = document["base"]
+    print(f"Geometric means of the ratios to {base}:")
+    table(["registers", "allocator", "programs", *EXECUTED],
+          [[machine(line), line["allocator"], str(line["programs"]), *numbers(line["ratios"])] for line in document["summary"]])
+    print("\nRank correlation with what was executed:")
+    table(["registers", "estimate", "points", *EXECUTED],
+          [[machine(line), f"{line['estimate']}, {line['as']}", str(line["points"]), *numbers(line)]
+           for line in document["correlation"]])
+    print(f"\nEach program; {base} in millions, the others as ratios:")
+    absolute = {case(record): record for record in document["records"] if record["allocator"] == base}
+    table(["registers", "program", *(f"{base}: {name}" for name in COUNTED), "allocator", *EXECUTED],
+          [[machine(record), record["program"], *(f"{absolute[case(record)][name] / 1e6:.2f}" for name in COUNTED),
+            record["allocator"], *numbers(record["ratios"])]
+           for group in groups(others).values() for record in group])
+
+
+def insert(tables, document):
+    begin, end = "<!-- executed: begin -->", "<!-- executed: end -->"
+    with open(document) as file:
+        before, rest = file.read().split(begin)
+    with open(tables) as file:
+        text = f"{before}{begin}\n{file.read()}\n{end}{rest.split(end)[1]}"
+    with open(document, "w") as file:
+        file.write(text)
+
+
+if __name__ == "__main__":
+    {"report": report, "insert": insert}[sys.argv[1]](*sys.argv[2:])
