@@ -135,8 +135,8 @@ impl Complaint {
             Fault::NotImported => write!(f, "the function checked is not the imported one"),
             Fault::Unknown => write!(f, "names a register, slot, class or instruction that does not exist"),
             Fault::NoSuchPoint => write!(f, "there is no such point"),
-            Fault::Unsorted => write!(f, "stands behind an edit with a later point"),
-            Fault::BehindTerminator => write!(f, "is behind a terminator"),
+            Fault::Unsorted => write!(f, "comes after an edit with a later point"),
+            Fault::BehindTerminator => write!(f, "is after a terminator"),
             Fault::BeforeLabels => write!(f, "is before the block's labels"),
             Fault::Missing { value, location, ref found } => self.missing(f, value, location, found),
             Fault::OutsideClass { reg, class } => {
@@ -146,10 +146,10 @@ impl Complaint {
                 write!(f, "{slot} is too small or not aligned for class {}", self.file.classes[class].name)
             }
             Fault::NotFoldable { slot } => write!(f, "is in {slot}, but the instruction cannot access a slot there"),
-            Fault::ReadTwice { slot } => write!(f, "is in {slot}, but the instruction reads the value in another operand, too"),
+            Fault::ReadTwice { slot } => write!(f, "is in {slot}, but the instruction also reads the value in another operand"),
             Fault::FoldedTwice => write!(f, "accesses more than one slot"),
             Fault::MemoryToMemory => write!(f, "copies from one slot to another"),
-            Fault::OverwritesPin { reg } => write!(f, "overwrites {}, which the program keeps something in", self.reg(reg)),
+            Fault::OverwritesPin { reg } => write!(f, "overwrites {}, in which the program keeps something", self.reg(reg)),
             Fault::OverlapsPin { reg } => write!(f, "is in {}, which the instruction names itself", self.reg(reg)),
             Fault::SharedDefinition { reg } => write!(f, "is in {}, as another definition is", self.reg(reg)),
             Fault::OverwrittenEarly { reg } => {
@@ -157,9 +157,9 @@ impl Complaint {
             }
             Fault::ReuseDiffers { definition, usage } => {
                 let (definition, usage) = (self.location(definition), self.location(usage));
-                write!(f, "is in {definition}, the use that it overwrites in {usage}")
+                write!(f, "is in {definition}, but the use that it overwrites is in {usage}")
             }
-            Fault::BadSwap => write!(f, "these registers cannot be swapped so"),
+            Fault::BadSwap => write!(f, "these registers cannot be swapped like this"),
             Fault::NotRematerialisable { inst } => write!(f, "{inst} cannot be executed again"),
         }
     }

@@ -269,11 +269,11 @@ fn code_in_the_wrong_place() {
     // On only one of the edges of the join.
     assert_eq!(with_edit_at(7, 6, 1), "b7, before instruction 0, variable v11: expected v11 in d, which holds no value");
     assert_eq!(with_edit_at(6, 5, 0), "b5, before instruction 0, load b from s1: is before the block's labels");
-    assert_eq!(with_edit_at(3, 2, 3), "b2, before instruction 3, swap b and c by Exchange: is behind a terminator");
+    assert_eq!(with_edit_at(3, 2, 3), "b2, before instruction 3, swap b and c by Exchange: is after a terminator");
     assert_eq!(with_edit_at(3, 2, 4), "b2, before instruction 4, swap b and c by Exchange: there is no such point");
     assert_eq!(with_edit_at(4, 9, 0), "b9, before instruction 0, rematerialise d by i1: there is no such point");
     let unsorted = broken(program(), |p| p.overlay.edits.swap(0, 1));
-    assert_eq!(unsorted, ["b0, before instruction 2, move a to c: stands behind an edit with a later point"]);
+    assert_eq!(unsorted, ["b0, before instruction 2, move a to c: comes after an edit with a later point"]);
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn every_wrong_location_is_noticed() {
 
 #[test]
 fn wrong_locations() {
-    assert_eq!(with_location(2, "a"), "b0, instruction 2, operand 2: is in c, the use that it overwrites in a");
+    assert_eq!(with_location(2, "a"), "b0, instruction 2, operand 2: is in c, but the use that it overwrites is in a");
     assert_eq!(with_location(3, "d"), "b0, instruction 2, operand 1: expected v1 in d, which holds no value");
     assert_eq!(with_location(8, "b"), "b1, instruction 0, operand 1: expected v5 in b, which holds v4");
     assert_eq!(with_location(1, "x"), "b0, instruction 1, operand 0: x is not in class gp");
@@ -342,7 +342,7 @@ fn a_folded_use_is_read_from_its_slot() {
         p.function.operands[3].value = value(0);
         p.overlay.locations[3] = at("a");
     });
-    assert_eq!(twice, inst(", operand 0: is in s0, but the instruction reads the value in another operand, too"));
+    assert_eq!(twice, inst(", operand 0: is in s0, but the instruction also reads the value in another operand"));
     let defined = broken(folding(), |p| p.overlay.locations[4] = at("s2"));
     assert_eq!(defined[0], inst(", operand 2: is in s2, but the instruction cannot access a slot there")[0]);
     assert_eq!(broken(folding(), |p| p.overlay.locations[2] = at("a")), [""; 0]);
@@ -427,7 +427,7 @@ fn registers_that_the_program_keeps_something_in() {
         p.complaints()
     };
     assert_eq!(kept(Some(mov("c", "a", GP)), "d"), [""; 0]);
-    assert_eq!(kept(None, "a"), ["b0, instruction 2, operand 0: overwrites a, which the program keeps something in"]);
+    assert_eq!(kept(None, "a"), ["b0, instruction 2, operand 0: overwrites a, in which the program keeps something"]);
     let constant = Inst::from_u32(0);
     let edits = [
         mov("a", "b", GP),
@@ -437,7 +437,7 @@ fn registers_that_the_program_keeps_something_in() {
     ];
     for edit in edits {
         let complaints = kept(Some(edit), "d");
-        assert!(complaints[0].ends_with("overwrites a, which the program keeps something in"), "{complaints:?}");
+        assert!(complaints[0].ends_with("overwrites a, in which the program keeps something"), "{complaints:?}");
     }
 }
 
@@ -455,7 +455,7 @@ fn a_copy_from_a_kept_register_may_stay_in_it() {
     p.overlay.locations[4] = at("b");
     p.assert_accepted();
     p.edit(0, 2, mov("a", "b", GP));
-    assert_eq!(p.complaints(), ["b0, before instruction 2, move b to a: overwrites a, which the program keeps something in"]);
+    assert_eq!(p.complaints(), ["b0, before instruction 2, move b to a: overwrites a, in which the program keeps something"]);
 }
 
 #[test]
@@ -509,7 +509,7 @@ fn status_registers() {
         p.complaints()
     };
     let xor = swap("a", "b", GP, SwapKind::Xor);
-    let what = "overwrites flags, which the program keeps something in";
+    let what = "overwrites flags, in which the program keeps something";
     assert_eq!(flags(1, xor), [""; 0]);
     assert_eq!(flags(2, swap("a", "b", GP, SwapKind::Exchange)), [""; 0]);
     assert_eq!(flags(2, xor), [format!("b0, before instruction 2, swap a and b by Xor: {what}")]);
@@ -526,7 +526,7 @@ fn vectors_swap_by_xor_only() {
         p.complaints()
     };
     assert_eq!(swapped(SwapKind::Xor), [""; 0]);
-    let complaint = "b0, before instruction 1, swap x and y by Exchange: these registers cannot be swapped so";
+    let complaint = "b0, before instruction 1, swap x and y by Exchange: these registers cannot be swapped like this";
     assert_eq!(swapped(SwapKind::Exchange), [complaint]);
 }
 
@@ -534,7 +534,7 @@ fn vectors_swap_by_xor_only() {
 fn no_register_swaps_with_itself() {
     let mut p = defined(&["a"], &[GP]);
     p.edit(0, 1, swap("a", "a", GP, SwapKind::Xor));
-    let complaint = "b0, before instruction 1, swap a and a by Xor: these registers cannot be swapped so";
+    let complaint = "b0, before instruction 1, swap a and a by Xor: these registers cannot be swapped like this";
     assert_eq!(p.complaints(), [complaint]);
 }
 

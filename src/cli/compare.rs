@@ -18,7 +18,7 @@ use std::path::PathBuf;
 const AFTER_HELP: &str = "\
 Examples:
   chordal compare prog.bc
-      every allocator with all registers: what is in the code, and ratios to LLVM's greedy allocator
+      every allocator with all registers: what is left in the code, and ratios to LLVM's greedy allocator
   chordal compare *.bc --allocators spill-free,linear-scan,llvm-greedy --registers 4,8,12,all
       some allocators with few registers and many, summed over all modules
   chordal compare prog.bc --allocators 'spill-free,spill-free --store-hoist off' --baseline spill-free
@@ -27,18 +27,18 @@ Examples:
       the functions in which allocators differ most
   chordal compare *.bc --records all.jsonl -j 2 --format json -o all.json
   chordal compare *.bc --records all.jsonl --resume --format markdown
-      a long run that can be stopped and continued; once all is done, another view of it takes no time
+      a long run that can be stopped and continued; once it is complete, another view of it takes no time
   chordal compare a.bc --allocators spill-free --format lit -o ours.json
       results that compare.py of LLVM's test suite reads (compare.py -m regalloc.NumReloads ours.json theirs.json)
 
 Each module is compiled in a process of its own for each allocator and register list. Sums are over the functions that all
-allocators compiled: what one of them cannot do with so few registers is named and left out for all. A register list that
-does not exist on a module's target, or for an allocator, is passed over.
+allocators compiled: what one of them cannot do with so few registers is named, and left out for all. A register list that
+does not exist on a module's target, or for an allocator, is skipped.
 
-Times are of allocation alone: for LLVM's allocators all passes that chordal replaces. For times that can be compared use
--j 1 and --repeat.
+Times are those of allocation alone: for LLVM's allocators, of all passes that chordal replaces. For times that can be
+compared, use -j 1 and --repeat.
 
-Exit status: 0 done, 1 some run failed (the others are shown), 2 wrong usage.";
+Exit status: 0 done, 1 a run failed (the others are shown), 2 wrong usage.";
 
 /// Compare allocators on the same selected instructions
 ///
@@ -51,7 +51,7 @@ pub struct Arguments {
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
 
-    /// The allocators, separated by commas; each may have options behind it [default: all]
+    /// The allocators, separated by commas; each may be followed by options [default: all]
     #[arg(long, value_name = "A,B,...", value_delimiter = ',', value_parser = allocators::parse_with_options)]
     allocators: Vec<String>,
 
@@ -59,11 +59,11 @@ pub struct Arguments {
     #[arg(long, value_name = "N,M,...", value_delimiter = ',', default_value = ALL_REGISTERS, value_parser = runs::parse_registers)]
     registers: Vec<String>,
 
-    /// The allocator that ratios are to [default: llvm-greedy if it takes part, or the first]
+    /// The allocator that ratios refer to [default: llvm-greedy if it takes part, otherwise the first]
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
 
-    /// Whether LLVM's scheduler runs before LLVM's allocators, as it does in llc; chordal's go without
+    /// Whether LLVM's scheduler runs before LLVM's allocators, as it does in llc; chordal's do without
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true, default_value_t = Switch::On)]
     llvm_schedule: Switch,
 
@@ -75,7 +75,7 @@ pub struct Arguments {
     #[arg(long, value_name = "K", default_value_t = 10)]
     top: usize,
 
-    /// How to show it
+    /// The output format
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
 
@@ -93,7 +93,7 @@ enum Per {
     Total,
     /// Every module
     Module,
-    /// The functions in which allocators differ most; in JSON and lit all functions
+    /// The functions in which allocators differ most; in JSON and lit, all functions
     Function,
 }
 
@@ -107,7 +107,7 @@ enum Format {
     Csv,
     /// For issues and documents
     Markdown,
-    /// JSON as LLVM's test suite has it, for its compare.py
+    /// JSON in the format of LLVM's test suite, for its compare.py
     Lit,
 }
 

@@ -21,16 +21,16 @@ Examples:
   chordal compile prog.bc -o prog.o --emit obj --stats prog.json
       an object file, and what was counted in it
   clang-22 -O2 -emit-llvm -c prog.c -o - | chordal compile - | as -o prog.o
-      from standard input to standard output
+      reads standard input, writes standard output
   chordal compile prog.bc --registers 8 --stats prog.json --no-times
       eight general-purpose registers; equal runs give equal statistics
   chordal compile prog.bc --allocator llvm-greedy -o /dev/null --stats -
       only the statistics of LLVM's allocator
 
 Exit status:
-  0  done (warnings about functions left to LLVM's allocator included)
-  1  the work failed: one message says which file, which function and why; nothing is written (but for a bug in chordal, the
-     function that shows it, for `chordal allocate`)
+  0  done, possibly with warnings about functions left to LLVM's allocator
+  1  the work failed: one message says which file, which function and why; nothing is written (except, for a bug in chordal,
+     the function that shows it, for `chordal allocate`)
   2  wrong usage
 
 `chordal list` shows the allocators and the register lists.";
@@ -54,14 +54,14 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Emit::Asm)]
     emit: Emit,
 
-    /// The allocator: chordal's, or regalloc2's or LLVM's to compare with (`chordal list` shows all)
+    /// The allocator: one of chordal's own, or regalloc2's or LLVM's for comparison (`chordal list` shows all)
     #[arg(long, value_name = "NAME", default_value = allocators::DEFAULT, value_parser = allocators::parse)]
     allocator: &'static allocators::Entry,
 
     /// Hold the allocator to these general-purpose registers
     ///
     /// The number of a published list (`chordal list` shows them), or names separated by commas, such as rax,rcx,rbx,rbp, or
-    /// `all`. Other registers still occur where the ABI or an instruction fixes them. llvm-fast has all of them always.
+    /// `all`. Other registers still occur where the ABI or an instruction requires them. llvm-fast always has all of them.
     #[arg(long, value_name = "N|LIST", default_value = llvm::ALL_REGISTERS)]
     registers: RegisterRequest,
 
@@ -75,7 +75,7 @@ pub struct Arguments {
 
     /// Do not check the allocation
     ///
-    /// The checker follows every value along all paths: each instruction has to find what it read before allocation.
+    /// The checker follows every value along all paths, and requires each instruction to read what it read before allocation.
     #[arg(long)]
     no_check: bool,
 
@@ -83,7 +83,7 @@ pub struct Arguments {
     #[arg(long)]
     verify_llvm: bool,
 
-    /// Make it an error if a function cannot be allocated, instead of leaving it to LLVM's greedy allocator
+    /// Fail if a function cannot be allocated, instead of leaving it to LLVM's greedy allocator
     #[arg(long)]
     no_fallback: bool,
 

@@ -18,7 +18,7 @@ const ALLOCATOR: &str = "disassembly";
 const AFTER_HELP: &str = "\
 Examples:
   gcc -O2 -c prog.c && chordal count prog.o
-      what gcc's register allocator made of a program
+      what is in the code that gcc made of a program
   chordal count build/*.o libz.a
       a row for each file and each member of an archive, and their sum
   chordal count prog --per function --top 10
@@ -27,26 +27,26 @@ Examples:
       statistics of every function, as `chordal compile --stats` writes them
 
 What is counted, as in the field `static` of statistics:
-  loads, stores  instructions that read or write memory: folded operands, push and pop included, calls and returns not;
-                 an instruction that does both counts in both
+  loads, stores  instructions that read or write memory, including folded operands, push and pop, but not calls and returns;
+                 an instruction that does both counts as both
   moves          copies from register to register
-  xors           exclusive-or instructions, those that zero a register included
-  instructions   all of them; padding (nop) is none
-  bytes          machine code, padding within functions included
+  xors           exclusive-or instructions, including those that zero a register
+  instructions   all of them, except padding (nop)
+  bytes          machine code, including padding within functions
 
-A disassembly cannot tell inline assembly from the rest: its instructions count as any others do. Functions are what the
-symbol table says; a part that the compiler moved away (main.cold) is one of its own. Code of no function is not counted,
-and a warning says how much there is.
+A disassembly cannot tell inline assembly from the rest: its instructions count like any others. Functions are what the
+symbol table says; a part that the compiler moved away (main.cold) is a function of its own. Code outside all functions is
+not counted, and a warning says how much there is.
 
 Exit status:
-  0  done (warnings included, such as of a file among others that has no code)
+  0  done, possibly with warnings (one of several files has no code, for instance)
   1  a file cannot be counted: one message says which and why
   2  wrong usage";
 
 /// Count the instructions of object files, by disassembly
 ///
 /// Counts what `chordal compile --stats` counts in the code that it generates, in any x86-64 or i386 ELF file: relocatable,
-/// executable or shared, or an archive, by whatever compiler. The symbol table has to be there: do not strip.
+/// executable or shared, or an archive, whatever compiler made it. It needs the symbol table, so files must not be stripped.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -54,22 +54,22 @@ pub struct Arguments {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// What has a row in the table [default: file]
+    /// What each row of the table stands for [default: file]
     #[arg(long, value_enum)]
     per: Option<Per>,
 
-    /// Show only the K rows with most instructions; the total is still of all
+    /// Show only the K rows with most instructions; the total still covers all
     #[arg(long, value_name = "K")]
     top: Option<usize>,
 
-    /// How to show it; JSON (chordal-stats/1) always has everything
+    /// The output format; JSON (chordal-stats/1) always has everything
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Per {
-    /// Nothing: there is only the total
+    /// Only the total
     Total,
     /// Each file, and each member of an archive
     File,

@@ -20,7 +20,7 @@ spill.reloads). More counts as worse, whatever the metric. Without --metric: sta
 spill.stores, spill.reloads and overhead.
 
 Totals and means are over the functions that were allocated in both files. Those that were left
-to LLVM's greedy allocator, vanished or appeared are named and left out. The mean is the
+to LLVM's greedy allocator, vanished or appeared are named, and left out. The mean is the
 geometric mean of (new + 1) / (base + 1), function by function: counters may be zero. A function
 is listed with the metric in which it changes the total most.
 
@@ -28,15 +28,15 @@ Examples:
   chordal diff base.json new.json
       what changed between two versions, or between two allocators
   chordal diff base.json new.json --metric spill.reloads --metric overhead --top 30
-      two metrics only, and more of the functions that changed
+      only two metrics, and more of the functions that changed
   chordal diff base.json new.json --fail-above 1 --format github
       in a workflow: annotations, and failure if any total grew by more than 1 per cent
 
 Exit status:
   0  done
   1  the work failed; or, with --fail-above, the total of a metric grew by more than that (for
-     any allocator, register list and target), or a function cannot be allocated any more.
-     A function that is not there any more is no failure: sources change
+     any allocator, register list and target), or a function can no longer be allocated.
+     A function that is no longer there is not a failure: sources change
   2  wrong usage";
 
 /// Compare two statistics files
@@ -58,19 +58,19 @@ pub struct Arguments {
     #[arg(long = "metric", value_name = "M", value_parser = Metric::named)]
     metrics: Vec<Metric>,
 
-    /// Name so many functions that grew and that shrank, and so many of each kind that was left out
+    /// How many functions to name that grew, that shrank, and of each kind that was left out
     #[arg(long, value_name = "K", default_value_t = 10)]
     top: usize,
 
-    /// Fail if a total grew by more than so many per cent, or a function cannot be allocated any more
+    /// Fail if a total grew by more than this many per cent, or a function can no longer be allocated
     #[arg(long, value_name = "PCT", value_parser = percentage)]
     fail_above: Option<f64>,
 
-    /// How to show it
+    /// The output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 
-    /// Where it goes; `-` is standard output
+    /// Where the result goes; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     output: PathBuf,
 }

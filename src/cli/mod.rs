@@ -37,7 +37,7 @@ Exit status: 0 done, 1 the work failed, 2 wrong usage.";
 /// SSA-based register allocation for LLVM bitcode.
 ///
 /// Takes every function of a module in SSA machine form, allocates registers with its own algorithms, and writes assembly
-/// (or an object file) and statistics that can be compared with LLVM's allocators on the same code.
+/// (or an object file) and statistics that can be compared with those of LLVM's allocators on the same code.
 #[derive(Parser)]
 #[command(name = "chordal", version, after_help = AFTER_HELP)]
 struct Cli {

@@ -20,11 +20,11 @@ pub struct AllocatorOptions {
     #[arg(long, value_name = "HOW", value_parser = choices::parser::<Elimination>())]
     eliminate: Option<Elimination>,
 
-    /// Whether spilled values that phis relate share one slot; without, phis move memory to memory
+    /// Whether spilled values related by phis share one slot; if not, phis move memory to memory
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     frugal: Option<Switch>,
 
-    /// Whether a phi argument that goes to memory is stored once, behind its definition
+    /// Whether a phi argument that goes to memory is stored once, after its definition
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     store_hoist: Option<Switch>,
 
@@ -36,7 +36,7 @@ pub struct AllocatorOptions {
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     memory_coalesce: Option<Switch>,
 
-    /// Whether instructions read spilled operands from memory themselves; without, only copies do
+    /// Whether instructions read spilled operands directly from memory; if not, only copies do
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     fold: Option<Switch>,
 
@@ -44,11 +44,11 @@ pub struct AllocatorOptions {
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     rematerialise: Option<Switch>,
 
-    /// What happens to values where calls, the ABI or instructions take registers
+    /// What happens to values whose registers are taken by calls, the ABI or instructions
     #[arg(long, value_name = "HOW", value_parser = choices::parser::<PinPolicy>())]
     pins: Option<PinPolicy>,
 
-    /// How registers trade their contents where a parallel copy goes round in a cycle
+    /// How registers trade contents when a parallel copy forms a cycle
     #[arg(long, value_name = "HOW", value_parser = choices::parser::<SwapPolicy>())]
     swap: Option<SwapPolicy>,
 }
@@ -57,7 +57,7 @@ pub struct AllocatorOptions {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Options of LLVM's allocators")]
 pub struct StockOptions {
-    /// Whether LLVM's scheduler runs before its allocator, as it does in llc; chordal's allocators go without [default: on]
+    /// Whether LLVM's scheduler runs before its allocator, as it does in llc; chordal's allocators do without [default: on]
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     llvm_schedule: Option<Switch>,
 }
@@ -117,7 +117,7 @@ impl AllocatorOptions {
         let moves = [self.eliminate.is_some_and(|how| !how.is_frugal()), self.pins == Some(PinPolicy::Repair)];
         if moves.contains(&true) {
             return Err(format!(
-                "{name} keeps each variable in one place: nothing moves for phis or pins, so `--eliminate` and `--pins` are not for it"
+                "{name} keeps each variable in one place: nothing moves for phis or pins, so `--eliminate` and `--pins` do not apply"
             ));
         }
         Ok(())

@@ -28,17 +28,17 @@ Elimination after Register Allocation. An argument without a dot or a slash is t
 
 Examples:
   chordal paper prog.bc prog.i386.bc
-      everything that two modules of one program can tell
+      everything that can be measured on the two modules of one program
   chordal paper sra-table2 corpus/*.bc
       one table: every program under four allocators with four registers (and with 8 and all, for its claims)
   chordal paper all corpus/*.bc --records paper.jsonl --resume --format markdown -o reproduction.md --plot reproduction
       a long run that can be stopped and continued, as a document with charts
 
-A program is a module of x86-64, a module of i386 or both, as whole-program bitcode; its name is that of the file up to the
-first dot. SRA's tables use the modules of x86-64, SFE's those of i386 first. Programs named gzip, bzip2, link-grammar, gap,
-perl, tcc, phalanx and sqlite stand beside the programs of SPEC CPU 2000 that they are like; others have rows of their own.
+A program is a module for x86-64, a module for i386, or both, as whole-program bitcode; its name is that of the file up to the
+first dot. SRA's tables use the modules for x86-64, SFE's first those for i386. Programs named gzip, bzip2, link-grammar, gap,
+perl, tcc, phalanx and sqlite stand beside the programs of SPEC CPU 2000 that they resemble; others have rows of their own.
 
-Exit status: 0 done, 1 some run failed (what the others came to is shown), 2 wrong usage.";
+Exit status: 0 done, 1 a run failed (the results of the others are shown), 2 wrong usage.";
 
 /// Put the papers' tables and figures beside our own, and say which of their claims are reproduced
 ///
@@ -51,7 +51,7 @@ pub struct Arguments {
     #[arg(value_name = "TABLE|IN", required = true)]
     arguments: Vec<String>,
 
-    /// How to show it
+    /// The output format
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = FormatName::Text)]
     format: FormatName,
 
@@ -67,7 +67,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     run_times: Option<PathBuf>,
 
-    /// A text that says where the programs are from, to be quoted in the result
+    /// A text that says where the programs come from, to be quoted in the result
     #[arg(long, value_name = "FILE")]
     versions: Option<PathBuf>,
 

@@ -33,11 +33,11 @@ pub fn parse_registers(text: &str) -> Result<String, String> {
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Options of the runs")]
 pub struct RunOptions {
-    /// How many modules are compiled side by side [default: as many as there are processors]
+    /// How many modules are compiled in parallel [default: the number of processors]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
 
-    /// How often each run is repeated; of the times the median counts
+    /// How many times each run is made; the median of its times is reported
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     repeat: u16,
 
@@ -45,11 +45,11 @@ pub struct RunOptions {
     #[arg(long, value_name = "SECONDS", default_value_t = 900, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
 
-    /// Write what comes of each module to this file as soon as it is done (JSON Lines, schema chordal-compare/1)
+    /// Write the results for each module to this file as soon as it is done (JSON Lines, schema chordal-compare/1)
     #[arg(long, value_name = "FILE")]
     records: Option<PathBuf>,
 
-    /// Go on with the records file: what is in it is not done again, unless the module or chordal has changed
+    /// Continue from the records file: what is in it is not done again, unless the module or chordal has changed
     #[arg(long, requires = "records")]
     resume: bool,
 
@@ -72,12 +72,12 @@ impl RunOptions {
 /// Runs every request on every module.
 pub fn run(inputs: &[PathBuf], requests: &[Request], options: &RunOptions) -> Result<Vec<Record>, Failure> {
     let settings = Settings {
-        executable: env::current_exe().context("chordal's own file is not known")?,
+        executable: env::current_exe().context("chordal's own executable cannot be found")?,
         arguments: compile_arguments(options),
         repeat: options.repeat.into(),
         time_limit: Duration::from_secs(options.timeout),
     };
-    let folder = tempfile::tempdir().context("a folder for temporary files")?;
+    let folder = tempfile::tempdir().context("no folder for temporary files can be made")?;
     let mut modules = modules(inputs, &settings, &folder)?;
     let journal = match &options.records {
         Some(path) => Some(open(path, options.resume)?),
@@ -103,7 +103,7 @@ fn compile_arguments(options: &RunOptions) -> Vec<String> {
 fn open(path: &Path, resume: bool) -> Result<Journal, Failure> {
     match Journal::open(path, resume) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            Err(Failure::Usage(format!("the records file {} exists: --resume goes on with it", path.display())))
+            Err(Failure::Usage(format!("the records file {} exists: --resume continues from it", path.display())))
         }
         opened => Ok(opened.with_context(|| path.display().to_string())?),
     }
@@ -112,7 +112,7 @@ fn open(path: &Path, resume: bool) -> Result<Journal, Failure> {
 /// The modules by the names that they were given. What is on standard input is put into the folder for the workers to read.
 fn modules(inputs: &[PathBuf], settings: &Settings, folder: &TempDir) -> Result<Vec<Module>, Failure> {
     let mut same_settings = Xxh3::new();
-    same_settings.update(&fs::read(&settings.executable).context("chordal's own file cannot be read")?);
+    same_settings.update(&fs::read(&settings.executable).context("chordal's own executable cannot be read")?);
     same_settings.update(format!("{:?} {}", settings.arguments, settings.repeat).as_bytes());
     let mut modules: Vec<Module> = Vec::new();
     for input in inputs {

@@ -45,7 +45,7 @@ impl fmt::Display for Place {
 pub enum Rule {
     #[error("class {0} lists a register twice or outside its bank, or differs from its set")]
     ClassRegisters(String),
-    #[error("class {0} has a slot size or alignment that is no power of two")]
+    #[error("class {0} has a slot size or alignment that is not a power of two")]
     SlotSize(String),
     #[error("status register {0} is in a bank")]
     StatusBank(String),
@@ -56,11 +56,11 @@ pub enum Rule {
     InstRange(u32),
     #[error("instructions from {0} on belong to no block")]
     InstOutside(u32),
-    #[error("the operands of {0} are outside the function's, or another instruction's too")]
+    #[error("the operands of {0} are not among the function's, or are another instruction's too")]
     OperandRange(Inst),
     #[error("{0} does not exist")]
     Missing(String),
-    #[error("the pin sets are not interned behind the empty one")]
+    #[error("the pin sets are not interned after the empty one")]
     PinsNotInterned,
 
     #[error("the entry has predecessors")]
@@ -71,13 +71,13 @@ pub enum Rule {
     EdgeWithoutPred(Block),
     #[error("the edge from {0} is not among the source's successors")]
     EdgeWithoutSucc(Block),
-    #[error("a block on an edge has one predecessor, one successor, and only its like behind it")]
+    #[error("a block on an edge has to have one predecessor, one successor, and only its like after it")]
     OnEdge,
     #[error("frequency {0} is negative or not finite")]
     Frequency(f64),
     #[error("{0}, which throws, is not an instruction of the block")]
     ThrowsElsewhere(Inst),
-    #[error("there is an instruction that throws, but no landing pad behind it")]
+    #[error("an instruction throws, but no landing pad follows")]
     ThrowsNowhere,
     #[error("a landing pad follows, but no instruction throws")]
     NothingThrows,
@@ -90,18 +90,18 @@ pub enum Rule {
     TerminatorInside,
     #[error("a label follows another instruction")]
     LabelInside,
-    #[error("operand {0} reuses what is no use in a register of the same bank")]
+    #[error("operand {0} reuses something other than a use in a register of the same bank")]
     Reuse(usize),
     #[error("operand {0} reuses what another operand reuses")]
     ReuseTwice(usize),
-    #[error("operand {0} is foldable, but no use of an operation, or tied to a definition")]
+    #[error("operand {0} is foldable, but is not a use of an operation, or is tied to a definition")]
     Foldable(usize),
-    #[error("a {0} has not the operands of one")]
+    #[error("a {0} does not have the operands of one")]
     Operands(&'static str),
     #[error("the copied register is not among the pins")]
     CopyWithoutPin,
 
-    #[error("the φ of {0} has not one argument a predecessor")]
+    #[error("the φ of {0} does not have one argument per predecessor")]
     PhiColumns(Value),
     #[error("the φ of {0} has an argument of another bank")]
     PhiBank(Value),
@@ -109,9 +109,9 @@ pub enum Rule {
     DefinedTwice(Value),
     #[error("{0} has no definition")]
     NotDefined(Value),
-    #[error("{0} is not defined on every way here")]
+    #[error("{0} is not defined on every path to here")]
     NotDominated(Value),
-    #[error("the debug use of {0} is at no point of the block")]
+    #[error("the debug use of {0} is not at a point of the block")]
     DebugPoint(Value),
     #[error("the debug use of {0} is not in program order")]
     DebugOrder(Value),

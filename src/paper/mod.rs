@@ -46,7 +46,7 @@ fn inputs(results: &Results, versions: Option<&str>) -> Vec<Block> {
         for missing in &results.missing {
             table.row([missing.program.as_str().into(), missing.variant.to_string().into(), missing.reason.as_str().into()]);
         }
-        let caption = "Runs that came to nothing; the program is left out of sums over all programs that compare this run.";
+        let caption = "Runs that failed; their programs are left out of the sums over all programs that compare these runs.";
         blocks.push(Block::Table { caption: caption.into(), table });
     }
     if !results.left_out.is_empty() {
@@ -55,7 +55,8 @@ fn inputs(results: &Results, versions: Option<&str>) -> Vec<Block> {
             let (program, name, reason) = (&function.program, &function.function, &function.reason);
             table.row([program.as_str(), function.machine.name(), name, reason].map(Into::into));
         }
-        let caption = "Functions that some variant could not allocate; they are in no count of any variant for that machine.";
+        let caption = "Functions that some variant could not allocate; they are left out of every variant's counts for that \
+                       machine.";
         blocks.push(Block::Table { caption: caption.into(), table });
     }
     blocks

@@ -45,10 +45,11 @@ pub enum Verdict {
 
 /// What the verdicts mean, for readers.
 pub const EXPLANATION: &str = "\
-Verdicts are computed from the measured numbers. Where the paper states a size, *reproduced* is within a quarter of it (or of \
-the range that it states), *direction reproduced* is the same sign and at least a tenth of the size, and anything else is *not \
-reproduced*. Where it states a bound or a direction, that holds (*reproduced*) or not. *Not measurable here* has the reason \
-with it. If a claim is measured in several settings, the verdict is that of the first, which is the nearest to the paper's.";
+Verdicts are computed from the measured numbers. Where the paper states a size, *reproduced* means within a quarter of it \
+(or of the range that it states), *direction reproduced* means the same sign and at least a tenth of the size, and anything \
+else is *not reproduced*. Where it states a bound or a direction, that either holds (*reproduced*) or does not. *Not \
+measurable here* comes with the reason. If a claim is measured in several settings, the verdict is that of the first, which \
+is the nearest to the paper's.";
 
 impl Rule {
     /// What the rule says of a number.

@@ -28,11 +28,11 @@ pub enum Reason {
     Unexpected { expected: String, found: String },
     #[error("there is no {kind} `{name}`")]
     Unknown { kind: &'static str, name: String },
-    #[error("there is a {kind} `{name}` already")]
+    #[error("there is already a {kind} `{name}`")]
     Twice { kind: &'static str, name: String },
     #[error("a register file has at most {} registers", RegSet::CAPACITY)]
     TooManyRegisters,
-    #[error("{0} has another class elsewhere")]
+    #[error("{0} has a different class elsewhere")]
     OtherClass(Value),
     #[error("{0} is given no class, neither at a definition nor as `undefined`")]
     NoClass(Value),

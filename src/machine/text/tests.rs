@@ -126,7 +126,7 @@ fn bad_functions_are_refused_by_line() {
 fn what_is_known_only_at_the_end_is_refused_by_line() {
     fails("b0:\n  op\n  op v0", "line 5: v0 is given no class, neither at a definition nor as `undefined`");
     fails("b0:\n  v1:w = op", "line 4: v0 is given no class, neither at a definition nor as `undefined`");
-    fails("b0:\n  v0:w = op\n  v0:n = op", "line 5: v0 has another class elsewhere");
+    fails("b0:\n  v0:w = op\n  v0:n = op", "line 5: v0 has a different class elsewhere");
     fails("b0: -> b1\nb1:\n  v0:w = phi", "line 5: the φ has no argument for b0");
     fails("b0:\n  v0:w = phi b0:v0", "line 4: the φ has an argument for b0, which is not a predecessor or has one already");
     fails("b0:\n  v0:w = phi v0", "line 4: expected block:value, found `v0`");
@@ -141,7 +141,7 @@ fn bad_targets_are_refused_by_line() {
     assert_eq!(message("target\n\n bank g"), "line 3: expected a line of a register file, found `bank`");
     assert_eq!(message("target\n bank g swap"), "line 2: expected `exchange`, `xor` or `never`, found `swap`");
     assert_eq!(message("target\n registers g a"), "line 2: there is no bank `g`");
-    assert_eq!(message("target\n registers - a a"), "line 2: there is a register `a` already");
+    assert_eq!(message("target\n registers - a a"), "line 2: there is already a register `a`");
     assert_eq!(message("target\n bank g xor\n class w g 8"), "line 3: expected slot size/alignment, found `8`");
     assert_eq!(message("target\n bank g xor\n class w g 8/8 a"), "line 3: there is no register `a`");
     assert_eq!(message("target\n"), "line 1: the text ends where `function` is expected");

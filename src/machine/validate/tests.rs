@@ -70,7 +70,7 @@ fn the_good_function_is_good() {
 #[test]
 fn violations_say_where_and_what() {
     let inst = Violation { place: Place::Inst(b(1), i(5)), rule: Rule::Operands("copy") };
-    assert_eq!(inst.to_string(), "b1, i5: a copy has not the operands of one");
+    assert_eq!(inst.to_string(), "b1, i5: a copy does not have the operands of one");
     let block = Violation { place: Place::Block(b(2)), rule: Rule::EdgeWithoutPred(b(3)) };
     assert_eq!(block.to_string(), "b2: the edge to b3 is not among the target's predecessors");
 }

@@ -42,7 +42,7 @@ pub struct Counted {
 pub enum CountError {
     #[error("the file is empty")]
     Empty,
-    #[error("not an ELF object file, nor an archive of such")]
+    #[error("not an ELF object file, nor an archive of them")]
     Format,
     #[error("damaged: {0}")]
     Damaged(String),
@@ -50,11 +50,11 @@ pub enum CountError {
     Machine(String),
     #[error("no code")]
     NoCode,
-    #[error("no symbol table (stripped?), so where functions begin and end is not known")]
+    #[error("no symbol table (stripped?), so it is not known where functions begin and end")]
     Stripped,
-    #[error("no function has a symbol, so where functions begin and end is not known")]
+    #[error("no function has a symbol, so it is not known where functions begin and end")]
     NoFunctions,
-    #[error("a thin archive, which does not contain its members: name them instead")]
+    #[error("a thin archive, which does not contain its members: name the members instead")]
     Thin,
     #[error("member {name}: {error}")]
     Member { name: String, error: Box<CountError> },

@@ -73,8 +73,10 @@ pub fn all() -> Vec<Claim> {
 impl Claim {
     pub fn judge(self, results: &Results) -> Judged {
         let (measure, obstacle) = match self.measure {
-            Measure::Compiled(measure) => (Some(measure), "no program was compiled in all the ways that this compares"),
-            Measure::Executed(measure) => (Some(measure), "no run times of the programs that this compares (`--run-times`)"),
+            Measure::Compiled(measure) => (Some(measure), "no program was compiled in all the ways that this claim compares"),
+            Measure::Executed(measure) => {
+                (Some(measure), "no run times of the programs that this claim compares (`--run-times`)")
+            }
             Measure::Never(obstacle) => (None, obstacle),
         };
         let number = |&setting| Some((setting, measure?(results, setting)?));

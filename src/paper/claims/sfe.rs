@@ -38,8 +38,8 @@ fn transfers() -> Vec<Claim> {
                 results.share(Variant::new(SPILL_FREE, setting), quantity::memory_transfers, quantity::edges)
             }),
             settings: SFE_SETTINGS,
-            why: "An edge is a defined argument of a phi, and it is a memory transfer if the phi and the argument are spilled. How \
-                  many are depends on the number of registers: compare the settings.",
+            why: "An edge is a defined argument of a phi, and it is a memory transfer if both the phi and the argument are \
+                  spilled. How many there are depends on the number of registers: compare the settings.",
         },
         Claim {
             exhibit: SFE_FIGURE_10,
@@ -101,7 +101,7 @@ fn transfers() -> Vec<Claim> {
     ]
 }
 
-const COMPILATION: &str = "Compilation is from optimised bitcode to machine code here, with the checker of allocations and without \
+const COMPILATION: &str = "Here, compilation goes from optimised bitcode to machine code, with the checker and without an \
     optimiser; the paper's is that of a just-in-time compiler.";
 
 fn times() -> Vec<Claim> {
@@ -121,8 +121,8 @@ fn times() -> Vec<Claim> {
                 results.share(Variant::new(SPILL_FREE, setting), passes, quantity::compilation)
             }),
             settings: SFE_SETTINGS,
-            why: "Conversion is Method I and its coalescing together. Critical edges are split while a function is read, which is \
-                  not timed by itself.",
+            why: "Conversion is Method I and its coalescing together. Critical edges are split while a function is read, which \
+                  is not timed separately.",
         },
         Claim {
             exhibit: SFE_FIGURE_11,
@@ -140,7 +140,7 @@ fn times() -> Vec<Claim> {
         },
         Claim {
             exhibit: SFE_FIGURE_11,
-            text: "Register allocation takes about the time of linear scan",
+            text: "Register allocation takes about as long as linear scan",
             source: "SFE 7",
             quantity: "allocation time, spill-free by linear-scan",
             unit: Unit::Ratio,
@@ -152,8 +152,8 @@ fn times() -> Vec<Claim> {
                 quotient(ours, theirs)
             }),
             settings: SFE_SETTINGS,
-            why: "Our linear scan starts from SSA form, coalesces all copies and restarts whenever it has to spill; it is made for \
-                  good code, not for speed.",
+            why: "Our linear scan starts from SSA form, coalesces all copies and restarts whenever it has to spill; it aims at \
+                  good code, not at speed.",
         },
         Claim {
             exhibit: SFE_FIGURE_11,
@@ -170,16 +170,16 @@ fn times() -> Vec<Claim> {
                 quotient(after - before, compilation)
             }),
             settings: SFE_SETTINGS,
-            why: "Up to 1% is taken for not measurable: times of equal runs differ by that much.",
+            why: "Up to 1% counts as not measurable: equal runs differ by that much.",
         },
     ]
 }
 
-const HOISTING: &str = "Our spiller stores a spilled value once, behind its definition, with this optimisation or without. What the \
-    optimisation is left with are phi arguments that are in registers while their phi is in memory.";
-const LOWERING: &str = "The paper finds load lowering particularly useful where a value is in memory on one path and in a register on \
-    another. A value that our spiller spills is in memory everywhere, so this is left with phis in registers whose arguments are \
-    in memory.";
+const HOISTING: &str = "Our spiller stores a spilled value once, after its definition, with or without this optimisation. All \
+    that is left for it to improve are phi arguments that are in registers while their phi is in memory.";
+const LOWERING: &str = "The paper finds load lowering particularly useful where a value is in memory on one path and in a \
+    register on another. A value that our spiller spills is in memory everywhere, so all that is left for load lowering are \
+    phis in registers whose arguments are in memory.";
 
 /// A claim about what optimisations take away.
 struct Reduction {
@@ -193,49 +193,49 @@ struct Reduction {
 fn optimisations() -> Vec<Claim> {
     let reductions = [
         Reduction {
-            text: "Store hoisting takes 12% of the stores away",
+            text: "Store hoisting removes 12% of the stores",
             quantity: "stores, with store hoisting against without",
             published: paper::HOISTING_STORES,
             measure: |results, setting| results.change(setting, NOT_OPTIMISED, HOISTED, quantity::stores),
             why: HOISTING,
         },
         Reduction {
-            text: "Store hoisting takes almost 5% of the spill code away",
+            text: "Store hoisting removes almost 5% of the spill code",
             quantity: "spill loads and stores, with store hoisting against without",
             published: paper::HOISTING_SPILL_CODE,
             measure: |results, setting| results.change(setting, NOT_OPTIMISED, HOISTED, quantity::spill_code),
             why: HOISTING,
         },
         Reduction {
-            text: "Elimination of redundant memory transfers takes another 2.6% of the spill code away",
+            text: "Elimination of redundant memory transfers removes another 2.6% of the spill code",
             quantity: "spill loads and stores, with memory coalescing on top against without",
             published: paper::MEMORY_COALESCING_SPILL_CODE,
             measure: |results, setting| results.change(setting, HOISTED, COALESCED, quantity::spill_code),
-            why: "The transfers that the paper removes are copies of Method I between values that have one slot. Conversion keeps \
-                  its copies virtual here and inserts only those between different webs, whose slots differ; what is left are \
-                  copies of the program's own.",
+            why: "The transfers that the paper removes are copies of Method I between values that share a slot. Here, \
+                  conversion keeps its copies virtual and inserts only those between different webs, whose slots differ; what \
+                  is left are the program's own copies.",
         },
         Reduction {
-            text: "Load lowering takes another 7.8% of the spill code away",
+            text: "Load lowering removes another 7.8% of the spill code",
             quantity: "spill loads and stores, with load lowering on top against without",
             published: paper::LOWERING_SPILL_CODE,
             measure: |results, setting| results.change(setting, COALESCED, SPILL_FREE, quantity::spill_code),
             why: LOWERING,
         },
         Reduction {
-            text: "Load lowering takes 5% of the copies away",
+            text: "Load lowering removes 5% of the copies",
             quantity: "moves, with load lowering on top against without",
             published: paper::LOWERING_MOVES,
             measure: |results, setting| results.change(setting, COALESCED, SPILL_FREE, quantity::moves),
             why: LOWERING,
         },
         Reduction {
-            text: "The three optimisations together take more than 9% of the memory accesses away",
+            text: "The three optimisations together remove more than 9% of the memory accesses",
             quantity: "loads and stores, with all three against without",
             published: paper::ALL_ACCESSES,
             measure: |results, setting| results.change(setting, NOT_OPTIMISED, SPILL_FREE, quantity::accesses),
-            why: "Accesses of the program itself are among them, which no allocator can take away. For what is left to each of the \
-                  three here, see the claims above.",
+            why: "They include the program's own accesses, which no allocator can remove. For what is left for each of the \
+                  three optimisations here, see the claims above.",
         },
     ];
     let claim = |Reduction { text, quantity, published, measure, why }| Claim {
@@ -301,7 +301,8 @@ fn lowering_and_loops() -> Vec<Claim> {
                 quotient(ratios.iter().filter(|&&ratio| ratio > 1.0).count() as f64, ratios.len() as f64)
             }),
             settings: SFE_SETTINGS,
-            why: "Executed accesses are estimated from block frequencies; a program's is the geometric mean over its functions.",
+            why: "Executed accesses are estimated from block frequencies; a program's figure is the geometric mean over its \
+                  functions.",
         },
         Claim {
             exhibit: SFE_FIGURE_12,
@@ -316,7 +317,7 @@ fn lowering_and_loops() -> Vec<Claim> {
                 results.mean_ratio(weighted, counted, |estimate| estimate.accesses).map(|ratio| ratio - 1.0)
             }),
             settings: SFE_SETTINGS,
-            why: "The paper only speculates; `weighted` lowers a load if fewer accesses are executed by estimate.",
+            why: "The paper only speculates about this; `weighted` lowers a load if that is estimated to execute fewer accesses.",
         },
     ]
 }
@@ -336,7 +337,7 @@ fn rivals() -> Vec<Claim> {
     };
     vec![
         claim(
-            "One register less (six instead of seven) costs 5.2% more spill code",
+            "One register fewer (six instead of seven) costs 5.2% more spill code",
             "spill loads and stores, 6 registers against 7, spill-free",
             Unit::Change,
             size(paper::SPARE_REGISTER),
@@ -346,7 +347,7 @@ fn rivals() -> Vec<Claim> {
                 quotient(six, seven).map(|ratio| ratio - 1.0)
             },
             &[I386],
-            "The sixth list is without ebp. The paper does not say which register it took.",
+            "The list of six lacks ebp. The paper does not say which register it removed.",
         ),
         claim(
             "A spare register for memory transfers costs 5.2% more spill code",
@@ -355,8 +356,9 @@ fn rivals() -> Vec<Claim> {
             size(paper::SPARE_REGISTER),
             |results, setting| results.change(setting, SPILL_FREE, SPARE_REGISTER, quantity::spill_code),
             SFE_SETTINGS,
-            "This is the rival as a whole: a register less in each bank (the vector registers included), slots that are not shared, \
-             and the moves from memory to memory that follow. The paper took a register away and nothing else.",
+            "This is the rival as a whole: one register fewer in each bank (including the vector registers), slots that are \
+             not shared, and the resulting moves from memory to memory. The paper removed one register and changed nothing \
+             else.",
         ),
         claim(
             "Spilling on demand has to spill: at least 0.2% more spill code",
@@ -369,8 +371,8 @@ fn rivals() -> Vec<Claim> {
                 quotient(2.0 * spills, code)
             },
             SFE_SETTINGS,
-            "The paper's number is a lower bound from the phis alone, without an implementation. Ours orders the edges so that a \
-             register is free for as long as possible, and spills only what is left.",
+            "The paper's number is a lower bound derived from the phis alone, without an implementation. Ours orders the edges \
+             so that a register stays free for as long as possible, and spills only where that fails.",
         ),
         claim(
             "Spilling on demand would reveal a substantially higher number",
@@ -379,8 +381,8 @@ fn rivals() -> Vec<Claim> {
             Rule::Above(paper::ON_DEMAND),
             |results, setting| results.change(setting, SPILL_FREE, ON_DEMAND, quantity::spill_code),
             SFE_SETTINGS,
-            "Slots are not shared among phi-related values then, so phis move memory to memory, with a load and a store each; the \
-             paper thinks of the additional spills.",
+            "Slots are then not shared among phi-related values, so phis move memory to memory, with a load and a store each; \
+             the paper means the additional spills.",
         ),
     ]
 }

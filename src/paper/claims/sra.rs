@@ -12,10 +12,10 @@ const COUNTED: &[Setting] = &[FOUR, EIGHT, FIFTEEN];
 /// The register counts of Figure 11.
 pub const THRESHOLD: [Setting; 4] = [FOUR, EIGHT, TWELVE, FIFTEEN];
 
-const OWN_ACCESSES: &str = "The count is of the whole code, as in the paper: the program's own accesses are in it, the same under \
-    every allocator, so a change of all accesses is a larger change of spill code.";
-const OTHER_PROCESSOR: &str = "Most instructions overwrite an operand here, which takes moves of its own, the same way under every \
-    allocator; on the paper's PowerPC a result has a register to itself.";
+const OWN_ACCESSES: &str = "As in the paper, all code is counted. That includes the program's own accesses, which are the same \
+    under every allocator, so a change in all accesses means a larger change in spill code.";
+const OTHER_PROCESSOR: &str = "Most x86 instructions overwrite an operand, which takes additional moves, under every allocator \
+    alike; on the paper's PowerPC a result has a register of its own.";
 
 pub fn claims() -> Vec<Claim> {
     let mut claims = vec![graphs()];
@@ -88,8 +88,8 @@ fn fewer_accesses() -> Vec<Claim> {
             published: published(CH_O2),
             rule: Rule::Below(0.0),
             measure: |results, setting| results.change(setting, LINEAR_SCAN, CH_O2, quantity::accesses),
-            why: "Register coalescing chooses among registers that are free; it has a say in what is spilled only where a pinned \
-                  register then is in the way.",
+            why: "Register coalescing chooses among registers that are free; it influences what is spilled only where a pinned \
+                  register is then in the way.",
         },
         Difference {
             text: "With four registers, Ch-O3 makes fewer memory accesses than linear scan",
@@ -106,7 +106,7 @@ fn fewer_accesses() -> Vec<Claim> {
 fn coalescing() -> Vec<Claim> {
     let differences = [
         Difference {
-            text: "Register coalescing takes moves away (Ch-O2 against Ch-O1)",
+            text: "Register coalescing removes moves (Ch-O2 against Ch-O1)",
             quantity: "moves, ch-o2 against ch-o1",
             published: TABLE_2.change(CH_O1, CH_O2, |allocation| sum(&allocation.moves)),
             rule: Rule::Below(0.0),
@@ -114,15 +114,15 @@ fn coalescing() -> Vec<Claim> {
             why: OTHER_PROCESSOR,
         },
         Difference {
-            text: "Most notably, register coalescing takes exclusive-ors away (Ch-O2 against Ch-O1)",
+            text: "Most notably, register coalescing removes exclusive-ors (Ch-O2 against Ch-O1)",
             quantity: "exclusive-ors, ch-o2 against ch-o1",
             published: TABLE_2.change(CH_O1, CH_O2, |allocation| sum(&allocation.xors)),
             rule: Rule::Below(0.0),
             measure: |results, setting| results.change(setting, CH_O1, CH_O2, quantity::xors),
-            why: "Exclusive-ors are here also the usual way to set a register to zero; those stay.",
+            why: "On x86, exclusive-ors are also the usual way to set a register to zero; those remain.",
         },
         Difference {
-            text: "Coalescing of phi-related values in memory takes loads and stores away (Ch-O3 against Ch-O2)",
+            text: "Coalescing of phi-related values in memory removes loads and stores (Ch-O3 against Ch-O2)",
             quantity: "loads and stores, ch-o3 against ch-o2",
             published: TABLE_2.change(CH_O2, CH_O3, Allocation::accesses),
             rule: Rule::Below(0.0),
@@ -146,7 +146,7 @@ fn coalescing() -> Vec<Claim> {
             results.share(variant, added, |compiled| compiled.counts.conversion.copies_before as f64)
         }),
         settings: COUNTED,
-        why: "All moves that the allocator adds count against it, those for two-address instructions and on edges included, not \
+        why: "All moves that the allocator adds are counted, including those for two-address instructions and on edges, not \
               only what is left of the copies.",
     });
     claims
@@ -164,8 +164,8 @@ fn spilling() -> Vec<Claim> {
             published: spilled(0),
             rule: Rule::Below(0.0),
             measure: |results, setting| results.change(setting, LINEAR_SCAN, CH_O3, quantity::spilled_values),
-            why: "What linear scan spills is a whole web of copies and phis. All SSA values of the web count here; the paper's \
-                  linear scan has forgotten SSA form by then and counts one variable. Slots do not have this bias.",
+            why: "Linear scan spills a whole web of copies and phis, and all SSA values of the web count here; the paper's \
+                  linear scan has left SSA form by then and counts one variable. Slots do not have this bias.",
         },
         Difference {
             text: "The SSA-based allocator uses fewer spill slots",
@@ -173,8 +173,8 @@ fn spilling() -> Vec<Claim> {
             published: spilled(1),
             rule: Rule::Below(0.0),
             measure: |results, setting| results.change(setting, LINEAR_SCAN, CH_O3, quantity::slots),
-            why: "Under every allocator here, webs of spilled values share slots where their lives are disjoint; the paper says \
-                  nothing of the kind.",
+            why: "Under every allocator here, webs of spilled values share slots if their live ranges are disjoint; the paper \
+                  does not mention anything of the kind.",
         },
     ];
     differences.into_iter().map(|difference| difference.claim(SRA_TABLE_3, "SRA 6, Table 3", &[EIGHT, FOUR, FIFTEEN])).collect()
@@ -202,8 +202,8 @@ fn speed_ups(results: &Results, setting: Setting) -> impl Iterator<Item = f64> {
 }
 
 const TIME: &str = "time under linear-scan by time under the SSA-based allocator";
-const PROCESSORS: &str = "Processors have changed: a move costs next to nothing on today's, and a reload of what was stored just \
-    before is cheap.";
+const PROCESSORS: &str = "Processors have changed: on today's, a move costs next to nothing, and reloading what has just been \
+    stored is cheap.";
 
 /// A claim about how fast compiled programs are.
 fn faster(
@@ -306,8 +306,8 @@ fn threshold() -> Vec<Claim> {
             "Around 12 registers, linear scan catches up with Ch-O3 (by an estimate in place of run time)",
             "registers at which the estimated costs of the code cross",
             Measure::Compiled(|results, _| crossing(|setting| cost_ratio(results, setting))),
-            "A load costs 4, a store 1, a move or an exclusive-or 0.2, each times the estimated \
-             frequency of its block; the geometric mean over all functions. It makes light of moves, which the paper holds \
+            "A load costs 4, a store 1, a move or an exclusive-or 0.2, each times the estimated frequency of its block; the \
+             figure is the geometric mean over all functions. It gives little weight to moves, which the paper holds \
              responsible.",
         ),
     ]
@@ -339,7 +339,7 @@ fn chordal() -> Claim {
         unit: Unit::Share,
         published: None,
         rule: Rule::Size { published: 0.95, neutral: 0.0 },
-        measure: Measure::Never("it is of Java methods, and no phase here builds interference graphs"),
+        measure: Measure::Never("it is about Java methods, and no phase here builds interference graphs"),
         settings: &[],
         why: "",
     }

@@ -44,9 +44,9 @@ pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
             bars.group(name, [(THEIRS, 100.0 * published), (OURS, ours)]);
         }
     }
-    let explanation = "The paper's conversion is Method I (0.2%) and coalescing (1.6%), its SSA elimination also the splitting of \
-                       critical edges (0.5%), which here is part of reading a function. The chart of Figure 11 is lost; these are \
-                       the numbers of the text.";
+    let explanation = "The paper's conversion is Method I (0.2%) and coalescing (1.6%); its SSA elimination also includes \
+                       splitting critical edges (0.5%), which here is part of reading a function. The chart of Figure 11 is \
+                       lost; these are the numbers in the text.";
     let caption = "Under spill-free, all programs together.";
     (vec![paragraph(explanation), Block::Table { caption: caption.into(), table }], bars.draw())
 }

@@ -33,7 +33,7 @@ pub fn show(results: &Results, published: &CountTable, setting: Setting, file: &
     let lines: Vec<&Line> = SPILL_LINES.iter().filter(|_| has_spills).chain(&LINES).collect();
     let mut blocks = vec![
         paragraph(&format!(
-            "The paper has {} registers, we have {}. All instructions of the code are counted, the program's own included.",
+            "The paper has {} registers, we have {}. All instructions of the code are counted, including the program's own.",
             published.registers,
             setting.count()
         )),

@@ -65,8 +65,9 @@ pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
         }
         compare(results, step, &mut bars);
     }
-    let explanation = "Each step is against the one before it. Spill code is what loads from spill slots and stores to them; accesses \
-                       are all loads and stores of the code. The charts of Figure 12 are lost; these are the numbers of the text.";
+    let explanation = "Each step is compared with the one before it. Spill code is loads from spill slots and stores to them; \
+                       accesses are all loads and stores of the code. The charts of Figure 12 are lost; these are the numbers \
+                       in the text.";
     (vec![paragraph(explanation), Block::Table { caption: "All programs together.".into(), table }], bars.draw())
 }
 

@@ -24,8 +24,8 @@ pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
         let against = |allocator| change(results.change(setting, SPILL_FREE, allocator, quantity::spill_code));
         table.row([setting.to_string().into(), count(base), against(SPARE_REGISTER), against(ON_DEMAND), count(spills)]);
     }
-    let explanation = "How much more spill code (loads from spill slots and stores to them) the other two ways out of SSA form take. \
-                       Both are measured with slots of their own for all values (`--frugal off`), since with shared ones no phi \
-                       moves memory to memory.";
+    let explanation = "How much more spill code (loads from spill slots and stores to them) the other two ways out of SSA form \
+                       need. In both measurements each value has a slot of its own (`--frugal off`), since with shared slots \
+                       no phi moves memory to memory.";
     (vec![paragraph(explanation), Block::Table { caption: "All programs together.".into(), table }], None)
 }

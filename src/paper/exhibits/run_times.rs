@@ -12,13 +12,12 @@ const TABLES: [(&CountTable, Setting); 3] = [(&TABLE_2, FOUR), (&TABLE_3, EIGHT)
 
 pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
     let mut blocks = vec![paragraph(
-        "Time under linear scan by time under the SSA-based allocator: above 1 is faster. The chart of Figure 10, in which `simple`, \
-         `local` and GCC take part, is lost. `gcc -O2` is in no table of the papers, so there is nothing for its counts to stand \
-         beside.",
+        "Time under linear scan divided by time under the SSA-based allocator: above 1 is faster. The chart of Figure 10, \
+         which includes `simple`, `local` and GCC, is lost. `gcc -O2` is in none of the papers' tables, so there is nothing to \
+         compare its counts with.",
     )];
     if results.run_times.is_empty() {
-        blocks
-            .push(paragraph("Run times of ours were not given: `scripts/paper-times` measures them, `--run-times` reads them."));
+        blocks.push(paragraph("Our run times were not given: `scripts/paper-times` measures them, `--run-times` reads them."));
     }
     for (published, setting) in TABLES {
         let caption = format!("{} registers in the paper, {setting} here.", published.registers);
