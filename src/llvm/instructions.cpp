@@ -76,6 +76,19 @@ Accesses accesses(const MachineInstr &MI, StringRef Opcode) {
   return {MI.mayLoad(), MI.mayStore()};
 }
 
+// The stack object that a memory operand is known to be in.
+std::optional<int> stackObject(const MachineMemOperand *Memory) {
+  if (auto *Source = dyn_cast_or_null<FixedStackPseudoSourceValue>(Memory->getPseudoValue()))
+    return Source->getFrameIndex();
+  return std::nullopt;
+}
+
+bool isCalleeSavedSlot(std::optional<int> Object, const MachineFrameInfo &Frame) {
+  return Object && any_of(Frame.getCalleeSavedInfo(), [&](const CalleeSavedInfo &Saved) {
+           return !Saved.isSpilledToReg() && Saved.getFrameIdx() == *Object;
+         });
+}
+
 // Whether a copy that is still a pseudo-instruction will be an instruction.
 bool copies(const MachineInstr &MI) {
   const MachineOperand &From = MI.getOperand(MI.isCopy() ? 1 : 2);
@@ -100,11 +113,24 @@ Printed printed(const MachineInstr &MI) {
   return {Two ? 2u : 1u, Loads, Stores, instrInfo(MI).isCopyInstr(MI) || isIntegerVectorCopy(Name), isXor(Name)};
 }
 
+unsigned calleeSaved(const MachineInstr &MI, const MachineFrameInfo &Frame) {
+  if (!MI.mayLoadOrStore())
+    return 0;
+  // LLVM does not mark loads of those that are not popped as the epilogue's.
+  bool InSlot = any_of(MI.memoperands(), [&](auto *Memory) { return isCalleeSavedSlot(stackObject(Memory), Frame); });
+  if (!InSlot && !belongsToFrame(MI))
+    return 0;
+  return count_if(MI.explicit_operands(), [&](const MachineOperand &MO) {
+    return MO.isReg() && !MO.isUndef() &&
+           any_of(Frame.getCalleeSavedInfo(), [&](const CalleeSavedInfo &Saved) { return MO.getReg() == Saved.getReg(); });
+  });
+}
+
 SpillAccess spillAccess(const MachineInstr &MI, const MachineFrameInfo &Frame) {
   SpillAccess Access;
   for (const MachineMemOperand *Memory : MI.memoperands()) {
-    auto *Source = dyn_cast_or_null<FixedStackPseudoSourceValue>(Memory->getPseudoValue());
-    if (!Source || !Frame.isSpillSlotObjectIndex(Source->getFrameIndex()))
+    std::optional<int> Object = stackObject(Memory);
+    if (!Object || !Frame.isSpillSlotObjectIndex(*Object) || isCalleeSavedSlot(Object, Frame))
       continue;
     Access.Loads |= Memory->isLoad();
     Access.Stores |= Memory->isStore();

@@ -14,6 +14,14 @@ struct Printed {
 };
 Printed printed(const llvm::MachineInstr &MI);
 
+// Whether an instruction was put in by the prologue or an epilogue.
+inline bool belongsToFrame(const llvm::MachineInstr &MI) {
+  return MI.getFlag(llvm::MachineInstr::FrameSetup) || MI.getFlag(llvm::MachineInstr::FrameDestroy);
+}
+
+// How many callee-saved registers an instruction saves or restores.
+unsigned calleeSaved(const llvm::MachineInstr &MI, const llvm::MachineFrameInfo &Frame);
+
 // An access to spill slots, told from the memory operands. A plain one does nothing else.
 struct SpillAccess {
   bool Loads = false, Stores = false, Plain = false;

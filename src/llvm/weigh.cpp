@@ -18,10 +18,6 @@ constexpr double ExchangeCost = 3 * CopyCost, XorCost = ExchangeCost / 3;
 
 constexpr uint8_t ExchangeMark = 0x80;
 
-bool belongsToFrame(const MachineInstr &MI) {
-  return MI.getFlag(MachineInstr::FrameSetup) || MI.getFlag(MachineInstr::FrameDestroy);
-}
-
 // Calls and variable-sized objects move the stack pointer by pseudo-instructions of the selected program, of which one may
 // become no instruction or several. That is no allocator's doing.
 bool movesStackPointer(const MachineInstr &MI) {
@@ -100,7 +96,7 @@ private:
       W.overhead.copies += Frequency * CopyCost;
       return true;
     }
-    if (unsigned Saved = calleeSaved(MI)) {
+    if (unsigned Saved = calleeSaved(MI, Frame)) {
       W.overhead.saves += Frequency * Saved * MI.mayStore() * StoreCost;
       W.overhead.restores += Frequency * Saved * MI.mayLoad() * LoadCost;
       return true;
@@ -109,16 +105,6 @@ private:
     W.overhead.reloads += Frequency * Spill.Loads * LoadCost;
     W.overhead.stores += Frequency * Spill.Stores * StoreCost;
     return Spill.Plain;
-  }
-
-  // How many callee-saved registers an instruction saves or restores.
-  unsigned calleeSaved(const MachineInstr &MI) const {
-    if (!belongsToFrame(MI) || !MI.mayLoadOrStore())
-      return 0;
-    return count_if(MI.explicit_operands(), [&](const MachineOperand &MO) {
-      return MO.isReg() && !MO.isUndef() &&
-             any_of(Frame.getCalleeSavedInfo(), [&](const CalleeSavedInfo &Saved) { return MO.getReg() == Saved.getReg(); });
-    });
   }
 
   ChWeights &W;

@@ -369,9 +369,9 @@ impl AddAssign<&Static> for Static {
 
 /// The mean of two shares, each weighted by the instructions selected.
 fn mean((share, selected): (f64, &Selected), (other_share, other): (f64, &Selected)) -> f64 {
-    let (weight, other_weight) = (selected.instructions as f64, other.instructions as f64);
-    let weights = weight + other_weight;
-    if weights > 0.0 { (share * weight + other_share * other_weight) / weights } else { 0.0 }
+    let weights = (selected.instructions + other.instructions) as f64;
+    // Exact where all the weight is on one side.
+    if weights > 0.0 { share + (other_share - share) * (other.instructions as f64 / weights) } else { 0.0 }
 }
 
 impl AddAssign<&Counts> for Counts {
