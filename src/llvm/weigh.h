@@ -34,8 +34,9 @@ private:
   double Weighted = 0;
 };
 
-// Marks an instruction as one of the allocator's exchanges of two registers. The final exclusive-or of a swap looks like any
-// other. The mark is one of the bits that say which comments an instruction is printed with; x86 prints none for it.
+// Marks an instruction as one of an exchange of two registers by the allocator: exclusive-ors look like any others. The mark
+// is one of the bits that say which comments an instruction is printed with; x86 prints none for it, and copies of the
+// instruction do without.
 void markAsExchange(llvm::MachineInstr &MI);
 
 } // namespace chordal
