@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-const BRIDGE: &[&str] = &["target", "export", "fold", "apply", "count", "fallback", "stock", "pipeline"];
+const BRIDGE: &[&str] = &["target", "export", "fold", "apply", "instructions", "count", "weigh", "fallback", "stock", "pipeline"];
 
 fn main() {
     println!("cargo:rerun-if-changed=src/measure/meter/meter.c");

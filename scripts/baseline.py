@@ -13,7 +13,7 @@ import json
 import os
 import sys
 
-WATCHED = ("static", "spill", "overhead", "fallbacks")
+WATCHED = ("static", "spill", "selected", "overhead", "overhead_share", "fallbacks")
 
 
 def versions(path):

@@ -12,3 +12,4 @@ mod regalloc2;
 mod second_opinion;
 mod stock;
 mod support;
+mod yardstick;

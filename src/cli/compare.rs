@@ -71,7 +71,7 @@ pub struct Arguments {
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Per::Total)]
     per: Per,
 
-    /// With `--per function`: how many functions to show, those whose overhead differs most from the baseline first
+    /// With `--per function`: how many functions to show, those first that make most of the difference in overhead
     #[arg(long, value_name = "K", default_value_t = 10)]
     top: usize,
 

@@ -1,4 +1,5 @@
 #include "apply.h"
+#include "weigh.h"
 #include "llvm/CodeGen/LivePhysRegs.h"
 #include "llvm/CodeGen/MachineFrameInfo.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
@@ -165,6 +166,7 @@ private:
         .addReg(Y, RegState::Define)
         .addReg(X)
         .addReg(Y);
+    markAsExchange(*std::prev(At));
   }
 
   // The exclusive-or that covers the registers of a class, and the class that it is written in.
@@ -196,6 +198,7 @@ private:
     auto [Name, Class] = exclusiveOrFor(RC);
     MCRegister X = E.T.view(Class, To);
     BuildMI(MBB, At, DebugLoc(), TII.get(opcode(Name)), X).addReg(X).addReg(E.T.view(Class, From));
+    markAsExchange(*std::prev(At));
   }
 
   // Puts locations into an instruction's operands, or removes an instruction that has become needless.

@@ -166,11 +166,25 @@ typedef struct {
   ChRegSet usable;                // where operands without a defined value may point
 } ChAnswer;
 
-// What one pass over the final instructions of a function counted.
+// What an allocator has caused, each instruction by its cost and the frequency of its block.
+typedef struct {
+  double reloads, stores, saves, restores, copies, exchanges;
+  double remats, other; // differences to the selected code: negative if there are fewer of them, or at colder places
+} ChOverhead;
+
+// What was counted by block frequency.
+typedef struct {
+  double loads, stores, moves, xors, instructions;
+  uint64_t selected_instructions; // before allocation, copies not counted
+  double selected_weighted_instructions;
+  ChOverhead overhead;
+} ChWeights;
+
+// What one pass over the final instructions of a function counted, and what was weighed before.
 typedef struct {
   uint64_t loads, stores, moves, xors, instructions;
-  double weighted_loads, weighted_stores, weighted_moves, weighted_xors, weighted_instructions;
-  double score, overhead;
+  ChWeights weights;
+  double score;
   uint64_t spill_stores, spill_reloads, spill_folded, spill_slots, spill_slot_bytes, swaps;
   uint64_t frame_bytes;
 } ChCounts;

@@ -8,7 +8,7 @@
 
 namespace chordal {
 
-// The same count for every allocator, ours and LLVM's.
+// The same count for every allocator, ours and LLVM's; all but the weights, which are not of final code.
 ChCounts count(const llvm::MachineFunction &MF, const llvm::MachineBlockFrequencyInfo &MBFI);
 
 } // namespace chordal

@@ -231,19 +231,40 @@ pub struct Answer {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct Overhead {
+    pub reloads: f64,
+    pub stores: f64,
+    pub saves: f64,
+    pub restores: f64,
+    pub copies: f64,
+    pub exchanges: f64,
+    pub remats: f64,
+    pub other: f64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Weights {
+    pub loads: f64,
+    pub stores: f64,
+    pub moves: f64,
+    pub xors: f64,
+    pub instructions: f64,
+    pub selected_instructions: u64,
+    pub selected_weighted_instructions: f64,
+    pub overhead: Overhead,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct Counts {
     pub loads: u64,
     pub stores: u64,
     pub moves: u64,
     pub xors: u64,
     pub instructions: u64,
-    pub weighted_loads: f64,
-    pub weighted_stores: f64,
-    pub weighted_moves: f64,
-    pub weighted_xors: f64,
-    pub weighted_instructions: f64,
+    pub weights: Weights,
     pub score: f64,
-    pub overhead: f64,
     pub spill_stores: u64,
     pub spill_reloads: u64,
     pub spill_folded: u64,

@@ -51,6 +51,8 @@ public:
   }
 
   bool runOnMachineFunction(MachineFunction &MF) override {
+    const MachineBlockFrequencyInfo &MBFI = getAnalysis<MachineBlockFrequencyInfoWrapperPass>().getMBFI();
+    R.Selected.emplace(MF, MBFI);
     if (R.fallsBack(MF))
       return false;
     chordal_meter_start();
@@ -58,7 +60,7 @@ public:
     MF.getRegInfo().freezeReservedRegs();
     auto [Number, New] = R.target(MF);
     Target &T = *R.Targets[Number];
-    Export E(MF, T, getAnalysis<MachineBlockFrequencyInfoWrapperPass>().getMBFI());
+    Export E(MF, T, MBFI);
     ChFunction View = E.view();
     View.file = Number;
     View.new_file = New ? &T.file() : nullptr;
@@ -97,6 +99,26 @@ public:
 };
 char Nothing::ID = 0;
 
+// Stands where the blocks are those of allocation for the last time.
+class Weigh : public MachineFunctionPass {
+public:
+  static char ID;
+  explicit Weigh(Run &R) : MachineFunctionPass(ID), R(R) {}
+  StringRef getPassName() const override { return "chordal statistics by frequency"; }
+  void getAnalysisUsage(AnalysisUsage &AU) const override {
+    AU.setPreservesAll();
+    MachineFunctionPass::getAnalysisUsage(AU);
+  }
+  bool runOnMachineFunction(MachineFunction &MF) override {
+    R.Weights = R.Selected->weigh(MF);
+    return false;
+  }
+
+private:
+  Run &R;
+};
+char Weigh::ID = 0;
+
 class Count : public MachineFunctionPass {
 public:
   static char ID;
@@ -109,6 +131,7 @@ public:
   }
   bool runOnMachineFunction(MachineFunction &MF) override {
     ChCounts Counts = chordal::count(MF, getAnalysis<MachineBlockFrequencyInfoWrapperPass>().getMBFI());
+    Counts.weights = R.Weights;
     R.Callbacks.counted(R.Callbacks.user, str(MF.getName()), &Counts);
     return false;
   }
@@ -153,6 +176,7 @@ void configure(TargetPassConfig &TPC, Run &R) {
     configureOurs(TPC, R);
   else
     configureStock(TPC, R);
+  TPC.insertPass(&PrologEpilogCodeInserterID, IdentifyingPassPtr(new Weigh(R)));
 }
 
 std::unique_ptr<TargetMachine> createTargetMachine(const Module &M, std::string &Error) {

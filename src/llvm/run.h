@@ -3,6 +3,7 @@
 #define CHORDAL_RUN_H
 
 #include "target.h"
+#include "weigh.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
@@ -31,6 +32,9 @@ struct Run {
   bool Allocating = false;
   uint64_t AllocationStart = 0;
   std::string Failure = {};
+  // The function at hand as it was where allocation began, and what it weighs.
+  std::optional<Selection> Selected = {};
+  ChWeights Weights = {};
 
   // The number of the register file that a function uses, and whether it is new.
   std::pair<unsigned, bool> target(const llvm::MachineFunction &MF) {

@@ -195,21 +195,37 @@ fn fill(to: &mut Counts, from: &ffi::Counts) {
         instructions: from.instructions,
         bytes: None,
     };
-    to.weighted = stats::Weighted {
-        loads: from.weighted_loads,
-        stores: from.weighted_stores,
-        moves: from.weighted_moves,
-        xors: from.weighted_xors,
-        instructions: from.weighted_instructions,
-    };
+    weigh(to, &from.weights);
     to.score = from.score;
-    to.overhead = from.overhead;
     to.spill.slots = from.spill_slots;
     to.spill.slot_bytes = from.spill_slot_bytes;
     to.spill.stores = from.spill_stores;
     to.spill.reloads = from.spill_reloads;
     to.spill.folded = from.spill_folded;
     to.frame_bytes = from.frame_bytes;
+}
+
+/// Enters what the bridge counted by block frequency.
+fn weigh(to: &mut Counts, from: &ffi::Weights) {
+    to.weighted = stats::Weighted {
+        loads: from.loads,
+        stores: from.stores,
+        moves: from.moves,
+        xors: from.xors,
+        instructions: from.instructions,
+    };
+    to.selected =
+        stats::Selected { instructions: from.selected_instructions, weighted_instructions: from.selected_weighted_instructions };
+    to.set_overhead(stats::OverheadParts {
+        reloads: from.overhead.reloads,
+        stores: from.overhead.stores,
+        saves: from.overhead.saves,
+        restores: from.overhead.restores,
+        copies: from.overhead.copies,
+        exchanges: from.overhead.exchanges,
+        remats: from.overhead.remats,
+        other: from.overhead.other,
+    });
 }
 
 fn nanoseconds(since: Instant) -> u64 {

@@ -33,7 +33,12 @@ public:
   static char ID;
   explicit Begin(Run &R) : Observer(ID, R) {}
   StringRef getPassName() const override { return "chordal: allocation begins"; }
+  void getAnalysisUsage(AnalysisUsage &AU) const override {
+    AU.addRequired<MachineBlockFrequencyInfoWrapperPass>();
+    Observer::getAnalysisUsage(AU);
+  }
   bool runOnMachineFunction(MachineFunction &MF) override {
+    R.Selected.emplace(MF, getAnalysis<MachineBlockFrequencyInfoWrapperPass>().getMBFI());
     if (R.Options.allocator != CH_GREEDY && !R.fallsBack(MF) && usesTiles(MF))
       refuse(MF);
     R.Allocating = true;

@@ -28,7 +28,7 @@ fn sums_and_ratios_are_those_of_the_statistics() {
     let document = json(&compare(&folder, &[&["p.bc", "--format", "json"], TWO].concat()));
     let group = &document["summary"]["groups"][0];
     assert_eq!((&group["target"], &group["registers"]), (&"x86-64".into(), &"all".into()));
-    let mut instructions = Vec::new();
+    let (mut instructions, mut shares) = (Vec::new(), Vec::new());
     for (index, allocator) in ["spill-free", "llvm-greedy"].into_iter().enumerate() {
         let arguments = ["compile", "p.bc", "-o", "/dev/null", "--emit", "obj", "--stats", "s.json", "--allocator", allocator];
         folder.chordal(&arguments).assert().success();
@@ -38,11 +38,17 @@ fn sums_and_ratios_are_those_of_the_statistics() {
         assert_eq!(row["total"]["static"], statistics["total"]["static"]);
         assert_eq!(row["total"]["spill"], statistics["total"]["spill"]);
         instructions.push(statistics["total"]["static"]["instructions"].as_f64().expect("a number"));
+        shares.push(statistics["total"]["overhead_share"].as_f64().expect("a number"));
+        assert_eq!(row["total"]["overhead_share"], statistics["total"]["overhead_share"]);
         assert_eq!(document["modules"][0]["runs"][index]["statistics"]["functions"], Value::Array(vec![]));
     }
     let ratio = group["rows"][0]["ratios"]["static.instructions"].as_f64().expect("a number");
     let expected = (instructions[0] + 1.0) / (instructions[1] + 1.0);
     assert!((ratio - expected).abs() < 1e-9, "{ratio} is not {expected}");
+    let ratio = group["rows"][0]["ratios"]["overhead_share"].as_f64().expect("both are positive");
+    let expected = shares[0] / shares[1];
+    assert!((ratio - expected).abs() < 1e-9, "{ratio} is not {expected}: a share is divided as it is");
+    assert!(group["rows"][0]["ratios"]["overhead"].is_f64(), "the plain sum is there for programs");
 }
 
 #[test]
@@ -91,6 +97,7 @@ fn lit_names_what_there_are_several_of() {
         for test in &tests {
             assert_eq!(test["code"], "PASS");
             assert!(test["metrics"]["regalloc.NumSpills"].is_u64() && test["metrics"]["chordal.overhead"].is_f64(), "{test}");
+            assert!(test["metrics"]["chordal.overhead_share"].is_f64(), "{test}");
         }
         tests.iter().map(|test| test["name"].as_str().expect("a name").to_owned()).collect()
     };

@@ -13,22 +13,38 @@ pub struct Metric {
     /// How it is called in tables.
     pub title: &'static str,
     pub of: fn(&Counts) -> f64,
+    pub kind: Kind,
 }
 
+/// What a number is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    Count,
+    /// A part of a whole: much smaller than one, and a mean where there are several.
+    Share,
+}
+
+impl Metric {
+    const fn count(name: &'static str, title: &'static str, of: fn(&Counts) -> f64) -> Self {
+        Metric { name, title, of, kind: Kind::Count }
+    }
+}
+
+/// Those that people are shown.
 pub const METRICS: &[Metric] = &[
-    Metric { name: "static.loads", title: "loads", of: |counts| counts.fixed.loads as f64 },
-    Metric { name: "static.stores", title: "stores", of: |counts| counts.fixed.stores as f64 },
-    Metric { name: "static.moves", title: "moves", of: |counts| counts.fixed.moves as f64 },
-    Metric { name: "static.xors", title: "xors", of: |counts| counts.fixed.xors as f64 },
-    Metric { name: "static.instructions", title: "instructions", of: |counts| counts.fixed.instructions as f64 },
-    Metric { name: "static.bytes", title: "bytes", of: |counts| counts.fixed.bytes.unwrap_or(0) as f64 },
-    Metric { name: "spill.reloads", title: "reloads", of: |counts| counts.spill.reloads as f64 },
-    Metric { name: "spill.stores", title: "spill stores", of: |counts| counts.spill.stores as f64 },
-    Metric { name: OVERHEAD, title: "overhead", of: |counts| counts.overhead },
+    Metric::count("static.loads", "loads", |counts| counts.fixed.loads as f64),
+    Metric::count("static.stores", "stores", |counts| counts.fixed.stores as f64),
+    Metric::count("static.moves", "moves", |counts| counts.fixed.moves as f64),
+    Metric::count("static.xors", "xors", |counts| counts.fixed.xors as f64),
+    Metric::count("static.instructions", "instructions", |counts| counts.fixed.instructions as f64),
+    Metric::count("static.bytes", "bytes", |counts| counts.fixed.bytes.unwrap_or(0) as f64),
+    Metric::count("spill.reloads", "reloads", |counts| counts.spill.reloads as f64),
+    Metric::count("spill.stores", "spill stores", |counts| counts.spill.stores as f64),
+    Metric { name: "overhead_share", title: "overhead share", of: |counts| counts.overhead_share, kind: Kind::Share },
 ];
 
-/// The metric that functions are ordered by.
-const OVERHEAD: &str = "overhead";
+/// The sum of which few functions decide: for programs only.
+pub const OVERHEAD: Metric = Metric::count("overhead", "overhead", |counts| counts.overhead);
 
 /// All comparisons that records allow: one for each target and register list.
 #[derive(Debug, PartialEq, Serialize)]
@@ -75,9 +91,10 @@ pub struct Row {
     pub allocator: String,
     /// Sum over all modules.
     pub total: Counts,
-    /// Geometric means, over the modules, of this allocator's counts divided by those of the baseline (one added to each,
-    /// since counts may be zero), by the name of the metric; absent where the baseline is.
-    pub ratios: Option<IndexMap<&'static str, f64>>,
+    /// Geometric means, over the modules, of this allocator's counts divided by those of the baseline, by the name of the
+    /// metric; absent where the baseline is. One is added to counts, since they may be zero; a share is `None` if no module
+    /// has a positive one under every allocator.
+    pub ratios: Option<IndexMap<&'static str, Option<f64>>>,
     /// The same for the time of allocation; absent where times are.
     pub time_ratio: Option<f64>,
     /// The same for the largest use of the heap.
@@ -123,8 +140,8 @@ impl Summary {
     }
 }
 
-/// The functions in which the allocators differ most from the baseline by overhead, at most so many, in each group of
-/// [`Summary::groups`].
+/// The functions that make most of the difference between an allocator's and the baseline's share of overhead, at most so
+/// many, in each group of [`Summary::groups`].
 pub fn top_functions(records: &[Record], baseline: &str, count: usize) -> Vec<Vec<FunctionCounts>> {
     let groups = grouped(records).into_values();
     groups.map(|modules| Comparison::new(modules).top_functions(baseline, count)).collect()
@@ -229,8 +246,9 @@ impl<'r> Comparison<'r> {
             functions.extend(counts.into_iter().map(|(name, counts)| (*source, name, counts)));
         }
         let difference = |counts: &[&Counts]| {
-            let own = counts[baseline].overhead;
-            counts.iter().map(|counts| (counts.overhead - own).abs()).fold(0.0, f64::max)
+            let own = counts[baseline].overhead_share;
+            let largest = counts.iter().map(|counts| (counts.overhead_share - own).abs()).fold(0.0, f64::max);
+            largest * counts[baseline].selected.instructions as f64
         };
         // The sort is stable: equal ones stay in the order of the modules.
         functions.sort_by(|(.., a), (.., b)| difference(b).total_cmp(&difference(a)));
@@ -293,22 +311,28 @@ fn row(allocators: &[&str], index: usize, baseline: Option<usize>, modules: &[Mo
     for module in modules {
         total += &module.sums[index];
     }
-    let mean = |baseline: usize, of: &dyn Fn(&Counts) -> f64| {
-        geometric_mean(modules.iter().map(|module| (of(&module.sums[index]) + 1.0) / (of(&module.sums[baseline]) + 1.0)))
-    };
     let baseline = baseline.filter(|_| !modules.is_empty());
     let measured = baseline.filter(|_| total.time_ns.is_some());
+    let mean = |baseline: usize, metric: &Metric| mean_ratio(modules, index, baseline, metric);
+    let ratios = |baseline| METRICS.iter().chain([&OVERHEAD]).map(move |metric| (metric.name, mean(baseline, metric))).collect();
     Row {
         allocator: allocators[index].to_owned(),
         total,
-        ratios: baseline.map(|baseline| METRICS.iter().map(|metric| (metric.name, mean(baseline, &metric.of))).collect()),
-        time_ratio: measured.map(|baseline| mean(baseline, &|counts| counts.allocation_ns().unwrap_or(0) as f64)),
-        memory_ratio: measured.map(|baseline| mean(baseline, &|counts| counts.memory_bytes.unwrap_or(0) as f64)),
+        ratios: baseline.map(ratios),
+        time_ratio: measured.and_then(|baseline| mean(baseline, &TIME)),
+        memory_ratio: measured.and_then(|baseline| mean(baseline, &MEMORY)),
     }
 }
 
-/// Of at least one positive number.
-fn geometric_mean(numbers: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let count = numbers.len() as f64;
-    (numbers.map(f64::ln).sum::<f64>() / count).exp()
+const TIME: Metric = Metric::count("allocation_ns", "time", |counts| counts.allocation_ns().unwrap_or(0) as f64);
+const MEMORY: Metric = Metric::count("memory_bytes", "memory", |counts| counts.memory_bytes.unwrap_or(0) as f64);
+
+/// The geometric mean of an allocator's ratios to another one, over the modules where a ratio can be told for all allocators.
+/// One is added to counts, which may be zero; shares that are not positive have no ratio.
+fn mean_ratio(modules: &[ModuleSums], index: usize, baseline: usize, metric: &Metric) -> Option<f64> {
+    let added = if metric.kind == Kind::Count { 1.0 } else { 0.0 };
+    let of = |counts: &Counts| (metric.of)(counts) + added;
+    let comparable = modules.iter().filter(|module| module.sums.iter().all(|counts| of(counts) > 0.0));
+    let logarithms: Vec<f64> = comparable.map(|module| (of(&module.sums[index]) / of(&module.sums[baseline])).ln()).collect();
+    (!logarithms.is_empty()).then(|| (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp())
 }

@@ -181,8 +181,9 @@ struct Tally {
     items: u64,
     base: Quantity,
     new: Quantity,
-    /// Sum of the logarithms of the items' ratios.
+    /// Sum of the logarithms of the items' ratios, and how many there are.
     logarithms: f64,
+    ratios: u64,
     helped: u64,
     hurt: u64,
 }
@@ -192,8 +193,10 @@ impl Tally {
         self.items += 1;
         self.base += base;
         self.new += new;
-        // Many counters of many functions are zero.
-        self.logarithms += ((new.as_f64() + 1.0) / (base.as_f64() + 1.0)).ln();
+        if let Some(ratio) = base.ratio_of(new) {
+            self.logarithms += ratio.ln();
+            self.ratios += 1;
+        }
         match new.compare(base) {
             Ordering::Less => self.helped += 1,
             Ordering::Equal => {}
@@ -203,7 +206,8 @@ impl Tally {
 
     /// What one item's change is of this total, the larger of both: it may grow from nothing.
     fn share(&self, base: Quantity, new: Quantity) -> f64 {
-        (new.as_f64() - base.as_f64()) / self.base.as_f64().max(self.new.as_f64())
+        let whole = self.base.as_f64().abs().max(self.new.as_f64().abs());
+        (new.within(self.new) - base.within(self.base)) / whole
     }
 
     fn total(self, metric: &Metric) -> Option<Total> {
@@ -213,7 +217,7 @@ impl Tally {
             base: self.base,
             new: self.new,
             change: self.base.change_to(self.new),
-            geomean: (self.logarithms / self.items as f64).exp(),
+            geomean: (self.ratios > 0).then(|| (self.logarithms / self.ratios as f64).exp()),
             helped: self.helped,
             hurt: self.hurt,
         })

@@ -14,9 +14,13 @@ pub const DEFAULT: &[&str] = &[
     "static.bytes",
     "spill.stores",
     "spill.reloads",
-    "overhead",
+    SHARE,
     "fallbacks",
 ];
+
+/// The only counter whose totals are means; each item counts as much as it has of [`WEIGHT`].
+const SHARE: &str = "overhead_share";
+const WEIGHT: &str = "selected.instructions";
 
 /// Sums that are in no file.
 pub const DERIVED: &[(&str, &[&str])] =
@@ -45,6 +49,9 @@ impl Metric {
 
     /// What it is in these counts, if all of it is there.
     pub fn of(&self, counts: &Map<String, Value>) -> Option<Quantity> {
+        if self.name == SHARE {
+            return Some(Quantity::mean(find(counts, SHARE)?.as_f64()?, find(counts, WEIGHT)?.as_u64()?));
+        }
         let mut sum = Quantity::default();
         for counter in &self.counters {
             sum += Quantity::of(find(counts, counter)?)?;
@@ -95,7 +102,7 @@ fn nearest(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::stats::Static;
+    use crate::measure::stats::{Selected, Static};
 
     fn fields(counts: &Counts) -> Map<String, Value> {
         match serde_json::to_value(counts).expect("counts are JSON") {
@@ -129,8 +136,19 @@ mod tests {
         assert_eq!(value("static.loads"), Some(Quantity::Count(3)));
         assert_eq!(value("memory_accesses"), Some(Quantity::Count(7)));
         assert_eq!(value("overhead"), Some(Quantity::Amount(0.5)));
+        assert_eq!(value("overhead_parts.remats"), Some(Quantity::Amount(0.0)));
         assert_eq!(value("static.bytes"), None, "a function without a symbol has no size");
         assert_eq!(value("time_ns.spill"), None);
+    }
+
+    #[test]
+    fn a_share_needs_its_weight() {
+        let selected = Selected { instructions: 40, weighted_instructions: 100.0 };
+        let mut counts = fields(&Counts { overhead_share: 0.25, selected, ..Counts::default() });
+        let share = Metric::named("overhead_share").expect("it exists");
+        assert_eq!(share.of(&counts), Some(Quantity::mean(0.25, 40)));
+        counts.remove("selected");
+        assert_eq!(share.of(&counts), None);
     }
 
     #[test]

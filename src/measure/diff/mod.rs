@@ -71,8 +71,9 @@ pub struct Total {
     pub new: Quantity,
     /// From 0.01 for one per cent more; `null` from zero to something.
     pub change: Option<f64>,
-    /// Geometric mean of the items' ratios, (new + 1) / (base + 1).
-    pub geomean: f64,
+    /// Geometric mean of the items' ratios, (new + 1) / (base + 1); of shares, new / base where both are positive. `null` if
+    /// no item has one.
+    pub geomean: Option<f64>,
     /// Items in which it became less.
     pub helped: u64,
     /// Items in which it became more.

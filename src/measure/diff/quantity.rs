@@ -1,6 +1,6 @@
-//! A number out of a statistics file: counted exactly, or estimated.
+//! A number out of a statistics file: counted exactly, estimated, or a mean.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::cmp::Ordering;
 use std::fmt;
@@ -9,12 +9,16 @@ use std::ops::AddAssign;
 /// Estimates that differ by less, relatively, are equal: they are sums of fractions, which another order rounds otherwise.
 const ROUNDING: f64 = 1e-9;
 
-/// What a counter says. Never negative.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
+/// What a counter says. What is estimated as a difference may be negative.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Quantity {
     Count(u64),
     Amount(f64),
+    /// A mean of shares: their sum, each times its weight, and the sum of the weights.
+    Mean {
+        sum: f64,
+        weight: f64,
+    },
 }
 
 impl Default for Quantity {
@@ -28,15 +32,37 @@ impl Quantity {
     pub fn of(value: &Value) -> Option<Self> {
         match value.as_u64() {
             Some(count) => Some(Quantity::Count(count)),
-            None => value.as_f64().filter(|amount| *amount >= 0.0).map(Quantity::Amount),
+            None => value.as_f64().filter(|_| value.is_f64()).map(Quantity::Amount),
         }
+    }
+
+    /// A share that counts as much as so many others of weight one.
+    pub fn mean(share: f64, weight: u64) -> Self {
+        Quantity::Mean { sum: share * weight as f64, weight: weight as f64 }
     }
 
     pub fn as_f64(self) -> f64 {
         match self {
             Quantity::Count(count) => count as f64,
             Quantity::Amount(amount) => amount,
+            Quantity::Mean { sum, weight } => divided(sum, weight),
         }
+    }
+
+    /// What this is of a total: its summand.
+    pub fn within(self, total: Self) -> f64 {
+        match (self, total) {
+            (Quantity::Mean { sum, .. }, Quantity::Mean { weight, .. }) => divided(sum, weight),
+            _ => self.as_f64(),
+        }
+    }
+
+    /// The ratio of another to this for a geometric mean. Many counters of many functions are zero, so that one is added to
+    /// both sides; shares are much smaller than one, and those that are not positive have no ratio.
+    pub fn ratio_of(self, new: Self) -> Option<f64> {
+        let added = if matches!(self, Quantity::Mean { .. }) { 0.0 } else { 1.0 };
+        let (base, new) = (self.as_f64() + added, new.as_f64() + added);
+        (base > 0.0 && new > 0.0).then(|| new / base)
     }
 
     /// How this compares with another, but for rounding.
@@ -45,7 +71,11 @@ impl Quantity {
             (Quantity::Count(this), Quantity::Count(other)) => this.cmp(&other),
             _ => {
                 let (this, other) = (self.as_f64(), other.as_f64());
-                if (this - other).abs() <= ROUNDING * this.max(other) { Ordering::Equal } else { this.total_cmp(&other) }
+                if (this - other).abs() <= ROUNDING * this.abs().max(other.abs()) {
+                    Ordering::Equal
+                } else {
+                    this.total_cmp(&other)
+                }
             }
         }
     }
@@ -53,13 +83,13 @@ impl Quantity {
     /// The change from this to another, from 0.01 for one per cent more; `None` from zero to something.
     pub fn change_to(self, new: Self) -> Option<f64> {
         let (base, new) = (self.as_f64(), new.as_f64());
-        if base == new { Some(0.0) } else { (base > 0.0).then(|| (new - base) / base) }
+        if base == new { Some(0.0) } else { (base != 0.0).then(|| (new - base) / base.abs()) }
     }
 
     /// Whether another is larger by more than so many per cent.
     pub fn exceeded_by(self, new: Self, percent: f64) -> bool {
         let (base, growth) = (self.as_f64(), new.as_f64() - self.as_f64());
-        new.compare(self) == Ordering::Greater && growth > base * percent / 100.0 * (1.0 + ROUNDING)
+        new.compare(self) == Ordering::Greater && growth > base.abs() * percent / 100.0 * (1.0 + ROUNDING)
     }
 }
 
@@ -67,8 +97,27 @@ impl AddAssign for Quantity {
     fn add_assign(&mut self, other: Self) {
         *self = match (*self, other) {
             (Quantity::Count(this), Quantity::Count(other)) => Quantity::Count(this.saturating_add(other)),
+            (Quantity::Mean { sum, weight }, Quantity::Mean { sum: more, weight: heavier }) => {
+                Quantity::Mean { sum: sum + more, weight: weight + heavier }
+            }
+            (Quantity::Count(0), other) => other,
             _ => Quantity::Amount(self.as_f64() + other.as_f64()),
         };
+    }
+}
+
+/// Nothing by nothing is nothing.
+fn divided(sum: f64, weight: f64) -> f64 {
+    if weight > 0.0 { sum / weight } else { 0.0 }
+}
+
+/// As a number.
+impl Serialize for Quantity {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Quantity::Count(count) => serializer.serialize_u64(*count),
+            Quantity::Amount(_) | Quantity::Mean { .. } => serializer.serialize_f64(self.as_f64()),
+        }
     }
 }
 
@@ -77,6 +126,7 @@ impl fmt::Display for Quantity {
         match self {
             Quantity::Count(count) => write!(f, "{count}"),
             Quantity::Amount(amount) => write!(f, "{amount:.2}"),
+            Quantity::Mean { .. } => write!(f, "{:.2}%", self.as_f64() * 100.0),
         }
     }
 }
@@ -91,7 +141,8 @@ mod tests {
     fn json_says_whether_it_is_exact() {
         assert_eq!(Quantity::of(&json!(3)), Some(Count(3)));
         assert_eq!(Quantity::of(&json!(3.5)), Some(Amount(3.5)));
-        for value in [json!(null), json!("3"), json!(-3), json!({}), json!(-0.5)] {
+        assert_eq!(Quantity::of(&json!(-0.5)), Some(Amount(-0.5)));
+        for value in [json!(null), json!("3"), json!(-3), json!({})] {
             assert_eq!(Quantity::of(&value), None, "{value}");
         }
     }
@@ -109,6 +160,7 @@ mod tests {
         assert_eq!(Count(100).change_to(Count(99)), Some(-0.01));
         assert_eq!(Count(0).change_to(Count(0)), Some(0.0));
         assert_eq!(Count(0).change_to(Count(1)), None);
+        assert_eq!(Amount(-2.0).change_to(Amount(-1.0)), Some(0.5));
     }
 
     #[test]
@@ -118,6 +170,7 @@ mod tests {
         assert!(!Count(100).exceeded_by(Count(90), 1.0));
         assert!(Count(0).exceeded_by(Count(1), 50.0));
         assert!(!Amount(0.3).exceeded_by(Amount(0.1 + 0.2), 0.0));
+        assert!(Amount(-10.0).exceeded_by(Amount(-9.0), 1.0) && !Amount(-10.0).exceeded_by(Amount(-11.0), 1.0));
     }
 
     #[test]
@@ -127,5 +180,18 @@ mod tests {
         assert_eq!(sum, Count(3));
         sum += Amount(0.5);
         assert_eq!(sum, Amount(3.5));
+    }
+
+    #[test]
+    fn shares_are_averaged() {
+        let mut total = Quantity::default();
+        total += Quantity::mean(0.5, 10);
+        total += Quantity::mean(0.1, 30);
+        assert_eq!(total.as_f64(), 0.2);
+        assert_eq!(total.to_string(), "20.00%");
+        assert_eq!(Quantity::mean(0.5, 10).within(total), 0.125);
+        assert_eq!(Quantity::mean(0.5, 10).ratio_of(Quantity::mean(0.25, 10)), Some(0.5));
+        assert_eq!(Quantity::mean(0.0, 10).ratio_of(Quantity::mean(0.25, 10)), None);
+        assert_eq!(Quantity::mean(0.25, 0).as_f64(), 0.0);
     }
 }

@@ -78,19 +78,35 @@ fn totals_and_means() {
     assert_eq!((loads.base, loads.new, loads.change), (Count(15), Count(24), Some(0.6)));
     assert_eq!((loads.items, loads.helped, loads.hurt), (3, 1, 1));
     // (19 + 1) / (9 + 1) = 2 and (0 + 1) / (1 + 1) = 1/2 cancel.
-    assert!((loads.geomean - 1.0).abs() < 1e-12, "{}", loads.geomean);
+    assert!(loads.geomean.is_some_and(|geomean| (geomean - 1.0).abs() < 1e-12), "{:?}", loads.geomean);
     assert_eq!((accesses.base, accesses.new, accesses.hurt), (Count(17), Count(28), 2));
     let mean = (21.0f64 / 11.0 * 4.0 / 3.0).cbrt();
-    assert!((accesses.geomean - mean).abs() < 1e-12, "{}", accesses.geomean);
+    assert!(accesses.geomean.is_some_and(|geomean| (geomean - mean).abs() < 1e-12), "{:?}", accesses.geomean);
 }
 
 #[test]
 fn from_nothing_there_is_no_percentage() {
     let diff = of_functions(&[function("f", 0, 0)], &[function("f", 3, 0)], &request(&["static.loads", "static.stores"]));
     let [loads, stores] = &diff.groups[0].metrics[..] else { panic!("{diff:?}") };
-    assert_eq!((loads.change, loads.geomean), (None, 4.0));
-    assert_eq!((stores.change, stores.geomean, stores.helped, stores.hurt), (Some(0.0), 1.0, 0, 0));
+    assert_eq!((loads.change, loads.geomean), (None, Some(4.0)));
+    assert_eq!((stores.change, stores.geomean, stores.helped, stores.hurt), (Some(0.0), Some(1.0), 0, 0));
     assert_eq!((diff.hurt[0].change, diff.hurt[0].of_total), (None, 1.0));
+}
+
+/// Shares are averaged by selected instructions, and what one of them changes is its part of the mean.
+#[test]
+fn shares_have_means() {
+    let share = |name: &str, share: f64, instructions: u64| json!({ "name": name, "overhead_share": share, "selected": { "instructions": instructions } });
+    let base = [share("large", 0.1, 90), share("small", 4.0, 10), share("none", 0.0, 0)];
+    let new = [share("large", 0.2, 90), share("small", 1.0, 10), share("none", 0.0, 0)];
+    let diff = of_functions(&base, &new, &request(&["overhead_share"]));
+    let total = &diff.groups[0].metrics[0];
+    assert!((total.base.as_f64() - 0.49).abs() < 1e-12 && (total.new.as_f64() - 0.28).abs() < 1e-12, "{total:?}");
+    let halves = 0.5f64.sqrt();
+    assert!(total.geomean.is_some_and(|geomean| (geomean - halves).abs() < 1e-12), "{total:?}");
+    assert_eq!((total.items, total.helped, total.hurt), (3, 1, 1));
+    assert!((diff.hurt[0].of_total - 0.09 / 0.49).abs() < 1e-12, "{diff:?}");
+    assert!((diff.helped[0].of_total + 0.3 / 0.49).abs() < 1e-12, "{diff:?}");
 }
 
 /// An item is listed with the metric in which it changes the total most, on both lists if it has both.

@@ -2,7 +2,7 @@
 
 use super::table::{Cell, Style, Table};
 use crate::measure::compare::record::{Record, SCHEMA};
-use crate::measure::compare::summary::{FunctionCounts, Group, LeftOut, METRICS, Summary};
+use crate::measure::compare::summary::{FunctionCounts, Group, Kind, LeftOut, METRICS, Metric, OVERHEAD, Summary};
 use crate::measure::stats::Counts;
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -84,7 +84,7 @@ impl Detail<'_> {
     fn title(self) -> &'static str {
         match self {
             Detail::None | Detail::Modules => "By module",
-            Detail::Functions(_) => "The functions whose overhead differs most",
+            Detail::Functions(_) => "The functions that differ most in their share of overhead, by their size",
         }
     }
 
@@ -123,14 +123,18 @@ fn each_allocator(group: &Group, counts: &[Counts], about: &[&str], add: &mut dy
     }
 }
 
-fn counted_columns(name: fn(&crate::measure::compare::summary::Metric) -> &'static str) -> impl Iterator<Item = String> {
+fn counted_columns(name: fn(&Metric) -> &'static str) -> impl Iterator<Item = String> {
     METRICS.iter().map(name).chain(["ms", "KiB"]).map(str::to_owned)
 }
 
 fn counted(counts: &Counts) -> impl Iterator<Item = Cell> {
     let time = counts.allocation_ns().map_or(Cell::Missing, |time| Cell::Amount(time as f64 / 1e6, 1));
     let memory = counts.memory_bytes.map_or(Cell::Missing, |bytes| Cell::Amount(bytes as f64 / 1024.0, 0));
-    METRICS.iter().map(|metric| Cell::Amount((metric.of)(counts), 0)).chain([time, memory])
+    let cell = |metric: &Metric| match metric.kind {
+        Kind::Count => Cell::Amount((metric.of)(counts), 0),
+        Kind::Share => Cell::Share((metric.of)(counts)),
+    };
+    METRICS.iter().map(cell).chain([time, memory])
 }
 
 fn totals(group: &Group) -> Table {
@@ -153,7 +157,8 @@ fn ratios(group: &Group) -> Option<Table> {
     let mut table = Table::new(["allocator".to_owned()].into_iter().chain(counted_columns(|metric| metric.title)));
     for row in &group.rows {
         let shown = |ratio: Option<f64>| ratio.map_or(Cell::Missing, |ratio| Cell::Amount(ratio, 3));
-        let ratios = row.ratios.as_ref()?.values().map(|&ratio| shown(Some(ratio)));
+        let of = row.ratios.as_ref()?;
+        let ratios = METRICS.iter().map(|metric| shown(of[metric.name]));
         let ratios = ratios.chain([shown(row.time_ratio), shown(row.memory_ratio)]);
         table.row([row.allocator.as_str().into()].into_iter().chain(ratios));
     }
@@ -265,7 +270,7 @@ fn test(name: &str, counts: &Counts) -> Value {
     metrics.insert("regalloc.NumSpills".into(), counts.spill.stores.into());
     metrics.insert("regalloc.NumReloads".into(), counts.spill.reloads.into());
     metrics.insert("asm-printer.EmittedInsts".into(), counts.fixed.instructions.into());
-    for metric in METRICS {
+    for metric in METRICS.iter().chain([&OVERHEAD]) {
         metrics.insert(format!("chordal.{}", metric.name), (metric.of)(counts).into());
     }
     if let Some(bytes) = counts.memory_bytes {

@@ -11,6 +11,7 @@ impl From<Quantity> for Cell {
         match quantity {
             Quantity::Count(count) => Cell::Count(count),
             Quantity::Amount(amount) => Cell::Amount(amount, 2),
+            Quantity::Mean { .. } => Cell::Share(quantity.as_f64()),
         }
     }
 }
@@ -82,7 +83,7 @@ fn totals(diff: &Diff) -> Table {
                 total.base.into(),
                 total.new.into(),
                 total.change.map_or(Cell::Missing, Cell::Change),
-                Cell::Change(total.geomean - 1.0),
+                total.geomean.map_or(Cell::Missing, |geomean| Cell::Change(geomean - 1.0)),
                 total.helped.into(),
                 total.hurt.into(),
                 total.items.into(),

@@ -21,6 +21,8 @@ pub enum Cell {
     Amount(f64, usize),
     /// A change, from 0.01 for one percent more; shown with its sign.
     Change(f64),
+    /// A part of a whole, 0.01 for one percent.
+    Share(f64),
     /// There is nothing to say.
     Missing,
 }
@@ -66,6 +68,7 @@ impl Cell {
             Cell::Count(count) => grouped(*count),
             Cell::Amount(amount, decimals) => grouped_amount(*amount, *decimals),
             Cell::Change(change) => format!("{:+.1}%", change * 100.0),
+            Cell::Share(share) => format!("{:.2}%", share * 100.0),
             Cell::Missing => "-".into(),
         }
     }
@@ -74,7 +77,7 @@ impl Cell {
         match self {
             Cell::Text(text) => text.clone(),
             Cell::Count(count) => count.to_string(),
-            Cell::Amount(number, _) | Cell::Change(number) => number.to_string(),
+            Cell::Amount(number, _) | Cell::Change(number) | Cell::Share(number) => number.to_string(),
             Cell::Missing => String::new(),
         }
     }
@@ -107,7 +110,7 @@ impl Serialize for Cell {
         match self {
             Cell::Text(text) => serializer.serialize_str(text),
             Cell::Count(count) => serializer.serialize_u64(*count),
-            Cell::Amount(number, _) | Cell::Change(number) => serializer.serialize_f64(*number),
+            Cell::Amount(number, _) | Cell::Change(number) | Cell::Share(number) => serializer.serialize_f64(*number),
             Cell::Missing => serializer.serialize_none(),
         }
     }

@@ -88,14 +88,23 @@ pub struct Counts {
     /// Instructions in the output.
     #[serde(rename = "static")]
     pub fixed: Static,
-    /// Instructions in the output, each times the estimated executions of its block per execution of its function.
+    /// Instructions behind the insertion of prologues, each times the executions of its block per execution of its function
+    /// as estimated where allocation begins.
     pub weighted: Weighted,
+    /// The code that was to be allocated, the same for every allocator.
+    #[serde(default)]
+    pub selected: Selected,
     /// LLVM's `RegAllocScore` of the final code: weighted loads, stores and rematerialisable instructions, the program's own
     /// included. It knows copies only as a pseudo-instruction, of which none is left by then. Lower is better.
     pub score: f64,
-    /// By the same weights, what the allocator causes: accesses to spill slots, register copies, exchanges (as three copies).
-    /// Exclusive-or swaps and rematerialised instructions cannot be told from the program's own and are left out.
+    /// By the same costs, what the allocator causes, weighted as [`Self::weighted`]: the sum of the parts.
     pub overhead: f64,
+    #[serde(default)]
+    pub overhead_parts: OverheadParts,
+    /// The overhead of a function by its weighted selected instructions; of several, the mean of their shares, each weighted
+    /// by the function's selected instructions.
+    #[serde(default)]
+    pub overhead_share: f64,
     /// What spilling came to.
     pub spill: Spill,
     /// Conversion to conventional SSA form (zero for allocators that do without, or do not tell; so are the next three).
@@ -173,6 +182,45 @@ pub struct Weighted {
     pub instructions: f64,
 }
 
+/// The code that was to be allocated. Copies, φs and other pseudo-instructions that may come to nothing do not count.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Selected {
+    /// As [`Static::instructions`].
+    pub instructions: u64,
+    /// As [`Weighted::instructions`].
+    pub weighted_instructions: f64,
+}
+
+/// What an allocator causes, by cost and frequency. Differences to the selected code are negative where the allocator left
+/// fewer of its instructions, or moved them to where they are executed less.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OverheadParts {
+    /// Loads from spill slots: 4.
+    pub reloads: f64,
+    /// Stores to spill slots: 1.
+    pub stores: f64,
+    /// Callee-saved registers saved: 1.
+    pub saves: f64,
+    /// Callee-saved registers restored: 4.
+    pub restores: f64,
+    /// Copies from register to register, those of the selected code that are left included: 0.2.
+    pub copies: f64,
+    /// Registers exchanged, in one instruction or by three exclusive-ors: 0.6.
+    pub exchanges: f64,
+    /// Instructions executed again: 0.2, or 1 where LLVM does not call them as cheap as a move. A difference.
+    pub remats: f64,
+    /// All other instructions that the selected code did not have: 0.2. A difference.
+    pub other: f64,
+}
+
+impl OverheadParts {
+    /// All parts.
+    pub fn sum(&self) -> f64 {
+        let OverheadParts { reloads, stores, saves, restores, copies, exchanges, remats, other } = self;
+        reloads + stores + saves + restores + copies + exchanges + remats + other
+    }
+}
+
 /// What spilling came to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spill {
@@ -215,6 +263,14 @@ impl Counts {
         Some(times.total - times.phases.get(CHECKER).copied().unwrap_or(0))
     }
 
+    /// Enters the overhead of one function, whose selected instructions are known.
+    pub fn set_overhead(&mut self, parts: OverheadParts) {
+        self.overhead = parts.sum();
+        let program = self.selected.weighted_instructions;
+        self.overhead_share = if program > 0.0 { self.overhead / program } else { 0.0 };
+        self.overhead_parts = parts;
+    }
+
     /// Leaves out what differs from run to run.
     pub fn forget_measurements(&mut self) {
         self.time_ns = None;
@@ -242,6 +298,8 @@ macro_rules! add_fields {
 }
 
 add_fields!(Weighted: loads, stores, moves, xors, instructions);
+add_fields!(Selected: instructions, weighted_instructions);
+add_fields!(OverheadParts: reloads, stores, saves, restores, copies, exchanges, remats, other);
 add_fields!(Spill: values, slots, slot_bytes, stores, reloads, folded, remats, copies, swaps);
 add_fields!(ConversionCounts: copies_before, copies_after, classes_before, classes_after);
 add_fields!(GraphSizes: value_register, interference);
@@ -261,12 +319,22 @@ impl AddAssign<&Static> for Static {
     }
 }
 
+/// The mean of two shares, each weighted by the instructions selected.
+fn mean((share, selected): (f64, &Selected), (other_share, other): (f64, &Selected)) -> f64 {
+    let weights = (selected.instructions + other.instructions) as f64;
+    // Exact where all the weight is on one side.
+    if weights > 0.0 { share + (other_share - share) * (other.instructions as f64 / weights) } else { 0.0 }
+}
+
 impl AddAssign<&Counts> for Counts {
     fn add_assign(&mut self, other: &Counts) {
         self.fixed += &other.fixed;
         self.weighted += &other.weighted;
         self.score += other.score;
-        self.overhead += other.overhead;
+        self.overhead_share = mean((self.overhead_share, &self.selected), (other.overhead_share, &other.selected));
+        self.selected += &other.selected;
+        self.overhead_parts += &other.overhead_parts;
+        self.overhead = self.overhead_parts.sum();
         self.spill += &other.spill;
         self.conversion += &other.conversion;
         self.graphs += &other.graphs;
