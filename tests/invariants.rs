@@ -4,15 +4,15 @@ use crate::support::naive::{Live, Pinned, in_registers};
 use crate::support::phases::{convert, spill};
 use crate::support::random::{random_function, shapes};
 use chordal::allocate::allocators::{Dominance, Preset, Registers};
-use chordal::allocate::assign::{Assignment, Evictable, Refusal, Repair, assign, scan};
+use chordal::allocate::assign::{Coloured, Evictable, Refusal, assign, scan};
 use chordal::allocate::cssa::{Coalescing, Conventional};
 use chordal::allocate::pipeline::{Allocate as _, Strategy};
-use chordal::allocate::spill::{Spilled, Spiller};
-use chordal::analysis::{Dominators, Liveness, Loops, Order};
+use chordal::allocate::spill::{Problem, Spilled};
+use chordal::analysis::{Dominators, Liveness, Order};
 use chordal::machine::validate::Rule;
 use chordal::machine::{
-    Bank, Block, EdgePlace, Edit, Function, Inst, InstKind, Operand, Overlay, Point, Reg, RegSet, Role, Slot, SwapSupport, Value,
-    print, validate,
+    Bank, Block, EdgePlace, Edit, Function, Inserted, Inst, InstKind, Operand, Overlay, Point, Reg, RegSet, Role, Slot,
+    SwapSupport, Value, print, validate,
 };
 use cranelift_entity::{EntityRef, SecondaryMap};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,21 +20,21 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What the phases behind spilling make of a function.
 struct Phases {
     spilled: Spilled,
-    /// Of the spilled function.
-    liveness: Liveness,
-    assignment: Assignment,
+    coloured: Coloured,
     /// What the whole pipeline answers.
     overlay: Overlay,
 }
 
 fn run(function: &Function) -> Phases {
-    let (_, spilled) = spill(function);
+    let (conventional, spilled) = spill(function);
     let liveness = Liveness::new(&spilled.function);
-    let evictable = Evictable { weights: &SecondaryMap::new(), count: 0, webs: &SecondaryMap::new() };
+    let order = Order::new(function);
+    let dominators = Dominators::new(function, &order);
+    let evictable = Evictable { weights: &SecondaryMap::new(), webs: &conventional.webs, spilled: &spilled };
     let Registers::Dominance(Dominance { assign: policy, .. }) = Preset::default().registers else { panic!("it is SSA-based") };
-    let assignment = assign(&spilled.function, &Order::new(function), &liveness, policy, evictable);
-    let assignment = assignment.unwrap_or_else(|message| panic!("{message}\n{}", print(&spilled.function)));
-    Phases { spilled, liveness, assignment, overlay: allocated(function) }
+    let coloured = assign(&spilled, &order, &dominators, &liveness, policy, evictable);
+    let coloured = coloured.unwrap_or_else(|message| panic!("{message}\n{}", print(&spilled.function)));
+    Phases { spilled, coloured, overlay: allocated(function) }
 }
 
 fn allocated(function: &Function) -> Overlay {
@@ -257,12 +257,19 @@ impl Moment<'_> {
     }
 }
 
+/// What instructions define that can be executed anywhere.
+fn rematerialisable(function: &Function) -> BTreeSet<Value> {
+    let insts = function.insts.iter().filter(|(_, data)| data.rematerialisable);
+    insts.map(|(inst, _)| function.operands(inst)[0].value).collect()
+}
+
 #[test]
 fn what_is_not_spilled_fits() {
     let mut spilled = 0;
-    for_each_spilled(|which, _, Spilled { function, counts, slot_of, again, .. }| {
+    for_each_spilled(|which, conventional, Spilled { function, counts, slot_of, .. }| {
         spilled += counts.values;
-        assert_valid(function, which, |value| slot_of[value].is_some() || again[value].is_some());
+        let rematerialised = rematerialisable(&conventional.function);
+        assert_valid(function, which, |value| slot_of[value].is_some() || rematerialised.contains(&value));
         let (live, pinned) = (Live::new(function), Pinned::new(function));
         for (block, data) in &function.blocks {
             let values = live.into[block].iter().copied().chain(data.phis.iter().map(|phi| phi.def));
@@ -286,22 +293,30 @@ fn what_is_not_spilled_fits() {
     assert!(spilled > 3000, "{spilled} values were spilled");
 }
 
-/// No φ defines a value in memory; where its argument is in memory, the argument's slot is given.
+/// No φ defines a value in memory; where its argument is in memory, it is loaded on the edge. Values in memory have names in
+/// single blocks only.
 #[test]
 fn phis_in_memory_are_gone() {
     let mut from_memory = 0;
-    for_each_spilled(|which, _, spilled| {
-        for phi in spilled.function.blocks.values().flat_map(|data| &data.phis) {
-            assert_eq!(spilled.slot_of[phi.def].expand(), None, "{which}: {} is in memory", phi.def);
-            for arg in &phi.args {
-                let slot = arg.expand().and_then(|value| spilled.slot_of[value].expand());
-                assert_eq!(arg.slot.expand(), slot, "{which}: an argument of {}", phi.def);
-                from_memory += usize::from(slot.is_some());
+    for_each_spilled(|which, conventional, Spilled { function, slot_of, edge_loads, .. }| {
+        for (block, data) in &function.blocks {
+            let old = &conventional.function.blocks[block].phis;
+            for (row, phi) in data.phis.iter().enumerate() {
+                assert_eq!(slot_of[phi.def].expand(), None, "{which}: {} is in memory", phi.def);
+                let old = old.iter().find(|old| old.def == phi.def).expect("no φ is new");
+                for ((arg, old), &pred) in phi.args.iter().zip(&old.args).zip(&data.preds) {
+                    let slot = old.expand().and_then(|value| slot_of[value].expand());
+                    let loaded = edge_loads[block].iter().find(|load| load.row == row && load.from == pred);
+                    assert_eq!(loaded.map(|load| load.slot), slot, "{which}: an argument of {}", phi.def);
+                    assert_eq!(*arg, if slot.is_some() { None.into() } else { *old }, "{which}: an argument of {}", phi.def);
+                    from_memory += usize::from(slot.is_some());
+                }
             }
         }
-        for operand in &spilled.function.operands {
-            let spilled_name = spilled.slot_of[operand.value].is_some();
-            assert!(!spilled_name || operand.slot == spilled.slot_of[operand.value], "{which}: {} in a register", operand.value);
+        let live = Live::new(function);
+        for value in function.blocks.keys().flat_map(|block| &live.into[block]) {
+            let in_memory = slot_of[*value].is_some() || function.values[*value].of.is_some();
+            assert!(!in_memory, "{which}: {value} crosses blocks in a register\n{}", print(function));
         }
     });
     assert!(from_memory > 100, "{from_memory} arguments are in memory");
@@ -311,7 +326,8 @@ fn phis_in_memory_are_gone() {
 #[test]
 fn single_accesses_are_folded() {
     let (mut folded, mut others) = (0, 0);
-    for_each_spilled(|which, conventional, Spilled { function, slot_of, .. }| {
+    for_each_spilled(|which, conventional, spilled| {
+        let Spilled { function, slot_of, .. } = spilled;
         let old = &conventional.function;
         let by_origin: BTreeMap<Inst, Inst> =
             function.insts.iter().filter_map(|(inst, data)| Some((data.origin.expand()?, inst))).collect();
@@ -325,7 +341,7 @@ fn single_accesses_are_folded() {
                 let single = |o: &&Operand| foldable(o) && accesses(o.value) == 1;
                 let Some(operand) = old.operands(inst).iter().find(single) else { continue };
                 let new = by_origin[&old.insts[inst].origin.expand().expect("copies are not foldable")];
-                let slots: Vec<Slot> = function.operands(new).iter().filter_map(|o| o.slot.expand()).collect();
+                let slots: Vec<Slot> = spilled.folds(new).iter().map(|fold| fold.slot).collect();
                 assert_eq!(slots.len(), 1, "{which}: {inst} reads no slot\n{}", print(function));
                 *if slot_of[operand.value] == slots[0].into() { &mut folded } else { &mut others } += 1;
             }
@@ -381,7 +397,9 @@ fn arguments_of_phis_in_memory_are_stored_to_their_slots() {
                     let Some(arg) = arg.expand().filter(in_register) else { continue };
                     stored += 1;
                     let new = &spilled.function;
-                    let is_store = |i: &Inst| new.insts[*i].kind == InstKind::Store(slot) && new.operands(*i)[0].value == arg;
+                    let is_store = |i: &Inst| {
+                        new.insts[*i].kind == InstKind::Inserted(Inserted::Store(slot)) && new.operands(*i)[0].value == arg
+                    };
                     if new.block_insts(pred).filter(is_store).count() == 0 {
                         hoisted += 1;
                         assert_eq!(new.insts.keys().filter(is_store).count(), 1, "{which}: {arg} to {slot}\n{}", print(new));
@@ -402,136 +420,68 @@ fn arguments_of_phis_in_memory_are_stored_to_their_slots() {
     assert!(stored > 100 && hoisted > 20, "{stored} arguments are stored, {hoisted} of them elsewhere");
 }
 
-/// What each register holds while a block is walked as the assignment says.
-struct Replay<'a> {
-    function: &'a Function,
-    which: &'a str,
-    holds: BTreeMap<Reg, Value>,
+/// Every name has one register of its class, which is no other's while it is live, and none that is pinned or clobbered then.
+/// Returns how many pairs of names are live together.
+fn assert_coloured(which: &str, coloured: &Coloured) -> usize {
+    let Coloured { function, colours, .. } = coloured;
+    assert_valid(function, which, |_| true);
+    let (live, pinned) = (Live::new(function), Pinned::new(function));
+    let mut pairs = 0;
+    let outside = |value: &Value, taken: RegSet, place: &dyn std::fmt::Display| {
+        let reg = colours.of(*value);
+        let name = function.file.name(reg);
+        assert!(function.allowed(*value).contains(reg), "{which}: {value} is not for {name}\n{}", print(function));
+        assert!(!taken.contains(reg), "{which}: {value} is in {name}, which is taken at {place}\n{}", print(function));
+    };
+    for together in live.together(function) {
+        let mut holder = BTreeMap::new();
+        for &value in &together.values {
+            if let Some(other) = holder.insert(colours.of(value), value) {
+                panic!("{which}: {value} and {other} share a register {}\n{}", together.place, print(function));
+            }
+        }
+        pairs += together.values.len() * together.values.len().saturating_sub(1) / 2;
+    }
+    for block in function.blocks.keys() {
+        live.into[block].iter().for_each(|value| outside(value, pinned.head[block], &block));
+        for inst in function.block_insts(block) {
+            let pins = function.pins(inst);
+            let before = pinned.before[inst] | pins.early_defs;
+            let after = pinned.after[inst] | pins.defs | pins.early_defs;
+            live.before[inst].iter().for_each(|value| outside(value, before, &inst));
+            let through = live.before[inst].intersection(&live.after[inst]);
+            through.for_each(|value| outside(value, before | after | pins.clobbers, &inst));
+            let operands = function.operands(inst);
+            for operand in operands.iter().filter(|o| o.is_def()) {
+                outside(&operand.value, after, &inst);
+                if let Some(reused) = operand.reuse.map(|reused| operands[usize::from(reused)].value) {
+                    assert_eq!(colours.of(operand.value), colours.of(reused), "{which}: {inst} overwrites {reused}");
+                }
+                if operand.role == Role::EarlyDef {
+                    outside(&operand.value, before | pins.clobbers, &inst);
+                }
+            }
+        }
+    }
+    pairs
 }
 
-impl Replay<'_> {
-    fn fail(&self, message: String) -> ! {
-        panic!("{}: {message}\n{}", self.which, print(self.function))
-    }
-
-    /// Puts a value into a register that is free, unpinned and of its class.
-    fn put(&mut self, value: Value, reg: Reg, pinned: RegSet) {
-        let name = self.function.file.name(reg);
-        if !self.function.allowed(value).contains(reg) {
-            self.fail(format!("{value} is in {name}, which is not of its class"));
-        }
-        if pinned.contains(reg) {
-            self.fail(format!("{value} is in {name}, which is pinned"));
-        }
-        if let Some(other) = self.holds.insert(reg, value) {
-            self.fail(format!("{value} and {other} are both in {name}"));
-        }
-    }
-
-    fn require(&self, value: Value, reg: Reg, place: &str) {
-        if self.holds.get(&reg) != Some(&value) {
-            self.fail(format!("{value} is not in {} {place}", self.function.file.name(reg)));
-        }
-    }
-
-    /// All transfers at once; what neither stays nor is transferred is gone. Some of them move what is dead.
-    fn transfer(&mut self, repair: &Repair, pinned: RegSet) {
-        let old = std::mem::take(&mut self.holds);
-        for reg in repair.kept.iter() {
-            if let Some(&value) = old.get(&reg) {
-                self.put(value, reg, pinned);
-            }
-        }
-        for transfer in &repair.transfers {
-            if let Some(&value) = old.get(&transfer.from) {
-                self.put(value, transfer.to, pinned);
-            }
-        }
-    }
-
-    /// An instruction: what it overwrites is gone, its definitions are there unless they are dead.
-    fn execute(&mut self, inst: Inst, registers: &[Option<Reg>], live: &Live, pinned: &Pinned) {
-        let operands = self.function.operands(inst);
-        let pins = self.function.pins(inst);
-        let assigned = |k: usize| registers[k].expect("an operand in a register was assigned one");
-        let of_role = |role: Role| (0..operands.len()).filter(move |&k| operands[k].role == role && operands[k].in_register());
-        for k in of_role(Role::Use) {
-            self.require(operands[k].value, assigned(k), &format!("where {inst} reads it"));
-        }
-        for (k, reused) in operands.iter().enumerate().filter_map(|(k, o)| Some((k, usize::from(o.reuse?)))) {
-            assert_eq!(registers[k], registers[reused], "{}: {inst} overwrites operand {reused}", self.which);
-            self.holds.remove(&assigned(k));
-        }
-        for reg in (pinned.before[inst] | pins.early_defs).iter() {
-            self.holds.remove(&reg);
-        }
-        self.require_all(&live.before[inst], |value| operands.iter().any(|o| o.value == value), inst);
-        for k in of_role(Role::EarlyDef).filter(|&k| operands[k].reuse.is_none()) {
-            self.put(operands[k].value, assigned(k), pinned.before[inst] | pins.early_defs | pins.clobbers);
-        }
-        for reg in (pins.clobbers | pins.defs).iter() {
-            self.holds.remove(&reg);
-        }
-        self.holds
-            .retain(|_, value| live.after[inst].contains(value) || operands.iter().any(|o| o.is_def() && o.value == *value));
-        for k in (0..operands.len()).filter(|&k| operands[k].is_def() && operands[k].in_register()) {
-            if operands[k].role == Role::Def || operands[k].reuse.is_some() {
-                self.put(operands[k].value, assigned(k), pinned.after[inst] | pins.defs | pins.early_defs);
-            }
-        }
-        self.holds.retain(|_, value| live.after[inst].contains(value));
-        self.require_all(&live.after[inst], |_| false, inst);
-    }
-
-    fn require_all(&self, values: &BTreeSet<Value>, except: impl Fn(Value) -> bool, inst: Inst) {
-        for value in values.iter().filter(|&&value| !except(value)) {
-            if !self.holds.values().any(|held| held == value) {
-                self.fail(format!("{value} is nowhere at {inst}"));
-            }
-        }
-    }
+/// The splits of a function's live ranges.
+fn parallel_copies(function: &Function) -> impl Iterator<Item = Inst> + '_ {
+    let parallel = |&inst: &Inst| function.insts[inst].kind == InstKind::Inserted(Inserted::Parallel);
+    function.insts.keys().filter(parallel)
 }
 
 #[test]
-fn values_that_live_together_are_in_different_registers_that_are_theirs() {
-    let mut repairs = 0;
-    for_each_function(|which, _, phases| {
-        let (function, assignment) = (&phases.spilled.function, &phases.assignment);
-        let (live, pinned) = (Live::new(function), Pinned::new(function));
-        repairs += assignment.repairs.len();
-        for block in function.blocks.keys() {
-            let mut replay = Replay { function, which, holds: BTreeMap::new() };
-            enter(&mut replay, phases, block, pinned.head[block]);
-            for inst in function.block_insts(block) {
-                for repair in assignment.repairs.iter().filter(|repair| repair.before == inst) {
-                    replay.transfer(repair, pinned.before[inst]);
-                }
-                let operands = &function.insts[inst].operands;
-                let registers = &assignment.operands[operands.start as usize..operands.end as usize];
-                replay.execute(inst, registers, &live, &pinned);
-            }
-            for (&value, &reg) in phases.liveness.live_out(block).iter().zip(&assignment.exit[block]) {
-                if live.out[block].contains(&value) {
-                    replay.require(value, reg, &format!("at the end of {block}"));
-                }
-            }
-        }
+fn names_that_live_together_are_in_different_registers_that_are_theirs() {
+    let (mut pairs, mut splits, mut joins) = (0, 0, 0);
+    for_each_function(|which, _, Phases { coloured, .. }| {
+        pairs += assert_coloured(which, coloured);
+        splits += parallel_copies(&coloured.function).count();
+        let phis = coloured.function.blocks.values().flat_map(|data| &data.phis);
+        joins += phis.filter(|phi| coloured.function.values[phi.def].of.is_some()).count();
     });
-    assert!(repairs > 1000, "there were {repairs} repairs");
-}
-
-fn enter(replay: &mut Replay, phases: &Phases, block: Block, pinned: RegSet) {
-    let (function, assignment) = (&phases.spilled.function, &phases.assignment);
-    for (&value, &reg) in phases.liveness.live_in(block).iter().zip(&assignment.entry[block]) {
-        replay.put(value, reg, pinned);
-    }
-    for phi in &function.blocks[block].phis {
-        let reg = assignment.phi_register[phi.def].expand().expect("the φ was assigned a register").reg();
-        replay.put(phi.def, reg, pinned);
-    }
-    for phi in function.blocks[block].phis.iter().filter(|phi| phases.liveness.is_dead(phi.def)) {
-        replay.holds.retain(|_, value| *value != phi.def);
-    }
+    assert!(pairs > 100_000 && splits > 1000 && joins > 1000, "{pairs} pairs, {splits} splits, {joins} joins");
 }
 
 /// Accesses to slots, counted by block.
@@ -555,16 +505,17 @@ impl Accesses {
     }
 
     /// What the spilling phase has inserted.
-    fn of_inserted(function: &Function) -> Self {
+    fn of_inserted(spilled: &Spilled) -> Self {
+        let function = &spilled.function;
         let mut accesses = Accesses::default();
         for block in function.blocks.keys() {
             for inst in function.block_insts(block).filter(|&inst| function.insts[inst].origin.is_none()) {
-                let folded = function.operands(inst).iter().find_map(|o| Some((o.is_def(), o.slot.expand()?)));
+                let folded = spilled.folds(inst).first().map(|fold| (fold.writes, fold.slot));
                 match (function.insts[inst].kind, folded) {
-                    (InstKind::Load(slot), _) | (InstKind::Copy, Some((false, slot))) => {
+                    (InstKind::Inserted(Inserted::Load(slot)), _) | (_, Some((false, slot))) => {
                         *accesses.loads.entry((block, slot)).or_default() += 1;
                     }
-                    (InstKind::Store(slot), _) | (InstKind::Copy, Some((true, slot))) => {
+                    (InstKind::Inserted(Inserted::Store(slot)), _) | (_, Some((true, slot))) => {
                         *accesses.stores.entry((block, slot)).or_default() += 1;
                     }
                     _ => {}
@@ -581,18 +532,15 @@ fn elimination_is_spill_free() {
     let mut loaded = 0;
     for_each_function(|which, _, phases| {
         let function = &phases.spilled.function;
-        let mut expected = Accesses::of_inserted(function);
-        for (to, data) in &function.blocks {
-            for phi in &data.phis {
-                for (&from, arg) in data.preds.iter().zip(&phi.args) {
-                    let Some(slot) = arg.slot.expand() else { continue };
-                    let block = match function.edge_place(from, to) {
-                        EdgePlace::Head(point) | EdgePlace::Tail(point) => point.block,
-                        EdgePlace::Nowhere => panic!("{which}: a load on the edge from {from} to {to}"),
-                    };
-                    *expected.loads.entry((block, slot)).or_default() += 1;
-                    loaded += 1;
-                }
+        let mut expected = Accesses::of_inserted(&phases.spilled);
+        for to in function.blocks.keys() {
+            for load in &phases.spilled.edge_loads[to] {
+                let block = match function.edge_place(load.from, to) {
+                    EdgePlace::Head(point) | EdgePlace::Tail(point) => point.block,
+                    EdgePlace::Nowhere => panic!("{which}: a load on the edge from {} to {to}", load.from),
+                };
+                *expected.loads.entry((block, load.slot)).or_default() += 1;
+                loaded += 1;
             }
         }
         assert_eq!(Accesses::of_edits(&phases.overlay.edits), expected, "{which}\n{}", print(function));
@@ -615,7 +563,7 @@ fn allocation_is_deterministic() {
 struct Scanned {
     conventional: Conventional,
     spilled: Spilled,
-    assignment: Assignment,
+    coloured: Coloured,
     /// How often the scan started again.
     restarts: usize,
 }
@@ -624,25 +572,25 @@ fn scanned(function: &Function) -> Scanned {
     let Preset { coalescing, spill, registers, .. } = Preset::named("linear-scan").expect("it exists");
     let conventional = convert(function, coalescing);
     let order = Order::new(function);
-    let loops = Loops::new(function, &order, &Dominators::new(function, &order));
+    let dominators = Dominators::new(function, &order);
     let liveness = Liveness::new(&conventional.function);
-    let spiller = Spiller::new(&conventional, &order, &loops, &liveness, spill, registers.outlook());
-    let spiller = spiller.expect("the function has values of few classes");
-    let count = conventional.function.values.len();
-    let evictable = Evictable { weights: spiller.weights(), count, webs: &conventional.webs };
+    let problem = Problem::new(&conventional, &order, &dominators, &liveness, spill, registers.downstream());
+    let problem = problem.expect("the function has values of few classes");
     let mut requested = SecondaryMap::new();
     let mut restarts = 0;
-    let (spilled, assignment) = loop {
-        let spilled = spiller.spill(&requested).unwrap_or_else(|message| panic!("{message}\n{}", print(function)));
+    let (spilled, coloured) = loop {
+        let plan = problem.plan(&requested).unwrap_or_else(|message| panic!("{message}\n{}", print(function)));
+        let spilled = problem.insert(&plan);
         let liveness = Liveness::new(&spilled.function);
-        match scan(&spilled.function, &liveness, evictable) {
-            Ok(assignment) => break (spilled, assignment),
+        let evictable = Evictable { weights: problem.weights(), webs: &conventional.webs, spilled: &spilled };
+        match scan(&spilled, &order, &dominators, &liveness, evictable) {
+            Ok(coloured) => break (spilled, coloured),
             Err(Refusal::Evicted(values)) => values.into_iter().for_each(|value| requested[value] = true),
             Err(Refusal::Failed(failure)) => panic!("{failure}\n{}", print(&spilled.function)),
         }
         restarts += 1;
     };
-    Scanned { conventional, spilled, assignment, restarts }
+    Scanned { conventional, spilled, coloured, restarts }
 }
 
 /// Has linear scan work on random functions.
@@ -650,44 +598,11 @@ fn for_each_scanned(mut look: impl FnMut(&str, &Scanned)) {
     for_each_random(|which, function| look(which, &scanned(function)));
 }
 
-/// The registers in which each value is defined.
-fn defined(scanned: &Scanned) -> BTreeMap<Value, Reg> {
-    let Scanned { spilled: Spilled { function, .. }, assignment, .. } = scanned;
-    let mut registers = BTreeMap::new();
-    for (k, operand) in function.operands.iter().enumerate().filter(|(_, o)| o.is_def()) {
-        registers.insert(operand.value, assignment.operands[k].expect("it is in a register"));
-    }
-    for phi in function.blocks.values().flat_map(|data| &data.phis) {
-        registers.insert(phi.def, assignment.phi_register[phi.def].expand().expect("it is in a register").reg());
-    }
-    registers
-}
-
 /// Everything that is in a register at some moment has it for itself, and none is pinned then.
 #[test]
-fn no_two_live_values_share_a_register() {
+fn no_two_live_names_share_a_register_in_linear_scan() {
     let mut pairs = 0;
-    for_each_scanned(|which, scanned| {
-        let function = &scanned.spilled.function;
-        let registers = defined(scanned);
-        let live = Live::new(function);
-        for together in live.together(function) {
-            let mut holder = BTreeMap::new();
-            for &value in &together.values {
-                if let Some(other) = holder.insert(registers[&value], value) {
-                    panic!("{which}: {value} and {other} share a register {}\n{}", together.place, print(function));
-                }
-            }
-            pairs += together.values.len() * together.values.len().saturating_sub(1) / 2;
-        }
-        let pinned = Pinned::new(function);
-        for inst in function.insts.keys() {
-            for value in live.before[inst].intersection(&live.after[inst]) {
-                let taken = pinned.before[inst] | pinned.after[inst] | function.pins(inst).clobbers;
-                assert!(!taken.contains(registers[value]), "{which}: {value} at {inst}\n{}", print(function));
-            }
-        }
-    });
+    for_each_scanned(|which, scanned| pairs += assert_coloured(which, &scanned.coloured));
     assert!(pairs > 100_000, "{pairs} pairs");
 }
 
@@ -695,29 +610,31 @@ fn no_two_live_values_share_a_register() {
 #[test]
 fn a_web_is_in_one_place() {
     let (mut in_registers, mut in_memory) = (0, 0);
-    for_each_scanned(|which, scanned| {
-        let Scanned { conventional, spilled, assignment, .. } = scanned;
-        let registers = defined(scanned);
+    for_each_scanned(|which, Scanned { conventional, spilled, coloured, .. }| {
+        let Coloured { function, colours, .. } = coloured;
+        let phis = || function.blocks.values().flat_map(|data| &data.phis);
         let mut places: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
-        for value in conventional.function.values.keys() {
-            let place = (registers.get(&value), spilled.slot_of[value].expand());
-            if let Some(web) = conventional.webs[value].expand() {
-                places.entry(web).or_default().insert(place);
+        let operands = function.operands.iter().map(|operand| operand.value).chain(phis().map(|phi| phi.def));
+        for name in operands.filter(|&name| function.values[name].of.is_none()) {
+            let slot = spilled.slot_of[name].expand();
+            if let Some(web) = conventional.webs[name].expand() {
+                places.entry(web).or_default().insert((slot.is_none().then(|| colours.of(name)), slot));
             }
         }
         for (web, places) in places {
             let place = *places.first().expect("a web has values");
-            assert!(places.len() == 1, "{which}: {web} is in {places:?}\n{}", print(&spilled.function));
+            assert!(places.len() == 1, "{which}: {web} is in {places:?}\n{}", print(function));
             *if place.1.is_some() { &mut in_memory } else { &mut in_registers } += 1;
         }
-        for (block, data) in &spilled.function.blocks {
-            for (phi, &pred) in data.phis.iter().flat_map(|phi| data.preds.iter().map(move |pred| (phi, pred))) {
-                let column = spilled.function.column(pred, block);
-                let Some(arg) = phi.args[column].expand() else { continue };
-                assert!(phi.args[column].slot.is_none() && registers[&arg] == registers[&phi.def], "{which}: {arg}");
+        for phi in phis() {
+            assert!(function.values[phi.def].of.is_none(), "{which}: pieces of a value meet in {}", phi.def);
+            for arg in phi.args.iter().filter_map(|arg| arg.expand()) {
+                assert_eq!(colours.of(arg), colours.of(phi.def), "{which}: {arg}");
             }
         }
-        assert!(assignment.repairs.iter().flat_map(|repair| &repair.transfers).all(|transfer| transfer.from != transfer.to));
+        for pair in parallel_copies(function).flat_map(|inst| function.operands(inst).chunks(2)) {
+            assert_ne!(colours.of(pair[0].value), colours.of(pair[1].value), "{which}: {} does not move", pair[1].value);
+        }
     });
     assert!(in_registers > 1000 && in_memory > 1000, "{in_registers} and {in_memory}");
 }

@@ -6,8 +6,8 @@
 use crate::support::fixture::fixture;
 use crate::support::fixtures::{allocated, blocks, edits, registers, spilled_values, v};
 use crate::support::phases::{convert, spill};
-use chordal::allocate::assign::Transfer;
 use chordal::allocate::cssa::Coalescing;
+use chordal::allocate::eliminate::Transfer;
 use chordal::allocate::eliminate::{RegisterStep, Surroundings, SwapPolicy, sequentialise};
 use chordal::analysis::{Dominators, Interference, Liveness, Order, Partition};
 use chordal::check::check;

@@ -8,7 +8,7 @@ use chordal::allocate::cssa::Coalescing;
 use chordal::allocate::eliminate::SwapPolicy;
 use chordal::allocate::pipeline::allocate;
 use chordal::check::check;
-use chordal::machine::{Block, Edit, Function, Inst, InstKind, Location, Overlay, Point, Slot, SlotData, Value};
+use chordal::machine::{Block, Edit, Function, Inserted, Inst, InstKind, Location, Overlay, Point, Slot, SlotData, Value};
 use cranelift_entity::EntityRef;
 
 /// An overlay that the checker accepts, under a policy for swaps.
@@ -111,15 +111,15 @@ b3:
         let expected = "\
 b0: -> b1 b2
   v0:w = op
-  v3:w(s0) = copy v0
+  op v0
   op clobbers=a,b,c,d,flags throws
   v1:w = op
 b1: -> b3 b2
-  v4:w(s0) = copy v1
+  op v1
   op v1 clobbers=a,b,c,d,flags throws
 b2: live=a landing-pad
   op label
-  v2:w = copy v5(s0)
+  v2:w = op
   op uses=a
   op v2
 b3:
@@ -193,14 +193,14 @@ mod spilling {
         let expected = "\
 b0:
   v0:w = op
-  v3:w = op
-  store(s0) v3
+  v1:w = op
+  store(s0) v1
   v2:w = op
   op v2 v0
   op v0
   op v0
-  v4:w = load(s0)
-  op v4
+  v3:w(of=v1) = load(s0)
+  op v3
 ";
         assert_eq!(blocks(&spilled.function), expected);
         assert_eq!((spilled_values(&spilled), spilled.counts.values), (vec![v(1)], 1));
@@ -247,7 +247,7 @@ b2: -> b3
   store(s0) v2
 b3:
   op clobbers=a,b,flags
-  v4:w = load(s0)
+  v4:w(of=v3) = load(s0)
   op v4
 ";
         assert_eq!(blocks(&spilled.function), expected);
@@ -374,8 +374,12 @@ mod elimination {
     fn inserted_instructions_of_the_fixtures_are_no_phis_work() {
         let spilled = spill(&fixture("argument_in_memory")).1;
         let inserted = |kind: fn(&InstKind) -> bool| spilled.function.insts.values().filter(|data| kind(&data.kind)).count();
-        assert_eq!(inserted(|kind| matches!(kind, InstKind::Store(_))), 1);
-        assert_eq!(inserted(|kind| matches!(kind, InstKind::Load(_))), 0, "the φ's argument is loaded on its edge");
+        assert_eq!(inserted(|kind| matches!(kind, InstKind::Inserted(Inserted::Store(_)))), 1);
+        assert_eq!(
+            inserted(|kind| matches!(kind, InstKind::Inserted(Inserted::Load(_)))),
+            0,
+            "the φ's argument is loaded on its edge"
+        );
     }
 }
 

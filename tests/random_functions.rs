@@ -134,11 +134,9 @@ fn random_functions_have_everything() {
             .count()
     };
     assert!(phi(|_, _, p| p.args.iter().any(|arg| arg.is_none())) > 50);
-    assert!(phi(|_, b, p| p.args.iter().any(|arg| b.phis.iter().any(|q| q.def != p.def && arg.value == q.def.into()))) > 50);
+    assert!(phi(|_, b, p| p.args.iter().any(|arg| b.phis.iter().any(|q| q.def != p.def && *arg == q.def.into()))) > 50);
     assert!(phi(|_, b, p| (0..p.args.len()).any(|c| b.phis.iter().any(|q| q.def != p.def && q.args[c] == p.args[c]))) > 50);
-    assert!(
-        phi(|f, _, p| p.args.iter().filter_map(|a| a.value.expand()).any(|v| f.values[v].class != f.values[p.def].class)) > 20
-    );
+    assert!(phi(|f, _, p| p.args.iter().filter_map(|a| a.expand()).any(|v| f.values[v].class != f.values[p.def].class)) > 20);
 
     let inst = |holds: fn(&Function, &InstData, &[Operand]) -> bool| {
         functions

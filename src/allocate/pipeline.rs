@@ -7,7 +7,7 @@ use crate::allocate::cssa::{Coalescing, Conventional, ConversionCounts};
 use crate::allocate::eliminate::EliminationCounts;
 use crate::allocate::failure::{Defect, Failure};
 use crate::allocate::regalloc2::{self, Algorithm};
-use crate::allocate::spill::{Problem, SpillCounts, Spilled};
+use crate::allocate::spill::{Problem, SpillCounts, Spilled, verify::verify};
 use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Order, PinLiveness, graph_sizes};
 use crate::check;
 use crate::machine::{Function, Overlay, Value};
@@ -154,6 +154,11 @@ fn colour(
     let mut requested: SecondaryMap<Value, bool> = SecondaryMap::new();
     loop {
         let plan = problem.plan(&requested)?;
+        if cfg!(debug_assertions)
+            && let Some(fault) = verify(&problem, &plan).first()
+        {
+            return Err(Defect::Impossible(fault.to_string()).into());
+        }
         let spilled = problem.insert(&plan);
         clock.lap("spill");
         let liveness = Liveness::new(&spilled.function);

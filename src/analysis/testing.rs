@@ -2,7 +2,7 @@
 
 use crate::machine::{
     Bank, BankInfo, Block, BlockData, ClassInfo, Function, Inst, InstData, InstKind, Operand, Phi, PinSets, Pins, Reg, RegClass,
-    RegInfo, RegSet, RegisterFile, Role, Slot, SwapSupport, Value, ValueData,
+    RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value,
 };
 use cranelift_entity::{PrimaryMap, packed_option::PackedOption};
 use std::rc::Rc;
@@ -16,7 +16,7 @@ pub(crate) fn value(index: u32) -> Value {
 }
 
 pub(crate) fn usage(of: u32) -> Operand {
-    Operand { value: value(of), role: Role::Use, reuse: None, foldable: false, slot: PackedOption::default() }
+    Operand { value: value(of), role: Role::Use, reuse: None, foldable: false }
 }
 
 pub(crate) fn def(of: u32) -> Operand {

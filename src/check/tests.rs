@@ -3,8 +3,8 @@
 use super::{Complaint, check};
 use crate::analysis::testing::{append, block, def, file, graph, phi, pin, usage, value};
 use crate::machine::{
-    DebugUse, Edit, Function, Inst, InstKind, Location, Operand, Overlay, PinSets, Point, Reg, RegClass, RegSet, Role, Slot,
-    SlotData, SwapKind, ValueData,
+    DebugUse, Edit, Function, Inserted, Inst, InstKind, Location, Operand, Overlay, PinSets, Point, Reg, RegClass, RegSet, Role,
+    Slot, SlotData, SwapKind,
 };
 
 /// A function with its overlay.

@@ -64,7 +64,7 @@ impl Live {
             needed.extend(&self.into[to]);
             let column = function.column(from, to);
             let args = function.blocks[to].phis.iter().map(|phi| phi.args[column]);
-            needed.extend(args.filter(|arg| arg.slot.is_none()).filter_map(|arg| arg.expand()));
+            needed.extend(args.filter_map(|arg| arg.expand()));
         }
         needed
     }

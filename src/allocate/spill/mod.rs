@@ -24,6 +24,7 @@ mod lower;
 mod plan;
 mod refill;
 mod slots;
+pub mod verify;
 mod weights;
 
 pub use homes::{Home, Homes};

@@ -374,5 +374,6 @@ impl<'a> Planner<'a> {
                 }
             }
         }
+        self.plan.refills.sort_by_key(|&(site, ..)| site);
     }
 }

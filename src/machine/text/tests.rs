@@ -25,13 +25,13 @@ b0: freq=0.1 -> b2 b1
   v0:w v1:n(early) = op rematerialisable
   debug v0
   debug v1
-  v2:w(reuse=1) = op v0(foldable) v1(foldable,s3) v3:w uses=a,sp defs=flags early=b clobbers=a,c
-  v4:w(early,reuse=2,s1) = op v2 v2 origin=i7 throws
+  v2:w(reuse=1) = op v0(foldable) v1(foldable) v3:w uses=a,sp defs=flags early=b clobbers=a,c
+  v4:w(of=v2,early,reuse=2) = op v2 v2 origin=i7 throws
   op uses=flags terminator
   op terminator
 b1: preds=b2,b0 -> b3
-  v5:w = phi b2:v6(s0) b0:v4
-  v7:w = phi b2:undef b0:undef(s2)
+  v5:w(of=v2) = phi b2:v6 b0:v4
+  v7:w = phi b2:undef b0:undef
   op label origin=none
   v6:w = copy v5
   copy-to(a) v6
@@ -41,6 +41,7 @@ b2: freq=0 live=a,flags landing-pad -> b1
   v11:w = load(s0) origin=none
   store(s12) v11 origin=none
   v12:w = rematerialise(i0) origin=none
+  v13:w(of=v12) = parallel v12 origin=none
 b3: freq=12345678901234567000 preds= on-edge
 ";
 
@@ -117,7 +118,7 @@ fn bad_functions_are_refused_by_line() {
     fails("b0:\n  op v4294967295", "line 4: expected a value, found `v4294967295`");
     fails("b0:\n  op v+1", "line 4: expected a value, found `v+1`");
     fails("b0:\n  v0:w(reuse=256) = op", "line 4: expected an operand's index, found `reuse=256`");
-    fails("b0:\n  op v0(early)", "line 4: expected a slot, found `early`");
+    fails("b0:\n  op v0(early)", "line 4: expected an operand's mark, found `early`");
     fails("b0:\n  op uses=", "line 4: there is no register ``");
     fails("b0:\n  op origin=5", "line 4: expected an instruction's number, found `5`");
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::machine::{DebugUse, Operand, Point, Slot, ValueData, parse};
+use crate::machine::{DebugUse, Operand, Point, Slot, parse};
 use cranelift_entity::EntityRef;
 use std::rc::Rc;
 

@@ -3,8 +3,9 @@
 use super::Shape;
 use super::cfg::{self, throws};
 use super::steps::Draft;
-use chordal::machine::{Block, DebugUse, Function, InstData, Phi, PinSets, Pins, Point, RegClass, RegSet, Value, ValueData};
+use chordal::machine::{Block, DebugUse, Function, InstData, Phi, PinSets, Pins, Point, RegClass, RegSet, Value};
 use cranelift_entity::EntityRef;
+use cranelift_entity::packed_option::PackedOption;
 use fastrand::Rng;
 use std::collections::HashMap;
 

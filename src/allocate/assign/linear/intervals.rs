@@ -370,7 +370,7 @@ mod tests {
                 if phi.def == value {
                     defs.insert(positions.head(block));
                 }
-                let args = phi.args.iter().zip(&data.preds).filter(|(arg, _)| arg.value == value.into());
+                let args = phi.args.iter().zip(&data.preds).filter(|(arg, _)| **arg == value.into());
                 uses.extend(args.map(|(_, &pred)| positions.end(function, pred)));
             }
             for inst in function.block_insts(block) {

@@ -1,0 +1,297 @@
+//! Whether a plan is one: everything that it promises, computed again from the plan alone.
+//!
+//! - **Reachability**: wherever a value is read in a register, its definition, or a refill, stands on every way there.
+//! - **Validity of homes**: wherever a home is read, the value has been stored there on every way, and no other value since.
+//! - **Pressure**: at every point, what is in registers fits.
+//!
+//! All three are data flow over sets of values; nothing is taken from the strategy that has made the plan. It takes time
+//! linear in blocks times values, so that it is for tests, and builds of tests.
+
+use super::Problem;
+use super::homes::Home;
+use super::plan::{Plan, Refill, Site, Store};
+use crate::allocate::pressure::demand::{Demand, LastUse};
+use crate::allocate::pressure::limits::Counts;
+use crate::machine::{Block, EdgePlace, Function, Inst, Point, Value};
+use cranelift_entity::{EntitySet, SecondaryMap};
+use std::collections::BTreeSet;
+
+/// What is wrong with a plan.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    #[error("{value} is read at {at:?}, but is not in a register on every way there")]
+    NotInRegister { value: Value, at: Point },
+    #[error("{value} is read from its home at {at:?}, but has not been stored there on every way")]
+    NotInHome { value: Value, at: Point },
+    #[error("at {0:?} there are more values in registers than fit")]
+    TooMany(Point),
+    #[error("a refill on the edge from {from} to {to}, which can take no code")]
+    EdgeWithoutCode { from: Block, to: Block },
+}
+
+/// The faults of a plan, in program order.
+pub fn verify(problem: &Problem, plan: &Plan) -> Vec<Fault> {
+    let function = &problem.conventional.function;
+    let mut verifier = Verifier { problem, plan, function, moving: moving(function, plan), faults: Vec::new() };
+    verifier.homes_and_registers();
+    verifier.pressure();
+    verifier.edges();
+    verifier.faults
+}
+
+/// The values that are not in registers from their definitions to their last uses.
+fn moving(function: &Function, plan: &Plan) -> EntitySet<Value> {
+    let mut moving = plan.in_memory.clone();
+    moving.extend(plan.refills.iter().map(|&(_, value, _)| value));
+    for inst in plan.dropped.iter() {
+        moving.extend(function.operands(inst).iter().filter(|operand| operand.is_def()).map(|operand| operand.value));
+    }
+    moving
+}
+
+/// Of the moving values, those that are in a register, and those that are in their homes.
+#[derive(Clone, PartialEq, Eq, Default)]
+struct Places {
+    registers: BTreeSet<Value>,
+    homes: BTreeSet<Value>,
+}
+
+impl Places {
+    /// What holds on both ways.
+    fn meet(&self, other: &Places) -> Places {
+        Places { registers: &self.registers & &other.registers, homes: &self.homes & &other.homes }
+    }
+}
+
+struct Verifier<'a> {
+    problem: &'a Problem<'a>,
+    plan: &'a Plan,
+    function: &'a Function,
+    moving: EntitySet<Value>,
+    faults: Vec<Fault>,
+}
+
+impl Verifier<'_> {
+    /// The refills at a point.
+    fn refills(&self, point: Point) -> impl Iterator<Item = (Value, Refill)> + '_ {
+        self.refills_at(Site::At(point))
+    }
+
+    fn refills_at(&self, site: Site) -> impl Iterator<Item = (Value, Refill)> + '_ {
+        let first = self.plan.refills.partition_point(|&(other, ..)| other < site);
+        let here = self.plan.refills[first..].iter().take_while(move |&&(other, ..)| other == site);
+        here.map(|&(_, value, refill)| (value, refill))
+    }
+
+    /// The stores at a point.
+    fn stores(&self, point: Point) -> impl Iterator<Item = &Store> {
+        let first = self.plan.stores.partition_point(|store| store.at < point);
+        self.plan.stores[first..].iter().take_while(move |store| store.at == point)
+    }
+
+    fn is_folded(&self, inst: Inst, k: usize) -> bool {
+        self.plan.folds.binary_search(&(inst, k)).is_ok()
+    }
+
+    fn home(&self, value: Value) -> Option<Home> {
+        self.plan.homes.of(value)
+    }
+
+    /// Follows what is in registers and in homes over all ways, from the most optimistic assumption down to the greatest
+    /// fixed point; then looks at every use.
+    fn homes_and_registers(&mut self) {
+        let mut at_end: SecondaryMap<Block, Option<Places>> = SecondaryMap::new();
+        loop {
+            let mut changed = false;
+            for &block in self.problem.order.blocks() {
+                let mut places = self.entering(block, &at_end);
+                self.walk(block, &mut places, None);
+                changed |= at_end[block].as_ref() != Some(&places);
+                at_end[block] = Some(places);
+            }
+            if !changed {
+                break;
+            }
+        }
+        let mut faults = Vec::new();
+        for &block in self.problem.order.blocks() {
+            self.walk(block, &mut self.entering(block, &at_end), Some(&mut faults));
+        }
+        self.faults.extend(faults);
+    }
+
+    /// What is where behind the φs of a block. A φ in memory is in its home if what it takes is, on every edge.
+    fn entering(&self, block: Block, at_end: &SecondaryMap<Block, Option<Places>>) -> Places {
+        let data = &self.function.blocks[block];
+        let ways = data.preds.iter().enumerate().filter_map(|(column, &pred)| {
+            let mut places = at_end[pred].clone()?;
+            let in_memory: Vec<Value> = data
+                .phis
+                .iter()
+                .filter(|phi| self.plan.memory_phis.contains(phi.def))
+                .filter(|phi| {
+                    phi.args[column]
+                        .expand()
+                        .is_none_or(|arg| places.homes.contains(&arg) || self.is_stored_in(pred, arg, phi.def))
+                })
+                .map(|phi| phi.def)
+                .collect();
+            in_memory.iter().for_each(|&def| self.write_home(&mut places, def));
+            Some(places)
+        });
+        let mut places = ways.reduce(|a, b| a.meet(&b)).unwrap_or_default();
+        let in_register = |def: &Value| self.moving.contains(*def) && !self.plan.memory_phis.contains(*def);
+        places.registers.extend(data.phis.iter().map(|phi| phi.def).filter(in_register));
+        places
+    }
+
+    /// Whether a block stores an argument for a φ in memory, wherever in the block.
+    fn is_stored_in(&self, block: Block, arg: Value, phi: Value) -> bool {
+        let home = self.home(phi);
+        self.plan.stores.iter().any(|store| store.value == arg && store.at.block == block && self.home(store.home) == home)
+    }
+
+    /// A value is in its home; whatever else was there is not any more.
+    fn write_home(&self, places: &mut Places, value: Value) {
+        let home = self.home(value);
+        places.homes.retain(|&other| other == value || self.home(other) != home);
+        places.homes.insert(value);
+    }
+
+    /// Passes a block; notes what is wrong, if that is asked for.
+    fn walk(&self, block: Block, places: &mut Places, mut faults: Option<&mut Vec<Fault>>) {
+        let count = self.function.blocks[block].insts.len() as u32;
+        let in_register = |places: &Places, value: Value| !self.moving.contains(value) || places.registers.contains(&value);
+        let mut blame = |fault: Fault| faults.iter_mut().for_each(|faults| faults.push(fault.clone()));
+        for (index, inst) in (0..=count).zip(self.function.block_insts(block).map(Some).chain([None])) {
+            let at = Point { block, index };
+            for store in self.stores(at) {
+                if !in_register(places, store.value) {
+                    blame(Fault::NotInRegister { value: store.value, at });
+                }
+                self.write_home(places, if self.home(store.value).is_some() { store.value } else { store.home });
+            }
+            for (value, refill) in self.refills(at) {
+                if refill == Refill::Load && !places.homes.contains(&value) {
+                    blame(Fault::NotInHome { value, at });
+                }
+                places.registers.insert(value);
+            }
+            let Some(inst) = inst.filter(|&inst| !self.plan.dropped.contains(inst)) else { continue };
+            for (k, operand) in self.function.operands(inst).iter().enumerate() {
+                let value = operand.value;
+                match (operand.is_def(), self.is_folded(inst, k)) {
+                    (false, true) if !places.homes.contains(&value) => blame(Fault::NotInHome { value, at }),
+                    (false, false) if !in_register(places, value) => blame(Fault::NotInRegister { value, at }),
+                    (true, true) => self.write_home(places, value),
+                    (true, false) if self.moving.contains(value) => {
+                        places.registers.insert(value);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Counts, at every instruction, what is in registers: from a definition or refill to the last use that it reaches.
+    fn pressure(&mut self) {
+        let live_in = self.live_in_registers();
+        for &block in self.problem.order.blocks() {
+            let mut behind = self.leaving(block, &live_in);
+            for (index, inst) in self.function.block_insts(block).enumerate().rev() {
+                let at = Point { block, index: index as u32 };
+                let before = self.before(inst, &behind);
+                if !self.plan.dropped.contains(inst) && !self.fits(at, inst, &before, &behind) {
+                    self.faults.push(Fault::TooMany(at));
+                }
+                behind = self.above(at, before);
+            }
+        }
+    }
+
+    /// The values in registers before an instruction, its refills done.
+    fn before(&self, inst: Inst, behind: &EntitySet<Value>) -> EntitySet<Value> {
+        let mut before = behind.clone();
+        if self.plan.dropped.contains(inst) {
+            return before;
+        }
+        let operands = self.function.operands(inst);
+        for operand in operands.iter().filter(|operand| operand.is_def()) {
+            before.remove(operand.value);
+        }
+        let read = operands.iter().enumerate().filter(|&(k, operand)| !operand.is_def() && !self.is_folded(inst, k));
+        before.extend(read.map(|(_, operand)| operand.value));
+        before
+    }
+
+    /// The values in registers before what the plan does at a point, from those behind it.
+    fn above(&self, at: Point, mut live: EntitySet<Value>) -> EntitySet<Value> {
+        for (value, _) in self.refills(at) {
+            live.remove(value);
+        }
+        live.extend(self.stores(at).map(|store| store.value));
+        live
+    }
+
+    /// The values that are in registers behind the last instruction of a block.
+    fn leaving(&self, block: Block, live_in: &SecondaryMap<Block, EntitySet<Value>>) -> EntitySet<Value> {
+        let data = &self.function.blocks[block];
+        let mut leaving = EntitySet::new();
+        for &succ in &data.succs {
+            leaving.extend(live_in[succ].iter());
+            let column = self.function.column(block, succ);
+            let refilled: Vec<Value> = self.refills_at(Site::Edge { from: block, to: succ }).map(|(value, _)| value).collect();
+            for phi in self.function.blocks[succ].phis.iter().filter(|phi| !self.plan.memory_phis.contains(phi.def)) {
+                leaving.extend(phi.args[column].expand().filter(|arg| !refilled.contains(arg)));
+            }
+        }
+        self.above(Point { block, index: data.insts.len() as u32 }, leaving)
+    }
+
+    /// The values that are live into each block in registers.
+    fn live_in_registers(&self) -> SecondaryMap<Block, EntitySet<Value>> {
+        let mut live_in: SecondaryMap<Block, EntitySet<Value>> = SecondaryMap::new();
+        loop {
+            let mut changed = false;
+            for &block in self.problem.order.blocks().iter().rev() {
+                let mut live = self.leaving(block, &live_in);
+                for (index, inst) in self.function.block_insts(block).enumerate().rev() {
+                    live = self.above(Point { block, index: index as u32 }, self.before(inst, &live));
+                }
+                for phi in &self.function.blocks[block].phis {
+                    live.remove(phi.def);
+                }
+                changed |= !live.iter().eq(live_in[block].iter());
+                live_in[block] = live;
+            }
+            if !changed {
+                return live_in;
+            }
+        }
+    }
+
+    /// Whether an instruction finds registers, with these values in registers before and behind it.
+    fn fits(&self, at: Point, inst: Inst, before: &EntitySet<Value>, behind: &EntitySet<Value>) -> bool {
+        let Problem { limits, pins, .. } = self.problem;
+        let operands = self.function.operands(inst);
+        let folded = (0..operands.len()).find(|&k| self.is_folded(inst, k));
+        let last_use = |k: usize| if behind.contains(operands[k].value) { LastUse::No } else { LastUse::OfRefill };
+        let demand = Demand::of(self.function, limits, inst, folded, last_use);
+        let mut through = Counts::default();
+        for value in before.iter().filter(|&value| behind.contains(value)) {
+            limits.count(&mut through, self.function.values[value].class, 1);
+        }
+        demand.excess(limits, &through, &pins.occupancy(self.function, at.block, inst), 0).is_none()
+    }
+
+    /// Refills on edges stand where code can.
+    fn edges(&mut self) {
+        for &(site, ..) in &self.plan.refills {
+            if let Site::Edge { from, to } = site
+                && self.function.edge_place(from, to) == EdgePlace::Nowhere
+            {
+                self.faults.push(Fault::EdgeWithoutCode { from, to });
+            }
+        }
+    }
+}
