@@ -13,7 +13,13 @@ pub enum Failure {
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
     #[error("this is a bug in chordal: {0}")]
-    Defect(#[from] Defect),
+    Defect(Defect),
+}
+
+impl From<Defect> for Failure {
+    fn from(defect: Defect) -> Self {
+        Failure::Defect(defect)
+    }
 }
 
 /// The function contains what the allocator cannot handle: no registers are enough for an instruction, a construct is not

@@ -29,8 +29,8 @@ Examples:
 
 Exit status:
   0  done, possibly with warnings about functions left to LLVM's allocator
-  1  the work failed: one message says which file, which function and why; nothing is written (except, for a bug in chordal,
-     the function that shows it, for `chordal allocate`)
+  1  the work failed: one message says which file, which function and why; nothing is written
+     (except, for a bug in chordal, the function that shows it, for `chordal allocate`)
   2  wrong usage
 
 `chordal list` shows the allocators and the register lists.";

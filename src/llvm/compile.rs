@@ -293,7 +293,8 @@ mod tests {
         assert_defect(&Spoilt(|_| Err(Defect::Impossible("no registers".into()).into())), "no registers");
         let spoil = |allocated: Result<(Overlay, Report), Failure>| {
             let (mut overlay, report) = allocated?;
-            overlay.locations.reverse();
+            let first = overlay.locations[0];
+            overlay.locations.fill(first);
             Ok((overlay, report))
         };
         assert_defect(&Spoilt(spoil), "the checker rejects the allocation");

@@ -29,6 +29,15 @@ int main(void) {
 "#;
 pub const PROGRAM_PRINTS: &str = "5 12 10\n";
 
+/// Another function for the program: its inline assembly wants six registers at once.
+const CROWDED: &str = r#"
+long crowded(void) {
+  long a, b, c, d, e, f;
+  __asm__("" : "=&r"(a), "=&r"(b), "=&r"(c), "=&r"(d), "=&r"(e), "=&r"(f));
+  return a + b + c + d + e + f;
+}
+"#;
+
 /// A folder with `p.bc`, the program as bitcode.
 pub struct Folder(pub TempDir);
 
@@ -38,8 +47,17 @@ impl Folder {
     }
 
     pub fn with_program(flags: &[&str]) -> Self {
+        Folder::compiled(PROGRAM, flags)
+    }
+
+    /// With `crowded`, which takes more than four registers.
+    pub fn with_crowded_program(flags: &[&str]) -> Self {
+        Folder::compiled(&[PROGRAM, CROWDED].concat(), flags)
+    }
+
+    fn compiled(program: &str, flags: &[&str]) -> Self {
         let folder = Folder::new();
-        folder.write("p.c", PROGRAM);
+        folder.write("p.c", program);
         folder.run(Process::new("clang-22").args(["-O2", "-emit-llvm", "-c", "p.c", "-o", "p.bc"]).args(flags));
         folder
     }
