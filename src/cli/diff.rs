@@ -17,11 +17,11 @@ Metrics are the counters of the statistics by their names in the JSON, such as s
 weighted.loads, frame_bytes, elimination.memory_transfers or time_ns.total; and two sums,
 memory_accesses (static.loads + static.stores) and spill_accesses (spill.stores +
 spill.reloads). More counts as worse, whatever the metric. Without --metric: static.*,
-spill.stores, spill.reloads, overhead_share and fallbacks. The total of overhead_share is its mean,
-each function weighted by its selected instructions.
+spill.stores, spill.reloads, overhead_share and fallbacks. The total of overhead_share is the
+mean, each function weighted by its selected instructions.
 
 Totals and means are over the functions that were allocated in both files. Those that were left
-to LLVM's greedy allocator, vanished or appeared are named and left out. The mean is the
+to LLVM's greedy allocator, vanished or appeared are named, and left out. The mean is the
 geometric mean of (new + 1) / (base + 1), function by function: counters may be zero. Of
 overhead_share it is that of new / base, where both are positive. A function is listed with the
 metric in which it changes the total most.
