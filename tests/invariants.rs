@@ -481,7 +481,7 @@ fn names_that_live_together_are_in_different_registers_that_are_theirs() {
         let phis = coloured.function.blocks.values().flat_map(|data| &data.phis);
         joins += phis.filter(|phi| coloured.function.values[phi.def].of.is_some()).count();
     });
-    assert!(pairs > 100_000 && splits > 1000 && joins > 1000, "{pairs} pairs, {splits} splits, {joins} joins");
+    assert!(pairs > 100_000 && splits > 1000 && joins > 100, "{pairs} pairs, {splits} splits, {joins} joins");
 }
 
 /// Accesses to slots, counted by block.
