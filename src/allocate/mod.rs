@@ -2,6 +2,7 @@
 
 pub mod allocators;
 pub mod assign;
+mod cost;
 pub mod cssa;
 pub mod eliminate;
 pub mod failure;

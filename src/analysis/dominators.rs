@@ -4,8 +4,8 @@
 //! Relies on: Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm" (2001): immediate dominators as a fixed
 //! point over reverse postorder, which reducible functions reach in two passes.
 
-use super::Order;
-use crate::machine::{Block, Function};
+use super::{Graph, Order};
+use crate::machine::Block;
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
 /// The dominator tree, with an interval numbering that answers [`Dominators::dominates`] in constant time.
@@ -18,8 +18,8 @@ pub struct Dominators {
 }
 
 impl Dominators {
-    pub fn new(function: &Function, order: &Order) -> Self {
-        let idom_index = immediate_dominators(function, order);
+    pub fn new(graph: &impl Graph, order: &Order) -> Self {
+        let idom_index = immediate_dominators(graph, order);
         let blocks = order.blocks();
         let mut idom = SecondaryMap::with_capacity(blocks.len());
         let mut pre = SecondaryMap::with_capacity(blocks.len());
@@ -32,9 +32,9 @@ impl Dominators {
             size[block] += 1;
             size[parent] += size[block];
         }
-        size[function.entry()] += 1;
+        size[graph.entry()] += 1;
         let mut next_free: SecondaryMap<Block, u32> = SecondaryMap::with_capacity(blocks.len());
-        next_free[function.entry()] = 1;
+        next_free[graph.entry()] = 1;
         for (i, &block) in blocks.iter().enumerate().skip(1) {
             let free = &mut next_free[blocks[idom_index[i] as usize]];
             pre[block] = *free;
@@ -61,7 +61,7 @@ impl Dominators {
 }
 
 /// Immediate dominators as positions in the order; the entry's is itself.
-fn immediate_dominators(function: &Function, order: &Order) -> Vec<u32> {
+fn immediate_dominators(graph: &impl Graph, order: &Order) -> Vec<u32> {
     const UNKNOWN: u32 = u32::MAX;
     let mut idom = vec![UNKNOWN; order.blocks().len()];
     idom[0] = 0;
@@ -69,7 +69,7 @@ fn immediate_dominators(function: &Function, order: &Order) -> Vec<u32> {
     while changed {
         changed = false;
         for (i, &block) in order.blocks().iter().enumerate().skip(1) {
-            let preds = function.blocks[block].preds.iter().map(|&p| order.index(p) as u32);
+            let preds = graph.preds(block).iter().map(|&p| order.index(p) as u32);
             let known = preds.filter(|&p| idom[p as usize] != UNKNOWN);
             let new = known.reduce(|a, b| meet(&idom, a, b)).expect("one predecessor precedes the block");
             changed |= idom[i] != new;

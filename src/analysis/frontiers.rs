@@ -7,20 +7,20 @@
 //! join, walk up the tree to the join's immediate dominator. Time is linear in the sets' sizes.
 
 use super::grouped::Grouped;
-use super::{Dominators, Order};
-use crate::machine::{Block, Function};
+use super::{Dominators, Graph, Order};
+use crate::machine::Block;
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
 /// The dominance frontier of each block.
 pub struct Frontiers(Grouped<Block, Block>);
 
 impl Frontiers {
-    pub fn new(function: &Function, order: &Order, dominators: &Dominators) -> Self {
+    pub fn new(graph: &impl Graph, order: &Order, dominators: &Dominators) -> Self {
         let mut pairs = Vec::new();
         // The last join that was added to each block's frontier.
-        let mut last: SecondaryMap<Block, PackedOption<Block>> = SecondaryMap::with_capacity(function.blocks.len());
-        for &join in order.blocks().iter().filter(|&&block| function.blocks[block].preds.len() > 1) {
-            for &pred in &function.blocks[join].preds {
+        let mut last: SecondaryMap<Block, PackedOption<Block>> = SecondaryMap::with_capacity(graph.block_count());
+        for &join in order.blocks().iter().filter(|&&block| graph.preds(block).len() > 1) {
+            for &pred in graph.preds(join) {
                 let mut runner = pred;
                 while Some(runner) != dominators.idom(join) && last[runner] != join.into() {
                     last[runner] = join.into();
@@ -30,7 +30,7 @@ impl Frontiers {
                 }
             }
         }
-        Frontiers(Grouped::new(function.blocks.len(), &pairs))
+        Frontiers(Grouped::new(graph.block_count(), &pairs))
     }
 
     /// The iterated frontier of a set of blocks: where φs join values that are defined in all of them (Cytron et al. 1991).
@@ -56,6 +56,7 @@ impl Frontiers {
 mod tests {
     use super::*;
     use crate::analysis::testing::{block, graph};
+    use crate::machine::Function;
 
     fn frontiers(function: &Function) -> Frontiers {
         let order = Order::new(function);

@@ -11,7 +11,7 @@
 use super::grouped::Grouped;
 use super::{Dominators, Liveness};
 use crate::machine::{Block, Function, Role, Value};
-use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
+use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
 /// Where a value is defined. Definitions are ordered by the dominator tree's preorder and then by position, so that the
 /// definitions dominated by one follow it consecutively.
@@ -121,32 +121,5 @@ impl<'a> Interference<'a> {
         let uses = self.uses.get(value);
         let next = uses.partition_point(|&(b, p)| (b, p) <= (block, position));
         uses.get(next).is_some_and(|&(b, _)| b == block) || self.live_out(value, block)
-    }
-}
-
-/// Entities partitioned into classes: union-find with path halving.
-#[derive(Clone, Debug, Default)]
-pub struct Partition<K: cranelift_entity::EntityRef> {
-    parent: PrimaryMap<K, K>,
-}
-
-impl<K: cranelift_entity::EntityRef> Partition<K> {
-    /// Every one of the first `count` entities in a class of its own.
-    pub fn discrete(count: usize) -> Self {
-        Partition { parent: (0..count).map(K::new).collect() }
-    }
-
-    /// The representative of the entity's class.
-    pub fn find(&mut self, mut key: K) -> K {
-        while self.parent[key] != key {
-            self.parent[key] = self.parent[self.parent[key]];
-            key = self.parent[key];
-        }
-        key
-    }
-
-    /// Makes `child`'s class part of the class of `root`, whose representative stays; both must be representatives.
-    pub fn attach(&mut self, child: K, root: K) {
-        self.parent[child] = root;
     }
 }

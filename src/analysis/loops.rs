@@ -8,8 +8,8 @@
 //! (with its header's predecessors) to the loops around it. Every edge is looked at a constant number of times but for
 //! the path compression of the nodes' union-find.
 
-use super::{Dominators, Order};
-use crate::machine::{Block, Function};
+use super::{Dominators, Graph, Order};
+use crate::machine::Block;
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
 /// How deeply each block is nested in loops.
@@ -18,11 +18,11 @@ pub struct Loops {
 }
 
 impl Loops {
-    pub fn new(function: &Function, order: &Order, dominators: &Dominators) -> Self {
+    pub fn new(graph: &impl Graph, order: &Order, dominators: &Dominators) -> Self {
         let mut forest = Forest::default();
         // Inner headers are dominated by outer ones, so backwards they come first.
         for &header in order.blocks().iter().rev() {
-            forest.add_loop(function, dominators, header);
+            forest.add_loop(graph, dominators, header);
         }
         let mut depth: SecondaryMap<Block, u32> = SecondaryMap::with_capacity(order.blocks().len());
         for &block in order.blocks() {
@@ -50,16 +50,16 @@ struct Forest {
 
 impl Forest {
     /// Adds the loop with this header, if there is one. The loops inside it have been added.
-    fn add_loop(&mut self, function: &Function, dominators: &Dominators, header: Block) {
+    fn add_loop(&mut self, graph: &impl Graph, dominators: &Dominators, header: Block) {
         let back_edge = |&p: &Block| dominators.dominates(header, p);
-        let mut work: Vec<Block> = function.blocks[header].preds.iter().copied().filter(back_edge).collect();
+        let mut work: Vec<Block> = graph.preds(header).iter().copied().filter(back_edge).collect();
         self.is_header[header] = !work.is_empty();
         while let Some(block) = work.pop() {
             let node = self.outermost(block);
             if node != header {
                 self.parent[node] = header.into();
                 self.outward[node] = header.into();
-                work.extend(&function.blocks[node].preds);
+                work.extend(graph.preds(node));
             }
         }
     }

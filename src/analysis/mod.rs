@@ -4,11 +4,13 @@ mod bundles;
 mod contested;
 mod dominators;
 mod frontiers;
+mod graph;
 pub(crate) mod grouped;
 mod interference;
 mod liveness;
 mod loops;
 mod order;
+mod partition;
 mod pins;
 
 #[cfg(test)]
@@ -18,8 +20,10 @@ pub use bundles::{Bundle, Bundles, Meeting};
 pub use contested::{GraphSizes, contested, graph_sizes};
 pub use dominators::Dominators;
 pub use frontiers::Frontiers;
-pub use interference::{DefPoint, Interference, Partition};
+pub use graph::Graph;
+pub use interference::{DefPoint, Interference};
 pub use liveness::Liveness;
 pub use loops::Loops;
 pub use order::Order;
+pub use partition::Partition;
 pub use pins::{Occupancy, PinLiveness};

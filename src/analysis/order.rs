@@ -4,7 +4,8 @@
 //! Ensures: a permutation of the blocks, entry first, in which a block comes before all that it dominates, and before
 //! its successors except along retreating edges.
 
-use crate::machine::{Block, Function};
+use super::Graph;
+use crate::machine::Block;
 use cranelift_entity::SecondaryMap;
 
 /// The blocks in reverse postorder.
@@ -14,9 +15,9 @@ pub struct Order {
 }
 
 impl Order {
-    pub fn new(function: &Function) -> Self {
-        let mut blocks = postorder(function);
-        assert_eq!(blocks.len(), function.blocks.len(), "{}: an unreachable block", function.name);
+    pub fn new(graph: &impl Graph) -> Self {
+        let mut blocks = postorder(graph);
+        assert_eq!(blocks.len(), graph.block_count(), "an unreachable block");
         blocks.reverse();
         let mut index = SecondaryMap::with_capacity(blocks.len());
         for (i, &block) in blocks.iter().enumerate() {
@@ -37,14 +38,14 @@ impl Order {
 }
 
 /// A depth-first search with a stack of its own: functions can be deeper than the thread's.
-fn postorder(function: &Function) -> Vec<Block> {
-    let mut seen = SecondaryMap::with_capacity(function.blocks.len());
-    let mut done = Vec::with_capacity(function.blocks.len());
+fn postorder(graph: &impl Graph) -> Vec<Block> {
+    let mut seen = SecondaryMap::with_capacity(graph.block_count());
+    let mut done = Vec::with_capacity(graph.block_count());
     // A block, and how many of its successors have been looked at.
-    let mut stack = vec![(function.entry(), 0)];
-    seen[function.entry()] = true;
+    let mut stack = vec![(graph.entry(), 0)];
+    seen[graph.entry()] = true;
     while let Some((block, next)) = stack.last_mut() {
-        if let Some(&succ) = function.blocks[*block].succs.get(*next) {
+        if let Some(&succ) = graph.succs(*block).get(*next) {
             *next += 1;
             if !seen[succ] {
                 seen[succ] = true;

@@ -1,6 +1,7 @@
 //! Which registers suit a value.
 
 use super::Preference;
+use crate::allocate::cost;
 use crate::analysis::grouped::Grouped;
 use crate::analysis::{Liveness, PinLiveness, contested};
 use crate::machine::{Function, InstKind, Reg, RegSet, Value};
@@ -81,7 +82,7 @@ fn by_frequency(function: &Function) -> Vec<(Value, (Partner, f32))> {
         for phi in &data.phis {
             for (arg, &pred) in phi.args.iter().zip(&data.preds) {
                 if let Some(value) = arg.expand() {
-                    relate(phi.def, value, function.blocks[pred].frequency.min(data.frequency));
+                    relate(phi.def, value, cost::edge(function, pred, block));
                 }
             }
         }

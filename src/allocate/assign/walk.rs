@@ -2,6 +2,7 @@
 
 use super::preferences::{Partner, Preferences};
 use super::{Assignment, Evictable, PinPolicy, Policy, Preference, Refusal, Repair, Split};
+use crate::allocate::cost;
 use crate::allocate::failure::{Defect, Failure, Unsupported};
 use crate::allocate::pressure::matching::{Span, Want, fit};
 use crate::allocate::pressure::meeting;
@@ -50,10 +51,6 @@ pub(super) fn walk(
     walk.result.used = walk.used;
     Ok(walk.result)
 }
-
-/// Costs and gains, in executions of a move relative to executions of the function.
-const CONTESTED: f32 = 1e6;
-const SAVE_AND_RESTORE: f32 = 2.0;
 
 struct Walk<'a> {
     function: &'a Function,
@@ -352,12 +349,12 @@ impl Walk<'_> {
     fn scores(&self, value: Value) -> [f32; RegSet::CAPACITY] {
         let mut scores = [0.0; RegSet::CAPACITY];
         for reg in self.preferences.contested(value).iter() {
-            scores[reg.index()] -= CONTESTED;
+            scores[reg.index()] -= cost::CONTESTED;
         }
         let by_frequency = self.policy.preference == Preference::Frequency;
         if by_frequency {
             for reg in (self.function.file.callee_saved - self.used).iter() {
-                scores[reg.index()] -= SAVE_AND_RESTORE;
+                scores[reg.index()] -= cost::SAVE_AND_RESTORE;
             }
         }
         for &(partner, gain) in self.preferences.partners(value) {

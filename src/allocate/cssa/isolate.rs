@@ -1,6 +1,6 @@
 //! Inserting the copies of Method I that could not be coalesced.
 
-use super::{Conventional, ConversionCounts, Isolation, Web, classes::Classes, is_held};
+use super::{Conventional, ConversionCounts, Isolation, Web, classes::Classes, is_entered_without_code};
 use crate::machine::{Block, Function, InstKind, Operand, Phi, Point, RegClass, Rewriter, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 use std::cmp::Reverse;
@@ -90,19 +90,19 @@ impl Isolator<'_, '_> {
     fn isolate(&mut self, isolation: &Isolation) {
         let &Isolation { block, row, whole, ref columns } = isolation;
         let phi = &self.function.blocks[block].phis[row];
-        let held = is_held(self.function, block);
-        let web = if held {
+        let without_code = is_entered_without_code(self.function, block);
+        let web = if without_code {
             self.copy_alike(block, row)
         } else {
             let web = if whole { self.webs.fresh() } else { self.webs.webs[phi.def].expect("a φ's definition is in a web") };
             for &column in columns {
-                let copy = self.copy_argument(block, phi, column, web, held);
+                let copy = self.copy_argument(block, phi, column, web, without_code);
                 self.rewriter.new.blocks[block].phis[row].args[column] = copy;
             }
             web
         };
         if whole {
-            let from = self.name(self.function.values[phi.def].class, web, held);
+            let from = self.name(self.function.values[phi.def].class, web, without_code);
             self.copies.push(InsertedCopy { at: self.function.head(block), tail: false, to: phi.def, from });
             self.rewriter.new.blocks[block].phis[row].def = from;
         }
@@ -134,21 +134,21 @@ impl Isolator<'_, '_> {
     }
 
     /// The copy of a φ's argument, if it has one in this column.
-    fn copy_argument(&mut self, block: Block, phi: &Phi, column: usize, web: Web, held: bool) -> PackedOption<Value> {
+    fn copy_argument(&mut self, block: Block, phi: &Phi, column: usize, web: Web, without_code: bool) -> PackedOption<Value> {
         let Some(from) = phi.args[column].expand() else { return None.into() };
         // A copy holds all of what it copies, also where the φ is narrower.
         let (narrow, wide) = (self.function.values[phi.def].class, self.function.values[from].class);
-        let to = self.name(self.function.file.wider(narrow, wide), web, held);
+        let to = self.name(self.function.file.wider(narrow, wide), web, without_code);
         let at = self.function.departure(self.function.blocks[block].preds[column], block);
         self.copies.push(InsertedCopy { at, tail: true, to, from });
         to.into()
     }
 
     /// A new value of a web.
-    fn name(&mut self, class: RegClass, web: Web, held: bool) -> Value {
+    fn name(&mut self, class: RegClass, web: Web, without_code: bool) -> Value {
         let value = self.rewriter.value(class);
         self.webs.webs[value] = web.into();
-        if held {
+        if without_code {
             self.webs.without_code.push(value);
         }
         value

@@ -138,7 +138,8 @@ fn lift(function: &Function, order: &Order) -> Lifted {
         let data = &function.blocks[block];
         let phi = &data.phis[row];
         let takes_it = |other: &Phi| other.args.iter().any(|arg| arg.expand() == Some(phi.def));
-        let whole = is_held(function, block) || data.phis.iter().any(|other| other.def != phi.def && takes_it(other));
+        let whole =
+            is_entered_without_code(function, block) || data.phis.iter().any(|other| other.def != phi.def && takes_it(other));
         let columns: Vec<usize> = (0..phi.args.len()).filter(|&column| phi.args[column].is_some()).collect();
         lifted.copies += columns.len() as u64 + u64::from(whole);
         lifted.isolations.push(Isolation { block, row, whole, columns });
@@ -147,7 +148,7 @@ fn lift(function: &Function, order: &Order) -> Lifted {
 }
 
 /// Whether an edge into the block can take no code, so that a φ and what it takes have to be in one place.
-fn is_held(function: &Function, block: Block) -> bool {
+fn is_entered_without_code(function: &Function, block: Block) -> bool {
     function.blocks[block].preds.iter().any(|&pred| function.edge_place(pred, block) == EdgePlace::Nowhere)
 }
 
@@ -162,7 +163,7 @@ fn coalesce(
     let data = &function.blocks[block];
     let phi = &data.phis[row];
     let whole = Isolation { block, row, whole: true, columns: (0..phi.args.len()).collect() };
-    if is_held(function, block) {
+    if is_entered_without_code(function, block) {
         return Some(whole);
     }
     let mut columns = Vec::new();

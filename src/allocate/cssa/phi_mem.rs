@@ -5,10 +5,10 @@ use super::classes::{Classes, Sharing};
 use super::{Conventional, Web};
 use crate::analysis::{Dominators, Interference, Liveness};
 use crate::machine::{Function, Inst, Rewriter, Value};
-use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
+use cranelift_entity::{EntityRef, EntitySet, SecondaryMap, packed_option::PackedOption};
 
 /// Merges the classes of each copy's source and target unless they interfere, in the order in which φ-lifting made the
-/// copies, and removes the copies within classes. Values that are held in memory keep theirs.
+/// copies, and removes the copies within classes. Values on edges that can take no code keep theirs.
 pub(super) fn coalesce(lifted: Conventional, dominators: &Dominators) -> Conventional {
     let function = &lifted.function;
     let liveness = Liveness::new(function);
@@ -20,20 +20,23 @@ pub(super) fn coalesce(lifted: Conventional, dominators: &Dominators) -> Convent
             debug_assert!(conventional, "{} and {arg} are isolated", phi.def);
         }
     }
-    let mut held: SecondaryMap<Value, bool> = SecondaryMap::new();
-    for &value in &lifted.without_code {
-        held[value] = true;
+    // Values on edges that can take no code keep their names.
+    let mut without_code = EntitySet::new();
+    without_code.extend(lifted.without_code.iter().copied());
+    // Every φ was lifted: what one names was made for its copy, and leaves with it.
+    let mut lifted_names = EntitySet::new();
+    for phi in function.blocks.values().flat_map(|data| &data.phis) {
+        lifted_names.extend(phi.args.iter().filter_map(|arg| arg.expand()).chain([phi.def]));
     }
-    // The value that a copy was made for, the youngest of the two, leaves with it.
     let mut copies: Vec<(Value, Value, Inst)> = function
         .insts
         .keys()
         .filter(|&inst| function.insts[inst].origin.is_none())
         .map(|inst| {
             let [a, b] = [0, 1].map(|k| function.operands(inst)[k].value);
-            (a.max(b), a.min(b), inst)
+            if lifted_names.contains(a) { (a, b, inst) } else { (b, a, inst) }
         })
-        .filter(|&(fresh, old, _)| !held[fresh] && !held[old])
+        .filter(|&(fresh, old, _)| !without_code.contains(fresh) && !without_code.contains(old))
         .collect();
     copies.sort_unstable();
     let mut renamed: SecondaryMap<Value, PackedOption<Value>> = SecondaryMap::new();

@@ -1,6 +1,7 @@
 //! What crosses edges that can take no code in memory, since there are not registers for all.
 
 use super::Problem;
+use crate::allocate::cost;
 use crate::allocate::pressure::limits::{Counts, Limits};
 use crate::allocate::pressure::matching::{Want, fit};
 use crate::allocate::pressure::meeting;
@@ -19,7 +20,7 @@ pub(super) fn excess(problem: &Problem, spilled: &SecondaryMap<Value, bool>) -> 
     let mut out: SecondaryMap<Value, bool> = SecondaryMap::new();
     let mut excess = Vec::new();
     for (_, meeting) in bundles.iter() {
-        let accesses = accesses.get_or_insert_with(|| frequencies(function));
+        let accesses = accesses.get_or_insert_with(|| cost::accesses(function));
         let gain = |value: Value| -> f64 {
             let related = bundles.related(value).iter().filter(|&&other| other != value);
             if unspillable.contains(value) {
@@ -46,17 +47,6 @@ pub(super) fn excess(problem: &Problem, spilled: &SecondaryMap<Value, bool>) -> 
         }
     }
     excess
-}
-
-/// How often each value is accessed.
-fn frequencies(function: &Function) -> SecondaryMap<Value, f64> {
-    let mut frequencies = SecondaryMap::with_capacity(function.values.len());
-    for (block, data) in &function.blocks {
-        for operand in function.block_insts(block).flat_map(|inst| function.operands(inst)) {
-            frequencies[operand.value] += data.frequency;
-        }
-    }
-    frequencies
 }
 
 /// The registers at a bundle, and who wants them.

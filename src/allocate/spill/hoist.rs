@@ -4,6 +4,7 @@
 //! section 6.1).
 
 use super::Problem;
+use crate::allocate::cost;
 use crate::machine::{Function, Point, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
@@ -49,7 +50,7 @@ fn stored_arguments<'a>(
 /// more than one block, and those that are defined where fewer executions go.
 fn hoistable(problem: &Problem, stores: &[(Point, Value, Value)]) -> Vec<Value> {
     let function = &problem.conventional.function;
-    let defined = definition_frequencies(function);
+    let defined = cost::definitions(function);
     let mut by_value: Vec<(Value, Point)> = stores.iter().map(|&(point, value, _)| (value, point)).collect();
     by_value.sort_unstable();
     let better = |of_one: &&[(Value, Point)]| {
@@ -58,16 +59,4 @@ fn hoistable(problem: &Problem, stores: &[(Point, Value, Value)]) -> Vec<Value> 
         moves_out && !problem.unspillable.contains(value)
     };
     by_value.chunk_by(|a, b| a.0 == b.0).filter(better).map(|of_one| of_one[0].0).collect()
-}
-
-/// How often each value is defined.
-fn definition_frequencies(function: &Function) -> SecondaryMap<Value, f64> {
-    let mut defined: SecondaryMap<Value, f64> = SecondaryMap::with_capacity(function.values.len());
-    for (block, data) in &function.blocks {
-        let insts = function.block_insts(block).flat_map(|inst| function.operands(inst)).filter(|operand| operand.is_def());
-        for def in insts.map(|operand| operand.value).chain(data.phis.iter().map(|phi| phi.def)) {
-            defined[def] = data.frequency;
-        }
-    }
-    defined
 }

@@ -5,6 +5,7 @@
 //! code (frugality), and is loaded before its uses instead.
 
 use super::{LoadLowering, Problem};
+use crate::allocate::cost;
 use crate::analysis::grouped::Grouped;
 use crate::machine::{Block, Function, Phi, Value};
 use cranelift_entity::{EntityRef, SecondaryMap};
@@ -70,7 +71,7 @@ fn pays(
     }
     let pred = |column: usize| function.blocks[function.blocks[block].preds[column]].frequency;
     let mut saved: f64 = loads(phi, spilled).map(pred).sum();
-    let mut spent: f64 = uses.frequency[phi.def.index()] + stores.map(pred).sum::<f64>();
+    let mut spent: f64 = uses.frequency[phi.def] + stores.map(pred).sum::<f64>();
     for &(user, row) in uses.by_phis.get(phi.def) {
         let taker = &function.blocks[user].phis[row as usize];
         let columns = (0..taker.args.len()).filter(|&column| taker.args[column].expand() == Some(phi.def));
@@ -86,14 +87,14 @@ struct Uses {
     /// Operands and φ arguments.
     count: Vec<u32>,
     /// Executions of the instructions that use it.
-    frequency: Vec<f64>,
+    frequency: SecondaryMap<Value, f64>,
     by_phis: Grouped<Value, (Block, u32)>,
 }
 
 impl Uses {
     fn new(function: &Function) -> Self {
         let values = function.values.len();
-        let mut uses = Uses { count: vec![0; values], frequency: vec![0.0; values], by_phis: Grouped::new(values, &[]) };
+        let mut uses = Uses { count: vec![0; values], frequency: cost::uses(function), by_phis: Grouped::new(values, &[]) };
         let mut by_phis = Vec::new();
         for (block, data) in &function.blocks {
             for (row, phi) in data.phis.iter().enumerate() {
@@ -105,7 +106,6 @@ impl Uses {
             for inst in function.block_insts(block) {
                 for operand in function.operands(inst).iter().filter(|operand| !operand.is_def()) {
                     uses.count[operand.value.index()] += 1;
-                    uses.frequency[operand.value.index()] += data.frequency;
                 }
             }
         }

@@ -1,0 +1,47 @@
+//! What decisions cost: executions, times what one takes.
+//!
+//! Frequencies are those of blocks, relative to the entry. Whoever weighs one decision against another takes both from here.
+//! (The papers' allocators weigh values by loop depth instead: [`super::spill`], `weights.rs`.)
+
+use crate::machine::{Block, Function, Operand, Value};
+use cranelift_entity::SecondaryMap;
+
+/// Saving and restoring a callee-saved register, in copies at the function's entry.
+pub const SAVE_AND_RESTORE: f32 = 2.0;
+
+/// A register that a value cannot keep: more than any number of copies that it saves.
+pub const CONTESTED: f32 = 1e6;
+
+/// How often each value is accessed by instructions.
+pub fn accesses(function: &Function) -> SecondaryMap<Value, f64> {
+    executions(function, |_| true)
+}
+
+/// How often each value is read by instructions.
+pub fn uses(function: &Function) -> SecondaryMap<Value, f64> {
+    executions(function, |operand| !operand.is_def())
+}
+
+/// How often each value is defined.
+pub fn definitions(function: &Function) -> SecondaryMap<Value, f64> {
+    let mut definitions = executions(function, |operand| operand.is_def());
+    for data in function.blocks.values() {
+        data.phis.iter().for_each(|phi| definitions[phi.def] = data.frequency);
+    }
+    definitions
+}
+
+/// How often control takes an edge, at most: code for it stands at one of its ends.
+pub fn edge(function: &Function, from: Block, to: Block) -> f64 {
+    function.blocks[from].frequency.min(function.blocks[to].frequency)
+}
+
+/// Of each value, the executions of instructions, once for each of these operands.
+fn executions(function: &Function, counts: impl Fn(&Operand) -> bool) -> SecondaryMap<Value, f64> {
+    let mut executions = SecondaryMap::with_capacity(function.values.len());
+    for (block, data) in &function.blocks {
+        let operands = function.block_insts(block).flat_map(|inst| function.operands(inst));
+        operands.filter(|operand| counts(operand)).for_each(|operand| executions[operand.value] += data.frequency);
+    }
+    executions
+}

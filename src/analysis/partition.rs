@@ -1,0 +1,30 @@
+//! Union-find.
+
+use cranelift_entity::{EntityRef, PrimaryMap};
+
+/// Entities partitioned into classes: union-find with path halving.
+#[derive(Clone, Debug, Default)]
+pub struct Partition<K: EntityRef> {
+    parent: PrimaryMap<K, K>,
+}
+
+impl<K: EntityRef> Partition<K> {
+    /// Every one of the first `count` entities in a class of its own.
+    pub fn discrete(count: usize) -> Self {
+        Partition { parent: (0..count).map(K::new).collect() }
+    }
+
+    /// The representative of the entity's class.
+    pub fn find(&mut self, mut key: K) -> K {
+        while self.parent[key] != key {
+            self.parent[key] = self.parent[self.parent[key]];
+            key = self.parent[key];
+        }
+        key
+    }
+
+    /// Makes `child`'s class part of the class of `root`, whose representative stays; both must be representatives.
+    pub fn attach(&mut self, child: K, root: K) {
+        self.parent[child] = root;
+    }
+}
