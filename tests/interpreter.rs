@@ -59,7 +59,7 @@ fn damage(function: &Function, overlay: &mut Overlay, rng: &mut fastrand::Rng) {
         },
         _ if !overlay.locations.is_empty() => {
             let at = rng.usize(..overlay.locations.len());
-            overlay.locations[at] = places[rng.usize(..places.len())];
+            overlay.locations[at] = Some(places[rng.usize(..places.len())]);
         }
         _ => {}
     }

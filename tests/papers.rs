@@ -402,7 +402,7 @@ mod critical_edges {
         let overlay = allocated(&function, SwapPolicy::Auto).0;
         let location = |inst: usize| overlay.operands(&function, chordal::machine::Inst::new(inst))[0];
         let [r1, r2] = ["r1", "r2"].map(|name| Location::Reg(function.file.by_name(name).expect("a register of the file")));
-        assert_eq!([0, 1, 4, 5].map(location), [r1, r2, r2, r2], "a1, b, a3 and a2");
+        assert_eq!([0, 1, 4, 5].map(location), [r1, r2, r2, r2].map(Some), "a1, b, a3 and a2");
         assert_eq!(edits(&function, &overlay), ["b5.0 move r2 r1"]);
         for (block, index) in [(1, 2), (4, 0)] {
             let mut elsewhere = overlay.clone();

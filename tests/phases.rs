@@ -442,7 +442,7 @@ mod everything_in_memory {
     fn a_store_behind_the_jump_is_not_enough() {
         let function = fixture("jumping");
         let mut overlay = simple(&function);
-        let Location::Reg(reg) = overlay.operands(&function, Inst::new(1))[0] else { panic!("v1 is in a register") };
+        let Some(Location::Reg(reg)) = overlay.operands(&function, Inst::new(1))[0] else { panic!("v1 is in a register") };
         let class = function.values[v(1)].class;
         let other = function.allowed(v(1)).iter().find(|&other| other != reg).expect("there are several registers");
         let to = overlay.slots.push(SlotData { size: 8, align: 8 });
@@ -452,7 +452,7 @@ mod everything_in_memory {
         overlay.edits.sort_by_key(|&(point, _)| point);
         assert!(check(&function, &overlay).is_ok(), "the store does no harm");
         let read = function.insts[Inst::new(5)].operands.start as usize;
-        overlay.locations[read] = Location::Reg(other);
+        overlay.locations[read] = Some(Location::Reg(other));
         assert!(check(&function, &overlay).is_err());
     }
 

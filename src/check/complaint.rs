@@ -91,6 +91,8 @@ pub enum Fault {
     OverwrittenEarly {
         reg: Reg,
     },
+    /// The operand of an instruction that is executed has no location.
+    Nowhere,
     /// The definition and the use it overwrites are in different locations.
     ReuseDiffers {
         definition: Location,
@@ -131,6 +133,7 @@ impl Complaint {
 
     fn fault(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.fault {
+            Fault::Nowhere => write!(f, "is nowhere"),
             Fault::Count { what, expected, found } => write!(f, "expected {expected} locations of {what}, found {found}"),
             Fault::NotImported => write!(f, "the function checked is not the imported one"),
             Fault::Unknown => write!(f, "names a register, slot, class or instruction that does not exist"),

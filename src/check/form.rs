@@ -40,9 +40,14 @@ impl Form<'_> {
             if matches!(self.function.insts[inst].kind, InstKind::Inserted(_)) {
                 complain(Subject::Instruction, Fault::NotImported);
             }
+            if self.overlay.is_dropped(inst) {
+                continue;
+            }
             for (i, &location) in self.overlay.operands(self.function, inst).iter().enumerate() {
-                if !self.exists(location) {
-                    complain(Subject::Operand(i), Fault::Unknown);
+                match location {
+                    None => complain(Subject::Operand(i), Fault::Nowhere),
+                    Some(location) if !self.exists(location) => complain(Subject::Operand(i), Fault::Unknown),
+                    Some(_) => {}
                 }
             }
         }

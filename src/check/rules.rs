@@ -14,7 +14,7 @@
 
 use super::complaint::{Complaint, Fault, Subject};
 use super::state::State;
-use super::transfer::{Visitor, copy_ends, written};
+use super::transfer::{Visitor, copy_ends, located, written};
 use crate::machine::{
     Block, Edit, Function, Inst, InstKind, Location, Operand, Overlay, PinSets, Point, Reg, RegClass, RegSet, Role, Slot,
     SwapKind, SwapSupport,
@@ -37,7 +37,7 @@ struct Site<'a> {
     /// The operand's index in these two.
     index: usize,
     operands: &'a [Operand],
-    locations: &'a [Location],
+    locations: &'a [Option<Location>],
     pins: PinSets,
     /// The physical registers that the program keeps something in afterwards.
     pinned_after: RegSet,
@@ -197,7 +197,7 @@ impl Visitor for Rules<'_> {
         {
             self.complain(point, Subject::Instruction, Fault::MemoryToMemory);
         }
-        let folded = site.locations.iter().filter(|l| matches!(l, Location::Slot(_))).count();
+        let folded = site.locations.iter().filter(|l| matches!(l, Some(Location::Slot(_)))).count();
         if folded > 1 && !self.function.insts[inst].kind.is_copy() {
             self.complain(point, Subject::Instruction, Fault::FoldedTwice);
         }
@@ -215,20 +215,20 @@ impl Site<'_> {
     }
 
     fn location(&self) -> Location {
-        self.locations[self.index]
+        located(self.locations[self.index])
     }
 
     /// Whether an early definition (other than one that is meant to) overwrites this use.
     fn overwritten_early(&self) -> bool {
         let early = self.operands.iter().zip(self.locations).filter(|(o, _)| o.role == Role::EarlyDef);
         let tied = |o: &Operand| o.reuse.map(usize::from) == Some(self.index);
-        early.filter(|(o, _)| !tied(o)).any(|(_, &l)| l == self.location())
+        early.filter(|(o, _)| !tied(o)).any(|(_, &l)| l == Some(self.location()))
     }
 
     /// Whether a definition before this one is in the same place.
     fn shared(&self) -> bool {
         let mut earlier = self.operands[..self.index].iter().zip(self.locations).filter(|(o, _)| o.is_def());
-        earlier.any(|(_, &l)| l == self.location())
+        earlier.any(|(_, &l)| l == Some(self.location()))
     }
 }
 
@@ -251,7 +251,7 @@ fn definition_faults(site: &Site, silent: bool) -> Vec<Fault> {
     let mut faults = Vec::new();
     let (operand, location) = (site.operand(), site.location());
     if let Some(partner) = operand.reuse {
-        let usage = site.locations[usize::from(partner)];
+        let usage = located(site.locations[usize::from(partner)]);
         faults.extend((usage != location).then_some(Fault::ReuseDiffers { definition: location, usage }));
     }
     let Location::Reg(reg) = location else { return faults };

@@ -72,7 +72,7 @@ impl Program {
 
     /// Appends an instruction whose operands are at these locations.
     fn op(&mut self, to: usize, operands: &[(Operand, &str)]) -> Inst {
-        self.overlay.locations.extend(operands.iter().map(|(_, location)| at(location)));
+        self.overlay.locations.extend(operands.iter().map(|(_, location)| Some(at(location))));
         let operands: Vec<Operand> = operands.iter().map(|(o, _)| *o).collect();
         append(&mut self.function, to, &operands)
     }
@@ -224,7 +224,7 @@ fn with_edit_at(index: usize, b: usize, before: u32) -> String {
 
 /// The first complaint if an operand is there.
 fn with_location(operand: usize, location: &str) -> String {
-    broken(program(), |p| p.overlay.locations[operand] = at(location)).into_iter().next().unwrap_or_default()
+    broken(program(), |p| p.overlay.locations[operand] = Some(at(location))).into_iter().next().unwrap_or_default()
 }
 
 /// A block of one operation that defines values at these locations.
@@ -280,7 +280,7 @@ fn code_in_the_wrong_place() {
 fn every_wrong_location_is_noticed() {
     let correct = program().overlay.locations;
     for (operand, &location) in correct.iter().enumerate() {
-        for name in ["a", "b", "c", "d", "x", "flags", "s0", "s1", "s2"].into_iter().filter(|n| at(n) != location) {
+        for name in ["a", "b", "c", "d", "x", "flags", "s0", "s1", "s2"].into_iter().filter(|n| Some(at(n)) != location) {
             assert_ne!(with_location(operand, name), "", "operand {operand} in {name} instead of {location:?}");
         }
     }
@@ -294,7 +294,7 @@ fn wrong_locations() {
     assert_eq!(with_location(1, "x"), "b0, instruction 1, operand 0: x is not in class gp");
     assert_eq!(with_location(8, "s0"), "b1, instruction 0, operand 1: is in s0, but the instruction cannot access a slot there");
     assert_eq!(with_location(23, "s1"), "b7, instruction 1, operand 0: expected v11 in s1, which holds no value");
-    let memory = broken(program(), |p| p.overlay.locations[26] = at("s1"));
+    let memory = broken(program(), |p| p.overlay.locations[26] = Some(at("s1")));
     assert_eq!(memory[0], "b7, instruction 2: copies from one slot to another");
 }
 
@@ -326,7 +326,7 @@ fn folding() -> Program {
 #[test]
 fn a_folded_use_is_read_from_its_slot() {
     let inst = |what: &str| vec![format!("b0, instruction 1{what}")];
-    let moved = broken(folding(), |p| p.overlay.locations[2] = at("s1"));
+    let moved = broken(folding(), |p| p.overlay.locations[2] = Some(at("s1")));
     assert_eq!(moved, inst(", operand 0: expected v0 in s1, which holds v1"));
     let forgotten = broken(folding(), |p| {
         p.overlay.edits.remove(0);
@@ -334,18 +334,18 @@ fn a_folded_use_is_read_from_its_slot() {
     assert_eq!(forgotten, inst(", operand 0: expected v0 in s0, which holds no value"));
     let narrow = broken(folding(), |p| p.overlay.slots[Slot::from_u32(0)].size = 4);
     assert_eq!(narrow.last(), inst(", operand 0: s0 is too small or not aligned for class gp").last());
-    let both = broken(folding(), |p| p.overlay.locations[3] = at("s1"));
+    let both = broken(folding(), |p| p.overlay.locations[3] = Some(at("s1")));
     assert_eq!(both, inst(": accesses more than one slot"));
     let rigid = broken(folding(), |p| p.function.operands[2].foldable = false);
     assert_eq!(rigid, inst(", operand 0: is in s0, but the instruction cannot access a slot there"));
     let twice = broken(folding(), |p| {
         p.function.operands[3].value = value(0);
-        p.overlay.locations[3] = at("a");
+        p.overlay.locations[3] = Some(at("a"));
     });
     assert_eq!(twice, inst(", operand 0: is in s0, but the instruction also reads the value in another operand"));
-    let defined = broken(folding(), |p| p.overlay.locations[4] = at("s2"));
+    let defined = broken(folding(), |p| p.overlay.locations[4] = Some(at("s2")));
     assert_eq!(defined[0], inst(", operand 2: is in s2, but the instruction cannot access a slot there")[0]);
-    assert_eq!(broken(folding(), |p| p.overlay.locations[2] = at("a")), [""; 0]);
+    assert_eq!(broken(folding(), |p| p.overlay.locations[2] = Some(at("a"))), [""; 0]);
 }
 
 #[test]
@@ -451,8 +451,8 @@ fn a_copy_from_a_kept_register_may_stay_in_it() {
     let reads = p.op(1, &[(usage(0), "a"), (usage(1), "a")]);
     p.pin(reads, "a", "");
     p.assert_accepted();
-    p.overlay.locations[2] = at("b");
-    p.overlay.locations[4] = at("b");
+    p.overlay.locations[2] = Some(at("b"));
+    p.overlay.locations[4] = Some(at("b"));
     p.assert_accepted();
     p.edit(0, 2, mov("a", "b", GP));
     assert_eq!(p.complaints(), ["b0, before instruction 2, move b to a: overwrites a, in which the program keeps something"]);
@@ -574,7 +574,7 @@ fn a_copy_to_a_pinned_register_leaves_the_value_there() {
     let reads = p.op(0, &[(usage(0), "a"), (usage(0), "b")]);
     p.pin(reads, "ab", "");
     p.assert_accepted();
-    p.overlay.locations[1] = at("c");
+    p.overlay.locations[1] = Some(at("c"));
     assert_eq!(p.complaints()[0], "b0, instruction 1, operand 0: expected v0 in c, which holds no value");
 }
 

@@ -91,7 +91,7 @@ impl Transfer<'_> {
             if operand.is_def() {
                 state.forget(operand.value);
                 if copy.is_none() {
-                    state.clear(location);
+                    state.clear(located(location));
                 }
             }
         }
@@ -109,7 +109,7 @@ impl Transfer<'_> {
         }
         for (operand, &location) in operands.iter().zip(self.overlay.operands(self.function, inst)) {
             if operand.is_def() {
-                state.insert(location, operand.value);
+                state.insert(located(location), operand.value);
             }
         }
     }
@@ -151,12 +151,17 @@ pub(super) fn written(pins: &PinSets) -> RegSet {
     pins.defs | pins.early_defs | pins.clobbers
 }
 
+/// The location of an operand whose instruction is executed.
+pub(super) fn located(location: Option<Location>) -> Location {
+    location.expect("the overlay is well-formed")
+}
+
 /// Target and source, if the instruction is a copy. It is no instruction at all if they are the same.
 pub(super) fn copy_ends(function: &Function, overlay: &Overlay, inst: Inst) -> Option<(Location, Location)> {
     let locations = overlay.operands(function, inst);
     let end = |is_def| {
         let at = function.operands(inst).iter().position(|o| o.is_def() == is_def);
-        locations[at.expect("a copy has both its ends")]
+        located(locations[at.expect("a copy has both its ends")])
     };
     match function.insts[inst].kind {
         InstKind::Copy => Some((end(true), end(false))),

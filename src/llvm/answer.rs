@@ -17,17 +17,12 @@ pub struct Arrays {
 impl Arrays {
     /// Flattens an overlay over a function.
     pub fn new(overlay: &Overlay, function: &Function) -> Self {
-        let mut locations: Vec<i32> = overlay.locations.iter().copied().map(location).collect();
-        for &inst in &overlay.dropped {
-            let operands = &function.insts[inst].operands;
-            locations[operands.start as usize..operands.end as usize].fill(ffi::NO_LOCATION);
-        }
-        let debug_location = |at: &Option<Location>| at.map_or(ffi::NO_LOCATION, location);
+        let known = |at: &Option<Location>| at.map_or(ffi::NO_LOCATION, location);
         Arrays {
-            locations,
+            locations: overlay.locations.iter().map(known).collect(),
             edits: overlay.edits.iter().map(|(point, change)| edit(*point, *change)).collect(),
             slots: overlay.slots.values().map(|slot| ffi::Slot { size: slot.size, align: slot.align }).collect(),
-            debug_locations: overlay.debug_locations.iter().map(debug_location).collect(),
+            debug_locations: overlay.debug_locations.iter().map(known).collect(),
             usable: function.file.classes.values().fold(RegSet::EMPTY, |set, class| set | class.regs),
         }
     }

@@ -61,14 +61,14 @@ pub struct SlotData {
 /// An allocation of a function.
 #[derive(Clone, Debug, Default)]
 pub struct Overlay {
-    /// One location an operand, parallel to [`Function::operands`]. Slots only for operands of copies and
-    /// for foldable ones.
-    pub locations: Vec<Location>,
+    /// One location an operand, parallel to [`Function::operands`]; none for those of dropped instructions. Slots only for
+    /// operands of copies and for foldable ones.
+    pub locations: Vec<Option<Location>>,
     /// Sorted by point; edits at one point happen in order, all before the instruction there. At a point behind a
     /// terminator there is none.
     pub edits: Vec<(Point, Edit)>,
     pub slots: PrimaryMap<Slot, SlotData>,
-    /// Rematerialisable instructions that are not executed where they stand, ascending; their locations mean nothing.
+    /// Rematerialisable instructions that are not executed where they stand, ascending.
     pub dropped: Vec<Inst>,
     /// One a [`Function::debug_uses`]: where the variable is then, if that is known.
     pub debug_locations: Vec<Option<Location>>,
@@ -81,7 +81,7 @@ impl Overlay {
     }
 
     /// The locations of an instruction's operands.
-    pub fn operands(&self, function: &Function, inst: Inst) -> &[Location] {
+    pub fn operands(&self, function: &Function, inst: Inst) -> &[Option<Location>] {
         let range = &function.insts[inst].operands;
         &self.locations[range.start as usize..range.end as usize]
     }

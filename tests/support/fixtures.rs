@@ -44,9 +44,10 @@ pub fn edits(function: &Function, overlay: &Overlay) -> Vec<String> {
 
 /// The registers of an instruction's operands.
 pub fn registers(function: &Function, overlay: &Overlay, inst: usize) -> Vec<String> {
-    let name = |location: &Location| match location {
-        Location::Reg(reg) => function.file.name(*reg).to_string(),
-        Location::Slot(slot) => slot.to_string(),
+    let name = |location: &Option<Location>| match location {
+        Some(Location::Reg(reg)) => function.file.name(*reg).to_string(),
+        Some(Location::Slot(slot)) => slot.to_string(),
+        None => "nowhere".to_string(),
     };
     overlay.operands(function, Inst::new(inst)).iter().map(name).collect()
 }

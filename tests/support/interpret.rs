@@ -202,11 +202,16 @@ impl Machine<'_> {
         }
     }
 
+    /// The locations of the operands of an instruction that is executed.
+    fn places_of(&self, inst: Inst) -> Vec<Location> {
+        let places = self.overlay.operands(self.function, inst).iter();
+        places.map(|place| place.expect("an operand has a location")).collect()
+    }
+
     /// A copy in memory order: it reads, then it writes; between equal places it is no instruction at all.
     fn copy(&mut self, inst: Inst) -> Result<(), String> {
         let function = self.function;
-        let operands: Vec<(&Operand, Location)> =
-            function.operands(inst).iter().zip(self.overlay.operands(function, inst).iter().copied()).collect();
+        let operands: Vec<(&Operand, Location)> = function.operands(inst).iter().zip(self.places_of(inst)).collect();
         let source = operands.iter().find(|(o, _)| !o.is_def());
         let target = operands.iter().find(|(o, _)| o.is_def());
         let bytes = operands.iter().map(|(o, _)| self.size_of(o.value)).min().expect("a copy has an operand");
@@ -236,7 +241,7 @@ impl Machine<'_> {
     fn op(&mut self, inst: Inst, throws: bool) -> Result<(), String> {
         let function = self.function;
         let operands = function.operands(inst);
-        let places = self.overlay.operands(function, inst);
+        let places = self.places_of(inst);
         let pins = *function.pins(inst);
         let of_role = |role: Role| (0..operands.len()).filter(move |&k| operands[k].role == role);
         for (k, operand) in operands.iter().enumerate() {

@@ -26,7 +26,7 @@ pub fn overlay(
         occupied: RegSet::EMPTY,
         next_fold: 0,
         overlay: Overlay {
-            locations: vec![Location::Reg(Reg::new(0)); imported.operands.len()],
+            locations: vec![None; imported.operands.len()],
             edits: Vec::new(),
             slots: code.slots.clone(),
             dropped: Vec::new(),
@@ -134,7 +134,7 @@ impl Layer<'_> {
                 Some(fold) => Location::Slot(fold.slot),
                 None => Location::Reg(self.colour(in_registers.next().expect("what is not folded is in a register").value)),
             };
-            self.overlay.locations[place as usize] = location;
+            self.overlay.locations[place as usize] = Some(location);
         }
     }
 

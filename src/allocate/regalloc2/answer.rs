@@ -9,7 +9,7 @@ use super::carried::{Carried, Transfer, carried};
 use super::program::{Content, Program};
 use super::registers::Registers;
 use crate::analysis::Order;
-use crate::machine::{Edit, Function, Location, Overlay, Point, Reg, RegClass, RegSet, Slot, SlotData, Value};
+use crate::machine::{Edit, Function, Location, Overlay, Point, RegClass, RegSet, Slot, SlotData, Value};
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, packed_option::PackedOption};
 use regalloc2::{Allocation, Edit as Moved, Inst, InstPosition, Output, ProgPoint};
 use std::collections::BTreeSet;
@@ -62,20 +62,20 @@ impl Reader<'_> {
     }
 
     fn locations(&self, program: &Program) -> Vec<Location> {
-        let mut locations = vec![Location::Reg(Reg::new(0)); self.function.operands.len()];
+        let mut locations = vec![None; self.function.operands.len()];
         for item in 0..program.items.len() {
             let allocations = self.output.inst_allocs(Inst::new(item));
             for (at, origin) in program.origins(item) {
-                locations[origin as usize] = self.place(allocations[at]);
+                locations[origin as usize] = Some(self.place(allocations[at]));
             }
         }
         for &(operand, other) in &program.repeated {
             locations[operand as usize] = locations[other as usize];
         }
         for &(operand, home) in &program.in_homes {
-            locations[operand as usize] = self.home(home);
+            locations[operand as usize] = Some(self.home(home));
         }
-        locations
+        locations.into_iter().map(|location| location.expect("regalloc2 places every operand")).collect()
     }
 
     /// All moves, in the order of regalloc2's instructions.
@@ -156,6 +156,7 @@ impl Writer<'_> {
             (at, self.edit(from, to, class, &slots))
         });
         let edits = edits.collect();
+        let locations = locations.into_iter().map(Some).collect();
         let overlay = Overlay { locations, edits, slots, dropped: Vec::new(), debug_locations };
         Ok(Answer { overlay, spilled })
     }
