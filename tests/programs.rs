@@ -1,5 +1,5 @@
-//! Runs every program of `testdata/programs` through chordal and holds its
-//! output and exit status against clang's build of the same bitcode.
+//! Runs every program of `testdata/programs` through chordal and holds its output and exit status against clang's build of the
+//! same bitcode. (`support/programs.rs` says what a program's first lines mean.)
 //!
 //! Programs named `*_avx2`, `*_avx512` and `*_cx16` are executed only where the processor can.
 //!
@@ -184,7 +184,7 @@ impl Job<'_> {
         generate.args(["-Xclang", "-disable-llvm-passes", "-c"]).arg(&bitcode);
         step("clang's code generator", generate.arg("-o").arg(&object))?;
         let support = self.support(folder)?;
-        self.link("clang's linking", &objects(&object, support.as_deref()), &executable)?;
+        self.link("link clang's build", &objects(&object, support.as_deref()), &executable)?;
         let output = execute(&executable)?;
         if output.status.success() {
             Ok(Some(Reference { output, support }))

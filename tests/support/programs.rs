@@ -1,10 +1,8 @@
 //! The programs of `testdata/programs`.
 //!
-//! A program's first lines may say `// flags: …` (for the compiler and the
-//! linker), `// flags32: …` (the same, with `-m32` only) and `// only: x86_64`
-//! or `// only: i386`. `// registers: 12` names the least of the
-//! register limits that the program can be allocated to at all. `// beyond-regalloc2: …` says why that refuses a function
-//! of it.
+//! A program's first lines may say `// flags: …` (for the compiler and the linker), `// flags32: …` (the same, with `-m32` only)
+//! and `// only: x86_64` or `// only: i386`. `// registers: 12` names the least of the register limits that the program can be
+//! allocated to at all. `// beyond-regalloc2: …` says why that refuses a function of it.
 //!
 //! Environment: `CHORDAL_PROGRAMS` (only programs whose name contains this).
 
