@@ -1,24 +1,17 @@
-//! Runs every program of `testdata/programs` through chordal and holds its
-//! output and exit status against clang's build of the same bitcode.
+//! Runs every program of `testdata/programs` through chordal and holds its output and exit status against clang's build of the
+//! same bitcode. (`support/programs.rs` says what a program's first lines mean.)
 //!
-//! A program's first lines may say `// flags: …` (for the compiler and the
-//! linker), `// flags32: …` (the same, with `-m32` only) and `// only: x86_64`
-//! or `// only: i386`. `// registers: 12` names the least of the
-//! register limits that the program can be allocated to at all. `// beyond-regalloc2: …` says why that refuses a function
-//! of it, `// beyond-stock: …` why LLVM's allocators do so when they are held to few registers. Programs named `*_avx2`, `*_avx512` and `*_cx16` are
-//! executed only where the processor can.
+//! Programs named `*_avx2`, `*_avx512` and `*_cx16` are executed only where the processor can.
 //!
-//! Environment: `CHORDAL_BIN` (another binary), `CHORDAL_PROGRAMS` (only
-//! programs whose name contains this).
+//! Environment: `CHORDAL_BIN` (another binary).
 
+use crate::support::programs::{Program, complaints, programs};
+use assert_cmd::Command;
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-
-use assert_cmd::Command;
 
 /// What every program is compiled with.
 const ALWAYS: &[&str] = &["-O2", "-O0", "-m32 -O2"];
@@ -61,59 +54,16 @@ const OPTIONS: &[&str] = &[
     "--allocator ch-o2 --eliminate on-demand --frugal off",
     "--allocator ch-o3 --eliminate spare-register --frugal off",
 ];
-const WORKERS: usize = 2;
+/// The file that chordal writes.
+const ASSEMBLY: &str = "program.s";
 const LIMIT: Duration = Duration::from_secs(60);
 
-#[derive(Default)]
-struct Program {
-    path: PathBuf,
-    flags: Vec<String>,
-    flags32: Vec<String>,
-    only: Option<String>,
-    registers: usize,
-    beyond_regalloc2: bool,
-    beyond_stock: bool,
-}
-
-impl Program {
-    fn read(path: PathBuf) -> Self {
-        let text = fs::read_to_string(&path).expect("a program can be read");
-        let mut program = Program { path, ..Program::default() };
-        let words = |s: &str| s.split_whitespace().map(String::from).collect();
-        for line in text.lines().take_while(|line| line.starts_with("// ")) {
-            match line[3..].split_once(": ") {
-                Some(("flags", rest)) => program.flags = words(rest),
-                Some(("flags32", rest)) => program.flags32 = words(rest),
-                Some(("registers", rest)) => program.registers = rest.trim().parse().expect("a number of registers"),
-                Some(("beyond-regalloc2", _)) => program.beyond_regalloc2 = true,
-                Some(("beyond-stock", _)) => program.beyond_stock = true,
-                Some(("only", rest)) => program.only = Some(rest.trim().to_string()),
-                _ => {}
-            }
-        }
-        program
-    }
-
-    fn name(&self) -> &str {
-        self.path.file_stem().and_then(|stem| stem.to_str()).expect("a name in UTF-8")
-    }
-
-    fn compiler(&self) -> &'static str {
-        if self.path.extension().is_some_and(|extension| extension == "cpp") { "clang++-22" } else { "clang-22" }
-    }
-
-    fn has(&self, flags: &str) -> bool {
-        let arch = if flags.contains("-m32") { "i386" } else { "x86_64" };
-        self.only.as_deref().is_none_or(|only| only == arch)
-    }
-
-    fn runs_here(&self) -> bool {
-        match self.name().rsplit('_').next() {
-            Some("avx2") => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
-            Some("avx512") => is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw"),
-            Some("cx16") => is_x86_feature_detected!("cmpxchg16b"),
-            _ => true,
-        }
+fn runs_here(program: &Program) -> bool {
+    match program.name().rsplit('_').next() {
+        Some("avx2") => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+        Some("avx512") => is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw"),
+        Some("cx16") => is_x86_feature_detected!("cmpxchg16b"),
+        _ => true,
     }
 }
 
@@ -122,18 +72,6 @@ struct Job<'a> {
     program: &'a Program,
     flags: &'static str,
     variants: Vec<String>,
-}
-
-fn programs() -> Vec<Program> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/programs");
-    let wanted = std::env::var("CHORDAL_PROGRAMS").unwrap_or_default();
-    let mut paths: Vec<PathBuf> = fs::read_dir(folder)
-        .expect("testdata/programs is there")
-        .map(|entry| entry.expect("an entry can be read").path())
-        .filter(|path| path.to_string_lossy().contains(&wanted))
-        .collect();
-    paths.sort();
-    paths.into_iter().map(Program::read).collect()
 }
 
 fn jobs(programs: &[Program]) -> Vec<Job<'_>> {
@@ -179,23 +117,29 @@ fn execute(executable: &Path) -> Result<Output, String> {
     Command::new(executable).timeout(LIMIT).output().map_err(|error| format!("execute: {error}"))
 }
 
+/// What a job's variants are held against.
+struct Reference {
+    output: Output,
+    /// What else every executable is linked from.
+    support: Option<PathBuf>,
+}
+
 impl Job<'_> {
+    /// The compiler, with the job's flags.
     fn clang(&self) -> Command {
-        let mut command = Command::new(self.program.compiler());
-        command.args(self.flags.split_whitespace()).args(&self.program.flags).arg("-w");
-        if self.flags.contains("-m32") {
-            command.args(&self.program.flags32);
-        }
+        self.tool(self.program.clang())
+    }
+
+    fn tool(&self, name: &str) -> Command {
+        let mut command = Command::new(name);
+        command.args(self.program.all_flags(self.flags)).arg("-w");
         command
     }
 
-    fn link(&self, step_name: &str, input: &Path, executable: &Path) -> Result<(), String> {
-        let mut command = self.clang();
-        command.arg(input);
-        if self.flags.contains("-m32") {
-            let support = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/support/x87_double.c");
-            command.arg(support);
-        }
+    /// Has GCC call the linker: clang would load LLVM to do so, which takes longer than linking.
+    fn link(&self, step_name: &str, objects: &[&Path], executable: &Path) -> Result<(), String> {
+        let mut command = self.tool(if self.program.is_cpp() { "g++" } else { "gcc" });
+        command.args(objects);
         if self.flags.contains("-fno-pic") {
             command.arg("-no-pie");
         }
@@ -207,12 +151,7 @@ impl Job<'_> {
         fs::create_dir_all(folder).expect("a folder can be made");
         let failures = match self.reference(folder) {
             Err(failure) => vec![failure],
-            Ok(expected) => {
-                let variant = |arguments: &String| {
-                    self.variant(folder, arguments, expected.as_ref()).map_err(|failure| format!("{arguments}: {failure}"))
-                };
-                self.variants.iter().map(variant).filter_map(Result::err).collect()
-            }
+            Ok(reference) => self.failures(folder, reference.as_ref()),
         };
         if failures.is_empty() {
             fs::remove_dir_all(folder).expect("a folder can be removed");
@@ -220,38 +159,59 @@ impl Job<'_> {
         failures
     }
 
+    /// Those of the variants. Equal assembly makes equal executables, so that one of them is enough.
+    fn failures(&self, folder: &Path, reference: Option<&Reference>) -> Vec<String> {
+        let mut tried = HashMap::new();
+        let mut variant = |arguments: &str| {
+            let assembly = chordal(folder, arguments)?;
+            tried.entry(assembly).or_insert_with(|| self.finish(folder, reference)).clone()
+        };
+        let failure = |arguments: &String| variant(arguments).err().map(|failure| format!("{arguments}: {failure}"));
+        self.variants.iter().filter_map(failure).collect()
+    }
+
     /// Compiles to bitcode, and has clang's own code generator finish it.
-    fn reference(&self, folder: &Path) -> Result<Option<Output>, String> {
+    fn reference(&self, folder: &Path) -> Result<Option<Reference>, String> {
         let bitcode = folder.join("program.bc");
         let object = folder.join("reference.o");
         let executable = folder.join("reference");
         let mut compile = self.clang();
         compile.args(["-c", "-emit-llvm"]).arg(&self.program.path);
         step("clang", compile.arg("-o").arg(&bitcode))?;
-        if !self.program.runs_here() {
+        if !runs_here(self.program) {
             return Ok(None);
         }
         let mut generate = self.clang();
         generate.args(["-Xclang", "-disable-llvm-passes", "-c"]).arg(&bitcode);
         step("clang's code generator", generate.arg("-o").arg(&object))?;
-        self.link("clang's linking", &object, &executable)?;
+        let support = self.support(folder)?;
+        self.link("link clang's build", &objects(&object, support.as_deref()), &executable)?;
         let output = execute(&executable)?;
-        if output.status.success() { Ok(Some(output)) } else { Err(format!("clang's own build: {}", output.status)) }
+        if output.status.success() {
+            Ok(Some(Reference { output, support }))
+        } else {
+            Err(format!("clang's own build: {}", output.status))
+        }
     }
 
-    /// The same bitcode through chordal.
-    fn variant(&self, folder: &Path, arguments: &str, expected: Option<&Output>) -> Result<(), String> {
-        let assembly = folder.join("program.s");
+    /// What a 32-bit program needs besides, compiled.
+    fn support(&self, folder: &Path) -> Result<Option<PathBuf>, String> {
+        if !self.flags.contains("-m32") {
+            return Ok(None);
+        }
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/support/x87_double.c");
+        let object = folder.join("support.o");
+        step("clang", self.clang().arg("-c").arg(source).arg("-o").arg(&object))?;
+        Ok(Some(object))
+    }
+
+    /// Makes an executable of chordal's assembly, and compares what it does.
+    fn finish(&self, folder: &Path, reference: Option<&Reference>) -> Result<(), String> {
         let object = folder.join("program.o");
         let executable = folder.join("program");
-        let chordal = std::env::var_os("CHORDAL_BIN").unwrap_or(env!("CARGO_BIN_EXE_chordal").into());
-        let mut compile = Command::new(chordal);
-        compile.arg("compile").arg(folder.join("program.bc")).arg("-o").arg(&assembly);
-        compile.args(["--verify-llvm", "--no-fallback"]).args(arguments.split_whitespace());
-        step("chordal", &mut compile)?;
-        step("assemble", self.clang().arg("-c").arg(&assembly).arg("-o").arg(&object))?;
-        let Some(expected) = expected else { return Ok(()) };
-        self.link("link", &object, &executable)?;
+        step("assemble", self.clang().arg("-c").arg(folder.join(ASSEMBLY)).arg("-o").arg(&object))?;
+        let Some(Reference { output: expected, support }) = reference else { return Ok(()) };
+        self.link("link", &objects(&object, support.as_deref()), &executable)?;
         let output = execute(&executable)?;
         if output.status != expected.status {
             return Err(format!("exit status: {} where clang's build has {}", output.status, expected.status));
@@ -261,6 +221,20 @@ impl Job<'_> {
         }
         Ok(())
     }
+}
+
+fn objects<'a>(object: &'a Path, support: Option<&'a Path>) -> Vec<&'a Path> {
+    [object].into_iter().chain(support).collect()
+}
+
+/// The same bitcode through chordal.
+fn chordal(folder: &Path, arguments: &str) -> Result<Vec<u8>, String> {
+    let assembly = folder.join(ASSEMBLY);
+    let chordal = std::env::var_os("CHORDAL_BIN").unwrap_or(env!("CARGO_BIN_EXE_chordal").into());
+    let mut compile = Command::new(chordal);
+    compile.arg("compile").arg(folder.join("program.bc")).arg("-o").arg(&assembly);
+    step("chordal", compile.args(["--verify-llvm", "--no-fallback"]).args(arguments.split_whitespace()))?;
+    Ok(fs::read(assembly).expect("chordal wrote it"))
 }
 
 fn first_difference(expected: &[u8], output: &[u8]) -> String {
@@ -276,23 +250,11 @@ fn programs_print_what_clangs_builds_print() {
     let jobs = jobs(&programs);
     assert!(!jobs.is_empty(), "no program to run");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
-    let next = AtomicUsize::new(0);
-    let failures = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..WORKERS {
-            scope.spawn(|| {
-                while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let name = job.program.name();
-                    let place = folder.join(format!("{name}{}", job.flags.replace(' ', "")));
-                    let found = job.run(&place);
-                    let named = found.iter().map(|failure| format!("{name} {}: {failure}", job.flags));
-                    failures.lock().expect("no worker panics").extend(named);
-                }
-            });
-        }
+    let failures = complaints(&jobs, |job| {
+        let name = job.program.name();
+        let found = job.run(&folder.join(format!("{name}{}", job.flags.replace(' ', ""))));
+        found.iter().map(|failure| format!("{name} {}: {failure}", job.flags)).collect()
     });
-    let mut failures = failures.into_inner().expect("no worker panics");
-    failures.sort();
     let variants: usize = jobs.iter().map(|job| job.variants.len()).sum();
     assert!(failures.is_empty(), "{} of {variants} failed:\n\n{}\n", failures.len(), failures.join("\n"));
 }

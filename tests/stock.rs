@@ -2,26 +2,34 @@
 
 use crate::support::assembly;
 use serde_json::Value;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 use tempfile::TempDir;
 
 const PROGRAMS: &[&str] = &["hash_table", "many_arguments", "numeric", "parser", "pressure", "sha256"];
 const TARGETS: &[(&str, &[&str])] = &[("-m64", &["4", "8", "12"]), ("-m32", &["5", "6"])];
 
-/// Programs as bitcode, in a folder of their own.
-fn bitcode(target: &str, programs: &[&str]) -> (TempDir, Vec<PathBuf>) {
-    let folder = TempDir::new().expect("a temporary folder");
+/// A target, the numbers of registers that allocators are held to there, and the programs as bitcode.
+type Situation = (&'static str, &'static [&'static str], Vec<PathBuf>);
+
+static SITUATIONS: LazyLock<Vec<Situation>> =
+    LazyLock::new(|| TARGETS.iter().map(|&(target, counts)| (target, counts, bitcode(target, PROGRAMS))).collect());
+
+/// Compiles programs to bitcode.
+fn bitcode(target: &str, programs: &[&str]) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("stock{target}"));
+    fs::create_dir_all(&folder).expect("a folder can be made");
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/programs");
     let compile = |name: &&str| {
-        let module = folder.path().join(name).with_extension("bc");
+        let module = folder.join(name).with_extension("bc");
         let source = sources.join(name).with_extension("c");
         let mut clang = Command::new("clang-22");
         run(clang.args(["-O2", "-w", target, "-emit-llvm", "-c"]).arg(source).arg("-o").arg(&module));
         module
     };
-    let modules = programs.iter().map(compile).collect();
-    (folder, modules)
+    programs.iter().map(compile).collect()
 }
 
 /// The assembly that chordal makes of a module.
@@ -52,9 +60,8 @@ fn with_all_registers_they_write_what_llc_writes() {
         (&["--allocator", "llvm-fast"], &["-optimize-regalloc=0"]),
         (&["--allocator", "llvm-greedy", "--llvm-schedule", "off"], &["-enable-misched=0"]),
     ];
-    for (target, _) in TARGETS {
-        let (_folder, modules) = bitcode(target, PROGRAMS);
-        for module in &modules {
+    for (target, _, modules) in &*SITUATIONS {
+        for module in modules {
             for (ours, theirs) in same {
                 assert!(chordal(module, ours) == llc(module, theirs), "{} {target} {ours:?}", module.display());
             }
@@ -70,9 +77,9 @@ fn totals(document: &Value, place: &str) -> Value {
 
 #[test]
 fn compare_counts_what_a_disassembly_of_llcs_object_counts() {
-    for (target, _) in TARGETS {
-        let (folder, modules) = bitcode(target, PROGRAMS);
-        for module in &modules {
+    let folder = TempDir::new().expect("a temporary folder");
+    for (target, _, modules) in &*SITUATIONS {
+        for module in modules {
             let object = folder.path().join("llc.o");
             let mut llc = Command::new("llc-22");
             run(llc.args(["-O2", "-relocation-model=pic", "-filetype=obj", "-o"]).arg(&object).arg(module));
@@ -93,7 +100,7 @@ fn compare_counts_what_a_disassembly_of_llcs_object_counts() {
 /// A call that takes five registers, with five: basic says that it has run out, PBQP would not.
 #[test]
 fn conflicts_that_pbqp_does_not_report_are_noticed() {
-    let (_folder, modules) = bitcode("-m32", &["conventions"]);
+    let modules = bitcode("-m32", &["conventions"]);
     for allocator in ["llvm-basic", "llvm-pbqp"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_chordal"));
         command.arg("compile").arg(&modules[0]).args(["-o", "-", "--registers", "5", "--verify-llvm", "--allocator", allocator]);
@@ -107,12 +114,11 @@ fn conflicts_that_pbqp_does_not_report_are_noticed() {
 /// Everything that an allocator's code does with registers that it is not to use, over all programs and numbers of registers.
 fn breaches(allocator: &str, held: bool) -> Vec<(String, Vec<String>)> {
     let mut found = Vec::new();
-    for (target, counts) in TARGETS {
-        let (_folder, modules) = bitcode(target, PROGRAMS);
+    for (target, counts, modules) in &*SITUATIONS {
         for count in *counts {
             let excluded = assembly::excluded(target, count);
             let mut breaches = Vec::new();
-            for module in &modules {
+            for module in modules {
                 let mut arguments = vec!["--allocator", allocator];
                 if held {
                     arguments.extend(["--registers", count]);

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #ifdef __x86_64__
-#define BASE "b"
+#define BASE "rbx"
 #else
-#define BASE "S"
+#define BASE "esi"
 #endif
 #define NOINLINE __attribute__((noinline))
 
@@ -22,9 +22,8 @@ NOINLINE static unsigned look(const unsigned *aligned, const unsigned char *byte
 NOINLINE static unsigned few(unsigned n) {
     unsigned local __attribute__((aligned(64))) = n;
     unsigned char *bytes = alloca(n + 1);
-    unsigned doubled = n;
-    __asm__ volatile("add %0, %0" : "+" BASE(doubled));
-    memset(bytes, (int)doubled, n);
+    __asm__ volatile("" ::: BASE);
+    memset(bytes, (int)n, n);
     return look(&local, bytes, n);
 }
 
@@ -33,9 +32,8 @@ NOINLINE static unsigned many(unsigned n, unsigned b, unsigned c, unsigned d, un
     unsigned sum = 0;
     for (unsigned i = 1; i <= n; i++) {
         unsigned char *bytes = alloca(i + 1);
-        unsigned doubled = g + i;
-        __asm__ volatile("add %0, %0" : "+" BASE(doubled));
-        memset(bytes, (int)(doubled + b), i);
+        __asm__ volatile("" ::: BASE);
+        memset(bytes, (int)(g + b), i);
         sum = sum * 7 + look(&local, bytes, i) + c * d + e * f;
         g += h;
     }

@@ -7,4 +7,5 @@ pub mod interpret;
 pub mod naive;
 pub mod phases;
 pub mod presets;
+pub mod programs;
 pub mod random;
