@@ -243,11 +243,13 @@ mod tests {
           ret i32 %a
         }";
 
+    type Allocated = Result<(Overlay, Report), Failure>;
+
     /// An allocator that does something of its own with functions called `f`.
-    struct Spoilt(fn(Result<(Overlay, Report), Failure>) -> Result<(Overlay, Report), Failure>);
+    struct Spoilt(fn(Allocated) -> Allocated);
 
     impl Allocate for Spoilt {
-        fn allocate(&self, function: &machine::Function) -> Result<(Overlay, Report), Failure> {
+        fn allocate(&self, function: &machine::Function) -> Allocated {
             let allocated = Strategy::from(Preset::default()).allocate(function);
             if function.name == "f" { (self.0)(allocated) } else { allocated }
         }
@@ -291,7 +293,7 @@ mod tests {
     fn defects_are_errors() {
         assert_defect(&Spoilt(|_| panic!("out of luck")), "out of luck");
         assert_defect(&Spoilt(|_| Err(Defect::Impossible("no registers".into()).into())), "no registers");
-        let spoil = |allocated: Result<(Overlay, Report), Failure>| {
+        let spoil = |allocated: Allocated| {
             let (mut overlay, report) = allocated?;
             let first = overlay.locations[0];
             overlay.locations.fill(first);
