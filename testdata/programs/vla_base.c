@@ -1,6 +1,7 @@
 // beyond-stock: held to few registers, LLVM's allocators have none for the pointer to the arguments (r10 or r11).
 // Frames that need a pointer to the arguments on the stack: an over-aligned local, a dynamic alloca, and inline assembly that
-// names the register that would be the base pointer.
+// names the register that would be the base pointer. (Not in static functions, to which LLVM gives a calling convention that has
+// no such pointer.)
 #include <alloca.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ NOINLINE static unsigned look(const unsigned *aligned, const unsigned char *byte
     return h;
 }
 
-NOINLINE static unsigned few(unsigned n) {
+NOINLINE unsigned few(unsigned n) {
     unsigned local __attribute__((aligned(64))) = n;
     unsigned char *bytes = alloca(n + 1);
     __asm__ volatile("" ::: BASE);
@@ -27,7 +28,7 @@ NOINLINE static unsigned few(unsigned n) {
     return look(&local, bytes, n);
 }
 
-NOINLINE static unsigned many(unsigned n, unsigned b, unsigned c, unsigned d, unsigned e, unsigned f, unsigned g, unsigned h) {
+NOINLINE unsigned many(unsigned n, unsigned b, unsigned c, unsigned d, unsigned e, unsigned f, unsigned g, unsigned h) {
     unsigned local __attribute__((aligned(64))) = h;
     unsigned sum = 0;
     for (unsigned i = 1; i <= n; i++) {
