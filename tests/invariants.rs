@@ -1,14 +1,17 @@
 //! What each phase ensures, recomputed by brute force on random functions.
 
 use crate::support::naive::{Live, Pinned, in_registers};
-use crate::support::phases::{convert, spill};
+use crate::support::phases::{as_planned, convert, spill, with_plan};
 use crate::support::random::{random_function, shapes};
 use chordal::allocate::allocators::{Dominance, Preset, Registers};
 use chordal::allocate::assign::{Coloured, Evictable, Refusal, assign, scan};
 use chordal::allocate::cssa::{Coalescing, Conventional};
 use chordal::allocate::pipeline::{Allocate as _, Strategy};
+use chordal::allocate::spill::verify::verify;
 use chordal::allocate::spill::{Problem, Spilled};
+
 use chordal::analysis::{Dominators, Liveness, Order};
+use chordal::check::check;
 use chordal::machine::validate::Rule;
 use chordal::machine::{
     Bank, Block, EdgePlace, Edit, Function, Inserted, Inst, InstKind, Operand, Overlay, Point, Reg, RegSet, Role, Slot,
@@ -546,6 +549,42 @@ fn elimination_is_spill_free() {
         assert_eq!(Accesses::of_edits(&phases.overlay.edits), expected, "{which}\n{}", print(function));
     });
     assert!(loaded > 100, "{loaded} arguments were loaded");
+}
+
+/// Plans with fewer refills, some of which verification accepts: values cross blocks in registers under several names, so that
+/// SSA form has to be repaired.
+#[test]
+fn what_verification_accepts_is_right() {
+    let mut rng = fastrand::Rng::with_seed(3);
+    let (mut accepted, mut refused, mut repaired) = (0, 0, 0);
+    for_each_random(|which, function| {
+        with_plan(function, |problem, whole| {
+            for _ in 0..8 {
+                let mut plan = whole.clone();
+                plan.refills.retain(|_| rng.u8(..8) != 0);
+                if plan.refills.len() == whole.refills.len() {
+                    continue;
+                }
+                if !verify(problem, &plan).is_empty() {
+                    refused += 1;
+                    continue;
+                }
+                accepted += 1;
+                let spilled = problem.insert(&plan).function;
+                let phis = spilled.blocks.values().flat_map(|data| &data.phis);
+                repaired += usize::from(phis.into_iter().any(|phi| spilled.values[phi.def].of.is_some()));
+                match as_planned(function, problem, &plan) {
+                    Ok(overlay) => {
+                        let complaints = check(function, &overlay).err().unwrap_or_default();
+                        assert!(complaints.is_empty(), "{which}: {complaints:?}\n{}\n{}", print(function), print(&spilled));
+                    }
+                    // Counting is not all that there is to classes that overlap.
+                    Err(failure) => assert!(failure.to_string().contains("no registers"), "{which}: {failure}"),
+                }
+            }
+        });
+    });
+    assert!(accepted > 100 && refused > 100 && repaired > 5, "{accepted} accepted, {refused} refused, {repaired} repaired");
 }
 
 #[test]

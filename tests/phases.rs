@@ -478,3 +478,101 @@ mod everything_in_memory {
         assert_eq!(accesses, 4, "both definitions are stored, both uses loaded");
     }
 }
+
+/// What plans promise, and that verification sees when they break it.
+mod plans {
+    use super::*;
+    use crate::support::phases::{as_planned, with_plan};
+    use chordal::allocate::spill::verify::{Fault, verify};
+    use chordal::allocate::spill::{Plan, Refill, Site};
+
+    const FIXTURES: &[&str] = &[
+        "too_many",
+        "calls",
+        "narrow",
+        "phi_in_memory",
+        "frugal",
+        "caching",
+        "folding",
+        "fold_to_fit",
+        "argument_in_memory",
+        "landing_pad_phi",
+        "crowded_goto",
+    ];
+
+    /// The faults of every plan that `broken` makes of a fixture's.
+    fn faults(name: &str, broken: impl Fn(&Plan) -> Vec<Plan>) -> Vec<Vec<Fault>> {
+        with_plan(&fixture(name), |problem, plan| {
+            assert_eq!(verify(problem, plan), [], "{name}");
+            broken(plan).iter().map(|plan| verify(problem, plan)).collect()
+        })
+        .1
+    }
+
+    /// A value without its refill is not in a register, or has been there too long; without its store, it is not at home.
+    /// Where verification does not mind, nothing is wrong.
+    #[test]
+    fn only_what_does_no_harm_can_be_left_out() {
+        let (mut noticed, mut harmless) = (0, 0);
+        for name in FIXTURES {
+            let function = fixture(name);
+            with_plan(&function, |problem, whole| {
+                for index in 0..whole.refills.len() + whole.stores.len() {
+                    let mut plan = whole.clone();
+                    match index.checked_sub(whole.refills.len()) {
+                        None => drop(plan.refills.remove(index)),
+                        Some(store) => drop(plan.stores.remove(store)),
+                    }
+                    if verify(problem, &plan).is_empty() {
+                        let overlay = as_planned(&function, problem, &plan).unwrap_or_else(|failure| panic!("{name}: {failure}"));
+                        assert!(check(&function, &overlay).is_ok(), "{name} without {index}");
+                        harmless += 1;
+                    } else {
+                        noticed += 1;
+                    }
+                }
+            });
+        }
+        assert!(noticed >= 20 && harmless >= 2, "{noticed} noticed, {harmless} harmless");
+    }
+
+    #[test]
+    fn a_home_that_was_not_written_is_not_read() {
+        let found = faults("calls", |plan| vec![Plan { stores: Vec::new(), ..plan.clone() }]);
+        assert!(found[0].iter().all(|fault| matches!(fault, Fault::NotInHome { .. })) && found[0].len() == 2, "{found:?}");
+    }
+
+    /// The two values of one home take turns in it.
+    #[test]
+    fn a_home_has_one_value_at_a_time() {
+        let found = faults("too_many", |plan| {
+            let mut plan = plan.clone();
+            let store = plan.stores[0];
+            // v0 lives on beside v1, and is stored to its home.
+            plan.stores.push(chordal::allocate::spill::Store {
+                at: Point { index: 3, ..store.at },
+                value: v(0),
+                home: store.value,
+            });
+            vec![plan]
+        });
+        assert!(found[0].iter().any(|fault| matches!(fault, Fault::NotInHome { value, .. } if *value == v(1))), "{found:?}");
+    }
+
+    #[test]
+    fn too_much_in_registers_does_not_fit() {
+        let found = faults("too_many", |plan| vec![Plan { refills: Vec::new(), ..plan.clone() }]);
+        assert!(found[0].iter().any(|fault| matches!(fault, Fault::TooMany(_))), "{found:?}");
+    }
+
+    #[test]
+    fn nothing_is_refilled_where_no_code_can_stand() {
+        let [from, to] = [0, 1].map(Block::new);
+        let found = faults("crowded_goto", |plan| {
+            let mut plan = plan.clone();
+            plan.refills.push((Site::Edge { from, to }, v(0), Refill::Load));
+            vec![plan]
+        });
+        assert!(found[0].contains(&Fault::EdgeWithoutCode { from, to }), "{found:?}");
+    }
+}

@@ -1,11 +1,14 @@
 //! The phases up to spilling.
 
-use chordal::allocate::allocators::Preset;
+use chordal::allocate::allocators::{Dominance, Preset, Registers};
+use chordal::allocate::assign::{Evictable, Refusal, assign};
 use chordal::allocate::cssa::{self, Coalescing, Conventional};
+use chordal::allocate::eliminate;
+use chordal::allocate::failure::Failure;
 use chordal::allocate::spill::verify::verify;
-use chordal::allocate::spill::{Problem, Spilled};
+use chordal::allocate::spill::{Plan, Problem, Spilled};
 use chordal::analysis::{Dominators, Interference, Liveness, Order};
-use chordal::machine::{Function, print};
+use chordal::machine::{Function, Overlay, print};
 use cranelift_entity::SecondaryMap;
 
 /// Converts a function to conventional SSA form.
@@ -17,8 +20,8 @@ pub fn convert(function: &Function, coalescing: Coalescing) -> Conventional {
     cssa::conventional(function, &order, &dominators, &interference, coalescing)
 }
 
-/// Converts and spills a function that can be allocated; the plan is verified.
-pub fn spill(function: &Function) -> (Conventional, Spilled) {
+/// Converts a function that can be allocated, and looks at the plan for its spills.
+pub fn with_plan<T>(function: &Function, look: impl FnOnce(&Problem, &Plan) -> T) -> (Conventional, T) {
     let preset = Preset::default();
     let conventional = convert(function, preset.coalescing);
     let order = Order::new(function);
@@ -27,7 +30,33 @@ pub fn spill(function: &Function) -> (Conventional, Spilled) {
     let problem = Problem::new(&conventional, &order, &dominators, &liveness, preset.spill, preset.registers.downstream());
     let problem = problem.unwrap_or_else(|message| panic!("{message}\n{}", print(function)));
     let plan = problem.plan(&SecondaryMap::new()).unwrap_or_else(|message| panic!("{message}\n{}", print(function)));
-    assert_eq!(verify(&problem, &plan), [], "{}", print(function));
-    let spilled = problem.insert(&plan);
-    (conventional, spilled)
+    let looked = look(&problem, &plan);
+    (conventional, looked)
+}
+
+/// Converts and spills a function that can be allocated; the plan is verified.
+pub fn spill(function: &Function) -> (Conventional, Spilled) {
+    with_plan(function, |problem, plan| {
+        assert_eq!(verify(problem, plan), [], "{}", print(function));
+        problem.insert(plan)
+    })
+}
+
+/// What the phases behind spilling make of a plan.
+pub fn as_planned(function: &Function, problem: &Problem, plan: &Plan) -> Result<Overlay, Failure> {
+    let preset = Preset::default();
+    let Registers::Dominance(Dominance { assign: policy, .. }) = preset.registers else { panic!("it is SSA-based") };
+    let order = Order::new(function);
+    let dominators = Dominators::new(function, &order);
+    let spilled = problem.insert(plan);
+    let liveness = Liveness::new(&spilled.function);
+    let evictable = Evictable { weights: &SecondaryMap::new(), webs: &SecondaryMap::new(), spilled: &spilled };
+    let coloured = match assign(&spilled, &order, &dominators, &liveness, policy, evictable) {
+        Ok(coloured) => coloured,
+        Err(Refusal::Failed(failure)) => return Err(failure),
+        Err(Refusal::Evicted(values)) => panic!("{values:?} are to be spilled, although pins are repaired"),
+    };
+    let liveness = Liveness::new(&coloured.function);
+    let code = eliminate::eliminate(&spilled, &coloured, &liveness, preset.swap)?;
+    Ok(eliminate::overlay(function, &spilled, &coloured, &liveness, &code, preset.swap))
 }

@@ -3,6 +3,7 @@
 //! - **Reachability**: wherever a value is read in a register, its definition, or a refill, stands on every way there.
 //! - **Validity of homes**: wherever a home is read, the value has been stored there on every way, and no other value since.
 //! - **Pressure**: at every point, what is in registers fits.
+//! - **Edges that can take no code**: what crosses them in a register does so under one name.
 //!
 //! All three are data flow over sets of values; nothing is taken from the strategy that has made the plan. It takes time
 //! linear in blocks times values, so that it is for tests, and builds of tests.
@@ -14,7 +15,7 @@ use crate::allocate::pressure::demand::{Demand, LastUse};
 use crate::allocate::pressure::limits::Counts;
 use crate::machine::{Block, EdgePlace, Function, Inst, Point, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is wrong with a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,6 +28,8 @@ pub enum Fault {
     TooMany(Point),
     #[error("a refill on the edge from {from} to {to}, which can take no code")]
     EdgeWithoutCode { from: Block, to: Block },
+    #[error("{value} crosses the edge from {from} to {to} in a register, where no code can bring it to another one")]
+    Crosses { value: Value, from: Block, to: Block },
 }
 
 /// The faults of a plan, in program order.
@@ -36,7 +39,9 @@ pub fn verify(problem: &Problem, plan: &Plan) -> Vec<Fault> {
     verifier.homes_and_registers();
     // Where assignment asks for what it wants spilled, it is the one that finds out.
     if problem.downstream.choice.is_some() {
-        verifier.pressure();
+        let live_in = verifier.live_in_registers();
+        verifier.pressure(&live_in);
+        verifier.crossing(&live_in);
     }
     verifier.edges();
     verifier.faults
@@ -52,17 +57,36 @@ fn moving(function: &Function, plan: &Plan) -> EntitySet<Value> {
     moving
 }
 
-/// Of the moving values, those that are in a register, and those that are in their homes.
+/// What is where.
 #[derive(Clone, PartialEq, Eq, Default)]
 struct Places {
+    /// The moving values that are in registers.
     registers: BTreeSet<Value>,
-    homes: BTreeSet<Value>,
+    /// The value that was stored last to each home.
+    homes: BTreeMap<Home, Value>,
 }
 
 impl Places {
+    /// Whether a value is in a home.
+    fn is_in(&self, value: Value, home: Option<Home>) -> bool {
+        home.is_some_and(|home| self.homes.get(&home) == Some(&value))
+    }
+
+    fn write(&mut self, value: Value, home: Option<Home>) {
+        self.homes.extend(home.map(|home| (home, value)));
+    }
+
+    fn forget(&mut self, home: Option<Home>) {
+        home.iter().for_each(|home| {
+            self.homes.remove(home);
+        });
+    }
+
     /// What holds on both ways.
     fn meet(&self, other: &Places) -> Places {
-        Places { registers: &self.registers & &other.registers, homes: &self.homes & &other.homes }
+        let same = |&(home, value): &(&Home, &Value)| other.homes.get(home) == Some(value);
+        let homes = self.homes.iter().filter(same).map(|(&home, &value)| (home, value)).collect();
+        Places { registers: &self.registers & &other.registers, homes }
     }
 }
 
@@ -118,47 +142,36 @@ impl Verifier<'_> {
         }
         let mut faults = Vec::new();
         for &block in self.problem.order.blocks() {
-            self.walk(block, &mut self.entering(block, &at_end), Some(&mut faults));
+            let mut places = self.entering(block, &at_end);
+            self.walk(block, &mut places, Some(&mut faults));
+            self.take_arguments(block, &places, &mut faults);
         }
         self.faults.extend(faults);
     }
 
-    /// What is where behind the φs of a block. A φ in memory is in its home if what it takes is, on every edge.
+    /// What is where behind the φs of a block. A φ in memory is in its home if what it takes is there, on every edge, or is
+    /// moved there on the edge from a home of its own.
     fn entering(&self, block: Block, at_end: &SecondaryMap<Block, Option<Places>>) -> Places {
         let data = &self.function.blocks[block];
         let ways = data.preds.iter().enumerate().filter_map(|(column, &pred)| {
-            let mut places = at_end[pred].clone()?;
-            let in_memory: Vec<Value> = data
-                .phis
-                .iter()
-                .filter(|phi| self.plan.memory_phis.contains(phi.def))
-                .filter(|phi| {
-                    phi.args[column]
-                        .expand()
-                        .is_none_or(|arg| places.homes.contains(&arg) || self.is_stored_in(pred, arg, phi.def))
-                })
-                .map(|phi| phi.def)
-                .collect();
-            in_memory.iter().for_each(|&def| self.write_home(&mut places, def));
+            let before = at_end[pred].clone()?;
+            let mut places = before.clone();
+            for phi in data.phis.iter().filter(|phi| self.plan.memory_phis.contains(phi.def)) {
+                let home = self.home(phi.def);
+                let arrives = |arg: Value| {
+                    before.is_in(arg, home) || (self.plan.in_memory.contains(arg) && before.is_in(arg, self.home(arg)))
+                };
+                match phi.args[column].expand() {
+                    Some(arg) if !arrives(arg) => places.forget(home),
+                    _ => places.write(phi.def, home),
+                }
+            }
             Some(places)
         });
         let mut places = ways.reduce(|a, b| a.meet(&b)).unwrap_or_default();
         let in_register = |def: &Value| self.moving.contains(*def) && !self.plan.memory_phis.contains(*def);
         places.registers.extend(data.phis.iter().map(|phi| phi.def).filter(in_register));
         places
-    }
-
-    /// Whether a block stores an argument for a φ in memory, wherever in the block.
-    fn is_stored_in(&self, block: Block, arg: Value, phi: Value) -> bool {
-        let home = self.home(phi);
-        self.plan.stores.iter().any(|store| store.value == arg && store.at.block == block && self.home(store.home) == home)
-    }
-
-    /// A value is in its home; whatever else was there is not any more.
-    fn write_home(&self, places: &mut Places, value: Value) {
-        let home = self.home(value);
-        places.homes.retain(|&other| other == value || self.home(other) != home);
-        places.homes.insert(value);
     }
 
     /// Passes a block; notes what is wrong, if that is asked for.
@@ -172,10 +185,10 @@ impl Verifier<'_> {
                 if !in_register(places, store.value) {
                     blame(Fault::NotInRegister { value: store.value, at });
                 }
-                self.write_home(places, if self.home(store.value).is_some() { store.value } else { store.home });
+                places.write(store.value, self.home(store.home));
             }
             for (value, refill) in self.refills(at) {
-                if refill == Refill::Load && !places.homes.contains(&value) {
+                if refill == Refill::Load && !places.is_in(value, self.home(value)) {
                     blame(Fault::NotInHome { value, at });
                 }
                 places.registers.insert(value);
@@ -188,7 +201,7 @@ impl Verifier<'_> {
             let operands = || self.function.operands(inst).iter().enumerate();
             for (k, operand) in operands().filter(|(_, operand)| !operand.is_def()) {
                 let value = operand.value;
-                if self.is_folded(inst, k) && !places.homes.contains(&value) {
+                if self.is_folded(inst, k) && !places.is_in(value, self.home(value)) {
                     blame(Fault::NotInHome { value, at });
                 } else if !self.is_folded(inst, k) && !in_register(places, value) {
                     blame(Fault::NotInRegister { value, at });
@@ -196,9 +209,26 @@ impl Verifier<'_> {
             }
             for (k, operand) in operands().filter(|(_, operand)| operand.is_def()) {
                 if self.is_folded(inst, k) {
-                    self.write_home(places, operand.value);
+                    places.write(operand.value, self.home(operand.value));
                 } else if self.moving.contains(operand.value) {
                     places.registers.insert(operand.value);
+                }
+            }
+        }
+    }
+
+    /// φs in registers take their arguments from registers, or from homes where they are refilled on the edge.
+    fn take_arguments(&self, from: Block, places: &Places, faults: &mut Vec<Fault>) {
+        for &to in &self.function.blocks[from].succs {
+            let at = self.function.departure(from, to);
+            let column = self.function.column(from, to);
+            let phis = self.function.blocks[to].phis.iter().filter(|phi| !self.plan.memory_phis.contains(phi.def));
+            for value in phis.filter_map(|phi| phi.args[column].expand()).filter(|&arg| self.moving.contains(arg)) {
+                let refilled = self.refills_at(Site::Edge { from, to }).any(|(other, _)| other == value);
+                if refilled && !places.is_in(value, self.home(value)) {
+                    faults.push(Fault::NotInHome { value, at });
+                } else if !refilled && !places.registers.contains(&value) {
+                    faults.push(Fault::NotInRegister { value, at });
                 }
             }
         }
@@ -207,19 +237,17 @@ impl Verifier<'_> {
     /// Passes an instruction that is not executed here: one that is rematerialised, or a copy from a home to the same home.
     fn pass_dropped(&self, inst: Inst, places: &mut Places) {
         if let [to, from] = *self.function.operands(inst)
-            && self.home(to.value).is_some()
             && self.home(to.value) == self.home(from.value)
-            && places.homes.contains(&from.value)
+            && places.is_in(from.value, self.home(from.value))
         {
-            self.write_home(places, to.value);
+            places.write(to.value, self.home(to.value));
         }
     }
 
     /// Counts, at every instruction, what is in registers: from a definition or refill to the last use that it reaches.
-    fn pressure(&mut self) {
-        let live_in = self.live_in_registers();
+    fn pressure(&mut self, live_in: &SecondaryMap<Block, EntitySet<Value>>) {
         for &block in self.problem.order.blocks() {
-            let mut behind = self.leaving(block, &live_in);
+            let mut behind = self.leaving(block, live_in);
             for (index, inst) in self.function.block_insts(block).enumerate().rev() {
                 let at = Point { block, index: index as u32 };
                 let before = self.before(inst, &behind);
@@ -308,6 +336,24 @@ impl Verifier<'_> {
             limits.count(&mut through, self.function.values[value].class, 1);
         }
         demand.excess(limits, &through, &pins.occupancy(self.function, at.block, inst), 0).is_none()
+    }
+
+    /// What crosses an edge that can take no code in a register is in one register, under one name, at both ends of all edges
+    /// of a bundle.
+    fn crossing(&mut self, live_in: &SecondaryMap<Block, EntitySet<Value>>) {
+        let bundles = &self.problem.bundles;
+        for (to, data) in &self.function.blocks {
+            let bundle = bundles.entry(to);
+            let phis = data.phis.iter().map(|phi| phi.def).filter(|&def| !self.plan.memory_phis.contains(def));
+            let crossing: Vec<Value> = live_in[to].iter().chain(phis).collect();
+            for &from in data.preds.iter().filter(|&&from| self.function.edge_place(from, to) == EdgePlace::Nowhere) {
+                let bundled = bundle.is_some() && bundles.exit(from) == bundle;
+                // What inline assembly defines for where it jumps to stays where it is.
+                let free = |value: Value| !self.problem.unspillable.contains(value) && (!bundled || self.moving.contains(value));
+                let loose = crossing.iter().filter(|&&value| free(value));
+                self.faults.extend(loose.map(|&value| Fault::Crosses { value, from, to }));
+            }
+        }
     }
 
     /// Refills on edges stand where code can.
