@@ -101,8 +101,9 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     clock.lap("cssa");
     let Allocated { spilled, coloured } = colour(&conventional, &order, &dominators, preset, &mut clock)?;
     let liveness = Liveness::new(&coloured.function);
-    let code = eliminate::eliminate(&spilled, &coloured, &liveness, preset.swap)?;
-    let overlay = eliminate::overlay(function, &spilled, &coloured, &liveness, &code, preset.swap);
+    let pins = PinLiveness::new(&coloured.function);
+    let code = eliminate::eliminate(&spilled, &coloured, &liveness, &pins, preset.swap)?;
+    let overlay = eliminate::overlay(function, &spilled, &coloured, &liveness, &pins, &code, preset.swap);
     clock.lap("eliminate");
     let report = Report {
         conversion: conventional.counts,

@@ -25,7 +25,7 @@ pub struct Liveness {
 
 impl Liveness {
     pub fn new(function: &Function) -> Self {
-        let (def_block, uses) = definitions_and_uses(function);
+        let Places { def_block, uses, unused } = Places::new(function);
         let mut walk = Walk::default();
         for value in function.values.keys() {
             for &site in uses.get(value) {
@@ -34,7 +34,6 @@ impl Liveness {
         }
         let blocks = function.blocks.len();
         let live_out = Grouped::new(blocks, &walk.live_out);
-        let unused: Vec<bool> = function.values.keys().map(|v| uses.get(v).is_empty()).collect();
         let kills = kills(function, &live_out, &unused);
         Liveness { live_in: Grouped::new(blocks, &walk.live_in), live_out, unused, kills }
     }
@@ -107,26 +106,44 @@ enum Site {
     EndOf(Block),
 }
 
-fn definitions_and_uses(function: &Function) -> (SecondaryMap<Value, PackedOption<Block>>, Grouped<Value, Site>) {
-    let mut def_block = SecondaryMap::with_capacity(function.values.len());
-    let mut uses = Vec::with_capacity(function.operands.len());
-    for (block, data) in &function.blocks {
-        for phi in &data.phis {
-            def_block[phi.def] = block.into();
-            let args = phi.args.iter().zip(&data.preds);
-            uses.extend(args.filter_map(|(arg, &pred)| Some((arg.expand()?, Site::EndOf(pred)))));
-        }
-        for inst in function.block_insts(block) {
-            for operand in function.operands(inst).iter() {
+/// Where values are defined and used.
+struct Places {
+    def_block: SecondaryMap<Value, PackedOption<Block>>,
+    /// But for uses by instructions behind the definition in its block, which keep nothing alive elsewhere.
+    uses: Grouped<Value, Site>,
+    /// Indexed by value: no use at all.
+    unused: Vec<bool>,
+}
+
+impl Places {
+    fn new(function: &Function) -> Self {
+        let count = function.values.len();
+        let mut def_block: SecondaryMap<Value, PackedOption<Block>> = SecondaryMap::with_capacity(count);
+        def_block.resize(count);
+        let mut unused = vec![true; count];
+        let mut uses = Vec::new();
+        for (block, data) in &function.blocks {
+            for phi in &data.phis {
+                def_block[phi.def] = block.into();
+                for (value, &pred) in phi.args.iter().zip(&data.preds).filter_map(|(arg, pred)| Some((arg.expand()?, pred))) {
+                    unused[value.index()] = false;
+                    uses.push((value, Site::EndOf(pred)));
+                }
+            }
+            for operand in function.block_insts(block).flat_map(|inst| function.operands(inst)) {
                 if operand.is_def() {
                     def_block[operand.value] = block.into();
                 } else {
-                    uses.push((operand.value, Site::In(block)));
+                    unused[operand.value.index()] = false;
                 }
             }
+            // Definitions of the block are known: they come before its uses of them.
+            let operands = function.block_insts(block).flat_map(|inst| function.operands(inst));
+            let from_before = operands.filter(|operand| !operand.is_def() && def_block[operand.value] != block.into());
+            uses.extend(from_before.map(|operand| (operand.value, Site::In(block))));
         }
+        Places { def_block, uses: Grouped::new(count, &uses), unused }
     }
-    (def_block, Grouped::new(function.values.len(), &uses))
 }
 
 /// The sets under construction, as pairs in ascending order of values.
@@ -177,6 +194,7 @@ fn kills(function: &Function, live_out: &Grouped<Block, Value>, unused: &[bool])
     let mut kills = vec![false; function.operands.len()];
     // The block that is being scanned if the value is live at the current place in it.
     let mut live_in_scan: SecondaryMap<Value, PackedOption<Block>> = SecondaryMap::with_capacity(function.values.len());
+    live_in_scan.resize(function.values.len());
     for block in function.blocks.keys() {
         for &value in live_out.get(block) {
             live_in_scan[value] = block.into();

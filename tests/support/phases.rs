@@ -7,7 +7,7 @@ use chordal::allocate::eliminate;
 use chordal::allocate::failure::Failure;
 use chordal::allocate::spill::verify::verify;
 use chordal::allocate::spill::{Plan, Problem, Spilled};
-use chordal::analysis::{Dominators, Interference, Liveness, Order};
+use chordal::analysis::{Dominators, Interference, Liveness, Order, PinLiveness};
 use chordal::machine::{Function, Overlay, print};
 use cranelift_entity::SecondaryMap;
 
@@ -57,6 +57,7 @@ pub fn as_planned(function: &Function, problem: &Problem, plan: &Plan) -> Result
         Err(Refusal::Evicted(values)) => panic!("{values:?} are to be spilled, although pins are repaired"),
     };
     let liveness = Liveness::new(&coloured.function);
-    let code = eliminate::eliminate(&spilled, &coloured, &liveness, preset.swap)?;
-    Ok(eliminate::overlay(function, &spilled, &coloured, &liveness, &code, preset.swap))
+    let pins = PinLiveness::new(&coloured.function);
+    let code = eliminate::eliminate(&spilled, &coloured, &liveness, &pins, preset.swap)?;
+    Ok(eliminate::overlay(function, &spilled, &coloured, &liveness, &pins, &code, preset.swap))
 }

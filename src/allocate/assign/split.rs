@@ -5,7 +5,7 @@
 //! ([`Inserted::Parallel`]) that defines new names; where names of one value meet, or a block expects a value elsewhere than
 //! a predecessor left it, is a φ. So all that is left to be done on edges is said by φs.
 
-use super::Assignment;
+use super::{Assignment, Split};
 use crate::allocate::spill::{Fold, Spilled};
 use crate::allocate::ssa::{Pieces, repair};
 use crate::analysis::{Dominators, Liveness, Order};
@@ -50,12 +50,13 @@ pub(super) fn split_at_repairs(
 ) -> Coloured {
     let function = &spilled.function;
     let mut splitter = Splitter {
+        operands: Vec::new(),
         function,
         assignment: &assignment,
         rewriter: Rewriter::new(function),
         colours: colours(function, &assignment),
         pieces: Pieces::new(function),
-        name: SecondaryMap::new(),
+        name: SecondaryMap::with_capacity(function.values.len()),
         named: Vec::new(),
         folds: Vec::with_capacity(spilled.folds.len()),
         old_folds: &spilled.folds,
@@ -65,9 +66,9 @@ pub(super) fn split_at_repairs(
         splitter.joins(liveness, block);
         splitter.block(liveness, block);
     }
-    let Splitter { rewriter, mut colours, mut pieces, folds, .. } = splitter;
+    let Splitter { rewriter, mut colours, pieces, folds, .. } = splitter;
     let mut split = rewriter.new;
-    for join in repair(&mut split, order, dominators, &mut pieces) {
+    for join in repair(&mut split, order, dominators, &pieces) {
         let place = liveness.live_in(join.block).binary_search(&join.base).expect("the value is live where names of it meet");
         colours[join.name] = Some(assignment.entry[join.block][place]);
     }
@@ -83,7 +84,8 @@ pub(super) fn split_at_repairs(
 
 /// The registers of the names that there are before any split.
 fn colours(function: &Function, assignment: &Assignment) -> SecondaryMap<Value, Option<Reg>> {
-    let mut colours = SecondaryMap::with_capacity(function.values.len());
+    let mut colours = SecondaryMap::new();
+    colours.resize(function.values.len());
     for (operand, &reg) in function.operands.iter().zip(&assignment.operands).filter(|(operand, _)| operand.is_def()) {
         colours[operand.value] = reg;
     }
@@ -106,6 +108,8 @@ struct Splitter<'a> {
     folds: Vec<Fold>,
     old_folds: &'a [Fold],
     next_repair: usize,
+    /// Those of the instruction that is being written.
+    operands: Vec<Operand>,
 }
 
 impl Splitter<'_> {
@@ -137,38 +141,48 @@ impl Splitter<'_> {
     }
 
     fn instruction(&mut self, inst: Inst) {
-        let mut operands = self.function.operands(inst).to_vec();
-        let mut overwritten = Vec::new();
-        while let Some(repair) = self.assignment.repairs.get(self.next_repair).filter(|repair| repair.before == inst) {
-            self.next_repair += 1;
-            let mut pairs = Vec::with_capacity(2 * repair.splits.len());
-            let mut moved = Vec::new();
-            for split in &repair.splits {
-                let name = self.rewriter.name(split.value);
-                self.colours[name] = Some(split.to);
-                pairs.extend([Operand::defining(name), Operand::using(self.latest(split.value))]);
-                match split.operand {
-                    Some(operand) => overwritten.push((operand, name)),
-                    None => moved.push((split.value, name)),
-                }
+        let mut operands = std::mem::take(&mut self.operands);
+        operands.clear();
+        operands.extend_from_slice(self.function.operands(inst));
+        let repair = self.assignment.repairs.get(self.next_repair).filter(|repair| repair.before == inst);
+        let overwritten = repair.map_or(Vec::new(), |repair| self.parallel(&repair.splits));
+        if !self.named.is_empty() {
+            for operand in operands.iter_mut().filter(|operand| !operand.is_def()) {
+                operand.value = self.latest(operand.value);
             }
-            self.rewriter.insert(InstKind::Inserted(Inserted::Parallel), &pairs);
-            for (value, name) in moved {
-                self.pieces.add(name, value);
-                self.name[value] = name.into();
-                self.named.push(value);
-            }
-        }
-        for operand in operands.iter_mut().filter(|operand| !operand.is_def()) {
-            operand.value = self.latest(operand.value);
         }
         for (operand, name) in overwritten {
             operands[operand].value = name;
         }
         let new = self.rewriter.copy(inst, &operands);
+        self.operands = operands;
         while let Some(fold) = self.old_folds.get(self.folds.len()).filter(|fold| fold.inst == inst) {
             self.folds.push(Fold { inst: new, ..*fold });
         }
+    }
+
+    /// Writes a parallel copy; returns the operands of the instruction behind it that alone read what it defines.
+    fn parallel(&mut self, splits: &[Split]) -> Vec<(usize, Value)> {
+        self.next_repair += 1;
+        let mut pairs = Vec::with_capacity(2 * splits.len());
+        let mut overwritten = Vec::new();
+        let mut moved = Vec::new();
+        for split in splits {
+            let name = self.rewriter.name(split.value);
+            self.colours[name] = Some(split.to);
+            pairs.extend([Operand::defining(name), Operand::using(self.latest(split.value))]);
+            match split.operand {
+                Some(operand) => overwritten.push((operand, name)),
+                None => moved.push((split.value, name)),
+            }
+        }
+        self.rewriter.insert(InstKind::Inserted(Inserted::Parallel), &pairs);
+        for (value, name) in moved {
+            self.pieces.add(name, value);
+            self.name[value] = name.into();
+            self.named.push(value);
+        }
+        overwritten
     }
 
     fn latest(&self, value: Value) -> Value {

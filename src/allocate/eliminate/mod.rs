@@ -44,9 +44,14 @@ pub struct EdgeCode {
 ///
 /// # Errors
 /// If an edge where no code can stand needs some: a defect of the phases before.
-pub fn eliminate(spilled: &Spilled, coloured: &Coloured, liveness: &Liveness, policy: SwapPolicy) -> Result<EdgeCode, Defect> {
+pub fn eliminate(
+    spilled: &Spilled,
+    coloured: &Coloured,
+    liveness: &Liveness,
+    pins: &PinLiveness,
+    policy: SwapPolicy,
+) -> Result<EdgeCode, Defect> {
     let function = &coloured.function;
-    let pins = PinLiveness::new(function);
     let mut scratch = Scratch::new(spilled.slots.clone(), function.values.values().map(|value| value.class));
     let mut code = EdgeCode { head: SecondaryMap::new(), tail: SecondaryMap::new(), slots: PrimaryMap::new(), spills: 0 };
     for (to, data) in &function.blocks {
@@ -68,7 +73,7 @@ pub fn eliminate(spilled: &Spilled, coloured: &Coloured, liveness: &Liveness, po
                     return Err(Defect::Impossible(format!("the edge from {from} to {to} needs code, but can take none")));
                 }
             };
-            let around = surroundings(coloured, &pins, point, through | fixed, policy);
+            let around = surroundings(coloured, pins, point, through | fixed, policy);
             if graph.memory.is_empty() {
                 edits.extend(sequentialise(&graph.registers, &around).into_iter().map(Edit::from));
                 edits.extend(graph.loads.iter().map(|load| load.edit()));

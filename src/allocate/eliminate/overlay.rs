@@ -14,6 +14,7 @@ pub fn overlay(
     spilled: &Spilled,
     coloured: &Coloured,
     liveness: &Liveness,
+    pins: &PinLiveness,
     code: &EdgeCode,
     policy: SwapPolicy,
 ) -> Overlay {
@@ -21,7 +22,7 @@ pub fn overlay(
         imported,
         coloured,
         liveness,
-        pins: PinLiveness::new(&coloured.function),
+        pins,
         policy,
         occupied: RegSet::EMPTY,
         next_fold: 0,
@@ -45,7 +46,7 @@ struct Layer<'a> {
     coloured: &'a Coloured,
     /// Of the coloured function.
     liveness: &'a Liveness,
-    pins: PinLiveness,
+    pins: &'a PinLiveness,
     policy: SwapPolicy,
     /// The registers of the names that are live at the current point.
     occupied: RegSet,
@@ -181,7 +182,7 @@ impl Layer<'_> {
         let first = function.insts[inst].operands.start as usize;
         let moved = function.operands(inst).iter().enumerate().filter(|&(k, o)| !o.is_def() && self.liveness.kills(first + k));
         let kept = self.occupied - moved.map(|(_, o)| self.colour(o.value)).collect();
-        let around = surroundings(self.coloured, &self.pins, Point { index, ..point }, kept, self.policy);
+        let around = surroundings(self.coloured, self.pins, Point { index, ..point }, kept, self.policy);
         let steps = sequentialise(&transfers, &around);
         self.overlay.edits.extend(steps.into_iter().map(|step| (point, Edit::from(step))));
     }

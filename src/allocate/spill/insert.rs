@@ -21,9 +21,9 @@ pub(super) fn insert(problem: &Problem, plan: &Plan) -> Spilled {
         writer.block(block);
     }
     let (edge_loads, memory_phis) = writer.phis();
-    let Writer { rewriter, mut pieces, folds, .. } = writer;
+    let Writer { rewriter, pieces, folds, .. } = writer;
     let mut rewritten = rewriter.new;
-    repair(&mut rewritten, problem.order, problem.dominators, &mut pieces);
+    repair(&mut rewritten, problem.order, problem.dominators, &pieces);
     let mut slot_of = SecondaryMap::with_capacity(function.values.len());
     for value in plan.in_memory.iter() {
         slot_of[value] = slots.of(plan, value).into();

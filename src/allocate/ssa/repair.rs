@@ -11,7 +11,7 @@
 
 use crate::analysis::grouped::Grouped;
 use crate::analysis::{Dominators, Frontiers, Order};
-use crate::machine::{Block, Function, Inst, Operand, Phi, Value, ValueData};
+use crate::machine::{Block, Function, Inst, Phi, Value, ValueData};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
 /// Which names are pieces of which values.
@@ -53,19 +53,28 @@ impl Pieces {
         self.joins.push((base, block));
     }
 
-    /// What a name is a piece of, if that has to be repaired.
-    fn broken(&self, name: Value) -> Option<Value> {
-        let base = self.base[name].expand().unwrap_or(name);
-        self.broken.contains(base).then_some(base)
+    /// Of each name, what it is a piece of, if that has to be repaired.
+    fn to_repair(&self, function: &Function) -> Bases {
+        let mut to_repair = SecondaryMap::with_capacity(function.values.len());
+        for base in self.broken.iter() {
+            to_repair[base] = base.into();
+        }
+        for (name, base) in self.base.iter().filter_map(|(name, base)| Some((name, base.expand()?))) {
+            if self.broken.contains(base) {
+                to_repair[name] = base.into();
+            }
+        }
+        to_repair
     }
 }
 
 /// Repairs SSA form; returns the φs that this took, in the order of their blocks and values.
-pub fn repair(function: &mut Function, order: &Order, dominators: &Dominators, pieces: &mut Pieces) -> Vec<Join> {
+pub fn repair(function: &mut Function, order: &Order, dominators: &Dominators, pieces: &Pieces) -> Vec<Join> {
     if pieces.broken.is_empty() {
         return Vec::new();
     }
-    let places = Places::new(function, pieces);
+    let mut bases = pieces.to_repair(function);
+    let places = Places::new(function, &bases);
     let frontiers = Frontiers::new(function, order, dominators);
     let asked = Grouped::new(function.values.len(), &pieces.joins);
     let mut joins = Vec::new();
@@ -85,9 +94,16 @@ pub fn repair(function: &mut Function, order: &Order, dominators: &Dominators, p
         joins.extend(at.into_iter().map(|block| (block, base)));
     }
     joins.sort_unstable();
-    let joins: Vec<Join> = joins.into_iter().map(|(block, base)| add_phi(function, pieces, block, base)).collect();
-    Renamer { current: SecondaryMap::new(), undo: Vec::new(), entering: SecondaryMap::new(), function, pieces, live_into_pads }
-        .walk(order, dominators);
+    let joins: Vec<Join> = joins.into_iter().map(|(block, base)| add_phi(function, &mut bases, block, base)).collect();
+    Renamer {
+        current: SecondaryMap::new(),
+        undo: Vec::new(),
+        entering: SecondaryMap::new(),
+        function,
+        bases: &bases,
+        live_into_pads,
+    }
+    .walk(order, dominators);
     joins
 }
 
@@ -97,14 +113,17 @@ fn is_entered_from_the_middle(function: &Function, block: Block) -> bool {
 }
 
 /// Adds a φ that joins a value's names; the arguments are renamed later.
-fn add_phi(function: &mut Function, pieces: &mut Pieces, block: Block, base: Value) -> Join {
+fn add_phi(function: &mut Function, bases: &mut Bases, block: Block, base: Value) -> Join {
     let class = function.values[base].class;
     let name = function.values.push(ValueData { class, of: function.original(base).into() });
-    pieces.add(name, base);
+    bases[name] = base.into();
     let args = vec![base.into(); function.blocks[block].preds.len()];
     function.blocks[block].phis.push(Phi { def: name, args });
     Join { block, base, name }
 }
+
+/// Of each name, what it is a piece of, if that is to be repaired.
+type Bases = SecondaryMap<Value, PackedOption<Value>>;
 
 /// Where values to be repaired are defined, and where they are used without being defined before in the block.
 struct Places {
@@ -114,22 +133,23 @@ struct Places {
 }
 
 impl Places {
-    fn new(function: &Function, pieces: &Pieces) -> Self {
+    fn new(function: &Function, bases: &Bases) -> Self {
         let (mut defs, mut uses) = (Vec::new(), Vec::new());
         // The last block in which each value was found defined.
         let mut defined: SecondaryMap<Value, PackedOption<Block>> = SecondaryMap::new();
         for (block, data) in &function.blocks {
-            for base in data.phis.iter().filter_map(|phi| pieces.broken(phi.def)) {
+            for base in data.phis.iter().filter_map(|phi| bases[phi.def].expand()) {
                 defined[base] = block.into();
                 defs.push((base, (block, 0)));
             }
             for (index, inst) in function.block_insts(block).enumerate() {
-                let operands = function.operands(inst).iter();
-                let of_broken = |operand: &Operand| Some((pieces.broken(operand.value)?, operand.is_def()));
-                let (written, read): (Vec<_>, Vec<_>) = operands.filter_map(of_broken).partition(|&(_, is_def)| is_def);
-                let not_defined = |base: &Value| defined[*base] != block.into();
-                uses.extend(read.iter().map(|&(base, _)| base).filter(not_defined).map(|base| (base, block)));
-                for base in written.into_iter().map(|(base, _)| base) {
+                let operands = function.operands(inst);
+                for base in operands.iter().filter(|operand| !operand.is_def()).filter_map(|o| bases[o.value].expand()) {
+                    if defined[base] != block.into() {
+                        uses.push((base, block));
+                    }
+                }
+                for base in operands.iter().filter(|operand| operand.is_def()).filter_map(|o| bases[o.value].expand()) {
                     if defined[base] != block.into() {
                         defined[base] = block.into();
                         defs.push((base, (block, index as u32 + 1)));
@@ -141,7 +161,7 @@ impl Places {
         for (block, data) in &function.blocks {
             for phi in &data.phis {
                 for (arg, &pred) in phi.args.iter().zip(&data.preds) {
-                    let base = arg.expand().and_then(|arg| pieces.broken(arg));
+                    let base = arg.expand().and_then(|arg| bases[arg].expand());
                     uses.extend(base.filter(|&base| !places.is_defined(function, base, pred, block)).map(|base| (base, pred)));
                 }
             }
@@ -175,7 +195,7 @@ impl Places {
 /// The walk of the dominator tree that has every use read the latest name.
 struct Renamer<'a> {
     function: &'a mut Function,
-    pieces: &'a Pieces,
+    bases: &'a Bases,
     live_into_pads: SecondaryMap<Block, Vec<Value>>,
     current: SecondaryMap<Value, PackedOption<Value>>,
     /// What `current` was before, to be restored when the walk leaves a subtree.
@@ -214,7 +234,7 @@ impl Renamer<'_> {
     }
 
     fn define(&mut self, name: Value) {
-        if let Some(base) = self.pieces.broken(name) {
+        if let Some(base) = self.bases[name].expand() {
             self.set(base, name);
         }
     }
@@ -226,7 +246,7 @@ impl Renamer<'_> {
 
     /// The name that is to be read in place of this one.
     fn latest(&self, name: Value) -> Value {
-        match self.pieces.broken(name) {
+        match self.bases[name].expand() {
             Some(base) => self.current[base].expect("a definition reaches every use"),
             None => name,
         }
