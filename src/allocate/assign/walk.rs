@@ -225,20 +225,41 @@ impl Walk<'_> {
             data.preds.iter().filter(walked).max_by(|a, b| frequency(a).total_cmp(&frequency(b)).then(b.cmp(a))).copied();
         let occupied = data.live_in_pins | self.pins.at(self.function, self.function.head(block));
         let here: Vec<Value> = live_in.iter().copied().filter(|&value| !self.evicted[value]).collect();
-        let mut wants = Vec::with_capacity(here.len() + data.phis.len());
-        if let Some(source) = source {
-            let current = self.result.on_exit(self.function, self.liveness, source, block, here.iter().copied());
-            wants.extend(here.iter().zip(current).map(|(&value, reg)| self.want(value, Span::Before, occupied, Some(reg))));
-        }
-        for (index, &value) in here.iter().enumerate() {
-            if let Some(reg) = wants[index].current.filter(|&reg| wants[index].domain.contains(reg)) {
+        let current: Vec<Reg> = source.map_or(Vec::new(), |source| {
+            self.result.on_exit(self.function, self.liveness, source, block, here.iter().copied()).collect()
+        });
+        let phis = data.phis.iter().map(|phi| phi.def);
+        let before: Vec<(Value, Option<Reg>)> =
+            here.iter().copied().chain(phis).map(|value| (value, self.register[value])).collect();
+        let used = self.used;
+        for (&value, &reg) in here.iter().zip(&current) {
+            if (self.function.allowed(value) - occupied).contains(reg) {
                 self.put(value, reg);
             }
         }
         if self.taken.len() < here.len() || !self.place_phis(block, occupied) {
+            let wants = self.wants_before(before, used, here.iter().copied().zip(current), occupied);
             self.place_together(block, occupied, here, wants)?;
         }
         Ok(())
+    }
+
+    /// What live-in values want by what was known before any of the block's values was placed. (Most blocks never ask.)
+    fn wants_before(
+        &mut self,
+        mut before: Vec<(Value, Option<Reg>)>,
+        mut used: RegSet,
+        live_in: impl Iterator<Item = (Value, Reg)>,
+        occupied: RegSet,
+    ) -> Vec<Want> {
+        let mut exchange = |walk: &mut Self| {
+            before.iter_mut().for_each(|(value, reg)| std::mem::swap(reg, &mut walk.register[*value]));
+            std::mem::swap(&mut used, &mut walk.used);
+        };
+        exchange(self);
+        let wants = live_in.map(|(value, reg)| self.want(value, Span::Before, occupied, Some(reg))).collect();
+        exchange(self);
+        wants
     }
 
     /// Places the φs' definitions one after the other; says whether there was room for all.
