@@ -192,18 +192,21 @@ impl<'a> Writer<'a> {
         for phis in self.rewriter.new.blocks.values_mut().map(|data| &mut data.phis) {
             phis.retain(|phi| !self.plan.memory_phis.contains(phi.def));
         }
-        for &(site, value, _) in &self.plan.refills[self.next_refill..] {
-            let Site::Edge { from, to } = site else { unreachable!("all others have been written") };
-            let column = self.function.column(from, to);
-            for (row, phi) in self.rewriter.new.blocks[to].phis.iter_mut().enumerate() {
-                if phi.args[column] == value.into() {
-                    phi.args[column] = None.into();
-                    let class = self.function.file.wider(self.function.values[phi.def].class, self.function.values[value].class);
-                    edge_loads[to].push(EdgeLoad { row, from, slot: self.slots.of(self.plan, value), class });
+        let on_edges = &self.plan.refills[self.next_refill..];
+        for (to, data) in self.rewriter.new.blocks.iter_mut().filter(|_| !on_edges.is_empty()) {
+            for (row, phi) in data.phis.iter_mut().enumerate() {
+                for (arg, &from) in phi.args.iter_mut().zip(&data.preds) {
+                    let Some(value) = arg.expand() else { continue };
+                    let wanted = (Site::Edge { from, to }, value);
+                    if on_edges.binary_search_by_key(&wanted, |&(site, value, _)| (site, value)).is_ok() {
+                        *arg = None.into();
+                        let classes = [phi.def, value].map(|value| self.function.values[value].class);
+                        let class = self.function.file.wider(classes[0], classes[1]);
+                        edge_loads[to].push(EdgeLoad { row, from, slot: self.slots.of(self.plan, value), class });
+                    }
                 }
             }
         }
-        edge_loads.values_mut().for_each(|loads| loads.sort_by_key(|load| load.row));
         for phi in self.rewriter.new.blocks.values().flat_map(|data| &data.phis) {
             let args = phi.args.iter().filter_map(|arg| arg.expand());
             args.filter(|&arg| self.split.contains(arg)).for_each(|arg| self.pieces.reaches_from_outside(arg));

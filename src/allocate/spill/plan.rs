@@ -40,7 +40,7 @@ pub struct Store {
 /// All decisions of a spilling strategy.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// By site.
+    /// By site; those on one edge by value, each once.
     pub refills: Vec<(Site, Value, Refill)>,
     /// In program order; those at one point happen in order, and before its refills.
     pub stores: Vec<Store>,

@@ -362,6 +362,7 @@ impl<'a> Planner<'a> {
 
     /// Decides which φs are in memory, and where those in registers take arguments from memory.
     fn phis(&mut self) {
+        let at_points = self.plan.refills.len();
         for (to, data) in &self.function().blocks {
             for phi in &data.phis {
                 if self.plan.in_memory.contains(phi.def) {
@@ -374,6 +375,8 @@ impl<'a> Planner<'a> {
                 }
             }
         }
-        self.plan.refills.sort_by_key(|&(site, ..)| site);
+        // Those at points are in order, and come first.
+        self.plan.refills[at_points..].sort_unstable_by_key(|&(site, value, _)| (site, value));
+        self.plan.refills.dedup();
     }
 }
