@@ -38,7 +38,7 @@ corpus-matrix: setup ## the corpus under every allocator and option (an hour), a
 	$(CARGO) build --release
 	scripts/corpus-matrix
 
-executed: setup ## what the corpus executes, by allocator: instructions, loads, stores (docs/quality.md; an hour, resumable)
+executed: setup ## what the corpus executes, by allocator: instructions, loads, stores (docs/quality.md; twenty minutes, resumable)
 	$(CARGO) build --release
 	scripts/executed
 

@@ -6,6 +6,7 @@
   insert TABLES DOCUMENT         puts the tables between the marks in a document
 """
 
+import itertools
 import json
 import math
 import os
@@ -26,21 +27,17 @@ def read(*path):
         return json.load(file)
 
 
-def share(counts):
-
-    return counts["overhead_share"]
-
-
 def records(folder, builds):
-    """One a program, target, register list and allocator, with what was counted and what was estimated."""
+    """One a program, target, register list and allocator, with what was counted and what was estimated, and with the
+    instructions that each function executed and its statistics."""
     for build in builds:
         if not os.path.exists(os.path.join(build, "record.json")):
             continue
         record, statistics = read(build, "record.json"), read(build, "stats.json")
         run = read(folder, "runs", record.pop("run") + ".json")
-        record |= run["total"] | {"cost": cost(run["total"]), "overhead_share": share(statistics["total"])}
-        shares = {function["name"]: share(function) for function in statistics["functions"]}
-        yield record, {name: counts[0] for name, counts in run["functions"].items()}, shares
+        record |= run["total"] | {"cost": cost(run["total"]), "overhead_share": statistics["total"]["overhead_share"]}
+        functions = {function["name"]: function for function in statistics["functions"]}
+        yield record, {name: counts[0] for name, counts in run["functions"].items()}, functions
 
 
 def cost(counts):
@@ -56,20 +53,37 @@ def compared(base, folder, builds):
     """All records, each with its ratios to the base allocator's in the same program and with the same registers."""
     rows = list(records(folder, builds))
     bases = {case(record): row for row in rows if (record := row[0])["allocator"] == base}
-    for record, _, shares in rows:
-        if case(record) not in bases:
-            continue
-        weights = bases[case(record)][1]
-        # The functions that ran, each weighted by what it executed under the base allocator.
-        executed = sum(weights.values())
-        record["executed_share"] = sum(weight * shares.get(name, 0) for name, weight in weights.items()) / executed
-    for record, _, _ in rows:
+    for record, _, functions in rows:
+        if case(record) in bases:
+            _, executed, base_functions = bases[case(record)]
+            # The functions that ran, each weighted by what it executed under the base allocator.
+            ran = [(functions[name], base_functions[name], weight) for name, weight in executed.items() if name in functions]
+            weight = sum(weight for *_, weight in ran)
+            record["executed_share"] = sum(function["overhead_share"] * weight for function, _, weight in ran) / weight
+            record["weighted"] = weighted(ran)
+    for record, *_ in rows:
         if case(record) in bases:
             other = bases[case(record)][0]
             names = (*EXECUTED, "overhead_share", "executed_share")
-            record["ratios"] = {name: record[name] / other[name] if other[name] else None for name in names}
+            record["ratios"] = {name: ratio(record[name], other[name]) for name in names}
             record["differences"] = {name: record[name] - other[name] for name in names[-2:]}
-    return [record for record, _, _ in rows]
+    return [record for record, *_ in rows]
+
+
+def weighted(ran):
+    """What was counted by block frequency, as ratios: each function is scaled to the instructions that it executed under the
+    base allocator."""
+    ours, base = defaultdict(float), defaultdict(float)
+    for function, base_function, executed in ran:
+        if estimated := base_function["weighted"]["instructions"]:
+            for sums, counts in ((ours, function["weighted"]), (base, base_function["weighted"])):
+                for name, count in (counts | {"cost": cost(counts)}).items():
+                    sums[name] += count * executed / estimated
+    return {name: ratio(ours[name], base[name]) for name in EXECUTED}
+
+
+def ratio(count, base):
+    return count / base if base else None
 
 
 def geometric_mean(values):
@@ -120,6 +134,20 @@ def correlations(rows):
             for name in EXECUTED:
                 line[name] = spearman([(value, ratios[name]) for value, ratios in estimated if ratios[name] is not None])
             yield line
+        line = {"target": target, "registers": registers, "estimate": "weighted", "as": "ratio", "points": len(group)}
+        for name in EXECUTED:
+            pairs = [(record["weighted"][name], record["ratios"][name]) for record in group]
+            line[name] = spearman([pair for pair in pairs if None not in pair])
+        yield line
+
+
+def agreements(rows):
+    """Pairs of allocators in the same program and with the same registers: how many does an estimate put in their order?"""
+    for (target, registers), group in [(("all", "all"), rows), *groups(rows).items()]:
+        pairs = [pair for pair in itertools.combinations(group, 2) if case(pair[0]) == case(pair[1])]
+        for estimate in ("overhead_share", "executed_share"):
+            line = {"target": target, "registers": registers, "estimate": estimate, "pairs": len(pairs)}
+            yield line | {name: sum((x[estimate] < y[estimate]) == (x[name] < y[name]) for x, y in pairs) for name in EXECUTED}
 
 
 def table(header, rows):
@@ -142,7 +170,8 @@ def report(base, folder, *builds):
         sys.exit("error: nothing was counted")
     others = [record for record in rows if record["allocator"] != base]
     document = {"schema": "chordal-executed/1", "base": base, "records": rows,
-                "summary": list(summaries(others)), "correlation": list(correlations(others))}
+                "summary": list(summaries(others)), "correlation": list(correlations(others)),
+                "agreement": list(agreements(rows))}
     with open(os.path.join(folder, "executed.json"), "w") as file:
         json.dump(document, file, indent=1)
     show(document, others)
@@ -157,6 +186,10 @@ def show(document, others):
     table(["registers", "estimate", "points", *EXECUTED],
           [[machine(line), f"{line['estimate']}, {line['as']}", str(line["points"]), *numbers(line)]
            for line in document["correlation"]])
+    print("\nPairs of allocators in the same program, and how many of them the estimate puts in the order of what was executed:")
+    table(["registers", "estimate", "pairs", *EXECUTED],
+          [[machine(line), line["estimate"], str(line["pairs"]), *(str(line[name]) for name in EXECUTED)]
+           for line in document["agreement"]])
     print(f"\nEach program; {base} in millions, the others as ratios:")
     absolute = {case(record): record for record in document["records"] if record["allocator"] == base}
     table(["registers", "program", *(f"{base}: {name}" for name in COUNTED), "allocator", *EXECUTED],

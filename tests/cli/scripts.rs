@@ -107,7 +107,9 @@ fn executed(cases: &[(&str, &str, u64, f64)]) -> Folder {
         let run = format!("run{index}");
         let record = json!({ "program": program, "target": "x86-64", "registers": "8", "allocator": allocator, "run": run });
         folder.write(&format!("build{index}/record.json"), &record.to_string());
-        let function = json!({ "name": "main", "overhead_share": share });
+        // The loop runs half as often as is assumed.
+        let weighted = json!({ "instructions": 200, "loads": 2 * loads, "stores": 0 });
+        let function = json!({ "name": "main", "overhead_share": share, "weighted": weighted });
         let statistics = json!({ "total": { "overhead_share": share }, "functions": [function] });
         folder.write(&format!("build{index}/stats.json"), &statistics.to_string());
         let total = json!({ "instructions": 100, "loads": loads, "stores": 0 });
@@ -142,7 +144,12 @@ fn executed_counts_become_ratios_and_correlations() {
     assert_eq!(document["records"].as_array().expect("a list").len(), 6);
     assert_eq!(document["records"][1]["ratios"]["loads"], 2.0);
     assert_eq!(document["summary"][0]["ratios"]["stores"], Value::Null);
+    assert_eq!(document["records"][1]["weighted"]["loads"], 2.0);
     assert_eq!(document["correlation"][2]["estimate"], "executed_share");
+    assert_eq!(document["correlation"][4]["estimate"], "weighted");
+    assert_eq!(document["correlation"][4]["loads"], 1.0);
+    let agreement = &document["agreement"][0];
+    assert_eq!((&agreement["pairs"], &agreement["cost"]), (&json!(3), &json!(3)));
 }
 
 #[test]
