@@ -1,10 +1,10 @@
 # `make` alone says what there is.
 CARGO ?= cargo
 
-.PHONY: help setup demo test bench fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
+.PHONY: help setup demo test bench bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-15s %s\n", $$1, $$2 }'
 
 setup: ## install what is missing of LLVM 22, clang 22 and the C++ compilers
 	@scripts/setup
@@ -19,6 +19,10 @@ test: setup lint ## formatting, lints and all tests
 bench: setup ## time allocation of SQLite against the LLVM passes it replaces
 	PROGRAMS=sqlite CONFIGS=x86-64 scripts/corpus
 	$(CARGO) bench --quiet --bench allocation -- $(BENCH_ARGS)
+
+bench-join-sets: setup ## time ways to find where SQLite's variables need phis
+	PROGRAMS=sqlite CONFIGS=O0 scripts/corpus
+	$(CARGO) bench --quiet --bench join_sets -- $(BENCH_ARGS)
 
 fmt: ## format the sources
 	$(CARGO) fmt

@@ -4,6 +4,7 @@ mod architecture;
 mod cli;
 mod interpreter;
 mod invariants;
+mod join_sets;
 mod papers;
 mod phases;
 mod programs;

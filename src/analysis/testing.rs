@@ -80,6 +80,20 @@ pub(crate) fn file() -> RegisterFile {
     }
 }
 
+/// A path through all blocks, and random edges: often irreducible.
+pub(crate) fn random_graph(rng: &mut fastrand::Rng, count: usize) -> Function {
+    let succs: Vec<Vec<usize>> = (0..count)
+        .map(|at| {
+            let mut succs: Vec<usize> = (0..rng.usize(0..3)).map(|_| rng.usize(1..count)).collect();
+            succs.extend((at + 1 < count).then_some(at + 1));
+            succs.sort_unstable();
+            succs.dedup();
+            succs
+        })
+        .collect();
+    graph(&succs.iter().map(Vec::as_slice).collect::<Vec<_>>())
+}
+
 /// Adds values of the first class, `gp`.
 pub(crate) fn values(function: &mut Function, count: usize) {
     for _ in 0..count {

@@ -3,11 +3,13 @@
 use super::Failure;
 use super::output::{self, Destination};
 use super::runs::{self, RunOptions};
-use crate::llvm::{Module, Source, Target};
+use crate::analysis::Reuse;
+use crate::llvm::{self, Module, Source, Target};
 use crate::measure::compare::worker::Request;
 use crate::paper::{self, ALL, Document, Exhibit, Format, Machine, Results, RunTimes, Variant};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
+use indexmap::IndexMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -23,19 +25,24 @@ Tables and figures:
   sfe-figure10  location transfer graphs
   sfe-figure11  time of SSA elimination
   sfe-figure12  store hoisting, memory coalescing, load lowering
+  join-sets     variables that are assigned in the same blocks, or in some of them (of modules before SSA form)
 SRA is Pereira's The Designing and Implementation of a SSA-based register allocator, SFE is Pereira and Palsberg's SSA
-Elimination after Register Allocation. An argument without a dot or a slash is the name of a table or figure.
+Elimination after Register Allocation, and join-sets has Tables 2 and 3 of French and Amaral's Eliminating Redundant Join-Set
+Computations in Static Single Assignment. An argument without a dot or a slash is the name of a table or figure.
 
 Examples:
   chordal paper prog.bc prog.i386.bc
       everything that can be measured on the two modules of one program
   chordal paper sra-table2 corpus/*.bc
       one table: every program under four allocators with four registers (and with 8 and all, for its claims)
-  chordal paper all corpus/*.bc --records paper.jsonl --resume --format markdown -o reproduction.md --plot reproduction
+  clang -O0 -Xclang -disable-O0-optnone -emit-llvm -c prog.c && chordal paper join-sets prog.bc
+      a module before SSA form: it has more variables in memory than phis
+  chordal paper all corpus/*.bc corpus/O0/*.bc --records paper.jsonl --resume --format markdown -o reproduction.md --plot reproduction
       a long run that can be stopped and continued, as a document with charts
 
 A program is a module for x86-64, a module for i386, or both, as whole-program bitcode; its name is that of the file up to the
-first dot. SRA's tables use the modules for x86-64, SFE's first those for i386. Programs named gzip, bzip2, link-grammar, gap,
+first dot. SRA's tables use the modules for x86-64, SFE's first those for i386. For join-sets there may be another module of
+the program, before SSA form, which is not compiled then. Programs named gzip, bzip2, link-grammar, gap,
 perl, tcc, phalanx and sqlite stand beside the programs of SPEC CPU 2000 that they resemble; others have rows of their own.
 
 Exit status: 0 done, 1 a run failed (the results of the others are shown), 2 wrong usage.";
@@ -95,11 +102,20 @@ impl FormatName {
     }
 }
 
-/// A module to be run.
+/// A module that was given.
 struct Input {
     path: PathBuf,
     program: String,
     machine: Machine,
+    /// If it is before SSA form, and somebody wants to know.
+    join_sets: Option<Reuse>,
+}
+
+impl Input {
+    /// Whether they are of the same program.
+    fn resembles(&self, other: &Input) -> bool {
+        self.program == other.program && self.machine == other.machine
+    }
 }
 
 /// Compares with the papers.
@@ -108,11 +124,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     // Before hours of runs.
     let run_times = arguments.run_times.as_deref().map(read_run_times).transpose()?.unwrap_or_default();
     let versions = arguments.versions.as_deref().map(read_text).transpose()?;
-    let inputs = inputs(&paths)?;
-    let mut results = Results { run_times, ..Results::default() };
+    let wants_join_sets = exhibits.iter().any(|exhibit| exhibit.name == paper::JOIN_SETS);
+    let compiles = exhibits.iter().any(|exhibit| exhibit.name != paper::JOIN_SETS);
+    let inputs = inputs(&paths, wants_join_sets)?;
+    let mut results = Results { run_times, join_sets: join_sets(&inputs), ..Results::default() };
+    if results.join_sets.is_empty() && !compiles {
+        return Err(anyhow!("no module is before SSA form: clang -O0 -Xclang -disable-O0-optnone -emit-llvm makes such").into());
+    }
     let mut options = arguments.runs.clone();
     for machine in [Machine::X86_64, Machine::I386] {
-        let inputs: Vec<&Input> = inputs.iter().filter(|input| input.machine == machine).collect();
+        let inputs: Vec<&Input> = compiled(&inputs).filter(|input| compiles && input.machine == machine).collect();
         if !inputs.is_empty() {
             run_all(&mut results, machine, &inputs, &exhibits, &options)?;
             options = options.continued();
@@ -172,23 +193,44 @@ fn named(name: &str) -> Result<Option<&'static str>, String> {
     Err(format!("there is no table or figure `{name}`; the nearest is `{nearest}` (a file of that name is `./{name}`)"))
 }
 
+/// The modules that are compiled: those of which there is no other that is in SSA form already.
+fn compiled(inputs: &[Input]) -> impl Iterator<Item = &Input> {
+    let in_ssa_form = |input: &&Input| input.join_sets.is_none();
+    inputs.iter().filter(move |input| in_ssa_form(input) || !inputs.iter().filter(in_ssa_form).any(|it| it.resembles(input)))
+}
+
+/// Of each program that is given before SSA form, for whatever machine.
+fn join_sets(inputs: &[Input]) -> IndexMap<String, Reuse> {
+    let mut found = IndexMap::new();
+    for input in inputs {
+        if let Some(reuse) = input.join_sets {
+            found.entry(input.program.clone()).or_insert(reuse);
+        }
+    }
+    found
+}
+
 /// Looks at the modules, so that a wrong one is found before the others have been run.
-fn inputs(paths: &[PathBuf]) -> Result<Vec<Input>, Failure> {
+fn inputs(paths: &[PathBuf], with_join_sets: bool) -> Result<Vec<Input>, Failure> {
     let mut inputs: Vec<Input> = Vec::new();
     for path in paths {
         let name = path.display();
         let source = Source::read(path).with_context(|| name.to_string())?;
-        let machine = match Module::parse(&source).with_context(|| name.to_string())?.target() {
+        let module = Module::parse(&source).with_context(|| name.to_string())?;
+        let machine = match module.target() {
             Target::X86_64 => Machine::X86_64,
             Target::I386 => Machine::I386,
         };
+        let join_sets = if with_join_sets { paper::join_sets(&llvm::unpromoted(&module)) } else { None };
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         let program = file.split('.').next().unwrap_or_default().to_owned();
-        if let Some(other) = inputs.iter().find(|other| other.program == program && other.machine == machine) {
-            let message = format!("{name} and {} are both the program {program} for {}", other.path.display(), machine.name());
-            return Err(Failure::Usage(message));
+        let input = Input { path: path.clone(), program, machine, join_sets };
+        let in_ssa_form = |input: &Input| input.join_sets.is_none();
+        if let Some(other) = inputs.iter().find(|it| it.resembles(&input) && in_ssa_form(it) == in_ssa_form(&input)) {
+            let (other, program) = (other.path.display(), &input.program);
+            return Err(Failure::Usage(format!("{name} and {other} are both the program {program} for {}", machine.name())));
         }
-        inputs.push(Input { path: path.clone(), program, machine });
+        inputs.push(input);
     }
     Ok(inputs)
 }

@@ -8,12 +8,14 @@ mod import;
 mod module;
 mod registers;
 mod session;
+mod variables;
 
 pub use compile::{Algorithm, Allocator, CompileError, CompileOptions, Compiled, Output, Stock, compile};
 pub use fatal::die_with_prefix;
 pub use module::{Module, ReadError, Source, Target};
 pub use registers::{ALL_REGISTERS, RegisterRequest, RequestError};
 pub use session::{Failed, Ours};
+pub use variables::unpromoted;
 
 /// Sets LLVM up, once.
 fn initialise() {

@@ -5,6 +5,7 @@ use inkwell::debug_info::debug_metadata_version;
 use inkwell::llvm_sys::core::LLVMContextSetDiagnosticHandler;
 use inkwell::llvm_sys::prelude::LLVMDiagnosticInfoRef;
 use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::values::FunctionValue;
 use std::ffi::c_void;
 use std::io::{self, Read};
 use std::path::Path;
@@ -154,7 +155,12 @@ impl<'s> Module<'s> {
 
     /// How many functions the module defines.
     pub fn num_functions(&self) -> usize {
-        self.module.get_functions().filter(|function| function.count_basic_blocks() > 0).count()
+        self.functions().count()
+    }
+
+    /// The functions that the module defines.
+    pub(super) fn functions(&self) -> impl Iterator<Item = FunctionValue<'_>> {
+        self.module.get_functions().filter(|function| function.count_basic_blocks() > 0)
     }
 
     pub(super) fn as_mut_ptr(&self) -> *mut c_void {

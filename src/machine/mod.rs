@@ -7,6 +7,7 @@ mod overlay;
 mod registers;
 mod rewrite;
 pub mod text;
+mod unpromoted;
 pub mod validate;
 
 pub use function::{
@@ -17,4 +18,5 @@ pub use overlay::{Edit, Location, Overlay, SlotData, SwapKind};
 pub use registers::{Bank, BankInfo, ClassInfo, Reg, RegClass, RegInfo, RegSet, RegisterFile, SwapSupport};
 pub use rewrite::Rewriter;
 pub use text::{ParseError, builtin, parse, print};
+pub use unpromoted::{Edges, Unpromoted, Variable};
 pub use validate::{Violation, validate};

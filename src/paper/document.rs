@@ -52,7 +52,8 @@ const TITLE: &str = "Reproduction of the papers";
 /// What readers have to know before they compare anything.
 const PREFACE: &[&str] = &[
     "The papers' own figures beside chordal's. SRA is Pereira, *The Designing and Implementation of a SSA-based register allocator*; \
-     SFE is Pereira and Palsberg, *SSA Elimination after Register Allocation* (2008).",
+     SFE is Pereira and Palsberg, *SSA Elimination after Register Allocation* (2008); JSR is French and Amaral, *Eliminating \
+     Redundant Join-Set Computations in Static Single Assignment* (2005).",
     "SPEC CPU 2000, which the papers compiled, is not free. A program of ours that stands beside one of the paper's is of the \
      same kind (164.gzip and gzip, 186.crafty and phalanx, 255.vortex and sqlite), but code, inputs, compiler and, for SRA, \
      the processor are different. Claims and directions can be compared, absolute counts cannot.",
@@ -132,7 +133,7 @@ impl Block {
 
 impl Judged {
     fn json(&self) -> Value {
-        let measured = |(setting, number): &(_, f64)| json!({ "setting": setting, "value": number });
+        let measured = |(setting, number): &(String, f64)| json!({ "setting": setting, "value": number });
         json!({
             "claim": self.claim.text,
             "source": self.claim.source,

@@ -8,6 +8,7 @@ mod charts;
 mod claims;
 mod document;
 mod exhibits;
+mod join_sets;
 mod published;
 mod results;
 mod run_times;
@@ -16,7 +17,9 @@ mod verdict;
 
 pub use charts::Chart;
 pub use document::{Block, Document, Format, Section};
+pub use exhibits::names::JOIN_SETS;
 pub use exhibits::{ALL, Exhibit, variants_of};
+pub use join_sets::join_sets;
 pub use results::Results;
 pub use run_times::RunTimes;
 pub use variants::{Machine, Variant};
@@ -36,8 +39,16 @@ pub fn report(exhibits: &[&Exhibit], results: &Results, versions: Option<&str>) 
 
 /// What was compiled, what could not be, and which functions are in no total.
 fn inputs(results: &Results, versions: Option<&str>) -> Vec<Block> {
-    let names: Vec<&str> = results.programs.keys().map(String::as_str).collect();
-    let mut blocks = vec![Block::Paragraph(format!("Programs: {}.", names.join(", ")))];
+    let names = |names: Vec<&String>| names.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let mut blocks = Vec::new();
+    for (what, programs) in [
+        ("Programs", results.programs.keys().collect()),
+        ("Programs before SSA form", results.join_sets.keys().collect::<Vec<_>>()),
+    ] {
+        if !programs.is_empty() {
+            blocks.push(Block::Paragraph(format!("{what}: {}.", names(programs))));
+        }
+    }
     if let Some(versions) = versions {
         blocks.push(Block::Verbatim(versions.to_owned()));
     }

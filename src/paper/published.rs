@@ -1,8 +1,9 @@
 //! What the papers print, transcribed: nothing here is measured by us.
 //!
 //! SRA is *The Designing and Implementation of a SSA-based register allocator* (Pereira), SFE is *SSA Elimination after Register
-//! Allocation* (Pereira and Palsberg, 2008). The charts of both are lost (the texts are what is left), so their Figures 10 to
-//! 12 are known by what the texts say about them, but for Figure 10 of SFE, which is a table.
+//! Allocation* (Pereira and Palsberg, 2008), JSR is *Eliminating Redundant Join-Set Computations in Static Single Assignment*
+//! (French and Amaral, 2005). The charts of the first two are lost (the texts are what is left), so their Figures 10 to 12 are
+//! known by what the texts say about them, but for Figure 10 of SFE, which is a table.
 
 /// The stand-in in our corpus for each of the papers' programs, by its number in SPEC CPU 2000: the same kind of program, not
 /// the same code or inputs. Programs without one have no known counterpart among free software.
@@ -320,6 +321,46 @@ pub const ON_DEMAND: f64 = 0.002;
 pub const SPEED_UP: f64 = 1.092;
 pub const SPEED_UP_COALESCED: f64 = 1.130;
 
+/// JSR Tables 2 and 3.
+pub struct JoinSetTables {
+    pub programs: [JoinSetCounts; 6],
+    /// As printed.
+    pub average: JoinSetCounts,
+}
+
+/// A row of both tables: worklists, those of variables of which A(x) ⊆ A(y), those of which A(x) = A(y), and those of which
+/// A(x) ⊂ A(y), with the mean difference in size and the mean share of the larger set that is saved.
+pub struct JoinSetCounts {
+    pub program: &'static str,
+    pub worklists: u64,
+    pub redundant: u64,
+    pub redundant_percent: f64,
+    pub equal: u64,
+    pub equal_percent: f64,
+    pub subsets: u64,
+    pub difference: f64,
+    pub saved_percent: f64,
+}
+
+impl JoinSetCounts {
+    const fn new(program: &'static str, [worklists, redundant, equal, subsets]: [u64; 4], percents: [f64; 4]) -> Self {
+        let [redundant_percent, equal_percent, difference, saved_percent] = percents;
+        Self { program, worklists, redundant, redundant_percent, equal, equal_percent, subsets, difference, saved_percent }
+    }
+}
+
+pub const JOIN_SETS: JoinSetTables = JoinSetTables {
+    programs: [
+        JoinSetCounts::new("164.gzip", [2787, 220, 89, 131], [7.89, 3.19, 6.79, 38.38]),
+        JoinSetCounts::new("181.mcf", [246, 51, 22, 29], [20.73, 8.94, 3.45, 42.99]),
+        JoinSetCounts::new("197.parser", [17567, 698, 526, 172], [3.97, 2.99, 2.65, 52.10]),
+        JoinSetCounts::new("254.gap", [115686, 3555, 1928, 1627], [3.07, 1.67, 4.34, 45.35]),
+        JoinSetCounts::new("255.vortex", [37372, 1294, 751, 543], [3.46, 2.01, 5.00, 53.14]),
+        JoinSetCounts::new("256.bzip2", [12089, 348, 177, 171], [2.88, 1.46, 5.65, 41.33]),
+    ],
+    average: JoinSetCounts::new("average", [30958, 1028, 582, 446], [3.32, 1.88, 5.58, 45.55]),
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -363,6 +404,24 @@ mod tests {
     fn shares_of_time_add_up_to_the_printed_sum() {
         let sum = METHOD_I_SHARE + CRITICAL_EDGES_SHARE + COALESCING_SHARE + ELIMINATION_SHARE;
         assert!((sum - 0.048).abs() < 1e-9, "{sum}");
+    }
+
+    /// But for the mean difference: the sum of the six is 5 times what is printed.
+    #[test]
+    fn join_sets_have_the_printed_averages() {
+        let JoinSetTables { programs, average } = &JOIN_SETS;
+        let sum = |column: fn(&JoinSetCounts) -> f64| programs.iter().map(column).sum::<f64>();
+        let worklists = sum(|it| it.worklists as f64);
+        assert!((worklists / 6.0 - average.worklists as f64).abs() < 1.0);
+        assert!((100.0 * sum(|it| it.redundant as f64) / worklists - average.redundant_percent).abs() < 0.01);
+        assert!((100.0 * sum(|it| it.equal as f64) / worklists - average.equal_percent).abs() < 0.01);
+        assert!((sum(|it| it.saved_percent) / 6.0 - average.saved_percent).abs() < 0.01);
+        assert!((sum(|it| it.difference) / 5.0 - average.difference).abs() < 0.01);
+        for it in programs {
+            assert_eq!(it.redundant, it.equal + it.subsets, "{}", it.program);
+            assert!((100.0 * it.redundant as f64 / it.worklists as f64 - it.redundant_percent).abs() < 0.01, "{}", it.program);
+            assert!((100.0 * it.equal as f64 / it.worklists as f64 - it.equal_percent).abs() < 0.01, "{}", it.program);
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::run_times::RunTimes;
 use super::variants::{Machine, Setting, Variant};
+use crate::analysis::Reuse;
 use crate::measure::compare::record::{Outcome, Record};
 use crate::measure::stats::Counts;
 use indexmap::IndexMap;
@@ -17,6 +18,8 @@ pub struct Results {
     pub left_out: Vec<LeftOut>,
     /// Of the compiled programs, where somebody has measured them.
     pub run_times: RunTimes,
+    /// Of the programs that were given before SSA form, what their join sets have in common.
+    pub join_sets: IndexMap<String, Reuse>,
 }
 
 /// A program under all variants that compiled it.
@@ -96,6 +99,11 @@ impl Results {
             function,
             reason,
         }));
+    }
+
+    /// The join sets of all programs together, if there are any.
+    pub fn all_join_sets(&self) -> Option<Reuse> {
+        self.join_sets.values().copied().reduce(|sum, reuse| sum + reuse)
     }
 
     /// A program under a variant, if there is such a run.

@@ -76,3 +76,34 @@ fn a_wrong_input_is_one_message_and_nothing_is_run() {
     assert_fails(run, "chordal: error: times.csv: ", "line: 2");
     assert!(!folder.files().contains(&"r.txt".to_owned()));
 }
+
+/// `a` is assigned in the entry; `b` and `x` there and in a block more, `y` where `x` is, `z` in one block more than these.
+const BEFORE_SSA: &str = "\
+int f(int a, int b) {
+    int x = 0, y = 0, z = 0;
+    if (a) { x = a; y = b; z = 1; }
+    while (b--) { z += x; }
+    return x + y + z;
+}
+";
+
+#[test]
+fn modules_before_ssa_form_have_redundant_join_sets() {
+    let folder = folder();
+    folder.write("before.c", BEFORE_SSA);
+    let flags = ["-O0", "-Xclang", "-disable-O0-optnone", "-emit-llvm", "-c", "before.c", "-o"];
+    folder.run(std::process::Command::new("clang-22").args(flags).arg("gzip.O0.bc"));
+    let report = ["paper", "join-sets", "gzip.O0.bc", "gzip.bc", "--format", "json", "-o", "r.json"];
+    folder.chordal(&report).assert().success().stderr("");
+    let section = &folder.json("r.json")["sections"][0];
+    let row = section["blocks"][1]["table"]["rows"][0].as_array().expect("cells");
+    assert_eq!(row[..7], json!(["164.gzip", 2787, 220, 7.89, 89, 3.19, "gzip"]).as_array().expect("cells")[..]);
+    assert_eq!(row[7..], json!([5, 4, 80.0, 1, 20.0]).as_array().expect("cells")[..]);
+    assert_eq!(claim(section, "avoided altogether")["verdict"], "direction");
+    // Beside it, the program's other module is compiled.
+    let both = ["paper", "join-sets", "sra-table1", "gzip.bc", "gzip.O0.bc", "--format", "json", "-o", "both.json"];
+    folder.chordal(&both).assert().success().stderr("");
+    assert_eq!(folder.json("both.json")["sections"][1]["blocks"][1], section["blocks"][1]);
+    let run = folder.chordal(&["paper", "join-sets", "gzip.bc"]).assert();
+    assert_fails(run, "chordal: error: no module is before SSA form", "-disable-O0-optnone");
+}

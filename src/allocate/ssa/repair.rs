@@ -10,7 +10,7 @@
 //! Values are told apart by their *base*: the name that they had before they were split.
 
 use crate::analysis::grouped::Grouped;
-use crate::analysis::{Dominators, Frontiers, Order};
+use crate::analysis::{Dominators, JoinSet, Order, Worklist};
 use crate::machine::{Block, Function, Inst, Phi, Value, ValueData};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
@@ -75,7 +75,7 @@ pub fn repair(function: &mut Function, order: &Order, dominators: &Dominators, p
     }
     let mut bases = pieces.to_repair(function);
     let places = Places::new(function, &bases);
-    let frontiers = Frontiers::new(function, order, dominators);
+    let mut worklist = Worklist::new(function, order, dominators);
     let asked = Grouped::new(function.values.len(), &pieces.joins);
     let mut joins = Vec::new();
     // What is live into blocks that are entered from the middle of others.
@@ -87,8 +87,9 @@ pub fn repair(function: &mut Function, order: &Order, dominators: &Dominators, p
         let mut at: Vec<Block> = pads.iter().copied().filter(forced).collect();
         pads.into_iter().for_each(|pad| live_into_pads[pad].push(base));
         at.extend(asked.get(base).iter().copied().filter(|&block| live.contains(block)));
-        let defs = places.defs.get(base).iter().map(|&(block, _)| block);
-        at.extend(frontiers.iterated(defs.chain(at.iter().copied()), |block| live.contains(block)));
+        let mut assigned: Vec<Block> = places.defs.get(base).iter().map(|&(block, _)| block).collect();
+        assigned.extend_from_slice(&at);
+        worklist.append(&assigned, |block| live.contains(block), &mut at);
         at.sort_unstable();
         at.dedup();
         joins.extend(at.into_iter().map(|block| (block, base)));

@@ -1,5 +1,6 @@
 //! What the papers' texts claim, how it is measured here, and whether it is reproduced.
 
+mod jsr;
 mod sfe;
 mod sra;
 
@@ -8,6 +9,7 @@ pub use sra::cost_ratio;
 use super::results::Results;
 use super::variants::Setting;
 use super::verdict::{Rule, Verdict};
+use crate::analysis::Reuse;
 
 /// A claim of a paper.
 pub struct Claim {
@@ -34,6 +36,8 @@ pub struct Claim {
 pub enum Measure {
     /// In the compiled code, or while it was compiled.
     Compiled(fn(&Results, Setting) -> Option<f64>),
+    /// In the programs before SSA form.
+    BeforeSsa(fn(&Reuse) -> Option<f64>),
     /// While the compiled programs ran.
     Executed(fn(&Results, Setting) -> Option<f64>),
     /// Not at all.
@@ -59,7 +63,7 @@ pub enum Unit {
 pub struct Judged {
     pub claim: Claim,
     /// In each setting where there is a number.
-    pub measured: Vec<(Setting, f64)>,
+    pub measured: Vec<(String, f64)>,
     pub verdict: Verdict,
     /// Why it is not measurable.
     pub obstacle: Option<&'static str>,
@@ -67,20 +71,29 @@ pub struct Judged {
 
 /// All claims, in the order of the tables and figures.
 pub fn all() -> Vec<Claim> {
-    sra::claims().into_iter().chain(sfe::claims()).collect()
+    sra::claims().into_iter().chain(sfe::claims()).chain(jsr::claims()).collect()
 }
 
 impl Claim {
     pub fn judge(self, results: &Results) -> Judged {
-        let (measure, obstacle) = match self.measure {
-            Measure::Compiled(measure) => (Some(measure), "no program was compiled in all the ways that this claim compares"),
-            Measure::Executed(measure) => {
-                (Some(measure), "no run times of the programs that this claim compares (`--run-times`)")
-            }
-            Measure::Never(obstacle) => (None, obstacle),
+        let in_settings = |measure: fn(&Results, Setting) -> Option<f64>| {
+            let number = |&setting: &Setting| Some((setting.to_string(), measure(results, setting)?));
+            self.settings.iter().filter_map(number).collect()
         };
-        let number = |&setting| Some((setting, measure?(results, setting)?));
-        let measured: Vec<(Setting, f64)> = self.settings.iter().filter_map(number).collect();
+        let (measured, obstacle): (Vec<(String, f64)>, _) = match self.measure {
+            Measure::Compiled(measure) => {
+                (in_settings(measure), "no program was compiled in all the ways that this claim compares")
+            }
+            Measure::Executed(measure) => {
+                (in_settings(measure), "no run times of the programs that this claim compares (`--run-times`)")
+            }
+            Measure::BeforeSsa(measure) => {
+                let number = results.all_join_sets().as_ref().and_then(measure);
+                let measured = number.map(|number| ("before SSA form".to_owned(), number));
+                (measured.into_iter().collect(), "no program was given before SSA form, with variables in several blocks")
+            }
+            Measure::Never(obstacle) => (Vec::new(), obstacle),
+        };
         let verdict = measured.first().map_or(Verdict::NotMeasurable, |&(_, number)| self.rule.judge(number));
         let obstacle = measured.is_empty().then_some(obstacle);
         Judged { claim: self, measured, verdict, obstacle }
@@ -136,8 +149,9 @@ mod tests {
     fn every_claim_belongs_to_an_exhibit_and_says_where_it_is_from() {
         for claim in all() {
             assert!(exhibits::ALL.iter().any(|exhibit| exhibit.name == claim.exhibit), "{}", claim.text);
-            assert!(claim.source.starts_with("SRA") || claim.source.starts_with("SFE"), "{}", claim.text);
-            assert_eq!(claim.settings.is_empty(), matches!(claim.measure, Measure::Never(_)), "{}", claim.text);
+            assert!(["SRA", "SFE", "JSR"].iter().any(|paper| claim.source.starts_with(paper)), "{}", claim.text);
+            let anywhere = matches!(claim.measure, Measure::Never(_) | Measure::BeforeSsa(_));
+            assert_eq!(claim.settings.is_empty(), anywhere, "{}", claim.text);
         }
     }
 
@@ -145,7 +159,11 @@ mod tests {
     fn the_variants_of_the_exhibits_are_enough_to_measure_all_claims() {
         let results = results();
         for claim in all() {
-            let measurable = if matches!(claim.measure, Measure::Compiled(_)) { claim.settings.len() } else { 0 };
+            let measurable = match claim.measure {
+                Measure::Compiled(_) => claim.settings.len(),
+                Measure::BeforeSsa(_) => 1,
+                Measure::Executed(_) | Measure::Never(_) => 0,
+            };
             let judged = claim.judge(&results);
             assert_eq!(judged.measured.len(), measurable, "{}", judged.claim.text);
             assert_eq!(judged.obstacle.is_some(), judged.verdict == Verdict::NotMeasurable, "{}", judged.claim.text);

@@ -3,6 +3,7 @@
 mod compile_times;
 mod counts;
 mod graphs;
+mod join_sets;
 pub mod names;
 mod optimisations;
 mod rivals;
@@ -88,6 +89,7 @@ pub const ALL: &[Exhibit] = &[
         variants: || variants::product(&optimisations::VARIANTS, SFE_SETTINGS),
         show: optimisations::show,
     },
+    Exhibit { name: JOIN_SETS, title: "JSR Tables 2 and 3: redundant join sets", variants: Vec::new, show: join_sets::show },
 ];
 
 /// The claims of Tables 2 to 4 are measured in all three settings.
@@ -108,13 +110,20 @@ pub fn variants_of(exhibits: &[&Exhibit], machine: Machine) -> Vec<Variant> {
 
 /// The rows of tables with programs: first the papers' with our stand-ins, then our others.
 fn pairs<'r>(benchmarks: impl IntoIterator<Item = &'static str>, results: &'r Results) -> Vec<Pair<'r>> {
+    pairs_of(benchmarks, results.programs.keys())
+}
+
+fn pairs_of<'r>(
+    benchmarks: impl IntoIterator<Item = &'static str>,
+    programs: impl IntoIterator<Item = &'r String>,
+) -> Vec<Pair<'r>> {
+    let programs: Vec<&str> = programs.into_iter().map(String::as_str).collect();
     let mut rows: Vec<Pair<'r>> = Vec::new();
     for (index, theirs) in benchmarks.into_iter().enumerate() {
-        let ours = published::stand_in(theirs).filter(|name| results.programs.contains_key(*name));
+        let ours = published::stand_in(theirs).filter(|name| programs.contains(name));
         rows.push(Pair { theirs: Some((index, theirs)), ours });
     }
-    let others: Vec<&str> = results.programs.keys().map(String::as_str).collect();
-    for program in others {
+    for program in programs {
         if !rows.iter().any(|row| row.ours == Some(program)) {
             rows.push(Pair { theirs: None, ours: Some(program) });
         }

@@ -1,0 +1,418 @@
+//! Join sets: where φs are needed for variables that several blocks assign.
+//!
+//! Requires: all blocks reachable.
+//! Ensures: of sets of blocks A, the iterated join sets J⁺(A). [`Worklist`] and [`DjGraph`] compute them one by one;
+//! [`JoinSets`] those of many sets, reusing what they have in common.
+//! Relies on: French and Amaral, "Eliminating Redundant Join-Set Computations in Static Single Assignment" (2005): J⁺(A) is
+//! the iterated dominance frontier of A (Theorem 1, Cytron et al. 1991), and J⁺(X ∪ Y) = J⁺(X) ∪ J⁺(Y) (Theorem 4).
+
+use super::grouped::Grouped;
+use super::{Dominators, Frontiers, Graph, Order};
+use crate::machine::Block;
+use cranelift_entity::SecondaryMap;
+use std::collections::HashMap;
+
+/// A way to compute join sets.
+pub trait JoinSet {
+    /// Appends the join set of some blocks, in no particular order. Only blocks that are `wanted` are in it, and looked beyond:
+    /// where that is "the variable is live here", the φs are those of pruned SSA form.
+    fn append(&mut self, assigned: &[Block], wanted: impl Fn(Block) -> bool, joins: &mut Vec<Block>);
+}
+
+/// Cytron's worklist over frontiers that are computed beforehand. A set takes as long as the frontiers of its blocks, and of
+/// those in its join set, are large; all frontiers together can be as large as the square of the graph.
+pub struct Worklist {
+    frontiers: Frontiers,
+    joined: Marks,
+    pending: Vec<Block>,
+}
+
+impl Worklist {
+    pub fn new(graph: &impl Graph, order: &Order, dominators: &Dominators) -> Self {
+        Worklist { frontiers: Frontiers::new(graph, order, dominators), joined: Marks::default(), pending: Vec::new() }
+    }
+}
+
+impl JoinSet for Worklist {
+    fn append(&mut self, assigned: &[Block], wanted: impl Fn(Block) -> bool, joins: &mut Vec<Block>) {
+        self.joined.clear();
+        self.pending.extend_from_slice(assigned);
+        while let Some(block) = self.pending.pop() {
+            for &join in self.frontiers.of(block) {
+                if wanted(join) && self.joined.insert(join) {
+                    joins.push(join);
+                    self.pending.push(join);
+                }
+            }
+        }
+    }
+}
+
+/// Sreedhar and Gao, "A Linear Time Algorithm for Placing φ-nodes" (1995). Blocks are taken from the deepest in the dominator
+/// tree to the highest; the subtree below each is searched for *J-edges*, those that are not the tree's, to a block that is no
+/// deeper. No block is searched twice, so that a set takes time linear in the graph, whatever the frontiers are.
+pub struct DjGraph {
+    j_edges: Grouped<Block, Block>,
+    children: Grouped<Block, Block>,
+    /// Depth in the dominator tree.
+    level: SecondaryMap<Block, u32>,
+    /// Blocks below which has yet to be searched, by level: the paper's piggy bank.
+    bank: Vec<Vec<Block>>,
+    banked: Marks,
+    searched: Marks,
+    joined: Marks,
+    pending: Vec<Block>,
+}
+
+impl DjGraph {
+    pub fn new(graph: &impl Graph, order: &Order, dominators: &Dominators) -> Self {
+        let mut level: SecondaryMap<Block, u32> = SecondaryMap::with_capacity(graph.block_count());
+        let (mut tree, mut j_edges) = (Vec::new(), Vec::new());
+        let mut deepest = 0;
+        for &block in order.blocks() {
+            if let Some(parent) = dominators.idom(block) {
+                level[block] = level[parent] + 1;
+                deepest = deepest.max(level[block]);
+                tree.push((parent, block));
+            }
+            let not_the_trees = graph.succs(block).iter().filter(|&&to| dominators.idom(to) != Some(block));
+            j_edges.extend(not_the_trees.map(|&to| (block, to)));
+        }
+        DjGraph {
+            j_edges: Grouped::new(graph.block_count(), &j_edges),
+            children: Grouped::new(graph.block_count(), &tree),
+            level,
+            bank: vec![Vec::new(); deepest as usize + 1],
+            banked: Marks::default(),
+            searched: Marks::default(),
+            joined: Marks::default(),
+            pending: Vec::new(),
+        }
+    }
+
+    fn deposit(&mut self, block: Block) {
+        if self.banked.insert(block) {
+            self.bank[self.level[block] as usize].push(block);
+        }
+    }
+
+    /// The paper's Visit, of a whole subtree but for what has been searched before.
+    fn search(&mut self, root: Block, wanted: &impl Fn(Block) -> bool, joins: &mut Vec<Block>) {
+        let first = joins.len();
+        self.pending.extend(self.searched.insert(root).then_some(root));
+        while let Some(block) = self.pending.pop() {
+            for &join in self.j_edges.get(block) {
+                if self.level[join] <= self.level[root] && wanted(join) && self.joined.insert(join) {
+                    joins.push(join);
+                }
+            }
+            for &child in self.children.get(block) {
+                self.pending.extend(self.searched.insert(child).then_some(child));
+            }
+        }
+        joins[first..].iter().for_each(|&join| self.deposit(join));
+    }
+}
+
+impl JoinSet for DjGraph {
+    fn append(&mut self, assigned: &[Block], wanted: impl Fn(Block) -> bool, joins: &mut Vec<Block>) {
+        self.joined.clear();
+        self.banked.clear();
+        self.searched.clear();
+        assigned.iter().for_each(|&block| self.deposit(block));
+        // What a search joins is no deeper than its root: no level gets a block any more once it has been left.
+        for level in (0..self.bank.len()).rev() {
+            while let Some(root) = self.bank[level].pop() {
+                self.search(root, &wanted, joins);
+            }
+        }
+    }
+}
+
+/// How much of the work for many sets was saved: the columns of the paper's Tables 2 and 3.
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+pub struct Reuse {
+    /// Sets whose join sets were asked for, those of no block apart: the paper's worklists.
+    pub sets: u64,
+    /// Of these, those that equal one before them: A(x) = A(y).
+    pub equal: u64,
+    /// Of these, those of which one before them is a proper subset, whose join set is reused: A(x) ⊂ A(y).
+    pub supersets: u64,
+    /// Over all supersets, the blocks that are not in the subset.
+    pub remainder: u64,
+    /// Over all supersets, the part of the blocks that is in the subset.
+    pub saved: f64,
+}
+
+impl Reuse {
+    /// Sets of which everything or a part need not be computed: A(x) ⊆ A(y).
+    pub fn redundant(&self) -> u64 {
+        self.equal + self.supersets
+    }
+}
+
+impl std::ops::Add for Reuse {
+    type Output = Reuse;
+
+    fn add(self, other: Reuse) -> Reuse {
+        Reuse {
+            sets: self.sets + other.sets,
+            equal: self.equal + other.equal,
+            supersets: self.supersets + other.supersets,
+            remainder: self.remainder + other.remainder,
+            saved: self.saved + other.saved,
+        }
+    }
+}
+
+/// The join sets of many sets of blocks.
+pub struct JoinSets {
+    /// Of each set, which of the different ones it is.
+    index: Vec<u32>,
+    joins: Vec<Vec<Block>>,
+    pub reuse: Reuse,
+}
+
+impl JoinSets {
+    /// Computes the join sets of some sets of blocks, each ascending: of equal ones once, and of one that has a subset among
+    /// the others only what the remainder adds.
+    pub fn new<S: AsRef<[Block]>>(assigned: &[S], algorithm: &mut impl JoinSet) -> Self {
+        let mut sets = JoinSets { index: vec![0; assigned.len()], joins: Vec::new(), reuse: Reuse::default() };
+        // Subsets come before what they are part of.
+        let mut order: Vec<usize> = (0..assigned.len()).collect();
+        order.sort_by_key(|&set| assigned[set].as_ref().len());
+        let mut known: HashMap<&[Block], u32> = HashMap::new();
+        let mut subsets = Subsets::new(assigned.iter().map(AsRef::as_ref));
+        for set in order {
+            let blocks = assigned[set].as_ref();
+            sets.reuse.sets += u64::from(!blocks.is_empty());
+            sets.index[set] = match known.get(blocks) {
+                Some(&equal) => {
+                    sets.reuse.equal += u64::from(!blocks.is_empty());
+                    equal
+                }
+                None => {
+                    sets.compute(blocks, &mut subsets, algorithm);
+                    known.insert(blocks, sets.joins.len() as u32 - 1);
+                    sets.joins.len() as u32 - 1
+                }
+            };
+        }
+        sets
+    }
+
+    fn compute<'a>(&mut self, blocks: &'a [Block], subsets: &mut Subsets<'a>, algorithm: &mut impl JoinSet) {
+        let mut joins = Vec::new();
+        match subsets.largest(blocks) {
+            Some(subset) => {
+                let known = subsets.sets[subset as usize];
+                let remainder: Vec<Block> = blocks.iter().copied().filter(|block| known.binary_search(block).is_err()).collect();
+                self.reuse.supersets += 1;
+                self.reuse.remainder += remainder.len() as u64;
+                self.reuse.saved += known.len() as f64 / blocks.len() as f64;
+                joins.extend_from_slice(&self.joins[subset as usize]);
+                algorithm.append(&remainder, |_| true, &mut joins);
+            }
+            None => algorithm.append(blocks, |_| true, &mut joins),
+        }
+        joins.sort_unstable();
+        joins.dedup();
+        self.joins.push(joins);
+        subsets.add(blocks);
+    }
+
+    /// The join set of the set of this number, ascending.
+    pub fn get(&self, set: usize) -> &[Block] {
+        &self.joins[self.index[set] as usize]
+    }
+}
+
+/// Sets of blocks, among which subsets are found.
+struct Subsets<'a> {
+    sets: Vec<&'a [Block]>,
+    /// How many sets each block is in.
+    occurrences: SecondaryMap<Block, u32>,
+    /// Sets by that block of theirs which is in the fewest. It is in all their supersets too.
+    by_rarest: SecondaryMap<Block, Vec<u32>>,
+    members: Marks,
+}
+
+impl<'a> Subsets<'a> {
+    /// How many blocks of candidates may be looked at for each block of a set: finding a subset must cost less than it saves.
+    const EFFORT: usize = 4;
+
+    /// Of no set yet, but of those that are to come.
+    fn new(sets: impl Iterator<Item = &'a [Block]>) -> Self {
+        let mut occurrences: SecondaryMap<Block, u32> = SecondaryMap::new();
+        sets.flatten().for_each(|&block| occurrences[block] += 1);
+        Subsets { sets: Vec::new(), occurrences, by_rarest: SecondaryMap::new(), members: Marks::default() }
+    }
+
+    /// Adds a set that is no smaller than those before it.
+    fn add(&mut self, blocks: &'a [Block]) {
+        if let Some(&rarest) = blocks.iter().min_by_key(|&&block| self.occurrences[block]) {
+            self.by_rarest[rarest].push(self.sets.len() as u32);
+        }
+        self.sets.push(blocks);
+    }
+
+    /// The largest proper subset that is found with limited effort.
+    fn largest(&mut self, blocks: &[Block]) -> Option<u32> {
+        self.members.clear();
+        for &block in blocks {
+            self.members.insert(block);
+        }
+        let mut effort = Self::EFFORT * blocks.len();
+        let mut best: Option<u32> = None;
+        for &block in blocks {
+            for &candidate in self.by_rarest[block].iter().rev() {
+                let set = self.sets[candidate as usize];
+                if best.is_some_and(|best| self.sets[best as usize].len() >= set.len()) {
+                    break;
+                }
+                if set.len() > effort {
+                    return best;
+                }
+                effort -= set.len();
+                if set.iter().all(|&member| self.members.contains(member)) {
+                    best = Some(candidate);
+                    break;
+                }
+            }
+        }
+        best
+    }
+}
+
+/// A set of blocks that is emptied in constant time.
+#[derive(Default)]
+struct Marks {
+    /// How often the set had been emptied when each block was last put in, and one.
+    round: SecondaryMap<Block, u32>,
+    emptied: u32,
+}
+
+impl Marks {
+    fn clear(&mut self) {
+        self.emptied += 1;
+    }
+
+    /// Whether the block was not in the set.
+    fn insert(&mut self, block: Block) -> bool {
+        std::mem::replace(&mut self.round[block], self.emptied + 1) != self.emptied + 1
+    }
+
+    fn contains(&self, block: Block) -> bool {
+        self.round[block] == self.emptied + 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::testing::{block, graph, random_graph};
+    use crate::machine::Function;
+    use std::collections::BTreeSet;
+
+    struct Analysed {
+        worklist: Worklist,
+        dj_graph: DjGraph,
+        frontiers: Frontiers,
+    }
+
+    fn analyse(function: &Function) -> Analysed {
+        let order = Order::new(function);
+        let dominators = Dominators::new(function, &order);
+        Analysed {
+            worklist: Worklist::new(function, &order, &dominators),
+            dj_graph: DjGraph::new(function, &order, &dominators),
+            frontiers: Frontiers::new(function, &order, &dominators),
+        }
+    }
+
+    fn join_set(algorithm: &mut impl JoinSet, assigned: &[Block], wanted: impl Fn(Block) -> bool) -> Vec<Block> {
+        let mut joins = Vec::new();
+        algorithm.append(assigned, wanted, &mut joins);
+        joins.sort_unstable();
+        joins
+    }
+
+    /// The limit of the sequence of Definition 3.
+    fn by_definition(frontiers: &Frontiers, assigned: &[Block]) -> Vec<Block> {
+        let mut joins: BTreeSet<Block> = BTreeSet::new();
+        loop {
+            let from: Vec<Block> = assigned.iter().chain(&joins).copied().collect();
+            let next: BTreeSet<Block> = from.iter().flat_map(|&block| frontiers.of(block)).copied().collect();
+            if next == joins {
+                return joins.into_iter().collect();
+            }
+            joins = next;
+        }
+    }
+
+    fn random_set(rng: &mut fastrand::Rng, count: usize) -> Vec<Block> {
+        let density = rng.f64();
+        (0..count).filter(|_| rng.f64() < density).map(block).collect()
+    }
+
+    #[test]
+    fn a_loop_header_joins_what_the_loop_assigns() {
+        let f = graph(&[&[1], &[2, 3], &[1], &[]]);
+        let mut analysed = analyse(&f);
+        for assigned in [vec![block(2)], vec![block(1)], vec![block(1), block(2)]] {
+            assert_eq!(join_set(&mut analysed.worklist, &assigned, |_| true), [block(1)]);
+            assert_eq!(join_set(&mut analysed.dj_graph, &assigned, |_| true), [block(1)]);
+        }
+        assert!(join_set(&mut analysed.dj_graph, &[block(0), block(3)], |_| true).is_empty());
+        assert!(join_set(&mut analysed.worklist, &[block(2)], |join| join != block(1)).is_empty());
+    }
+
+    /// On irreducible graphs too.
+    #[test]
+    fn both_algorithms_agree_with_the_definition() {
+        let mut rng = fastrand::Rng::with_seed(11);
+        for _ in 0..500 {
+            let count = rng.usize(2..14);
+            let f = random_graph(&mut rng, count);
+            let mut analysed = analyse(&f);
+            for _ in 0..4 {
+                let assigned = random_set(&mut rng, count);
+                let expected = by_definition(&analysed.frontiers, &assigned);
+                assert_eq!(join_set(&mut analysed.worklist, &assigned, |_| true), expected, "worklist, {assigned:?}");
+                assert_eq!(join_set(&mut analysed.dj_graph, &assigned, |_| true), expected, "DJ-graph, {assigned:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_reused_is_what_would_have_been_computed() {
+        let mut rng = fastrand::Rng::with_seed(12);
+        let mut total = Reuse::default();
+        for _ in 0..300 {
+            let count = rng.usize(2..14);
+            let f = random_graph(&mut rng, count);
+            let mut analysed = analyse(&f);
+            let assigned: Vec<Vec<Block>> = (0..12).map(|_| random_set(&mut rng, count)).collect();
+            let reused = JoinSets::new(&assigned, &mut analysed.dj_graph);
+            for (set, assigned) in assigned.iter().enumerate() {
+                assert_eq!(reused.get(set), join_set(&mut analysed.worklist, assigned, |_| true), "{assigned:?}");
+            }
+            total.equal += reused.reuse.equal;
+            total.supersets += reused.reuse.supersets;
+        }
+        assert!(total.equal > 100 && total.supersets > 100, "{total:?}: nothing was tried");
+    }
+
+    /// The paper's Figure 2: A(y) = {B1, B2, B5} is a subset of A(x) = {B1, ..., B5}.
+    #[test]
+    fn only_the_remainder_of_a_superset_is_computed() {
+        let f = graph(&[&[1, 2], &[3], &[3, 4], &[5], &[5], &[]]);
+        let sets = [&[1, 2, 3, 4, 5][..], &[1, 2, 5], &[1, 2, 5], &[]];
+        let assigned: Vec<Vec<Block>> = sets.iter().map(|set| set.iter().copied().map(block).collect()).collect();
+        let reused = JoinSets::new(&assigned, &mut analyse(&f).worklist);
+        assert_eq!(reused.reuse, Reuse { sets: 3, equal: 1, supersets: 1, remainder: 2, saved: 0.6 });
+        assert_eq!(reused.get(0), [block(3), block(5)]);
+        assert_eq!(reused.get(1), reused.get(2));
+        assert!(reused.get(3).is_empty());
+    }
+}

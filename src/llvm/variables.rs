@@ -1,0 +1,150 @@
+//! Functions before SSA form: LLVM IR as `clang -O0` writes it, where variables are in memory.
+
+use super::module::Module;
+use crate::machine::{Block, Edges, Unpromoted, Variable};
+use cranelift_entity::EntityRef;
+use inkwell::basic_block::BasicBlock;
+use inkwell::llvm_sys::core::{LLVMGetNumOperands, LLVMGetNumSuccessors, LLVMGetOperand, LLVMGetSuccessor};
+use inkwell::llvm_sys::prelude::{LLVMBasicBlockRef, LLVMValueRef};
+use inkwell::types::{AnyType, AnyTypeEnum};
+use inkwell::values::{AsValueRef, CallSiteValue, FunctionValue, InstructionOpcode, InstructionValue};
+use std::collections::HashMap;
+
+/// The functions that a module defines.
+pub fn unpromoted(module: &Module) -> Vec<Unpromoted> {
+    module.functions().map(|function| Reader::new(function).read(function)).collect()
+}
+
+struct Reader<'m> {
+    /// In the order in which the entry reaches them first, which numbers them.
+    blocks: Vec<BasicBlock<'m>>,
+    number: HashMap<LLVMBasicBlockRef, Block>,
+    graph: Edges,
+}
+
+impl<'m> Reader<'m> {
+    fn new(function: FunctionValue<'m>) -> Self {
+        let mut reader = Reader { blocks: Vec::new(), number: HashMap::new(), graph: Edges::default() };
+        reader.number(function.get_first_basic_block().expect("the function is defined"));
+        let mut edges = Vec::new();
+        while let Some(&from) = reader.blocks.get(edges.len()) {
+            let mut succs: Vec<Block> = successors(from).into_iter().map(|to| reader.number(to)).collect();
+            succs.sort_unstable();
+            succs.dedup();
+            edges.push(succs);
+        }
+        reader.graph = Edges::new(edges);
+        reader
+    }
+
+    fn number(&mut self, block: BasicBlock<'m>) -> Block {
+        *self.number.entry(block.as_mut_ptr()).or_insert_with(|| {
+            self.blocks.push(block);
+            Block::new(self.blocks.len() - 1)
+        })
+    }
+
+    fn read(self, function: FunctionValue<'m>) -> Unpromoted {
+        let mut variables = Variables::new(self.blocks[0]);
+        let mut phis = 0;
+        for (number, block) in self.blocks.iter().enumerate() {
+            for inst in block.get_instructions() {
+                phis += usize::from(inst.get_opcode() == InstructionOpcode::Phi);
+                variables.instruction(inst, Block::new(number));
+            }
+        }
+        Unpromoted {
+            name: function.get_name().to_string_lossy().into_owned(),
+            graph: self.graph,
+            block_names: self.blocks.iter().map(|block| block.get_name().to_string_lossy().into_owned()).collect(),
+            variables: variables.promotable(),
+            phis,
+        }
+    }
+}
+
+/// The variables of the entry, while it is found out which of them can be promoted.
+struct Variables<'m> {
+    index: HashMap<LLVMValueRef, usize>,
+    allocas: Vec<InstructionValue<'m>>,
+    variables: Vec<Option<Variable>>,
+}
+
+impl<'m> Variables<'m> {
+    fn new(entry: BasicBlock<'m>) -> Self {
+        let allocas: Vec<InstructionValue> =
+            entry.get_instructions().filter(|inst| inst.get_opcode() == InstructionOpcode::Alloca).collect();
+        let variable = |alloca: &InstructionValue| {
+            let name = alloca.get_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            Some(Variable { name, assigned: Vec::new(), exposed: Vec::new() })
+        };
+        Variables {
+            index: allocas.iter().enumerate().map(|(index, alloca)| (alloca.as_value_ref(), index)).collect(),
+            variables: allocas.iter().map(variable).collect(),
+            allocas,
+        }
+    }
+
+    /// Notes what an instruction does with variables, and which of them it keeps in memory.
+    fn instruction(&mut self, inst: InstructionValue, block: Block) {
+        for (operand, value) in operands(inst).into_iter().enumerate() {
+            let Some(&index) = self.index.get(&value) else { continue };
+            let Some(variable) = &mut self.variables[index] else { continue };
+            let written = variable.assigned.last() == Some(&block);
+            match access(self.allocas[index], inst, operand) {
+                Access::Load if !written && variable.exposed.last() != Some(&block) => variable.exposed.push(block),
+                Access::Store if !written => variable.assigned.push(block),
+                Access::Load | Access::Store | Access::Nothing => {}
+                Access::Other => self.variables[index] = None,
+            }
+        }
+    }
+
+    fn promotable(self) -> Vec<Variable> {
+        self.variables.into_iter().flatten().collect()
+    }
+}
+
+/// What an instruction does with a variable that is one of its operands.
+enum Access {
+    Load,
+    Store,
+    /// It marks where the variable's life begins or ends.
+    Nothing,
+    /// What LLVM's isAllocaPromotable refuses, or unoptimised code does not do.
+    Other,
+}
+
+fn access(alloca: InstructionValue, inst: InstructionValue, operand: usize) -> Access {
+    let variable = alloca.get_allocated_type().map(|variable| variable.as_any_type_enum());
+    let whole = |accessed| inst.get_volatile() == Ok(false) && variable == Ok(accessed);
+    match (inst.get_opcode(), operand) {
+        (InstructionOpcode::Load, 0) if whole(inst.get_type()) => Access::Load,
+        (InstructionOpcode::Store, 1) if stored_type(inst).is_some_and(whole) => Access::Store,
+        (InstructionOpcode::Call, _) if is_lifetime_marker(inst) => Access::Nothing,
+        _ => Access::Other,
+    }
+}
+
+fn stored_type<'m>(store: InstructionValue<'m>) -> Option<AnyTypeEnum<'m>> {
+    Some(store.get_operand(0)?.value()?.get_type().as_any_type_enum())
+}
+
+fn is_lifetime_marker(call: InstructionValue) -> bool {
+    let called = CallSiteValue::try_from(call).ok().and_then(|call| call.get_called_fn_value());
+    called.is_some_and(|called| called.get_name().to_bytes().starts_with(b"llvm.lifetime."))
+}
+
+/// The operands of any kind, of which inkwell knows some only.
+fn operands(inst: InstructionValue) -> Vec<LLVMValueRef> {
+    let inst = inst.as_value_ref();
+    // SAFETY: the instruction is alive, and has operands of these numbers.
+    unsafe { (0..LLVMGetNumOperands(inst) as u32).map(|operand| LLVMGetOperand(inst, operand)).collect() }
+}
+
+fn successors(block: BasicBlock) -> Vec<BasicBlock> {
+    let terminator = block.get_terminator().expect("the module is well-formed").as_value_ref();
+    // SAFETY: the terminator is alive, and has successors of these numbers.
+    let found = unsafe { (0..LLVMGetNumSuccessors(terminator)).map(|to| BasicBlock::new(LLVMGetSuccessor(terminator, to))) };
+    found.map(|to| to.expect("a successor is a block")).collect()
+}
