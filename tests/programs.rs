@@ -41,6 +41,9 @@ const REGALLOC2: &[&str] = &["regalloc2", "regalloc2-fast"];
 const STOCK: &[&str] = &["llvm-greedy", "llvm-basic", "llvm-pbqp", "llvm-greedy --llvm-schedule off"];
 /// and takes two of these options in turn, with 4 registers where it can.
 const OPTIONS: &[&str] = &[
+    "--spill belady",
+    "--spill min",
+    "--spill min --fold off --rematerialise off --pins avoid",
     "--store-hoist off",
     "--load-lower off --memory-coalesce off",
     "--load-lower weighted",

@@ -69,6 +69,14 @@ impl Registers {
         }
     }
 
+    /// Which values are spilled before registers are given.
+    pub fn spilling(&self) -> Option<Choice> {
+        match self {
+            Registers::Dominance(dominance) => Some(dominance.choice),
+            Registers::LinearScan => None,
+        }
+    }
+
     /// What happens to values where the program pins or clobbers registers.
     pub fn pins(&self) -> PinPolicy {
         match self {

@@ -73,6 +73,11 @@ impl Bundles {
             }
             beside.retain(|value| crossing.binary_search(value).is_err());
         }
+        // Where nothing crosses, nothing is in its way.
+        for meeting in bundles.meetings.values_mut().filter(|meeting| meeting.crossing.is_empty()) {
+            meeting.beside.clear();
+            meeting.read.clear();
+        }
         bundles
     }
 

@@ -49,6 +49,12 @@ impl Dominators {
         self.idom[block].expand()
     }
 
+    /// The nearest block that dominates two.
+    pub fn meet(&self, a: Block, b: Block) -> Block {
+        let above = std::iter::successors(Some(a), |&block| self.idom(block));
+        above.into_iter().find(|&block| self.dominates(block, b)).expect("the entry dominates all")
+    }
+
     /// The position of a block in a preorder walk of the tree: a block's subtree is numbered consecutively from it.
     pub fn preorder(&self, block: Block) -> u32 {
         self.pre[block]

@@ -12,9 +12,10 @@ use super::{Dominators, Graph, Order};
 use crate::machine::Block;
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
-/// How deeply each block is nested in loops.
+/// The loops around each block.
 pub struct Loops {
     depth: SecondaryMap<Block, u32>,
+    forest: Forest,
 }
 
 impl Loops {
@@ -29,7 +30,17 @@ impl Loops {
             let around = forest.parent[block].expand().map_or(0, |header| depth[header]);
             depth[block] = around + u32::from(forest.is_header[block]);
         }
-        Loops { depth }
+        Loops { depth, forest }
+    }
+
+    /// The header of the innermost loop that contains a block.
+    pub fn innermost(&self, block: Block) -> Option<Block> {
+        if self.forest.is_header[block] { Some(block) } else { self.forest.parent[block].expand() }
+    }
+
+    /// The header of the innermost loop around the one with this header.
+    pub fn around(&self, header: Block) -> Option<Block> {
+        self.forest.parent[header].expand()
     }
 
     /// The number of loops around the block; 0 outside of any.

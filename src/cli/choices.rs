@@ -3,7 +3,7 @@
 use crate::allocate::allocators::Elimination;
 use crate::allocate::assign::PinPolicy;
 use crate::allocate::eliminate::SwapPolicy;
-use crate::allocate::spill::LoadLowering;
+use crate::allocate::spill::{self, Entry, LoadLowering};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 /// A choice between a few possibilities.
@@ -32,6 +32,20 @@ impl Choice for Elimination {
         (Elimination::SpillFree, "spill-free", "Without moving memory to memory: phi-related values share a slot"),
         (Elimination::SpareRegister, "spare-register", "Memory moves through a register of each bank that is kept free for it"),
         (Elimination::OnDemand, "on-demand", "Memory moves through a register that is free, or is spilled for it (Brisk)"),
+    ];
+}
+
+impl Choice for spill::Choice {
+    const ALL: &[(Self, &str, &str)] = &[
+        (spill::Choice::Lightest, "weight", "The lightest where too many are live, for all their lives"),
+        (spill::Choice::Farthest(Entry::Nearest), "belady", "Those used farthest away, block by block; the lecture's"),
+        (
+            spill::Choice::Farthest(Entry::Predecessors),
+            "min",
+            "Those used farthest away; loops keep what they use in registers (Braun and Hack)",
+        ),
+        (spill::Choice::AcrossBlocks, "across-blocks", "Those that are live from one block to another"),
+        (spill::Choice::Everything, "everywhere", "All"),
     ];
 }
 

@@ -6,7 +6,7 @@ use crate::allocate::allocators::{Elimination, Preset, Registers};
 use crate::allocate::assign::PinPolicy;
 use crate::allocate::eliminate::SwapPolicy;
 use crate::allocate::pipeline::Strategy;
-use crate::allocate::spill::LoadLowering;
+use crate::allocate::spill::{self, LoadLowering};
 use crate::llvm::{Algorithm, Stock};
 use crate::measure::stats::{Options, OwnOptions};
 use clap::{Args, ValueEnum};
@@ -19,6 +19,10 @@ pub struct AllocatorOptions {
     /// How phis are eliminated after allocation
     #[arg(long, value_name = "HOW", value_parser = choices::parser::<Elimination>())]
     eliminate: Option<Elimination>,
+
+    /// Which values are spilled
+    #[arg(long, value_name = "WHICH", value_parser = choices::parser::<spill::Choice>())]
+    spill: Option<spill::Choice>,
 
     /// Whether spilled values related by phis share one slot; if not, phis move memory to memory
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
@@ -103,12 +107,14 @@ impl AllocatorOptions {
         set(&mut preset.swap, self.swap);
         match &mut preset.registers {
             Registers::Dominance(dominance) => {
+                set(&mut dominance.choice, self.spill);
                 set(&mut dominance.elimination, self.eliminate);
                 set(&mut dominance.assign.pins, self.pins);
             }
             Registers::LinearScan => self.check_for_one_place(preset.name)?,
         }
         self.check_frugality(preset.registers.elimination())?;
+        check_shared_slots(&preset.registers)?;
         Ok(preset)
     }
 
@@ -119,6 +125,9 @@ impl AllocatorOptions {
             return Err(format!(
                 "{name} keeps each variable in one place: nothing moves for phis or pins, so `--eliminate` and `--pins` do not apply"
             ));
+        }
+        if self.spill.is_some() {
+            return Err(format!("{name} spills a variable when it finds no register for it, so `--spill` does not apply"));
         }
         Ok(())
     }
@@ -144,6 +153,7 @@ impl AllocatorOptions {
         let given = [
             ("--eliminate", self.eliminate.is_some()),
             ("--frugal", self.frugal.is_some()),
+            ("--spill", self.spill.is_some()),
             ("--store-hoist", self.store_hoist.is_some()),
             ("--load-lower", self.load_lower.is_some()),
             ("--memory-coalesce", self.memory_coalesce.is_some()),
@@ -153,6 +163,17 @@ impl AllocatorOptions {
             ("--swap", self.swap.is_some()),
         ];
         given.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+    }
+}
+
+/// An error if values move between registers and slots that φs would have to move between slots as well.
+fn check_shared_slots(registers: &Registers) -> Result<(), String> {
+    match registers.spilling() {
+        Some(how @ spill::Choice::Farthest(_)) if !registers.elimination().is_frugal() => {
+            let (how, elimination) = (how.name(), registers.elimination().name());
+            Err(format!("`--spill {how}` needs frugal slots, which `--eliminate {elimination}` does without"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -182,6 +203,7 @@ fn describe(preset: &Preset) -> OwnOptions {
     OwnOptions {
         eliminate: elimination.name().into(),
         frugal: elimination.is_frugal(),
+        spill: preset.registers.spilling().map_or("requested", spill::Choice::name).into(),
         store_hoist: preset.spill.store_hoist,
         load_lower: preset.spill.load_lower.name().into(),
         memory_coalesce: preset.spill.memory_coalesce,
@@ -205,9 +227,9 @@ pub fn command(name: &str, allocator: &Configured) -> String {
 /// The choices of one of chordal's allocators as arguments, one an option.
 pub fn arguments(preset: &Preset) -> Vec<String> {
     let switch = |on: bool| if on { "on" } else { "off" };
-    let OwnOptions { eliminate, frugal, store_hoist, load_lower, memory_coalesce, fold, rematerialise, pins, swap } =
+    let OwnOptions { eliminate, frugal, spill, store_hoist, load_lower, memory_coalesce, fold, rematerialise, pins, swap } =
         describe(preset);
-    vec![
+    let mut arguments = vec![
         format!("--eliminate {eliminate}"),
         format!("--frugal {}", switch(frugal)),
         format!("--store-hoist {}", switch(store_hoist)),
@@ -217,5 +239,9 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         format!("--rematerialise {}", switch(rematerialise)),
         format!("--pins {pins}"),
         format!("--swap {swap}"),
-    ]
+    ];
+    if preset.registers.spilling().is_some() {
+        arguments.insert(0, format!("--spill {spill}"));
+    }
+    arguments
 }

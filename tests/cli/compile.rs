@@ -398,6 +398,11 @@ fn wrong_usage() {
     with("--frugal", "off", "spill-free elimination of phis needs frugal slots");
     let nothing_moves = ["compile", "p.bc", "--eliminate", "on-demand", "--frugal", "on"];
     assert_usage(&mut folder.chordal(&nothing_moves), "with `--frugal on`, phis move nothing from memory to memory");
+    with("--spill", "none", "[possible values: weight, belady, min, across-blocks, everywhere]");
+    let own_slots = ["compile", "p.bc", "--spill", "min", "--eliminate", "on-demand"];
+    assert_usage(&mut folder.chordal(&own_slots), "`--spill min` needs frugal slots, which `--eliminate on-demand` does without");
+    let requested = ["compile", "p.bc", "--spill", "min", "--allocator", "linear-scan"];
+    assert_usage(&mut folder.chordal(&requested), "linear-scan spills a variable when it finds no register for it");
     with("--load-lower", "always", "[possible values: off, on, weighted]");
     with("--frobnicate", "1", "--frobnicate");
     let greedy = ["compile", "p.bc", "--allocator", "llvm-greedy", "--store-hoist", "off"];
@@ -434,7 +439,7 @@ fn list_shows_what_there_is() {
     let list = chordal().arg("list").assert().success();
     list.stdout(contains("spill-free"))
         .stdout(contains("phases: regalloc2, check\n"))
-        .stdout(contains("options: --eliminate spill-free --frugal on"))
+        .stdout(contains("options: --spill weight --eliminate spill-free --frugal on"))
         .stdout(contains("llvm-greedy"))
         .stdout(contains("4  rax rcx rbx rbp\n"))
         .stdout(contains("5  eax ecx edx ebx esi\n"));
@@ -444,10 +449,12 @@ fn list_shows_what_there_is() {
 #[test]
 fn statistics_name_the_options() {
     let folder = Folder::with_program(&[]);
-    let given = ["--eliminate", "on-demand", "--frugal", "off", "--load-lower", "weighted", "--pins", "avoid"];
+    let given =
+        ["--spill", "everywhere", "--eliminate", "on-demand", "--frugal", "off", "--load-lower", "weighted", "--pins", "avoid"];
     folder.chordal(&["compile", "p.bc", "--stats", "p.json"]).args(given).assert().success();
     let options = &folder.json("p.json")["options"];
-    let expected = [("eliminate", "on-demand"), ("load_lower", "weighted"), ("pins", "avoid"), ("swap", "auto")];
+    let expected =
+        [("spill", "everywhere"), ("eliminate", "on-demand"), ("load_lower", "weighted"), ("pins", "avoid"), ("swap", "auto")];
     for (name, value) in expected {
         assert_eq!(options[name], value, "{name}");
     }

@@ -3,7 +3,7 @@
 use chordal::allocate::allocators::{Dominance, Elimination, PRESETS, Preset, Registers};
 use chordal::allocate::assign::PinPolicy;
 use chordal::allocate::eliminate::SwapPolicy;
-use chordal::allocate::spill::LoadLowering;
+use chordal::allocate::spill::{Choice, Entry, LoadLowering};
 
 /// Presets that together make every choice that there is.
 pub fn variants() -> Vec<Preset> {
@@ -27,6 +27,14 @@ pub fn variants() -> Vec<Preset> {
         });
         vary(|p| p.swap = SwapPolicy::Exchange);
         vary(|p| p.swap = if p.swap == SwapPolicy::Xor { SwapPolicy::Auto } else { SwapPolicy::Xor });
+        vary(|p| dominance(p).choice = Choice::Farthest(Entry::Nearest));
+        vary(|p| dominance(p).choice = Choice::Farthest(Entry::Predecessors));
+        vary(|p| {
+            dominance(p).choice = Choice::Farthest(Entry::Predecessors);
+            p.spill.rematerialise = !p.spill.rematerialise;
+            p.spill.fold = !p.spill.fold;
+        });
+        vary(|p| dominance(p).choice = Choice::Everything);
         vary(|p| dominance(p).elimination = Elimination::SpareRegister);
         vary(|p| dominance(p).elimination = Elimination::OnDemand);
     }

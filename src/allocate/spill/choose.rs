@@ -65,6 +65,7 @@ pub(super) fn choose(problem: &Problem, requested: &SecondaryMap<Value, bool>) -
         Choice::Everything => chooser.spill_everything(),
         Choice::AcrossBlocks => chooser.spill_across_blocks(),
         Choice::Lightest => {}
+        Choice::Farthest(_) => return Ok(chooser.chosen),
     }
     for &block in order.blocks() {
         chooser.enter(block, pins)?;

@@ -8,8 +8,8 @@
 use super::plan::{Plan, Refill, Site};
 use super::slots::{self, Slots};
 use super::{EdgeLoad, Fold, MemoryPhi, Problem, Spilled};
-use crate::allocate::ssa::{Pieces, repair};
-use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Phi, Point, Rewriter, Slot, Value};
+use crate::allocate::ssa::{Join, Pieces, repair};
+use crate::machine::{Block, BlockData, Function, Inserted, Inst, InstKind, Operand, Phi, Point, Rewriter, Slot, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
 /// Rewrites a function as the plan says.
@@ -20,16 +20,35 @@ pub(super) fn insert(problem: &Problem, plan: &Plan) -> Spilled {
     for block in function.blocks.keys() {
         writer.block(block);
     }
-    let (edge_loads, memory_phis) = writer.phis();
+    let (mut edge_loads, memory_phis) = writer.phis();
     let Writer { rewriter, pieces, folds, .. } = writer;
     let mut rewritten = rewriter.new;
-    repair(&mut rewritten, problem.order, problem.dominators, &pieces);
+    let joins = repair(&mut rewritten, problem.order, problem.dominators, &pieces);
+    load_on_edges(&rewritten, plan, &slots, &joins, &mut edge_loads);
     let mut slot_of = SecondaryMap::with_capacity(function.values.len());
     for value in plan.in_memory.iter() {
         slot_of[value] = slots.of(plan, value).into();
     }
     let debug_slots = debug_slots(problem, &slot_of);
     Spilled { function: rewritten, slots: slots.slots, slot_of, folds, edge_loads, memory_phis, debug_slots, counts: plan.counts }
+}
+
+/// Has the φs that join the pieces of a value load it on the edges where it is refilled.
+fn load_on_edges(
+    function: &Function,
+    plan: &Plan,
+    slots: &Slots,
+    joins: &[Join],
+    edge_loads: &mut SecondaryMap<Block, Vec<EdgeLoad>>,
+) {
+    for &Join { block: to, base, name } in joins {
+        let BlockData { phis, preds, .. } = &function.blocks[to];
+        let row = phis.iter().position(|phi| phi.def == name).expect("the join is there");
+        for &from in preds.iter().filter(|&&from| plan.is_refilled(from, to, base)) {
+            let class = function.values[name].class;
+            edge_loads[to].push(EdgeLoad { row, from, slot: slots.of(plan, base), class });
+        }
+    }
 }
 
 impl Slots {
@@ -62,10 +81,17 @@ struct Writer<'a> {
 impl<'a> Writer<'a> {
     fn new(function: &'a Function, plan: &'a Plan, slots: &'a Slots) -> Self {
         let mut split = EntitySet::with_capacity(function.values.len());
+        let mut pieces = Pieces::new(function);
         for &(site, value, _) in &plan.refills {
-            if matches!(site, Site::At(_)) {
-                split.insert(value);
-            }
+            match site {
+                Site::At(_) => split.insert(value),
+                // Behind the edge it is in memory again.
+                Site::Edge { .. } if plan.in_memory.contains(value) => continue,
+                Site::Edge { from, to } => {
+                    pieces.refilled_on_edge(value, from, to);
+                    split.insert(value)
+                }
+            };
         }
         Writer {
             function,
@@ -75,7 +101,7 @@ impl<'a> Writer<'a> {
             split,
             name: SecondaryMap::with_capacity(function.values.len()),
             named: Vec::new(),
-            pieces: Pieces::new(function),
+            pieces,
             folds: Vec::new(),
             next_refill: 0,
             next_store: 0,
@@ -192,13 +218,12 @@ impl<'a> Writer<'a> {
         for phis in self.rewriter.new.blocks.values_mut().map(|data| &mut data.phis) {
             phis.retain(|phi| !self.plan.memory_phis.contains(phi.def));
         }
-        let on_edges = &self.plan.refills[self.next_refill..];
-        for (to, data) in self.rewriter.new.blocks.iter_mut().filter(|_| !on_edges.is_empty()) {
+        let any_on_edges = self.next_refill < self.plan.refills.len();
+        for (to, data) in self.rewriter.new.blocks.iter_mut().filter(|_| any_on_edges) {
             for (row, phi) in data.phis.iter_mut().enumerate() {
                 for (arg, &from) in phi.args.iter_mut().zip(&data.preds) {
                     let Some(value) = arg.expand() else { continue };
-                    let wanted = (Site::Edge { from, to }, value);
-                    if on_edges.binary_search_by_key(&wanted, |&(site, value, _)| (site, value)).is_ok() {
+                    if self.plan.is_refilled(from, to, value) {
                         *arg = None.into();
                         let classes = [phi.def, value].map(|value| self.function.values[value].class);
                         let class = self.function.file.wider(classes[0], classes[1]);

@@ -11,22 +11,26 @@
 //! section 4.4, and `ssa-allocation-lecture.txt`, "A Foundation for Spilling"). Values in memory of one φ-web share a home
 //! (frugality), and φs between them have disappeared: no φ is left that would move memory to memory.
 //!
-//! With today's strategies, a spilled constant or address is computed again; any other spilled value is in memory all its
-//! life: stored once, behind its definition, and loaded before uses (`ssa-register-allocator.txt`, section 4.6).
-//! [`Policy`] changes all of that.
+//! With all strategies but those of [`Choice::Farthest`], a spilled constant or address is computed again; any other spilled
+//! value is in memory all its life: stored once, behind its definition, and loaded before uses
+//! (`ssa-register-allocator.txt`, section 4.6). [`Policy`] changes all of that.
 
 mod choose;
+mod connect;
 mod crossing;
+mod entry;
 mod hoist;
 mod homes;
 mod insert;
 mod lower;
 mod plan;
 mod refill;
+mod residence;
 mod slots;
 pub mod verify;
 mod weights;
 
+pub use entry::Entry;
 pub use homes::{Home, Homes};
 pub use plan::{Plan, Refill, Site, Store};
 
@@ -71,6 +75,13 @@ pub struct Downstream {
     pub moves: bool,
 }
 
+impl Downstream {
+    /// Whether values may cross edges without code in registers.
+    fn crosses(&self) -> bool {
+        self.moves && !matches!(self.choice, Some(Choice::Farthest(_)))
+    }
+}
+
 /// Which values are spilled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Choice {
@@ -80,6 +91,8 @@ pub enum Choice {
     AcrossBlocks,
     /// All.
     Everything,
+    /// Those that are used farthest away, for as long as they are.
+    Farthest(Entry),
 }
 
 /// When a φ's definition in a register is put into memory because its arguments are there.
@@ -199,6 +212,7 @@ pub struct Problem<'a> {
     bundles: Bundles,
     pins: PinLiveness,
     weights: SecondaryMap<Value, f64>,
+    loops: Loops,
     /// Values that have to stay in registers.
     unspillable: EntitySet<Value>,
     constants: SecondaryMap<Value, PackedOption<Inst>>,
@@ -223,16 +237,18 @@ impl<'a> Problem<'a> {
         let function = &conventional.function;
         let pins = PinLiveness::new(function);
         let unspillable = unspillable(function, liveness);
-        let mut weights = weights::weights(function, &Loops::new(function, order, dominators), liveness);
+        let loops = Loops::new(function, order, dominators);
+        let mut weights = weights::weights(function, &loops, liveness);
         unspillable.iter().for_each(|value| weights[value] = f64::INFINITY);
         Ok(Problem {
             conventional,
             order,
             dominators,
             liveness,
-            bundles: if downstream.moves { Bundles::new(function, liveness, &pins) } else { Bundles::none() },
+            bundles: if downstream.crosses() { Bundles::new(function, liveness, &pins) } else { Bundles::none() },
             pins,
             weights,
+            loops,
             unspillable,
             constants: constants(conventional),
             limits: Limits::new(function, downstream.spare)?,
@@ -252,6 +268,9 @@ impl<'a> Problem<'a> {
     /// If an instruction alone needs more registers than there are.
     pub fn plan(&self, requested: &SecondaryMap<Value, bool>) -> Result<Plan, Unsupported> {
         let mut chosen = choose::choose(self, requested).map_err(Unsupported)?;
+        if let Some(Choice::Farthest(entry)) = self.downstream.choice {
+            return residence::plan(self, &chosen, entry).map_err(Unsupported);
+        }
         let lowered = lower::lower(self, &mut chosen.spilled);
         let mut plan = refill::plan(self, &chosen).map_err(Unsupported)?;
         plan.counts.optimisations.lowered_values = lowered.values;

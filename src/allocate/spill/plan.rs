@@ -14,7 +14,8 @@ use cranelift_entity::EntitySet;
 pub enum Site {
     /// Before the instruction at this point.
     At(Point),
-    /// On an edge, into the registers of the φs that take the value there.
+    /// On an edge, into the registers of the φs that take the value there, and into its own, unless it is in memory all its
+    /// life.
     Edge { from: Block, to: Block },
 }
 
@@ -56,4 +57,12 @@ pub struct Plan {
     pub homes: Homes,
     /// What this comes to.
     pub counts: SpillCounts,
+}
+
+impl Plan {
+    /// Whether a value is refilled on an edge.
+    pub fn is_refilled(&self, from: Block, to: Block, value: Value) -> bool {
+        let wanted = (Site::Edge { from, to }, value);
+        self.refills.binary_search_by_key(&wanted, |&(site, value, _)| (site, value)).is_ok()
+    }
 }

@@ -65,7 +65,7 @@ pub(super) fn plan(problem: &Problem, chosen: &Chosen) -> Result<Plan, String> {
 const NEVER: u32 = u32::MAX;
 
 /// For each operand, the next instruction of its block that uses the value, or [`NEVER`].
-fn next_uses(function: &Function) -> Vec<u32> {
+pub(super) fn next_uses(function: &Function) -> Vec<u32> {
     let mut next_use = vec![NEVER; function.operands.len()];
     // The nearest use behind the current instruction, if it is in the block that is being scanned.
     let mut nearest: SecondaryMap<Value, u32> = SecondaryMap::with_default(NEVER);

@@ -90,6 +90,24 @@ impl Places {
     }
 }
 
+/// What is where when control leaves blocks.
+#[derive(Default)]
+struct Left {
+    at_end: SecondaryMap<Block, Option<Places>>,
+    /// Before calls that throw to landing pads, and before inline assembly that jumps.
+    in_the_middle: BTreeMap<Point, Places>,
+}
+
+impl Left {
+    /// What is where on an edge, if its block has been passed.
+    fn on_edge(&self, function: &Function, from: Block, to: Block) -> Option<Places> {
+        match self.in_the_middle.get(&function.departure(from, to)) {
+            Some(places) if function.blocks[to].landing_pad || function.blocks[to].jump_target => Some(places.clone()),
+            _ => self.at_end[from].clone(),
+        }
+    }
+}
+
 struct Verifier<'a> {
     problem: &'a Problem<'a>,
     plan: &'a Plan,
@@ -116,6 +134,12 @@ impl Verifier<'_> {
         self.plan.stores[first..].iter().take_while(move |store| store.at == point)
     }
 
+    /// The values that are refilled on an edge, into registers of their own.
+    fn arriving(&self, from: Block, to: Block) -> impl Iterator<Item = Value> + '_ {
+        let refilled = self.refills_at(Site::Edge { from, to }).map(|(value, _)| value);
+        refilled.filter(|&value| !self.plan.in_memory.contains(value))
+    }
+
     fn is_folded(&self, inst: Inst, k: usize) -> bool {
         self.plan.folds.binary_search(&(inst, k)).is_ok()
     }
@@ -127,14 +151,14 @@ impl Verifier<'_> {
     /// Follows what is in registers and in homes over all ways, from the most optimistic assumption down to the greatest
     /// fixed point; then looks at every use.
     fn homes_and_registers(&mut self) {
-        let mut at_end: SecondaryMap<Block, Option<Places>> = SecondaryMap::new();
+        let mut left = Left::default();
         loop {
             let mut changed = false;
             for &block in self.problem.order.blocks() {
-                let mut places = self.entering(block, &at_end);
-                self.walk(block, &mut places, None);
-                changed |= at_end[block].as_ref() != Some(&places);
-                at_end[block] = Some(places);
+                let mut places = self.entering(block, &left);
+                self.walk(block, &mut places, &mut left, None);
+                changed |= left.at_end[block].as_ref() != Some(&places);
+                left.at_end[block] = Some(places);
             }
             if !changed {
                 break;
@@ -142,19 +166,19 @@ impl Verifier<'_> {
         }
         let mut faults = Vec::new();
         for &block in self.problem.order.blocks() {
-            let mut places = self.entering(block, &at_end);
-            self.walk(block, &mut places, Some(&mut faults));
-            self.take_arguments(block, &places, &mut faults);
+            let mut places = self.entering(block, &left);
+            self.walk(block, &mut places, &mut left, Some(&mut faults));
+            self.take_arguments(block, &left, &mut faults);
         }
         self.faults.extend(faults);
     }
 
     /// What is where behind the φs of a block. A φ in memory is in its home if what it takes is there, on every edge, or is
     /// moved there on the edge from a home of its own.
-    fn entering(&self, block: Block, at_end: &SecondaryMap<Block, Option<Places>>) -> Places {
+    fn entering(&self, block: Block, left: &Left) -> Places {
         let data = &self.function.blocks[block];
         let ways = data.preds.iter().enumerate().filter_map(|(column, &pred)| {
-            let before = at_end[pred].clone()?;
+            let before = left.on_edge(self.function, pred, block)?;
             let mut places = before.clone();
             for phi in data.phis.iter().filter(|phi| self.plan.memory_phis.contains(phi.def)) {
                 let home = self.home(phi.def);
@@ -166,6 +190,7 @@ impl Verifier<'_> {
                     _ => places.write(phi.def, home),
                 }
             }
+            places.registers.extend(self.arriving(pred, block));
             Some(places)
         });
         let mut places = ways.reduce(|a, b| a.meet(&b)).unwrap_or_default();
@@ -175,7 +200,7 @@ impl Verifier<'_> {
     }
 
     /// Passes a block; notes what is wrong, if that is asked for.
-    fn walk(&self, block: Block, places: &mut Places, mut faults: Option<&mut Vec<Fault>>) {
+    fn walk(&self, block: Block, places: &mut Places, left: &mut Left, mut faults: Option<&mut Vec<Fault>>) {
         let count = self.function.blocks[block].insts.len() as u32;
         let in_register = |places: &Places, value: Value| !self.moving.contains(value) || places.registers.contains(&value);
         let mut blame = |fault: Fault| faults.iter_mut().for_each(|faults| faults.push(fault.clone()));
@@ -194,6 +219,9 @@ impl Verifier<'_> {
                 places.registers.insert(value);
             }
             let Some(inst) = inst else { continue };
+            if self.function.blocks[block].throws == inst.into() || self.function.insts[inst].jumps {
+                left.in_the_middle.insert(at, places.clone());
+            }
             if self.plan.dropped.contains(inst) {
                 self.pass_dropped(inst, places);
                 continue;
@@ -218,19 +246,19 @@ impl Verifier<'_> {
     }
 
     /// φs in registers take their arguments from registers, or from homes where they are refilled on the edge.
-    fn take_arguments(&self, from: Block, places: &Places, faults: &mut Vec<Fault>) {
+    fn take_arguments(&self, from: Block, left: &Left, faults: &mut Vec<Fault>) {
         for &to in &self.function.blocks[from].succs {
             let at = self.function.departure(from, to);
+            let places = left.on_edge(self.function, from, to).expect("the block has been passed");
             let column = self.function.column(from, to);
             let phis = self.function.blocks[to].phis.iter().filter(|phi| !self.plan.memory_phis.contains(phi.def));
             for value in phis.filter_map(|phi| phi.args[column].expand()).filter(|&arg| self.moving.contains(arg)) {
-                let refilled = self.refills_at(Site::Edge { from, to }).any(|(other, _)| other == value);
-                if refilled && !places.is_in(value, self.home(value)) {
-                    faults.push(Fault::NotInHome { value, at });
-                } else if !refilled && !places.registers.contains(&value) {
+                if !self.plan.is_refilled(from, to, value) && !places.registers.contains(&value) {
                     faults.push(Fault::NotInRegister { value, at });
                 }
             }
+            let unwritten = self.refills_at(Site::Edge { from, to }).filter(|&(value, _)| !places.is_in(value, self.home(value)));
+            faults.extend(unwritten.map(|(value, _)| Fault::NotInHome { value, at }));
         }
     }
 
@@ -288,7 +316,8 @@ impl Verifier<'_> {
         let data = &self.function.blocks[block];
         let mut leaving = EntitySet::new();
         for &succ in &data.succs {
-            leaving.extend(live_in[succ].iter());
+            let arriving: Vec<Value> = self.arriving(block, succ).collect();
+            leaving.extend(live_in[succ].iter().filter(|value| !arriving.contains(value)));
             let column = self.function.column(block, succ);
             let refilled: Vec<Value> = self.refills_at(Site::Edge { from: block, to: succ }).map(|(value, _)| value).collect();
             for phi in self.function.blocks[succ].phis.iter().filter(|phi| !self.plan.memory_phis.contains(phi.def)) {

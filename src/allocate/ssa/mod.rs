@@ -2,4 +2,4 @@
 
 mod repair;
 
-pub use repair::{Pieces, repair};
+pub use repair::{Join, Pieces, repair};

@@ -21,6 +21,8 @@ pub struct Pieces {
     broken: EntitySet<Value>,
     /// φs that have to be there, wherever else they are: (value, block).
     joins: Vec<(Value, Block)>,
+    /// Edges to them over which no name comes.
+    refilled: Vec<(Value, (Block, Block))>,
 }
 
 /// A φ that joins the pieces of a value.
@@ -34,7 +36,12 @@ pub struct Join {
 impl Pieces {
     /// No value is split.
     pub fn new(function: &Function) -> Self {
-        Pieces { base: SecondaryMap::with_capacity(function.values.len()), broken: EntitySet::new(), joins: Vec::new() }
+        Pieces {
+            base: SecondaryMap::with_capacity(function.values.len()),
+            broken: EntitySet::new(),
+            joins: Vec::new(),
+            refilled: Vec::new(),
+        }
     }
 
     /// A name is defined that is a piece of a value.
@@ -51,6 +58,13 @@ impl Pieces {
     pub fn join(&mut self, base: Value, block: Block) {
         self.broken.insert(base);
         self.joins.push((base, block));
+    }
+
+    /// The pieces of a value meet at the head of `to`, and on the edge from `from` something else than a name is what arrives:
+    /// the φ's argument is undefined.
+    pub fn refilled_on_edge(&mut self, base: Value, from: Block, to: Block) {
+        self.join(base, to);
+        self.refilled.push((base, (from, to)));
     }
 
     /// Of each name, what it is a piece of, if that has to be repaired.
@@ -77,15 +91,17 @@ pub fn repair(function: &mut Function, order: &Order, dominators: &Dominators, p
     let places = Places::new(function, &bases);
     let mut worklist = Worklist::new(function, order, dominators);
     let asked = Grouped::new(function.values.len(), &pieces.joins);
+    let refilled = Grouped::new(function.values.len(), &pieces.refilled);
     let mut joins = Vec::new();
     // What is live into blocks that are entered from the middle of others.
     let mut live_into_pads: SecondaryMap<Block, Vec<Value>> = SecondaryMap::new();
     for base in pieces.broken.iter() {
-        let live = places.live_in(function, base);
+        let live = places.live_in(function, base, refilled.get(base));
         let forced = |block: &Block| is_entered_from_the_middle(function, *block) && function.blocks[*block].preds.len() > 1;
         let pads: Vec<Block> = live.iter().filter(|&block| is_entered_from_the_middle(function, block)).collect();
         let mut at: Vec<Block> = pads.iter().copied().filter(forced).collect();
-        pads.into_iter().for_each(|pad| live_into_pads[pad].push(base));
+        let arrives = |pad: &Block| refilled.get(base).iter().all(|(_, to)| to != pad);
+        pads.into_iter().filter(arrives).for_each(|pad| live_into_pads[pad].push(base));
         at.extend(asked.get(base).iter().copied().filter(|&block| live.contains(block)));
         let mut assigned: Vec<Block> = places.defs.get(base).iter().map(|&(block, _)| block).collect();
         assigned.extend_from_slice(&at);
@@ -95,7 +111,8 @@ pub fn repair(function: &mut Function, order: &Order, dominators: &Dominators, p
         joins.extend(at.into_iter().map(|block| (block, base)));
     }
     joins.sort_unstable();
-    let joins: Vec<Join> = joins.into_iter().map(|(block, base)| add_phi(function, &mut bases, block, base)).collect();
+    let add = |(block, base)| add_phi(function, &mut bases, block, base, refilled.get(base));
+    let joins: Vec<Join> = joins.into_iter().map(add).collect();
     Renamer {
         current: SecondaryMap::new(),
         undo: Vec::new(),
@@ -114,11 +131,12 @@ fn is_entered_from_the_middle(function: &Function, block: Block) -> bool {
 }
 
 /// Adds a φ that joins a value's names; the arguments are renamed later.
-fn add_phi(function: &mut Function, bases: &mut Bases, block: Block, base: Value) -> Join {
+fn add_phi(function: &mut Function, bases: &mut Bases, block: Block, base: Value, refilled: &[(Block, Block)]) -> Join {
     let class = function.values[base].class;
     let name = function.values.push(ValueData { class, of: function.original(base).into() });
     bases[name] = base.into();
-    let args = vec![base.into(); function.blocks[block].preds.len()];
+    let arg = |&pred: &Block| Some(base).filter(|_| !refilled.contains(&(pred, block))).into();
+    let args = function.blocks[block].preds.iter().map(arg).collect();
     function.blocks[block].phis.push(Phi { def: name, args });
     Join { block, base, name }
 }
@@ -179,14 +197,15 @@ impl Places {
         def.is_some_and(|behind| !early || behind <= function.departure(from, to).index)
     }
 
-    /// The blocks that a value is live into.
-    fn live_in(&self, function: &Function, base: Value) -> EntitySet<Block> {
+    /// The blocks that a value is live into, if no name comes over some edges.
+    fn live_in(&self, function: &Function, base: Value, refilled: &[(Block, Block)]) -> EntitySet<Block> {
         let mut live = EntitySet::new();
         let mut pending: Vec<Block> = self.uses.get(base).to_vec();
         while let Some(block) = pending.pop() {
             if live.insert(block) {
                 let preds = function.blocks[block].preds.iter().copied();
-                pending.extend(preds.filter(|&pred| !self.is_defined(function, base, pred, block)));
+                let comes = preds.filter(|&pred| !refilled.contains(&(pred, block)));
+                pending.extend(comes.filter(|&pred| !self.is_defined(function, base, pred, block)));
             }
         }
         live

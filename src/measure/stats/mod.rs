@@ -54,6 +54,9 @@ pub struct OwnOptions {
     pub eliminate: String,
     /// `--frugal`.
     pub frugal: bool,
+    /// `--spill`; `requested` where values are spilled only because they find no register.
+    #[serde(default)]
+    pub spill: String,
     /// `--store-hoist`.
     pub store_hoist: bool,
     /// `--load-lower`.

@@ -1,0 +1,202 @@
+//! From what registers hold in each block to a plan: refills on edges, φs in memory, stores.
+
+use super::choose::Chosen;
+use super::entry::Entries;
+use super::homes::Homes;
+use super::plan::{Plan, Refill, Site, Store};
+use super::{Problem, SpillCounts};
+use crate::machine::{Block, Function, Inst, Phi, Point, Value};
+use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
+
+/// What has been decided block by block.
+pub(super) struct Decided<'a> {
+    pub(super) entries: Entries<'a>,
+    /// Within blocks.
+    pub(super) refills: Vec<(Site, Value, Refill)>,
+    pub(super) folds: Vec<(Inst, usize)>,
+    /// Values whose definitions are needed in a register.
+    pub(super) read_where_defined: EntitySet<Value>,
+}
+
+/// Connects the blocks: what is in a register at a block's head and not at the end of a predecessor is loaded on the edge.
+pub(super) fn connect(problem: &Problem, chosen: &Chosen, decided: Decided) -> Plan {
+    let conventional = problem.conventional;
+    let function = &conventional.function;
+    let mut connector = Connector { problem, chosen, function, decided, memory_phis: EntitySet::new() };
+    connector.memory_phis = connector.memory_phis();
+    let on_edges = connector.on_edges();
+    connector.decided.refills.extend(on_edges);
+    // Those at one point stay in order; on an edge, a value may be wanted by several φs.
+    connector.decided.refills.sort_by_key(|&(site, value, _)| (site, Some(value).filter(|_| matches!(site, Site::Edge { .. }))));
+    connector.decided.refills.dedup();
+    connector.decided.folds.sort_unstable();
+    let (in_memory, for_a_while) = connector.in_memory();
+    let mut at_home = in_memory.clone();
+    at_home.extend(for_a_while.iter());
+    let homes = Homes::new(conventional, &at_home, true);
+    let stores = connector.stores(&in_memory, &for_a_while);
+    let dropped = connector.dropped(&at_home);
+    let values = function.values.keys().filter(|&value| at_home.contains(value) || chosen.spilled[value]).count();
+    let counts = SpillCounts { values: values as u64, ..SpillCounts::default() };
+    let Connector { decided: Decided { refills, folds, .. }, memory_phis, .. } = connector;
+    Plan { refills, stores, memory_phis, folds, dropped, in_memory, homes, counts }
+}
+
+struct Connector<'a> {
+    problem: &'a Problem<'a>,
+    chosen: &'a Chosen,
+    function: &'a Function,
+    decided: Decided<'a>,
+    memory_phis: EntitySet<Value>,
+}
+
+impl Connector<'_> {
+    /// φs whose definitions are not in registers at their blocks' heads.
+    fn memory_phis(&self) -> EntitySet<Value> {
+        let mut memory_phis = EntitySet::new();
+        for (block, data) in &self.function.blocks {
+            let elsewhere = |phi: &&Phi| !self.decided.entries.is_in(block, phi.def);
+            memory_phis.extend(data.phis.iter().filter(elsewhere).map(|phi| phi.def));
+        }
+        memory_phis
+    }
+
+    /// Refills of what is in registers at the head of a block and not at the end of a predecessor.
+    fn on_edges(&self) -> Vec<(Site, Value, Refill)> {
+        let entries = &self.decided.entries;
+        let mut refills = Vec::new();
+        for (to, data) in &self.function.blocks {
+            for (column, &from) in data.preds.iter().enumerate() {
+                let phis = data.phis.iter().filter(|phi| !self.memory_phis.contains(phi.def));
+                let taken = phis.filter_map(|phi| phi.args[column].expand());
+                let through = entries.at_head(to).iter().copied().filter(|&value| self.is_live_into(to, value));
+                let missing = taken.chain(through).filter(|&value| !entries.comes_over(from, to, value));
+                refills.extend(missing.map(|value| (Site::Edge { from, to }, value, Refill::Load)));
+            }
+        }
+        refills
+    }
+
+    fn is_live_into(&self, block: Block, value: Value) -> bool {
+        self.problem.liveness.live_in(block).binary_search(&value).is_ok()
+    }
+
+    /// What φs in memory take, unless nobody wants it: (from, to, argument, φ).
+    fn arguments(&self) -> impl Iterator<Item = (Block, Block, Value, Value)> + '_ {
+        let phis = self.function.blocks.iter().flat_map(|(to, data)| data.phis.iter().map(move |phi| (to, &data.preds, phi)));
+        let in_memory = |def: Value| self.memory_phis.contains(def) && !self.problem.liveness.is_dead(def);
+        phis.filter(move |(.., phi)| in_memory(phi.def)).flat_map(|(to, preds, phi)| {
+            let args = phi.args.iter().zip(preds);
+            args.filter_map(move |(arg, &from)| Some((from, to, arg.expand()?, phi.def)))
+        })
+    }
+
+    /// Values in memory all their lives, and the others that are in memory for a part of them.
+    fn in_memory(&self) -> (EntitySet<Value>, EntitySet<Value>) {
+        let mut in_memory = EntitySet::with_capacity(self.function.values.len());
+        let values = self.function.values.keys();
+        in_memory.extend(values.filter(|&it| self.chosen.spilled[it] && !self.chosen.rematerialised[it]));
+        let mut for_a_while = self.memory_phis.clone();
+        for_a_while.extend(self.reads().map(|(_, value)| value));
+        for value in in_memory.iter() {
+            for_a_while.remove(value);
+        }
+        (in_memory, for_a_while)
+    }
+
+    /// Where values are read from memory: the block at whose end, at the latest, they have to be there.
+    fn reads(&self) -> impl Iterator<Item = (Block, Value)> + '_ {
+        let loads = self.decided.refills.iter().filter(|(.., refill)| *refill == Refill::Load);
+        let loads = loads.map(|&(site, value, _)| match site {
+            Site::At(point) => (point.block, value),
+            Site::Edge { from, .. } => (from, value),
+        });
+        let taken = self.arguments().map(|(from, _, arg, _)| (from, arg));
+        loads.chain(self.folded()).chain(taken)
+    }
+
+    /// The values that instructions read from memory themselves.
+    fn folded(&self) -> impl Iterator<Item = (Block, Value)> + '_ {
+        let blocks = self.function.blocks.iter();
+        blocks.flat_map(move |(block, data)| {
+            let folds = &self.decided.folds;
+            let first = folds.partition_point(|(inst, _)| inst.as_u32() < data.insts.start);
+            let here = folds[first..].iter().take_while(|(inst, _)| inst.as_u32() < data.insts.end);
+            here.map(move |&(inst, k)| (block, self.function.operands(inst)[k].value))
+        })
+    }
+
+    /// One store of each value: behind its definition or, if that is executed less often, at the head of a block that every
+    /// way to a read passes.
+    fn stores(&self, in_memory: &EntitySet<Value>, for_a_while: &EntitySet<Value>) -> Vec<Store> {
+        let mut stores = Vec::new();
+        let later = self.later_stores(for_a_while);
+        let stored = |value: Value| for_a_while.contains(value) && !self.problem.unspillable.contains(value);
+        for (from, to, value, home) in self.arguments().filter(|&(_, _, value, _)| self.problem.unspillable.contains(value)) {
+            stores.push(Store { at: self.function.departure(from, to), value, home });
+        }
+        for (block, data) in &self.function.blocks {
+            let mut store = |at: Point, value: Value| {
+                let at = later[value].expand().map_or(at, |block| self.function.head(block));
+                stores.push(Store { at, value, home: value });
+            };
+            for phi in data.phis.iter().filter(|phi| stored(phi.def) && !self.memory_phis.contains(phi.def)) {
+                store(self.function.head(block), phi.def);
+            }
+            for (index, inst) in self.function.block_insts(block).enumerate() {
+                let first = self.function.insts[inst].operands.start as usize;
+                for (k, operand) in self.function.operands(inst).iter().enumerate().filter(|(_, operand)| operand.is_def()) {
+                    let wanted = in_memory.contains(operand.value) && !self.problem.liveness.kills(first + k);
+                    if (wanted || stored(operand.value)) && self.decided.folds.binary_search(&(inst, k)).is_err() {
+                        store(Point { block, index: index as u32 + 1 }, operand.value);
+                    }
+                }
+            }
+        }
+        stores.sort_by_key(|store| (store.at, store.value));
+        stores
+    }
+
+    /// The blocks at whose heads values are stored rather than behind their definitions.
+    fn later_stores(&self, for_a_while: &EntitySet<Value>) -> SecondaryMap<Value, PackedOption<Block>> {
+        let Problem { dominators, .. } = self.problem;
+        let frequency = |block: Block| self.function.blocks[block].frequency;
+        // Of each value, the nearest block that dominates all reads from memory.
+        let mut above: SecondaryMap<Value, PackedOption<Block>> = SecondaryMap::new();
+        for (block, value) in self.reads().filter(|&(_, value)| for_a_while.contains(value)) {
+            let both = above[value].expand().map_or(block, |other| dominators.meet(block, other));
+            above[value] = both.into();
+        }
+        let mut later = SecondaryMap::new();
+        for (value, definition) in self.definitions().filter(|&(value, _)| !self.memory_phis.contains(value)) {
+            let Some(lowest) = above[value].expand() else { continue };
+            let upwards = std::iter::successors(Some(lowest), |&block| dominators.idom(block));
+            let between = upwards.take_while(|&block| block != definition);
+            let in_register = between.filter(|&block| self.decided.entries.is_in(block, value));
+            let cheapest = in_register.min_by(|&a, &b| frequency(a).total_cmp(&frequency(b)));
+            later[value] = cheapest.filter(|&block| frequency(block) < frequency(definition)).into();
+        }
+        later
+    }
+
+    /// The block in which each value is defined.
+    fn definitions(&self) -> impl Iterator<Item = (Value, Block)> + '_ {
+        self.function.blocks.iter().flat_map(|(block, data)| {
+            let insts = self.function.block_insts(block).flat_map(|inst| self.function.operands(inst));
+            let by_insts = insts.filter(|operand| operand.is_def()).map(|operand| operand.value);
+            data.phis.iter().map(|phi| phi.def).chain(by_insts).map(move |value| (value, block))
+        })
+    }
+
+    /// Constants that are computed again wherever they are wanted are not computed where they stand.
+    fn dropped(&self, at_home: &EntitySet<Value>) -> EntitySet<Inst> {
+        let needless = |value: Value| {
+            let constant = self.problem.constants[value].is_some() && !at_home.contains(value);
+            self.chosen.rematerialised[value] || constant && !self.decided.read_where_defined.contains(value)
+        };
+        let defines = |inst: Inst| self.function.operands(inst).iter().any(|operand| operand.is_def() && needless(operand.value));
+        let mut dropped = EntitySet::new();
+        dropped.extend(self.function.insts.keys().filter(|&inst| defines(inst)));
+        dropped
+    }
+}

@@ -1,0 +1,215 @@
+//! What is in registers at the heads of blocks.
+
+use super::Problem;
+use crate::allocate::pressure::limits::Counts;
+use crate::allocate::pressure::live_set::LiveSet;
+use crate::analysis::{LEAVING, Loops, NextUses};
+use crate::machine::{Block, BlockData, RegClass, RegSet, Value};
+use cranelift_entity::SecondaryMap;
+
+/// How it is decided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Entry {
+    /// What is used next, wherever it comes from (`ssa-allocation-lecture.txt`).
+    Nearest,
+    /// What is in registers at the ends of the predecessors, first of all of them, then of some; at the head of a loop what is
+    /// used in it, and what is live through it where the loop leaves room (Braun and Hack 2009, section 4.2).
+    Predecessors,
+}
+
+/// The values in registers at the borders of blocks; those of a block are known when its predecessors in the order have been
+/// left.
+pub(super) struct Entries<'a> {
+    problem: &'a Problem<'a>,
+    pressures: &'a Pressures,
+    ahead: &'a NextUses<'a>,
+    way: Entry,
+    /// Ascending.
+    heads: SecondaryMap<Block, Vec<Value>>,
+    /// Ascending; nothing of blocks that have not been left.
+    ends: SecondaryMap<Block, Option<Vec<Value>>>,
+}
+
+/// A value that could be in a register at a block's head, with its next use from there.
+type Candidate = (Value, u32);
+
+impl<'a> Entries<'a> {
+    pub(super) fn new(problem: &'a Problem<'a>, pressures: &'a Pressures, ahead: &'a NextUses<'a>, way: Entry) -> Self {
+        Entries { problem, pressures, ahead, way, heads: SecondaryMap::new(), ends: SecondaryMap::new() }
+    }
+
+    /// Decides for a block whose predecessors have been left, those along back edges apart.
+    pub(super) fn enter(&mut self, block: Block, in_memory: &SecondaryMap<Value, bool>) -> Vec<Candidate> {
+        let problem = self.problem;
+        let function = &problem.conventional.function;
+        let live = problem.liveness.live_in(block).iter().map(|&value| (value, self.ahead.from_entry(block, value)));
+        let phis = function.blocks[block].phis.iter().enumerate();
+        let phis = phis.map(|(row, phi)| (phi.def, self.ahead.from_phi(function, block, row)));
+        let candidates: Vec<Candidate> = live.chain(phis).filter(|&(value, _)| !in_memory[value]).collect();
+        let (fixed, mut candidates): (Vec<Candidate>, _) =
+            candidates.into_iter().partition(|&(value, _)| problem.unspillable.contains(value));
+        candidates.sort_unstable_by_key(|&(value, next_use)| (next_use, value));
+        let mut room = Room::new(problem, block);
+        fixed.iter().for_each(|&(value, _)| room.add(value));
+        let chosen = match self.way {
+            Entry::Nearest => room.take(candidates),
+            Entry::Predecessors if self.is_loop_head(block) => self.at_loop(block, candidates, room),
+            Entry::Predecessors => self.where_ways_meet(block, candidates, room),
+        };
+        let chosen: Vec<Candidate> = fixed.into_iter().chain(chosen).collect();
+        let mut head: Vec<Value> = chosen.iter().map(|&(value, _)| value).collect();
+        head.sort_unstable();
+        self.heads[block] = head;
+        chosen
+    }
+
+    /// Whether control comes from blocks that follow in the order.
+    fn is_loop_head(&self, block: Block) -> bool {
+        self.problem.conventional.function.blocks[block].preds.iter().any(|&pred| self.ends[pred].is_none())
+    }
+
+    /// What is used in the loop, and of what is only live through it as much as the loop leaves room for.
+    fn at_loop(&self, block: Block, candidates: Vec<Candidate>, mut room: Room) -> Vec<Candidate> {
+        let (used, through): (Vec<Candidate>, Vec<Candidate>) = candidates.into_iter().partition(|&(_, next)| next < LEAVING);
+        let mut chosen = room.take(used);
+        let mut left = self.pressures.left(self.problem, block, &through);
+        let arrives = |&(value, _): &Candidate| self.arrivals(block, value) > 0;
+        let through = through.into_iter().filter(arrives).filter(|&(value, _)| left.fits(value)).collect();
+        chosen.extend(room.take(through));
+        chosen
+    }
+
+    /// What comes in registers from all predecessors, then what comes from some.
+    fn where_ways_meet(&self, block: Block, candidates: Vec<Candidate>, mut room: Room) -> Vec<Candidate> {
+        let count = self.problem.conventional.function.blocks[block].preds.len();
+        let arriving: Vec<(Candidate, usize)> =
+            candidates.into_iter().map(|it| (it, self.arrivals(block, it.0))).filter(|&(_, arrivals)| arrivals > 0).collect();
+        let (all, some): (Vec<_>, Vec<_>) = arriving.into_iter().partition(|&(_, arrivals)| arrivals == count);
+        let candidates = all.into_iter().chain(some).map(|(candidate, _)| candidate);
+        room.take(candidates.collect())
+    }
+
+    /// From how many predecessors a value comes in a register; what a φ takes comes as the φ.
+    fn arrivals(&self, block: Block, value: Value) -> usize {
+        let data = &self.problem.conventional.function.blocks[block];
+        let phi = data.phis.iter().find(|phi| phi.def == value);
+        let comes = |(column, &pred): (usize, &Block)| match phi.map(|phi| phi.args[column].expand()) {
+            // It is undefined: anything will do.
+            Some(None) => true,
+            Some(Some(arg)) => self.comes_over(pred, block, arg),
+            None => self.comes_over(pred, block, value),
+        };
+        data.preds.iter().enumerate().filter(|&it| comes(it)).count()
+    }
+
+    /// A value that is in a register at the block's head is displaced before it is read: it need not be there.
+    pub(super) fn withdraw(&mut self, block: Block, value: Value) {
+        self.heads[block].retain(|&other| other != value);
+    }
+
+    /// The block is left with these values in registers.
+    pub(super) fn leave(&mut self, block: Block, mut values: Vec<Value>) {
+        values.sort_unstable();
+        self.ends[block] = Some(values);
+    }
+
+    /// The values in registers at the head of a block, behind its φs; ascending.
+    pub(super) fn at_head(&self, block: Block) -> &[Value] {
+        &self.heads[block]
+    }
+
+    pub(super) fn is_in(&self, block: Block, value: Value) -> bool {
+        self.heads[block].binary_search(&value).is_ok()
+    }
+
+    /// Whether a value that is wanted in `to` is in a register when control leaves `from` for it. Where it does so in the
+    /// middle of the block, only what cannot be anywhere else is.
+    pub(super) fn comes_over(&self, from: Block, to: Block, value: Value) -> bool {
+        let BlockData { landing_pad, jump_target, .. } = self.problem.conventional.function.blocks[to];
+        let at_end = || self.ends[from].as_ref().is_some_and(|values| values.binary_search(&value).is_ok());
+        self.problem.unspillable.contains(value) || !landing_pad && !jump_target && at_end()
+    }
+}
+
+/// The registers at a block's head.
+struct Room<'a> {
+    problem: &'a Problem<'a>,
+    occupied: RegSet,
+    taken: Counts,
+}
+
+impl<'a> Room<'a> {
+    fn new(problem: &'a Problem<'a>, block: Block) -> Self {
+        let function = &problem.conventional.function;
+        let occupied = problem.pins.at(function, function.head(block)) | function.blocks[block].live_in_pins;
+        Room { problem, occupied, taken: Counts::default() }
+    }
+
+    fn add(&mut self, value: Value) {
+        let class = self.class(value);
+        self.problem.limits.count(&mut self.taken, class, 1);
+    }
+
+    fn class(&self, value: Value) -> RegClass {
+        self.problem.conventional.function.values[value].class
+    }
+
+    /// The candidates that find room, one after the other.
+    fn take(&mut self, candidates: Vec<Candidate>) -> Vec<Candidate> {
+        candidates.into_iter().filter(|&(value, _)| self.fits(value)).collect()
+    }
+
+    /// Takes a register for a value, if there is one.
+    fn fits(&mut self, value: Value) -> bool {
+        let Problem { limits, .. } = self.problem;
+        self.add(value);
+        let fits = limits.exceeded(&[&self.taken], self.occupied, limits.spare()).is_none();
+        if !fits {
+            let class = self.class(value);
+            limits.count(&mut self.taken, class, -1);
+        }
+        fits
+    }
+}
+
+/// The most values that are live at a time in each loop, by its header, for each of the sets of [`Limits`].
+pub(super) struct Pressures(SecondaryMap<Block, Counts>);
+
+impl Pressures {
+    pub(super) fn new(problem: &Problem, loops: &Loops) -> Self {
+        let Problem { conventional, liveness, limits, .. } = problem;
+        let function = &conventional.function;
+        let mut pressures: SecondaryMap<Block, Counts> = SecondaryMap::new();
+        let mut live = LiveSet::new(function, limits);
+        for (block, data) in &function.blocks {
+            let Some(innermost) = loops.innermost(block) else { continue };
+            live.clear();
+            let phis = data.phis.iter().map(|phi| phi.def).filter(|&def| !liveness.is_dead(def));
+            liveness.live_in(block).iter().copied().chain(phis).for_each(|value| live.add(value));
+            let mut most = *live.counts();
+            for inst in function.block_insts(block) {
+                live.advance(liveness, inst, |_| true);
+                raise(&mut most, live.counts());
+            }
+            for header in std::iter::successors(Some(innermost), |&header| loops.around(header)) {
+                raise(&mut pressures[header], &most);
+            }
+        }
+        Pressures(pressures)
+    }
+
+    /// The room that a loop leaves for what is live through it.
+    fn left<'a>(&self, problem: &'a Problem<'a>, header: Block, through: &[Candidate]) -> Room<'a> {
+        let mut room = Room { problem, occupied: RegSet::EMPTY, taken: self.0[header] };
+        for &(value, _) in through {
+            let class = room.class(value);
+            problem.limits.count(&mut room.taken, class, -1);
+        }
+        room
+    }
+}
+
+/// Raises each count to another one.
+fn raise(counts: &mut Counts, to: &Counts) {
+    counts.iter_mut().zip(to).for_each(|(count, &to)| *count = (*count).max(to));
+}

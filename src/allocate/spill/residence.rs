@@ -1,0 +1,263 @@
+//! Plans in which registers hold what is used next: Belady's algorithm in each block, and two ways to connect the blocks.
+//!
+//! A value may be in a register in one part of its life and in memory in another. It is stored once, behind its definition,
+//! if it is loaded anywhere.
+//!
+//! Relies on: `ssa-allocation-lecture.txt`, "Spilling with Belady's Algorithm" ([`Entry::Nearest`]); Braun and Hack, "Register
+//! Spilling and Live-Range Splitting for SSA-Form Programs" (CC 2009) ([`Entry::Predecessors`]).
+
+use super::Problem;
+use super::choose::Chosen;
+use super::connect::{Decided, connect};
+use super::entry::{Entries, Entry, Pressures};
+use super::plan::{Plan, Refill, Site};
+use super::refill::next_uses;
+use crate::allocate::pressure::demand::{Demand, LastUse, foldable_operands, folded_operand, is_first_use};
+use crate::allocate::pressure::feasible;
+use crate::allocate::pressure::limits::Counts;
+use crate::analysis::{NEVER, NextUses, Occupancy};
+use crate::machine::{Block, Function, Inst, Point, Role, Value};
+use cranelift_entity::EntitySet;
+
+/// Plans where each value is. Those that are chosen already are in registers only within blocks, from refills on.
+///
+/// # Errors
+/// If an instruction alone needs more registers than there are.
+pub(super) fn plan(problem: &Problem, chosen: &Chosen, entry: Entry) -> Result<Plan, String> {
+    let Problem { conventional, order, liveness, loops, .. } = problem;
+    let function = &conventional.function;
+    let ahead = NextUses::new(function, order, liveness, loops);
+    let pressures = Pressures::new(problem, loops);
+    let mut walk = Walk {
+        problem,
+        chosen,
+        ahead: &ahead,
+        in_block: next_uses(function),
+        residents: Vec::new(),
+        entries: Entries::new(problem, &pressures, &ahead, entry),
+        refills: Vec::new(),
+        folds: Vec::new(),
+        read_where_defined: EntitySet::with_capacity(function.values.len()),
+    };
+    for &block in order.blocks() {
+        walk.block(block)?;
+    }
+    let Walk { entries, refills, folds, read_where_defined, .. } = walk;
+    Ok(connect(problem, chosen, Decided { entries, refills, folds, read_where_defined }))
+}
+
+/// A value in a register, or about to be.
+#[derive(Clone, Copy)]
+struct Resident {
+    value: Value,
+    /// It is there by now.
+    filled: bool,
+    /// It has been there since its definition, as far as is known.
+    since_definition: bool,
+    /// It has been there since the block's head and has not been read.
+    untouched: bool,
+    /// Where it is used next, in instructions from the block's head.
+    next_use: u32,
+    /// Whether it stays past the current instruction.
+    kept: bool,
+}
+
+struct Walk<'a> {
+    problem: &'a Problem<'a>,
+    chosen: &'a Chosen,
+    ahead: &'a NextUses<'a>,
+    /// For each operand, the next instruction of its block that uses the value.
+    in_block: Vec<u32>,
+    residents: Vec<Resident>,
+    entries: Entries<'a>,
+    refills: Vec<(Site, Value, Refill)>,
+    folds: Vec<(Inst, usize)>,
+    /// Values whose definitions are needed in a register.
+    read_where_defined: EntitySet<Value>,
+}
+
+impl<'a> Walk<'a> {
+    fn function(&self) -> &'a Function {
+        &self.problem.conventional.function
+    }
+
+    fn block(&mut self, block: Block) -> Result<(), String> {
+        let function = self.function();
+        self.residents = self.entries.enter(block, &self.chosen.spilled).into_iter().map(Resident::entering).collect();
+        let tail = function.before_terminators(block);
+        for (index, inst) in function.block_insts(block).enumerate() {
+            if self.chosen.drops(function.operands(inst)) {
+                continue;
+            }
+            let at = Point { block, index: index as u32 };
+            let refills = self.refills.len();
+            self.instruction(at, inst)?;
+            if at > tail && self.refills.len() > refills {
+                return Err(format!("a spilled value is loaded between the terminators of {block}"));
+            }
+        }
+        self.leave(block);
+        Ok(())
+    }
+
+    /// Notes what is in registers at the end of a block and live behind it.
+    fn leave(&mut self, block: Block) {
+        let length = self.function().blocks[block].insts.len() as u32;
+        let leaving = self.residents.iter().filter(|resident| (length..NEVER).contains(&resident.next_use));
+        let leaving: Vec<&Resident> = leaving.collect();
+        let defined = leaving.iter().filter(|resident| resident.since_definition).map(|resident| resident.value);
+        self.read_where_defined.extend(defined);
+        self.entries.leave(block, leaving.into_iter().map(|resident| resident.value).collect());
+    }
+
+    /// The next use behind an operand's instruction, from the block's head. What was chosen to be in memory is there at the
+    /// block's end.
+    fn next_use(&self, block: Block, inst: Inst, k: usize) -> u32 {
+        let data = &self.function().blocks[block];
+        let operand = self.function().insts[inst].operands.start as usize + k;
+        let value = self.function().operands[operand].value;
+        match self.in_block[operand] {
+            NEVER if self.chosen.spilled[value] => NEVER,
+            NEVER => self.ahead.from_exit(block, value).saturating_add(data.insts.len() as u32),
+            next => next - data.insts.start,
+        }
+    }
+
+    fn instruction(&mut self, at: Point, inst: Inst) -> Result<(), String> {
+        let function = self.function();
+        let operands = function.operands(inst);
+        let folded = self.make_fit(at, inst)?;
+        for (k, operand) in operands.iter().enumerate().filter(|&(k, operand)| Some(k) != folded && operand.role == Role::Use) {
+            debug_assert!(is_first_use(operands, k) || self.residents.iter().any(|it| it.value == operand.value && it.filled));
+            self.read(at, operand.value);
+        }
+        self.folds.extend(folded.map(|k| (inst, k)));
+        let displaced = |it: &&Resident| !it.kept && it.untouched && it.next_use != NEVER;
+        self.residents.iter().filter(displaced).for_each(|it| self.entries.withdraw(at.block, it.value));
+        self.residents.retain(|resident| resident.kept);
+        for (k, operand) in operands.iter().enumerate().filter(|&(k, operand)| Some(k) != folded && operand.is_def()) {
+            let next_use = self.next_use(at.block, inst, k);
+            if next_use != NEVER {
+                self.residents.push(Resident::defined(operand.value, next_use));
+            }
+        }
+        Ok(())
+    }
+
+    /// A value is read in a register; it is refilled before unless it is in one.
+    fn read(&mut self, at: Point, value: Value) {
+        let resident = self.residents.iter_mut().find(|it| it.value == value).expect("what is about to be read is entered");
+        resident.untouched = false;
+        if resident.since_definition {
+            self.read_where_defined.insert(value);
+        }
+        if !std::mem::replace(&mut resident.filled, true) {
+            let constant = self.problem.constants[value].expand();
+            let again = self.chosen.rematerialised[value] || self.problem.policy.rematerialise;
+            let refill = constant.filter(|_| again).map_or(Refill::Load, Refill::Rematerialise);
+            self.refills.push((Site::At(at), value, refill));
+        }
+    }
+
+    /// Enters what the instruction reads, decides what stays in registers past it, and returns the operand that is folded.
+    fn make_fit(&mut self, at: Point, inst: Inst) -> Result<Option<usize>, String> {
+        let function = self.function();
+        let operands = function.operands(inst);
+        self.residents.iter_mut().for_each(|resident| resident.kept = resident.next_use != NEVER);
+        for (k, operand) in operands.iter().enumerate().filter(|&(k, o)| !o.is_def() && is_first_use(operands, k)) {
+            let next_use = self.next_use(at.block, inst, k);
+            let kept = next_use != NEVER;
+            match self.residents.iter_mut().find(|resident| resident.value == operand.value) {
+                Some(resident) => (resident.next_use, resident.kept) = (next_use, kept),
+                None => self.residents.push(Resident { kept, ..Resident::wanted(operand.value, next_use) }),
+            }
+        }
+        self.displace(at, inst, &self.problem.pins.occupancy(function, at.block, inst))
+    }
+
+    /// Displaces residents, those with the farthest next use first, until the instruction's demand is met.
+    fn displace(&mut self, at: Point, inst: Inst, occupancy: &Occupancy) -> Result<Option<usize>, String> {
+        let Problem { limits, policy, unspillable, .. } = self.problem;
+        let function = self.function();
+        let operands = function.operands(inst);
+        let mut ways_out: Vec<usize> =
+            foldable_operands(function, inst, policy.fold).filter(|&k| self.can_fold(inst, k)).collect();
+        ways_out.reverse();
+        let mut folded = None;
+        let mut spare = limits.spare();
+        loop {
+            folded = folded.or_else(|| self.accessed_once(at.block, inst));
+            if let Some(k) = folded {
+                self.residents.iter_mut().filter(|it| it.value == operands[k].value).for_each(|it| it.kept = false);
+            }
+            let kept = |value: Value| self.residents.iter().any(|it| it.value == value && it.kept);
+            let last_use = |k: usize| if kept(operands[k].value) { LastUse::No } else { LastUse::OfRefill };
+            let demand = Demand::of(function, limits, inst, folded, last_use);
+            let mut through = Counts::default();
+            for resident in self.residents.iter().filter(|it| it.kept) {
+                limits.count(&mut through, function.values[resident.value].class, 1);
+            }
+            let excess = demand.excess(limits, &through, occupancy, spare).or_else(|| {
+                let live = self.residents.iter().filter(|it| it.kept).map(|it| it.value);
+                feasible::misfit(function, limits, inst, occupancy, live, folded, last_use)
+            });
+            let Some(excess) = excess else { return Ok(folded) };
+            let candidate = |it: &&mut Resident| {
+                it.kept && limits.is_confined(function.values[it.value].class, excess.set) && !unspillable.contains(it.value)
+            };
+            match self.residents.iter_mut().filter(candidate).max_by_key(|it| (it.next_use, it.value)) {
+                Some(farthest) => farthest.kept = false,
+                None if spare > 0 => spare = 0,
+                None => match ways_out.pop() {
+                    Some(k) => folded = Some(k),
+                    None => {
+                        let (index, block) = (at.index, at.block);
+                        return Err(format!("instruction {index} of {block} needs more registers than there are"));
+                    }
+                },
+            }
+        }
+    }
+
+    /// Whether an operand can be accessed in memory: a use of what is there, or a definition that was chosen to be.
+    fn can_fold(&self, inst: Inst, k: usize) -> bool {
+        let operand = self.function().operands(inst)[k];
+        let chosen = self.chosen.spilled[operand.value] && !self.chosen.rematerialised[operand.value];
+        if operand.is_def() {
+            chosen
+        } else {
+            chosen || !self.problem.unspillable.contains(operand.value) && self.problem.constants[operand.value].is_none()
+        }
+    }
+
+    /// An operand whose value would be in a register for this instruction alone. (A copy takes it from memory also if there
+    /// are later uses: it does what a load would.)
+    fn accessed_once(&self, block: Block, inst: Inst) -> Option<usize> {
+        let function = self.function();
+        let operands = function.operands(inst);
+        let copy = function.insts[inst].kind.is_copy();
+        folded_operand(function, inst, self.problem.policy.fold, |k| {
+            let operand = operands[k];
+            let not_filled = |it: &Resident| it.value == operand.value && !it.filled && (copy || !it.kept);
+            let once = match operand.is_def() {
+                true => self.next_use(block, inst, k) == NEVER,
+                false => self.residents.iter().any(not_filled),
+            };
+            once && self.can_fold(inst, k)
+        })
+    }
+}
+
+impl Resident {
+    fn entering((value, next_use): (Value, u32)) -> Self {
+        Resident { value, filled: true, since_definition: true, untouched: true, next_use, kept: true }
+    }
+
+    fn defined(value: Value, next_use: u32) -> Self {
+        Resident { value, filled: true, since_definition: true, untouched: false, next_use, kept: true }
+    }
+
+    fn wanted(value: Value, next_use: u32) -> Self {
+        Resident { value, filled: false, since_definition: false, untouched: false, next_use, kept: true }
+    }
+}
