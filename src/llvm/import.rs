@@ -93,6 +93,13 @@ pub unsafe fn function(flat: &ffi::Function, file: Rc<RegisterFile>) -> Function
     };
     connect(&mut function.blocks, blocks, edges);
     unsafe { add_phis(&mut function.blocks, flat) };
+    for block in function.blocks.keys() {
+        // Markers further down are nothing that code at the head could come before.
+        for index in function.head(block).index..function.blocks[block].insts.len() as u32 {
+            let inst = Inst::from_u32(function.blocks[block].insts.start + index);
+            function.insts[inst].label = false;
+        }
+    }
     function
 }
 

@@ -2,9 +2,9 @@
 
 use super::answer::Arrays;
 use super::{ffi, import, registers};
-use crate::allocate::failure::{Failure, Unsupported, guarded};
+use crate::allocate::failure::{Defect, Failure, Unsupported, guarded};
 use crate::allocate::pipeline::{self, Allocate, Report};
-use crate::machine::{Edit, Function, Overlay, RegisterFile, print};
+use crate::machine::{Edit, Function, Overlay, RegisterFile, parse, print, validate};
 use crate::measure::meter;
 use crate::measure::stats::{self, Counts};
 use indexmap::IndexMap;
@@ -20,6 +20,12 @@ pub struct Ours<'o> {
     pub check: bool,
     /// Whether interference graphs are measured.
     pub graphs: bool,
+}
+
+/// Whether a function's text form, which is all that a defect leaves behind, is a valid function again; if not, why.
+fn reproducible(function: &Function) -> Result<(), String> {
+    let again = parse(&print(function)).map_err(|error| format!("its text form: {error}"))?;
+    validate(&again).map_err(|violations| format!("its text form: {}", violations[0]))
 }
 
 /// A register file as the target has it, and as the allocator may use it.
@@ -119,6 +125,9 @@ impl<'o> Session<'o> {
         let mut function = unsafe { import::function(flat, usable.clone()) };
         if let Some(file) = registers::completed(usable, all, &function) {
             function.file = Rc::new(file);
+        }
+        if cfg!(debug_assertions) {
+            reproducible(&function).map_err(Defect::Impossible)?;
         }
         Ok(function)
     }

@@ -104,8 +104,9 @@ void Target::addClasses(const MachineFunction &MF) {
     uint32_t First = Orders.size();
     uint32_t Bank = CH_NONE;
     for (MCPhysReg Reg : RCI.getOrder(RC)) {
-      // Left out: high bytes, which alias a whole register that is in the order itself, and tuples.
-      if (LowPartOf[Reg] == CH_NONE || Regs[LowPartOf[Reg]].bank == CH_NONE)
+      // Left out: high bytes, which alias a whole register that is in the order itself, and tuples. Some classes have two views
+      // of one register (rbp and ebp, for addresses of 32 bits).
+      if (LowPartOf[Reg] == CH_NONE || Regs[LowPartOf[Reg]].bank == CH_NONE || is_contained(drop_begin(Orders, First), LowPartOf[Reg]))
         continue;
       Orders.push_back(LowPartOf[Reg]);
       Bank = Regs[LowPartOf[Reg]].bank;

@@ -184,7 +184,7 @@ pub struct ClassInfo {
     pub order: Vec<Reg>,
     /// `order` as a set.
     pub regs: RegSet,
-    /// Size of a spill slot in bytes, a power of two; it orders the classes of one bank by width.
+    /// Size of a spill slot in bytes, positive (an x87 register takes 10); it orders the classes of one bank by width.
     pub slot_size: u32,
     /// Alignment of a spill slot in bytes, a power of two.
     pub slot_align: u32,

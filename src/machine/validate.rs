@@ -45,7 +45,7 @@ impl fmt::Display for Place {
 pub enum Rule {
     #[error("class {0} lists a register twice or outside its bank, or differs from its set")]
     ClassRegisters(String),
-    #[error("class {0} has a slot size or alignment that is not a power of two")]
+    #[error("class {0} has a slot without a size, or an alignment that is not a power of two")]
     SlotSize(String),
     #[error("status register {0} is in a bank")]
     StatusBank(String),
@@ -220,8 +220,8 @@ impl Scan<'_> {
             let distinct = set.len() == class.order.len() && set == class.regs;
             let in_bank = class.order.iter().all(|reg| file.regs.get(reg.index()).is_some_and(|r| r.bank == Some(class.bank)));
             self.require(distinct && in_bank, Place::File, Rule::ClassRegisters(class.name.clone()));
-            let powers = class.slot_size.is_power_of_two() && class.slot_align.is_power_of_two();
-            self.require(powers, Place::File, Rule::SlotSize(class.name.clone()));
+            let slot = class.slot_size > 0 && class.slot_align.is_power_of_two();
+            self.require(slot, Place::File, Rule::SlotSize(class.name.clone()));
         }
         self.registers_exist(file.callee_saved | file.status, Place::File);
         for (index, info) in file.regs.iter().enumerate() {
