@@ -10,7 +10,6 @@ use super::grouped::Grouped;
 use super::{Dominators, Frontiers, Graph, Order};
 use crate::machine::Block;
 use cranelift_entity::SecondaryMap;
-use std::collections::HashMap;
 
 /// A way to compute join sets.
 pub trait JoinSet {
@@ -178,25 +177,20 @@ impl JoinSets {
     /// the others only what the remainder adds.
     pub fn new<S: AsRef<[Block]>>(assigned: &[S], algorithm: &mut impl JoinSet) -> Self {
         let mut sets = JoinSets { index: vec![0; assigned.len()], joins: Vec::new(), reuse: Reuse::default() };
-        // Subsets come before what they are part of.
+        // Subsets come before what they are part of, and equal sets one behind the other.
         let mut order: Vec<usize> = (0..assigned.len()).collect();
-        order.sort_by_key(|&set| assigned[set].as_ref().len());
-        let mut known: HashMap<&[Block], u32> = HashMap::new();
+        order.sort_unstable_by_key(|&set| (assigned[set].as_ref().len(), assigned[set].as_ref()));
         let mut subsets = Subsets::new(assigned.iter().map(AsRef::as_ref));
+        let mut last: Option<&[Block]> = None;
         for set in order {
             let blocks = assigned[set].as_ref();
             sets.reuse.sets += u64::from(!blocks.is_empty());
-            sets.index[set] = match known.get(blocks) {
-                Some(&equal) => {
-                    sets.reuse.equal += u64::from(!blocks.is_empty());
-                    equal
-                }
-                None => {
-                    sets.compute(blocks, &mut subsets, algorithm);
-                    known.insert(blocks, sets.joins.len() as u32 - 1);
-                    sets.joins.len() as u32 - 1
-                }
-            };
+            if last.replace(blocks) == Some(blocks) {
+                sets.reuse.equal += u64::from(!blocks.is_empty());
+            } else {
+                sets.compute(blocks, &mut subsets, algorithm);
+            }
+            sets.index[set] = sets.joins.len() as u32 - 1;
         }
         sets
     }
@@ -258,6 +252,9 @@ impl<'a> Subsets<'a> {
 
     /// The largest proper subset that is found with limited effort.
     fn largest(&mut self, blocks: &[Block]) -> Option<u32> {
+        if self.sets.is_empty() || blocks.len() < 2 {
+            return None;
+        }
         self.members.clear();
         for &block in blocks {
             self.members.insert(block);
