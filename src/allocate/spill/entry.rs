@@ -30,8 +30,15 @@ pub(super) struct Entries<'a> {
     ends: SecondaryMap<Block, Option<Vec<Value>>>,
 }
 
-/// A value that could be in a register at a block's head, with its next use from there.
-type Candidate = (Value, u32);
+/// A value that could be in a register at a block's head.
+#[derive(Clone, Copy)]
+pub(super) struct Candidate {
+    pub(super) value: Value,
+    /// From there, in instructions.
+    pub(super) next_use: u32,
+    /// The φ that defines it, by its index in the block; values that are live into the block have none.
+    row: Option<usize>,
+}
 
 impl<'a> Entries<'a> {
     pub(super) fn new(problem: &'a Problem<'a>, pressures: &'a Pressures, ahead: &'a NextUses<'a>, way: Entry) -> Self {
@@ -42,22 +49,25 @@ impl<'a> Entries<'a> {
     pub(super) fn enter(&mut self, block: Block, in_memory: &SecondaryMap<Value, bool>) -> Vec<Candidate> {
         let problem = self.problem;
         let function = &problem.conventional.function;
-        let live = problem.liveness.live_in(block).iter().map(|&value| (value, self.ahead.from_entry(block, value)));
-        let phis = function.blocks[block].phis.iter().enumerate();
-        let phis = phis.map(|(row, phi)| (phi.def, self.ahead.from_phi(function, block, row)));
-        let candidates: Vec<Candidate> = live.chain(phis).filter(|&(value, _)| !in_memory[value]).collect();
-        let (fixed, mut candidates): (Vec<Candidate>, _) =
-            candidates.into_iter().partition(|&(value, _)| problem.unspillable.contains(value));
-        candidates.sort_unstable_by_key(|&(value, next_use)| (next_use, value));
+        let live = problem.liveness.live_in(block).iter();
+        let live = live.map(|&value| Candidate { value, next_use: self.ahead.from_entry(block, value), row: None });
+        let phis = function.blocks[block].phis.iter().enumerate().map(|(row, phi)| Candidate {
+            value: phi.def,
+            next_use: self.ahead.from_phi(function, block, row),
+            row: Some(row),
+        });
+        let (fixed, mut candidates): (Vec<Candidate>, Vec<Candidate>) =
+            live.chain(phis).filter(|it| !in_memory[it.value]).partition(|it| problem.unspillable.contains(it.value));
+        candidates.sort_unstable_by_key(|it| (it.next_use, it.value));
         let mut room = Room::new(problem, block);
-        fixed.iter().for_each(|&(value, _)| room.add(value));
+        fixed.iter().for_each(|it| room.add(it.value));
         let chosen = match self.way {
             Entry::Nearest => room.take(candidates),
             Entry::Predecessors if self.is_loop_head(block) => self.at_loop(block, candidates, room),
             Entry::Predecessors => self.where_ways_meet(block, candidates, room),
         };
         let chosen: Vec<Candidate> = fixed.into_iter().chain(chosen).collect();
-        let mut head: Vec<Value> = chosen.iter().map(|&(value, _)| value).collect();
+        let mut head: Vec<Value> = chosen.iter().map(|it| it.value).collect();
         head.sort_unstable();
         self.heads[block] = head;
         chosen
@@ -70,11 +80,11 @@ impl<'a> Entries<'a> {
 
     /// What is used in the loop, and of what is only live through it as much as the loop leaves room for.
     fn at_loop(&self, block: Block, candidates: Vec<Candidate>, mut room: Room) -> Vec<Candidate> {
-        let (used, through): (Vec<Candidate>, Vec<Candidate>) = candidates.into_iter().partition(|&(_, next)| next < LEAVING);
+        let (used, through): (Vec<Candidate>, Vec<Candidate>) = candidates.into_iter().partition(|it| it.next_use < LEAVING);
         let mut chosen = room.take(used);
         let mut left = self.pressures.left(self.problem, block, &through);
-        let arrives = |&(value, _): &Candidate| self.arrivals(block, value) > 0;
-        let through = through.into_iter().filter(arrives).filter(|&(value, _)| left.fits(value)).collect();
+        let arriving = through.into_iter().filter(|&it| self.arrivals(block, it) > 0);
+        let through = arriving.filter(|it| left.fits(it.value)).collect();
         chosen.extend(room.take(through));
         chosen
     }
@@ -83,17 +93,16 @@ impl<'a> Entries<'a> {
     fn where_ways_meet(&self, block: Block, candidates: Vec<Candidate>, mut room: Room) -> Vec<Candidate> {
         let count = self.problem.conventional.function.blocks[block].preds.len();
         let arriving: Vec<(Candidate, usize)> =
-            candidates.into_iter().map(|it| (it, self.arrivals(block, it.0))).filter(|&(_, arrivals)| arrivals > 0).collect();
+            candidates.into_iter().map(|it| (it, self.arrivals(block, it))).filter(|&(_, arrivals)| arrivals > 0).collect();
         let (all, some): (Vec<_>, Vec<_>) = arriving.into_iter().partition(|&(_, arrivals)| arrivals == count);
         let candidates = all.into_iter().chain(some).map(|(candidate, _)| candidate);
         room.take(candidates.collect())
     }
 
     /// From how many predecessors a value comes in a register; what a φ takes comes as the φ.
-    fn arrivals(&self, block: Block, value: Value) -> usize {
+    fn arrivals(&self, block: Block, Candidate { value, row, .. }: Candidate) -> usize {
         let data = &self.problem.conventional.function.blocks[block];
-        let phi = data.phis.iter().find(|phi| phi.def == value);
-        let comes = |(column, &pred): (usize, &Block)| match phi.map(|phi| phi.args[column].expand()) {
+        let comes = |(column, &pred): (usize, &Block)| match row.map(|row| data.phis[row].args[column].expand()) {
             // It is undefined: anything will do.
             Some(None) => true,
             Some(Some(arg)) => self.comes_over(pred, block, arg),
@@ -156,7 +165,7 @@ impl<'a> Room<'a> {
 
     /// The candidates that find room, one after the other.
     fn take(&mut self, candidates: Vec<Candidate>) -> Vec<Candidate> {
-        candidates.into_iter().filter(|&(value, _)| self.fits(value)).collect()
+        candidates.into_iter().filter(|it| self.fits(it.value)).collect()
     }
 
     /// Takes a register for a value, if there is one.
@@ -201,8 +210,8 @@ impl Pressures {
     /// The room that a loop leaves for what is live through it.
     fn left<'a>(&self, problem: &'a Problem<'a>, header: Block, through: &[Candidate]) -> Room<'a> {
         let mut room = Room { problem, occupied: RegSet::EMPTY, taken: self.0[header] };
-        for &(value, _) in through {
-            let class = room.class(value);
+        for it in through {
+            let class = room.class(it.value);
             problem.limits.count(&mut room.taken, class, -1);
         }
         room

@@ -9,7 +9,7 @@ use super::plan::{Plan, Refill, Site};
 use super::slots::{self, Slots};
 use super::{EdgeLoad, Fold, MemoryPhi, Problem, Spilled};
 use crate::allocate::ssa::{Join, Pieces, repair};
-use crate::machine::{Block, BlockData, Function, Inserted, Inst, InstKind, Operand, Phi, Point, Rewriter, Slot, Value};
+use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Phi, Point, Rewriter, Slot, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
 /// Rewrites a function as the plan says.
@@ -41,10 +41,8 @@ fn load_on_edges(
     joins: &[Join],
     edge_loads: &mut SecondaryMap<Block, Vec<EdgeLoad>>,
 ) {
-    for &Join { block: to, base, name } in joins {
-        let BlockData { phis, preds, .. } = &function.blocks[to];
-        let row = phis.iter().position(|phi| phi.def == name).expect("the join is there");
-        for &from in preds.iter().filter(|&&from| plan.is_refilled(from, to, base)) {
+    for &Join { block: to, row, base, name } in joins {
+        for &from in function.blocks[to].preds.iter().filter(|&&from| plan.is_refilled(from, to, base)) {
             let class = function.values[name].class;
             edge_loads[to].push(EdgeLoad { row, from, slot: slots.of(plan, base), class });
         }

@@ -1,7 +1,7 @@
 //! Plans in which registers hold what is used next: Belady's algorithm in each block, and two ways to connect the blocks.
 //!
-//! A value may be in a register in one part of its life and in memory in another. It is stored once, behind its definition,
-//! if it is loaded anywhere.
+//! A value may be in a register in one part of its life and in memory in another. What follows from that at the borders of
+//! blocks, and where it is stored, is in [`super::connect`].
 //!
 //! Relies on: `ssa-allocation-lecture.txt`, "Spilling with Belady's Algorithm" ([`Entry::Nearest`]); Braun and Hack, "Register
 //! Spilling and Live-Range Splitting for SSA-Form Programs" (CC 2009) ([`Entry::Predecessors`]).
@@ -9,7 +9,7 @@
 use super::Problem;
 use super::choose::Chosen;
 use super::connect::{Decided, connect};
-use super::entry::{Entries, Entry, Pressures};
+use super::entry::{Candidate, Entries, Entry, Pressures};
 use super::plan::{Plan, Refill, Site};
 use super::refill::next_uses;
 use crate::allocate::pressure::demand::{Demand, LastUse, foldable_operands, folded_operand, is_first_use};
@@ -249,7 +249,7 @@ impl<'a> Walk<'a> {
 }
 
 impl Resident {
-    fn entering((value, next_use): (Value, u32)) -> Self {
+    fn entering(Candidate { value, next_use, .. }: Candidate) -> Self {
         Resident { value, filled: true, since_definition: true, untouched: true, next_use, kept: true }
     }
 

@@ -21,7 +21,7 @@ pub struct Pieces {
     broken: EntitySet<Value>,
     /// φs that have to be there, wherever else they are: (value, block).
     joins: Vec<(Value, Block)>,
-    /// Edges to them over which no name comes.
+    /// Edges to them over which no name comes, those of each value ascending.
     refilled: Vec<(Value, (Block, Block))>,
 }
 
@@ -29,6 +29,8 @@ pub struct Pieces {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Join {
     pub block: Block,
+    /// Its index among the block's φs.
+    pub row: usize,
     pub base: Value,
     pub name: Value,
 }
@@ -61,7 +63,7 @@ impl Pieces {
     }
 
     /// The pieces of a value meet at the head of `to`, and on the edge from `from` something else than a name is what arrives:
-    /// the φ's argument is undefined.
+    /// the φ's argument is undefined. A value's edges are told in ascending order.
     pub fn refilled_on_edge(&mut self, base: Value, from: Block, to: Block) {
         self.join(base, to);
         self.refilled.push((base, (from, to)));
@@ -100,7 +102,7 @@ pub fn repair(function: &mut Function, order: &Order, dominators: &Dominators, p
         let forced = |block: &Block| is_entered_from_the_middle(function, *block) && function.blocks[*block].preds.len() > 1;
         let pads: Vec<Block> = live.iter().filter(|&block| is_entered_from_the_middle(function, block)).collect();
         let mut at: Vec<Block> = pads.iter().copied().filter(forced).collect();
-        let arrives = |pad: &Block| refilled.get(base).iter().all(|(_, to)| to != pad);
+        let arrives = |&pad: &Block| function.blocks[pad].preds.iter().all(|&pred| comes_over(refilled.get(base), pred, pad));
         pads.into_iter().filter(arrives).for_each(|pad| live_into_pads[pad].push(base));
         at.extend(asked.get(base).iter().copied().filter(|&block| live.contains(block)));
         let mut assigned: Vec<Block> = places.defs.get(base).iter().map(|&(block, _)| block).collect();
@@ -125,6 +127,11 @@ pub fn repair(function: &mut Function, order: &Order, dominators: &Dominators, p
     joins
 }
 
+/// Whether a name comes over an edge, if none does over some, which are ascending.
+fn comes_over(refilled: &[(Block, Block)], from: Block, to: Block) -> bool {
+    refilled.binary_search(&(from, to)).is_err()
+}
+
 /// Whether control comes from the middle of predecessors.
 fn is_entered_from_the_middle(function: &Function, block: Block) -> bool {
     function.blocks[block].landing_pad || function.blocks[block].jump_target
@@ -135,10 +142,11 @@ fn add_phi(function: &mut Function, bases: &mut Bases, block: Block, base: Value
     let class = function.values[base].class;
     let name = function.values.push(ValueData { class, of: function.original(base).into() });
     bases[name] = base.into();
-    let arg = |&pred: &Block| Some(base).filter(|_| !refilled.contains(&(pred, block))).into();
+    let arg = |&pred: &Block| Some(base).filter(|_| comes_over(refilled, pred, block)).into();
     let args = function.blocks[block].preds.iter().map(arg).collect();
-    function.blocks[block].phis.push(Phi { def: name, args });
-    Join { block, base, name }
+    let phis = &mut function.blocks[block].phis;
+    phis.push(Phi { def: name, args });
+    Join { block, row: phis.len() - 1, base, name }
 }
 
 /// Of each name, what it is a piece of, if that is to be repaired.
@@ -204,7 +212,7 @@ impl Places {
         while let Some(block) = pending.pop() {
             if live.insert(block) {
                 let preds = function.blocks[block].preds.iter().copied();
-                let comes = preds.filter(|&pred| !refilled.contains(&(pred, block)));
+                let comes = preds.filter(|&pred| comes_over(refilled, pred, block));
                 pending.extend(comes.filter(|&pred| !self.is_defined(function, base, pred, block)));
             }
         }
