@@ -4,9 +4,8 @@
 //! goes first takes turns. The ratio is taken pair by pair.
 
 use anyhow::{Context as _, Result, bail, ensure};
-use chordal::allocate::allocators::Preset;
-use chordal::allocate::pipeline::Strategy;
-use chordal::llvm::{self, Algorithm, Allocator, CompileOptions, Compiled, Module, Ours, Output, Source, Stock};
+use chordal::cli::allocators::{self, Configured};
+use chordal::llvm::{self, Algorithm, CompileOptions, Compiled, Module, Output, Source, Stock};
 use chordal::measure::stats::{CHECKER, Counts, Times};
 use clap::Parser;
 use std::path::{Path, PathBuf};
@@ -26,6 +25,10 @@ struct Arguments {
     #[arg(short = 'n', long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: u32,
 
+    /// The allocator that is timed, with options of its own
+    #[arg(long, default_value = allocators::DEFAULT, value_parser = allocators::configured)]
+    allocator: Configured,
+
     /// Passed by cargo
     #[arg(long, hide = true)]
     bench: bool,
@@ -35,14 +38,15 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let default = PathBuf::from(DEFAULT_MODULE);
     for path in std::iter::once(&default).chain(&arguments.modules) {
-        bench(path, arguments.repetitions).with_context(|| path.display().to_string())?;
+        bench(path, &arguments.allocator, arguments.repetitions).with_context(|| path.display().to_string())?;
     }
     Ok(())
 }
 
 /// Prints the table of one module.
-fn bench(path: &Path, repetitions: u32) -> Result<()> {
+fn bench(path: &Path, allocator: &Configured, repetitions: u32) -> Result<()> {
     let source = Source::read(path)?;
+    let greedy = Configured::Llvm(Stock { algorithm: Algorithm::Greedy, schedule: true });
     let mut series = Series::default();
     let mut instructions = 0;
     for repetition in 0..repetitions {
@@ -50,7 +54,7 @@ fn bench(path: &Path, repetitions: u32) -> Result<()> {
         for ours in [ours_first, !ours_first] {
             let module = Module::parse(&source)?;
             let start = Instant::now();
-            let counts = compile(module, ours)?;
+            let counts = compile(module, if ours { allocator } else { &greedy })?;
             series.whole[usize::from(ours)].push(start.elapsed().as_nanos() as u64);
             if ours {
                 instructions = counts.fixed.instructions;
@@ -64,14 +68,9 @@ fn bench(path: &Path, repetitions: u32) -> Result<()> {
 }
 
 /// Compiles the module and returns the sums over its functions.
-fn compile(module: Module, ours: bool) -> Result<Counts> {
-    let allocator = &Strategy::from(Preset::default());
+fn compile(module: Module, allocator: &Configured) -> Result<Counts> {
     let options = CompileOptions {
-        allocator: if ours {
-            Allocator::Ours(Ours { allocator, check: true, graphs: false })
-        } else {
-            Allocator::Llvm(Stock { algorithm: Algorithm::Greedy, schedule: true })
-        },
+        allocator: allocator.allocator(true, false),
         output: Output::Assembly,
         verify: false,
         registers: None,

@@ -3,6 +3,7 @@
 use super::{assign, spill};
 use crate::allocate::cssa::Coalescing;
 use crate::allocate::eliminate::SwapPolicy;
+use crate::allocate::recolour::Recolouring;
 use assign::{PinPolicy, Preference};
 use spill::{Choice, Downstream, LoadLowering};
 
@@ -37,8 +38,48 @@ pub struct Dominance {
     /// Which values are spilled.
     pub choice: Choice,
     pub assign: assign::Policy,
+    /// Whether copies are coalesced when all registers are chosen.
+    pub recolouring: Recolouring,
     /// How φs between values in memory are eliminated.
     pub elimination: Elimination,
+}
+
+/// What makes copies between registers come to nothing, from colouring on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RegisterCoalescing {
+    /// Nothing but chance.
+    Nothing,
+    /// Colours are chosen with regard to copies.
+    Preference,
+    /// So they are, and then names are recoloured by optimisation units.
+    Units,
+    /// So they are, and then names are recoloured by chunks.
+    Chunks,
+}
+
+impl Dominance {
+    pub fn coalescing(&self) -> RegisterCoalescing {
+        match (self.recolouring, self.assign.preference) {
+            (Recolouring::Units, _) => RegisterCoalescing::Units,
+            (Recolouring::Chunks, _) => RegisterCoalescing::Chunks,
+            (Recolouring::Never, Preference::None) => RegisterCoalescing::Nothing,
+            (Recolouring::Never, _) => RegisterCoalescing::Preference,
+        }
+    }
+
+    /// Has copies coalesced in a way. Where colours are chosen with regard to copies already, that stays as it is.
+    pub fn coalesce(&mut self, how: RegisterCoalescing) {
+        self.recolouring = match how {
+            RegisterCoalescing::Units => Recolouring::Units,
+            RegisterCoalescing::Chunks => Recolouring::Chunks,
+            RegisterCoalescing::Nothing | RegisterCoalescing::Preference => Recolouring::Never,
+        };
+        self.assign.preference = match (how, self.assign.preference) {
+            (RegisterCoalescing::Nothing, _) => Preference::None,
+            (_, Preference::None) => Preference::Frequency,
+            (_, chosen) => chosen,
+        };
+    }
 }
 
 /// How φs are eliminated after allocation: the three ways of `spill-free-ssa-elimination.txt`, section 1. The latter two have
@@ -74,6 +115,22 @@ impl Registers {
         match self {
             Registers::Dominance(dominance) => Some(dominance.choice),
             Registers::LinearScan => None,
+        }
+    }
+
+    /// What makes copies come to nothing from colouring on. (Linear scan coalesces before.)
+    pub fn coalescing(&self) -> RegisterCoalescing {
+        match self {
+            Registers::Dominance(dominance) => dominance.coalescing(),
+            Registers::LinearScan => RegisterCoalescing::Preference,
+        }
+    }
+
+    /// Whether, and how, copies are coalesced when all registers are chosen.
+    pub fn recolouring(&self) -> Recolouring {
+        match self {
+            Registers::Dominance(dominance) => dominance.recolouring,
+            Registers::LinearScan => Recolouring::Never,
         }
     }
 
@@ -113,6 +170,7 @@ const CH_O1: Preset = Preset {
     registers: Registers::Dominance(Dominance {
         choice: Choice::Lightest,
         assign: assign::Policy { preference: Preference::None, pins: PinPolicy::Avoid },
+        recolouring: Recolouring::Never,
         elimination: Elimination::SpillFree,
     }),
     spill: PLAIN,
@@ -125,6 +183,7 @@ const CH_O2: Preset = Preset {
     registers: Registers::Dominance(Dominance {
         choice: Choice::Lightest,
         assign: assign::Policy { preference: Preference::FixedPoints, pins: PinPolicy::Avoid },
+        recolouring: Recolouring::Never,
         elimination: Elimination::SpillFree,
     }),
     ..CH_O1
@@ -140,6 +199,7 @@ const SPILL_FREE: Preset = Preset {
     registers: Registers::Dominance(Dominance {
         choice: Choice::Lightest,
         assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Repair },
+        recolouring: Recolouring::Never,
         elimination: Elimination::SpillFree,
     }),
     spill: spill::Policy {
@@ -157,6 +217,7 @@ const SPILL_FREE: Preset = Preset {
 const SHORT: Dominance = Dominance {
     choice: Choice::AcrossBlocks,
     assign: assign::Policy { preference: Preference::FixedPoints, pins: PinPolicy::Repair },
+    recolouring: Recolouring::Never,
     elimination: Elimination::SpillFree,
 };
 

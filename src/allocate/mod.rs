@@ -8,6 +8,7 @@ pub mod eliminate;
 pub mod failure;
 pub mod pipeline;
 mod pressure;
+pub mod recolour;
 pub mod regalloc2;
 pub mod spill;
 mod ssa;

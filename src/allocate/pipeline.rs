@@ -1,11 +1,12 @@
 //! Allocation as a list of phases.
 
-use super::{assign, cssa, eliminate};
+use super::{assign, cssa, eliminate, recolour};
 use crate::allocate::allocators::{Dominance, Preset, Registers};
 use crate::allocate::assign::{Coloured, Evictable, Refusal};
 use crate::allocate::cssa::{Coalescing, Conventional, ConversionCounts};
 use crate::allocate::eliminate::EliminationCounts;
 use crate::allocate::failure::{Defect, Failure};
+use crate::allocate::recolour::RecolouringCounts;
 use crate::allocate::regalloc2::{self, Algorithm};
 use crate::allocate::spill::{Problem, SpillCounts, Spilled, verify::verify};
 use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Order, PinLiveness, graph_sizes};
@@ -63,6 +64,8 @@ pub struct Report {
     pub conversion: ConversionCounts,
     /// Spilling.
     pub spill: SpillCounts,
+    /// Recolouring.
+    pub recolouring: RecolouringCounts,
     /// φ elimination, as in Figure 10 of the spill-free paper.
     pub elimination: EliminationCounts,
     /// Time of each phase in the order in which they ran.
@@ -99,15 +102,18 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     clock.lap("analysis");
     let conventional = convert(function, &order, &dominators, &liveness, preset);
     clock.lap("cssa");
-    let Allocated { spilled, coloured } = colour(&conventional, &order, &dominators, preset, &mut clock)?;
+    let Allocated { spilled, mut coloured } = colour(&conventional, &order, &dominators, preset, &mut clock)?;
     let liveness = Liveness::new(&coloured.function);
     let pins = PinLiveness::new(&coloured.function);
+    let recolouring = recolour::recolour(&mut coloured, &liveness, &pins, preset.registers.recolouring());
+    clock.lap("recolour");
     let code = eliminate::eliminate(&spilled, &coloured, &liveness, &pins, preset.swap)?;
     let overlay = eliminate::overlay(function, &spilled, &coloured, &liveness, &pins, &code, preset.swap);
     clock.lap("eliminate");
     let report = Report {
         conversion: conventional.counts,
         spill: spilled.counts,
+        recolouring,
         elimination: eliminate::count(&conventional, &spilled, &coloured, &liveness, &code),
         phases: clock.phases,
     };

@@ -46,7 +46,7 @@ const STOCK: &[(&str, Algorithm)] = &[
     ("llvm-fast", Algorithm::Fast),
 ];
 
-const PHASES: &[&str] = &["cssa", "spill", "assign", "eliminate", "check"];
+const PHASES: &[&str] = &["cssa", "spill", "assign", "recolour", "eliminate", "check"];
 const REGALLOC2: &[&str] = &["regalloc2", "check"];
 
 pub const ALL: &[Entry] = &[
@@ -95,6 +95,15 @@ pub fn parse(name: &str) -> Result<&'static Entry, String> {
 /// # Errors
 /// If there is no such allocator, or an option is not for it; the message says so.
 pub fn parse_with_options(text: &str) -> Result<String, String> {
+    configured(text)?;
+    Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// An allocator with options of its own behind it.
+///
+/// # Errors
+/// If there is no such allocator, or an option is not for it; the message says so.
+pub fn configured(text: &str) -> Result<Configured, String> {
     #[derive(clap::Parser)]
     struct Line {
         #[arg(value_parser = parse)]
@@ -104,13 +113,12 @@ pub fn parse_with_options(text: &str) -> Result<String, String> {
         #[command(flatten)]
         stock: StockOptions,
     }
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let line = Line::try_parse_from([""].iter().chain(&words)).map_err(|error| {
+    let words = text.split_whitespace();
+    let line = Line::try_parse_from([""].into_iter().chain(words)).map_err(|error| {
         let message = error.to_string();
         message.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
     })?;
-    line.allocator.configured(&line.own, &line.stock)?;
-    Ok(words.join(" "))
+    line.allocator.configured(&line.own, &line.stock)
 }
 
 /// An allocator with its options, as [`parse_with_options`] makes it, without LLVM's scheduler if it is one that has a choice.

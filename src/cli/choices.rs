@@ -1,6 +1,6 @@
 //! What allocators can be told to do, as the command line names it.
 
-use crate::allocate::allocators::Elimination;
+use crate::allocate::allocators::{Elimination, RegisterCoalescing};
 use crate::allocate::assign::PinPolicy;
 use crate::allocate::eliminate::SwapPolicy;
 use crate::allocate::spill::{self, Entry, LoadLowering};
@@ -58,6 +58,19 @@ impl Choice for LoadLowering {
             "weighted",
             "If the loads and stores that it saves are executed more often than those that it costs",
         ),
+    ];
+}
+
+impl Choice for RegisterCoalescing {
+    const ALL: &[(Self, &str, &str)] = &[
+        (RegisterCoalescing::Nothing, "none", "Colours are chosen without regard to copies"),
+        (RegisterCoalescing::Preference, "preference", "Colours are chosen such that copies come to nothing"),
+        (
+            RegisterCoalescing::Units,
+            "units",
+            "Then what a phi or a copy relates is recoloured together (the lecture's; Hack, Grund and Goos)",
+        ),
+        (RegisterCoalescing::Chunks, "recolor", "Then all that copies relate is recoloured together (Hack and Goos)"),
     ];
 }
 

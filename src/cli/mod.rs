@@ -3,7 +3,7 @@
 //! Exit status: 0 done, 1 the work failed, 2 wrong usage. A failure is one message on standard error.
 
 mod allocate;
-mod allocators;
+pub mod allocators;
 mod choices;
 mod compare;
 mod compile;

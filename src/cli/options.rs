@@ -2,7 +2,7 @@
 
 use super::allocators::Configured;
 use super::choices::{self, Choice as _};
-use crate::allocate::allocators::{Elimination, Preset, Registers};
+use crate::allocate::allocators::{Elimination, Preset, RegisterCoalescing, Registers};
 use crate::allocate::assign::PinPolicy;
 use crate::allocate::eliminate::SwapPolicy;
 use crate::allocate::pipeline::Strategy;
@@ -51,6 +51,10 @@ pub struct AllocatorOptions {
     /// What happens to values whose registers are taken by calls, the ABI or instructions
     #[arg(long, value_name = "HOW", value_parser = choices::parser::<PinPolicy>())]
     pins: Option<PinPolicy>,
+
+    /// What makes copies between registers come to nothing
+    #[arg(long, value_name = "HOW", value_parser = choices::parser::<RegisterCoalescing>())]
+    coalesce: Option<RegisterCoalescing>,
 
     /// How registers trade contents when a parallel copy forms a cycle
     #[arg(long, value_name = "HOW", value_parser = choices::parser::<SwapPolicy>())]
@@ -110,6 +114,7 @@ impl AllocatorOptions {
                 set(&mut dominance.choice, self.spill);
                 set(&mut dominance.elimination, self.eliminate);
                 set(&mut dominance.assign.pins, self.pins);
+                self.coalesce.into_iter().for_each(|how| dominance.coalesce(how));
             }
             Registers::LinearScan => self.check_for_one_place(preset.name)?,
         }
@@ -125,6 +130,9 @@ impl AllocatorOptions {
             return Err(format!(
                 "{name} keeps each variable in one place: nothing moves for phis or pins, so `--eliminate` and `--pins` do not apply"
             ));
+        }
+        if self.coalesce.is_some() {
+            return Err(format!("{name} coalesces copies before it chooses registers, so `--coalesce` does not apply"));
         }
         if self.spill.is_some() {
             return Err(format!("{name} spills a variable when it finds no register for it, so `--spill` does not apply"));
@@ -160,6 +168,7 @@ impl AllocatorOptions {
             ("--fold", self.fold.is_some()),
             ("--rematerialise", self.rematerialise.is_some()),
             ("--pins", self.pins.is_some()),
+            ("--coalesce", self.coalesce.is_some()),
             ("--swap", self.swap.is_some()),
         ];
         given.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
@@ -210,6 +219,7 @@ fn describe(preset: &Preset) -> OwnOptions {
         fold: preset.spill.fold,
         rematerialise: preset.spill.rematerialise,
         pins: preset.registers.pins().name().into(),
+        coalesce: preset.registers.coalescing().name().into(),
         swap: preset.swap.name().into(),
     }
 }
@@ -227,8 +237,19 @@ pub fn command(name: &str, allocator: &Configured) -> String {
 /// The choices of one of chordal's allocators as arguments, one an option.
 pub fn arguments(preset: &Preset) -> Vec<String> {
     let switch = |on: bool| if on { "on" } else { "off" };
-    let OwnOptions { eliminate, frugal, spill, store_hoist, load_lower, memory_coalesce, fold, rematerialise, pins, swap } =
-        describe(preset);
+    let OwnOptions {
+        eliminate,
+        frugal,
+        spill,
+        store_hoist,
+        load_lower,
+        memory_coalesce,
+        fold,
+        rematerialise,
+        pins,
+        coalesce,
+        swap,
+    } = describe(preset);
     let mut arguments = vec![
         format!("--eliminate {eliminate}"),
         format!("--frugal {}", switch(frugal)),
@@ -240,6 +261,9 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         format!("--pins {pins}"),
         format!("--swap {swap}"),
     ];
+    if matches!(preset.registers, Registers::Dominance(_)) {
+        arguments.push(format!("--coalesce {coalesce}"));
+    }
     if preset.registers.spilling().is_some() {
         arguments.insert(0, format!("--spill {spill}"));
     }

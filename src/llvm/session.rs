@@ -191,6 +191,7 @@ fn enter_account(to: &mut Counts, overlay: &Overlay, report: Report) {
     to.spill.values = report.spill.values;
     to.conversion = report.conversion;
     to.optimisations = report.spill.optimisations;
+    to.recolouring = report.recolouring;
     to.elimination = report.elimination;
 }
 

@@ -1,6 +1,6 @@
 //! All allocators, and each of their options the other way.
 
-use chordal::allocate::allocators::{Dominance, Elimination, PRESETS, Preset, Registers};
+use chordal::allocate::allocators::{Dominance, Elimination, PRESETS, Preset, RegisterCoalescing, Registers};
 use chordal::allocate::assign::PinPolicy;
 use chordal::allocate::eliminate::SwapPolicy;
 use chordal::allocate::spill::{Choice, Entry, LoadLowering};
@@ -33,6 +33,13 @@ pub fn variants() -> Vec<Preset> {
             dominance(p).choice = Choice::Farthest(Entry::Predecessors);
             p.spill.rematerialise = !p.spill.rematerialise;
             p.spill.fold = !p.spill.fold;
+        });
+        vary(|p| dominance(p).coalesce(RegisterCoalescing::Nothing));
+        vary(|p| dominance(p).coalesce(RegisterCoalescing::Units));
+        vary(|p| dominance(p).coalesce(RegisterCoalescing::Chunks));
+        vary(|p| {
+            dominance(p).choice = Choice::Farthest(Entry::Predecessors);
+            dominance(p).coalesce(RegisterCoalescing::Chunks);
         });
         vary(|p| dominance(p).choice = Choice::Everything);
         vary(|p| dominance(p).elimination = Elimination::SpareRegister);

@@ -21,7 +21,7 @@ use crate::allocate::cssa::Web;
 use crate::allocate::failure::Failure;
 use crate::allocate::spill::Spilled;
 use crate::analysis::{Dominators, Liveness, Order, PinLiveness};
-use crate::machine::{Block, Function, Inst, Reg, RegSet, Value};
+use crate::machine::{Block, Function, Inst, Reg, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
 /// Values that go to other registers together, just before an instruction: where live ranges are split.
@@ -59,8 +59,6 @@ pub(in crate::allocate) struct Assignment {
     pub at_throw: SecondaryMap<Block, (Vec<Value>, Vec<Reg>)>,
     /// Of each φ's definition, its register at the head of the block.
     pub phi_register: SecondaryMap<Value, Option<Reg>>,
-    /// All registers in use anywhere.
-    pub used: RegSet,
     /// One a debug use: the value's register then, if it is in one.
     pub debug: Vec<Option<Reg>>,
 }
@@ -76,7 +74,6 @@ impl Assignment {
             exit: SecondaryMap::with_capacity(function.blocks.len()),
             at_throw: SecondaryMap::new(),
             phi_register: SecondaryMap::with_capacity(function.values.len()),
-            used: RegSet::EMPTY,
             debug: vec![None; function.debug_uses.len()],
         }
     }

@@ -22,7 +22,24 @@ impl Colours {
     /// # Panics
     /// If nothing defines the name.
     pub fn of(&self, name: Value) -> Reg {
-        self.0[name].unwrap_or_else(|| panic!("{name} has no register"))
+        self.get(name).unwrap_or_else(|| panic!("{name} has no register"))
+    }
+
+    /// The register of a name, if anything defines it.
+    pub fn get(&self, name: Value) -> Option<Reg> {
+        self.0[name]
+    }
+
+    /// Gives each name the register that the function says.
+    pub fn change(&mut self, register: impl Fn(Value) -> Option<Reg>) {
+        for (name, reg) in self.0.iter_mut() {
+            *reg = register(name);
+        }
+    }
+
+    /// The registers of all names.
+    pub fn registers(&self) -> RegSet {
+        self.0.values().flatten().copied().collect()
     }
 }
 
@@ -36,8 +53,8 @@ pub struct Coloured {
     pub redundant: EntitySet<Value>,
     /// All registers in use anywhere.
     pub used: RegSet,
-    /// One a debug use: the value's register then, if it is in one.
-    pub debug: Vec<Option<Reg>>,
+    /// One a debug use: the name whose register the value is in then, if it is in one.
+    pub debug: Vec<Option<Value>>,
 }
 
 /// Splits live ranges where the assignment changes registers.
@@ -61,6 +78,7 @@ pub(super) fn split_at_repairs(
         folds: Vec::with_capacity(spilled.folds.len()),
         old_folds: &spilled.folds,
         next_repair: 0,
+        next_debug: 0,
     };
     for block in function.blocks.keys() {
         splitter.joins(liveness, block);
@@ -72,14 +90,11 @@ pub(super) fn split_at_repairs(
         let place = liveness.live_in(join.block).binary_search(&join.base).expect("the value is live where names of it meet");
         colours[join.name] = Some(assignment.entry[join.block][place]);
     }
-    Coloured {
-        function: split,
-        colours: Colours(colours),
-        folds,
-        redundant: assignment.redundant,
-        used: assignment.used,
-        debug: assignment.debug,
-    }
+    let names = split.debug_uses.iter().zip(&assignment.debug).map(|(debug, reg)| reg.map(|_| debug.value));
+    let debug: Vec<Option<Value>> = names.collect();
+    debug_assert!(debug.iter().zip(&assignment.debug).all(|(name, &reg)| name.and_then(|name| colours[name]) == reg));
+    let colours = Colours(colours);
+    Coloured { function: split, used: colours.registers(), colours, folds, redundant: assignment.redundant, debug }
 }
 
 /// The registers of the names that there are before any split.
@@ -108,6 +123,7 @@ struct Splitter<'a> {
     folds: Vec<Fold>,
     old_folds: &'a [Fold],
     next_repair: usize,
+    next_debug: usize,
     /// Those of the instruction that is being written.
     operands: Vec<Operand>,
 }
@@ -132,6 +148,7 @@ impl Splitter<'_> {
             self.instruction(inst);
         }
         self.rewriter.end();
+        self.debug_uses();
         for value in std::mem::take(&mut self.named) {
             self.name[value] = None.into();
             if liveness.live_out(block).binary_search(&value).is_ok() {
@@ -155,9 +172,19 @@ impl Splitter<'_> {
             operands[operand].value = name;
         }
         let new = self.rewriter.copy(inst, &operands);
+        self.debug_uses();
         self.operands = operands;
         while let Some(fold) = self.old_folds.get(self.folds.len()).filter(|fold| fold.inst == inst) {
             self.folds.push(Fold { inst: new, ..*fold });
+        }
+    }
+
+    /// Has the debug uses that were written last name what is latest.
+    fn debug_uses(&mut self) {
+        let total = self.rewriter.new.debug_uses.len();
+        for number in std::mem::replace(&mut self.next_debug, total)..total {
+            let latest = self.latest(self.rewriter.new.debug_uses[number].value);
+            self.rewriter.new.debug_uses[number].value = latest;
         }
     }
 

@@ -48,7 +48,6 @@ pub(super) fn walk(
         return Err(Refusal::Evicted(evicted));
     }
     walk.result.repairs.sort_by_key(|repair| repair.before);
-    walk.result.used = walk.used;
     Ok(walk.result)
 }
 

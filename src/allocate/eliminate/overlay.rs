@@ -203,7 +203,7 @@ impl Layer<'_> {
 /// Where debug uses find their values: in the register of the moment, unless an edge's code comes between, or in the slot.
 fn debug_locations(layer: &Layer, spilled: &Spilled, code: &EdgeCode) -> Vec<Option<Location>> {
     let Layer { imported, coloured, overlay, .. } = layer;
-    let found = imported.debug_uses.iter().zip(&coloured.debug).zip(&spilled.debug_slots).map(|((debug, reg), slot)| {
+    let found = imported.debug_uses.iter().zip(&coloured.debug).zip(&spilled.debug_slots).map(|((debug, name), slot)| {
         let block = debug.at.block;
         let at_tail = debug.at.index >= imported.before_terminators(block).index;
         let moved = |reg: &Reg| {
@@ -212,7 +212,7 @@ fn debug_locations(layer: &Layer, spilled: &Spilled, code: &EdgeCode) -> Vec<Opt
                 // The register was noted at the next instruction that is executed.
                 || overlay.is_dropped(Inst::from_u32(imported.blocks[block].insts.start + debug.at.index))
         };
-        reg.filter(|reg| !moved(reg)).map(Location::Reg).or(slot.map(Location::Slot))
+        name.map(|name| coloured.colours.of(name)).filter(|reg| !moved(reg)).map(Location::Reg).or(slot.map(Location::Slot))
     });
     found.collect()
 }

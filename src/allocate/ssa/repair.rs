@@ -11,7 +11,7 @@
 
 use crate::analysis::grouped::Grouped;
 use crate::analysis::{Dominators, JoinSet, Order, Worklist};
-use crate::machine::{Block, Function, Inst, Phi, Value, ValueData};
+use crate::machine::{Block, Function, Inst, Phi, Point, Value, ValueData};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
 /// Which names are pieces of which values.
@@ -290,6 +290,7 @@ impl Renamer<'_> {
         let (mut early, late): (Vec<Block>, Vec<Block>) =
             self.function.blocks[block].succs.iter().partition(|&&succ| is_entered_from_the_middle(self.function, succ));
         for (index, inst) in self.function.block_insts(block).enumerate() {
+            self.debug_uses(Point { block, index: index as u32 });
             early.retain(|&succ| {
                 let departs = self.function.departure(block, succ).index == index as u32;
                 if departs {
@@ -299,6 +300,7 @@ impl Renamer<'_> {
             });
             self.instruction(inst);
         }
+        self.debug_uses(Point { block, index: self.function.blocks[block].insts.len() as u32 });
         early.into_iter().chain(late).for_each(|succ| self.depart(block, succ));
     }
 
@@ -313,6 +315,15 @@ impl Renamer<'_> {
             if self.function.operands[k].is_def() {
                 self.define(self.function.operands[k].value);
             }
+        }
+    }
+
+    /// Has debug uses at a point name what is latest, if they name anything that reaches them.
+    fn debug_uses(&mut self, at: Point) {
+        let first = self.function.debug_uses.partition_point(|debug| debug.at < at);
+        for debug in self.function.debug_uses[first..].iter_mut().take_while(|debug| debug.at == at) {
+            let latest = self.bases[debug.value].expand().and_then(|base| self.current[base].expand());
+            debug.value = latest.unwrap_or(debug.value);
         }
     }
 

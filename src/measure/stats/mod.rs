@@ -2,6 +2,7 @@
 
 use crate::allocate::cssa::ConversionCounts;
 use crate::allocate::eliminate::EliminationCounts;
+use crate::allocate::recolour::RecolouringCounts;
 use crate::allocate::spill::Optimisations;
 use crate::analysis::GraphSizes;
 use indexmap::IndexMap;
@@ -69,6 +70,9 @@ pub struct OwnOptions {
     pub rematerialise: bool,
     /// `--pins`.
     pub pins: String,
+    /// `--coalesce`.
+    #[serde(default)]
+    pub coalesce: String,
     /// `--swap`.
     pub swap: String,
 }
@@ -116,6 +120,9 @@ pub struct Counts {
     pub graphs: GraphSizes,
     /// What the optimisations of spill-free elimination removed.
     pub optimisations: Optimisations,
+    /// What recolouring did to copies.
+    #[serde(default)]
+    pub recolouring: RecolouringCounts,
     /// What φ elimination had to do.
     pub elimination: EliminationCounts,
     /// Functions that were left to the code generator's own allocator.
@@ -307,6 +314,7 @@ add_fields!(Spill: values, slots, slot_bytes, stores, reloads, folded, remats, c
 add_fields!(ConversionCounts: copies_before, copies_after, classes_before, classes_after);
 add_fields!(GraphSizes: value_register, interference);
 add_fields!(Optimisations: hoisted_stores, lowered_values, lowered_loads, coalesced_copies);
+add_fields!(RecolouringCounts: copies_before, copies_after, cost_before, cost_after);
 add_fields!(EliminationCounts: graphs, edges, memory_transfers, potential_spills, fixed_points, spills);
 
 impl AddAssign<&Static> for Static {
@@ -342,6 +350,7 @@ impl AddAssign<&Counts> for Counts {
         self.conversion += &other.conversion;
         self.graphs += &other.graphs;
         self.optimisations += &other.optimisations;
+        self.recolouring += &other.recolouring;
         self.elimination += &other.elimination;
         self.fallbacks += other.fallbacks;
         self.frame_bytes += other.frame_bytes;

@@ -1,7 +1,6 @@
 //! The registers of intervals as registers of operands.
 
 use super::Scan;
-use super::intervals::Interval;
 use crate::allocate::assign::{Assignment, Repair, Split};
 use crate::analysis::Liveness;
 use crate::machine::{Block, Inserted, Inst, InstKind, Reg, Value};
@@ -9,10 +8,9 @@ use crate::machine::{Block, Inserted, Inst, InstKind, Reg, Value};
 /// The assignment that a scan which evicted nothing amounts to.
 pub(super) fn answer(scan: &Scan, liveness: &Liveness) -> Assignment {
     let function = scan.function;
-    let used = scan.intervals.data.keys().filter_map(|interval: Interval| scan.chosen[interval]).collect();
     let live = liveness.at_debug_uses(function);
     let debug = function.debug_uses.iter().zip(live).map(|(debug, live)| live.then(|| scan.register(debug.value)));
-    let mut assignment = Assignment { used, debug: debug.collect(), ..Assignment::empty(function) };
+    let mut assignment = Assignment { debug: debug.collect(), ..Assignment::empty(function) };
     for block in function.blocks.keys() {
         borders(scan, liveness, block, &mut assignment);
         for inst in function.block_insts(block) {

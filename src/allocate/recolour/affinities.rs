@@ -1,0 +1,115 @@
+//! What would like to be in one register: copies that come to nothing if both sides are.
+
+use super::conflicts::{Conflicts, Node};
+use crate::allocate::cost;
+use crate::analysis::grouped::Grouped;
+use crate::machine::{Block, Function, Inserted, Inst, InstKind, Reg};
+
+/// A copy, of whatever kind, between two nodes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Affinity {
+    pub(super) ends: (Node, Node),
+    /// Executions that are saved if both are in one register.
+    pub(super) weight: f64,
+}
+
+/// One row of a φ, or a copy: what one node takes from others.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) def: Node,
+    pub(super) args: Vec<(Node, f64)>,
+}
+
+/// What a function copies, with the executions that are saved if it does not have to.
+pub(super) struct Affinities {
+    /// The φs and the copies.
+    pub(super) rows: Vec<Row>,
+    /// Each pair of nodes that they relate, once.
+    pub(super) pairs: Vec<Affinity>,
+    of: Grouped<Node, (Node, f64)>,
+    /// Registers of the program that nodes are copied to or from.
+    pins: Grouped<Node, (Reg, f64)>,
+}
+
+impl Affinities {
+    pub(super) fn new(function: &Function, conflicts: &Conflicts) -> Self {
+        let mut gatherer = Gatherer { function, conflicts, rows: Vec::new(), pins: Vec::new() };
+        for block in function.blocks.keys() {
+            gatherer.phis(block);
+            let frequency = function.blocks[block].frequency;
+            function.block_insts(block).for_each(|inst| gatherer.instruction(inst, frequency));
+        }
+        let Gatherer { rows, pins, .. } = gatherer;
+        let nodes = conflicts.colours.len();
+        let of_row = |row: &Row| {
+            let ends = |arg: Node| (row.def.min(arg), row.def.max(arg));
+            row.args.iter().map(|&(arg, weight)| Affinity { ends: ends(arg), weight }).collect::<Vec<_>>()
+        };
+        let mut pairs: Vec<Affinity> = rows.iter().flat_map(of_row).collect();
+        pairs.sort_by_key(|pair| pair.ends);
+        pairs.dedup_by(|next, pair| {
+            let same = next.ends == pair.ends;
+            pair.weight += if same { next.weight } else { 0.0 };
+            same
+        });
+        let both = |&Affinity { ends: (a, b), weight }: &Affinity| [(a, (b, weight)), (b, (a, weight))];
+        let directed: Vec<_> = pairs.iter().flat_map(both).collect();
+        Affinities { rows, pairs, of: Grouped::new(nodes, &directed), pins: Grouped::new(nodes, &pins) }
+    }
+
+    /// What a node is copied to or from.
+    pub(super) fn of(&self, node: Node) -> &[(Node, f64)] {
+        self.of.get(node)
+    }
+
+    /// The registers of the program that a node is copied to or from.
+    pub(super) fn pins(&self, node: Node) -> &[(Reg, f64)] {
+        self.pins.get(node)
+    }
+
+    /// What being in a register saves a node of copies to and from the program's.
+    pub(super) fn saved_by_pin(&self, node: Node, reg: Reg) -> f64 {
+        self.pins(node).iter().filter(|&&(pin, _)| pin == reg).map(|(_, weight)| weight).sum()
+    }
+}
+
+/// Goes through the blocks for copies.
+struct Gatherer<'a> {
+    function: &'a Function,
+    conflicts: &'a Conflicts,
+    rows: Vec<Row>,
+    pins: Vec<(Node, (Reg, f64))>,
+}
+
+impl Gatherer<'_> {
+    fn phis(&mut self, block: Block) {
+        let data = &self.function.blocks[block];
+        for phi in &data.phis {
+            let def = self.conflicts.node(phi.def).expect("a φ in a register has a colour");
+            let mut args: Vec<(Node, f64)> = Vec::with_capacity(phi.args.len());
+            for (arg, &from) in phi.args.iter().zip(&data.preds) {
+                let Some(arg) = arg.expand().and_then(|arg| self.conflicts.node(arg)).filter(|&arg| arg != def) else { continue };
+                let weight = cost::edge(self.function, from, block);
+                match args.iter_mut().find(|(node, _)| *node == arg) {
+                    Some((_, sum)) => *sum += weight,
+                    None => args.push((arg, weight)),
+                }
+            }
+            self.rows.extend((!args.is_empty()).then_some(Row { def, args }));
+        }
+    }
+
+    fn instruction(&mut self, inst: Inst, frequency: f64) {
+        let operands = self.function.operands(inst);
+        let node = |k: usize| self.conflicts.node(operands[k].value).expect("an operand in a register has a colour");
+        match self.function.insts[inst].kind {
+            InstKind::Copy | InstKind::Inserted(Inserted::Parallel) => {
+                let pairs = (0..operands.len()).step_by(2).map(|k| (node(k), node(k + 1)));
+                let rows = pairs.filter(|(def, arg)| def != arg).map(|(def, arg)| Row { def, args: vec![(arg, frequency)] });
+                self.rows.extend(rows);
+            }
+            InstKind::CopyTo(reg) | InstKind::CopyFrom(reg) => self.pins.push((node(0), (reg, frequency))),
+            _ => {}
+        }
+    }
+}

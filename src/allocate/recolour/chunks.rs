@@ -1,0 +1,231 @@
+//! Recolouring by chunks (Hack and Goos, "Copy Coalescing by Graph Recoloring", PLDI 2008).
+//!
+//! Nodes that copies relate and that do not interfere are gathered into chunks, along the heaviest copies first. Each chunk
+//! gets one register as a whole: for some registers, the likeliest first, its nodes are brought there, one after the other;
+//! neighbours leave for where they cost least. What saves most is kept, and the nodes that could not follow are chunks of
+//! their own. The cost of all copies never rises.
+
+use super::affinities::{Affinities, Affinity};
+use super::colouring::Colouring;
+use super::conflicts::{Conflicts, Node};
+use crate::analysis::Partition;
+use crate::machine::{Reg, RegSet};
+use cranelift_entity::SecondaryMap;
+use std::collections::BinaryHeap;
+
+/// How many neighbours in a row leave for each other.
+const DEPTH: u32 = 2;
+
+/// Executions of a copy that count for nothing: sums of floating-point numbers differ by as much.
+const SIGNIFICANT: f64 = 1e-9;
+
+/// How many registers a chunk is tried in.
+const TRIED: usize = 4;
+
+/// Two chunks of more than so many nodes and neighbours are not united: finding out whether they interfere would not be
+/// linear.
+const LARGE: usize = 1_000;
+
+/// Recolours chunks, the heaviest first.
+pub(super) fn optimise(colouring: &mut Colouring, conflicts: &Conflicts, affinities: &Affinities) {
+    let mut recolouring = Recolouring { colouring, conflicts, affinities, open: SecondaryMap::new() };
+    let mut chunks = BinaryHeap::new();
+    for nodes in gather(conflicts, affinities) {
+        chunks.extend(recolouring.connected(&nodes));
+    }
+    while let Some(chunk) = chunks.pop() {
+        chunks.extend(recolouring.chunk(&chunk));
+    }
+}
+
+/// Nodes that should be in one register.
+#[derive(PartialEq)]
+struct Chunk {
+    /// What copies between them are worth.
+    weight: f64,
+    /// Copies relate each but the first to one before it.
+    nodes: Vec<Node>,
+}
+
+impl Eq for Chunk {}
+
+impl Ord for Chunk {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.weight.total_cmp(&other.weight).then_with(|| other.nodes.cmp(&self.nodes))
+    }
+}
+
+impl PartialOrd for Chunk {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Unites along copies, heaviest first, what does not interfere.
+fn gather(conflicts: &Conflicts, affinities: &Affinities) -> Vec<Vec<Node>> {
+    let count = conflicts.colours.len();
+    let mut sets: Partition<Node> = Partition::discrete(count);
+    let mut members: SecondaryMap<Node, Vec<Node>> = SecondaryMap::with_capacity(count);
+    let mut common: SecondaryMap<Node, RegSet> = SecondaryMap::with_capacity(count);
+    for node in conflicts.colours.keys() {
+        common[node] = conflicts.allowed(node);
+    }
+    let mut pairs: Vec<&Affinity> = affinities.pairs.iter().collect();
+    pairs.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.ends.cmp(&b.ends)));
+    for &&Affinity { ends: (a, b), .. } in &pairs {
+        let (mut from, mut to) = (sets.find(a), sets.find(b));
+        if from == to || (common[from] & common[to]).is_empty() {
+            continue;
+        }
+        if members[from].len() > members[to].len() {
+            std::mem::swap(&mut from, &mut to);
+        }
+        if interfere(conflicts, &mut sets, (from, &members[from]), to) {
+            continue;
+        }
+        sets.attach(from, to);
+        let moved = std::mem::take(&mut members[from]);
+        if members[to].is_empty() {
+            members[to].push(to);
+        }
+        if moved.is_empty() {
+            members[to].push(from)
+        } else {
+            members[to].extend(moved)
+        }
+        common[to] = common[from] & common[to];
+    }
+    conflicts.colours.keys().map(|node| std::mem::take(&mut members[node])).filter(|nodes| !nodes.is_empty()).collect()
+}
+
+/// Whether a node of one set interferes with one of another, or might.
+fn interfere(conflicts: &Conflicts, sets: &mut Partition<Node>, (from, nodes): (Node, &[Node]), to: Node) -> bool {
+    let nodes = if nodes.is_empty() { &[from] } else { nodes };
+    let mut patience = LARGE;
+    for &node in nodes {
+        let neighbours = conflicts.neighbours(node);
+        if neighbours.len() >= patience {
+            return true;
+        }
+        patience -= neighbours.len() + 1;
+        if neighbours.iter().any(|&other| sets.find(other) == to) {
+            return true;
+        }
+    }
+    false
+}
+
+struct Recolouring<'a, 'b> {
+    colouring: &'a mut Colouring<'b>,
+    conflicts: &'a Conflicts,
+    affinities: &'a Affinities,
+    /// The nodes that are being put into an order and are not in it yet.
+    open: SecondaryMap<Node, bool>,
+}
+
+impl Recolouring<'_, '_> {
+    /// Brings a chunk together; returns those parts that are still elsewhere.
+    fn chunk(&mut self, chunk: &Chunk) -> Vec<Chunk> {
+        let (saved, ideal) = self.prospects(&chunk.nodes);
+        let mut best: Option<(f64, Reg)> = None;
+        for &(most, reg) in ideal.iter().take(TRIED) {
+            let least = best.map_or(-SIGNIFICANT, |(least, _)| least);
+            if saved - most >= least {
+                continue;
+            }
+            let mark = self.colouring.begin();
+            self.bring(&chunk.nodes, reg);
+            let added = self.colouring.added_since(mark);
+            if added < least {
+                best = Some((added, reg));
+            }
+            self.colouring.undo(mark);
+        }
+        let Some((_, reg)) = best else { return Vec::new() };
+        self.colouring.begin();
+        self.bring(&chunk.nodes, reg);
+        let elsewhere: Vec<Node> = chunk.nodes.iter().copied().filter(|&node| self.colouring.of(node) != reg).collect();
+        self.connected(&elsewhere)
+    }
+
+    /// What is saved of a chunk's copies as it is, and what would be in each register if all nodes that may be there were;
+    /// likely registers first: those where most would be saved, and where nodes are already.
+    fn prospects(&mut self, nodes: &[Node]) -> (f64, Vec<(f64, Reg)>) {
+        nodes.iter().for_each(|&node| self.open[node] = true);
+        let mut registers = RegSet::EMPTY;
+        let mut ideal = [0.0; RegSet::CAPACITY];
+        let mut present = [0.0; RegSet::CAPACITY];
+        let mut saved = 0.0;
+        for &node in nodes {
+            let (allowed, current) = (self.conflicts.allowed(node), self.colouring.of(node));
+            registers |= allowed;
+            for &(other, weight) in self.affinities.of(node) {
+                let reg = self.colouring.of(other);
+                present[current.index()] += weight / 2.0;
+                if self.open[other] {
+                    saved += if reg == current { weight / 2.0 } else { 0.0 };
+                    (allowed & self.conflicts.allowed(other)).iter().for_each(|reg| ideal[reg.index()] += weight / 2.0);
+                } else {
+                    saved += if reg == current { weight } else { 0.0 };
+                    ideal[reg.index()] += weight;
+                }
+            }
+            for &(reg, weight) in self.affinities.pins(node) {
+                saved += if reg == current { weight } else { 0.0 };
+                ideal[reg.index()] += weight;
+            }
+        }
+        nodes.iter().for_each(|&node| self.open[node] = false);
+        let mut prospects: Vec<(f64, Reg)> = registers.iter().map(|reg| (ideal[reg.index()], reg)).collect();
+        let likely = |&(most, reg): &(f64, Reg)| most + present[reg.index()];
+        prospects.sort_by(|a, b| likely(b).total_cmp(&likely(a)));
+        (saved, prospects)
+    }
+
+    fn bring(&mut self, nodes: &[Node], reg: Reg) {
+        for &node in nodes {
+            self.colouring.bring(node, reg, DEPTH);
+        }
+    }
+
+    /// The parts of some nodes that copies connect, each along its heaviest copies (Prim's algorithm).
+    fn connected(&mut self, nodes: &[Node]) -> Vec<Chunk> {
+        let mut chunks = Vec::new();
+        nodes.iter().for_each(|&node| self.open[node] = true);
+        for &start in nodes {
+            let mut chunk = Chunk { weight: 0.0, nodes: Vec::new() };
+            let mut edge: BinaryHeap<Reached> = [Reached { weight: 0.0, node: start }].into();
+            while let Some(Reached { weight, node }) = edge.pop() {
+                if std::mem::take(&mut self.open[node]) {
+                    chunk.weight += weight;
+                    chunk.nodes.push(node);
+                    let partners = self.affinities.of(node).iter().filter(|(other, _)| self.open[*other]);
+                    edge.extend(partners.map(|&(node, weight)| Reached { weight, node }));
+                }
+            }
+            chunks.extend((chunk.nodes.len() > 1).then_some(chunk));
+        }
+        chunks
+    }
+}
+
+/// A node at the end of a copy from those that are in order already.
+#[derive(PartialEq)]
+struct Reached {
+    weight: f64,
+    node: Node,
+}
+
+impl Eq for Reached {}
+
+impl Ord for Reached {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.weight.total_cmp(&other.weight).then_with(|| other.node.cmp(&self.node))
+    }
+}
+
+impl PartialOrd for Reached {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}

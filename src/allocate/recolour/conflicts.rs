@@ -1,0 +1,208 @@
+//! What may be in which register: the interference graph of a coloured function.
+//!
+//! Requires: a coloured function.
+//! Ensures: names that have to be in one register (a two-address definition and the use that it overwrites, a φ and its
+//! arguments where no code can stand on the edge) are one node. Two nodes are neighbours if names of theirs cannot share a
+//! register. A node's registers are those of its classes that the program leaves alone wherever it is live.
+//! Relies on: behind spilling no more names are live at a definition than there are registers, so the graph has at most R
+//! edges a definition: it is linear in the function, and a list of neighbours is cheaper than asking liveness again for each
+//! of the many times that recolouring wants to know them.
+
+use crate::allocate::assign::{Coloured, Colours};
+use crate::analysis::grouped::Grouped;
+use crate::analysis::{Liveness, Occupancy, Partition, PinLiveness};
+use crate::machine::{Block, EdgePlace, Function, Inst, Reg, RegSet, Role, Value};
+use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
+
+/// Names that have to be in one register.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Node(u32);
+entity_impl!(Node, "node");
+
+/// Which nodes there are, and what each can have.
+pub(super) struct Conflicts {
+    of: SecondaryMap<Value, PackedOption<Node>>,
+    /// Where each node is before anything is changed.
+    pub(super) colours: PrimaryMap<Node, Reg>,
+    allowed: PrimaryMap<Node, RegSet>,
+    neighbours: Grouped<Node, Node>,
+}
+
+impl Conflicts {
+    pub(super) fn new(coloured: &Coloured, liveness: &Liveness, pins: &PinLiveness) -> Self {
+        let function = &coloured.function;
+        let (of, colours) = nodes(function, &coloured.colours);
+        let everything = RegSet::from_bits(u128::MAX);
+        let mut allowed: PrimaryMap<Node, RegSet> = colours.values().map(|_| everything).collect();
+        for (value, node) in of.iter().filter_map(|(value, node)| Some((value, node.expand()?))) {
+            allowed[node] = allowed[node] & function.allowed(value);
+        }
+        let live = vec![Vec::new(); function.file.banks.len()];
+        let mut walk = Walk { function, liveness, pins, of: &of, allowed, live, edges: Vec::new() };
+        function.blocks.keys().for_each(|block| walk.block(block));
+        let Walk { mut allowed, mut edges, .. } = walk;
+        for i in 0..edges.len() {
+            let (a, b) = edges[i];
+            edges.push((b, a));
+        }
+        // A callee-saved register that is not in use yet would have to be saved.
+        let untouched = function.file.callee_saved - coloured.used;
+        allowed.values_mut().for_each(|registers| *registers = *registers - untouched);
+        Conflicts { of, neighbours: Grouped::new(colours.len(), &edges), colours, allowed }
+    }
+
+    /// The node of a name.
+    pub(super) fn node(&self, name: Value) -> Option<Node> {
+        self.of[name].expand()
+    }
+
+    /// The nodes that cannot share a register with this one; some may be listed twice.
+    pub(super) fn neighbours(&self, node: Node) -> &[Node] {
+        self.neighbours.get(node)
+    }
+
+    /// The registers that a node can have, whatever its neighbours have.
+    pub(super) fn allowed(&self, node: Node) -> RegSet {
+        self.allowed[node]
+    }
+}
+
+/// Gathers the names that have to be in one register.
+fn nodes(function: &Function, colours: &Colours) -> (SecondaryMap<Value, PackedOption<Node>>, PrimaryMap<Node, Reg>) {
+    let mut together: Partition<Value> = Partition::discrete(function.values.len());
+    let mut unite = |a: Value, b: Value| {
+        let (a, b) = (together.find(a), together.find(b));
+        if a != b {
+            together.attach(a, b);
+        }
+    };
+    for inst in function.insts.keys() {
+        let operands = function.operands(inst);
+        for operand in operands {
+            if let Some(reused) = operand.reuse {
+                unite(operand.value, operands[usize::from(reused)].value);
+            }
+        }
+    }
+    for (to, data) in function.blocks.iter().filter(|(_, data)| !data.phis.is_empty()) {
+        let fixed = |from: &Block| function.edge_place(*from, to) == EdgePlace::Nowhere;
+        for (column, _) in data.preds.iter().enumerate().filter(|(_, from)| fixed(from)) {
+            for phi in &data.phis {
+                phi.args[column].expand().into_iter().for_each(|arg| unite(phi.def, arg));
+            }
+        }
+    }
+    let mut of: SecondaryMap<Value, PackedOption<Node>> = SecondaryMap::with_capacity(function.values.len());
+    of.resize(function.values.len());
+    let mut registers: PrimaryMap<Node, Reg> = PrimaryMap::new();
+    for name in function.values.keys() {
+        let Some(reg) = colours.get(name) else { continue };
+        let root = together.find(name);
+        if of[root].is_none() {
+            of[root] = registers.push(reg).into();
+        }
+        of[name] = of[root];
+    }
+    (of, registers)
+}
+
+/// Goes through the blocks with what is live.
+struct Walk<'a> {
+    function: &'a Function,
+    liveness: &'a Liveness,
+    pins: &'a PinLiveness,
+    of: &'a SecondaryMap<Value, PackedOption<Node>>,
+    allowed: PrimaryMap<Node, RegSet>,
+    /// The live names' nodes, by bank: banks do not concern each other.
+    live: Vec<Vec<Node>>,
+    edges: Vec<(Node, Node)>,
+}
+
+impl Walk<'_> {
+    fn node(&self, name: Value) -> Node {
+        self.of[name].expect("what is live in a register has a colour")
+    }
+
+    fn bank(&self, name: Value) -> usize {
+        self.function.file.classes[self.function.values[name].class].bank.index()
+    }
+
+    fn block(&mut self, block: Block) {
+        let data = &self.function.blocks[block];
+        self.live.iter_mut().for_each(Vec::clear);
+        for &name in self.liveness.live_in(block) {
+            let (bank, node) = (self.bank(name), self.node(name));
+            self.live[bank].push(node);
+        }
+        for phi in &data.phis {
+            self.define(phi.def);
+        }
+        self.forbid(data.live_in_pins | self.pins.at(self.function, self.function.head(block)));
+        for phi in data.phis.iter().filter(|phi| self.liveness.is_dead(phi.def)) {
+            self.kill(phi.def);
+        }
+        for inst in self.function.block_insts(block) {
+            self.instruction(block, inst);
+        }
+    }
+
+    fn instruction(&mut self, block: Block, inst: Inst) {
+        let function = self.function;
+        let occupancy = self.pins.occupancy(function, block, inst);
+        let Occupancy { before, after, clobbers } = occupancy;
+        let first = function.insts[inst].operands.start as usize;
+        let operands = function.operands(inst);
+        for operand in operands.iter().filter(|o| o.role == Role::EarlyDef || o.reuse.is_some()) {
+            self.meet(operand.value);
+            let node = self.node(operand.value);
+            self.allowed[node] = self.allowed[node] - before;
+        }
+        for (k, operand) in operands.iter().enumerate().filter(|(_, operand)| !operand.is_def()) {
+            if self.liveness.kills(first + k) {
+                let node = self.node(operand.value);
+                self.allowed[node] = self.allowed[node] - before;
+                self.kill(operand.value);
+            }
+        }
+        if !occupancy.is_empty() {
+            self.forbid(before | after | clobbers);
+        }
+        for operand in operands.iter().filter(|operand| operand.is_def()) {
+            self.define(operand.value);
+            let node = self.node(operand.value);
+            self.allowed[node] = self.allowed[node] - after;
+        }
+        for (k, operand) in operands.iter().enumerate() {
+            if operand.is_def() && self.liveness.kills(first + k) {
+                self.kill(operand.value);
+            }
+        }
+    }
+
+    /// A name cannot share a register with what is live.
+    fn meet(&mut self, name: Value) {
+        let (bank, node) = (self.bank(name), self.node(name));
+        self.edges.extend(self.live[bank].iter().filter(|&&other| other != node).map(|&other| (node, other)));
+    }
+
+    fn define(&mut self, name: Value) {
+        self.meet(name);
+        let (bank, node) = (self.bank(name), self.node(name));
+        self.live[bank].push(node);
+    }
+
+    /// The name is not live any more. (An instruction may read it several times.)
+    fn kill(&mut self, name: Value) {
+        let (bank, node) = (self.bank(name), self.node(name));
+        if let Some(place) = self.live[bank].iter().position(|&live| live == node) {
+            self.live[bank].swap_remove(place);
+        }
+    }
+
+    /// What is live cannot have these registers.
+    fn forbid(&mut self, registers: RegSet) {
+        for node in self.live.iter().flatten() {
+            self.allowed[*node] = self.allowed[*node] - registers;
+        }
+    }
+}

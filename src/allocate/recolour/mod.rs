@@ -1,0 +1,76 @@
+//! Coalescing behind colouring: other registers, so that more copies come to nothing.
+//!
+//! Requires: a coloured function.
+//! Ensures: a register for each name as before, and copies (φ arguments, parallel copies, the program's) that are executed no
+//! more often, as estimated. No name is added, none is spilled, and no callee-saved register is taken that was not in use.
+//! Relies on: `ssa-allocation-lecture.txt`, "Optimizing Φ-functions": which copies are left is a matter of the colouring
+//! alone, and the best one is NP-complete to find.
+
+mod affinities;
+mod chunks;
+mod colouring;
+mod conflicts;
+mod units;
+
+use crate::allocate::assign::Coloured;
+use crate::analysis::{Liveness, PinLiveness};
+use crate::machine::Reg;
+use affinities::Affinities;
+use colouring::Colouring;
+use conflicts::{Conflicts, Node};
+use serde::{Deserialize, Serialize};
+
+/// Whether, and how, names are given other registers once all have one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Recolouring {
+    /// Not at all.
+    Never,
+    /// By optimisation units: the Perm-Optimizer of Hack, Grund and Goos ([`units`]).
+    Units,
+    /// By chunks of what copies relate: Hack and Goos ([`chunks`]).
+    Chunks,
+}
+
+/// What recolouring did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RecolouringCounts {
+    /// Copies between names, and between names and registers of the program, whose sides were in two registers.
+    pub copies_before: u64,
+    /// Those that still are.
+    pub copies_after: u64,
+    /// Estimated executions of those copies.
+    pub cost_before: f64,
+    pub cost_after: f64,
+}
+
+/// Gives names other registers.
+pub fn recolour(coloured: &mut Coloured, liveness: &Liveness, pins: &PinLiveness, how: Recolouring) -> RecolouringCounts {
+    if how == Recolouring::Never {
+        return RecolouringCounts::default();
+    }
+    let conflicts = Conflicts::new(coloured, liveness, pins);
+    let affinities = Affinities::new(&coloured.function, &conflicts);
+    let (copies_before, cost_before) = left(&affinities, &conflicts, |node| conflicts.colours[node]);
+    let mut colouring = Colouring::new(&conflicts, &affinities);
+    match how {
+        _ if copies_before == 0 => {}
+        Recolouring::Never => {}
+        Recolouring::Units => units::optimise(&mut colouring, &conflicts, &affinities),
+        Recolouring::Chunks => chunks::optimise(&mut colouring, &conflicts, &affinities),
+    }
+    let (copies_after, cost_after) = left(&affinities, &conflicts, |node| colouring.of(node));
+    coloured.colours.change(|name| conflicts.node(name).map(|node| colouring.of(node)));
+    coloured.used = coloured.colours.registers();
+    RecolouringCounts { copies_before, copies_after, cost_before, cost_after }
+}
+
+/// The pairs whose sides are in two registers, and their executions.
+fn left(affinities: &Affinities, conflicts: &Conflicts, of: impl Fn(Node) -> Reg) -> (u64, f64) {
+    let pairs = affinities.pairs.iter().filter(|pair| of(pair.ends.0) != of(pair.ends.1)).map(|pair| pair.weight);
+    let elsewhere = |node: Node| {
+        let reg = of(node);
+        affinities.pins(node).iter().filter(move |&&(pin, _)| pin != reg).map(|&(_, weight)| weight)
+    };
+    let pins = conflicts.colours.keys().flat_map(elsewhere);
+    pairs.chain(pins).fold((0, 0.0), |(count, cost), weight| (count + 1, cost + weight))
+}
