@@ -5,7 +5,7 @@ use crate::allocate::cssa::Coalescing;
 use crate::allocate::eliminate::SwapPolicy;
 use crate::allocate::recolour::Recolouring;
 use assign::{PinPolicy, Preference};
-use spill::{Choice, Downstream, LoadLowering};
+use spill::{Choice, Downstream, Entry, LoadLowering};
 
 /// How to allocate: choices that do not depend on each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,9 +51,11 @@ pub enum RegisterCoalescing {
     Nothing,
     /// Colours are chosen with regard to copies.
     Preference,
-    /// So they are, and then names are recoloured by optimisation units.
+    /// Colours are chosen such that as little as possible is moved at each point, whatever comes after it.
+    Punctual,
+    /// Once all are chosen, names are recoloured by optimisation units.
     Units,
-    /// So they are, and then names are recoloured by chunks.
+    /// Once all are chosen, names are recoloured by chunks.
     Chunks,
 }
 
@@ -63,20 +65,23 @@ impl Dominance {
             (Recolouring::Units, _) => RegisterCoalescing::Units,
             (Recolouring::Chunks, _) => RegisterCoalescing::Chunks,
             (Recolouring::Never, Preference::None) => RegisterCoalescing::Nothing,
-            (Recolouring::Never, _) => RegisterCoalescing::Preference,
+            (Recolouring::Never, Preference::Punctual) => RegisterCoalescing::Punctual,
+            (Recolouring::Never, Preference::FixedPoints | Preference::Frequency) => RegisterCoalescing::Preference,
         }
     }
 
-    /// Has copies coalesced in a way. Where colours are chosen with regard to copies already, that stays as it is.
+    /// Has copies coalesced in a way. Whether colours are chosen with regard to copies before they are recoloured stays as it
+    /// is.
     pub fn coalesce(&mut self, how: RegisterCoalescing) {
         self.recolouring = match how {
             RegisterCoalescing::Units => Recolouring::Units,
             RegisterCoalescing::Chunks => Recolouring::Chunks,
-            RegisterCoalescing::Nothing | RegisterCoalescing::Preference => Recolouring::Never,
+            RegisterCoalescing::Nothing | RegisterCoalescing::Preference | RegisterCoalescing::Punctual => Recolouring::Never,
         };
         self.assign.preference = match (how, self.assign.preference) {
             (RegisterCoalescing::Nothing, _) => Preference::None,
-            (_, Preference::None) => Preference::Frequency,
+            (RegisterCoalescing::Punctual, _) => Preference::Punctual,
+            (RegisterCoalescing::Preference, Preference::None) => Preference::Frequency,
             (_, chosen) => chosen,
         };
     }
@@ -213,6 +218,20 @@ const SPILL_FREE: Preset = Preset {
     swap: SwapPolicy::Auto,
 };
 
+/// `hack`: the allocator of `ssa-allocation-lecture.txt`.
+const HACK: Preset = Preset {
+    name: "hack",
+    coalescing: Coalescing::Budimlic,
+    registers: Registers::Dominance(Dominance {
+        choice: Choice::Farthest(Entry::Nearest),
+        assign: assign::Policy { preference: Preference::None, pins: PinPolicy::Permute },
+        recolouring: Recolouring::Chunks,
+        elimination: Elimination::SpillFree,
+    }),
+    spill: PLAIN,
+    swap: SwapPolicy::Auto,
+};
+
 /// Where values are in registers for a short time only.
 const SHORT: Dominance = Dominance {
     choice: Choice::AcrossBlocks,
@@ -242,7 +261,7 @@ const LINEAR_SCAN: Preset = Preset {
 };
 
 /// All allocators.
-pub const PRESETS: &[Preset] = &[SPILL_FREE, CH_O1, CH_O2, CH_O3, LINEAR_SCAN, LOCAL, SIMPLE];
+pub const PRESETS: &[Preset] = &[SPILL_FREE, CH_O1, CH_O2, CH_O3, HACK, LINEAR_SCAN, LOCAL, SIMPLE];
 
 impl Default for Preset {
     fn default() -> Self {

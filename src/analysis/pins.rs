@@ -65,6 +65,11 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
+    /// Whether values that live on lose registers here, besides those that are occupied already.
+    pub fn takes(&self, occupied: RegSet) -> bool {
+        !((self.before | self.after | self.clobbers) - occupied).is_empty()
+    }
+
     /// Whether there is nothing in the way.
     pub fn is_empty(&self) -> bool {
         (self.before | self.after | self.clobbers).is_empty()

@@ -59,6 +59,11 @@ pub const ALL: &[Entry] = &[
     Entry { name: "ch-o2", about: "ch-o1 with register coalescing", phases: PHASES },
     Entry { name: "ch-o3", about: "ch-o2 with coalescing of phi-related values in memory", phases: PHASES },
     Entry {
+        name: "hack",
+        about: "SSA-based (Hack): Belady's spilling, permutations before constraints, recolouring",
+        phases: PHASES,
+    },
+    Entry {
         name: "linear-scan",
         about: "aggressive coalescing, then linear scan with holes and restarts (Evlogimenos)",
         phases: PHASES,

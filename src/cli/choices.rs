@@ -65,12 +65,17 @@ impl Choice for RegisterCoalescing {
     const ALL: &[(Self, &str, &str)] = &[
         (RegisterCoalescing::Nothing, "none", "Colours are chosen without regard to copies"),
         (RegisterCoalescing::Preference, "preference", "Colours are chosen such that copies come to nothing"),
+        (RegisterCoalescing::Punctual, "punctual", "At each point, as little as possible is moved (Pereira and Palsberg)"),
         (
             RegisterCoalescing::Units,
             "units",
-            "Then what a phi or a copy relates is recoloured together (the lecture's; Hack, Grund and Goos)",
+            "What a phi or a copy relates is recoloured together once all have registers (Hack, Grund and Goos; the lecture's)",
         ),
-        (RegisterCoalescing::Chunks, "recolor", "Then all that copies relate is recoloured together (Hack and Goos)"),
+        (
+            RegisterCoalescing::Chunks,
+            "recolor",
+            "All that copies relate is recoloured together once all have registers (Hack and Goos)",
+        ),
     ];
 }
 
@@ -78,6 +83,7 @@ impl Choice for PinPolicy {
     const ALL: &[(Self, &str, &str)] = &[
         (PinPolicy::Avoid, "avoid", "Values are kept off registers that are occupied anywhere in their live range, or spilled"),
         (PinPolicy::Repair, "repair", "Values move to other registers where they are in the way"),
+        (PinPolicy::Permute, "perm", "All live values may move before each instruction that takes registers (the lecture's)"),
     ];
 }
 

@@ -125,7 +125,7 @@ impl AllocatorOptions {
 
     /// An error if an option is not for an allocator that keeps each variable in one place.
     fn check_for_one_place(&self, name: &str) -> Result<(), String> {
-        let moves = [self.eliminate.is_some_and(|how| !how.is_frugal()), self.pins == Some(PinPolicy::Repair)];
+        let moves = [self.eliminate.is_some_and(|how| !how.is_frugal()), self.pins.is_some_and(|pins| pins != PinPolicy::Avoid)];
         if moves.contains(&true) {
             return Err(format!(
                 "{name} keeps each variable in one place: nothing moves for phis or pins, so `--eliminate` and `--pins` do not apply"

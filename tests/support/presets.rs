@@ -35,7 +35,11 @@ pub fn variants() -> Vec<Preset> {
             p.spill.fold = !p.spill.fold;
         });
         vary(|p| dominance(p).coalesce(RegisterCoalescing::Nothing));
-        vary(|p| dominance(p).coalesce(RegisterCoalescing::Units));
+        vary(|p| dominance(p).coalesce(RegisterCoalescing::Punctual));
+        vary(|p| {
+            dominance(p).assign.pins = PinPolicy::Permute;
+            dominance(p).coalesce(RegisterCoalescing::Units);
+        });
         vary(|p| dominance(p).coalesce(RegisterCoalescing::Chunks));
         vary(|p| {
             dominance(p).choice = Choice::Farthest(Entry::Predecessors);

@@ -106,7 +106,7 @@ pub struct Policy {
 impl Policy {
     /// Whether values change registers where they have to.
     pub fn moves(&self) -> bool {
-        self.pins == PinPolicy::Repair
+        self.pins != PinPolicy::Avoid
     }
 }
 
@@ -120,6 +120,9 @@ pub enum Preference {
     FixedPoints,
     /// The one that saves most executions of moves, pins and callee-saved registers included.
     Frequency,
+    /// The one that saves most moves at this point, whatever comes after it: punctual coalescing (Pereira and Palsberg,
+    /// "Punctual Coalescing", CC 2010).
+    Punctual,
 }
 
 /// What happens to values where the program pins or clobbers registers.
@@ -131,6 +134,10 @@ pub enum PinPolicy {
     Avoid,
     /// Values move to other registers where they are in the way.
     Repair,
+    /// All live values get new names, which may be in any registers, before each instruction that takes registers: the
+    /// constraint of such an instruction concerns names that live on from there only (`ssa-allocation-lecture.txt`, "Register
+    /// Constraints by Perm-Optimization").
+    Permute,
 }
 
 /// Values that may still be spilled: those of the program that are in registers, if their weight is not infinite. Those of one

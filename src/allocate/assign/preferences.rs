@@ -29,6 +29,7 @@ impl Preferences {
             Preference::None => Vec::new(),
             Preference::FixedPoints => fixed_points(function, liveness),
             Preference::Frequency => by_frequency(function),
+            Preference::Punctual => of_definitions(function),
         };
         Preferences { partners: Grouped::new(function.values.len(), &partners), contested: contested(function, liveness, pins) }
     }
@@ -64,6 +65,31 @@ fn fixed_points(function: &Function, liveness: &Liveness) -> Vec<(Value, (Partne
                     pairs.push((operands[0].value, (Partner::Value(operands[1].value), COPY)));
                 }
                 InstKind::CopyFrom(reg) => pairs.push((operands[0].value, (Partner::Pin(reg), COPY))),
+                _ => {}
+            }
+        }
+    }
+    pairs
+}
+
+/// Of each definition, what it is copied from where it is defined.
+fn of_definitions(function: &Function) -> Vec<(Value, (Partner, f32))> {
+    let mut pairs = Vec::new();
+    for (block, data) in &function.blocks {
+        for phi in &data.phis {
+            let args = phi.args.iter().zip(&data.preds).filter_map(|(arg, &from)| Some((arg.expand()?, from)));
+            pairs.extend(args.map(|(arg, from)| (phi.def, (Partner::Value(arg), cost::edge(function, from, block) as f32))));
+        }
+        for inst in function.block_insts(block) {
+            let operands = function.operands(inst);
+            let source = |k: usize| Partner::Value(operands[k].value);
+            let mut relate = |def: Value, partner: Partner| pairs.push((def, (partner, data.frequency as f32)));
+            for operand in operands {
+                operand.reuse.into_iter().for_each(|reused| relate(operand.value, source(usize::from(reused))));
+            }
+            match function.insts[inst].kind {
+                InstKind::Copy => relate(operands[0].value, source(1)),
+                InstKind::CopyFrom(reg) => relate(operands[0].value, Partner::Pin(reg)),
                 _ => {}
             }
         }

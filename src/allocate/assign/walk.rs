@@ -107,8 +107,9 @@ impl Walk<'_> {
         for (index, inst) in self.function.block_insts(block).enumerate() {
             let occupancy = self.pins.occupancy(self.function, block, inst);
             self.leaving = self.bundles.exit(block).filter(|_| self.function.insts[inst].terminator);
-            if !self.is_in_place(block)? || !self.simple(inst, &occupancy) {
-                self.repair(block, inst, &occupancy)?;
+            let permute = self.policy.pins == PinPolicy::Permute && occupancy.takes(self.pins.before(inst));
+            if permute || !self.is_in_place(block)? || !self.simple(inst, &occupancy) {
+                self.repair(block, inst, &occupancy, permute)?;
             }
             self.debug_uses(block, index as u32);
             self.kill(inst);
@@ -301,7 +302,7 @@ impl Walk<'_> {
         let busy = if at_once { self.taken } else { self.taken - dying };
         let free = allowed - busy;
         let lasting = allowed - self.preferences.contested(value);
-        if self.policy.pins == PinPolicy::Repair || self.evicted[value] {
+        if self.policy.moves() || self.evicted[value] {
             return free;
         }
         if lasting.intersects(free) {
@@ -368,8 +369,10 @@ impl Walk<'_> {
     /// What each register gains for a value.
     fn scores(&self, value: Value) -> [f32; RegSet::CAPACITY] {
         let mut scores = [0.0; RegSet::CAPACITY];
+        // What saves no move here and now at least decides between registers that are equal here and now.
+        let contested = if self.policy.preference == Preference::Punctual { f32::MIN_POSITIVE } else { cost::CONTESTED };
         for reg in self.preferences.contested(value).iter() {
-            scores[reg.index()] -= cost::CONTESTED;
+            scores[reg.index()] -= contested;
         }
         let by_frequency = self.policy.preference == Preference::Frequency;
         if by_frequency {
@@ -461,7 +464,7 @@ impl Walk<'_> {
 
     /// Whether a value may take over a register: if pins are avoided, one that it can keep all its life.
     fn is_lasting(&self, value: Value, reg: Reg) -> bool {
-        self.policy.pins == PinPolicy::Repair || self.evicted[value] || !self.preferences.contested(value).contains(reg)
+        self.policy.moves() || self.evicted[value] || !self.preferences.contested(value).contains(reg)
     }
 
     /// The dying value whose register a definition takes over: it has to be the first definition to reuse it.
@@ -506,8 +509,8 @@ impl Walk<'_> {
     }
 
     /// Finds new registers for everything at an instruction whose pins or classes are in the way of the values' present
-    /// ones.
-    fn repair(&mut self, block: Block, inst: Inst, occupancy: &Occupancy) -> Result<(), Failure> {
+    /// ones. What stays where it is gets a new name only if asked to.
+    fn repair(&mut self, block: Block, inst: Inst, occupancy: &Occupancy, rename: bool) -> Result<(), Failure> {
         let first = self.function.insts[inst].operands.start as usize;
         let operands = self.function.operands(inst);
         let spanning = occupancy.before | occupancy.after;
@@ -555,7 +558,7 @@ impl Walk<'_> {
                 splits.extend(self.reuse_copy(inst, k, registers[index]));
             }
         }
-        let moved = values.iter().zip(&registers).filter(|&(&value, &to)| self.at(value) != to);
+        let moved = values.iter().zip(&registers).filter(|&(&value, &to)| rename || self.at(value) != to);
         splits.extend(moved.map(|(&value, &to)| Split { value, to, operand: None }));
         self.relocate(&values, &registers);
         self.record_uses(inst);

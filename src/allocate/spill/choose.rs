@@ -54,7 +54,7 @@ pub(super) fn choose(problem: &Problem, requested: &SecondaryMap<Value, bool>) -
         chooser.spill(value);
     }
     let Some(choice) = downstream.choice else {
-        chooser.drop_constants_without_register(order, pins);
+        chooser.drop_constants_without_register(order, pins, |chosen, value| chosen.spilled[value]);
         return Ok(chooser.chosen);
     };
     chooser.spill_across_edges_without_code(conventional)?;
@@ -65,7 +65,10 @@ pub(super) fn choose(problem: &Problem, requested: &SecondaryMap<Value, bool>) -
         Choice::Everything => chooser.spill_everything(),
         Choice::AcrossBlocks => chooser.spill_across_blocks(),
         Choice::Lightest => {}
-        Choice::Farthest(_) => return Ok(chooser.chosen),
+        Choice::Farthest(_) => {
+            chooser.drop_constants_without_register(order, pins, |_, _| true);
+            return Ok(chooser.chosen);
+        }
     }
     for &block in order.blocks() {
         chooser.enter(block, pins)?;
@@ -274,12 +277,12 @@ impl Chooser<'_> {
         Some(())
     }
 
-    /// Has those of the spilled constants computed again whose instruction finds all their registers taken by the program.
-    fn drop_constants_without_register(&mut self, order: &Order, pins: &PinLiveness) {
+    /// Has those constants of some values computed again whose instruction finds all their registers taken by the program.
+    fn drop_constants_without_register(&mut self, order: &Order, pins: &PinLiveness, of: impl Fn(&Chosen, Value) -> bool) {
         for &block in order.blocks() {
             for inst in self.function.block_insts(block).filter(|&inst| self.function.insts[inst].rematerialisable) {
                 let taken = pins.occupancy(self.function, block, inst).after;
-                let defs = self.function.operands(inst).iter().filter(|o| o.is_def() && self.chosen.spilled[o.value]);
+                let defs = self.function.operands(inst).iter().filter(|o| o.is_def() && of(&self.chosen, o.value));
                 if defs.into_iter().any(|o| self.function.allowed(o.value).is_subset(taken)) {
                     self.drop_constant(inst);
                 }
