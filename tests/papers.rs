@@ -425,3 +425,88 @@ mod critical_edges {
         assert_eq!(edits(&split, &overlay), ["b3.0 exchange r1 r2"]);
     }
 }
+
+/// `ssa-allocation-lecture.txt`, by the allocator that follows it.
+mod lecture {
+    use super::*;
+    use chordal::allocate::allocators::{Preset, RegisterCoalescing, Registers};
+    use chordal::allocate::pipeline::{Report, allocate};
+    use chordal::machine::{Overlay, parse};
+
+    /// An allocation by the lecture's allocator, with another way to coalesce.
+    fn allocated_by(function: &Function, how: RegisterCoalescing) -> (Overlay, Report) {
+        let mut preset = Preset::named("hack").expect("it exists");
+        let Registers::Dominance(dominance) = &mut preset.registers else { panic!("it is SSA-based") };
+        dominance.coalesce(how);
+        allocate(function, preset).expect("it can be allocated")
+    }
+
+    /// The edits by the lecture's own way to coalesce, and by its successor.
+    fn edits_of(function: &Function) -> [Vec<String>; 2] {
+        [RegisterCoalescing::Units, RegisterCoalescing::Chunks].map(|how| edits(function, &allocated_by(function, how).0))
+    }
+
+    /// Whether one copy is everything, in this place.
+    fn copies_once(edits: &[String], place: &str) -> bool {
+        matches!(edits, [copy] if copy.starts_with(place) && copy.contains(" move "))
+    }
+
+    #[test]
+    fn two_registers_take_a_copy_and_three_take_none() {
+        let three = fixture("papers/lecture_three_registers");
+        assert_eq!(chromatic_number(&alone(&three), &interferences(&three)), 2);
+        assert_eq!(chromatic_number(&sets([&[0], &[1, 3, 4], &[2]]), &interferences(&three)), 3);
+        assert_eq!(edits_of(&three), [[""; 0]; 2]);
+        let two = parse(&chordal::machine::print(&three).replace(" r3", "")).expect("two registers are a target too");
+        edits_of(&two).iter().for_each(|found| assert!(copies_once(found, "b"), "{found:?}"));
+    }
+
+    #[test]
+    fn a_permutation_swaps_two_registers() {
+        assert_eq!(edits_of(&fixture("papers/lecture_swap")), [["b2.2 exchange r1 r2"]; 2]);
+    }
+
+    #[test]
+    fn an_argument_that_is_used_twice_is_copied() {
+        edits_of(&fixture("papers/lecture_duplicate")).iter().for_each(|found| assert!(copies_once(found, "b1.1"), "{found:?}"));
+    }
+
+    #[test]
+    fn an_argument_that_lives_on_is_copied() {
+        let function = fixture("papers/lecture_live_argument");
+        edits_of(&function).iter().for_each(|found| assert!(copies_once(found, "b1.0"), "{found:?}"));
+    }
+
+    /// (b', c', d') = Φ[b, c, d] before e is computed: b goes to R1, where it dies, and d leaves it.
+    #[test]
+    fn a_permutation_brings_values_to_where_constraints_allow_them() {
+        let function = fixture("papers/lecture_constraints");
+        for how in [RegisterCoalescing::Nothing, RegisterCoalescing::Units, RegisterCoalescing::Chunks] {
+            let (overlay, report) = allocated_by(&function, how);
+            assert_eq!(report.spill.values, 0);
+            let at = |inst: usize| registers(&function, &overlay, inst);
+            assert_eq!((at(0), at(5)), (vec!["R1".to_owned()], vec!["R1".to_owned()]), "a and e");
+            assert_eq!(at(3)[0], "R1", "d, when it is defined");
+            assert_ne!(at(6)[1], "R1", "d, when e is in R1");
+            let edits = edits(&function, &overlay);
+            let (d, b) = (&at(3)[0], &at(2)[1]);
+            assert!(
+                matches!(&edits[..], [swap] if swap.starts_with("b0.4 exchange ") && swap.contains(&**d) && swap.contains(&**b)),
+                "{edits:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_in_the_way_of_a_copy_changes_its_register() {
+        let function = fixture("papers/lecture_recolouring");
+        let (overlay, _) = allocated_by(&function, RegisterCoalescing::Nothing);
+        assert_eq!(edits(&function, &overlay), ["b1.3 move r1 r2"]);
+        for how in [RegisterCoalescing::Units, RegisterCoalescing::Chunks] {
+            let (overlay, report) = allocated_by(&function, how);
+            assert_eq!(edits(&function, &overlay), [""; 0]);
+            assert_eq!((report.recolouring.copies_before, report.recolouring.copies_after), (1, 0));
+            assert_eq!(registers(&function, &overlay, 0), ["r2"], "what no copy concerns");
+        }
+    }
+}

@@ -59,6 +59,7 @@ pub fn recolour(coloured: &mut Coloured, liveness: &Liveness, pins: &PinLiveness
         Recolouring::Chunks => chunks::optimise(&mut colouring, &conflicts, &affinities),
     }
     let (copies_after, cost_after) = left(&affinities, &conflicts, |node| colouring.of(node));
+    debug_assert!(cost_after <= cost_before * (1.0 + 1e-9), "recolouring makes copies dearer");
     coloured.colours.change(|name| conflicts.node(name).map(|node| colouring.of(node)));
     coloured.used = coloured.colours.registers();
     RecolouringCounts { copies_before, copies_after, cost_before, cost_after }
