@@ -2,6 +2,7 @@
 
 use cranelift_entity::EntityRef;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 /// For each key, a list of items.
 pub(crate) struct Grouped<K, T> {
@@ -32,6 +33,11 @@ impl<K: EntityRef, T: Copy> Grouped<K, T> {
     }
 
     pub(crate) fn get(&self, key: K) -> &[T] {
-        &self.items[self.starts[key.index()] as usize..self.starts[key.index() + 1] as usize]
+        &self.items[self.range(key)]
+    }
+
+    /// Where a key's items are among all items.
+    pub(crate) fn range(&self, key: K) -> Range<usize> {
+        self.starts[key.index()] as usize..self.starts[key.index() + 1] as usize
     }
 }

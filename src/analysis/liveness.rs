@@ -12,6 +12,7 @@
 use super::grouped::Grouped;
 use crate::machine::{Block, DebugUse, Function, Inst, Operand, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
+use std::ops::Range;
 
 /// What is live at the blocks' borders, and where values die.
 pub struct Liveness {
@@ -47,6 +48,16 @@ impl Liveness {
     /// The values live at the block's end, ascending, with those that successors' φs take from it.
     pub fn live_out(&self, block: Block) -> &[Value] {
         self.live_out.get(block)
+    }
+
+    /// Where a block's [`Self::live_in`] is in a list of all blocks' values, in the order of the blocks' numbers.
+    pub fn live_in_row(&self, block: Block) -> Range<usize> {
+        self.live_in.range(block)
+    }
+
+    /// Likewise, of [`Self::live_out`].
+    pub fn live_out_row(&self, block: Block) -> Range<usize> {
+        self.live_out.range(block)
     }
 
     /// Of a use, whether the value is not live after the instruction (every operand naming it says so); of a definition,

@@ -9,7 +9,7 @@
 
 use super::{Liveness, Loops, Order};
 use crate::machine::{Block, BlockData, Function, Value};
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// What leaving a loop adds to a distance: more instructions than any way through a loop has.
 pub const LEAVING: u32 = 100_000;
@@ -20,27 +20,31 @@ pub const NEVER: u32 = u32::MAX;
 /// The distances to the next uses of what is live at the borders of blocks.
 pub struct NextUses<'a> {
     liveness: &'a Liveness,
-    /// In the order of [`Liveness::live_in`].
-    entry: SecondaryMap<Block, Vec<u32>>,
-    /// In the order of [`Liveness::live_out`].
-    exit: SecondaryMap<Block, Vec<u32>>,
+    /// Of each block, in the order of [`Liveness::live_in`].
+    entry: Vec<u32>,
+    /// Of each block, in the order of [`Liveness::live_out`].
+    exit: Vec<u32>,
     /// Of each block's φs, to the first use in the block.
     phis: SecondaryMap<Block, Vec<u32>>,
 }
 
 impl<'a> NextUses<'a> {
     pub fn new(function: &Function, order: &Order, liveness: &'a Liveness, loops: &Loops) -> Self {
-        let mut uses = NextUses { liveness, entry: SecondaryMap::new(), exit: SecondaryMap::new(), phis: SecondaryMap::new() };
+        let mut uses = NextUses { liveness, entry: Vec::new(), exit: Vec::new(), phis: SecondaryMap::new() };
         let mut first_use: SecondaryMap<Value, u32> = SecondaryMap::with_default(NEVER);
-        for &block in order.blocks() {
-            (uses.entry[block], uses.phis[block]) = within(function, liveness, block, &mut first_use);
-            uses.exit[block] = on_edges(function, liveness, block);
+        first_use.resize(function.values.len());
+        // The rows of both lists are in the order of the blocks' numbers.
+        for block in function.blocks.keys() {
+            uses.phis[block] = within(function, liveness, block, &mut first_use, &mut uses.entry);
+            on_edges(function, liveness, block, &mut uses.exit);
         }
-        let mut changed = true;
-        while changed {
-            changed = false;
+        let mut stale = EntitySet::with_capacity(function.blocks.len());
+        stale.extend(function.blocks.keys());
+        while !stale.is_empty() {
             for &block in order.blocks().iter().rev() {
-                changed |= uses.update(function, loops, block);
+                if stale.remove(block) && uses.update(function, loops, block) {
+                    stale.extend(function.blocks[block].preds.iter().copied());
+                }
             }
         }
         uses
@@ -48,7 +52,7 @@ impl<'a> NextUses<'a> {
 
     /// From the head of a block, behind its φs, to the next use of a value that is live into it; [`NEVER`] for others.
     pub fn from_entry(&self, block: Block, value: Value) -> u32 {
-        self.liveness.live_in(block).binary_search(&value).map_or(NEVER, |index| self.entry[block][index])
+        self.liveness.live_in(block).binary_search(&value).map_or(NEVER, |index| self.entry[self.liveness.live_in_row(block)][index])
     }
 
     /// From the head of a block to the next use of what a φ there defines.
@@ -60,52 +64,68 @@ impl<'a> NextUses<'a> {
 
     /// From the end of a block.
     pub fn from_exit(&self, block: Block, value: Value) -> u32 {
-        self.liveness.live_out(block).binary_search(&value).map_or(NEVER, |index| self.exit[block][index])
+        self.liveness.live_out(block).binary_search(&value).map_or(NEVER, |index| self.exit[self.liveness.live_out_row(block)][index])
     }
 
-    /// Shortens a block's distances by those of its successors; whether any became shorter.
+    /// Shortens a block's distances by those of its successors; whether any at its head became shorter.
     fn update(&mut self, function: &Function, loops: &Loops, block: Block) -> bool {
-        let mut changed = false;
+        let exit = &mut self.exit[self.liveness.live_out_row(block)];
+        let live_out = self.liveness.live_out(block);
         for &succ in &function.blocks[block].succs {
             let leaving = loops.depth(block).saturating_sub(loops.depth(succ)) * LEAVING;
-            for (index, &value) in self.liveness.live_out(block).iter().enumerate() {
-                let over = self.from_entry(succ, value).saturating_add(leaving);
-                changed |= over < self.exit[block][index];
-                self.exit[block][index] = self.exit[block][index].min(over);
+            let ahead = &self.entry[self.liveness.live_in_row(succ)];
+            for (index, &distance) in places(live_out, self.liveness.live_in(succ)).zip(ahead) {
+                let index = index.expect("what is live into a successor is live out of the block");
+                exit[index] = exit[index].min(distance.saturating_add(leaving));
             }
         }
         let length = function.blocks[block].insts.len() as u32;
-        for (index, &value) in self.liveness.live_in(block).iter().enumerate() {
+        let entry = &mut self.entry[self.liveness.live_in_row(block)];
+        let mut changed = false;
+        for (distance, index) in entry.iter_mut().zip(places(live_out, self.liveness.live_in(block))) {
             // What is used in the block is nearer than anything behind it.
-            if self.entry[block][index] >= length {
-                let through = self.from_exit(block, value).saturating_add(length);
-                changed |= std::mem::replace(&mut self.entry[block][index], through) != through;
+            if *distance >= length {
+                let through = index.map_or(NEVER, |index| exit[index]).saturating_add(length);
+                changed |= std::mem::replace(distance, through) != through;
             }
         }
         changed
     }
 }
 
-/// The distances from a block's end to uses on its edges, of what is live out of it.
-fn on_edges(function: &Function, liveness: &Liveness, block: Block) -> Vec<u32> {
-    let live = liveness.live_out(block);
-    let mut distances = vec![NEVER; live.len()];
-    for &succ in &function.blocks[block].succs {
-        let column = function.column(block, succ);
-        for arg in function.blocks[succ].phis.iter().filter_map(|phi| phi.args[column].expand()) {
-            distances[live.binary_search(&arg).expect("what a φ takes is live")] = 0;
+/// Where some values, which ascend, stand in a list that ascends too.
+fn places<'l>(list: &'l [Value], values: &'l [Value]) -> impl Iterator<Item = Option<usize>> + 'l {
+    let mut next = 0;
+    values.iter().map(move |value| {
+        while list.get(next).is_some_and(|other| other < value) {
+            next += 1;
         }
-    }
-    distances
+        (list.get(next) == Some(value)).then_some(next)
+    })
 }
 
-/// The distances from a block's head to the first uses in it, of what is live into it and of what its φs define.
+/// Appends the distances from a block's end to uses on its edges, of what is live out of it.
+fn on_edges(function: &Function, liveness: &Liveness, block: Block, exit: &mut Vec<u32>) {
+    let live = liveness.live_out(block);
+    let first = exit.len();
+    exit.resize(first + live.len(), NEVER);
+    for &succ in function.blocks[block].succs.iter().filter(|&&succ| !function.blocks[succ].phis.is_empty()) {
+        let column = function.column(block, succ);
+        for arg in function.blocks[succ].phis.iter().filter_map(|phi| phi.args[column].expand()) {
+            exit[first + live.binary_search(&arg).expect("what a φ takes is live")] = 0;
+        }
+    }
+}
+
+/// Appends the distances from a block's head to the first uses in it, of what is live into it; returns those of what its φs
+/// define.
 fn within(
     function: &Function,
     liveness: &Liveness,
     block: Block,
     first_use: &mut SecondaryMap<Value, u32>,
-) -> (Vec<u32>, Vec<u32>) {
+    entry: &mut Vec<u32>,
+) -> Vec<u32> {
     let uses = || {
         let insts = function.block_insts(block).enumerate();
         insts.flat_map(|(index, inst)| {
@@ -116,10 +136,10 @@ fn within(
     for (value, index) in uses() {
         first_use[value] = first_use[value].min(index);
     }
-    let distances = liveness.live_in(block).iter().map(|&value| first_use[value]).collect();
+    entry.extend(liveness.live_in(block).iter().map(|&value| first_use[value]));
     let of_phis = function.blocks[block].phis.iter().map(|phi| first_use[phi.def]).collect();
     uses().for_each(|(value, _)| first_use[value] = NEVER);
-    (distances, of_phis)
+    of_phis
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 #include "apply.h"
 #include "weigh.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/CodeGen/LivePhysRegs.h"
 #include "llvm/CodeGen/MachineFrameInfo.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
@@ -38,15 +40,26 @@ public:
     MRI.leaveSSA();
     MF.getProperties().resetIsSSA();
     MF.getProperties().setNoPHIs().setNoVRegs().setTiedOpsRewritten();
-    std::vector<MachineBasicBlock *> Backwards;
-    for (MachineBasicBlock &MBB : reverse(MF))
-      Backwards.push_back(&MBB);
-    fullyRecomputeLiveIns(Backwards);
-    for (MachineBasicBlock *MBB : Backwards)
-      recomputeLivenessFlags(*MBB);
+    liveIns(MF);
+    for (MachineBasicBlock &MBB : MF)
+      recomputeLivenessFlags(MBB);
   }
 
 private:
+  // What fullyRecomputeLiveIns does, without looking again at blocks of which no successor has changed.
+  static void liveIns(MachineFunction &MF) {
+    std::vector<MachineBasicBlock *> Backwards(po_begin(&MF), po_end(&MF));
+    BitVector Stale(MF.getNumBlockIDs(), true);
+    while (Stale.any())
+      for (MachineBasicBlock *MBB : Backwards) {
+        bool WasStale = Stale.test(MBB->getNumber());
+        Stale.reset(MBB->getNumber());
+        if (WasStale && recomputeLiveIns(*MBB))
+          for (const MachineBasicBlock *Pred : MBB->predecessors())
+            Stale.set(Pred->getNumber());
+      }
+  }
+
   void createSlots() {
     for (size_t I = 0; I < A.num_slots; ++I) {
       Align Alignment(A.slots[I].align);
