@@ -14,7 +14,7 @@ use cranelift_entity::SecondaryMap;
 use std::collections::BinaryHeap;
 
 /// How many neighbours in a row leave for each other.
-const DEPTH: u32 = 2;
+const DEPTH: u32 = 1;
 
 /// Executions of a copy that count for nothing: sums of floating-point numbers differ by as much.
 const SIGNIFICANT: f64 = 1e-9;

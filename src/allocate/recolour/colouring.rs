@@ -6,7 +6,7 @@ use crate::machine::{Reg, RegSet};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 
 /// How many neighbours may be looked at in one attempt to give nodes other registers: what keeps recolouring linear.
-const PATIENCE: u32 = 2_000;
+const PATIENCE: u32 = 1_000;
 
 /// A register for each node, none of which a neighbour has. (Where values live into landing pads count as live longer than
 /// they are, neighbours may share one from the start; no change adds to that.)

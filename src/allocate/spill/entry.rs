@@ -49,8 +49,9 @@ impl<'a> Entries<'a> {
     pub(super) fn enter(&mut self, block: Block, in_memory: &SecondaryMap<Value, bool>) -> Vec<Candidate> {
         let problem = self.problem;
         let function = &problem.conventional.function;
-        let live = problem.liveness.live_in(block).iter();
-        let live = live.map(|&value| Candidate { value, next_use: self.ahead.from_entry(block, value), row: None });
+        let met = self.way == Entry::Predecessors && !self.is_loop_head(block);
+        let live = if met { self.arriving(block) } else { problem.liveness.live_in(block).to_vec() };
+        let live = live.into_iter().map(|value| Candidate { value, next_use: self.ahead.from_entry(block, value), row: None });
         let phis = function.blocks[block].phis.iter().enumerate().map(|(row, phi)| Candidate {
             value: phi.def,
             next_use: self.ahead.from_phi(function, block, row),
@@ -63,14 +64,26 @@ impl<'a> Entries<'a> {
         fixed.iter().for_each(|it| room.add(it.value));
         let chosen = match self.way {
             Entry::Nearest => room.take(candidates),
-            Entry::Predecessors if self.is_loop_head(block) => self.at_loop(block, candidates, room),
-            Entry::Predecessors => self.where_ways_meet(block, candidates, room),
+            Entry::Predecessors if met => self.where_ways_meet(block, candidates, room),
+            Entry::Predecessors => self.at_loop(block, candidates, room),
         };
         let chosen: Vec<Candidate> = fixed.into_iter().chain(chosen).collect();
         let mut head: Vec<Value> = chosen.iter().map(|it| it.value).collect();
         head.sort_unstable();
         self.heads[block] = head;
         chosen
+    }
+
+    /// What is live into a block and in a register at the end of a predecessor, or cannot be anywhere else; ascending.
+    fn arriving(&self, block: Block) -> Vec<Value> {
+        let live = self.problem.liveness.live_in(block);
+        let preds = &self.problem.conventional.function.blocks[block].preds;
+        let at_ends = preds.iter().filter_map(|&pred| self.ends[pred].as_ref()).flatten().copied();
+        let arriving = at_ends.chain(self.problem.unspillable.iter()).filter(|value| live.binary_search(value).is_ok());
+        let mut arriving: Vec<Value> = arriving.collect();
+        arriving.sort_unstable();
+        arriving.dedup();
+        arriving
     }
 
     /// Whether control comes from blocks that follow in the order.
