@@ -1,4 +1,5 @@
-//! The worked examples of the two papers that the allocator follows: what their texts state of them has to come out.
+//! The worked examples of the two papers and of the lecture that the allocators follow: what their texts state of them has
+//! to come out.
 //!
 //! The figures themselves are lost. The fixtures in `testdata/functions/papers` say which facts the texts determine, and
 //! what had to be chosen.

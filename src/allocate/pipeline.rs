@@ -105,6 +105,7 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     let Allocated { spilled, mut coloured } = colour(&conventional, &order, &dominators, preset, &mut clock)?;
     let liveness = Liveness::new(&coloured.function);
     let pins = PinLiveness::new(&coloured.function);
+    clock.lap("analysis");
     let recolouring = recolour::recolour(&mut coloured, &liveness, &pins, preset.registers.recolouring());
     clock.lap("recolour");
     let code = eliminate::eliminate(&spilled, &coloured, &liveness, &pins, preset.swap)?;

@@ -52,7 +52,10 @@ impl<'a> NextUses<'a> {
 
     /// From the head of a block, behind its φs, to the next use of a value that is live into it; [`NEVER`] for others.
     pub fn from_entry(&self, block: Block, value: Value) -> u32 {
-        self.liveness.live_in(block).binary_search(&value).map_or(NEVER, |index| self.entry[self.liveness.live_in_row(block)][index])
+        self.liveness
+            .live_in(block)
+            .binary_search(&value)
+            .map_or(NEVER, |index| self.entry[self.liveness.live_in_row(block)][index])
     }
 
     /// From the head of a block to the next use of what a φ there defines.
@@ -64,7 +67,10 @@ impl<'a> NextUses<'a> {
 
     /// From the end of a block.
     pub fn from_exit(&self, block: Block, value: Value) -> u32 {
-        self.liveness.live_out(block).binary_search(&value).map_or(NEVER, |index| self.exit[self.liveness.live_out_row(block)][index])
+        self.liveness
+            .live_out(block)
+            .binary_search(&value)
+            .map_or(NEVER, |index| self.exit[self.liveness.live_out_row(block)][index])
     }
 
     /// Shortens a block's distances by those of its successors; whether any at its head became shorter.

@@ -1,7 +1,6 @@
 #include "apply.h"
 #include "weigh.h"
 #include "llvm/ADT/BitVector.h"
-#include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/CodeGen/LivePhysRegs.h"
 #include "llvm/CodeGen/MachineFrameInfo.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
@@ -48,15 +47,20 @@ public:
 private:
   // What fullyRecomputeLiveIns does, without looking again at blocks of which no successor has changed.
   static void liveIns(MachineFunction &MF) {
-    std::vector<MachineBasicBlock *> Backwards(po_begin(&MF), po_end(&MF));
+    std::vector<MachineBasicBlock *> Backwards;
+    for (MachineBasicBlock &MBB : reverse(MF))
+      Backwards.push_back(&MBB);
+    // Not every number is that of a block.
     BitVector Stale(MF.getNumBlockIDs(), true);
-    while (Stale.any())
+    for (bool Changed = true; std::exchange(Changed, false);)
       for (MachineBasicBlock *MBB : Backwards) {
         bool WasStale = Stale.test(MBB->getNumber());
         Stale.reset(MBB->getNumber());
-        if (WasStale && recomputeLiveIns(*MBB))
-          for (const MachineBasicBlock *Pred : MBB->predecessors())
-            Stale.set(Pred->getNumber());
+        if (!WasStale || !recomputeLiveIns(*MBB))
+          continue;
+        Changed = true;
+        for (const MachineBasicBlock *Pred : MBB->predecessors())
+          Stale.set(Pred->getNumber());
       }
   }
 

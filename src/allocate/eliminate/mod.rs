@@ -17,7 +17,7 @@ pub use sequence::{RegisterStep, Surroundings, SwapPolicy, Transfer, sequentiali
 
 use crate::allocate::assign::Coloured;
 use crate::allocate::failure::Defect;
-use crate::allocate::spill::{EdgeLoad, Spilled};
+use crate::allocate::spill::{EdgeRefill, EdgeSource, Spilled};
 use crate::analysis::{Liveness, PinLiveness};
 use crate::machine::{
     Block, EdgePlace, Edit, Function, Location, Phi, Point, Reg, RegClass, RegSet, RegisterFile, Slot, SlotData,
@@ -63,7 +63,7 @@ pub fn eliminate(
             let mut graph = edge(spilled, coloured, from, to, column);
             let fixed = graph.registers.iter().filter(|t| t.from == t.to).map(|t| t.to).collect::<RegSet>();
             graph.registers.retain(|t| t.from != t.to);
-            if graph.registers.is_empty() && graph.loads.is_empty() && graph.memory.is_empty() {
+            if graph.is_empty() {
                 continue;
             }
             let (edits, point) = match function.edge_place(from, to) {
@@ -84,6 +84,7 @@ pub fn eliminate(
                 edits.extend(implemented.edits);
                 code.spills += u64::from(implemented.spills);
             }
+            edits.extend(graph.again);
         }
     }
     code.slots = scratch.into_slots();
@@ -95,6 +96,8 @@ struct EdgeGraph {
     registers: Vec<Transfer>,
     /// Into further registers.
     loads: Vec<PhiLoad>,
+    /// What is computed again, into further registers.
+    again: Vec<Edit>,
     /// Between different slots.
     memory: Vec<LocationTransfer>,
 }
@@ -113,6 +116,10 @@ impl PhiLoad {
 }
 
 impl EdgeGraph {
+    fn is_empty(&self) -> bool {
+        self.registers.is_empty() && self.loads.is_empty() && self.again.is_empty() && self.memory.is_empty()
+    }
+
     /// The whole graph.
     fn all(&self) -> Vec<LocationTransfer> {
         let registers = self.registers.iter().map(|&Transfer { from, to, class }| LocationTransfer {
@@ -148,10 +155,15 @@ fn edge(spilled: &Spilled, coloured: &Coloured, from: Block, to: Block, column: 
         };
         registers.push(Transfer { from, to, class });
     }
-    let loads = spilled.edge_loads[to].iter().filter(|load| load.from == from);
-    let loads =
-        loads.map(|&EdgeLoad { row, slot, class, .. }| PhiLoad { to: colours.of(phis[row].def), from: slot, class }).collect();
-    EdgeGraph { registers, loads, memory: memory_transfers(spilled, to, column).collect() }
+    let (mut loads, mut again) = (Vec::new(), Vec::new());
+    for &EdgeRefill { row, source, .. } in spilled.edge_refills[to].iter().filter(|refill| refill.from == from) {
+        let to = colours.of(phis[row].def);
+        match source {
+            EdgeSource::Slot { slot, class } => loads.push(PhiLoad { to, from: slot, class }),
+            EdgeSource::Rematerialise(inst) => again.push(Edit::Rematerialise { to, inst }),
+        }
+    }
+    EdgeGraph { registers, loads, again, memory: memory_transfers(spilled, to, column).collect() }
 }
 
 /// What φs in memory take from other slots than their own.

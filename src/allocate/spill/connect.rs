@@ -71,7 +71,7 @@ impl Connector<'_> {
                 let taken = phis.filter_map(|phi| phi.args[column].expand());
                 let through = entries.at_head(to).iter().copied().filter(|&value| self.is_live_into(to, value));
                 let missing = taken.chain(through).filter(|&value| !entries.comes_over(from, to, value));
-                refills.extend(missing.map(|value| (Site::Edge { from, to }, value, Refill::Load)));
+                refills.extend(missing.map(|value| (Site::Edge { from, to }, value, self.problem.refill(value))));
             }
         }
         refills

@@ -7,9 +7,9 @@
 
 use super::plan::{Plan, Refill, Site};
 use super::slots::{self, Slots};
-use super::{EdgeLoad, Fold, MemoryPhi, Problem, Spilled};
+use super::{EdgeRefill, EdgeSource, Fold, MemoryPhi, Problem, Spilled};
 use crate::allocate::ssa::{Join, Pieces, repair};
-use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Phi, Point, Rewriter, Slot, Value};
+use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Phi, Point, RegClass, Rewriter, Slot, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
 /// Rewrites a function as the plan says.
@@ -20,31 +20,42 @@ pub(super) fn insert(problem: &Problem, plan: &Plan) -> Spilled {
     for block in function.blocks.keys() {
         writer.block(block);
     }
-    let (mut edge_loads, memory_phis) = writer.phis();
+    let (mut edge_refills, memory_phis) = writer.phis();
     let Writer { rewriter, pieces, folds, .. } = writer;
     let mut rewritten = rewriter.new;
     let joins = repair(&mut rewritten, problem.order, problem.dominators, &pieces);
-    load_on_edges(&rewritten, plan, &slots, &joins, &mut edge_loads);
+    refill_on_edges(&rewritten, plan, &slots, &joins, &mut edge_refills);
     let mut slot_of = SecondaryMap::with_capacity(function.values.len());
     for value in plan.in_memory.iter() {
         slot_of[value] = slots.of(plan, value).into();
     }
     let debug_slots = debug_slots(problem, &slot_of);
-    Spilled { function: rewritten, slots: slots.slots, slot_of, folds, edge_loads, memory_phis, debug_slots, counts: plan.counts }
+    Spilled {
+        function: rewritten,
+        slots: slots.slots,
+        slot_of,
+        folds,
+        edge_refills,
+        memory_phis,
+        debug_slots,
+        counts: plan.counts,
+    }
 }
 
-/// Has the φs that join the pieces of a value load it on the edges where it is refilled.
-fn load_on_edges(
+/// Has the φs that join the pieces of a value take it from elsewhere on the edges where it is refilled.
+fn refill_on_edges(
     function: &Function,
     plan: &Plan,
     slots: &Slots,
     joins: &[Join],
-    edge_loads: &mut SecondaryMap<Block, Vec<EdgeLoad>>,
+    edge_refills: &mut SecondaryMap<Block, Vec<EdgeRefill>>,
 ) {
     for &Join { block: to, row, base, name } in joins {
-        for &from in function.blocks[to].preds.iter().filter(|&&from| plan.is_refilled(from, to, base)) {
-            let class = function.values[name].class;
-            edge_loads[to].push(EdgeLoad { row, from, slot: slots.of(plan, base), class });
+        for &from in &function.blocks[to].preds {
+            if let Some(refill) = plan.refill_on(from, to, base) {
+                let source = slots.source(plan, base, refill, function.values[name].class);
+                edge_refills[to].push(EdgeRefill { row, from, source });
+            }
         }
     }
 }
@@ -54,6 +65,14 @@ impl Slots {
     fn of(&self, plan: &Plan, value: Value) -> Slot {
         let home = plan.homes.of(value).expect("what is stored or loaded has a home");
         self.of[home].expect("every home has a slot")
+    }
+
+    /// Where a value that is refilled on an edge comes from.
+    fn source(&self, plan: &Plan, value: Value, refill: Refill, class: RegClass) -> EdgeSource {
+        match refill {
+            Refill::Load => EdgeSource::Slot { slot: self.of(plan, value), class },
+            Refill::Rematerialise(inst) => EdgeSource::Rematerialise(inst),
+        }
     }
 }
 
@@ -205,8 +224,8 @@ impl<'a> Writer<'a> {
 
     /// Removes the φs in memory, and what others take from memory. Returns these arguments, and the removed φs that take one
     /// from another slot than their own.
-    fn phis(&mut self) -> (SecondaryMap<Block, Vec<EdgeLoad>>, SecondaryMap<Block, Vec<MemoryPhi>>) {
-        let mut edge_loads: SecondaryMap<Block, Vec<EdgeLoad>> = SecondaryMap::new();
+    fn phis(&mut self) -> (SecondaryMap<Block, Vec<EdgeRefill>>, SecondaryMap<Block, Vec<MemoryPhi>>) {
+        let mut edge_refills: SecondaryMap<Block, Vec<EdgeRefill>> = SecondaryMap::new();
         let mut memory_phis: SecondaryMap<Block, Vec<MemoryPhi>> = SecondaryMap::new();
         for (block, data) in &self.function.blocks {
             for phi in data.phis.iter().filter(|phi| self.plan.memory_phis.contains(phi.def)) {
@@ -221,11 +240,12 @@ impl<'a> Writer<'a> {
             for (row, phi) in data.phis.iter_mut().enumerate() {
                 for (arg, &from) in phi.args.iter_mut().zip(&data.preds) {
                     let Some(value) = arg.expand() else { continue };
-                    if self.plan.is_refilled(from, to, value) {
+                    if let Some(refill) = self.plan.refill_on(from, to, value) {
                         *arg = None.into();
                         let classes = [phi.def, value].map(|value| self.function.values[value].class);
                         let class = self.function.file.wider(classes[0], classes[1]);
-                        edge_loads[to].push(EdgeLoad { row, from, slot: self.slots.of(self.plan, value), class });
+                        let source = self.slots.source(self.plan, value, refill, class);
+                        edge_refills[to].push(EdgeRefill { row, from, source });
                     }
                 }
             }
@@ -234,7 +254,7 @@ impl<'a> Writer<'a> {
             let args = phi.args.iter().filter_map(|arg| arg.expand());
             args.filter(|&arg| self.split.contains(arg)).for_each(|arg| self.pieces.reaches_from_outside(arg));
         }
-        (edge_loads, memory_phis)
+        (edge_refills, memory_phis)
     }
 
     /// A φ in memory, if it takes an argument from another slot than its own.

@@ -114,8 +114,8 @@ pub struct Spilled {
     pub slot_of: SecondaryMap<Value, PackedOption<Slot>>,
     /// By instruction, operands that the imported function has and this one has not: they are accessed in memory.
     pub folds: Vec<Fold>,
-    /// What φs of a block take from memory, in the order of the φs.
-    pub edge_loads: SecondaryMap<Block, Vec<EdgeLoad>>,
+    /// What φs of a block take from elsewhere than registers, in the order of the φs.
+    pub edge_refills: SecondaryMap<Block, Vec<EdgeRefill>>,
     /// φs of each block that move memory to memory; without frugality only.
     pub memory_phis: SecondaryMap<Block, Vec<MemoryPhi>>,
     /// One a debug use: where it finds its value, if that is in memory and live.
@@ -135,15 +135,22 @@ pub struct Fold {
     pub writes: bool,
 }
 
-/// An argument of a φ in a register that is in memory: it is loaded on its edge.
+/// An argument of a φ in a register that is in none itself: it gets there on its edge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct EdgeLoad {
+pub struct EdgeRefill {
     /// The φ, by its index in its block.
     pub row: usize,
     pub from: Block,
-    pub slot: Slot,
-    /// Wide enough for φ and argument.
-    pub class: RegClass,
+    pub source: EdgeSource,
+}
+
+/// Where it comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EdgeSource {
+    /// Memory; the class is wide enough for φ and argument.
+    Slot { slot: Slot, class: RegClass },
+    /// This instruction of the imported function, which is executed again.
+    Rematerialise(Inst),
 }
 
 impl Spilled {
@@ -155,7 +162,7 @@ impl Spilled {
             slots: PrimaryMap::new(),
             slot_of: SecondaryMap::new(),
             folds: Vec::new(),
-            edge_loads: SecondaryMap::new(),
+            edge_refills: SecondaryMap::new(),
             memory_phis: SecondaryMap::new(),
             counts: SpillCounts::default(),
         }
@@ -276,6 +283,12 @@ impl<'a> Problem<'a> {
         plan.counts.optimisations.lowered_values = lowered.values;
         plan.counts.optimisations.lowered_loads = lowered.loads;
         Ok(plan)
+    }
+
+    /// How a value gets into a register again.
+    fn refill(&self, value: Value) -> Refill {
+        let constant = self.constants[value].expand().filter(|_| self.policy.rematerialise);
+        constant.map_or(Refill::Load, Refill::Rematerialise)
     }
 
     /// Writes what a plan says.

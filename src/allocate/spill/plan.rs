@@ -60,9 +60,10 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Whether a value is refilled on an edge.
-    pub fn is_refilled(&self, from: Block, to: Block, value: Value) -> bool {
+    /// How a value is refilled on an edge, if it is.
+    pub fn refill_on(&self, from: Block, to: Block, value: Value) -> Option<Refill> {
         let wanted = (Site::Edge { from, to }, value);
-        self.refills.binary_search_by_key(&wanted, |&(site, value, _)| (site, value)).is_ok()
+        let found = self.refills.binary_search_by_key(&wanted, |&(site, value, _)| (site, value));
+        found.ok().map(|index| self.refills[index].2)
     }
 }

@@ -152,9 +152,8 @@ impl<'a> Walk<'a> {
             self.read_where_defined.insert(value);
         }
         if !std::mem::replace(&mut resident.filled, true) {
-            let constant = self.problem.constants[value].expand();
-            let again = self.chosen.rematerialised[value] || self.problem.policy.rematerialise;
-            let refill = constant.filter(|_| again).map_or(Refill::Load, Refill::Rematerialise);
+            let again = self.problem.constants[value].expand().filter(|_| self.chosen.rematerialised[value]);
+            let refill = again.map_or_else(|| self.problem.refill(value), Refill::Rematerialise);
             self.refills.push((Site::At(at), value, refill));
         }
     }

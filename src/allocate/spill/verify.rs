@@ -253,11 +253,12 @@ impl Verifier<'_> {
             let column = self.function.column(from, to);
             let phis = self.function.blocks[to].phis.iter().filter(|phi| !self.plan.memory_phis.contains(phi.def));
             for value in phis.filter_map(|phi| phi.args[column].expand()).filter(|&arg| self.moving.contains(arg)) {
-                if !self.plan.is_refilled(from, to, value) && !places.registers.contains(&value) {
+                if self.plan.refill_on(from, to, value).is_none() && !places.registers.contains(&value) {
                     faults.push(Fault::NotInRegister { value, at });
                 }
             }
-            let unwritten = self.refills_at(Site::Edge { from, to }).filter(|&(value, _)| !places.is_in(value, self.home(value)));
+            let loaded = self.refills_at(Site::Edge { from, to }).filter(|&(_, refill)| refill == Refill::Load);
+            let unwritten = loaded.filter(|&(value, _)| !places.is_in(value, self.home(value)));
             faults.extend(unwritten.map(|(value, _)| Fault::NotInHome { value, at }));
         }
     }
