@@ -9,7 +9,7 @@
 use super::grouped::Grouped;
 use super::{Dominators, Frontiers, Graph, Order};
 use crate::machine::Block;
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 
 /// A way to compute join sets.
 pub trait JoinSet {
@@ -199,12 +199,12 @@ impl JoinSets {
         let mut joins = Vec::new();
         match subsets.largest(blocks) {
             Some(subset) => {
-                let known = subsets.sets[subset as usize];
+                let known = subsets.sets[subset];
                 let remainder: Vec<Block> = blocks.iter().copied().filter(|block| known.binary_search(block).is_err()).collect();
                 self.reuse.supersets += 1;
                 self.reuse.remainder += remainder.len() as u64;
                 self.reuse.saved += known.len() as f64 / blocks.len() as f64;
-                joins.extend_from_slice(&self.joins[subset as usize]);
+                joins.extend_from_slice(&self.joins[subset.index()]);
                 algorithm.append(&remainder, |_| true, &mut joins);
             }
             None => algorithm.append(blocks, |_| true, &mut joins),
@@ -223,13 +223,20 @@ impl JoinSets {
 
 /// Sets of blocks, among which subsets are found.
 struct Subsets<'a> {
-    sets: Vec<&'a [Block]>,
+    sets: PrimaryMap<Set, &'a [Block]>,
     /// How many sets each block is in.
     occurrences: SecondaryMap<Block, u32>,
-    /// Sets by that block of theirs which is in the fewest. It is in all their supersets too.
-    by_rarest: SecondaryMap<Block, Vec<u32>>,
+    /// Of each block, the latest of the sets in which it is the rarest. It is in all their supersets too.
+    by_rarest: SecondaryMap<Block, PackedOption<Set>>,
+    /// Of each set, the one before it with the same rarest block.
+    before: PrimaryMap<Set, PackedOption<Set>>,
     members: Marks,
 }
+
+/// One of the different sets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Set(u32);
+entity_impl!(Set, "set");
 
 impl<'a> Subsets<'a> {
     /// How many blocks of candidates may be looked at for each block of a set: finding a subset must cost less than it saves.
@@ -239,19 +246,20 @@ impl<'a> Subsets<'a> {
     fn new(sets: impl Iterator<Item = &'a [Block]>) -> Self {
         let mut occurrences: SecondaryMap<Block, u32> = SecondaryMap::new();
         sets.flatten().for_each(|&block| occurrences[block] += 1);
-        Subsets { sets: Vec::new(), occurrences, by_rarest: SecondaryMap::new(), members: Marks::default() }
+        let by_rarest = SecondaryMap::with_capacity(occurrences.capacity());
+        Subsets { sets: PrimaryMap::new(), occurrences, by_rarest, before: PrimaryMap::new(), members: Marks::default() }
     }
 
     /// Adds a set that is no smaller than those before it.
     fn add(&mut self, blocks: &'a [Block]) {
-        if let Some(&rarest) = blocks.iter().min_by_key(|&&block| self.occurrences[block]) {
-            self.by_rarest[rarest].push(self.sets.len() as u32);
-        }
-        self.sets.push(blocks);
+        let set = self.sets.push(blocks);
+        let rarest = blocks.iter().min_by_key(|&&block| self.occurrences[block]);
+        let before = rarest.map(|&rarest| std::mem::replace(&mut self.by_rarest[rarest], set.into()));
+        self.before.push(before.unwrap_or_default());
     }
 
     /// The largest proper subset that is found with limited effort.
-    fn largest(&mut self, blocks: &[Block]) -> Option<u32> {
+    fn largest(&mut self, blocks: &[Block]) -> Option<Set> {
         if self.sets.is_empty() || blocks.len() < 2 {
             return None;
         }
@@ -260,11 +268,12 @@ impl<'a> Subsets<'a> {
             self.members.insert(block);
         }
         let mut effort = Self::EFFORT * blocks.len();
-        let mut best: Option<u32> = None;
+        let mut best: Option<Set> = None;
         for &block in blocks {
-            for &candidate in self.by_rarest[block].iter().rev() {
-                let set = self.sets[candidate as usize];
-                if best.is_some_and(|best| self.sets[best as usize].len() >= set.len()) {
+            let candidates = std::iter::successors(self.by_rarest[block].expand(), |&set| self.before[set].expand());
+            for candidate in candidates {
+                let set = self.sets[candidate];
+                if best.is_some_and(|best| self.sets[best].len() >= set.len()) {
                     break;
                 }
                 if set.len() > effort {
