@@ -38,24 +38,26 @@ pub(super) fn optimise(colouring: &mut Colouring, conflicts: &Conflicts, affinit
     }
 }
 
-/// Nodes that should be in one register.
+/// Something in the order of what it is worth; of equal worth, the first in its own order is the greatest.
 #[derive(PartialEq)]
-struct Chunk {
-    /// What copies between them are worth.
+struct Weighted<T> {
     weight: f64,
-    /// Copies relate each but the first to one before it.
-    nodes: Vec<Node>,
+    of: T,
 }
 
-impl Eq for Chunk {}
+/// Nodes that should be in one register, and what copies between them are worth. Copies relate each but the first to one before
+/// it.
+type Chunk = Weighted<Vec<Node>>;
 
-impl Ord for Chunk {
+impl<T: Ord> Eq for Weighted<T> {}
+
+impl<T: Ord> Ord for Weighted<T> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.weight.total_cmp(&other.weight).then_with(|| other.nodes.cmp(&self.nodes))
+        self.weight.total_cmp(&other.weight).then_with(|| other.of.cmp(&self.of))
     }
 }
 
-impl PartialOrd for Chunk {
+impl<T: Ord> PartialOrd for Weighted<T> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
@@ -126,7 +128,7 @@ struct Recolouring<'a, 'b> {
 impl Recolouring<'_, '_> {
     /// Brings a chunk together; returns those parts that are still elsewhere.
     fn chunk(&mut self, chunk: &Chunk) -> Vec<Chunk> {
-        let (saved, ideal) = self.prospects(&chunk.nodes);
+        let (saved, ideal) = self.prospects(&chunk.of);
         let mut best: Option<(f64, Reg)> = None;
         for &(most, reg) in ideal.iter().take(TRIED) {
             let least = best.map_or(-SIGNIFICANT, |(least, _)| least);
@@ -134,7 +136,7 @@ impl Recolouring<'_, '_> {
                 continue;
             }
             let mark = self.colouring.begin();
-            self.bring(&chunk.nodes, reg);
+            self.bring(&chunk.of, reg);
             let added = self.colouring.added_since(mark);
             if added < least {
                 best = Some((added, reg));
@@ -143,8 +145,8 @@ impl Recolouring<'_, '_> {
         }
         let Some((_, reg)) = best else { return Vec::new() };
         self.colouring.begin();
-        self.bring(&chunk.nodes, reg);
-        let elsewhere: Vec<Node> = chunk.nodes.iter().copied().filter(|&node| self.colouring.of(node) != reg).collect();
+        self.bring(&chunk.of, reg);
+        let elsewhere: Vec<Node> = chunk.of.iter().copied().filter(|&node| self.colouring.of(node) != reg).collect();
         self.connected(&elsewhere)
     }
 
@@ -193,39 +195,19 @@ impl Recolouring<'_, '_> {
         let mut chunks = Vec::new();
         nodes.iter().for_each(|&node| self.open[node] = true);
         for &start in nodes {
-            let mut chunk = Chunk { weight: 0.0, nodes: Vec::new() };
-            let mut edge: BinaryHeap<Reached> = [Reached { weight: 0.0, node: start }].into();
-            while let Some(Reached { weight, node }) = edge.pop() {
+            let mut chunk = Chunk { weight: 0.0, of: Vec::new() };
+            // The ends of copies from those that are in order already.
+            let mut reached: BinaryHeap<Weighted<Node>> = [Weighted { weight: 0.0, of: start }].into();
+            while let Some(Weighted { weight, of: node }) = reached.pop() {
                 if std::mem::take(&mut self.open[node]) {
                     chunk.weight += weight;
-                    chunk.nodes.push(node);
+                    chunk.of.push(node);
                     let partners = self.affinities.of(node).iter().filter(|(other, _)| self.open[*other]);
-                    edge.extend(partners.map(|&(node, weight)| Reached { weight, node }));
+                    reached.extend(partners.map(|&(of, weight)| Weighted { weight, of }));
                 }
             }
-            chunks.extend((chunk.nodes.len() > 1).then_some(chunk));
+            chunks.extend((chunk.of.len() > 1).then_some(chunk));
         }
         chunks
-    }
-}
-
-/// A node at the end of a copy from those that are in order already.
-#[derive(PartialEq)]
-struct Reached {
-    weight: f64,
-    node: Node,
-}
-
-impl Eq for Reached {}
-
-impl Ord for Reached {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.weight.total_cmp(&other.weight).then_with(|| other.node.cmp(&self.node))
-    }
-}
-
-impl PartialOrd for Reached {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
     }
 }
