@@ -89,12 +89,14 @@ impl Gatherer<'_> {
             let mut args: Vec<(Node, f64)> = Vec::with_capacity(phi.args.len());
             for (arg, &from) in phi.args.iter().zip(&data.preds) {
                 let Some(arg) = arg.expand().and_then(|arg| self.conflicts.node(arg)).filter(|&arg| arg != def) else { continue };
-                let weight = cost::edge(self.function, from, block);
-                match args.iter_mut().find(|(node, _)| *node == arg) {
-                    Some((_, sum)) => *sum += weight,
-                    None => args.push((arg, weight)),
-                }
+                args.push((arg, cost::edge(self.function, from, block)));
             }
+            args.sort_by_key(|&(arg, _)| arg);
+            args.dedup_by(|(next, weight), (arg, sum)| {
+                let same = next == arg;
+                *sum += if same { *weight } else { 0.0 };
+                same
+            });
             self.rows.extend((!args.is_empty()).then_some(Row { def, args }));
         }
     }

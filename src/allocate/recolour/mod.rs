@@ -45,18 +45,17 @@ pub struct RecolouringCounts {
 
 /// Gives names other registers.
 pub fn recolour(coloured: &mut Coloured, liveness: &Liveness, pins: &PinLiveness, how: Recolouring) -> RecolouringCounts {
-    if how == Recolouring::Never {
-        return RecolouringCounts::default();
-    }
+    let optimise = match how {
+        Recolouring::Never => return RecolouringCounts::default(),
+        Recolouring::Units => units::optimise,
+        Recolouring::Chunks => chunks::optimise,
+    };
     let conflicts = Conflicts::new(coloured, liveness, pins);
     let affinities = Affinities::new(&coloured.function, &conflicts);
     let (copies_before, cost_before) = left(&affinities, &conflicts, |node| conflicts.colours[node]);
     let mut colouring = Colouring::new(&conflicts, &affinities);
-    match how {
-        _ if copies_before == 0 => {}
-        Recolouring::Never => {}
-        Recolouring::Units => units::optimise(&mut colouring, &conflicts, &affinities),
-        Recolouring::Chunks => chunks::optimise(&mut colouring, &conflicts, &affinities),
+    if copies_before > 0 {
+        optimise(&mut colouring, &conflicts, &affinities);
     }
     let (copies_after, cost_after) = left(&affinities, &conflicts, |node| colouring.of(node));
     debug_assert!(cost_after <= cost_before * (1.0 + 1e-9), "recolouring makes copies dearer");
