@@ -479,6 +479,66 @@ mod everything_in_memory {
     }
 }
 
+/// Plans that leave values in registers where control takes edges without code.
+mod splitting {
+    use super::*;
+    use crate::support::phases::spill_as;
+    use chordal::allocate::allocators::Registers;
+    use chordal::allocate::spill::{Choice, Entry};
+
+    const ENTRIES: [Entry; 2] = [Entry::Nearest, Entry::Predecessors];
+
+    fn split(name: &str, entry: Entry) -> String {
+        let mut preset = Preset::default();
+        let Registers::Dominance(dominance) = &mut preset.registers else { panic!("it is SSA-based") };
+        dominance.choice = Choice::Farthest(entry);
+        blocks(&spill_as(preset, &fixture(name)).1.function)
+    }
+
+    #[test]
+    fn what_crosses_a_bundle_is_back_before_the_jump() {
+        let expected = "\
+b0: -> b1 b2
+  v0:w = op
+  store(s0) v0
+  v1:w = op
+  op v1 terminator
+b1: -> b1 b2
+  v5:w(of=v0) = phi b0:v0 b1:v5 b2:v4
+  op v5
+  v2:w = op v5
+  op v2 terminator
+b2: -> b1 b2 b3
+  op clobbers=a,b
+  v3:w = op
+  v4:w(of=v0) = load(s0)
+  op v3 terminator
+b3:
+  op v4
+";
+        for entry in ENTRIES {
+            assert_eq!(split("goto_over_call", entry), expected, "{entry:?}");
+        }
+    }
+
+    #[test]
+    fn a_pads_values_are_stored_before_the_calls_and_loaded_in_the_pad() {
+        for entry in ENTRIES {
+            let text = split("thrown_over", entry);
+            let (before, behind) = text.split_once("b1:").expect("there are four blocks");
+            assert!(
+                before.ends_with("store(s0) v0\n  op v0\n  op clobbers=a,b,c,d,x0,x1,x2,x3,f0,f1,f2,f3,f4,flags throws\n"),
+                "{text}"
+            );
+            let pad = behind.split_once("b2:").expect("there are four blocks").1;
+            let name = if entry == Entry::Nearest { "v1" } else { "v2" };
+            let loaded = format!("  op uses=a\n  {name}:x(of=v0) = load(s0)\n  op {name}\n  op {name}\nb3:\n");
+            assert!(pad.ends_with(&loaded), "{text}");
+            assert_eq!(text.matches("store").count(), 1, "{text}");
+        }
+    }
+}
+
 /// What plans promise, and that verification sees when they break it.
 mod plans {
     use super::*;

@@ -12,7 +12,7 @@
 use super::grouped::Grouped;
 use super::{Liveness, Occupancy, Partition, PinLiveness};
 use crate::machine::{Block, EdgePlace, Function, RegClass, RegSet, Value};
-use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
+use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 
 /// A bundle of edges.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,7 +37,7 @@ pub struct Bundles {
     exits: SecondaryMap<Block, PackedOption<Bundle>>,
     entries: SecondaryMap<Block, PackedOption<Bundle>>,
     meetings: PrimaryMap<Bundle, Meeting>,
-    /// Of each value that a φ relates to another over an edge of a bundle, the one that stands for all of them.
+    /// Of each value that is related to another over an edge of a bundle, the one that stands for all of them.
     representative: SecondaryMap<Value, PackedOption<Value>>,
     related: Grouped<Value, Value>,
 }
@@ -60,7 +60,7 @@ impl Bundles {
         if edges.is_empty() {
             return Self::none();
         }
-        let (representative, related) = related(function, &edges);
+        let (representative, related) = related(function, liveness, &edges);
         let mut bundles = Bundles { representative, related, ..Self::none() };
         bundles.connect(function, &edges);
         for block in function.blocks.keys() {
@@ -106,7 +106,8 @@ impl Bundles {
         self.representative[value].expand().unwrap_or(value)
     }
 
-    /// The values that φs on edges without code relate to a value, itself included; none if there is no such φ.
+    /// The values that are to be where a value is when they cross edges without code, itself included: those that φs there
+    /// relate to it, and other names of the same. None if there are no others.
     pub fn related(&self, value: Value) -> &[Value] {
         self.representative[value].expand().map_or(&[], |representative| self.related.get(representative))
     }
@@ -190,18 +191,32 @@ fn edges(function: &Function) -> Vec<Edge> {
     edges
 }
 
-/// The values that φs relate over these edges.
-fn related(function: &Function, edges: &[Edge]) -> (SecondaryMap<Value, PackedOption<Value>>, Grouped<Value, Value>) {
+/// The values that φs relate over these edges, and the names of one value at their ends. (Of these, one at most is live at
+/// any point, so that they can share a register. Names that meet nowhere would do without, but with it a value that crosses
+/// takes one register at a bundle, however many names it has.)
+fn related(
+    function: &Function,
+    liveness: &Liveness,
+    edges: &[Edge],
+) -> (SecondaryMap<Value, PackedOption<Value>>, Grouped<Value, Value>) {
     let mut partition: Partition<Value> = Partition::discrete(function.values.len());
     let mut relates: SecondaryMap<Value, bool> = SecondaryMap::new();
+    let mut relate = |a: Value, b: Value| {
+        (relates[a], relates[b]) = (true, true);
+        let (a, b) = (partition.find(a), partition.find(b));
+        if a != b {
+            partition.attach(b, a);
+        }
+    };
+    let (mut left, mut entered): (EntitySet<Block>, EntitySet<Block>) = (EntitySet::new(), EntitySet::new());
     for edge in edges {
-        for phi in &function.blocks[edge.to].phis {
-            let arg = phi.args[edge.column];
-            let Some(value) = arg.expand() else { continue };
-            (relates[phi.def], relates[value]) = (true, true);
-            let (def, value) = (partition.find(phi.def), partition.find(value));
-            if def != value {
-                partition.attach(value, def);
+        let phis = function.blocks[edge.to].phis.iter();
+        phis.filter_map(|phi| Some((phi.def, phi.args[edge.column].expand()?))).for_each(|(def, arg)| relate(def, arg));
+        let at_exit = if left.insert(edge.from) { liveness.live_out(edge.from) } else { &[] };
+        let at_entry = if entered.insert(edge.to) { liveness.live_in(edge.to) } else { &[] };
+        for &name in at_exit.iter().chain(at_entry) {
+            if function.original(name) != name {
+                relate(function.original(name), name);
             }
         }
     }

@@ -22,7 +22,11 @@ pub fn convert(function: &Function, coalescing: Coalescing) -> Conventional {
 
 /// Converts a function that can be allocated, and looks at the plan for its spills.
 pub fn with_plan<T>(function: &Function, look: impl FnOnce(&Problem, &Plan) -> T) -> (Conventional, T) {
-    let preset = Preset::default();
+    with_plan_of(Preset::default(), function, look)
+}
+
+/// The same with any allocator.
+pub fn with_plan_of<T>(preset: Preset, function: &Function, look: impl FnOnce(&Problem, &Plan) -> T) -> (Conventional, T) {
     let conventional = convert(function, preset.coalescing);
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
@@ -36,7 +40,12 @@ pub fn with_plan<T>(function: &Function, look: impl FnOnce(&Problem, &Plan) -> T
 
 /// Converts and spills a function that can be allocated; the plan is verified.
 pub fn spill(function: &Function) -> (Conventional, Spilled) {
-    with_plan(function, |problem, plan| {
+    spill_as(Preset::default(), function)
+}
+
+/// The same with any allocator.
+pub fn spill_as(preset: Preset, function: &Function) -> (Conventional, Spilled) {
+    with_plan_of(preset, function, |problem, plan| {
         assert_eq!(verify(problem, plan), [], "{}", print(function));
         problem.insert(plan)
     })

@@ -16,6 +16,8 @@ pub(super) struct Chosen {
     pub(super) spilled: SecondaryMap<Value, bool>,
     /// Of these, the ones that are computed again for each use; the others are in memory.
     pub(super) rematerialised: SecondaryMap<Value, bool>,
+    /// Others that are in memory wherever they cross a bundle of edges that can take no code, or are live beside it.
+    pub(super) off_bundles: SecondaryMap<Value, bool>,
 }
 
 impl Chosen {
@@ -44,6 +46,7 @@ pub(super) fn choose(problem: &Problem, requested: &SecondaryMap<Value, bool>) -
         chosen: Chosen {
             spilled: SecondaryMap::with_capacity(function.values.len()),
             rematerialised: SecondaryMap::with_capacity(function.values.len()),
+            off_bundles: SecondaryMap::new(),
         },
         live: LiveSet::new(function, limits),
     };
@@ -57,9 +60,13 @@ pub(super) fn choose(problem: &Problem, requested: &SecondaryMap<Value, bool>) -
         chooser.drop_constants_without_register(order, pins, |chosen, value| chosen.spilled[value]);
         return Ok(chooser.chosen);
     };
-    chooser.spill_across_edges_without_code(conventional)?;
+    let splits = matches!(choice, Choice::Farthest(_));
+    chooser.spill_across_edges_without_code(conventional, splits)?;
     for value in crossing::excess(problem, &chooser.chosen.spilled) {
-        chooser.spill_crossing(value)?;
+        match splits && bundles.related(value).is_empty() {
+            true => chooser.keep_off_bundles(value)?,
+            false => chooser.spill_crossing(value)?,
+        }
     }
     match choice {
         Choice::Everything => chooser.spill_everything(),
@@ -96,15 +103,16 @@ struct Chooser<'a> {
 
 impl Chooser<'_> {
     /// A value that crosses an edge where no code can stand may have to be elsewhere at its two ends: it is in memory, if the
-    /// edge is in no bundle. So are the φs there, with all of their webs.
-    fn spill_across_edges_without_code(&mut self, conventional: &Conventional) -> Result<(), String> {
+    /// edge is in no bundle (there alone, if live ranges are split and no bundle begins or ends there). So are the φs there,
+    /// with all of their webs.
+    fn spill_across_edges_without_code(&mut self, conventional: &Conventional, splits: bool) -> Result<(), String> {
         let mut webs: SecondaryMap<Web, bool> = SecondaryMap::new();
         for (block, data) in &self.function.blocks {
             let bundle = self.bundles.entry(block);
             let bundled = |pred: Block| bundle.is_some() && self.bundles.exit(pred) == bundle;
             let without_code = |pred: Block| self.function.edge_place(pred, block) == EdgePlace::Nowhere;
             if data.preds.iter().any(|&pred| !bundled(pred) && without_code(pred)) {
-                for &value in self.liveness.live_in(block) {
+                for &value in self.liveness.live_in(block).iter().filter(|_| !splits || bundle.is_some()) {
                     self.spill_crossing(value)?;
                 }
                 for phi in &data.phis {
@@ -121,11 +129,22 @@ impl Chooser<'_> {
     }
 
     fn spill_crossing(&mut self, value: Value) -> Result<(), String> {
-        if self.unspillable.contains(value) {
-            return Err("what inline assembly that jumps defines would have to be in memory behind it".into());
-        }
+        self.require_spillable(value)?;
         self.spill(value);
         Ok(())
+    }
+
+    fn keep_off_bundles(&mut self, value: Value) -> Result<(), String> {
+        self.require_spillable(value)?;
+        self.chosen.off_bundles[value] = true;
+        Ok(())
+    }
+
+    fn require_spillable(&self, value: Value) -> Result<(), String> {
+        match self.unspillable.contains(value) {
+            true => Err("what inline assembly that jumps defines would have to be in memory behind it".into()),
+            false => Ok(()),
+        }
     }
 
     fn spill_everything(&mut self) {

@@ -6,8 +6,35 @@ use crate::allocate::pressure::limits::{Counts, Limits};
 use crate::allocate::pressure::matching::{Want, fit};
 use crate::allocate::pressure::meeting;
 use crate::analysis::Meeting;
-use crate::machine::{Function, RegClass, Value};
+use crate::machine::{Block, EdgePlace, Function, RegClass, Value};
 use cranelift_entity::SecondaryMap;
+
+/// What can be in registers at the head of a block, as far as the edges to it say.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Head {
+    /// Code on the edges brings everything there.
+    Anything,
+    /// What crosses a bundle in registers, neither more nor less.
+    Bundle,
+    /// Only what cannot be elsewhere.
+    Nothing,
+}
+
+/// What can be in registers at the head of a block.
+pub(super) fn head(problem: &Problem, block: Block) -> Head {
+    let Problem { conventional, bundles, .. } = problem;
+    let function = &conventional.function;
+    let bundle = bundles.entry(block);
+    let mut without_code =
+        function.blocks[block].preds.iter().filter(|&&pred| function.edge_place(pred, block) == EdgePlace::Nowhere);
+    if without_code.any(|&pred| bundle.is_none() || bundles.exit(pred) != bundle) {
+        Head::Nothing
+    } else if bundle.is_some() {
+        Head::Bundle
+    } else {
+        Head::Anything
+    }
+}
 
 /// The representatives of what has to be in memory at the bundles, beside what is `spilled` already.
 ///
@@ -50,7 +77,7 @@ pub(super) fn excess(problem: &Problem, spilled: &SecondaryMap<Value, bool>) -> 
 }
 
 /// The registers at a bundle, and who wants them.
-struct Room<'a> {
+pub(super) struct Room<'a> {
     limits: &'a Limits,
     meeting: &'a Meeting,
     counts: Counts,
@@ -58,7 +85,7 @@ struct Room<'a> {
 }
 
 impl<'a> Room<'a> {
-    fn new(function: &Function, limits: &'a Limits, meeting: &'a Meeting) -> Self {
+    pub(super) fn new(function: &Function, limits: &'a Limits, meeting: &'a Meeting) -> Self {
         let mut counts = Counts::default();
         for &class in &meeting.read {
             limits.count(&mut counts, class, 1);
@@ -67,7 +94,7 @@ impl<'a> Room<'a> {
     }
 
     /// Has one more register wanted, if there is one.
-    fn admit(&mut self, class: RegClass, want: Want) -> bool {
+    pub(super) fn admit(&mut self, class: RegClass, want: Want) -> bool {
         self.limits.count(&mut self.counts, class, 1);
         self.wants.push(want);
         let spare = self.limits.spare();

@@ -1,6 +1,8 @@
 //! What is in registers at the heads of blocks.
 
 use super::Problem;
+use super::choose::Chosen;
+use super::crossing::{self, Head};
 use crate::allocate::pressure::limits::Counts;
 use crate::allocate::pressure::live_set::LiveSet;
 use crate::analysis::{LEAVING, Loops, NextUses};
@@ -46,10 +48,11 @@ impl<'a> Entries<'a> {
     }
 
     /// Decides for a block whose predecessors have been left, those along back edges apart.
-    pub(super) fn enter(&mut self, block: Block, in_memory: &SecondaryMap<Value, bool>) -> Vec<Candidate> {
+    pub(super) fn enter(&mut self, block: Block, chosen: &Chosen) -> Vec<Candidate> {
         let problem = self.problem;
         let function = &problem.conventional.function;
-        let met = self.way == Entry::Predecessors && !self.is_loop_head(block);
+        let head = crossing::head(problem, block);
+        let met = head == Head::Anything && self.way == Entry::Predecessors && !self.is_loop_head(block);
         let live = if met { self.arriving(block) } else { problem.liveness.live_in(block).to_vec() };
         let live = live.into_iter().map(|value| Candidate { value, next_use: self.ahead.from_entry(block, value), row: None });
         let phis = function.blocks[block].phis.iter().enumerate().map(|(row, phi)| Candidate {
@@ -57,12 +60,16 @@ impl<'a> Entries<'a> {
             next_use: self.ahead.from_phi(function, block, row),
             row: Some(row),
         });
-        let (fixed, mut candidates): (Vec<Candidate>, Vec<Candidate>) =
-            live.chain(phis).filter(|it| !in_memory[it.value]).partition(|it| problem.unspillable.contains(it.value));
+        let crosses = |value: Value| head == Head::Bundle && !chosen.off_bundles[value];
+        let (fixed, mut candidates): (Vec<Candidate>, Vec<Candidate>) = live
+            .chain(phis)
+            .filter(|it| !chosen.spilled[it.value])
+            .partition(|it| crosses(it.value) || problem.unspillable.contains(it.value));
         candidates.sort_unstable_by_key(|it| (it.next_use, it.value));
         let mut room = Room::new(problem, block);
         fixed.iter().for_each(|it| room.add(it.value));
         let chosen = match self.way {
+            _ if head != Head::Anything => Vec::new(),
             Entry::Nearest => room.take(candidates),
             Entry::Predecessors if met => self.where_ways_meet(block, candidates, room),
             Entry::Predecessors => self.at_loop(block, candidates, room),
@@ -124,9 +131,12 @@ impl<'a> Entries<'a> {
         data.preds.iter().enumerate().filter(|&it| comes(it)).count()
     }
 
-    /// A value that is in a register at the block's head is displaced before it is read: it need not be there.
+    /// A value that is in a register at the block's head is displaced before it is read: it need not be there, unless it has
+    /// come over a bundle.
     pub(super) fn withdraw(&mut self, block: Block, value: Value) {
-        self.heads[block].retain(|&other| other != value);
+        if self.problem.bundles.entry(block).is_none() {
+            self.heads[block].retain(|&other| other != value);
+        }
     }
 
     /// The block is left with these values in registers.

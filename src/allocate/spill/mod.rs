@@ -75,13 +75,6 @@ pub struct Downstream {
     pub moves: bool,
 }
 
-impl Downstream {
-    /// Whether values may cross edges without code in registers.
-    fn crosses(&self) -> bool {
-        self.moves && !matches!(self.choice, Some(Choice::Farthest(_)))
-    }
-}
-
 /// Which values are spilled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Choice {
@@ -252,7 +245,7 @@ impl<'a> Problem<'a> {
             order,
             dominators,
             liveness,
-            bundles: if downstream.crosses() { Bundles::new(function, liveness, &pins) } else { Bundles::none() },
+            bundles: if downstream.moves { Bundles::new(function, liveness, &pins) } else { Bundles::none() },
             pins,
             weights,
             loops,

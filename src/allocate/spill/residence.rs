@@ -60,6 +60,8 @@ struct Resident {
     next_use: u32,
     /// Whether it stays past the current instruction.
     kept: bool,
+    /// It crosses the bundle that the block is left by, and is not displaced any more.
+    crosses: bool,
 }
 
 struct Walk<'a> {
@@ -83,7 +85,7 @@ impl<'a> Walk<'a> {
 
     fn block(&mut self, block: Block) -> Result<(), String> {
         let function = self.function();
-        self.residents = self.entries.enter(block, &self.chosen.spilled).into_iter().map(Resident::entering).collect();
+        self.residents = self.entries.enter(block, self.chosen).into_iter().map(Resident::entering).collect();
         let tail = function.before_terminators(block);
         for (index, inst) in function.block_insts(block).enumerate() {
             if self.chosen.drops(function.operands(inst)) {
@@ -132,6 +134,8 @@ impl<'a> Walk<'a> {
             self.read(at, operand.value);
         }
         self.folds.extend(folded.map(|k| (inst, k)));
+        let crossing = self.residents.iter().filter(|it| it.crosses && !it.filled).map(|it| it.value);
+        crossing.collect::<Vec<Value>>().into_iter().for_each(|value| self.read(at, value));
         let displaced = |it: &&Resident| !it.kept && it.untouched && it.next_use != NEVER;
         self.residents.iter().filter(displaced).for_each(|it| self.entries.withdraw(at.block, it.value));
         self.residents.retain(|resident| resident.kept);
@@ -171,7 +175,31 @@ impl<'a> Walk<'a> {
                 None => self.residents.push(Resident { kept, ..Resident::wanted(operand.value, next_use) }),
             }
         }
+        if at == function.before_terminators(at.block) {
+            self.approach_bundle(at.block);
+        }
         self.displace(at, inst, &self.problem.pins.occupancy(function, at.block, inst))
+    }
+
+    /// Before the terminators that leave by a bundle: what crosses it in a register is in one from here on, and what has found
+    /// none there is displaced.
+    fn approach_bundle(&mut self, block: Block) {
+        let Problem { bundles, liveness, .. } = self.problem;
+        let Some(bundle) = bundles.exit(block) else { return };
+        let length = self.function().blocks[block].insts.len() as u32;
+        let off = |value: Value| self.chosen.off_bundles[value];
+        self.residents.iter_mut().filter(|it| off(it.value) && it.next_use >= length).for_each(|it| it.kept = false);
+        let crossing = &bundles.meeting(bundle).crossing;
+        let crosses = |value: Value| crossing.binary_search(&bundles.representative(value)).is_ok();
+        for &value in liveness.live_out(block).iter().filter(|&&it| crosses(it) && !off(it) && !self.chosen.spilled[it]) {
+            match self.residents.iter_mut().find(|it| it.value == value) {
+                Some(resident) => resident.crosses = true,
+                None => {
+                    let next_use = self.ahead.from_exit(block, value).saturating_add(length);
+                    self.residents.push(Resident { crosses: true, ..Resident::wanted(value, next_use) });
+                }
+            }
+        }
     }
 
     /// Displaces residents, those with the farthest next use first, until the instruction's demand is met.
@@ -202,7 +230,8 @@ impl<'a> Walk<'a> {
             });
             let Some(excess) = excess else { return Ok(folded) };
             let candidate = |it: &&mut Resident| {
-                it.kept && limits.is_confined(function.values[it.value].class, excess.set) && !unspillable.contains(it.value)
+                let confined = limits.is_confined(function.values[it.value].class, excess.set);
+                it.kept && confined && !it.crosses && !unspillable.contains(it.value)
             };
             match self.residents.iter_mut().filter(candidate).max_by_key(|it| (it.next_use, it.value)) {
                 Some(farthest) => farthest.kept = false,
@@ -218,9 +247,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether an operand can be accessed in memory: a use of what is there, or a definition that was chosen to be.
+    /// Whether an operand can be accessed in memory: a use of what may be there alone, or a definition that was chosen to be.
     fn can_fold(&self, inst: Inst, k: usize) -> bool {
         let operand = self.function().operands(inst)[k];
+        if self.residents.iter().any(|it| it.value == operand.value && it.crosses) {
+            return false;
+        }
         let chosen = self.chosen.spilled[operand.value] && !self.chosen.rematerialised[operand.value];
         if operand.is_def() {
             chosen
@@ -249,14 +281,14 @@ impl<'a> Walk<'a> {
 
 impl Resident {
     fn entering(Candidate { value, next_use, .. }: Candidate) -> Self {
-        Resident { value, filled: true, since_definition: true, untouched: true, next_use, kept: true }
+        Resident { value, filled: true, since_definition: true, untouched: true, next_use, kept: true, crosses: false }
     }
 
     fn defined(value: Value, next_use: u32) -> Self {
-        Resident { value, filled: true, since_definition: true, untouched: false, next_use, kept: true }
+        Resident { value, filled: true, since_definition: true, untouched: false, next_use, kept: true, crosses: false }
     }
 
     fn wanted(value: Value, next_use: u32) -> Self {
-        Resident { value, filled: false, since_definition: false, untouched: false, next_use, kept: true }
+        Resident { value, filled: false, since_definition: false, untouched: false, next_use, kept: true, crosses: false }
     }
 }

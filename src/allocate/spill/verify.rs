@@ -3,16 +3,20 @@
 //! - **Reachability**: wherever a value is read in a register, its definition, or a refill, stands on every way there.
 //! - **Validity of homes**: wherever a home is read, the value has been stored there on every way, and no other value since.
 //! - **Pressure**: at every point, what is in registers fits.
-//! - **Edges that can take no code**: what crosses them in a register does so under one name.
+//! - **Edges that can take no code**: what crosses them in a register belongs to a bundle, at which there is a register for
+//!   each value.
 //!
 //! All three are data flow over sets of values; nothing is taken from the strategy that has made the plan. It takes time
 //! linear in blocks times values, so that it is for tests, and builds of tests.
 
 use super::Problem;
+use super::crossing::Room;
 use super::homes::Home;
 use super::plan::{Plan, Refill, Site, Store};
 use crate::allocate::pressure::demand::{Demand, LastUse};
 use crate::allocate::pressure::limits::Counts;
+use crate::allocate::pressure::meeting;
+use crate::analysis::Bundle;
 use crate::machine::{Block, EdgePlace, Function, Inst, Point, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +32,8 @@ pub enum Fault {
     TooMany(Point),
     #[error("a refill on the edge from {from} to {to}, which can take no code")]
     EdgeWithoutCode { from: Block, to: Block },
+    #[error("at {0} more values cross edges without code in registers than there are registers for")]
+    Meeting(Bundle),
     #[error("{value} crosses the edge from {from} to {to} in a register, where no code can bring it to another one")]
     Crosses { value: Value, from: Block, to: Block },
 }
@@ -368,20 +374,39 @@ impl Verifier<'_> {
         demand.excess(limits, &through, &pins.occupancy(self.function, at.block, inst), 0).is_none()
     }
 
-    /// What crosses an edge that can take no code in a register is in one register, under one name, at both ends of all edges
-    /// of a bundle.
+    /// What crosses an edge that can take no code in a register crosses a bundle, at which there are registers for all.
     fn crossing(&mut self, live_in: &SecondaryMap<Block, EntitySet<Value>>) {
-        let bundles = &self.problem.bundles;
+        let Problem { bundles, limits, unspillable, .. } = self.problem;
+        // Of each bundle, what is in registers at its ends.
+        let mut meeting: BTreeMap<Bundle, BTreeSet<Value>> = BTreeMap::new();
         for (to, data) in &self.function.blocks {
             let bundle = bundles.entry(to);
             let phis = data.phis.iter().map(|phi| phi.def).filter(|&def| !self.plan.memory_phis.contains(def));
             let crossing: Vec<Value> = live_in[to].iter().chain(phis).collect();
             for &from in data.preds.iter().filter(|&&from| self.function.edge_place(from, to) == EdgePlace::Nowhere) {
-                let bundled = bundle.is_some() && bundles.exit(from) == bundle;
-                // What inline assembly defines for where it jumps to stays where it is.
-                let free = |value: Value| !self.problem.unspillable.contains(value) && (!bundled || self.moving.contains(value));
-                let loose = crossing.iter().filter(|&&value| free(value));
-                self.faults.extend(loose.map(|&value| Fault::Crosses { value, from, to }));
+                match bundle.filter(|_| bundles.exit(from) == bundle) {
+                    Some(bundle) => {
+                        let beside = self.leaving(from, live_in);
+                        let here = crossing.iter().copied().chain(beside.iter());
+                        meeting.entry(bundle).or_default().extend(here.map(|value| bundles.representative(value)));
+                    }
+                    // What inline assembly defines for where it jumps to stays where it is.
+                    None => {
+                        let loose = crossing.iter().filter(|&&value| !unspillable.contains(value));
+                        self.faults.extend(loose.map(|&value| Fault::Crosses { value, from, to }));
+                    }
+                }
+            }
+        }
+        for (bundle, values) in meeting {
+            let at = bundles.meeting(bundle);
+            let mut room = Room::new(self.function, limits, at);
+            let fits = |&value: &Value| {
+                let domain = meeting::domain(self.function, bundles, at, value);
+                room.admit(self.function.values[value].class, meeting::want(domain, domain.iter().collect()))
+            };
+            if !values.iter().all(fits) {
+                self.faults.push(Fault::Meeting(bundle));
             }
         }
     }
