@@ -484,15 +484,27 @@ mod splitting {
     use super::*;
     use crate::support::phases::spill_as;
     use chordal::allocate::allocators::Registers;
-    use chordal::allocate::spill::{Choice, Entry};
+    use chordal::allocate::spill::{Choice, EdgeSource, Entry, Spilled};
 
     const ENTRIES: [Entry; 2] = [Entry::Nearest, Entry::Predecessors];
 
-    fn split(name: &str, entry: Entry) -> String {
+    fn split(name: &str, entry: Entry) -> Spilled {
         let mut preset = Preset::default();
         let Registers::Dominance(dominance) = &mut preset.registers else { panic!("it is SSA-based") };
         dominance.choice = Choice::Farthest(entry);
-        blocks(&spill_as(preset, &fixture(name)).1.function)
+        spill_as(preset, &fixture(name)).1
+    }
+
+    #[test]
+    fn constants_of_webs_are_computed_on_edges() {
+        for entry in ENTRIES {
+            let spilled = split("constant_in_web", entry);
+            let text = blocks(&spilled.function);
+            assert!(text.starts_with("b0: -> b1\n  op clobbers=a,b\nb1: -> b2 b3\n  v1:w = phi b0:undef b3:v2\n"), "{text}");
+            let refills = &spilled.edge_refills[Block::new(1)];
+            assert_eq!(refills.iter().map(|it| it.source).collect::<Vec<_>>(), [EdgeSource::Rematerialise(Inst::new(0))]);
+            assert!(spilled.slots.is_empty());
+        }
     }
 
     #[test]
@@ -517,14 +529,14 @@ b3:
   op v4
 ";
         for entry in ENTRIES {
-            assert_eq!(split("goto_over_call", entry), expected, "{entry:?}");
+            assert_eq!(blocks(&split("goto_over_call", entry).function), expected, "{entry:?}");
         }
     }
 
     #[test]
     fn a_pads_values_are_stored_before_the_calls_and_loaded_in_the_pad() {
         for entry in ENTRIES {
-            let text = split("thrown_over", entry);
+            let text = blocks(&split("thrown_over", entry).function);
             let (before, behind) = text.split_once("b1:").expect("there are four blocks");
             assert!(
                 before.ends_with("store(s0) v0\n  op v0\n  op clobbers=a,b,c,d,x0,x1,x2,x3,f0,f1,f2,f3,f4,flags throws\n"),

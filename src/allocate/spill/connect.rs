@@ -191,7 +191,7 @@ impl Connector<'_> {
     /// Constants that are computed again wherever they are wanted are not computed where they stand.
     fn dropped(&self, at_home: &EntitySet<Value>) -> EntitySet<Inst> {
         let needless = |value: Value| {
-            let constant = self.problem.constants[value].is_some() && !at_home.contains(value);
+            let constant = self.problem.refill(value) != Refill::Load && !at_home.contains(value);
             self.chosen.rematerialised[value] || constant && !self.decided.read_where_defined.contains(value)
         };
         let defines = |inst: Inst| self.function.operands(inst).iter().any(|operand| operand.is_def() && needless(operand.value));

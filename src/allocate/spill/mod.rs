@@ -34,11 +34,11 @@ pub use entry::Entry;
 pub use homes::{Home, Homes};
 pub use plan::{Plan, Refill, Site, Store};
 
-use crate::allocate::cssa::Conventional;
+use crate::allocate::cssa::{Conventional, Web};
 use crate::allocate::failure::Unsupported;
 use crate::allocate::pressure::limits::Limits;
 use crate::analysis::{Bundles, Dominators, Liveness, Loops, Order, PinLiveness};
-use crate::machine::{Block, Function, Inst, PinSets, RegClass, Slot, SlotData, Value};
+use crate::machine::{Block, Function, Inst, InstKind, PinSets, RegClass, Slot, SlotData, Value};
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, packed_option::PackedOption};
 use serde::{Deserialize, Serialize};
 
@@ -215,7 +215,10 @@ pub struct Problem<'a> {
     loops: Loops,
     /// Values that have to stay in registers.
     unspillable: EntitySet<Value>,
-    constants: SecondaryMap<Value, PackedOption<Inst>>,
+    /// Outside of φ-webs.
+    constants: Constants,
+    /// In φ-webs: where live ranges are split, these are computed again too.
+    web_constants: Constants,
     limits: Limits,
     policy: Policy,
     downstream: Downstream,
@@ -240,6 +243,7 @@ impl<'a> Problem<'a> {
         let loops = Loops::new(function, order, dominators);
         let mut weights = weights::weights(function, &loops, liveness);
         unspillable.iter().for_each(|value| weights[value] = f64::INFINITY);
+        let (constants, web_constants) = constants(conventional);
         Ok(Problem {
             conventional,
             order,
@@ -250,7 +254,8 @@ impl<'a> Problem<'a> {
             weights,
             loops,
             unspillable,
-            constants: constants(conventional),
+            constants,
+            web_constants,
             limits: Limits::new(function, downstream.spare)?,
             policy,
             downstream,
@@ -280,7 +285,9 @@ impl<'a> Problem<'a> {
 
     /// How a value gets into a register again.
     fn refill(&self, value: Value) -> Refill {
-        let constant = self.constants[value].expand().filter(|_| self.policy.rematerialise);
+        let member =
+            || self.web_constants[value].expand().filter(|_| matches!(self.downstream.choice, Some(Choice::Farthest(_))));
+        let constant = self.constants[value].expand().or_else(member).filter(|_| self.policy.rematerialise);
         constant.map_or(Refill::Load, Refill::Rematerialise)
     }
 
@@ -307,16 +314,42 @@ fn unspillable(function: &Function, liveness: &Liveness) -> EntitySet<Value> {
     unspillable
 }
 
-/// The values that can be computed again wherever they are wanted, with the imported instruction that does: they need no
-/// slot. φs take their arguments from registers or slots, so a web's values are not among them.
-fn constants(conventional: &Conventional) -> SecondaryMap<Value, PackedOption<Inst>> {
+/// The imported instruction that computes a value again, wherever it is wanted.
+type Constants = SecondaryMap<Value, PackedOption<Inst>>;
+
+/// The values that can be computed again and need no slot, and those that may need one: φs in memory take their arguments from
+/// slots. Among the latter are the copies that isolate φs, but no member of a web of several classes: what can be computed into
+/// the register of one may not be into another's.
+fn constants(conventional: &Conventional) -> (Constants, Constants) {
     let function = &conventional.function;
-    let mut constants = SecondaryMap::with_capacity(function.values.len());
+    let mut outside = SecondaryMap::with_capacity(function.values.len());
+    let mut of_webs = SecondaryMap::new();
     for (inst, data) in function.insts.iter().filter(|(_, data)| data.rematerialisable) {
         let def = function.operands(inst)[0].value;
-        if conventional.webs[def].is_none() && *function.pins(inst) == PinSets::default() {
+        if *function.pins(inst) == PinSets::default() {
+            let constants = if conventional.webs[def].is_none() { &mut outside } else { &mut of_webs };
             constants[def] = data.origin;
         }
     }
-    constants
+    let class = |value: Value| function.values[value].class;
+    let isolating = function.insts.iter().filter(|(_, data)| data.kind == InstKind::Copy && data.origin.is_none());
+    for (inst, _) in isolating {
+        if let [to, from] = *function.operands(inst)
+            && class(to.value) == class(from.value)
+        {
+            of_webs[to.value] = outside[from.value].expand().or(of_webs[from.value].expand()).into();
+        }
+    }
+    let member = |value: Value| Some((value, conventional.webs[value].expand()?));
+    let mut class_of: SecondaryMap<Web, Option<RegClass>> = SecondaryMap::with_capacity(conventional.web_count);
+    let mut mixed: EntitySet<Web> = EntitySet::new();
+    for (value, web) in function.values.keys().filter_map(member) {
+        if *class_of[web].get_or_insert(class(value)) != class(value) {
+            mixed.insert(web);
+        }
+    }
+    for (value, _) in function.values.keys().filter_map(member).filter(|&(_, web)| mixed.contains(web)) {
+        of_webs[value] = None.into();
+    }
+    (outside, of_webs)
 }

@@ -257,7 +257,7 @@ impl<'a> Walk<'a> {
         if operand.is_def() {
             chosen
         } else {
-            chosen || !self.problem.unspillable.contains(operand.value) && self.problem.constants[operand.value].is_none()
+            chosen || !self.problem.unspillable.contains(operand.value) && self.problem.refill(operand.value) == Refill::Load
         }
     }
 
