@@ -43,6 +43,7 @@ const STOCK: &[&str] = &["llvm-greedy", "llvm-basic", "llvm-pbqp", "llvm-greedy 
 const OPTIONS: &[&str] = &[
     "--spill belady",
     "--spill min",
+    "--spill priced",
     "--coalesce recolor",
     "--coalesce punctual",
     "--spill min --pins perm --coalesce units",

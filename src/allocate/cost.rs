@@ -12,6 +12,15 @@ pub const SAVE_AND_RESTORE: f32 = 2.0;
 /// A register that a value cannot keep: more than any number of copies that it saves.
 pub const CONTESTED: f32 = 1e6;
 
+/// A reload, by the weights of LLVM's `RegAllocScore`, which all allocators are measured by.
+pub const RELOAD: f64 = 4.0;
+
+/// A store to a value's home, likewise.
+pub const STORE: f64 = 1.0;
+
+/// Executing a constant's instruction again, likewise.
+pub const REMATERIALISATION: f64 = 0.2;
+
 /// How often each value is accessed by instructions.
 pub fn accesses(function: &Function) -> SecondaryMap<Value, f64> {
     executions(function, |_| true)

@@ -44,6 +44,11 @@ impl Choice for spill::Choice {
             "min",
             "Those used farthest away; loops keep what they use in registers (Braun and Hack)",
         ),
+        (
+            spill::Choice::Priced,
+            "priced",
+            "What costs least: registers have prices, and each live range is cut where it is cheapest",
+        ),
         (spill::Choice::AcrossBlocks, "across-blocks", "Those that are live from one block to another"),
         (spill::Choice::Everything, "everywhere", "All"),
     ];

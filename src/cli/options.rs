@@ -178,7 +178,7 @@ impl AllocatorOptions {
 /// An error if values move between registers and slots that φs would have to move between slots as well.
 fn check_shared_slots(registers: &Registers) -> Result<(), String> {
     match registers.spilling() {
-        Some(how @ spill::Choice::Farthest(_)) if !registers.elimination().is_frugal() => {
+        Some(how) if how.splits() && !registers.elimination().is_frugal() => {
             let (how, elimination) = (how.name(), registers.elimination().name());
             Err(format!("`--spill {how}` needs frugal slots, which `--eliminate {elimination}` does without"))
         }

@@ -189,6 +189,8 @@ fn enter_account(to: &mut Counts, overlay: &Overlay, report: Report) {
     to.spill.copies = edits(|edit| matches!(edit, Edit::Move { .. }));
     to.spill.swaps = edits(|edit| matches!(edit, Edit::Swap { .. }));
     to.spill.values = report.spill.values;
+    to.spill.cost = report.spill.certificate.map(|it| it.cost);
+    to.spill.bound = report.spill.certificate.map(|it| it.bound);
     to.conversion = report.conversion;
     to.optimisations = report.spill.optimisations;
     to.recolouring = report.recolouring;

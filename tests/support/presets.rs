@@ -45,6 +45,12 @@ pub fn variants() -> Vec<Preset> {
             dominance(p).choice = Choice::Farthest(Entry::Predecessors);
             dominance(p).coalesce(RegisterCoalescing::Chunks);
         });
+        vary(|p| dominance(p).choice = Choice::Priced);
+        vary(|p| {
+            dominance(p).choice = Choice::Priced;
+            dominance(p).coalesce(RegisterCoalescing::Chunks);
+            p.spill.rematerialise = !p.spill.rematerialise;
+        });
         vary(|p| dominance(p).choice = Choice::Everything);
         vary(|p| dominance(p).elimination = Elimination::SpareRegister);
         vary(|p| dominance(p).elimination = Elimination::OnDemand);

@@ -28,6 +28,24 @@ pub(in crate::allocate) struct Demand {
     both: Counts,
 }
 
+/// How many registers of a set an instruction leaves to values that live on past it. There may be less than none.
+#[derive(Clone, Copy)]
+pub(in crate::allocate) struct Left {
+    /// While operands are read.
+    pub(in crate::allocate) before: i32,
+    /// From then on until definitions are written.
+    pub(in crate::allocate) passing: i32,
+    /// When they are.
+    pub(in crate::allocate) behind: i32,
+}
+
+impl Left {
+    /// At the point where they are fewest.
+    pub(in crate::allocate) fn least(self) -> i32 {
+        self.before.min(self.passing).min(self.behind)
+    }
+}
+
 /// Where an instruction demands too much.
 pub(in crate::allocate) struct Excess {
     /// The register set that does not suffice.
@@ -83,6 +101,18 @@ impl Demand {
             }
         }
         demand
+    }
+
+    /// What the demand leaves of a set's registers.
+    pub(in crate::allocate) fn left(&self, limits: &Limits, set: usize, occupancy: &Occupancy) -> Left {
+        let Occupancy { before, after, clobbers } = *occupancy;
+        let both = i32::from(self.both[set]);
+        let throughout = limits.room(set, before | after | clobbers).min(limits.room(set, before | after) - both);
+        Left {
+            before: limits.room(set, before) - both - i32::from(self.before[set]),
+            passing: throughout,
+            behind: limits.room(set, after) - both - i32::from(self.after[set]),
+        }
     }
 
     /// Where the demand exceeds what there is besides the values in `through`, which live on past the instruction, and

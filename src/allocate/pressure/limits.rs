@@ -102,6 +102,16 @@ impl Limits {
         self.spare
     }
 
+    /// All sets.
+    pub(in crate::allocate) fn sets(&self) -> std::ops::Range<usize> {
+        0..self.sets.len()
+    }
+
+    /// How many values can be in registers of a set, of which some are `occupied`.
+    pub(in crate::allocate) fn room(&self, set: usize, occupied: RegSet) -> i32 {
+        (self.sets[set] - occupied).len() as i32 - self.reserve[set] as i32
+    }
+
     /// The first set that has fewer registers outside of `occupied` than the sum of the counts, beyond those in reserve and
     /// `spare` ones.
     pub(in crate::allocate) fn exceeded(&self, counts: &[&Counts], occupied: RegSet, spare: usize) -> Option<usize> {

@@ -60,7 +60,7 @@ pub(super) fn choose(problem: &Problem, requested: &SecondaryMap<Value, bool>) -
         chooser.drop_constants_without_register(order, pins, |chosen, value| chosen.spilled[value]);
         return Ok(chooser.chosen);
     };
-    let splits = matches!(choice, Choice::Farthest(_));
+    let splits = choice.splits();
     chooser.spill_across_edges_without_code(conventional, splits)?;
     for value in crossing::excess(problem, &chooser.chosen.spilled) {
         match splits && bundles.related(value).is_empty() {
@@ -72,7 +72,7 @@ pub(super) fn choose(problem: &Problem, requested: &SecondaryMap<Value, bool>) -
         Choice::Everything => chooser.spill_everything(),
         Choice::AcrossBlocks => chooser.spill_across_blocks(),
         Choice::Lightest => {}
-        Choice::Farthest(_) => {
+        Choice::Farthest(_) | Choice::Priced => {
             chooser.drop_constants_without_register(order, pins, |_, _| true);
             return Ok(chooser.chosen);
         }

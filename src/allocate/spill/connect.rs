@@ -4,9 +4,10 @@ use super::choose::Chosen;
 use super::entry::Entries;
 use super::homes::Homes;
 use super::plan::{Plan, Refill, Site, Store};
+use super::stores::{self, Reads};
 use super::{Problem, SpillCounts};
-use crate::machine::{Block, Function, Inst, Phi, Point, Value};
-use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
+use crate::machine::{Block, Function, Inst, Operand, Phi, Point, Value};
+use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// What has been decided block by block.
 pub(super) struct Decided<'a> {
@@ -30,15 +31,18 @@ pub(super) fn connect(problem: &Problem, chosen: &Chosen, decided: Decided) -> P
     connector.decided.refills.sort_by_key(|&(site, value, _)| (site, Some(value).filter(|_| matches!(site, Site::Edge { .. }))));
     connector.decided.refills.dedup();
     connector.decided.folds.sort_unstable();
-    let (in_memory, for_a_while) = connector.in_memory();
+    let reads = connector.reads();
+    let (in_memory, for_a_while) = connector.in_memory(&reads);
     let mut at_home = in_memory.clone();
     at_home.extend(for_a_while.iter());
     let homes = Homes::new(conventional, &at_home, true);
-    let stores = connector.stores(&in_memory, &for_a_while);
+    let stores = connector.stores(&in_memory, &for_a_while, &reads);
     let dropped = connector.dropped(&at_home);
     let values = function.values.keys().filter(|&value| at_home.contains(value) || chosen.spilled[value]).count();
     let counts = SpillCounts { values: values as u64, ..SpillCounts::default() };
-    let Connector { decided: Decided { refills, folds, .. }, memory_phis, .. } = connector;
+    let Connector { decided: Decided { refills, mut folds, .. }, memory_phis, .. } = connector;
+    // What is not executed accesses nothing.
+    folds.retain(|&(inst, _)| !dropped.contains(inst));
     Plan { refills, stores, memory_phis, folds, dropped, in_memory, homes, counts }
 }
 
@@ -92,62 +96,66 @@ impl Connector<'_> {
     }
 
     /// Values in memory all their lives, and the others that are in memory for a part of them.
-    fn in_memory(&self) -> (EntitySet<Value>, EntitySet<Value>) {
+    fn in_memory(&self, reads: &Reads) -> (EntitySet<Value>, EntitySet<Value>) {
         let mut in_memory = EntitySet::with_capacity(self.function.values.len());
         let values = self.function.values.keys();
         in_memory.extend(values.filter(|&it| self.chosen.spilled[it] && !self.chosen.rematerialised[it]));
         let mut for_a_while = self.memory_phis.clone();
-        for_a_while.extend(self.reads().map(|(_, value)| value));
+        for_a_while.extend(self.folded().map(|(_, operand)| operand.value));
+        for_a_while.extend(reads.in_blocks.iter().chain(&reads.at_ends).map(|&(_, value)| value));
         for value in in_memory.iter() {
             for_a_while.remove(value);
         }
         (in_memory, for_a_while)
     }
 
-    /// Where values are read from memory: the block at whose end, at the latest, they have to be there.
-    fn reads(&self) -> impl Iterator<Item = (Block, Value)> + '_ {
+    /// Where values are read from memory.
+    fn reads(&self) -> Reads {
         let loads = self.decided.refills.iter().filter(|(.., refill)| *refill == Refill::Load);
         let loads = loads.map(|&(site, value, _)| match site {
             Site::At(point) => (point.block, value),
             Site::Edge { from, .. } => (from, value),
         });
         let taken = self.arguments().map(|(from, _, arg, _)| (from, arg));
-        loads.chain(self.folded()).chain(taken)
+        let folded = self.folded().filter(|(_, operand)| !operand.is_def()).map(|(block, operand)| (block, operand.value));
+        Reads { in_blocks: loads.chain(folded).collect(), at_ends: taken.collect() }
     }
 
-    /// The values that instructions read from memory themselves.
-    fn folded(&self) -> impl Iterator<Item = (Block, Value)> + '_ {
+    /// The operands that instructions access in memory themselves.
+    fn folded(&self) -> impl Iterator<Item = (Block, Operand)> + '_ {
         let blocks = self.function.blocks.iter();
         blocks.flat_map(move |(block, data)| {
             let folds = &self.decided.folds;
             let first = folds.partition_point(|(inst, _)| inst.as_u32() < data.insts.start);
             let here = folds[first..].iter().take_while(|(inst, _)| inst.as_u32() < data.insts.end);
-            here.map(move |&(inst, k)| (block, self.function.operands(inst)[k].value))
+            here.map(move |&(inst, k)| (block, self.function.operands(inst)[k]))
         })
     }
 
-    /// One store of each value: behind its definition or, if that is executed less often, at the head of a block that every
-    /// way to a read passes.
-    fn stores(&self, in_memory: &EntitySet<Value>, for_a_while: &EntitySet<Value>) -> Vec<Store> {
-        let mut stores = Vec::new();
-        let later = self.later_stores(for_a_while);
-        let stored = |value: Value| for_a_while.contains(value) && !self.problem.unspillable.contains(value);
-        for (from, to, value, home) in self.arguments().filter(|&(_, _, value, _)| self.problem.unspillable.contains(value)) {
+    /// Each value is stored behind its definition, or where that is cheaper.
+    fn stores(&self, in_memory: &EntitySet<Value>, for_a_while: &EntitySet<Value>, reads: &Reads) -> Vec<Store> {
+        let unspillable = |value: Value| self.problem.unspillable.contains(value);
+        let mut stored = EntitySet::new();
+        stored.extend(for_a_while.iter().filter(|&value| !unspillable(value) && !self.memory_phis.contains(value)));
+        let folded = self.folded().map(|(_, operand)| operand).filter(|operand| operand.is_def());
+        folded.for_each(|operand| _ = stored.remove(operand.value));
+        let defined = self.definitions();
+        let (mut stores, placed) = stores::place(self.problem, &self.decided.entries, reads, &stored, &defined);
+        let at_definition = |value: Value| stored.contains(value) && !placed.contains(value);
+        for (from, to, value, home) in self.arguments().filter(|&(_, _, value, _)| unspillable(value)) {
             stores.push(Store { at: self.function.departure(from, to), value, home });
         }
         for (block, data) in &self.function.blocks {
-            let mut store = |at: Point, value: Value| {
-                let at = later[value].expand().map_or(at, |block| self.function.head(block));
-                stores.push(Store { at, value, home: value });
-            };
-            for phi in data.phis.iter().filter(|phi| stored(phi.def) && !self.memory_phis.contains(phi.def)) {
+            let mut store = |at: Point, value: Value| stores.push(Store { at, value, home: value });
+            for phi in data.phis.iter().filter(|phi| at_definition(phi.def)) {
                 store(self.function.head(block), phi.def);
             }
             for (index, inst) in self.function.block_insts(block).enumerate() {
                 let first = self.function.insts[inst].operands.start as usize;
                 for (k, operand) in self.function.operands(inst).iter().enumerate().filter(|(_, operand)| operand.is_def()) {
-                    let wanted = in_memory.contains(operand.value) && !self.problem.liveness.kills(first + k);
-                    if (wanted || stored(operand.value)) && self.decided.folds.binary_search(&(inst, k)).is_err() {
+                    let kept = in_memory.contains(operand.value) && !self.problem.liveness.kills(first + k);
+                    let wanted = kept && self.decided.folds.binary_search(&(inst, k)).is_err();
+                    if wanted || at_definition(operand.value) {
                         store(Point { block, index: index as u32 + 1 }, operand.value);
                     }
                 }
@@ -157,35 +165,15 @@ impl Connector<'_> {
         stores
     }
 
-    /// The blocks at whose heads values are stored rather than behind their definitions.
-    fn later_stores(&self, for_a_while: &EntitySet<Value>) -> SecondaryMap<Value, PackedOption<Block>> {
-        let Problem { dominators, .. } = self.problem;
-        let frequency = |block: Block| self.function.blocks[block].frequency;
-        // Of each value, the nearest block that dominates all reads from memory.
-        let mut above: SecondaryMap<Value, PackedOption<Block>> = SecondaryMap::new();
-        for (block, value) in self.reads().filter(|&(_, value)| for_a_while.contains(value)) {
-            let both = above[value].expand().map_or(block, |other| dominators.meet(block, other));
-            above[value] = both.into();
-        }
-        let mut later = SecondaryMap::new();
-        for (value, definition) in self.definitions().filter(|&(value, _)| !self.memory_phis.contains(value)) {
-            let Some(lowest) = above[value].expand() else { continue };
-            let upwards = std::iter::successors(Some(lowest), |&block| dominators.idom(block));
-            let between = upwards.take_while(|&block| block != definition);
-            let in_register = between.filter(|&block| self.decided.entries.is_in(block, value));
-            let cheapest = in_register.min_by(|&a, &b| frequency(a).total_cmp(&frequency(b)));
-            later[value] = cheapest.filter(|&block| frequency(block) < frequency(definition)).into();
-        }
-        later
-    }
-
     /// The block in which each value is defined.
-    fn definitions(&self) -> impl Iterator<Item = (Value, Block)> + '_ {
-        self.function.blocks.iter().flat_map(|(block, data)| {
-            let insts = self.function.block_insts(block).flat_map(|inst| self.function.operands(inst));
-            let by_insts = insts.filter(|operand| operand.is_def()).map(|operand| operand.value);
-            data.phis.iter().map(|phi| phi.def).chain(by_insts).map(move |value| (value, block))
-        })
+    fn definitions(&self) -> SecondaryMap<Value, Option<Block>> {
+        let mut defined = SecondaryMap::with_capacity(self.function.values.len());
+        for (block, data) in &self.function.blocks {
+            data.phis.iter().for_each(|phi| defined[phi.def] = Some(block));
+            let operands = self.function.block_insts(block).flat_map(|inst| self.function.operands(inst));
+            operands.filter(|operand| operand.is_def()).for_each(|operand| defined[operand.value] = Some(block));
+        }
+        defined
     }
 
     /// Constants that are computed again wherever they are wanted are not computed where they stand.

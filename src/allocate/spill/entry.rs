@@ -3,9 +3,10 @@
 use super::Problem;
 use super::choose::Chosen;
 use super::crossing::{self, Head};
+use super::priced::Solution;
 use crate::allocate::pressure::limits::Counts;
 use crate::allocate::pressure::live_set::LiveSet;
-use crate::analysis::{LEAVING, Loops, NextUses};
+use crate::analysis::{LEAVING, Loops, NEVER, NextUses};
 use crate::machine::{Block, BlockData, RegClass, RegSet, Value};
 use cranelift_entity::SecondaryMap;
 
@@ -19,13 +20,21 @@ pub enum Entry {
     Predecessors,
 }
 
+/// How it is decided what is in registers at the heads of blocks.
+#[derive(Clone, Copy)]
+pub(super) enum Way<'a> {
+    Nearest,
+    /// With how much is live at a time in each loop.
+    Predecessors(&'a Pressures),
+    Solved(&'a Solution),
+}
+
 /// The values in registers at the borders of blocks; those of a block are known when its predecessors in the order have been
 /// left.
 pub(super) struct Entries<'a> {
     problem: &'a Problem<'a>,
-    pressures: &'a Pressures,
     ahead: &'a NextUses<'a>,
-    way: Entry,
+    way: Way<'a>,
     /// Ascending.
     heads: SecondaryMap<Block, Vec<Value>>,
     /// Ascending; nothing of blocks that have not been left.
@@ -43,8 +52,8 @@ pub(super) struct Candidate {
 }
 
 impl<'a> Entries<'a> {
-    pub(super) fn new(problem: &'a Problem<'a>, pressures: &'a Pressures, ahead: &'a NextUses<'a>, way: Entry) -> Self {
-        Entries { problem, pressures, ahead, way, heads: SecondaryMap::new(), ends: SecondaryMap::new() }
+    pub(super) fn new(problem: &'a Problem<'a>, ahead: &'a NextUses<'a>, way: Way<'a>) -> Self {
+        Entries { problem, ahead, way, heads: SecondaryMap::new(), ends: SecondaryMap::new() }
     }
 
     /// Decides for a block whose predecessors have been left, those along back edges apart.
@@ -52,7 +61,7 @@ impl<'a> Entries<'a> {
         let problem = self.problem;
         let function = &problem.conventional.function;
         let head = crossing::head(problem, block);
-        let met = head == Head::Anything && self.way == Entry::Predecessors && !self.is_loop_head(block);
+        let met = head == Head::Anything && matches!(self.way, Way::Predecessors(_)) && !self.is_loop_head(block);
         let live = if met { self.arriving(block) } else { problem.liveness.live_in(block).to_vec() };
         let live = live.into_iter().map(|value| Candidate { value, next_use: self.ahead.from_entry(block, value), row: None });
         let phis = function.blocks[block].phis.iter().enumerate().map(|(row, phi)| Candidate {
@@ -70,9 +79,13 @@ impl<'a> Entries<'a> {
         fixed.iter().for_each(|it| room.add(it.value));
         let chosen = match self.way {
             _ if head != Head::Anything => Vec::new(),
-            Entry::Nearest => room.take(candidates),
-            Entry::Predecessors if met => self.where_ways_meet(block, candidates, room),
-            Entry::Predecessors => self.at_loop(block, candidates, room),
+            Way::Nearest => room.take(candidates),
+            Way::Predecessors(_) if met => self.where_ways_meet(block, candidates, room),
+            Way::Predecessors(pressures) => self.at_loop(pressures, block, candidates, room),
+            Way::Solved(solution) => {
+                candidates.retain(|it| it.next_use != NEVER && solution.is_in_register_at_head(block, it.value));
+                room.take(candidates)
+            }
         };
         let chosen: Vec<Candidate> = fixed.into_iter().chain(chosen).collect();
         let mut head: Vec<Value> = chosen.iter().map(|it| it.value).collect();
@@ -99,10 +112,10 @@ impl<'a> Entries<'a> {
     }
 
     /// What is used in the loop, and of what is only live through it as much as the loop leaves room for.
-    fn at_loop(&self, block: Block, candidates: Vec<Candidate>, mut room: Room) -> Vec<Candidate> {
+    fn at_loop(&self, pressures: &Pressures, block: Block, candidates: Vec<Candidate>, mut room: Room) -> Vec<Candidate> {
         let (used, through): (Vec<Candidate>, Vec<Candidate>) = candidates.into_iter().partition(|it| it.next_use < LEAVING);
         let mut chosen = room.take(used);
-        let mut left = self.pressures.left(self.problem, block, &through);
+        let mut left = pressures.left(self.problem, block, &through);
         let arriving = through.into_iter().filter(|&it| self.arrivals(block, it) > 0);
         let through = arriving.filter(|it| left.fits(it.value)).collect();
         chosen.extend(room.take(through));
@@ -154,12 +167,16 @@ impl<'a> Entries<'a> {
         self.heads[block].binary_search(&value).is_ok()
     }
 
+    /// Whether a value is in a register when control reaches the end of a block.
+    pub(super) fn is_at_end(&self, block: Block, value: Value) -> bool {
+        self.ends[block].as_ref().is_some_and(|values| values.binary_search(&value).is_ok())
+    }
+
     /// Whether a value that is wanted in `to` is in a register when control leaves `from` for it. Where it does so in the
     /// middle of the block, only what cannot be anywhere else is.
     pub(super) fn comes_over(&self, from: Block, to: Block, value: Value) -> bool {
         let BlockData { landing_pad, jump_target, .. } = self.problem.conventional.function.blocks[to];
-        let at_end = || self.ends[from].as_ref().is_some_and(|values| values.binary_search(&value).is_ok());
-        self.problem.unspillable.contains(value) || !landing_pad && !jump_target && at_end()
+        self.problem.unspillable.contains(value) || !landing_pad && !jump_target && self.is_at_end(from, value)
     }
 }
 

@@ -18,15 +18,18 @@
 mod choose;
 mod connect;
 mod crossing;
+mod cuts;
 mod entry;
 mod hoist;
 mod homes;
 mod insert;
 mod lower;
 mod plan;
+mod priced;
 mod refill;
 mod residence;
 mod slots;
+mod stores;
 pub mod verify;
 mod weights;
 
@@ -86,6 +89,15 @@ pub enum Choice {
     Everything,
     /// Those that are used farthest away, for as long as they are.
     Farthest(Entry),
+    /// Those that cost least, where they cost least.
+    Priced,
+}
+
+impl Choice {
+    /// Whether a value may be in a register in one part of its life, and in memory in another.
+    pub fn splits(self) -> bool {
+        matches!(self, Choice::Farthest(_) | Choice::Priced)
+    }
 }
 
 /// When a φ's definition in a register is put into memory because its arguments are there.
@@ -180,11 +192,21 @@ pub struct MemoryPhi {
     pub from: Vec<Option<Slot>>,
 }
 
+/// What a plan costs, and what any plan for the same function costs at least, in executions at the weights of
+/// [`crate::allocate::cost`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Certificate {
+    pub cost: f64,
+    pub bound: f64,
+}
+
 /// What spilling came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpillCounts {
     /// Spilled values.
     pub values: u64,
+    /// How good that is, if it is known.
+    pub certificate: Option<Certificate>,
     pub optimisations: Optimisations,
 }
 
@@ -273,8 +295,10 @@ impl<'a> Problem<'a> {
     /// If an instruction alone needs more registers than there are.
     pub fn plan(&self, requested: &SecondaryMap<Value, bool>) -> Result<Plan, Unsupported> {
         let mut chosen = choose::choose(self, requested).map_err(Unsupported)?;
-        if let Some(Choice::Farthest(entry)) = self.downstream.choice {
-            return residence::plan(self, &chosen, entry).map_err(Unsupported);
+        match self.downstream.choice {
+            Some(Choice::Farthest(entry)) => return residence::plan(self, &chosen, entry).map_err(Unsupported),
+            Some(Choice::Priced) => return residence::plan_priced(self, &chosen).map_err(Unsupported),
+            _ => {}
         }
         let lowered = lower::lower(self, &mut chosen.spilled);
         let mut plan = refill::plan(self, &chosen).map_err(Unsupported)?;
@@ -285,8 +309,7 @@ impl<'a> Problem<'a> {
 
     /// How a value gets into a register again.
     fn refill(&self, value: Value) -> Refill {
-        let member =
-            || self.web_constants[value].expand().filter(|_| matches!(self.downstream.choice, Some(Choice::Farthest(_))));
+        let member = || self.web_constants[value].expand().filter(|_| self.downstream.choice.is_some_and(Choice::splits));
         let constant = self.constants[value].expand().or_else(member).filter(|_| self.policy.rematerialise);
         constant.map_or(Refill::Load, Refill::Rematerialise)
     }

@@ -6,7 +6,9 @@
 
 use super::SpillCounts;
 use super::homes::Homes;
-use crate::machine::{Block, Inst, Point, Value};
+use crate::allocate::cost;
+use crate::analysis::Liveness;
+use crate::machine::{Block, Function, Inst, Phi, Point, Value};
 use cranelift_entity::EntitySet;
 
 /// Where a value gets into a register.
@@ -60,6 +62,37 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// What its loads, stores and repeated constants cost, in executions at the weights of [`cost`]: those that are not
+    /// executed any more where they stand are taken off.
+    pub fn cost(&self, function: &Function, liveness: &Liveness) -> f64 {
+        let frequency = |block: Block| function.blocks[block].frequency;
+        let weight = |refill: Refill| if refill == Refill::Load { cost::RELOAD } else { cost::REMATERIALISATION };
+        let refills = self.refills.iter().map(|&(site, value, refill)| match site {
+            Site::At(point) => weight(refill) * frequency(point.block),
+            Site::Edge { from, to } => {
+                weight(refill) * cost::edge(function, from, to) * self.times(function, liveness, (from, to), value)
+            }
+        });
+        let stores = self.stores.iter().map(|store| cost::STORE * frequency(store.at.block));
+        let by_block = function.blocks.iter().map(|(block, data)| {
+            let folds = &self.folds[self.folds.partition_point(|(inst, _)| inst.as_u32() < data.insts.start)..];
+            let folds = folds.iter().take_while(|(inst, _)| inst.as_u32() < data.insts.end);
+            let accesses = folds.map(|&(inst, k)| if function.operands(inst)[k].is_def() { cost::STORE } else { cost::RELOAD });
+            let dropped = function.block_insts(block).filter(|&inst| self.dropped.contains(inst));
+            let constants = dropped.filter(|&inst| function.insts[inst].rematerialisable).count() as f64;
+            (accesses.sum::<f64>() - cost::REMATERIALISATION * constants) * frequency(block)
+        });
+        refills.sum::<f64>() + stores.sum::<f64>() + by_block.sum::<f64>()
+    }
+
+    /// Into how many registers a value is refilled on an edge: of each φ that takes it, and its own.
+    fn times(&self, function: &Function, liveness: &Liveness, (from, to): (Block, Block), value: Value) -> f64 {
+        let column = function.column(from, to);
+        let takes = |phi: &&Phi| phi.args[column] == value.into() && !self.memory_phis.contains(phi.def);
+        let stays = liveness.live_in(to).binary_search(&value).is_ok() && !self.in_memory.contains(value);
+        (function.blocks[to].phis.iter().filter(takes).count() + usize::from(stays)) as f64
+    }
+
     /// How a value is refilled on an edge, if it is.
     pub fn refill_on(&self, from: Block, to: Block, value: Value) -> Option<Refill> {
         let wanted = (Site::Edge { from, to }, value);

@@ -6,12 +6,14 @@
 //! Relies on: `ssa-allocation-lecture.txt`, "Spilling with Belady's Algorithm" ([`Entry::Nearest`]); Braun and Hack, "Register
 //! Spilling and Live-Range Splitting for SSA-Form Programs" (CC 2009) ([`Entry::Predecessors`]).
 
-use super::Problem;
 use super::choose::Chosen;
 use super::connect::{Decided, connect};
-use super::entry::{Candidate, Entries, Entry, Pressures};
+use super::entry::{Candidate, Entries, Entry, Pressures, Way};
 use super::plan::{Plan, Refill, Site};
+use super::priced::{self, Solution};
+
 use super::refill::next_uses;
+use super::{Certificate, Problem};
 use crate::allocate::pressure::demand::{Demand, LastUse, foldable_operands, folded_operand, is_first_use};
 use crate::allocate::pressure::feasible;
 use crate::allocate::pressure::limits::Counts;
@@ -24,17 +26,46 @@ use cranelift_entity::EntitySet;
 /// # Errors
 /// If an instruction alone needs more registers than there are.
 pub(super) fn plan(problem: &Problem, chosen: &Chosen, entry: Entry) -> Result<Plan, String> {
+    match entry {
+        Entry::Nearest => walk(problem, chosen, Way::Nearest),
+        Entry::Predecessors => walk(problem, chosen, Way::Predecessors(&Pressures::new(problem, &problem.loops))),
+    }
+}
+
+/// Plans where each value is, as cheaply as is known.
+///
+/// # Errors
+/// Likewise.
+pub(super) fn plan_priced(problem: &Problem, chosen: &Chosen) -> Result<Plan, String> {
+    let (solution, bound) = priced::solve(problem, chosen);
+    let mut plan = walk(problem, chosen, Way::Solved(&solution))?;
+    let cost = plan.cost(&problem.conventional.function, problem.liveness);
+    debug_assert!(
+        bound <= cost + 1e-3 * (1.0 + cost.abs()) || has_dead_phis(problem),
+        "a plan for {cost} is below the bound, {bound}"
+    );
+    plan.counts.certificate = Some(Certificate { cost, bound: bound.min(cost) });
+    Ok(plan)
+}
+
+/// Whether φs keep values alive that nobody wants. Prices are asked for those, too.
+fn has_dead_phis(problem: &Problem) -> bool {
+    let mut phis = problem.conventional.function.blocks.values().flat_map(|data| &data.phis);
+    phis.any(|phi| problem.liveness.is_dead(phi.def))
+}
+
+fn walk(problem: &Problem, chosen: &Chosen, way: Way) -> Result<Plan, String> {
     let Problem { conventional, order, liveness, loops, .. } = problem;
     let function = &conventional.function;
     let ahead = NextUses::new(function, order, liveness, loops);
-    let pressures = Pressures::new(problem, loops);
     let mut walk = Walk {
         problem,
         chosen,
         ahead: &ahead,
         in_block: next_uses(function),
         residents: Vec::new(),
-        entries: Entries::new(problem, &pressures, &ahead, entry),
+        solution: if let Way::Solved(solution) = way { Some(solution) } else { None },
+        entries: Entries::new(problem, &ahead, way),
         refills: Vec::new(),
         folds: Vec::new(),
         read_where_defined: EntitySet::with_capacity(function.values.len()),
@@ -71,6 +102,8 @@ struct Walk<'a> {
     /// For each operand, the next instruction of its block that uses the value.
     in_block: Vec<u32>,
     residents: Vec<Resident>,
+    /// What is to be in registers where, if that has been decided.
+    solution: Option<&'a Solution>,
     entries: Entries<'a>,
     refills: Vec<(Site, Value, Refill)>,
     folds: Vec<(Inst, usize)>,
@@ -85,7 +118,9 @@ impl<'a> Walk<'a> {
 
     fn block(&mut self, block: Block) -> Result<(), String> {
         let function = self.function();
-        self.residents = self.entries.enter(block, self.chosen).into_iter().map(Resident::entering).collect();
+        let since_definition = self.solution.is_none();
+        let entering = self.entries.enter(block, self.chosen).into_iter();
+        self.residents = entering.map(|it| Resident { since_definition, ..Resident::entering(it) }).collect();
         let tail = function.before_terminators(block);
         for (index, inst) in function.block_insts(block).enumerate() {
             if self.chosen.drops(function.operands(inst)) {
@@ -125,6 +160,13 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Whether what an operand accesses stays in a register behind its instruction, as far as there is room: if it is used
+    /// again, and nothing else has been decided.
+    fn stays(&self, inst: Inst, k: usize, next_use: u32) -> bool {
+        let operand = self.function().insts[inst].operands.start as usize + k;
+        next_use != NEVER && self.solution.is_none_or(|solution| solution.is_in_register_behind(operand))
+    }
+
     fn instruction(&mut self, at: Point, inst: Inst) -> Result<(), String> {
         let function = self.function();
         let operands = function.operands(inst);
@@ -141,7 +183,10 @@ impl<'a> Walk<'a> {
         self.residents.retain(|resident| resident.kept);
         for (k, operand) in operands.iter().enumerate().filter(|&(k, operand)| Some(k) != folded && operand.is_def()) {
             let next_use = self.next_use(at.block, inst, k);
-            if next_use != NEVER {
+            if self.stays(inst, k, next_use) {
+                if self.solution.is_some() {
+                    self.read_where_defined.insert(operand.value);
+                }
                 self.residents.push(Resident::defined(operand.value, next_use));
             }
         }
@@ -169,7 +214,7 @@ impl<'a> Walk<'a> {
         self.residents.iter_mut().for_each(|resident| resident.kept = resident.next_use != NEVER);
         for (k, operand) in operands.iter().enumerate().filter(|&(k, o)| !o.is_def() && is_first_use(operands, k)) {
             let next_use = self.next_use(at.block, inst, k);
-            let kept = next_use != NEVER;
+            let kept = self.stays(inst, k, next_use);
             match self.residents.iter_mut().find(|resident| resident.value == operand.value) {
                 Some(resident) => (resident.next_use, resident.kept) = (next_use, kept),
                 None => self.residents.push(Resident { kept, ..Resident::wanted(operand.value, next_use) }),
@@ -255,7 +300,7 @@ impl<'a> Walk<'a> {
         }
         let chosen = self.chosen.spilled[operand.value] && !self.chosen.rematerialised[operand.value];
         if operand.is_def() {
-            chosen
+            chosen || self.solution.is_some() && self.problem.refill(operand.value) == Refill::Load
         } else {
             chosen || !self.problem.unspillable.contains(operand.value) && self.problem.refill(operand.value) == Refill::Load
         }
@@ -271,7 +316,7 @@ impl<'a> Walk<'a> {
             let operand = operands[k];
             let not_filled = |it: &Resident| it.value == operand.value && !it.filled && (copy || !it.kept);
             let once = match operand.is_def() {
-                true => self.next_use(block, inst, k) == NEVER,
+                true => !self.stays(inst, k, self.next_use(block, inst, k)),
                 false => self.residents.iter().any(not_filled),
             };
             once && self.can_fold(inst, k)

@@ -32,6 +32,8 @@ pub enum Fault {
     TooMany(Point),
     #[error("a refill on the edge from {from} to {to}, which can take no code")]
     EdgeWithoutCode { from: Block, to: Block },
+    #[error("{0} is not executed, but accesses memory")]
+    Unexecuted(Inst),
     #[error("at {0} more values cross edges without code in registers than there are registers for")]
     Meeting(Bundle),
     #[error("{value} crosses the edge from {from} to {to} in a register, where no code can bring it to another one")]
@@ -411,8 +413,14 @@ impl Verifier<'_> {
         }
     }
 
-    /// Refills on edges stand where code can.
+    /// Refills on edges stand where code can, and folds where instructions are executed: only copies from a home to the same
+    /// home have both sides folded and are not.
     fn edges(&mut self) {
+        for folds in self.plan.folds.chunk_by(|a, b| a.0 == b.0) {
+            if self.plan.dropped.contains(folds[0].0) {
+                self.faults.push(Fault::Unexecuted(folds[0].0));
+            }
+        }
         for &(site, ..) in &self.plan.refills {
             if let Site::Edge { from, to } = site
                 && self.function.edge_place(from, to) == EdgePlace::Nowhere

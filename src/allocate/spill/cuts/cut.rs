@@ -1,0 +1,203 @@
+//! Minimum cuts.
+//!
+//! Relies on: a labelling of a cluster costs what nodes cost for their labels, and pairs of which one is 1 and the other 0;
+//! the cheapest is a minimum cut of the network in which a node that is dearer as 0 is a source, one that is dearer as 1 a
+//! sink, and a pair an arc (Picard and Ratliff 1975). Found by blocking flows (Dinic 1970), in what earlier cuts under other
+//! prices have left of the network.
+
+use super::network::{Cluster, Network, Node};
+use cranelift_entity::PrimaryMap;
+
+/// What flows have left of a network.
+#[derive(Clone)]
+pub(in crate::allocate::spill) struct Residual {
+    /// Of each node, how much dearer it is as 0 than as 1; what has flowed is taken off.
+    pub(in crate::allocate::spill) excess: PrimaryMap<Node, i64>,
+    /// Of each arc, how much more can flow.
+    pub(in crate::allocate::spill) capacity: Vec<i64>,
+}
+
+impl Residual {
+    /// Before any flow.
+    pub(in crate::allocate::spill) fn new(network: &Network) -> Self {
+        Residual {
+            excess: network.costs.values().map(|[zero, one]| zero - one).collect(),
+            capacity: network.arcs.iter().map(|arc| arc.cost).collect(),
+        }
+    }
+}
+
+/// Cuts clusters.
+pub(in crate::allocate::spill) struct Cutter<'n> {
+    network: &'n Network,
+    /// Of each node, arcs to the next sink that are not full; nodes that reach none have none.
+    level: PrimaryMap<Node, u32>,
+    /// Of each node, the next of its arcs to try.
+    next: PrimaryMap<Node, u32>,
+    queue: Vec<Node>,
+    sources: Vec<Node>,
+    path: Vec<u32>,
+    /// Nodes that were looked at, of all cuts.
+    pub(in crate::allocate::spill) work: u64,
+}
+
+const UNREACHED: u32 = u32::MAX;
+
+impl<'n> Cutter<'n> {
+    pub(in crate::allocate::spill) fn new(network: &'n Network) -> Self {
+        let nodes = || network.costs.keys();
+        Cutter {
+            network,
+            level: nodes().map(|_| UNREACHED).collect(),
+            next: nodes().map(|_| 0).collect(),
+            queue: Vec::new(),
+            sources: Vec::new(),
+            path: Vec::new(),
+            work: 0,
+        }
+    }
+
+    /// Lets as much flow as possible; of the cheapest labellings, [`Self::is_one`] then tells that with the most ones.
+    pub(in crate::allocate::spill) fn cut(&mut self, cluster: Cluster, residual: &mut Residual) {
+        loop {
+            self.find_levels(cluster, residual);
+            if self.sources.is_empty() {
+                return;
+            }
+            for &node in &self.queue {
+                self.next[node] = self.network.arcs_of(node).start as u32;
+            }
+            for source in std::mem::take(&mut self.sources) {
+                self.augment(source, residual);
+            }
+        }
+    }
+
+    /// The label of a node of the cluster that was cut last: whether it reaches no sink any more.
+    pub(in crate::allocate::spill) fn is_one(&self, node: Node) -> bool {
+        self.level[node] == UNREACHED
+    }
+
+    /// Searches backwards from the sinks.
+    fn find_levels(&mut self, cluster: Cluster, residual: &Residual) {
+        self.queue.clear();
+        self.sources.clear();
+        for node in self.network.nodes(cluster) {
+            let is_sink = residual.excess[node] < 0;
+            self.level[node] = if is_sink { 0 } else { UNREACHED };
+            self.queue.extend(is_sink.then_some(node));
+        }
+        let mut head = 0;
+        while let Some(&node) = self.queue.get(head) {
+            head += 1;
+            for arc in &self.network.arcs[self.network.arcs_of(node)] {
+                if self.level[arc.to] == UNREACHED && residual.capacity[arc.sister as usize] > 0 {
+                    self.level[arc.to] = self.level[node] + 1;
+                    self.queue.push(arc.to);
+                    self.sources.extend((residual.excess[arc.to] > 0).then_some(arc.to));
+                }
+            }
+        }
+        self.work += self.queue.len() as u64;
+    }
+
+    /// Lets a source's excess flow along shortest paths.
+    fn augment(&mut self, source: Node, residual: &mut Residual) {
+        let mut node = source;
+        self.path.clear();
+        while residual.excess[source] > 0 {
+            if residual.excess[node] < 0 {
+                node = self.push(source, node, residual);
+            } else if let Some(arc) = self.downwards(node, residual) {
+                self.path.push(arc);
+                node = self.network.arcs[arc as usize].to;
+            } else {
+                // A dead end.
+                let Some(arc) = self.path.pop() else { return };
+                node = self.network.arcs[self.network.arcs[arc as usize].sister as usize].to;
+                self.next[node] += 1;
+            }
+        }
+    }
+
+    /// The next arc to a node that is nearer to a sink.
+    fn downwards(&mut self, node: Node, residual: &Residual) -> Option<u32> {
+        let end = self.network.arcs_of(node).end as u32;
+        while self.next[node] < end {
+            let arc = self.next[node];
+            let to = self.network.arcs[arc as usize].to;
+            if residual.capacity[arc as usize] > 0 && self.level[to] != UNREACHED && self.level[to] + 1 == self.level[node] {
+                return Some(arc);
+            }
+            self.next[node] += 1;
+        }
+        None
+    }
+
+    /// Lets as much flow along the path as it takes; the search goes on from before its first full arc.
+    fn push(&mut self, source: Node, sink: Node, residual: &mut Residual) -> Node {
+        let narrowest = self.path.iter().map(|&arc| residual.capacity[arc as usize]).min().unwrap_or(i64::MAX);
+        let amount = narrowest.min(residual.excess[source]).min(-residual.excess[sink]);
+        residual.excess[source] -= amount;
+        residual.excess[sink] += amount;
+        for &arc in &self.path {
+            residual.capacity[arc as usize] -= amount;
+            residual.capacity[self.network.arcs[arc as usize].sister as usize] += amount;
+        }
+        let full = self.path.iter().position(|&arc| residual.capacity[arc as usize] == 0).unwrap_or(0);
+        self.path.truncate(full);
+        self.path.last().map_or(source, |&arc| self.network.arcs[arc as usize].to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Decision, testing};
+    use super::*;
+    use cranelift_entity::EntityRef;
+
+    /// The labels of all decisions, and what the network says that they cost.
+    fn cut_all(network: &Network, cutter: &mut Cutter, residual: &mut Residual, decisions: usize) -> (u32, i64) {
+        let (mut is_one, mut cost) = (0, 0);
+        for cluster in network.clusters() {
+            cutter.cut(cluster, residual);
+            cost += network.cost(cluster, |node| cutter.is_one(node));
+            for decision in (0..decisions).filter(|&it| network.cluster_of[network.node(Decision::new(it))] == cluster) {
+                is_one |= u32::from(cutter.is_one(network.node(Decision::new(decision)))) << decision;
+            }
+        }
+        (is_one, cost)
+    }
+
+    #[test]
+    fn cuts_are_the_cheapest_labellings() {
+        let mut rng = fastrand::Rng::with_seed(1);
+        for _ in 0..500 {
+            let count = rng.usize(1..10);
+            let decisions = testing::random(&mut rng, count, 0);
+            let network = Network::new(&decisions);
+            let (labels, cost) = cut_all(&network, &mut Cutter::new(&network), &mut Residual::new(&network), count);
+            assert_eq!(testing::cost(&decisions, labels), Some(cost));
+            assert_eq!(cost, testing::least(&decisions));
+        }
+    }
+
+    /// What is left of a network by one cut gives the next one, when costs have changed.
+    #[test]
+    fn cuts_go_on_where_others_have_ended() {
+        let mut rng = fastrand::Rng::with_seed(2);
+        for _ in 0..200 {
+            let count = rng.usize(1..10);
+            let mut decisions = testing::random(&mut rng, count, 0);
+            let network = Network::new(&decisions);
+            let (mut cutter, mut residual) = (Cutter::new(&network), Residual::new(&network));
+            for _ in 0..4 {
+                let (labels, _) = cut_all(&network, &mut cutter, &mut residual, count);
+                assert_eq!(testing::cost(&decisions, labels), Some(testing::least(&decisions)));
+                let (decision, price) = (Decision::new(rng.usize(..count)), rng.i64(0..30));
+                decisions.costs[decision][1] += price;
+                residual.excess[network.node(decision)] -= price;
+            }
+        }
+    }
+}

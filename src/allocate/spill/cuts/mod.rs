@@ -1,0 +1,106 @@
+//! Decisions between 0 and 1, of which pairs cost something: the cheapest labelling is a minimum cut.
+
+mod cut;
+mod network;
+
+pub(super) use cut::{Cutter, Residual};
+pub(super) use network::{Cluster, Network, Node, Row};
+
+use cranelift_entity::{PrimaryMap, entity_impl};
+use std::ops::Range;
+
+/// A question that is answered with 0 or 1.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Decision(u32);
+entity_impl!(Decision);
+
+/// What it costs if one decision is 1 and another one 0.
+pub(super) struct Pair {
+    pub(super) one: Decision,
+    pub(super) zero: Decision,
+    pub(super) cost: i64,
+}
+
+/// Of some decisions, so many at most can be 1.
+pub(super) struct RowData {
+    /// Among all rows' members.
+    pub(super) members: Range<usize>,
+    pub(super) room: u32,
+    pub(super) frequency: f64,
+}
+
+/// What a labelling must not do. Sums of a few of these and of what can be paid do not overflow.
+pub(super) const FORBIDDEN: i64 = 1 << 50;
+
+/// A cost of one execution.
+pub(super) const UNIT: f64 = 65536.0;
+
+/// What something of this weight costs that is executed so often.
+pub(super) fn price(weight: f64, frequency: f64) -> i64 {
+    // More often than this, nothing else counts.
+    const MOST: f64 = (1u64 << 40) as f64;
+    (weight * frequency * UNIT).round().min(MOST) as i64
+}
+
+/// Decisions, their costs, and rows.
+#[derive(Default)]
+pub(super) struct Decisions {
+    /// What each costs if it is 0, and if it is 1.
+    pub(super) costs: PrimaryMap<Decision, [i64; 2]>,
+    pub(super) pairs: Vec<Pair>,
+    pub(super) rows: Vec<RowData>,
+    pub(super) members: Vec<Decision>,
+}
+
+impl Decisions {
+    pub(super) fn decide(&mut self) -> Decision {
+        self.costs.push([0, 0])
+    }
+
+    /// What it costs if `one` is 1 and `zero` is 0.
+    pub(super) fn pair(&mut self, one: Decision, zero: Decision, cost: i64) {
+        self.pairs.push(Pair { one, zero, cost });
+    }
+}
+
+#[cfg(test)]
+pub(super) mod testing {
+    use super::{Decision, Decisions, RowData};
+    use cranelift_entity::EntityRef;
+
+    /// A few decisions with random costs, pairs and, if wanted, rows.
+    pub fn random(rng: &mut fastrand::Rng, count: usize, rows: usize) -> Decisions {
+        let mut decisions = Decisions::default();
+        for _ in 0..count {
+            let decision = decisions.decide();
+            decisions.costs[decision] = [rng.i64(0..20), if rng.u8(..4) == 0 { rng.i64(0..20) } else { 0 }];
+        }
+        for _ in 0..rng.usize(0..2 * count) {
+            let [one, zero] = [(); 2].map(|()| Decision::new(rng.usize(..count)));
+            decisions.pair(one, zero, rng.i64(0..20));
+        }
+        for _ in 0..rows {
+            let start = decisions.members.len();
+            decisions.members.extend((0..count).filter(|_| rng.bool()).map(Decision::new));
+            let members = start..decisions.members.len();
+            decisions.rows.push(RowData { room: rng.u32(0..3), frequency: rng.f64(), members });
+        }
+        decisions
+    }
+
+    /// What a labelling costs, a bit for each decision; `None` if it does not keep to the rows.
+    pub fn cost(decisions: &Decisions, labels: u32) -> Option<i64> {
+        let is_one = |decision: Decision| labels >> decision.index() & 1 != 0;
+        let fits = |row: &RowData| {
+            decisions.members[row.members.clone()].iter().filter(|&&member| is_one(member)).count() <= row.room as usize
+        };
+        let single: i64 = decisions.costs.iter().map(|(decision, costs)| costs[usize::from(is_one(decision))]).sum();
+        let cut = decisions.pairs.iter().filter(|pair| is_one(pair.one) && !is_one(pair.zero));
+        decisions.rows.iter().all(fits).then(|| single + cut.map(|pair| pair.cost).sum::<i64>())
+    }
+
+    /// The least that a labelling costs.
+    pub fn least(decisions: &Decisions) -> i64 {
+        (0..1 << decisions.costs.len()).filter_map(|labels| cost(decisions, labels)).min().expect("nothing at all fits")
+    }
+}

@@ -1,0 +1,201 @@
+//! The decisions that are left, as networks whose minimum cuts are the cheapest labellings.
+//!
+//! Requires: [`Decisions`].
+//! Ensures: decisions that costs of pairs connect are one *cluster*, with consecutive nodes; clusters meet in rows alone.
+
+use super::{Decision, Decisions};
+use crate::analysis::Partition;
+use crate::analysis::grouped::Grouped;
+use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
+use std::ops::Range;
+
+/// A decision of a cluster.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::allocate::spill) struct Node(u32);
+entity_impl!(Node);
+
+/// Decisions that depend on each other, whatever the others are.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::allocate::spill) struct Cluster(u32);
+entity_impl!(Cluster);
+
+/// A set of nodes of which so many at most are 1.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::allocate::spill) struct Row(u32);
+entity_impl!(Row);
+
+/// Half of an edge between two nodes: what it costs if its own node is 1 and the other one 0.
+#[derive(Clone, Copy)]
+pub(in crate::allocate::spill) struct Arc {
+    pub(in crate::allocate::spill) to: Node,
+    /// The other half.
+    pub(in crate::allocate::spill) sister: u32,
+    pub(in crate::allocate::spill) cost: i64,
+}
+
+/// All clusters and rows.
+pub(in crate::allocate::spill) struct Network {
+    /// What each node costs where it is 0, and where it is 1.
+    pub(in crate::allocate::spill) costs: PrimaryMap<Node, [i64; 2]>,
+    pub(in crate::allocate::spill) cluster_of: PrimaryMap<Node, Cluster>,
+    /// The first node of each cluster, and one beyond the last.
+    first: PrimaryMap<Cluster, Node>,
+    pub(in crate::allocate::spill) arcs: Vec<Arc>,
+    /// The first arc of each node, and one beyond the last.
+    first_arc: Vec<u32>,
+    members: Grouped<Row, Node>,
+    rows: Grouped<Node, Row>,
+    pub(in crate::allocate::spill) room: PrimaryMap<Row, u32>,
+    pub(in crate::allocate::spill) frequency: PrimaryMap<Row, f64>,
+    node_of: PrimaryMap<Decision, Node>,
+}
+
+impl Network {
+    pub(in crate::allocate::spill) fn new(decisions: &Decisions) -> Self {
+        let (cluster_of_decision, clusters) = clusters(decisions);
+        let pairs: Vec<(Cluster, Decision)> =
+            cluster_of_decision.iter().map(|(decision, &cluster)| (cluster, decision)).collect();
+        let of_cluster = Grouped::new(clusters, &pairs);
+        let mut node_of: PrimaryMap<Decision, Node> = decisions.costs.keys().map(|_| Node::new(0)).collect();
+        let (mut costs, mut cluster_of, mut first) = (PrimaryMap::new(), PrimaryMap::new(), PrimaryMap::new());
+        for cluster in (0..clusters).map(Cluster::new) {
+            first.push(costs.next_key());
+            for &decision in of_cluster.get(cluster) {
+                node_of[decision] = costs.push(decisions.costs[decision]);
+                cluster_of.push(cluster);
+            }
+        }
+        let (arcs, first_arc) = arcs(decisions, &node_of);
+        let rows = || decisions.rows.iter().enumerate().map(|(row, data)| (Row::new(row), data));
+        let members: Vec<(Row, Node)> = rows()
+            .flat_map(|(row, data)| decisions.members[data.members.clone()].iter().map(move |&it| (row, it)))
+            .map(|(row, it)| (row, node_of[it]))
+            .collect();
+        let reversed: Vec<(Node, Row)> = members.iter().map(|&(row, node)| (node, row)).collect();
+        Network {
+            members: Grouped::new(decisions.rows.len(), &members),
+            rows: Grouped::new(costs.len(), &reversed),
+            room: rows().map(|(_, data)| data.room).collect(),
+            frequency: rows().map(|(_, data)| data.frequency).collect(),
+            costs,
+            cluster_of,
+            first,
+            arcs,
+            first_arc,
+            node_of,
+        }
+    }
+
+    pub(in crate::allocate::spill) fn clusters(&self) -> impl DoubleEndedIterator<Item = Cluster> + use<> {
+        (0..self.first.len()).map(Cluster::new)
+    }
+
+    /// The nodes of a cluster.
+    pub(in crate::allocate::spill) fn nodes(&self, cluster: Cluster) -> impl DoubleEndedIterator<Item = Node> + Clone + use<> {
+        let range = self.node_range(cluster);
+        range.map(Node::new)
+    }
+
+    /// The indices of a cluster's nodes.
+    pub(in crate::allocate::spill) fn node_range(&self, cluster: Cluster) -> Range<usize> {
+        let next = Cluster::new(cluster.index() + 1);
+        self.first[cluster].index()..self.first.get(next).map_or(self.costs.len(), |node| node.index())
+    }
+
+    /// The indices of a node's arcs.
+    pub(in crate::allocate::spill) fn arcs_of(&self, node: Node) -> Range<usize> {
+        self.first_arc[node.index()] as usize..self.first_arc[node.index() + 1] as usize
+    }
+
+    /// The indices of the arcs of a cluster's nodes.
+    pub(in crate::allocate::spill) fn arcs_of_cluster(&self, cluster: Cluster) -> Range<usize> {
+        let nodes = self.node_range(cluster);
+        self.first_arc[nodes.start] as usize..self.first_arc[nodes.end] as usize
+    }
+
+    pub(in crate::allocate::spill) fn members(&self, row: Row) -> &[Node] {
+        self.members.get(row)
+    }
+
+    pub(in crate::allocate::spill) fn rows_of(&self, node: Node) -> &[Row] {
+        self.rows.get(node)
+    }
+
+    /// The node of a decision.
+    pub(in crate::allocate::spill) fn node(&self, decision: Decision) -> Node {
+        self.node_of[decision]
+    }
+
+    /// What a labelling of a cluster costs, without prices.
+    pub(in crate::allocate::spill) fn cost(&self, cluster: Cluster, is_one: impl Fn(Node) -> bool) -> i64 {
+        let mut cost = 0;
+        for node in self.nodes(cluster) {
+            let one = is_one(node);
+            cost += self.costs[node][usize::from(one)];
+            if one {
+                let cut = self.arcs[self.arcs_of(node)].iter().filter(|arc| arc.cost > 0 && !is_one(arc.to));
+                cost += cut.map(|arc| arc.cost).sum::<i64>();
+            }
+        }
+        cost
+    }
+}
+
+/// The cluster of each decision, numbered in the order of their first decisions.
+fn clusters(decisions: &Decisions) -> (PrimaryMap<Decision, Cluster>, usize) {
+    let mut partition: Partition<Decision> = Partition::discrete(decisions.costs.len());
+    for pair in &decisions.pairs {
+        let (one, zero) = (partition.find(pair.one), partition.find(pair.zero));
+        if one != zero {
+            partition.attach(one.max(zero), one.min(zero));
+        }
+    }
+    let mut numbers: SecondaryMap<Decision, PackedOption<Cluster>> = SecondaryMap::with_capacity(decisions.costs.len());
+    let mut count = 0;
+    let cluster_of = decisions.costs.keys().map(|decision| {
+        let number = &mut numbers[partition.find(decision)];
+        number.expand().unwrap_or_else(|| {
+            *number = Cluster::new(count).into();
+            count += 1;
+            Cluster::new(count - 1)
+        })
+    });
+    let cluster_of = cluster_of.collect();
+    (cluster_of, count)
+}
+
+/// The arcs of all nodes, those between the same two nodes made one.
+fn arcs(decisions: &Decisions, node_of: &PrimaryMap<Decision, Node>) -> (Vec<Arc>, Vec<u32>) {
+    // The lower node, the upper one, what it costs if the lower one is 1, and if the upper one is.
+    let directed = decisions.pairs.iter().filter(|pair| pair.one != pair.zero).map(|pair| {
+        let (one, zero) = (node_of[pair.one], node_of[pair.zero]);
+        if one < zero { (one, zero, pair.cost, 0) } else { (zero, one, 0, pair.cost) }
+    });
+    let mut edges: Vec<(Node, Node, i64, i64)> = directed.collect();
+    edges.sort_unstable_by_key(|&(lower, upper, ..)| (lower, upper));
+    edges.dedup_by(|next, first| {
+        let same = (next.0, next.1) == (first.0, first.1);
+        if same {
+            (first.2, first.3) = (first.2 + next.2, first.3 + next.3);
+        }
+        same
+    });
+    let mut first_arc = vec![0u32; node_of.len() + 1];
+    for &(lower, upper, ..) in &edges {
+        first_arc[lower.index() + 1] += 1;
+        first_arc[upper.index() + 1] += 1;
+    }
+    for node in 0..node_of.len() {
+        first_arc[node + 1] += first_arc[node];
+    }
+    let mut next = first_arc.clone();
+    let mut arcs = vec![Arc { to: Node::new(0), sister: 0, cost: 0 }; 2 * edges.len()];
+    for &(lower, upper, of_lower, of_upper) in &edges {
+        let (i, j) = (next[lower.index()], next[upper.index()]);
+        arcs[i as usize] = Arc { to: upper, sister: j, cost: of_lower };
+        arcs[j as usize] = Arc { to: lower, sister: i, cost: of_upper };
+        next[lower.index()] += 1;
+        next[upper.index()] += 1;
+    }
+    (arcs, first_arc)
+}

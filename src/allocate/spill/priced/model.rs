@@ -1,0 +1,601 @@
+//! Spilling as an integer program over decisions, of which each is 0 or 1.
+//!
+//! The live range of a value is cut into *segments*, from one access in a block, or the block's head, to the next access or the
+//! block's end. A decision says whether the value is in a register throughout a segment; another one, of each value, whether
+//! it can do without its home in memory. Costs are those of single decisions and of pairs of which one is 1 and the other 0,
+//! so that without rows the cheapest labelling is a minimum cut. A *row* says of how many decisions at most may be 1, since
+//! there are so many registers at some point of an instruction. What no overfull row can change is no decision at all.
+//!
+//! Requires: conventional SSA form, and what has been chosen to be in memory in any case.
+//! Ensures: a plan that keeps to a labelling costs what the labelling does, but for what several refills on one edge share.
+//! The rows are necessary; where classes of registers overlap, they may not suffice.
+
+use crate::allocate::cost;
+use crate::allocate::pressure::demand::{Demand, LastUse, first_reuse, foldable_operands, is_first_use};
+use crate::allocate::pressure::live_set::LiveSet;
+use crate::allocate::spill::Problem;
+use crate::allocate::spill::choose::Chosen;
+use crate::allocate::spill::crossing::{self, Head};
+use crate::allocate::spill::cuts::{Decision, Decisions, FORBIDDEN, RowData, price};
+use crate::allocate::spill::plan::Refill;
+use crate::analysis::Partition;
+use crate::machine::{Block, EdgePlace, Function, Inst, Value};
+use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
+
+/// Where a value is throughout a segment.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Register,
+    Memory,
+    /// In a register if it is 1.
+    Open(Decision),
+}
+
+/// Decisions, their costs, and rows.
+#[derive(Default)]
+pub(super) struct Model {
+    pub(super) decisions: Decisions,
+    /// What there is to pay in any case.
+    pub(super) base: i64,
+    /// Where values are at the heads of blocks; those that are live there and not listed are in registers.
+    heads: SecondaryMap<Block, Vec<(Value, Place)>>,
+    /// Likewise, by operand, behind the instructions that access them.
+    behind: Vec<Place>,
+}
+
+impl Model {
+    /// Where a value that is live at a block's head, or defined there, is.
+    pub(super) fn at_head(&self, block: Block, value: Value) -> Place {
+        let found = self.heads[block].binary_search_by_key(&value, |&(value, _)| value);
+        found.map_or(Place::Register, |index| self.heads[block][index].1)
+    }
+
+    /// Where a value is behind the instruction that accesses it as the operand of this index.
+    pub(super) fn behind(&self, operand: usize) -> Place {
+        self.behind[operand]
+    }
+
+    /// What it costs if the value is in memory.
+    fn in_memory(&mut self, place: Place, cost: i64) {
+        match place {
+            Place::Register => {}
+            Place::Memory => self.base += cost,
+            Place::Open(decision) => self.decisions.costs[decision][0] += cost,
+        }
+    }
+
+    /// What it costs if the value is in a register.
+    fn in_register(&mut self, place: Place, cost: i64) {
+        match place {
+            Place::Register => self.base += cost,
+            Place::Memory => {}
+            Place::Open(decision) => self.decisions.costs[decision][1] += cost,
+        }
+    }
+
+    /// What it costs if the value is in a register in one segment and not in another.
+    fn only_in(&mut self, one: Place, zero: Place, cost: i64) {
+        match (one, zero) {
+            (Place::Memory, _) | (_, Place::Register) => {}
+            (Place::Register, _) => self.in_memory(zero, cost),
+            (_, Place::Memory) => self.in_register(one, cost),
+            (Place::Open(one), Place::Open(zero)) => self.decisions.pair(one, zero, cost),
+        }
+    }
+}
+
+/// States the problem; `None` if everything fits.
+pub(super) fn model(problem: &Problem, chosen: &Chosen) -> Option<Model> {
+    let tight = Tight::new(problem, chosen);
+    if tight.insts.is_empty() && tight.heads.is_empty() {
+        return None;
+    }
+    let function = &problem.conventional.function;
+    let mut builder = Builder {
+        problem,
+        chosen,
+        function,
+        tight,
+        model: Model { behind: vec![Place::Register; function.operands.len()], ..Model::default() },
+        place: SecondaryMap::with_default(Place::Register),
+        live: LiveSet::new(function, &problem.limits),
+        definitions: cost::definitions(function),
+        colder: EntitySet::new(),
+        homeless: SecondaryMap::with_capacity(function.values.len()),
+        by_block: SecondaryMap::new(),
+        tails: SecondaryMap::new(),
+        last_rows: Vec::new(),
+    };
+    builder.find_colder();
+    for &block in problem.order.blocks() {
+        builder.block(block);
+    }
+    builder.edges();
+    builder.stores();
+    Some(builder.model)
+}
+
+/// Where there are too many values for all to be in registers, and which ones that concerns.
+struct Tight {
+    insts: EntitySet<Inst>,
+    heads: EntitySet<Block>,
+    /// Those that are there, and what φs relate to them.
+    values: EntitySet<Value>,
+}
+
+impl Tight {
+    fn new(problem: &Problem, chosen: &Chosen) -> Self {
+        let Problem { conventional, order, liveness, limits, pins, .. } = problem;
+        let function = &conventional.function;
+        let mut tight = Tight { insts: EntitySet::new(), heads: EntitySet::new(), values: EntitySet::new() };
+        let mut live = LiveSet::new(function, limits);
+        let in_register = |value: Value| !chosen.spilled[value];
+        for &block in order.blocks() {
+            live.clear();
+            let phis = function.blocks[block].phis.iter().map(|phi| phi.def).filter(|&def| !liveness.is_dead(def));
+            let entering = liveness.live_in(block).iter().copied().chain(phis).filter(|&value| in_register(value));
+            entering.for_each(|value| live.add(value));
+            let occupied = pins.at(function, function.head(block)) | function.blocks[block].live_in_pins;
+            for set in limits.sets().filter(|&set| i32::from(live.counts()[set]) > limits.room(set, occupied)) {
+                tight.heads.insert(block);
+                tight.mark(problem, set, live.values().iter().copied());
+            }
+            for inst in function.block_insts(block) {
+                let first = function.insts[inst].operands.start as usize;
+                let last_use = |k: usize| match liveness.kills(first + k) {
+                    _ if chosen.spilled[function.operands(inst)[k].value] => LastUse::OfRefill,
+                    true => LastUse::OfValue,
+                    false => LastUse::No,
+                };
+                let demand = Demand::of(function, limits, inst, None, last_use);
+                let through = live.counts_without(&demand.dying);
+                let occupancy = pins.occupancy(function, block, inst);
+                let dropped = chosen.drops(function.operands(inst));
+                for set in limits
+                    .sets()
+                    .filter(|&set| !dropped && demand.left(limits, set, &occupancy).least() < i32::from(through[set]))
+                {
+                    tight.insts.insert(inst);
+                    let operands = function.operands(inst).iter().map(|operand| operand.value);
+                    tight.mark(problem, set, live.values().iter().copied().chain(operands.filter(|&it| in_register(it))));
+                }
+                live.advance(liveness, inst, in_register);
+            }
+        }
+        tight.relate(function);
+        tight
+    }
+
+    fn mark(&mut self, problem: &Problem, set: usize, values: impl Iterator<Item = Value>) {
+        let Problem { conventional, limits, unspillable, .. } = problem;
+        let confined = |value: &Value| limits.is_confined(conventional.function.values[*value].class, set);
+        self.values.extend(values.filter(confined).filter(|&value| !unspillable.contains(value)));
+    }
+
+    /// Adds what φs relate to the values.
+    fn relate(&mut self, function: &Function) {
+        let mut partition: Partition<Value> = Partition::discrete(function.values.len());
+        let phis = || function.blocks.values().flat_map(|data| &data.phis);
+        for phi in phis() {
+            for arg in phi.args.iter().filter_map(|arg| arg.expand()) {
+                let (def, arg) = (partition.find(phi.def), partition.find(arg));
+                if def != arg {
+                    partition.attach(arg, def);
+                }
+            }
+        }
+        let mut roots: EntitySet<Value> = EntitySet::new();
+        roots.extend(self.values.iter().map(|value| partition.find(value)));
+        let related = phis().flat_map(|phi| phi.args.iter().filter_map(|arg| arg.expand()).chain([phi.def]));
+        self.values.extend(related.filter(|&value| roots.contains(partition.find(value))));
+    }
+}
+
+struct Builder<'a> {
+    problem: &'a Problem<'a>,
+    chosen: &'a Chosen,
+    function: &'a Function,
+    tight: Tight,
+    model: Model,
+    /// Of each live value, where it is in the current segment.
+    place: SecondaryMap<Value, Place>,
+    live: LiveSet<'a>,
+    /// How often each value is defined.
+    definitions: SecondaryMap<Value, f64>,
+    /// Values that live in blocks which are executed less often than their definitions.
+    colder: EntitySet<Value>,
+    /// Of each value that can be stored, the decision that its home is not written yet: of a colder value, in the current
+    /// block.
+    homeless: SecondaryMap<Value, PackedOption<Decision>>,
+    /// These decisions of colder values in each block, ascending.
+    by_block: SecondaryMap<Block, Vec<(Value, Decision)>>,
+    /// Where the values that are live at the end of each block are, in the order of [`crate::analysis::Liveness::live_out`].
+    tails: SecondaryMap<Block, Vec<Place>>,
+    /// The latest row of each set of registers in this block.
+    last_rows: Vec<(usize, usize)>,
+}
+
+/// What may be in registers at an instruction: its class, and where it is.
+type Rival = (Value, Place);
+
+impl Builder<'_> {
+    fn find_colder(&mut self) {
+        for (block, data) in &self.function.blocks {
+            let live = self.problem.liveness.live_in(block).iter().copied();
+            let is_colder = |value: &Value| data.frequency < self.definitions[*value] && self.tight.values.contains(*value);
+            self.colder.extend(live.filter(is_colder));
+        }
+    }
+
+    fn block(&mut self, block: Block) {
+        let Problem { liveness, .. } = self.problem;
+        self.live.clear();
+        self.last_rows.clear();
+        let head = crossing::head(self.problem, block);
+        let phis = self.function.blocks[block].phis.iter().map(|phi| phi.def);
+        let mut entering: Vec<Value> = liveness.live_in(block).iter().copied().chain(phis).collect();
+        entering.sort_unstable();
+        for &value in &entering {
+            if self.colder.contains(value) {
+                self.homeless[value] = None.into();
+            }
+        }
+        for value in entering {
+            let place = self.entering(head, value);
+            self.place[value] = place;
+            if place != Place::Register {
+                self.model.heads[block].push((value, place));
+            }
+            if place != Place::Memory {
+                self.live.add(value);
+            }
+        }
+        let occupied = self.problem.pins.at(self.function, self.function.head(block)) | self.function.blocks[block].live_in_pins;
+        if self.tight.heads.contains(block) {
+            let rivals: Vec<Rival> = self.live.values().iter().map(|&value| (value, self.place[value])).collect();
+            for set in self.problem.limits.sets() {
+                self.row(block, set, &rivals, self.problem.limits.room(set, occupied));
+            }
+        }
+        for (index, inst) in (0..).zip(self.function.block_insts(block)) {
+            if !self.chosen.drops(self.function.operands(inst)) {
+                self.instruction(block, index, inst);
+            }
+        }
+        self.leave(block);
+        self.keep_homeless(block);
+    }
+
+    /// Where a value is at a block's head.
+    fn entering(&mut self, head: Head, value: Value) -> Place {
+        if self.problem.unspillable.contains(value) {
+            Place::Register
+        } else if self.chosen.spilled[value] || self.problem.liveness.is_dead(value) {
+            Place::Memory
+        } else if head == Head::Nothing || head == Head::Bundle && self.chosen.off_bundles[value] {
+            self.in_memory(value)
+        } else if head == Head::Bundle {
+            Place::Register
+        } else {
+            self.segment(value)
+        }
+    }
+
+    /// A segment in which a value cannot be in a register.
+    fn in_memory(&mut self, value: Value) -> Place {
+        if self.problem.refill(value) == Refill::Load {
+            let homeless = Place::Open(self.homeless(value));
+            self.model.only_in(homeless, Place::Memory, FORBIDDEN);
+        }
+        Place::Memory
+    }
+
+    /// A value is in its home in a block that has been passed.
+    fn read_home(&mut self, block: Block, value: Value) {
+        if self.problem.refill(value) == Refill::Load {
+            let homeless = Place::Open(self.homeless_in(block, value));
+            self.model.only_in(homeless, Place::Memory, FORBIDDEN);
+        }
+    }
+
+    /// A new segment of a value.
+    fn segment(&mut self, value: Value) -> Place {
+        if self.chosen.spilled[value] {
+            return Place::Memory;
+        }
+        if !self.tight.values.contains(value) || self.problem.unspillable.contains(value) {
+            return Place::Register;
+        }
+        let place = Place::Open(self.model.decisions.decide());
+        if self.problem.refill(value) == Refill::Load {
+            let homeless = self.homeless(value);
+            self.model.only_in(Place::Open(homeless), place, FORBIDDEN);
+        }
+        place
+    }
+
+    /// The decision that a value's home is not written yet in the current block.
+    fn homeless(&mut self, value: Value) -> Decision {
+        let decision = self.homeless[value].expand().unwrap_or_else(|| self.model.decisions.decide());
+        self.homeless[value] = decision.into();
+        decision
+    }
+
+    /// The same in any block that has been passed.
+    fn homeless_in(&mut self, block: Block, value: Value) -> Decision {
+        if !self.colder.contains(value) {
+            return self.homeless(value);
+        }
+        let here = &self.by_block[block];
+        here[here.binary_search_by_key(&value, |&(value, _)| value).expect("the value is live there")].1
+    }
+
+    /// Keeps the decisions of this block about colder values that live into it, or are defined here.
+    fn keep_homeless(&mut self, block: Block) {
+        let phis = self.function.blocks[block].phis.iter().map(|phi| phi.def);
+        let operands = self.function.block_insts(block).flat_map(|inst| self.function.operands(inst));
+        let defs = operands.filter(|operand| operand.is_def()).map(|operand| operand.value);
+        let here = self.problem.liveness.live_in(block).iter().copied().chain(phis).chain(defs);
+        let mut colder: Vec<Value> = here.filter(|&value| self.colder.contains(value)).collect();
+        colder.sort_unstable();
+        self.by_block[block] = colder.into_iter().map(|value| (value, self.homeless(value))).collect();
+    }
+
+    /// What it costs to get a value into a register.
+    fn refill(&self, value: Value, frequency: f64) -> i64 {
+        match self.problem.refill(value) {
+            Refill::Load => price(cost::RELOAD, frequency),
+            Refill::Rematerialise(_) => price(cost::REMATERIALISATION, frequency),
+        }
+    }
+
+    fn instruction(&mut self, block: Block, index: u32, inst: Inst) {
+        let Problem { liveness, .. } = self.problem;
+        // Nothing is refilled between terminators.
+        let too_late = index > self.function.before_terminators(block).index;
+        let frequency = self.function.blocks[block].frequency;
+        let operands = self.function.operands(inst);
+        let first = self.function.insts[inst].operands.start as usize;
+        for (k, operand) in operands.iter().enumerate() {
+            if operand.is_def() {
+                self.model.behind[first + k] =
+                    if liveness.kills(first + k) { Place::Memory } else { self.definition(operand.value, frequency) };
+            } else if is_first_use(operands, k) {
+                // What has been chosen to be in memory is refilled in any case, but how often is not known yet.
+                if !self.chosen.spilled[operand.value] {
+                    let refill = if too_late { FORBIDDEN } else { self.refill(operand.value, frequency) };
+                    self.model.in_memory(self.place[operand.value], refill);
+                }
+                self.model.behind[first + k] =
+                    if liveness.kills(first + k) { Place::Memory } else { self.segment(operand.value) };
+            }
+        }
+        if self.tight.insts.contains(inst) {
+            self.rows(block, inst);
+        }
+        for (k, operand) in operands.iter().enumerate() {
+            if operand.is_def() || is_first_use(operands, k) {
+                self.live.remove(operand.value);
+                self.place[operand.value] = self.model.behind[first + k];
+                if self.model.behind[first + k] != Place::Memory {
+                    self.live.add(operand.value);
+                }
+            }
+        }
+    }
+
+    /// The segment behind a definition by an instruction. A constant that is not wanted there is not computed.
+    fn definition(&mut self, value: Value, frequency: f64) -> Place {
+        let place = self.segment(value);
+        if self.problem.refill(value) != Refill::Load && !self.chosen.spilled[value] {
+            let once = self.refill(value, frequency);
+            self.model.in_register(place, once);
+            self.model.base -= once;
+        }
+        place
+    }
+
+    /// What crosses a bundle is in a register from the terminators on.
+    fn leave(&mut self, block: Block) {
+        let Problem { liveness, bundles, .. } = self.problem;
+        if let Some(bundle) = bundles.exit(block) {
+            let crossing = &bundles.meeting(bundle).crossing;
+            for &value in liveness.live_out(block).iter().filter(|&&value| !self.chosen.spilled[value]) {
+                if self.chosen.off_bundles[value] {
+                    self.place[value] = self.in_memory(value);
+                } else if crossing.binary_search(&bundles.representative(value)).is_ok() {
+                    let refill = self.refill(value, self.function.blocks[block].frequency);
+                    self.model.in_memory(self.place[value], refill);
+                    self.place[value] = Place::Register;
+                }
+            }
+        }
+        self.tails[block] = liveness.live_out(block).iter().map(|&value| self.place[value]).collect();
+    }
+
+    /// What is in a register at a block's head comes so from a predecessor, or is refilled on the edge. What φs in memory take
+    /// is in its home.
+    fn edges(&mut self) {
+        let function = self.function;
+        for (to, data) in &function.blocks {
+            let arriving = self.arriving_homeless(to);
+            for (column, &from) in data.preds.iter().enumerate() {
+                let frequency = cost::edge(function, from, to);
+                let without_code = function.edge_place(from, to) == EdgePlace::Nowhere;
+                for &(value, arriving) in &arriving {
+                    let leaving = self.homeless_in(from, value);
+                    let store = if without_code { FORBIDDEN } else { price(cost::STORE, frequency) };
+                    self.model.decisions.pair(leaving, arriving, store);
+                }
+                for &value in self.problem.liveness.live_in(to) {
+                    let (head, tail) = (self.model.at_head(to, value), self.arriving(from, to, value));
+                    self.model.only_in(head, tail, self.refill(value, frequency));
+                }
+                for phi in data.phis.iter().filter(|phi| !self.problem.liveness.is_dead(phi.def)) {
+                    let Some(arg) = phi.args[column].expand() else { continue };
+                    let (head, tail) = (self.model.at_head(to, phi.def), self.arriving(from, to, arg));
+                    self.model.only_in(head, tail, self.refill(arg, frequency));
+                    if head != Place::Register && !self.chosen.spilled[arg] && !self.problem.unspillable.contains(arg) {
+                        let homeless = Place::Open(self.homeless_in(from, arg));
+                        self.model.only_in(homeless, head, price(cost::STORE, function.blocks[from].frequency));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Of the colder values that live into a block, the decisions that their homes are not written yet on any way there.
+    /// Where several meet, a store may stand behind.
+    fn arriving_homeless(&mut self, block: Block) -> Vec<(Value, Decision)> {
+        let data = &self.function.blocks[block];
+        let live = self.problem.liveness.live_in(block).iter().copied().filter(|&value| self.colder.contains(value));
+        let live: Vec<Value> = live.collect();
+        let arriving = live.into_iter().map(|value| {
+            let homeless = self.homeless_in(block, value);
+            if data.preds.len() < 2 {
+                return (value, homeless);
+            }
+            let arriving = self.model.decisions.decide();
+            self.model.decisions.pair(arriving, homeless, price(cost::STORE, data.frequency));
+            (value, arriving)
+        });
+        arriving.collect()
+    }
+
+    /// What has a home is stored there: behind its definition, or at the head of its block if it is a φ in a register.
+    fn stores(&mut self) {
+        for (block, data) in &self.function.blocks {
+            for phi in &data.phis {
+                if self.homeless[phi.def].is_some() {
+                    let (homeless, head) = (self.homeless_in(block, phi.def), self.model.at_head(block, phi.def));
+                    self.model.only_in(head, Place::Open(homeless), price(cost::STORE, data.frequency));
+                }
+            }
+            for operand in self.function.block_insts(block).flat_map(|inst| self.function.operands(inst)) {
+                if operand.is_def() && self.homeless[operand.value].is_some() {
+                    let homeless = self.homeless_in(block, operand.value);
+                    self.model.in_memory(Place::Open(homeless), price(cost::STORE, data.frequency));
+                }
+            }
+        }
+    }
+
+    /// Where a value is when control leaves `from` for `to`.
+    fn arriving(&mut self, from: Block, to: Block, value: Value) -> Place {
+        let target = &self.function.blocks[to];
+        if self.problem.unspillable.contains(value) {
+            Place::Register
+        } else if self.chosen.spilled[value] {
+            Place::Memory
+        } else if target.landing_pad || target.jump_target {
+            self.read_home(from, value);
+            Place::Memory
+        } else {
+            let live_out = self.problem.liveness.live_out(from);
+            let place = live_out.binary_search(&value).expect("what is live into a block is live out of its predecessors");
+            self.tails[from][place]
+        }
+    }
+
+    /// The rows of an instruction, at which not everything fits.
+    fn rows(&mut self, block: Block, inst: Inst) {
+        let Problem { limits, pins, liveness, .. } = self.problem;
+        let operands = self.function.operands(inst);
+        let first = self.function.insts[inst].operands.start as usize;
+        let folded = self.folded(inst);
+        let last_use = |k: usize| match self.model.behind[first + k] {
+            _ if liveness.kills(first + k) => LastUse::OfValue,
+            Place::Register => LastUse::No,
+            _ => LastUse::OfRefill,
+        };
+        let demand = Demand::of(self.function, limits, inst, folded, last_use);
+        let occupancy = pins.occupancy(self.function, block, inst);
+        let read = |value: Value| operands.iter().any(|o| o.value == value && !o.is_def());
+        let mut passing: Vec<Rival> =
+            self.live.values().iter().filter(|&&value| !read(value)).map(|&value| (value, self.place[value])).collect();
+        let mut before = passing.clone();
+        for (k, operand) in operands.iter().enumerate().filter(|&(k, operand)| !operand.is_def() && is_first_use(operands, k)) {
+            let behind = self.model.behind[first + k];
+            passing.push((operand.value, behind));
+            if Some(k) == folded {
+                before.push((operand.value, self.in_register_for(operand.value, behind)));
+            } else if behind == Place::Register || first_reuse(operands, operand.value).is_some() {
+                before.push((operand.value, behind));
+            }
+        }
+        let mut after = passing.clone();
+        let folded_definition = folded.filter(|&k| operands[k].is_def());
+        after.extend(folded_definition.map(|k| (operands[k].value, self.model.behind[first + k])));
+        for set in limits.sets() {
+            let left = demand.left(limits, set, &occupancy);
+            self.row(
+                block,
+                set,
+                &passing,
+                if folded_definition.is_none() { left.passing.min(left.behind) } else { left.passing },
+            );
+            if folded_definition.is_some() {
+                self.row(block, set, &after, left.behind);
+            }
+            self.row(block, set, &before, left.before);
+        }
+    }
+
+    /// The operand that is accessed in memory if its value is there: one that dies, if there is one.
+    fn folded(&self, inst: Inst) -> Option<usize> {
+        let first = self.function.insts[inst].operands.start as usize;
+        let operands = self.function.operands(inst);
+        let open = |place: Place| matches!(place, Place::Open(_));
+        let is_open = |k: usize| match operands[k].is_def() {
+            true => open(self.model.behind[first + k]) && self.problem.refill(operands[k].value) == Refill::Load,
+            false => open(self.place[operands[k].value]) && self.problem.refill(operands[k].value) == Refill::Load,
+        };
+        foldable_operands(self.function, inst, self.problem.policy.fold)
+            .filter(|&k| is_open(k))
+            .max_by_key(|&k| self.problem.liveness.kills(first + k))
+    }
+
+    /// Whether a value that could be accessed in memory is in a register for an instruction: it is if it has been, or stays.
+    fn in_register_for(&mut self, value: Value, behind: Place) -> Place {
+        let here = Place::Open(self.model.decisions.decide());
+        self.model.only_in(self.place[value], here, FORBIDDEN);
+        self.model.only_in(behind, here, FORBIDDEN);
+        here
+    }
+
+    /// A row of those rivals that are confined to a set of registers.
+    fn row(&mut self, block: Block, set: usize, rivals: &[Rival], room: i32) {
+        let limits = &self.problem.limits;
+        let confined = |&&(value, _): &&Rival| limits.is_confined(self.function.values[value].class, set);
+        let start = self.model.decisions.members.len();
+        let mut room = room;
+        for &(_, place) in rivals.iter().filter(confined) {
+            match place {
+                Place::Register => room -= 1,
+                Place::Memory => {}
+                Place::Open(decision) => self.model.decisions.members.push(decision),
+            }
+        }
+        let room = room.max(0) as u32;
+        self.model.decisions.members[start..].sort_unstable();
+        if self.model.decisions.members.len() - start <= room as usize {
+            self.model.decisions.members.truncate(start);
+            return;
+        }
+        let last = self.last_rows.iter_mut().find(|(other, _)| *other == set);
+        if let Some(&mut (_, last)) = last {
+            let row = &mut self.model.decisions.rows[last];
+            if self.model.decisions.members[row.members.clone()] == self.model.decisions.members[start..] {
+                row.room = row.room.min(room);
+                self.model.decisions.members.truncate(start);
+                return;
+            }
+        }
+        match last {
+            Some((_, last)) => *last = self.model.decisions.rows.len(),
+            None => self.last_rows.push((set, self.model.decisions.rows.len())),
+        }
+        let frequency = self.function.blocks[block].frequency;
+        self.model.decisions.rows.push(RowData { members: start..self.model.decisions.members.len(), room, frequency });
+    }
+}

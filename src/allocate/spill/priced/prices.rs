@@ -1,0 +1,245 @@
+//! Prices for registers, which make clusters independent of each other.
+//!
+//! Relies on: Lagrangian relaxation. If every row has a price of at least 0 for each of its members that is 1, and each
+//! cluster is labelled as is cheapest for itself, then all costs, less each row's price times its room, are a lower bound of
+//! what any labelling costs that keeps to the rows (Geoffrion 1974). Prices rise where a row is overfull and fall where it is
+//! not, in steps as long as Polyak's, each row's scaled by its frequency, and by how steadily it has gone one way.
+
+use super::round::{Rounded, Rounding};
+use crate::allocate::spill::cuts::{Cluster, Cutter, Network, Node, Residual, Row};
+use cranelift_entity::PrimaryMap;
+
+/// Labels that keep to the rows, and a bound.
+pub(super) struct Solution {
+    pub(super) is_one: PrimaryMap<Node, bool>,
+    /// No labelling costs less.
+    pub(super) bound: i64,
+}
+
+/// How long to go on.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    /// How often prices change.
+    pub(super) rounds: u32,
+    /// How many nodes all cuts may look at.
+    pub(super) work: u64,
+}
+
+/// Labels all nodes.
+pub(super) fn solve(network: &Network, limits: Limits) -> Solution {
+    let mut prices = Prices::new(network);
+    let mut rounding = Rounding::new(network);
+    let mut bound = prices.relax();
+    let mut best = rounding.round(&prices.relaxed());
+    prices.start_from(&best, &rounding);
+    for _ in 0..limits.rounds {
+        if best.cost <= bound || prices.cutter.work + rounding.work() > limits.work {
+            break;
+        }
+        let value = prices.relax();
+        bound = bound.max(value);
+        let rounded = rounding.round(&prices.relaxed());
+        if rounded.cost < best.cost {
+            best = rounded;
+        }
+        prices.step(best.cost, value);
+    }
+    Solution { is_one: best.is_one, bound }
+}
+
+/// What is known of clusters under the current prices, for rounding.
+pub(super) struct Relaxed<'p> {
+    pub(super) is_one: &'p PrimaryMap<Node, bool>,
+    /// What each cluster costs so, prices included.
+    pub(super) value: &'p PrimaryMap<Cluster, i64>,
+    /// What each node has to pay if it is 1.
+    pub(super) price: &'p PrimaryMap<Node, i64>,
+    /// What flows have left under the prices of the last cut.
+    pub(super) residual: &'p Residual,
+    pub(super) price_at_cut: &'p PrimaryMap<Node, i64>,
+}
+
+struct Prices<'n> {
+    network: &'n Network,
+    cutter: Cutter<'n>,
+    residual: Residual,
+    of_row: PrimaryMap<Row, i64>,
+    /// Of each node, the sum of its rows' prices; and what it was when its cluster was cut last.
+    of_node: PrimaryMap<Node, i64>,
+    at_cut: PrimaryMap<Node, i64>,
+    is_one: PrimaryMap<Node, bool>,
+    value: PrimaryMap<Cluster, i64>,
+    is_cut: PrimaryMap<Cluster, bool>,
+    /// How many members of each row are 1.
+    load: PrimaryMap<Row, u32>,
+    /// Clusters with nodes whose prices have changed.
+    changed: Vec<Cluster>,
+    has_changed: PrimaryMap<Cluster, bool>,
+    /// Of each row, how steadily its price goes one way, and which.
+    pace: PrimaryMap<Row, f64>,
+    upwards: PrimaryMap<Row, Option<bool>>,
+}
+
+impl<'n> Prices<'n> {
+    fn new(network: &'n Network) -> Self {
+        let rows = || network.room.keys();
+        let nodes = || network.costs.keys();
+        Prices {
+            network,
+            cutter: Cutter::new(network),
+            residual: Residual::new(network),
+            of_row: rows().map(|_| 0).collect(),
+            of_node: nodes().map(|_| 0).collect(),
+            at_cut: nodes().map(|_| 0).collect(),
+            is_one: nodes().map(|_| false).collect(),
+            value: network.clusters().map(|_| 0).collect(),
+            is_cut: network.clusters().map(|_| false).collect(),
+            load: rows().map(|_| 0).collect(),
+            changed: network.clusters().collect(),
+            has_changed: network.clusters().map(|_| true).collect(),
+            pace: rows().map(|_| 1.0).collect(),
+            upwards: rows().map(|_| None).collect(),
+        }
+    }
+
+    fn relaxed(&self) -> Relaxed<'_> {
+        let Prices { is_one, value, of_node: price, residual, at_cut: price_at_cut, .. } = self;
+        Relaxed { is_one, value, price, residual, price_at_cut }
+    }
+
+    /// Labels each cluster as is cheapest under the prices. Answers the bound that this gives.
+    fn relax(&mut self) -> i64 {
+        for cluster in std::mem::take(&mut self.changed) {
+            self.has_changed[cluster] = false;
+            self.relax_cluster(cluster);
+        }
+        let paid = self.network.room.iter().map(|(row, &room)| self.of_row[row] * i64::from(room));
+        self.value.values().sum::<i64>() - paid.sum::<i64>()
+    }
+
+    fn relax_cluster(&mut self, cluster: Cluster) {
+        let network = self.network;
+        // Dearer zeros and cheaper ones change nothing.
+        let still_best = |node: Node| match self.is_one[node] {
+            true => self.of_node[node] <= self.at_cut[node],
+            false => self.of_node[node] >= self.at_cut[node],
+        };
+        if !std::mem::replace(&mut self.is_cut[cluster], true) || !network.nodes(cluster).all(still_best) {
+            for node in network.nodes(cluster) {
+                self.residual.excess[node] -= self.of_node[node] - self.at_cut[node];
+                self.at_cut[node] = self.of_node[node];
+            }
+            self.cutter.cut(cluster, &mut self.residual);
+            for node in network.nodes(cluster) {
+                let one = self.cutter.is_one(node);
+                if one != self.is_one[node] {
+                    self.is_one[node] = one;
+                    for &row in network.rows_of(node) {
+                        self.load[row] = self.load[row].wrapping_add_signed(if one { 1 } else { -1 });
+                    }
+                }
+            }
+        }
+        let prices = network.nodes(cluster).filter(|&node| self.is_one[node]).map(|node| self.of_node[node]);
+        self.value[cluster] = network.cost(cluster, |node| self.is_one[node]) + prices.sum::<i64>();
+    }
+
+    fn set(&mut self, row: Row, price: i64) {
+        let change = price - self.of_row[row];
+        if change == 0 {
+            return;
+        }
+        self.of_row[row] = price;
+        for &node in self.network.members(row) {
+            self.of_node[node] += change;
+            let cluster = self.network.cluster_of[node];
+            if !std::mem::replace(&mut self.has_changed[cluster], true) {
+                self.changed.push(cluster);
+            }
+        }
+    }
+
+    /// First prices: half of what the dearest cluster pays for leaving the row, shared among the rows that it is kept out of by
+    /// their frequencies.
+    fn start_from(&mut self, rounded: &Rounded, rounding: &Rounding) {
+        let mut prices: PrimaryMap<Row, f64> = self.network.room.keys().map(|_| 0.0).collect();
+        let mut full: Vec<Row> = Vec::new();
+        for cluster in self.network.clusters().filter(|&cluster| rounded.cost_of[cluster] > 0) {
+            full.clear();
+            for node in self.network.nodes(cluster).filter(|&node| !rounded.is_one[node]) {
+                full.extend(self.network.rows_of(node).iter().copied().filter(|&row| rounding.is_full(row)));
+            }
+            full.sort_unstable();
+            full.dedup();
+            let frequencies: f64 = full.iter().map(|&row| self.frequency(row)).sum();
+            for &row in &full {
+                let share = rounded.cost_of[cluster] as f64 * self.frequency(row) / frequencies;
+                prices[row] = prices[row].max(share / 2.0);
+            }
+        }
+        for (row, &price) in &prices {
+            self.set(row, price as i64);
+        }
+    }
+
+    /// Of a row: never 0, so that all prices can rise.
+    fn frequency(&self, row: Row) -> f64 {
+        self.network.frequency[row].max(1e-6)
+    }
+
+    /// How many more members of a row are 1 than there is room for; 0 if its price cannot fall.
+    fn excess(&self, row: Row) -> i64 {
+        let excess = i64::from(self.load[row]) - i64::from(self.network.room[row]);
+        if excess < 0 && self.of_row[row] == 0 { 0 } else { excess }
+    }
+
+    /// Changes the prices, the more the further what is known to be possible is from the bound.
+    fn step(&mut self, best: i64, value: i64) {
+        let rows = || self.network.room.keys();
+        let square: f64 = rows().map(|row| (self.excess(row) as f64).powi(2) * self.frequency(row)).sum();
+        let step = ((best - value) as f64).max(1.0) / square.max(1e-12);
+        for row in self.network.room.keys() {
+            let excess = self.excess(row);
+            if excess == 0 {
+                continue;
+            }
+            let upwards = excess > 0;
+            match self.upwards[row].replace(upwards) {
+                Some(before) if before == upwards => self.pace[row] = (self.pace[row] * 1.2).min(4.0),
+                Some(_) => self.pace[row] = (self.pace[row] * 0.6).max(0.05),
+                None => {}
+            }
+            let change = step * self.frequency(row) * self.pace[row] * excess as f64;
+            self.set(row, (self.of_row[row] + change.round() as i64).max(0));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::allocate::spill::cuts::{Decision, testing};
+    use cranelift_entity::EntityRef;
+
+    /// The bound is one, the labels keep to the rows, and are seldom far from the best.
+    #[test]
+    fn the_optimum_is_between_the_bound_and_what_is_found() {
+        let mut rng = fastrand::Rng::with_seed(3);
+        let (mut found, mut optimum, mut tight) = (0, 0, 0);
+        for _ in 0..500 {
+            let (count, rows) = (rng.usize(1..10), rng.usize(0..5));
+            let decisions = testing::random(&mut rng, count, rows);
+            let network = Network::new(&decisions);
+            let solution = solve(&network, Limits { rounds: 10, work: u64::MAX });
+            let labels = (0..count).map(|it| u32::from(solution.is_one[network.node(Decision::new(it))]) << it).sum::<u32>();
+            let cost = testing::cost(&decisions, labels).expect("the labels keep to the rows");
+            let least = testing::least(&decisions);
+            assert!(solution.bound <= least && least <= cost, "{} {least} {cost}", solution.bound);
+            found += cost;
+            optimum += least;
+            tight += usize::from(solution.bound == cost);
+        }
+        assert!(found as f64 <= 1.02 * optimum as f64, "{found} {optimum}");
+        assert!(tight > 200, "{tight} of 500 are proved optimal");
+    }
+}

@@ -1,0 +1,168 @@
+//! Labels that keep to the rows, from relaxed ones.
+//!
+//! Clusters take their places one after the other, those first that lose most by leaving, for each place in a row that they
+//! take. One that does not fit as it would like to be is cut again, with what is full forbidden. Then each cluster with
+//! something to gain is placed again, in what the others leave.
+
+use super::prices::Relaxed;
+use crate::allocate::spill::cuts::{Cluster, Cutter, FORBIDDEN, Network, Node, Residual, Row};
+use cranelift_entity::PrimaryMap;
+
+/// Labels that keep to the rows.
+#[derive(Clone)]
+pub(super) struct Rounded {
+    pub(super) is_one: PrimaryMap<Node, bool>,
+    pub(super) cost_of: PrimaryMap<Cluster, i64>,
+    pub(super) cost: i64,
+}
+
+pub(super) struct Rounding<'n> {
+    network: &'n Network,
+    cutter: Cutter<'n>,
+    /// A copy of the residual network, of the cluster that is being placed.
+    scratch: Residual,
+    /// What each cluster costs with nothing in registers.
+    nothing: PrimaryMap<Cluster, i64>,
+    /// How many places in rows each cluster could take.
+    size: PrimaryMap<Cluster, usize>,
+    is_one: PrimaryMap<Node, bool>,
+    load: PrimaryMap<Row, u32>,
+    forbidden: PrimaryMap<Node, bool>,
+}
+
+impl<'n> Rounding<'n> {
+    /// How often all clusters are placed again, at most.
+    const PASSES: u32 = 2;
+
+    pub(super) fn new(network: &'n Network) -> Self {
+        let size = |cluster: Cluster| network.nodes(cluster).map(|node| network.rows_of(node).len()).sum();
+        Rounding {
+            network,
+            cutter: Cutter::new(network),
+            scratch: Residual::new(network),
+            nothing: network.clusters().map(|cluster| network.cost(cluster, |_| false)).collect(),
+            size: network.clusters().map(size).collect(),
+            is_one: network.costs.keys().map(|_| false).collect(),
+            load: network.room.keys().map(|_| 0).collect(),
+            forbidden: network.costs.keys().map(|_| false).collect(),
+        }
+    }
+
+    pub(super) fn work(&self) -> u64 {
+        self.cutter.work
+    }
+
+    /// Whether the latest labels leave no room in a row.
+    pub(super) fn is_full(&self, row: Row) -> bool {
+        self.load[row] >= self.network.room[row]
+    }
+
+    /// Makes relaxed labels fit.
+    pub(super) fn round(&mut self, relaxed: &Relaxed) -> Rounded {
+        self.load.values_mut().for_each(|load| *load = 0);
+        let gain = |cluster: Cluster| (self.nothing[cluster] - relaxed.value[cluster]) as f64 / self.size[cluster].max(1) as f64;
+        let mut order: Vec<(f64, Cluster)> = self.network.clusters().map(|cluster| (gain(cluster), cluster)).collect();
+        order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut cost_of: PrimaryMap<Cluster, i64> = self.network.clusters().map(|_| 0).collect();
+        for &(_, cluster) in &order {
+            for node in self.network.nodes(cluster) {
+                self.is_one[node] = relaxed.is_one[node];
+            }
+            if !self.enter(cluster) {
+                self.place(cluster, relaxed, true);
+            }
+            cost_of[cluster] = self.cost(cluster);
+        }
+        for _ in 0..Self::PASSES {
+            if !self.improve(&order, relaxed, &mut cost_of) {
+                break;
+            }
+        }
+        Rounded { is_one: self.is_one.clone(), cost: cost_of.values().sum(), cost_of }
+    }
+
+    fn cost(&self, cluster: Cluster) -> i64 {
+        self.network.cost(cluster, |node| self.is_one[node])
+    }
+
+    /// Places those clusters again that could have more ones; says whether anything was gained.
+    fn improve(&mut self, order: &[(f64, Cluster)], relaxed: &Relaxed, cost_of: &mut PrimaryMap<Cluster, i64>) -> bool {
+        let mut gained = false;
+        for &(_, cluster) in order {
+            let has_room = |node: Node| !self.network.rows_of(node).is_empty() && self.fits(node);
+            let could_gain = cost_of[cluster] > 0 && self.network.nodes(cluster).any(|node| !self.is_one[node] && has_room(node));
+            if !could_gain {
+                continue;
+            }
+            let before: Vec<bool> = self.network.nodes(cluster).map(|node| self.is_one[node]).collect();
+            self.change_load(cluster, -1);
+            self.place(cluster, relaxed, false);
+            let cost = self.cost(cluster);
+            if cost < cost_of[cluster] {
+                cost_of[cluster] = cost;
+                gained = true;
+            } else {
+                self.change_load(cluster, -1);
+                self.network.nodes(cluster).zip(before).for_each(|(node, one)| self.is_one[node] = one);
+                self.change_load(cluster, 1);
+            }
+        }
+        gained
+    }
+
+    /// Whether a node finds room in its rows.
+    fn fits(&self, node: Node) -> bool {
+        !self.network.rows_of(node).iter().any(|&row| self.is_full(row))
+    }
+
+    fn change_load(&mut self, cluster: Cluster, by: i32) {
+        for node in self.network.nodes(cluster).filter(|&node| self.is_one[node]) {
+            for &row in self.network.rows_of(node) {
+                self.load[row] = self.load[row].wrapping_add_signed(by);
+            }
+        }
+    }
+
+    /// Has a cluster take its places, if it finds room everywhere; forbids nodes that do not.
+    fn enter(&mut self, cluster: Cluster) -> bool {
+        self.change_load(cluster, 1);
+        let mut fits = true;
+        for node in self.network.nodes(cluster) {
+            let overfull = |&row: &Row| self.load[row] > self.network.room[row];
+            if self.is_one[node] && self.network.rows_of(node).iter().any(overfull) {
+                self.forbidden[node] = true;
+                fits = false;
+            }
+        }
+        if !fits {
+            self.change_load(cluster, -1);
+        }
+        fits
+    }
+
+    /// Labels a cluster so that it fits. A cluster may have several nodes in one row, so that what each would find room for
+    /// alone may not fit together: then those are forbidden, and everything is tried again.
+    fn place(&mut self, cluster: Cluster, relaxed: &Relaxed, with_prices: bool) {
+        const ATTEMPTS: u32 = 8;
+        for node in self.network.nodes(cluster) {
+            self.forbidden[node] = !self.fits(node);
+        }
+        for _ in 0..ATTEMPTS {
+            let arcs = self.network.arcs_of_cluster(cluster);
+            self.scratch.capacity[arcs.clone()].copy_from_slice(&relaxed.residual.capacity[arcs]);
+            for node in self.network.nodes(cluster) {
+                let price = if with_prices { relaxed.price[node] } else { 0 };
+                let forbidden = if self.forbidden[node] { 4 * FORBIDDEN } else { 0 };
+                self.scratch.excess[node] = relaxed.residual.excess[node] + relaxed.price_at_cut[node] - price - forbidden;
+            }
+            self.cutter.cut(cluster, &mut self.scratch);
+            for node in self.network.nodes(cluster) {
+                self.is_one[node] = self.cutter.is_one(node);
+            }
+            if self.enter(cluster) {
+                return;
+            }
+        }
+        self.network.nodes(cluster).for_each(|node| self.is_one[node] = false);
+    }
+}
