@@ -398,7 +398,7 @@ fn wrong_usage() {
     with("--frugal", "off", "spill-free elimination of phis needs frugal slots");
     let nothing_moves = ["compile", "p.bc", "--eliminate", "on-demand", "--frugal", "on"];
     assert_usage(&mut folder.chordal(&nothing_moves), "with `--frugal on`, phis move nothing from memory to memory");
-    with("--spill", "none", "[possible values: weight, belady, min, across-blocks, everywhere]");
+    with("--spill", "none", "[possible values: weight, belady, min, priced, across-blocks, everywhere]");
     let own_slots = ["compile", "p.bc", "--spill", "min", "--eliminate", "on-demand"];
     assert_usage(&mut folder.chordal(&own_slots), "`--spill min` needs frugal slots, which `--eliminate on-demand` does without");
     let requested = ["compile", "p.bc", "--spill", "min", "--allocator", "linear-scan"];
