@@ -489,10 +489,25 @@ mod splitting {
     const ENTRIES: [Entry; 2] = [Entry::Nearest, Entry::Predecessors];
 
     fn split(name: &str, entry: Entry) -> Spilled {
+        split_by(name, Choice::Farthest(entry))
+    }
+
+    fn split_by(name: &str, choice: Choice) -> Spilled {
         let mut preset = Preset::default();
         let Registers::Dominance(dominance) = &mut preset.registers else { panic!("it is SSA-based") };
-        dominance.choice = Choice::Farthest(entry);
+        dominance.choice = choice;
         spill_as(preset, &fixture(name)).1
+    }
+
+    #[test]
+    fn stores_stand_where_they_are_seldom_executed() {
+        let around_call = |name: &str| format!("  store(s0) v0\n  op clobbers=a,b\n  {name}:w(of=v0) = load(s0)\n  op {name}\n");
+        for choice in ENTRIES.map(Choice::Farthest).into_iter().chain([Choice::Priced]) {
+            let text = blocks(&split_by("cold_stores", choice).function);
+            let blocks = [1, 2].map(|block| format!("b{block}: freq=0.01\n{}", around_call(&format!("v{block}"))));
+            let expected = format!("b0: -> b1 b2 b3\n  v0:w = op\n  op v0 terminator\n{}b3: freq=0.98\n", blocks.concat());
+            assert_eq!(text, expected, "{choice:?}");
+        }
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub(super) struct Entries<'a> {
     way: Way<'a>,
     /// Ascending.
     heads: SecondaryMap<Block, Vec<Value>>,
+    /// What finds room at a block's head beside these, but is not read in a register before it leaves.
+    passing: SecondaryMap<Block, Vec<Value>>,
     /// Ascending; nothing of blocks that have not been left.
     ends: SecondaryMap<Block, Option<Vec<Value>>>,
 }
@@ -53,7 +55,7 @@ pub(super) struct Candidate {
 
 impl<'a> Entries<'a> {
     pub(super) fn new(problem: &'a Problem<'a>, ahead: &'a NextUses<'a>, way: Way<'a>) -> Self {
-        Entries { problem, ahead, way, heads: SecondaryMap::new(), ends: SecondaryMap::new() }
+        Entries { problem, ahead, way, heads: SecondaryMap::new(), passing: SecondaryMap::new(), ends: SecondaryMap::new() }
     }
 
     /// Decides for a block whose predecessors have been left, those along back edges apart.
@@ -83,8 +85,14 @@ impl<'a> Entries<'a> {
             Way::Predecessors(_) if met => self.where_ways_meet(block, candidates, room),
             Way::Predecessors(pressures) => self.at_loop(pressures, block, candidates, room),
             Way::Solved(solution) => {
-                candidates.retain(|it| it.next_use != NEVER && solution.is_in_register_at_head(block, it.value));
-                room.take(candidates)
+                let (wanted, others): (Vec<_>, Vec<_>) = candidates
+                    .into_iter()
+                    .filter(|it| it.next_use != NEVER)
+                    .partition(|it| solution.is_in_register_at_head(block, it.value));
+                let chosen = room.take(wanted);
+                let passing = others.into_iter().filter(|&it| it.row.is_none() && self.arrivals(block, it) > 0).collect();
+                self.passing[block] = room.take(passing).into_iter().map(|it| it.value).collect();
+                chosen
             }
         };
         let chosen: Vec<Candidate> = fixed.into_iter().chain(chosen).collect();
@@ -149,7 +157,16 @@ impl<'a> Entries<'a> {
     pub(super) fn withdraw(&mut self, block: Block, value: Value) {
         if self.problem.bundles.entry(block).is_none() {
             self.heads[block].retain(|&other| other != value);
+            self.passing[block].push(value);
         }
+    }
+
+    /// Whether a value can be stored at the head of a block: it is in a register there, or could be, since it comes in one from
+    /// everywhere.
+    pub(super) fn can_store_at_head(&self, block: Block, value: Value) -> bool {
+        let preds = &self.problem.conventional.function.blocks[block].preds;
+        let comes = || preds.iter().all(|&pred| self.comes_over(pred, block, value));
+        self.is_in(block, value) || self.passing[block].contains(&value) && comes()
     }
 
     /// The block is left with these values in registers.

@@ -12,8 +12,9 @@ use super::cuts::{Cutter, Decision, Decisions, FORBIDDEN, Network, Residual, pri
 use super::entry::Entries;
 use super::plan::Store;
 use crate::allocate::cost;
-use crate::machine::{Block, EdgePlace, Point, Value};
-use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
+use crate::analysis::grouped::Grouped;
+use crate::machine::{Block, EdgePlace, Function, Point, Value};
+use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap, packed_option::PackedOption};
 
 /// What is read where.
 pub(super) struct Reads {
@@ -23,8 +24,8 @@ pub(super) struct Reads {
     pub(super) at_ends: Vec<(Block, Value)>,
 }
 
-/// Places the stores of those of the `stored` values that are worth more than one behind the definition: (value, point).
-/// The second answer is which values these are.
+/// Places the stores of those of the `stored` values for which there may be cheaper places than behind their definitions. The
+/// second answer is which values these are.
 pub(super) fn place(
     problem: &Problem,
     entries: &Entries,
@@ -32,141 +33,158 @@ pub(super) fn place(
     stored: &EntitySet<Value>,
     defined: &SecondaryMap<Value, Option<Block>>,
 ) -> (Vec<Store>, EntitySet<Value>) {
-    let colder = colder(problem, stored, defined);
-    if colder.is_empty() {
-        return (Vec::new(), colder);
-    }
+    let values = problem.conventional.function.values.len();
+    let by_value =
+        |reads: &[(Block, Value)]| -> Vec<(Value, Block)> { reads.iter().map(|&(block, value)| (value, block)).collect() };
+    let (in_blocks, at_ends) = (by_value(&reads.in_blocks), by_value(&reads.at_ends));
+    let (in_blocks, at_ends) = (Grouped::new(values, &in_blocks), Grouped::new(values, &at_ends));
     let mut placing = Placing {
         problem,
         entries,
         decisions: Decisions::default(),
         homeless: SecondaryMap::new(),
-        arriving: SecondaryMap::new(),
+        region: Vec::new(),
         transitions: Vec::new(),
     };
-    placing.decide(&colder, defined);
-    placing.read(reads);
-    placing.edges();
-    let stores = placing.solve(&colder, defined);
-    (stores, colder)
+    let mut placed = EntitySet::new();
+    for value in stored.iter() {
+        let Some(definition) = defined[value] else { continue };
+        if placing.find_region(definition, in_blocks.get(value), at_ends.get(value)) {
+            placed.insert(value);
+            placing.value(value, definition, in_blocks.get(value), at_ends.get(value));
+        }
+        placing.forget_region();
+    }
+    (placing.solve(), placed)
 }
 
-/// The values that live in blocks that are executed less often than their definitions.
-fn colder(problem: &Problem, stored: &EntitySet<Value>, defined: &SecondaryMap<Value, Option<Block>>) -> EntitySet<Value> {
-    let function = &problem.conventional.function;
-    let mut colder = EntitySet::new();
-    for block in function.blocks.keys() {
-        let frequency = function.blocks[block].frequency;
-        let is_colder = |value: &Value| {
-            stored.contains(*value) && defined[*value].is_some_and(|at| frequency < function.blocks[at].frequency)
-        };
-        colder.extend(problem.liveness.live_in(block).iter().copied().filter(is_colder));
-    }
-    colder
+/// A store that may be.
+struct Transition {
+    /// It is if this is 1, and the other one, if there is one, is 0.
+    before: Option<Decision>,
+    behind: Option<Decision>,
+    store: Store,
 }
 
 struct Placing<'a> {
     problem: &'a Problem<'a>,
     entries: &'a Entries<'a>,
     decisions: Decisions,
-    /// Of each value in each block, ascending, the decision that its home is not written yet.
-    homeless: SecondaryMap<Block, Vec<(Value, Decision)>>,
-    /// Likewise, when control enters the block.
-    arriving: SecondaryMap<Block, Vec<(Value, Decision)>>,
-    /// Where a store may be: it is if the first of these is 1 and the second, if any, is 0.
-    transitions: Vec<(Decision, Option<Decision>, Store)>,
+    /// Of each block of the region, the decision that the value's home is not written yet.
+    homeless: SecondaryMap<Block, PackedOption<Decision>>,
+    /// The blocks on ways from the value's definition to its reads.
+    region: Vec<Block>,
+    transitions: Vec<Transition>,
 }
 
 impl Placing<'_> {
-    fn decide(&mut self, colder: &EntitySet<Value>, defined: &SecondaryMap<Value, Option<Block>>) {
+    /// Finds the region of a value; says whether a part of it is executed less often than the definition.
+    fn find_region(&mut self, definition: Block, in_blocks: &[Block], at_ends: &[Block]) -> bool {
         let function = &self.problem.conventional.function;
-        for block in function.blocks.keys() {
-            for &value in self.problem.liveness.live_in(block).iter().filter(|&&value| colder.contains(value)) {
-                let homeless = self.decisions.decide();
-                self.homeless[block].push((value, homeless));
-                let arriving = self.at_head(block, value, homeless).unwrap_or(homeless);
-                self.arriving[block].push((value, arriving));
+        for &block in in_blocks.iter().chain(at_ends).chain([&definition]) {
+            self.enter(block);
+        }
+        let mut next = 0;
+        while let Some(&block) = self.region.get(next) {
+            next += 1;
+            if block != definition {
+                function.blocks[block].preds.iter().for_each(|&pred| self.enter(pred));
             }
         }
-        for value in colder.iter() {
-            let block = defined[value].expect("only what is defined can be colder elsewhere");
-            let decision = self.decisions.decide();
-            self.decisions.costs[decision][0] = price(cost::STORE, function.blocks[block].frequency);
-            self.homeless[block].push((value, decision));
-        }
-        for homeless in self.homeless.values_mut() {
-            homeless.sort_unstable();
+        let frequency = |block: Block| function.blocks[block].frequency;
+        self.region.iter().any(|&block| frequency(block) < frequency(definition))
+    }
+
+    fn enter(&mut self, block: Block) {
+        if self.homeless[block].is_none() {
+            // No decision yet, but a mark.
+            self.homeless[block] = Decision::new(0).into();
+            self.region.push(block);
         }
     }
 
-    /// Where several ways meet, a value can be stored behind: the decision that its home is not written yet on any of them.
-    fn at_head(&mut self, block: Block, value: Value, homeless: Decision) -> Option<Decision> {
+    fn forget_region(&mut self) {
+        for block in self.region.drain(..) {
+            self.homeless[block] = None.into();
+        }
+    }
+
+    fn value(&mut self, value: Value, definition: Block, in_blocks: &[Block], at_ends: &[Block]) {
         let function = &self.problem.conventional.function;
-        let data = &function.blocks[block];
-        if data.preds.len() < 2 || !self.entries.is_in(block, value) {
-            return None;
+        for index in 0..self.region.len() {
+            self.homeless[self.region[index]] = self.decisions.decide().into();
         }
-        let arriving = self.decisions.decide();
-        self.decisions.pair(arriving, homeless, price(cost::STORE, data.frequency));
-        self.transitions.push((arriving, Some(homeless), Store { at: function.head(block), value, home: value }));
-        Some(arriving)
-    }
-
-    fn homeless(&self, block: Block, value: Value) -> Option<Decision> {
-        let here = &self.homeless[block];
-        here.binary_search_by_key(&value, |&(value, _)| value).ok().map(|index| here[index].1)
-    }
-
-    fn read(&mut self, reads: &Reads) {
-        for &(block, value) in &reads.in_blocks {
-            if let Some(homeless) = self.homeless(block, value) {
-                self.decisions.costs[homeless][1] = FORBIDDEN;
-            }
+        let defined = self.at(definition);
+        self.decisions.costs[defined][0] = price(cost::STORE, function.blocks[definition].frequency);
+        let store = Store { at: behind_definition(function, definition, value), value, home: value };
+        self.transitions.push(Transition { before: None, behind: Some(defined), store });
+        for &block in in_blocks {
+            let read = self.at(block);
+            self.decisions.costs[read][1] = FORBIDDEN;
         }
-        let function = &self.problem.conventional.function;
-        let mut at_ends = reads.at_ends.clone();
+        let mut at_ends = at_ends.to_vec();
         at_ends.sort_unstable();
         at_ends.dedup();
-        for (block, value) in at_ends {
-            let Some(homeless) = self.homeless(block, value) else { continue };
-            let cost = &mut self.decisions.costs[homeless][1];
-            if self.entries.is_at_end(block, value) {
-                *cost = (*cost + price(cost::STORE, function.blocks[block].frequency)).min(FORBIDDEN);
-                let store = Store { at: function.before_terminators(block), value, home: value };
-                self.transitions.push((homeless, None, store));
-            } else {
-                *cost = FORBIDDEN;
+        for block in at_ends {
+            self.read_at_end(block, value);
+        }
+        for index in 0..self.region.len() {
+            let block = self.region[index];
+            if block != definition {
+                self.edges_to(block, value);
             }
         }
     }
 
-    fn edges(&mut self) {
+    /// The decision about a block of the region.
+    fn at(&self, block: Block) -> Decision {
+        self.homeless[block].expect("the block is on a way to a read")
+    }
+
+    /// A value that a φ in memory takes can be stored at the end of its block.
+    fn read_at_end(&mut self, block: Block, value: Value) {
         let function = &self.problem.conventional.function;
-        for (to, data) in &function.blocks {
-            for &from in data.preds.iter().filter(|_| !self.arriving[to].is_empty()) {
-                let place = function.edge_place(from, to);
-                for index in 0..self.arriving[to].len() {
-                    let (value, zero) = self.arriving[to][index];
-                    let one = self.homeless(from, value).expect("what is live into a block is live in its predecessors");
-                    let at = self.store_on(place, from, to, value);
-                    let cost = at.map_or(FORBIDDEN, |_| price(cost::STORE, cost::edge(function, from, to)));
-                    self.decisions.pair(one, zero, cost);
-                    self.transitions.extend(at.map(|at| (one, Some(zero), Store { at, value, home: value })));
+        let homeless = self.at(block);
+        let cost = &mut self.decisions.costs[homeless][1];
+        if self.entries.is_at_end(block, value) {
+            *cost = (*cost + price(cost::STORE, function.blocks[block].frequency)).min(FORBIDDEN);
+            let store = Store { at: function.before_terminators(block), value, home: value };
+            self.transitions.push(Transition { before: Some(homeless), behind: None, store });
+        } else {
+            *cost = FORBIDDEN;
+        }
+    }
+
+    /// A value can be stored on an edge, or, where several ways meet, behind.
+    fn edges_to(&mut self, to: Block, value: Value) {
+        let function = &self.problem.conventional.function;
+        let data = &function.blocks[to];
+        let mut arriving = self.at(to);
+        if data.preds.len() > 1 && self.entries.can_store_at_head(to, value) {
+            let behind = std::mem::replace(&mut arriving, self.decisions.decide());
+            let store = Store { at: function.head(to), value, home: value };
+            self.store_between(arriving, behind, Some(store), data.frequency);
+        }
+        for &from in &data.preds {
+            let at = match function.edge_place(from, to) {
+                EdgePlace::Head(at) if self.entries.can_store_at_head(to, value) && self.entries.comes_over(from, to, value) => {
+                    Some(at)
                 }
-            }
+                EdgePlace::Tail(at) if self.entries.is_at_end(from, value) => Some(at),
+                _ => None,
+            };
+            let store = at.map(|at| Store { at, value, home: value });
+            self.store_between(self.at(from), arriving, store, cost::edge(function, from, to));
         }
     }
 
-    /// Where a value can be stored on an edge.
-    fn store_on(&self, place: EdgePlace, from: Block, to: Block, value: Value) -> Option<Point> {
-        match place {
-            EdgePlace::Head(at) if self.entries.is_in(to, value) && self.entries.comes_over(from, to, value) => Some(at),
-            EdgePlace::Tail(at) if self.entries.is_at_end(from, value) => Some(at),
-            _ => None,
-        }
+    /// Between two decisions there can be this store, or none.
+    fn store_between(&mut self, before: Decision, behind: Decision, store: Option<Store>, frequency: f64) {
+        self.decisions.pair(before, behind, if store.is_some() { price(cost::STORE, frequency) } else { FORBIDDEN });
+        self.transitions.extend(store.map(|store| Transition { before: Some(before), behind: Some(behind), store }));
     }
 
-    fn solve(&self, colder: &EntitySet<Value>, defined: &SecondaryMap<Value, Option<Block>>) -> Vec<Store> {
+    fn solve(&self) -> Vec<Store> {
         let network = Network::new(&self.decisions);
         let mut residual = Residual::new(&network);
         let mut cutter = Cutter::new(&network);
@@ -176,21 +194,13 @@ impl Placing<'_> {
             network.nodes(cluster).for_each(|node| is_one[node] = cutter.is_one(node));
         }
         let is_one = |decision: Decision| is_one[network.node(decision)];
-        let function = &self.problem.conventional.function;
-        let taken = self.transitions.iter().filter(|&&(one, zero, _)| is_one(one) && zero.is_none_or(|zero| !is_one(zero)));
-        let mut stores: Vec<Store> = taken.map(|&(.., store)| store).collect();
-        for value in colder.iter() {
-            let block = defined[value].expect("only what is defined can be colder elsewhere");
-            if !is_one(self.homeless(block, value).expect("a value has a home where it is defined")) {
-                stores.push(Store { at: behind_definition(function, block, value), value, home: value });
-            }
-        }
-        stores
+        let is_taken = |it: &&Transition| it.before.is_none_or(is_one) && it.behind.is_none_or(|behind| !is_one(behind));
+        self.transitions.iter().filter(is_taken).map(|it| it.store).collect()
     }
 }
 
 /// The point behind a value's definition in this block.
-fn behind_definition(function: &crate::machine::Function, block: Block, value: Value) -> Point {
+fn behind_definition(function: &Function, block: Block, value: Value) -> Point {
     let defines = |inst| function.operands(inst).iter().any(|operand| operand.is_def() && operand.value == value);
     let inst = function.block_insts(block).position(defines);
     inst.map_or(function.head(block), |index| Point { block, index: index as u32 + 1 })
