@@ -140,8 +140,8 @@ impl Connector<'_> {
         let folded = self.folded().map(|(_, operand)| operand).filter(|operand| operand.is_def());
         folded.for_each(|operand| _ = stored.remove(operand.value));
         let defined = self.definitions();
-        let (mut stores, placed) = stores::place(self.problem, &self.decided.entries, reads, &stored, &defined);
-        let at_definition = |value: Value| stored.contains(value) && !placed.contains(value);
+        let (mut stores, elsewhere) = stores::place(self.problem, &self.decided.entries, reads, &stored, &defined);
+        let at_definition = |value: Value| stored.contains(value) && !elsewhere.contains(value);
         for (from, to, value, home) in self.arguments().filter(|&(_, _, value, _)| unspillable(value)) {
             stores.push(Store { at: self.function.departure(from, to), value, home });
         }

@@ -13,7 +13,7 @@ use super::entry::Entries;
 use super::plan::Store;
 use crate::allocate::cost;
 use crate::analysis::grouped::Grouped;
-use crate::machine::{Block, EdgePlace, Function, Point, Value};
+use crate::machine::{Block, EdgePlace, Value};
 use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap, packed_option::PackedOption};
 
 /// What is read where.
@@ -24,8 +24,8 @@ pub(super) struct Reads {
     pub(super) at_ends: Vec<(Block, Value)>,
 }
 
-/// Places the stores of those of the `stored` values for which there may be cheaper places than behind their definitions. The
-/// second answer is which values these are.
+/// Places the stores of those of the `stored` values for which there are cheaper places than behind their definitions. The
+/// second answer is which values these are; all others are to be stored behind their definitions.
 pub(super) fn place(
     problem: &Problem,
     entries: &Entries,
@@ -45,23 +45,22 @@ pub(super) fn place(
         homeless: SecondaryMap::new(),
         region: Vec::new(),
         transitions: Vec::new(),
+        definitions: Vec::new(),
     };
-    let mut placed = EntitySet::new();
     for value in stored.iter() {
         let Some(definition) = defined[value] else { continue };
         if placing.find_region(definition, in_blocks.get(value), at_ends.get(value)) {
-            placed.insert(value);
             placing.value(value, definition, in_blocks.get(value), at_ends.get(value));
         }
         placing.forget_region();
     }
-    (placing.solve(), placed)
+    placing.solve()
 }
 
 /// A store that may be.
 struct Transition {
     /// It is if this is 1, and the other one, if there is one, is 0.
-    before: Option<Decision>,
+    before: Decision,
     behind: Option<Decision>,
     store: Store,
 }
@@ -75,6 +74,8 @@ struct Placing<'a> {
     /// The blocks on ways from the value's definition to its reads.
     region: Vec<Block>,
     transitions: Vec<Transition>,
+    /// Of each value, the decision about the block that defines it.
+    definitions: Vec<(Value, Decision)>,
 }
 
 impl Placing<'_> {
@@ -116,8 +117,7 @@ impl Placing<'_> {
         }
         let defined = self.at(definition);
         self.decisions.costs[defined][0] = price(cost::STORE, function.blocks[definition].frequency);
-        let store = Store { at: behind_definition(function, definition, value), value, home: value };
-        self.transitions.push(Transition { before: None, behind: Some(defined), store });
+        self.definitions.push((value, defined));
         for &block in in_blocks {
             let read = self.at(block);
             self.decisions.costs[read][1] = FORBIDDEN;
@@ -149,7 +149,7 @@ impl Placing<'_> {
         if self.entries.is_at_end(block, value) {
             *cost = (*cost + price(cost::STORE, function.blocks[block].frequency)).min(FORBIDDEN);
             let store = Store { at: function.before_terminators(block), value, home: value };
-            self.transitions.push(Transition { before: Some(homeless), behind: None, store });
+            self.transitions.push(Transition { before: homeless, behind: None, store });
         } else {
             *cost = FORBIDDEN;
         }
@@ -181,10 +181,10 @@ impl Placing<'_> {
     /// Between two decisions there can be this store, or none.
     fn store_between(&mut self, before: Decision, behind: Decision, store: Option<Store>, frequency: f64) {
         self.decisions.pair(before, behind, if store.is_some() { price(cost::STORE, frequency) } else { FORBIDDEN });
-        self.transitions.extend(store.map(|store| Transition { before: Some(before), behind: Some(behind), store }));
+        self.transitions.extend(store.map(|store| Transition { before, behind: Some(behind), store }));
     }
 
-    fn solve(&self) -> Vec<Store> {
+    fn solve(&self) -> (Vec<Store>, EntitySet<Value>) {
         let network = Network::new(&self.decisions);
         let mut residual = Residual::new(&network);
         let mut cutter = Cutter::new(&network);
@@ -194,14 +194,9 @@ impl Placing<'_> {
             network.nodes(cluster).for_each(|node| is_one[node] = cutter.is_one(node));
         }
         let is_one = |decision: Decision| is_one[network.node(decision)];
-        let is_taken = |it: &&Transition| it.before.is_none_or(is_one) && it.behind.is_none_or(|behind| !is_one(behind));
-        self.transitions.iter().filter(is_taken).map(|it| it.store).collect()
+        let is_taken = |it: &&Transition| is_one(it.before) && it.behind.is_none_or(|behind| !is_one(behind));
+        let mut elsewhere = EntitySet::new();
+        elsewhere.extend(self.definitions.iter().filter(|&&(_, decision)| is_one(decision)).map(|&(value, _)| value));
+        (self.transitions.iter().filter(is_taken).map(|it| it.store).collect(), elsewhere)
     }
-}
-
-/// The point behind a value's definition in this block.
-fn behind_definition(function: &Function, block: Block, value: Value) -> Point {
-    let defines = |inst| function.operands(inst).iter().any(|operand| operand.is_def() && operand.value == value);
-    let inst = function.block_insts(block).position(defines);
-    inst.map_or(function.head(block), |index| Point { block, index: index as u32 + 1 })
 }
