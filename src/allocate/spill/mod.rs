@@ -192,8 +192,8 @@ pub struct MemoryPhi {
     pub from: Vec<Option<Slot>>,
 }
 
-/// What a plan costs, and what any plan for the same function costs at least, in executions at the weights of
-/// [`crate::allocate::cost`].
+/// What a plan costs, and what any costs at least that lets the same values cross edges without code and folds the same
+/// operands, in executions at the weights of [`crate::allocate::cost`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Certificate {
     pub cost: f64,

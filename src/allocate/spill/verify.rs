@@ -6,7 +6,7 @@
 //! - **Edges that can take no code**: what crosses them in a register belongs to a bundle, at which there is a register for
 //!   each value.
 //!
-//! All three are data flow over sets of values; nothing is taken from the strategy that has made the plan. It takes time
+//! All are data flow over sets of values; nothing is taken from the strategy that has made the plan. It takes time
 //! linear in blocks times values, so that it is for tests, and builds of tests.
 
 use super::Problem;
@@ -52,6 +52,8 @@ pub fn verify(problem: &Problem, plan: &Plan) -> Vec<Fault> {
         verifier.crossing(&live_in);
     }
     verifier.edges();
+    let unexecuted = plan.folds.iter().filter(|(inst, _)| plan.dropped.contains(*inst));
+    verifier.faults.extend(unexecuted.map(|&(inst, _)| Fault::Unexecuted(inst)));
     verifier.faults
 }
 
@@ -413,14 +415,8 @@ impl Verifier<'_> {
         }
     }
 
-    /// Refills on edges stand where code can, and folds where instructions are executed: only copies from a home to the same
-    /// home have both sides folded and are not.
+    /// Refills on edges stand where code can.
     fn edges(&mut self) {
-        for folds in self.plan.folds.chunk_by(|a, b| a.0 == b.0) {
-            if self.plan.dropped.contains(folds[0].0) {
-                self.faults.push(Fault::Unexecuted(folds[0].0));
-            }
-        }
         for &(site, ..) in &self.plan.refills {
             if let Site::Edge { from, to } = site
                 && self.function.edge_place(from, to) == EdgePlace::Nowhere

@@ -252,10 +252,11 @@ pub struct Spill {
     pub copies: u64,
     /// Swaps of two registers: those that the allocator added, or, if it does not tell, exchanges in the output.
     pub swaps: u64,
-    /// What reloads, stores and rematerialised instructions cost by the weights of [`OverheadParts`], as planned, and what they
-    /// cost at least, wherever they stand. Absent for allocators that do not know.
+    /// What reloads, stores and rematerialised instructions cost by the weights of [`OverheadParts`], as planned. Absent, like the
+    /// next one, for allocators that do not know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
+    /// What they cost at least, given what [`crate::allocate::spill::Certificate`] says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<f64>,
 }
@@ -304,10 +305,13 @@ impl Counts {
 }
 
 macro_rules! add_fields {
-    ($type:ty: $($field:ident),+) => {
+    ($type:ty: $($field:ident),+ $(; if known: $($known:ident),+)?) => {
         impl AddAssign<&$type> for $type {
             fn add_assign(&mut self, other: &$type) {
                 $(self.$field += other.$field;)+
+                $($(if let Some(known) = other.$known {
+                    *self.$known.get_or_insert_default() += known;
+                })+)?
             }
         }
     };
@@ -316,30 +320,12 @@ macro_rules! add_fields {
 add_fields!(Weighted: loads, stores, moves, xors, instructions);
 add_fields!(Selected: instructions, weighted_instructions);
 add_fields!(OverheadParts: reloads, stores, saves, restores, copies, exchanges, remats, other);
+add_fields!(Spill: values, slots, slot_bytes, stores, reloads, folded, remats, copies, swaps; if known: cost, bound);
 add_fields!(ConversionCounts: copies_before, copies_after, classes_before, classes_after);
 add_fields!(GraphSizes: value_register, interference);
 add_fields!(Optimisations: hoisted_stores, lowered_values, lowered_loads, coalesced_copies);
 add_fields!(RecolouringCounts: copies_before, copies_after, cost_before, cost_after);
 add_fields!(EliminationCounts: graphs, edges, memory_transfers, potential_spills, fixed_points, spills);
-
-impl AddAssign<&Spill> for Spill {
-    fn add_assign(&mut self, other: &Spill) {
-        self.values += other.values;
-        self.slots += other.slots;
-        self.slot_bytes += other.slot_bytes;
-        self.stores += other.stores;
-        self.reloads += other.reloads;
-        self.folded += other.folded;
-        self.remats += other.remats;
-        self.copies += other.copies;
-        self.swaps += other.swaps;
-        for (sum, part) in [(&mut self.cost, other.cost), (&mut self.bound, other.bound)] {
-            if let Some(part) = part {
-                *sum.get_or_insert_default() += part;
-            }
-        }
-    }
-}
 
 impl AddAssign<&Static> for Static {
     fn add_assign(&mut self, other: &Static) {
