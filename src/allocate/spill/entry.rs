@@ -58,6 +58,14 @@ impl<'a> Entries<'a> {
         Entries { problem, ahead, way, heads: SecondaryMap::new(), passing: SecondaryMap::new(), ends: SecondaryMap::new() }
     }
 
+    /// What is to be in registers where, if that has been decided.
+    pub(super) fn solution(&self) -> Option<&'a Solution> {
+        match self.way {
+            Way::Solved(solution) => Some(solution),
+            Way::Nearest | Way::Predecessors(_) => None,
+        }
+    }
+
     /// Decides for a block whose predecessors have been left, those along back edges apart.
     pub(super) fn enter(&mut self, block: Block, chosen: &Chosen) -> Vec<Candidate> {
         let problem = self.problem;

@@ -10,7 +10,7 @@ use super::choose::Chosen;
 use super::connect::{Decided, connect};
 use super::entry::{Candidate, Entries, Entry, Pressures, Way};
 use super::plan::{Plan, Refill, Site};
-use super::priced::{self, Solution};
+use super::priced;
 
 use super::refill::next_uses;
 use super::{Certificate, Problem};
@@ -64,7 +64,6 @@ fn walk(problem: &Problem, chosen: &Chosen, way: Way) -> Result<Plan, String> {
         ahead: &ahead,
         in_block: next_uses(function),
         residents: Vec::new(),
-        solution: if let Way::Solved(solution) = way { Some(solution) } else { None },
         entries: Entries::new(problem, &ahead, way),
         refills: Vec::new(),
         folds: Vec::new(),
@@ -102,8 +101,6 @@ struct Walk<'a> {
     /// For each operand, the next instruction of its block that uses the value.
     in_block: Vec<u32>,
     residents: Vec<Resident>,
-    /// What is to be in registers where, if that has been decided.
-    solution: Option<&'a Solution>,
     entries: Entries<'a>,
     refills: Vec<(Site, Value, Refill)>,
     folds: Vec<(Inst, usize)>,
@@ -118,7 +115,7 @@ impl<'a> Walk<'a> {
 
     fn block(&mut self, block: Block) -> Result<(), String> {
         let function = self.function();
-        let since_definition = self.solution.is_none();
+        let since_definition = self.entries.solution().is_none();
         let entering = self.entries.enter(block, self.chosen).into_iter();
         self.residents = entering.map(|it| Resident { since_definition, ..Resident::entering(it) }).collect();
         let tail = function.before_terminators(block);
@@ -164,7 +161,7 @@ impl<'a> Walk<'a> {
     /// again, and nothing else has been decided.
     fn stays(&self, inst: Inst, k: usize, next_use: u32) -> bool {
         let operand = self.function().insts[inst].operands.start as usize + k;
-        next_use != NEVER && self.solution.is_none_or(|solution| solution.is_in_register_behind(operand))
+        next_use != NEVER && self.entries.solution().is_none_or(|solution| solution.is_in_register_behind(operand))
     }
 
     fn instruction(&mut self, at: Point, inst: Inst) -> Result<(), String> {
@@ -184,7 +181,7 @@ impl<'a> Walk<'a> {
         for (k, operand) in operands.iter().enumerate().filter(|&(k, operand)| Some(k) != folded && operand.is_def()) {
             let next_use = self.next_use(at.block, inst, k);
             if self.stays(inst, k, next_use) {
-                if self.solution.is_some() {
+                if self.entries.solution().is_some() {
                     self.read_where_defined.insert(operand.value);
                 }
                 self.residents.push(Resident::defined(operand.value, next_use));
@@ -300,7 +297,7 @@ impl<'a> Walk<'a> {
         }
         let chosen = self.chosen.spilled[operand.value] && !self.chosen.rematerialised[operand.value];
         if operand.is_def() {
-            chosen || self.solution.is_some() && self.problem.refill(operand.value) == Refill::Load
+            chosen || self.entries.solution().is_some() && self.problem.refill(operand.value) == Refill::Load
         } else {
             chosen || !self.problem.unspillable.contains(operand.value) && self.problem.refill(operand.value) == Refill::Load
         }

@@ -200,4 +200,17 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn what_is_forbidden_often_is_no_more_than_forbidden() {
+        let mut decisions = super::super::Decisions::default();
+        let [a, b] = [(); 2].map(|()| decisions.decide());
+        for _ in 0..100_000 {
+            decisions.charge(a, true, super::super::FORBIDDEN);
+            decisions.pair(b, a, super::super::FORBIDDEN);
+        }
+        decisions.charge(b, false, 5);
+        let network = Network::new(&decisions);
+        assert_eq!(cut_all(&network, &mut Cutter::new(&network), &mut Residual::new(&network), 2), (0, 5));
+    }
 }

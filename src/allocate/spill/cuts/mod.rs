@@ -32,6 +32,11 @@ pub(super) struct RowData {
 /// What a labelling must not do. Sums of a few of these and of what can be paid do not overflow.
 pub(super) const FORBIDDEN: i64 = 1 << 50;
 
+/// Both of two costs: what is forbidden twice is forbidden.
+fn together(a: i64, b: i64) -> i64 {
+    (a + b).min(FORBIDDEN)
+}
+
 /// A cost of one execution.
 pub(super) const UNIT: f64 = 65536.0;
 
@@ -55,6 +60,12 @@ pub(super) struct Decisions {
 impl Decisions {
     pub(super) fn decide(&mut self) -> Decision {
         self.costs.push([0, 0])
+    }
+
+    /// Adds to what a decision costs with this label.
+    pub(super) fn charge(&mut self, decision: Decision, is_one: bool, cost: i64) {
+        let sum = &mut self.costs[decision][usize::from(is_one)];
+        *sum = together(*sum, cost);
     }
 
     /// What it costs if `one` is 1 and `zero` is 0.

@@ -3,7 +3,7 @@
 //! Requires: [`Decisions`].
 //! Ensures: decisions that costs of pairs connect are one *cluster*, with consecutive nodes; clusters meet in rows alone.
 
-use super::{Decision, Decisions};
+use super::{Decision, Decisions, together};
 use crate::analysis::Partition;
 use crate::analysis::grouped::Grouped;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
@@ -176,7 +176,7 @@ fn arcs(decisions: &Decisions, node_of: &PrimaryMap<Decision, Node>) -> (Vec<Arc
     edges.dedup_by(|next, first| {
         let same = (next.0, next.1) == (first.0, first.1);
         if same {
-            (first.2, first.3) = (first.2 + next.2, first.3 + next.3);
+            (first.2, first.3) = (together(first.2, next.2), together(first.3, next.3));
         }
         same
     });

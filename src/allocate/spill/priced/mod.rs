@@ -3,12 +3,13 @@
 //! - **State** ([`model`]): decisions about segments of live ranges, what they cost, and rows of those of which so many at most
 //!   can be 1.
 //! - **Connect** ([`super::cuts`]): decisions that depend on each other make clusters, which meet in rows alone.
-//! - **Solve** ([`prices`]): rows get prices, under which each cluster is labelled by a minimum cut of its own ; what
-//!   that comes to is a lower bound. [`round`] makes labels that keep to the rows.
+//! - **Solve** ([`prices`]): rows get prices, under which each cluster is labelled by a minimum cut of its own; what that
+//!   comes to is a lower bound. [`round`] makes labels that keep to the rows.
 
 mod model;
 mod prices;
 mod round;
+mod tight;
 
 use super::Problem;
 use super::choose::Chosen;
@@ -50,8 +51,8 @@ impl Solved {
     }
 }
 
-/// Solves the problem. The second answer is a cost, in executions at the weights of [`crate::allocate::cost`], that no plan for
-/// the same function falls below.
+/// Solves the problem. The second answer is a cost, in executions at the weights of [`crate::allocate::cost`], that no plan falls
+/// below which agrees with what has been decided beforehand ([`model`]).
 pub(super) fn solve(problem: &Problem, chosen: &Chosen) -> (Solution, f64) {
     /// How many nodes cuts may look at, for each instruction.
     const WORK: u64 = 200;

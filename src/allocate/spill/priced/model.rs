@@ -1,15 +1,18 @@
 //! Spilling as an integer program over decisions, of which each is 0 or 1.
 //!
 //! The live range of a value is cut into *segments*, from one access in a block, or the block's head, to the next access or the
-//! block's end. A decision says whether the value is in a register throughout a segment; another one, of each value, whether
-//! it can do without its home in memory. Costs are those of single decisions and of pairs of which one is 1 and the other 0,
+//! block's end. A decision says whether the value is in a register throughout a segment; another one, of each value, and in each
+//! block if some are colder than its definition, whether its home in memory is not written yet. Costs are those of single decisions and of pairs of which one is 1 and the other 0,
 //! so that without rows the cheapest labelling is a minimum cut. A *row* says of how many decisions at most may be 1, since
 //! there are so many registers at some point of an instruction. What no overfull row can change is no decision at all.
 //!
 //! Requires: conventional SSA form, and what has been chosen to be in memory in any case.
-//! Ensures: a plan that keeps to a labelling costs what the labelling does, but for what several refills on one edge share.
-//! The rows are necessary; where classes of registers overlap, they may not suffice.
+//! Ensures: a plan that keeps to a labelling costs what the labelling does. Where classes of registers overlap, keeping to the
+//! rows may not suffice.
+//! What is decided beforehand: what crosses bundles in registers, and which operand of an instruction is folded if its value is
+//! in memory. The bound is one for plans that agree with that.
 
+use super::tight::Tight;
 use crate::allocate::cost;
 use crate::allocate::pressure::demand::{Demand, LastUse, first_reuse, foldable_operands, is_first_use};
 use crate::allocate::pressure::live_set::LiveSet;
@@ -18,7 +21,6 @@ use crate::allocate::spill::choose::Chosen;
 use crate::allocate::spill::crossing::{self, Head};
 use crate::allocate::spill::cuts::{Decision, Decisions, FORBIDDEN, RowData, price};
 use crate::allocate::spill::plan::Refill;
-use crate::analysis::Partition;
 use crate::machine::{Block, EdgePlace, Function, Inst, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
@@ -60,7 +62,7 @@ impl Model {
         match place {
             Place::Register => {}
             Place::Memory => self.base += cost,
-            Place::Open(decision) => self.decisions.costs[decision][0] += cost,
+            Place::Open(decision) => self.decisions.charge(decision, false, cost),
         }
     }
 
@@ -69,7 +71,7 @@ impl Model {
         match place {
             Place::Register => self.base += cost,
             Place::Memory => {}
-            Place::Open(decision) => self.decisions.costs[decision][1] += cost,
+            Place::Open(decision) => self.decisions.charge(decision, true, cost),
         }
     }
 
@@ -115,82 +117,6 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen) -> Option<Model> {
     Some(builder.model)
 }
 
-/// Where there are too many values for all to be in registers, and which ones that concerns.
-struct Tight {
-    insts: EntitySet<Inst>,
-    heads: EntitySet<Block>,
-    /// Those that are there, and what φs relate to them.
-    values: EntitySet<Value>,
-}
-
-impl Tight {
-    fn new(problem: &Problem, chosen: &Chosen) -> Self {
-        let Problem { conventional, order, liveness, limits, pins, .. } = problem;
-        let function = &conventional.function;
-        let mut tight = Tight { insts: EntitySet::new(), heads: EntitySet::new(), values: EntitySet::new() };
-        let mut live = LiveSet::new(function, limits);
-        let in_register = |value: Value| !chosen.spilled[value];
-        for &block in order.blocks() {
-            live.clear();
-            let phis = function.blocks[block].phis.iter().map(|phi| phi.def).filter(|&def| !liveness.is_dead(def));
-            let entering = liveness.live_in(block).iter().copied().chain(phis).filter(|&value| in_register(value));
-            entering.for_each(|value| live.add(value));
-            let occupied = pins.at(function, function.head(block)) | function.blocks[block].live_in_pins;
-            for set in limits.sets().filter(|&set| i32::from(live.counts()[set]) > limits.room(set, occupied)) {
-                tight.heads.insert(block);
-                tight.mark(problem, set, live.values().iter().copied());
-            }
-            for inst in function.block_insts(block) {
-                let first = function.insts[inst].operands.start as usize;
-                let last_use = |k: usize| match liveness.kills(first + k) {
-                    _ if chosen.spilled[function.operands(inst)[k].value] => LastUse::OfRefill,
-                    true => LastUse::OfValue,
-                    false => LastUse::No,
-                };
-                let demand = Demand::of(function, limits, inst, None, last_use);
-                let through = live.counts_without(&demand.dying);
-                let occupancy = pins.occupancy(function, block, inst);
-                let dropped = chosen.drops(function.operands(inst));
-                for set in limits
-                    .sets()
-                    .filter(|&set| !dropped && demand.left(limits, set, &occupancy).least() < i32::from(through[set]))
-                {
-                    tight.insts.insert(inst);
-                    let operands = function.operands(inst).iter().map(|operand| operand.value);
-                    tight.mark(problem, set, live.values().iter().copied().chain(operands.filter(|&it| in_register(it))));
-                }
-                live.advance(liveness, inst, in_register);
-            }
-        }
-        tight.relate(function);
-        tight
-    }
-
-    fn mark(&mut self, problem: &Problem, set: usize, values: impl Iterator<Item = Value>) {
-        let Problem { conventional, limits, unspillable, .. } = problem;
-        let confined = |value: &Value| limits.is_confined(conventional.function.values[*value].class, set);
-        self.values.extend(values.filter(confined).filter(|&value| !unspillable.contains(value)));
-    }
-
-    /// Adds what φs relate to the values.
-    fn relate(&mut self, function: &Function) {
-        let mut partition: Partition<Value> = Partition::discrete(function.values.len());
-        let phis = || function.blocks.values().flat_map(|data| &data.phis);
-        for phi in phis() {
-            for arg in phi.args.iter().filter_map(|arg| arg.expand()) {
-                let (def, arg) = (partition.find(phi.def), partition.find(arg));
-                if def != arg {
-                    partition.attach(arg, def);
-                }
-            }
-        }
-        let mut roots: EntitySet<Value> = EntitySet::new();
-        roots.extend(self.values.iter().map(|value| partition.find(value)));
-        let related = phis().flat_map(|phi| phi.args.iter().filter_map(|arg| arg.expand()).chain([phi.def]));
-        self.values.extend(related.filter(|&value| roots.contains(partition.find(value))));
-    }
-}
-
 struct Builder<'a> {
     problem: &'a Problem<'a>,
     chosen: &'a Chosen,
@@ -215,7 +141,7 @@ struct Builder<'a> {
     last_rows: Vec<(usize, usize)>,
 }
 
-/// What may be in registers at an instruction: its class, and where it is.
+/// A value that may be in a register at an instruction, and where it is.
 type Rival = (Value, Place);
 
 impl Builder<'_> {

@@ -1,0 +1,92 @@
+//! Where there are more values than registers.
+
+use crate::allocate::pressure::demand::{Demand, LastUse};
+use crate::allocate::pressure::live_set::LiveSet;
+use crate::allocate::spill::Problem;
+use crate::allocate::spill::choose::Chosen;
+use crate::analysis::Partition;
+use crate::machine::{Block, Function, Inst, Value};
+use cranelift_entity::EntitySet;
+
+/// Where there are too many values for all to be in registers, and which ones that concerns.
+pub(super) struct Tight {
+    pub(super) insts: EntitySet<Inst>,
+    pub(super) heads: EntitySet<Block>,
+    /// Those that are there, and what φs relate to them.
+    pub(super) values: EntitySet<Value>,
+}
+
+impl Tight {
+    pub(super) fn new(problem: &Problem, chosen: &Chosen) -> Self {
+        let Problem { conventional, order, liveness, limits, pins, .. } = problem;
+        let function = &conventional.function;
+        let mut tight = Tight { insts: EntitySet::new(), heads: EntitySet::new(), values: EntitySet::new() };
+        let mut live = LiveSet::new(function, limits);
+        let in_register = |value: Value| !chosen.spilled[value];
+        for &block in order.blocks() {
+            live.clear();
+            let phis = function.blocks[block].phis.iter().map(|phi| phi.def).filter(|&def| !liveness.is_dead(def));
+            let entering = liveness.live_in(block).iter().copied().chain(phis).filter(|&value| in_register(value));
+            entering.for_each(|value| live.add(value));
+            let occupied = pins.at(function, function.head(block)) | function.blocks[block].live_in_pins;
+            for set in limits.sets().filter(|&set| i32::from(live.counts()[set]) > limits.room(set, occupied)) {
+                tight.heads.insert(block);
+                tight.mark(problem, set, live.values().iter().copied());
+            }
+            for inst in function.block_insts(block) {
+                if !chosen.drops(function.operands(inst)) {
+                    tight.look_at(problem, chosen, block, inst, &live);
+                }
+                live.advance(liveness, inst, in_register);
+            }
+        }
+        tight.relate(function);
+        tight
+    }
+
+    /// Whether an instruction fits beside the values that are live before it.
+    fn look_at(&mut self, problem: &Problem, chosen: &Chosen, block: Block, inst: Inst, live: &LiveSet) {
+        let Problem { conventional, liveness, limits, pins, .. } = problem;
+        let function = &conventional.function;
+        let operands = function.operands(inst);
+        let first = function.insts[inst].operands.start as usize;
+        let last_use = |k: usize| match liveness.kills(first + k) {
+            _ if chosen.spilled[operands[k].value] => LastUse::OfRefill,
+            true => LastUse::OfValue,
+            false => LastUse::No,
+        };
+        let demand = Demand::of(function, limits, inst, None, last_use);
+        let through = live.counts_without(&demand.dying);
+        let occupancy = pins.occupancy(function, block, inst);
+        let overfull = |&set: &usize| demand.left(limits, set, &occupancy).least() < i32::from(through[set]);
+        for set in limits.sets().filter(overfull) {
+            self.insts.insert(inst);
+            let accessed = operands.iter().map(|operand| operand.value).filter(|&value| !chosen.spilled[value]);
+            self.mark(problem, set, live.values().iter().copied().chain(accessed));
+        }
+    }
+
+    fn mark(&mut self, problem: &Problem, set: usize, values: impl Iterator<Item = Value>) {
+        let Problem { conventional, limits, unspillable, .. } = problem;
+        let confined = |value: &Value| limits.is_confined(conventional.function.values[*value].class, set);
+        self.values.extend(values.filter(confined).filter(|&value| !unspillable.contains(value)));
+    }
+
+    /// Adds what φs relate to the values.
+    fn relate(&mut self, function: &Function) {
+        let mut partition: Partition<Value> = Partition::discrete(function.values.len());
+        let phis = || function.blocks.values().flat_map(|data| &data.phis);
+        for phi in phis() {
+            for arg in phi.args.iter().filter_map(|arg| arg.expand()) {
+                let (def, arg) = (partition.find(phi.def), partition.find(arg));
+                if def != arg {
+                    partition.attach(arg, def);
+                }
+            }
+        }
+        let mut roots: EntitySet<Value> = EntitySet::new();
+        roots.extend(self.values.iter().map(|value| partition.find(value)));
+        let related = phis().flat_map(|phi| phi.args.iter().filter_map(|arg| arg.expand()).chain([phi.def]));
+        self.values.extend(related.filter(|&value| roots.contains(partition.find(value))));
+    }
+}
