@@ -304,6 +304,43 @@ mod assignment {
         assert_eq!([1, 2, 3].map(|inst| registers(&function, &overlay, inst)), [["a", "a"], ["b", "b"], ["a", "b"]]);
     }
 
+    #[test]
+    fn what_overwrites_a_value_moves_behind_its_last_use() {
+        let function = fixture("sink");
+        let performed = |sink| {
+            let preset = Preset { sink, ..Preset::default() };
+            let (overlay, _) = chordal::allocate::pipeline::allocate(&function, preset).unwrap();
+            edits(&function, &overlay).into_iter().filter(|edit| edit.starts_with("b1")).collect::<Vec<_>>()
+        };
+        assert_eq!(performed(false), ["b1.0 move b a"]);
+        assert_eq!(performed(true), ["b1.3 perform i1"]);
+    }
+
+    #[test]
+    fn values_are_read_in_place_of_their_copies() {
+        let function = fixture("copies");
+        let preset = Preset { merge_copies: true, ..Preset::default() };
+        let (overlay, _) = chordal::allocate::pipeline::allocate(&function, preset).unwrap();
+        let registers = |inst| registers(&function, &overlay, inst);
+        assert_eq!(overlay.dropped, [Inst::new(1)]);
+        let read = registers(3);
+        assert_eq!(read[0], read[1]);
+        assert_ne!(read[0], read[2]);
+        assert_eq!([registers(7), registers(9)].map(|of| of[0] == of[1]), [true, true]);
+    }
+
+    #[test]
+    fn a_definition_overwrites_what_dies_if_it_can() {
+        let function = fixture("two_address_forms");
+        let copies = |forms| {
+            let preset = Preset { forms, ..Preset::default() };
+            let (overlay, _) = chordal::allocate::pipeline::allocate(&function, preset).unwrap();
+            edits(&function, &overlay)
+        };
+        assert_eq!(copies(false), ["b0.2 move c a", "b0.3 move b c", "b0.5 move b a", "b3.0 move a b"]);
+        assert_eq!(copies(true).iter().map(|edit| &edit[..9]).collect::<Vec<_>>(), ["b0.5 move"]);
+    }
+
     /// The value moves out of the way of the pins, and the edge back brings it to where the loop expects it.
     #[test]
     fn a_value_that_moves_in_a_loop_comes_back_on_the_edge() {

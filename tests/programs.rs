@@ -44,6 +44,8 @@ const OPTIONS: &[&str] = &[
     "--spill belady",
     "--spill min",
     "--spill priced",
+    "--spill priced --effort 0",
+    "--forms on --merge-copies on --sink on",
     "--coalesce recolor",
     "--coalesce punctual",
     "--spill min --pins perm --coalesce units",

@@ -5,7 +5,7 @@ use crate::allocate::cssa::Coalescing;
 use crate::allocate::eliminate::SwapPolicy;
 use crate::allocate::recolour::Recolouring;
 use assign::{PinPolicy, Preference};
-use spill::{Choice, Downstream, Entry, LoadLowering};
+use spill::{Choice, Downstream, Effort, Entry, LoadLowering};
 
 /// How to allocate: choices that do not depend on each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,6 +14,12 @@ pub struct Preset {
     pub name: &'static str,
     /// Which copies of φ isolation are taken back.
     pub coalescing: Coalescing,
+    /// Whether values are read in place of their copies.
+    pub merge_copies: bool,
+    /// Whether two-address instructions move behind the last use of what they overwrite.
+    pub sink: bool,
+    /// Whether two-address instructions get other forms where that saves a copy.
+    pub forms: bool,
     /// How values are given registers.
     pub registers: Registers,
     /// How values are put into memory and taken from there.
@@ -166,12 +172,16 @@ const PLAIN: spill::Policy = spill::Policy {
     store_hoist: false,
     load_lower: LoadLowering::Off,
     memory_coalesce: false,
+    effort: Effort::Usual,
 };
 
 /// `ch-o1`: φ-lifting, colouring in dominance order, no heuristics.
 const CH_O1: Preset = Preset {
     name: "ch-o1",
     coalescing: Coalescing::Nothing,
+    merge_copies: false,
+    sink: false,
+    forms: false,
     registers: Registers::Dominance(Dominance {
         choice: Choice::Lightest,
         assign: assign::Policy { preference: Preference::None, pins: PinPolicy::Avoid },
@@ -201,6 +211,9 @@ const CH_O3: Preset = Preset { name: "ch-o3", coalescing: Coalescing::PhiMem, ..
 const SPILL_FREE: Preset = Preset {
     name: "spill-free",
     coalescing: Coalescing::Budimlic,
+    merge_copies: false,
+    sink: false,
+    forms: false,
     registers: Registers::Dominance(Dominance {
         choice: Choice::Lightest,
         assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Repair },
@@ -218,10 +231,28 @@ const SPILL_FREE: Preset = Preset {
     swap: SwapPolicy::Auto,
 };
 
+/// `tuned`: the best that is known.
+const TUNED: Preset = Preset {
+    name: "tuned",
+    merge_copies: true,
+    sink: true,
+    forms: true,
+    registers: Registers::Dominance(Dominance {
+        choice: Choice::Priced,
+        assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Repair },
+        recolouring: Recolouring::Chunks,
+        elimination: Elimination::SpillFree,
+    }),
+    ..SPILL_FREE
+};
+
 /// `hack`: the allocator of `ssa-allocation-lecture.txt`.
 const HACK: Preset = Preset {
     name: "hack",
     coalescing: Coalescing::Budimlic,
+    merge_copies: false,
+    sink: false,
+    forms: false,
     registers: Registers::Dominance(Dominance {
         choice: Choice::Farthest(Entry::Nearest),
         assign: assign::Policy { preference: Preference::None, pins: PinPolicy::Permute },
@@ -255,13 +286,16 @@ const SIMPLE: Preset = Preset {
 const LINEAR_SCAN: Preset = Preset {
     name: "linear-scan",
     coalescing: Coalescing::Aggressive,
+    merge_copies: false,
+    sink: false,
+    forms: false,
     registers: Registers::LinearScan,
     spill: spill::Policy { keep_loaded: false, fold: true, memory_coalesce: true, ..PLAIN },
     swap: SwapPolicy::Auto,
 };
 
 /// All allocators.
-pub const PRESETS: &[Preset] = &[SPILL_FREE, CH_O1, CH_O2, CH_O3, HACK, LINEAR_SCAN, LOCAL, SIMPLE];
+pub const PRESETS: &[Preset] = &[SPILL_FREE, TUNED, CH_O1, CH_O2, CH_O3, HACK, LINEAR_SCAN, LOCAL, SIMPLE];
 
 impl Default for Preset {
     fn default() -> Self {

@@ -3,7 +3,7 @@
 //! Frequencies are those of blocks, relative to the entry. Whoever weighs one decision against another takes both from here.
 //! (The papers' allocators weigh values by loop depth instead: [`super::spill`], `weights.rs`.)
 
-use crate::machine::{Block, Function, Operand, Value};
+use crate::machine::{Block, Function, InstData, Operand, Value};
 use cranelift_entity::SecondaryMap;
 
 /// Saving and restoring a callee-saved register, in copies at the function's entry.
@@ -18,8 +18,14 @@ pub const RELOAD: f64 = 4.0;
 /// A store to a value's home, likewise.
 pub const STORE: f64 = 1.0;
 
-/// Executing a constant's instruction again, likewise.
+/// Executing a constant's instruction again, likewise; one that is dearer than a move ([`InstData::dear`]) costs the second.
 pub const REMATERIALISATION: f64 = 0.2;
+pub const DEAR_REMATERIALISATION: f64 = 1.0;
+
+/// Executing a constant's instruction.
+pub fn rematerialisation(constant: &InstData) -> f64 {
+    if constant.dear { DEAR_REMATERIALISATION } else { REMATERIALISATION }
+}
 
 /// How often each value is accessed by instructions.
 pub fn accesses(function: &Function) -> SecondaryMap<Value, f64> {

@@ -1,6 +1,7 @@
 //! Allocation as a list of phases.
 
-use super::{assign, cssa, eliminate, recolour};
+use super::sink::{Moved, sink};
+use super::{assign, copies, cssa, eliminate, forms, recolour};
 use crate::allocate::allocators::{Dominance, Preset, Registers};
 use crate::allocate::assign::{Coloured, Evictable, Refusal};
 use crate::allocate::cssa::{Coalescing, Conventional, ConversionCounts};
@@ -98,18 +99,26 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     let mut clock = Clock::default();
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
-    let liveness = Liveness::new(function);
     clock.lap("analysis");
-    let conventional = convert(function, &order, &dominators, &liveness, preset);
+    let (program, moved) = prepare(function, &order, &dominators, preset, &mut clock);
+    let program = program.as_ref().unwrap_or(function);
+    let liveness = Liveness::new(program);
+    clock.lap("analysis");
+    let mut conventional = convert(program, &order, &dominators, &liveness, preset);
     clock.lap("cssa");
-    let Allocated { spilled, mut coloured } = colour(&conventional, &order, &dominators, preset, &mut clock)?;
+    let liveness = Liveness::new(&conventional.function);
+    if preset.forms {
+        forms::choose(&mut conventional, &liveness);
+    }
+    clock.lap("forms");
+    let Allocated { spilled, mut coloured } = colour(&conventional, &order, &dominators, &liveness, preset, &mut clock)?;
     let liveness = Liveness::new(&coloured.function);
-    let pins = PinLiveness::new(&coloured.function);
+    let pins = PinLiveness::keeping(&coloured.function, spilled.untouched);
     clock.lap("analysis");
     let recolouring = recolour::recolour(&mut coloured, &liveness, &pins, preset.registers.recolouring());
     clock.lap("recolour");
     let code = eliminate::eliminate(&spilled, &coloured, &liveness, &pins, preset.swap)?;
-    let overlay = eliminate::overlay(function, &spilled, &coloured, &liveness, &pins, &code, preset.swap);
+    let overlay = eliminate::overlay((function, &moved), &spilled, &coloured, &liveness, &pins, &code, preset.swap);
     clock.lap("eliminate");
     let report = Report {
         conversion: conventional.counts,
@@ -127,6 +136,28 @@ fn by_regalloc2(function: &Function, algorithm: Algorithm) -> Result<(Overlay, R
     clock.lap("regalloc2");
     let spill = SpillCounts { values: allocated.spilled, ..SpillCounts::default() };
     Ok((allocated.overlay, Report { spill, phases: clock.phases, ..Report::default() }))
+}
+
+/// The program as it is better allocated, if it is not as imported, and the instructions that have moved.
+fn prepare(
+    function: &Function,
+    order: &Order,
+    dominators: &Dominators,
+    preset: &Preset,
+    clock: &mut Clock,
+) -> (Option<Function>, Moved) {
+    // Memory of a value may be read behind the first return of a call that returns twice when the value has been written anew.
+    let merged = (preset.merge_copies && !function.returns_twice).then(|| copies::merge(function, order, dominators));
+    clock.lap("copies");
+    if !preset.sink {
+        return (merged, Moved::default());
+    }
+    let program = merged.as_ref().unwrap_or(function);
+    let liveness = Liveness::new(program);
+    clock.lap("analysis");
+    let (sunk, moved) = sink(program, &liveness);
+    clock.lap("sink");
+    (Some(sunk), moved)
 }
 
 fn convert(function: &Function, order: &Order, dominators: &Dominators, liveness: &Liveness, preset: &Preset) -> Conventional {
@@ -154,11 +185,11 @@ fn colour(
     conventional: &Conventional,
     order: &Order,
     dominators: &Dominators,
+    liveness: &Liveness,
     preset: &Preset,
     clock: &mut Clock,
 ) -> Result<Allocated, Failure> {
-    let liveness = Liveness::new(&conventional.function);
-    let problem = Problem::new(conventional, order, dominators, &liveness, preset.spill, preset.registers.downstream())?;
+    let problem = Problem::new(conventional, order, dominators, liveness, preset.spill, preset.registers.downstream())?;
     let mut requested: SecondaryMap<Value, bool> = SecondaryMap::new();
     loop {
         let plan = problem.plan(&requested)?;

@@ -13,12 +13,17 @@ pub struct PinLiveness {
 
 impl PinLiveness {
     pub fn new(function: &Function) -> Self {
+        PinLiveness::keeping(function, RegSet::EMPTY)
+    }
+
+    /// Likewise, where some registers, which the program does not name, keep what they hold from the function's entry on.
+    pub fn keeping(function: &Function, kept: RegSet) -> Self {
         let mut before: PrimaryMap<Inst, RegSet> = function.insts.keys().map(|_| RegSet::EMPTY).collect();
         let mut end = SecondaryMap::with_default(RegSet::EMPTY);
         for (block, data) in &function.blocks {
             // What is live into a landing pad was put there by the unwinder, not by the block.
             let succs = data.succs.iter().map(|&succ| &function.blocks[succ]).filter(|succ| !succ.landing_pad);
-            let mut live = succs.fold(RegSet::EMPTY, |set, succ| set | succ.live_in_pins);
+            let mut live = succs.fold(kept, |set, succ| set | succ.live_in_pins);
             end[block] = live;
             for inst in function.block_insts(block).rev() {
                 let pins = function.pins(inst);
@@ -39,6 +44,12 @@ impl PinLiveness {
         let insts = &function.blocks[point.block].insts;
         let inst = insts.start + point.index;
         if inst < insts.end { self.before[Inst::from_u32(inst)] } else { self.end[point.block] }
+    }
+
+    /// The registers that the program writes to by name.
+    pub fn written(function: &Function) -> RegSet {
+        let pins = function.insts.keys().map(|inst| function.pins(inst));
+        pins.fold(RegSet::EMPTY, |set, pins| set | pins.defs | pins.early_defs | pins.clobbers)
     }
 
     /// What an instruction leaves for values.
@@ -65,6 +76,11 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
+    /// The same where some registers keep what they hold.
+    pub fn keeping(self, kept: RegSet) -> Self {
+        Occupancy { before: self.before | kept, after: self.after | kept, ..self }
+    }
+
     /// Whether values that live on lose registers here, besides those that are occupied already.
     pub fn takes(&self, occupied: RegSet) -> bool {
         !((self.before | self.after | self.clobbers) - occupied).is_empty()

@@ -16,7 +16,7 @@ pub(crate) fn value(index: u32) -> Value {
 }
 
 pub(crate) fn usage(of: u32) -> Operand {
-    Operand { value: value(of), role: Role::Use, reuse: None, foldable: false }
+    Operand::using(value(of))
 }
 
 pub(crate) fn def(of: u32) -> Operand {
@@ -114,6 +114,8 @@ pub(crate) fn append(function: &mut Function, at: usize, operands: &[Operand]) -
         label: false,
         jumps: false,
         rematerialisable: false,
+        dear: false,
+        movable: false,
     });
     let end = function.insts.len() as u32;
     function.blocks[block(at)].insts.end = end;

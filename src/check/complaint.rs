@@ -100,6 +100,9 @@ pub enum Fault {
     },
     /// The bank has no such swap, or it is one of a register with itself.
     BadSwap,
+    NotMovable {
+        inst: Inst,
+    },
     NotRematerialisable {
         inst: Inst,
     },
@@ -127,6 +130,7 @@ impl Complaint {
             Edit::Store { from, to, .. } => format!("store {} to {to}", self.reg(from)),
             Edit::Move { to, from, .. } => format!("move {} to {}", self.reg(from), self.reg(to)),
             Edit::Swap { a, b, kind, .. } => format!("swap {} and {} by {kind:?}", self.reg(a), self.reg(b)),
+            Edit::Perform { inst, .. } => format!("perform {inst}"),
             Edit::Rematerialise { to, inst } => format!("rematerialise {} by {inst}", self.reg(to)),
         }
     }
@@ -163,6 +167,7 @@ impl Complaint {
                 write!(f, "is in {definition}, but the use that it overwrites is in {usage}")
             }
             Fault::BadSwap => write!(f, "these registers cannot be swapped like this"),
+            Fault::NotMovable { inst } => write!(f, "{inst} cannot be executed here, once, instead of where it stands"),
             Fault::NotRematerialisable { inst } => write!(f, "{inst} cannot be executed again"),
         }
     }

@@ -40,7 +40,9 @@ impl Form<'_> {
             if matches!(self.function.insts[inst].kind, InstKind::Inserted(_)) {
                 complain(Subject::Instruction, Fault::NotImported);
             }
-            if self.overlay.is_dropped(inst) {
+            if self.overlay.is_performed(self.function, inst) && !self.is_performed_once(block, inst) {
+                complain(Subject::Instruction, Fault::NotMovable { inst });
+            } else if self.overlay.is_dropped(inst) {
                 continue;
             }
             for (i, &location) in self.overlay.operands(self.function, inst).iter().enumerate() {
@@ -76,6 +78,11 @@ impl Form<'_> {
             if let Some(fault) = self.misplaced(*point) {
                 complain(fault);
             }
+            if let Edit::Perform { inst, .. } = *edit
+                && !self.overlay.is_performed(self.function, inst)
+            {
+                complain(Fault::NotMovable { inst });
+            }
         }
     }
 
@@ -100,7 +107,17 @@ impl Form<'_> {
                 self.reg(a) && self.reg(b) && self.class(class)
             }
             Edit::Rematerialise { to, inst } => self.reg(to) && self.function.insts.is_valid(inst),
+            Edit::Perform { inst, .. } => self.function.insts.is_valid(inst),
         }
+    }
+
+    /// Whether a movable instruction is performed by one edit, behind its place in its block.
+    fn is_performed_once(&self, block: Block, inst: Inst) -> bool {
+        let mut performed =
+            self.overlay.edits.iter().filter(|(_, edit)| matches!(edit, Edit::Perform { inst: it, .. } if *it == inst));
+        let behind = |point: Point| point.block == block && point.index > inst.as_u32() - self.function.blocks[block].insts.start;
+        let once = performed.next().is_some_and(|&(point, _)| behind(point)) && performed.next().is_none();
+        once && self.function.insts[inst].movable
     }
 
     fn exists(&self, location: Location) -> bool {

@@ -17,11 +17,12 @@
 //! # Transfer
 //!
 //! - Load, store, move: the target holds what the source holds and nothing else; only values of classes no wider than the
-//!   edit's are carried. A swap exchanges so. Rematerialisation: the register holds exactly the value, and the physical
-//!   registers that the instruction writes hold nothing.
+//!   edit's are carried. A swap exchanges so. Rematerialisation: the register holds exactly the value
+//!   and its dropped copies, and the physical registers that the instruction writes hold nothing.
 //! - An instruction: registers that it clobbers or writes itself hold nothing; then, for each value it defines, no place
 //!   holds that value (what a place has is the value of the loop's last round), and its own place holds it alone.
-//! - `Copy`, `CopyTo` and `CopyFrom`: as a move between the two places, except that the defined value is added.
+//! - `Copy`, `CopyTo` and `CopyFrom`: as a move between the two places, except that the defined value is added. A `Copy` that
+//!   is dropped: the defined value is wherever its source is.
 //! - An edge: all φs at once. A place holds a φ's definition exactly if it held the argument; where the argument is
 //!   undefined, the definition is anywhere. Into a landing pad flows the state at the predecessor's throwing call: after
 //!   what it clobbers, without what it defines; and the registers the unwinder passes something in hold nothing.
@@ -56,7 +57,7 @@ use transfer::{Transfer, Visitor};
 pub fn check(function: &Function, overlay: &Overlay) -> Result<(), Vec<Complaint>> {
     form::check(function, overlay)?;
     let liveness = Liveness::new(function);
-    let transfer = Transfer { function, overlay, liveness: &liveness };
+    let transfer = Transfer::new(function, overlay, &liveness);
     let mut state = State::new(overlay.slots.len());
     let entries = Solver::solve(&transfer, &mut state);
     let mut rules = Rules::new(function, overlay);

@@ -9,12 +9,13 @@
 //! - A definition is where the use is that it overwrites, shares its register with no other definition and no register that
 //!   the instruction writes by itself, and overwrites nothing that the program keeps. An early one avoids what the
 //!   instruction reads or clobbers, too.
-//! - Only a rematerialisable instruction is dropped.
+//! - Only a rematerialisable instruction is dropped, and a copy that is as wide as its source, or a part of it.
+//! - A performed instruction is movable, and what it writes besides its definitions are flags that nobody wants.
 //! - A debug location has its value. (Where the value is dead, this is only known since the block's head.)
 
 use super::complaint::{Complaint, Fault, Subject};
 use super::state::State;
-use super::transfer::{Visitor, copy_ends, located, written};
+use super::transfer::{Visitor, copy_ends, is_part, located, written};
 use crate::machine::{
     Block, Edit, Function, Inst, InstKind, Location, Operand, Overlay, PinSets, Point, Reg, RegClass, RegSet, Role, Slot,
     SwapKind, SwapSupport,
@@ -82,6 +83,24 @@ impl<'a> Rules<'a> {
         }
     }
 
+    /// Complains about the operands of an instruction that is executed at a point.
+    fn operands(&mut self, state: &State, point: Point, inst: Inst, pinned_after: RegSet) {
+        let mut site = Site {
+            inst,
+            index: 0,
+            operands: self.function.operands(inst),
+            locations: self.overlay.operands(self.function, inst),
+            pins: pins(self.function, inst),
+            pinned_after,
+        };
+        for index in 0..site.operands.len() {
+            site.index = index;
+            for fault in self.operand_faults(state, &site) {
+                self.complain(point, Subject::Operand(index), fault);
+            }
+        }
+    }
+
     fn edit_faults(&self, edit: &Edit, pinned: RegSet) -> Vec<Fault> {
         let mut faults = Vec::new();
         let mut overwritten = RegSet::EMPTY;
@@ -105,6 +124,15 @@ impl<'a> Rules<'a> {
                 if support == SwapSupport::Exchange && kind == SwapKind::Xor {
                     overwritten |= self.function.file.status;
                 }
+            }
+            Edit::Perform { inst, flagless } => {
+                let flags = self.function.file.status;
+                let pins = self.function.pins(inst);
+                let mut defs = self.function.operands(inst).iter().filter(|operand| operand.is_def());
+                let holds =
+                    written(pins).is_subset(flags) && pins.uses.is_empty() && (!flagless || defs.any(|def| def.reuse_none));
+                faults.extend((!holds).then_some(Fault::NotMovable { inst }));
+                overwritten = if flagless { RegSet::EMPTY } else { written(pins) };
             }
             Edit::Rematerialise { to, inst } => {
                 faults.extend(self.rematerialisable(to, inst));
@@ -164,7 +192,10 @@ impl<'a> Rules<'a> {
 }
 
 impl Visitor for Rules<'_> {
-    fn edit(&mut self, _state: &State, point: Point, edit: &Edit) {
+    fn edit(&mut self, state: &State, point: Point, edit: &Edit) {
+        if let Edit::Perform { inst, .. } = *edit {
+            self.operands(state, point, inst, self.pinned[point.index as usize]);
+        }
         for fault in self.edit_faults(edit, self.pinned[point.index as usize]) {
             self.complain(point, Subject::Edit(*edit), fault);
         }
@@ -172,32 +203,23 @@ impl Visitor for Rules<'_> {
 
     fn inst(&mut self, state: &State, point: Point, inst: Inst) {
         self.debug_uses(state, point);
+        if self.overlay.is_performed(self.function, inst) {
+            return;
+        }
         if self.overlay.is_dropped(inst) {
-            if !self.function.insts[inst].rematerialisable || pins(self.function, inst) != PinSets::default() {
+            let repeated = self.function.insts[inst].rematerialisable && pins(self.function, inst) == PinSets::default();
+            if !repeated && !is_part(self.function, inst) {
                 self.complain(point, Subject::Instruction, Fault::NotRematerialisable { inst });
             }
             return;
         }
-        let mut site = Site {
-            inst,
-            index: 0,
-            operands: self.function.operands(inst),
-            locations: self.overlay.operands(self.function, inst),
-            pins: pins(self.function, inst),
-            pinned_after: self.pinned[point.index as usize + 1],
-        };
-        for index in 0..site.operands.len() {
-            site.index = index;
-            for fault in self.operand_faults(state, &site) {
-                self.complain(point, Subject::Operand(index), fault);
-            }
-        }
+        self.operands(state, point, inst, self.pinned[point.index as usize + 1]);
         if let Some((Location::Slot(to), Location::Slot(from))) = copy_ends(self.function, self.overlay, inst)
             && to != from
         {
             self.complain(point, Subject::Instruction, Fault::MemoryToMemory);
         }
-        let folded = site.locations.iter().filter(|l| matches!(l, Some(Location::Slot(_)))).count();
+        let folded = self.overlay.operands(self.function, inst).iter().filter(|l| matches!(l, Some(Location::Slot(_)))).count();
         if folded > 1 && !self.function.insts[inst].kind.is_copy() {
             self.complain(point, Subject::Instruction, Fault::FoldedTwice);
         }
@@ -251,8 +273,13 @@ fn definition_faults(site: &Site, silent: bool) -> Vec<Fault> {
     let mut faults = Vec::new();
     let (operand, location) = (site.operand(), site.location());
     if let Some(partner) = operand.reuse {
-        let usage = located(site.locations[usize::from(partner)]);
-        faults.extend((usage != location).then_some(Fault::ReuseDiffers { definition: location, usage }));
+        let at = |k: u8| located(site.locations[usize::from(k)]);
+        let usage = at(partner);
+        // In another form: it reads nothing from memory.
+        let in_registers = || site.locations.iter().all(|location| matches!(location, Some(Location::Reg(_))));
+        let otherwise = operand.reuse_none || operand.reuse_instead.is_some_and(|other| at(other) == location);
+        let holds = usage == location || otherwise && in_registers();
+        faults.extend((!holds).then_some(Fault::ReuseDiffers { definition: location, usage }));
     }
     let Location::Reg(reg) = location else { return faults };
     let mut own = site.pins.defs | site.pins.early_defs;

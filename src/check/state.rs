@@ -127,6 +127,13 @@ impl State {
         }
     }
 
+    /// A value that no place holds is wherever another one is.
+    pub(super) fn alias(&mut self, value: Value, other: Value) {
+        for place in self.places[other].clone() {
+            self.insert(place, value);
+        }
+    }
+
     /// `to` holds what `from` holds, as far as it is carried, and nothing else.
     pub(super) fn copy(&mut self, to: impl Into<Place>, from: impl Into<Place>, carried: impl Fn(Value) -> bool) {
         let (to, from) = (to.into(), from.into());

@@ -2,7 +2,10 @@
 
 use super::state::{Boundary, Place, State};
 use crate::analysis::Liveness;
-use crate::machine::{Block, Edit, Function, Inst, InstKind, Location, Overlay, PinSets, Point, RegClass, RegSet, Value};
+use crate::machine::{
+    Block, Edit, Function, Inst, InstKind, Location, Overlay, PinSets, Point, RegClass, RegSet, SwapSupport, Value,
+};
+use cranelift_entity::SecondaryMap;
 
 /// Looks at the states along a block.
 pub(super) trait Visitor {
@@ -20,11 +23,34 @@ pub(super) trait Visitor {
 
 pub(super) struct Transfer<'a> {
     pub function: &'a Function,
-    pub overlay: &'a Overlay,
-    pub liveness: &'a Liveness,
+    overlay: &'a Overlay,
+    liveness: &'a Liveness,
+    /// What dropped copies make of each value.
+    copies: SecondaryMap<Value, Vec<Value>>,
 }
 
-impl Transfer<'_> {
+impl<'a> Transfer<'a> {
+    pub(super) fn new(function: &'a Function, overlay: &'a Overlay, liveness: &'a Liveness) -> Self {
+        let mut copies: SecondaryMap<Value, Vec<Value>> = SecondaryMap::new();
+        for &inst in overlay.dropped.iter().filter(|&&inst| function.insts[inst].kind == InstKind::Copy) {
+            if let Some((copy, source)) = copied(function, inst) {
+                copies[source].push(copy);
+            }
+        }
+        Transfer { function, overlay, liveness, copies }
+    }
+
+    /// A value, and its dropped copies.
+    fn equal(&self, value: Value) -> impl Iterator<Item = Value> {
+        let mut equal = vec![value];
+        let mut next = 0;
+        while let Some(&value) = equal.get(next) {
+            equal.extend_from_slice(&self.copies[value]);
+            next += 1;
+        }
+        equal.into_iter()
+    }
+
     /// Takes the state from the block's head to its end.
     pub(super) fn walk(&self, state: &mut State, block: Block, visitor: &mut impl Visitor) {
         let edits = &self.overlay.edits;
@@ -61,13 +87,26 @@ impl Transfer<'_> {
             Edit::Store { from, to, class } => state.copy(to, from, carried(class)),
             Edit::Move { to, from, class } => state.copy(to, from, carried(class)),
             Edit::Swap { a, b, class, kind: _ } => state.swap(a, b, carried(class)),
+            Edit::Perform { inst, .. } => {
+                self.overwrite(state, inst);
+                self.write(state, inst);
+                // A dropped copy of what it defines may have been passed already. (Whatever was a copy of the definition before
+                // this one is dead: the definition dominates the copy, and the copy all that reads it.)
+                for def in self.function.operands(inst).iter().filter(|o| o.is_def()) {
+                    for copy in self.equal(def.value).skip(1) {
+                        state.forget(copy);
+                        state.alias(copy, def.value);
+                    }
+                }
+            }
             Edit::Rematerialise { to, inst } => {
                 for reg in written(self.function.pins(inst)).iter() {
                     state.clear(reg);
                 }
                 state.clear(to);
+                // A constant is the same whenever it is computed, and so are copies of it.
                 for operand in self.function.operands(inst).iter().filter(|o| o.is_def()) {
-                    state.insert(to, operand.value);
+                    self.equal(operand.value).for_each(|value| state.insert(to, value));
                 }
             }
         }
@@ -75,10 +114,17 @@ impl Transfer<'_> {
 
     /// What an instruction overwrites is gone, and so are the values that it is about to define.
     fn destroy(&self, state: &mut State, inst: Inst) {
-        // A dropped instruction would compute what it computed before: copies of its value stay good.
         if self.overlay.is_dropped(inst) {
+            // A dropped constant would be what it was before: copies of it stay good.
+            if self.function.insts[inst].kind == InstKind::Copy || self.overlay.is_performed(self.function, inst) {
+                self.function.operands(inst).iter().filter(|o| o.is_def()).for_each(|o| state.forget(o.value));
+            }
             return;
         }
+        self.overwrite(state, inst);
+    }
+
+    fn overwrite(&self, state: &mut State, inst: Inst) {
         let copy = copy_ends(self.function, self.overlay, inst);
         for reg in written(self.function.pins(inst)).iter() {
             // The target of a copy may be its source as well.
@@ -100,8 +146,15 @@ impl Transfer<'_> {
     /// The values that an instruction defines are in their places.
     fn define(&self, state: &mut State, inst: Inst) {
         if self.overlay.is_dropped(inst) {
+            if let Some((copy, source)) = copied(self.function, inst) {
+                state.alias(copy, source);
+            }
             return;
         }
+        self.write(state, inst);
+    }
+
+    fn write(&self, state: &mut State, inst: Inst) {
         let operands = self.function.operands(inst);
         if let Some((to, from)) = copy_ends(self.function, self.overlay, inst) {
             let width = operands.iter().map(|o| self.size(o.value)).min();
@@ -154,6 +207,24 @@ pub(super) fn written(pins: &PinSets) -> RegSet {
 /// The location of an operand whose instruction is executed.
 pub(super) fn located(location: Option<Location>) -> Location {
     location.expect("the overlay is well-formed")
+}
+
+/// Whether an instruction is a copy that is as wide as its source, or a part of it: every place that holds the source holds the
+/// copy.
+pub(super) fn is_part(function: &Function, inst: Inst) -> bool {
+    let class = |value: Value| &function.file.classes[function.values[value].class];
+    let one_form = |value: Value| function.file.banks[class(value).bank].swap != SwapSupport::Never;
+    copied(function, inst).is_some_and(|(copy, source)| one_form(source) && class(copy).slot_size <= class(source).slot_size)
+}
+
+/// What a copy between values defines, and what it reads.
+fn copied(function: &Function, inst: Inst) -> Option<(Value, Value)> {
+    match function.operands(inst) {
+        [a, b] if function.insts[inst].kind == InstKind::Copy => {
+            Some(if a.is_def() { (a.value, b.value) } else { (b.value, a.value) })
+        }
+        _ => None,
+    }
 }
 
 /// Target and source, if the instruction is a copy. It is no instruction at all if they are the same.

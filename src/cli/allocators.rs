@@ -46,11 +46,16 @@ const STOCK: &[(&str, Algorithm)] = &[
     ("llvm-fast", Algorithm::Fast),
 ];
 
-const PHASES: &[&str] = &["cssa", "spill", "assign", "recolour", "eliminate", "check"];
+const PHASES: &[&str] = &["copies", "sink", "cssa", "forms", "spill", "assign", "recolour", "eliminate", "check"];
 const REGALLOC2: &[&str] = &["regalloc2", "check"];
 
 pub const ALL: &[Entry] = &[
     Entry { name: DEFAULT, about: "SSA-based, with spill-free elimination of phis (Pereira and Palsberg)", phases: PHASES },
+    Entry {
+        name: "tuned",
+        about: "the best that chordal can do: spilling by prices, recolouring, three-address forms",
+        phases: PHASES,
+    },
     Entry {
         name: "ch-o1",
         about: "SSA-based (Pereira): phi-lifting, colouring in dominance order, no heuristics",

@@ -3,7 +3,7 @@
 use crate::allocate::allocators::{Elimination, RegisterCoalescing};
 use crate::allocate::assign::PinPolicy;
 use crate::allocate::eliminate::SwapPolicy;
-use crate::allocate::spill::{self, Entry, LoadLowering};
+use crate::allocate::spill::{self, Effort, Entry, LoadLowering};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 /// A choice between a few possibilities.
@@ -89,6 +89,15 @@ impl Choice for PinPolicy {
         (PinPolicy::Avoid, "avoid", "Values are kept off registers that are occupied anywhere in their live range, or spilled"),
         (PinPolicy::Repair, "repair", "Values move to other registers where they are in the way"),
         (PinPolicy::Permute, "perm", "All live values may move before each instruction that takes registers (the lecture's)"),
+    ];
+}
+
+impl Choice for Effort {
+    const ALL: &[(Self, &str, &str)] = &[
+        (Effort::Least, "0", "Values take their places one after the other, and that is all"),
+        (Effort::Usual, "1", "Three rounds of prices"),
+        (Effort::More, "2", "Ten rounds"),
+        (Effort::Most, "3", "Forty rounds, however long they take"),
     ];
 }
 

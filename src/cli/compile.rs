@@ -140,6 +140,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let command = options::command(arguments.allocator.name, &allocator);
     let compiled = compiled.map_err(|error| defect::located(error, &output, &command)).with_context(|| name.clone())?;
     warn(&name, &compiled);
+    if io::stderr().is_terminal()
+        && let Some(certificate) = certificate(&Counts::total(&compiled.functions))
+    {
+        eprintln!("chordal: {name}: {certificate}");
+    }
     let mut results = Vec::new();
     if let Some(stats) = stats {
         results.push((stats, statistics(arguments, &allocator, options.registers, triple, &compiled)?));
@@ -190,6 +195,17 @@ fn warn(file: &str, compiled: &Compiled) {
             eprintln!("chordal: warning: {file}: function {}: left to LLVM's greedy allocator: {reason}", function.name);
         }
     }
+}
+
+/// What spilling costs, and how much less it could at most, if that is known.
+fn certificate(total: &Counts) -> Option<String> {
+    let (cost, bound) = (total.spill.cost?, total.spill.bound?);
+    let above = cost - bound;
+    Some(match () {
+        () if above < 0.5 => format!("spill cost {cost:.0}, the optimum"),
+        () if bound > 0.0 => format!("spill cost {cost:.0}, at most {:.1}% above the optimum", 100.0 * above / bound),
+        () => format!("spill cost {cost:.0}, at most {above:.0} above the optimum"),
+    })
 }
 
 /// The statistics as JSON text.
@@ -243,5 +259,23 @@ impl Progress {
             self.bar.set_position(self.done.get());
             self.bar.set_message(function.to_owned());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_certificate_says_how_much_there_is_to_gain() {
+        let of = |cost, bound| {
+            let mut total = Counts::default();
+            (total.spill.cost, total.spill.bound) = (cost, bound);
+            certificate(&total)
+        };
+        assert_eq!(of(Some(12_345.0), Some(12_000.0)).unwrap(), "spill cost 12345, at most 2.9% above the optimum");
+        assert_eq!(of(Some(12.0), Some(-3.0)).unwrap(), "spill cost 12, at most 15 above the optimum");
+        assert_eq!(of(Some(12.0), Some(12.0)).unwrap(), "spill cost 12, the optimum");
+        assert_eq!(of(None, None), None);
     }
 }

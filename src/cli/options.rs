@@ -6,7 +6,7 @@ use crate::allocate::allocators::{Elimination, Preset, RegisterCoalescing, Regis
 use crate::allocate::assign::PinPolicy;
 use crate::allocate::eliminate::SwapPolicy;
 use crate::allocate::pipeline::Strategy;
-use crate::allocate::spill::{self, LoadLowering};
+use crate::allocate::spill::{self, Effort, LoadLowering};
 use crate::llvm::{Algorithm, Stock};
 use crate::measure::stats::{Options, OwnOptions};
 use clap::{Args, ValueEnum};
@@ -23,6 +23,10 @@ pub struct AllocatorOptions {
     /// Which values are spilled
     #[arg(long, value_name = "WHICH", value_parser = choices::parser::<spill::Choice>())]
     spill: Option<spill::Choice>,
+
+    /// How long `--spill priced` looks for something better
+    #[arg(long, value_name = "LEVEL", value_parser = choices::parser::<Effort>())]
+    effort: Option<Effort>,
 
     /// Whether spilled values related by phis share one slot; if not, phis move memory to memory
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
@@ -47,6 +51,18 @@ pub struct AllocatorOptions {
     /// Whether constants and addresses are computed again instead of being spilled
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     rematerialise: Option<Switch>,
+
+    /// Whether values are read in place of their copies
+    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
+    merge_copies: Option<Switch>,
+
+    /// Whether two-address instructions move behind the last use of what they overwrite
+    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
+    sink: Option<Switch>,
+
+    /// Whether two-address instructions get other forms (operands exchanged, three addresses) where that saves a copy
+    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
+    forms: Option<Switch>,
 
     /// What happens to values whose registers are taken by calls, the ABI or instructions
     #[arg(long, value_name = "HOW", value_parser = choices::parser::<PinPolicy>())]
@@ -108,6 +124,10 @@ impl AllocatorOptions {
         set(&mut preset.spill.memory_coalesce, self.memory_coalesce.map(Switch::is_on));
         set(&mut preset.spill.fold, self.fold.map(Switch::is_on));
         set(&mut preset.spill.rematerialise, self.rematerialise.map(Switch::is_on));
+        set(&mut preset.spill.effort, self.effort);
+        set(&mut preset.merge_copies, self.merge_copies.map(Switch::is_on));
+        set(&mut preset.sink, self.sink.map(Switch::is_on));
+        set(&mut preset.forms, self.forms.map(Switch::is_on));
         set(&mut preset.swap, self.swap);
         match &mut preset.registers {
             Registers::Dominance(dominance) => {
@@ -167,6 +187,10 @@ impl AllocatorOptions {
             ("--memory-coalesce", self.memory_coalesce.is_some()),
             ("--fold", self.fold.is_some()),
             ("--rematerialise", self.rematerialise.is_some()),
+            ("--effort", self.effort.is_some()),
+            ("--merge-copies", self.merge_copies.is_some()),
+            ("--sink", self.sink.is_some()),
+            ("--forms", self.forms.is_some()),
             ("--pins", self.pins.is_some()),
             ("--coalesce", self.coalesce.is_some()),
             ("--swap", self.swap.is_some()),
@@ -218,6 +242,10 @@ fn describe(preset: &Preset) -> OwnOptions {
         memory_coalesce: preset.spill.memory_coalesce,
         fold: preset.spill.fold,
         rematerialise: preset.spill.rematerialise,
+        effort: (preset.registers.spilling() == Some(spill::Choice::Priced)).then(|| preset.spill.effort.name().into()),
+        merge_copies: preset.merge_copies,
+        sink: preset.sink,
+        forms: preset.forms,
         pins: preset.registers.pins().name().into(),
         coalesce: preset.registers.coalescing().name().into(),
         swap: preset.swap.name().into(),
@@ -246,6 +274,10 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         memory_coalesce,
         fold,
         rematerialise,
+        effort,
+        merge_copies,
+        sink,
+        forms,
         pins,
         coalesce,
         swap,
@@ -258,11 +290,17 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         format!("--memory-coalesce {}", switch(memory_coalesce)),
         format!("--fold {}", switch(fold)),
         format!("--rematerialise {}", switch(rematerialise)),
+        format!("--merge-copies {}", switch(merge_copies)),
+        format!("--sink {}", switch(sink)),
+        format!("--forms {}", switch(forms)),
         format!("--pins {pins}"),
         format!("--swap {swap}"),
     ];
     if matches!(preset.registers, Registers::Dominance(_)) {
         arguments.push(format!("--coalesce {coalesce}"));
+    }
+    if let Some(effort) = effort {
+        arguments.push(format!("--effort {effort}"));
     }
     if preset.registers.spilling().is_some() {
         arguments.insert(0, format!("--spill {spill}"));

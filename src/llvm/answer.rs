@@ -66,6 +66,7 @@ fn edit(point: Point, edit: Edit) -> ffi::Edit {
             let kind = if kind == SwapKind::Exchange { ffi::EXCHANGE } else { ffi::XOR };
             ffi::Edit { kind, to: a.index() as u8, from: b.index() as u8, class: class.as_u32(), ..at }
         }
+        Edit::Perform { inst, flagless } => ffi::Edit { kind: ffi::PERFORM, object: inst.as_u32(), class: flagless.into(), ..at },
         Edit::Rematerialise { to, inst } => {
             ffi::Edit { kind: ffi::REMATERIALISE, to: to.index() as u8, object: inst.as_u32(), ..at }
         }

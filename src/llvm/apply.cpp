@@ -1,4 +1,5 @@
 #include "apply.h"
+#include "forms.h"
 #include "weigh.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/CodeGen/LivePhysRegs.h"
@@ -115,6 +116,10 @@ private:
       MachineBasicBlock &MBB = *block(Edit.block);
       insertEdit(Edit, MBB, position(Edit, MBB));
     }
+    for (auto [MI, Place] : Moves) {
+      MI->moveBefore(Place);
+      Place->eraseFromParent();
+    }
   }
 
   MachineBasicBlock::iterator position(const ChEdit &Edit, MachineBasicBlock &MBB) {
@@ -130,7 +135,8 @@ private:
   }
 
   void insertEdit(const ChEdit &Edit, MachineBasicBlock &MBB, MachineBasicBlock::iterator At) {
-    const TargetRegisterClass *RC = Edit.kind == CH_REMATERIALISE ? nullptr : E.T.llvmClass(Edit.cls);
+    const TargetRegisterClass *RC =
+        Edit.kind == CH_REMATERIALISE || Edit.kind == CH_PERFORM ? nullptr : E.T.llvmClass(Edit.cls);
     auto View = [&](uint8_t Root) { return E.T.view(RC, Root); };
     switch (Edit.kind) {
     case CH_LOAD:
@@ -156,6 +162,12 @@ private:
       TII.reMaterialize(MBB, At, To, 0, Orig);
       break;
     }
+    case CH_PERFORM:
+      // Other edits' positions are told by where instructions stand: it comes here when all of these are made.
+      Moves.push_back({E.InstAt[Edit.object], BuildMI(MBB, At, DebugLoc(), TII.get(TargetOpcode::KILL))});
+      if (Edit.cls)
+        Flagless.insert(Edit.object);
+      break;
     }
   }
 
@@ -231,6 +243,7 @@ private:
           return;
       }
     MachineInstr &MI = *E.InstAt[Inst];
+    bool ThreeAddresses = !commute(MI, I) || Flagless.contains(Inst);
     for (unsigned K = I.first_operand; K < I.end_operand; ++K)
       if (A.locations[K] >= 0)
         for (unsigned Index : E.OperandAt[K].all())
@@ -240,10 +253,42 @@ private:
     for (const MachineOperand &MO : MI.operands())
       if (MO.isRegMask())
         MRI.addPhysRegsUsedFromRegMask(MO.getRegMask());
+    if (ThreeAddresses)
+      return loosen(Inst, MI);
     if (MI.isInsertSubreg())
       return lowerInsert(MI, I.kind == CH_COPY);
     if (MI.isCopy() && MI.getOperand(0).getReg() == MI.getOperand(1).getReg() && MI.getNumOperands() == 2)
       MI.eraseFromParent();
+  }
+
+  // Where a definition is not in the register of the use that it is tied to, has another use take that one's place. Says
+  // whether all ties hold then.
+  bool commute(MachineInstr &MI, const ChInst &I) {
+    for (unsigned K = I.first_operand; K < I.end_operand; ++K) {
+      const ChOperand &Def = E.Operands[K];
+      if (Def.reuse == UINT16_MAX || A.locations[I.first_operand + Def.reuse] == A.locations[K])
+        continue;
+      unsigned Instead = I.first_operand + Def.reuse_instead;
+      if (Def.reuse_instead == UINT16_MAX || A.locations[Instead] != A.locations[K])
+        return false;
+      unsigned &From = E.OperandAt[I.first_operand + Def.reuse].Index[0], &To = E.OperandAt[Instead].Index[0];
+      TII.commuteInstruction(MI, /*NewMI=*/false, From, To);
+      std::swap(From, To);
+    }
+    return true;
+  }
+
+  // Gives an instruction in physical registers a form that ties no operands.
+  void loosen(unsigned Inst, MachineInstr &MI) {
+    MachineInstr *New = withThreeAddresses(MI);
+    if (!New) {
+      raw_string_ostream Message(Failure);
+      Message << "LLVM has no form with three addresses after all: ";
+      MI.print(Message, /*IsStandalone=*/true, /*SkipOpers=*/false, /*SkipDebugLoc=*/true, /*AddNewLine=*/false);
+      return;
+    }
+    MI.eraseFromParent();
+    E.InstAt[Inst] = New;
   }
 
   // Replaces an instruction by one that reads an operand from its slot. That is done while its other operands are still
@@ -414,6 +459,8 @@ private:
   const TargetRegisterInfo &TRI;
   std::vector<int> Slots;
   std::vector<MachineBasicBlock *> EdgeBlocks;
+  std::vector<std::pair<MachineInstr *, MachineInstr *>> Moves; // instructions, and where they go
+  DenseSet<unsigned> Flagless;
   StringMap<unsigned> Opcodes;
   std::string Failure;
 };

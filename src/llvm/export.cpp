@@ -1,4 +1,5 @@
 #include "export.h"
+#include "forms.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/MachineJumpTableInfo.h"
 #include "llvm/CodeGen/TargetOpcodes.h"
@@ -237,7 +238,7 @@ void Export::addInst(MachineInstr &MI) {
     addFoldable(MI, Inst.first_operand);
   Inst.end_operand = Operands.size();
   Inst.flags = (MI.isTerminator() ? CH_TERMINATOR : 0) | (MI.isPosition() ? CH_LABEL : 0) |
-               (MI.getOpcode() == TargetOpcode::INLINEASM_BR ? CH_JUMPS : 0);
+               (MI.getOpcode() == TargetOpcode::INLINEASM_BR ? CH_JUMPS : 0) | (MI.getDesc().isAsCheapAsAMove() ? 0 : CH_DEAR) | (isMovable(MI) ? CH_MOVABLE : 0);
   if (Operands.size() == Inst.first_operand + 1 && Operands.back().role == CH_DEF && TII.isTriviallyReMaterializable(MI)) {
     Inst.flags |= CH_REMATERIALISABLE;
     // Where flags are live, reMaterialize() chooses an instruction that does not write them.
@@ -268,12 +269,12 @@ void Export::addOperand(MachineInstr &MI, unsigned Index, std::vector<unsigned> 
     return;
   uint16_t Role = MO.isUse() ? CH_USE : MO.isEarlyClobber() ? CH_EARLY_DEF : CH_DEF;
   Position[Index] = Operands.size();
-  Operands.push_back({valueOf(MO.getReg()), Role, UINT16_MAX, false});
+  Operands.push_back({valueOf(MO.getReg()), Role, UINT16_MAX, UINT16_MAX, false, false});
   OperandAt.push_back({{Index, 0}, 1});
 }
 
 // Two-address constraints, LLVM's ties. An INSERT_SUBREG overwrites a part of its base without saying so.
-void Export::addReuse(const MachineInstr &MI, unsigned First, const std::vector<unsigned> &Position) {
+void Export::addReuse(MachineInstr &MI, unsigned First, const std::vector<unsigned> &Position) {
   for (unsigned I = 0; I < MI.getNumOperands(); ++I) {
     if (Position[I] == UINT16_MAX)
       continue;
@@ -291,7 +292,18 @@ void Export::addReuse(const MachineInstr &MI, unsigned First, const std::vector<
     }
     if (Position[UseIndex] - First > UINT8_MAX)
       unsupported("an instruction with more than 255 operands");
-    Operands[Position[I]].reuse = Position[UseIndex] - First;
+    ChOperand &Def = Operands[Position[I]];
+    Def.reuse = Position[UseIndex] - First;
+    if (Def.role != CH_DEF || MI.isInsertSubreg())
+      continue;
+    auto IsOperand = [&](unsigned Index) { return Position[Index] != UINT16_MAX; };
+    unsigned Other = commuted(MI, UseIndex, T);
+    if (Other != CH_NONE && IsOperand(Other) && Position[Other] - First <= UINT8_MAX)
+      Def.reuse_instead = Position[Other] - First;
+    bool Known = true;
+    for (unsigned Use = 1; Use < MI.getNumExplicitOperands(); ++Use)
+      Known &= !MI.getOperand(Use).isReg() || IsOperand(Use);
+    Def.reuse_none = Known && hasThreeAddresses(MI, T);
   }
 }
 

@@ -64,7 +64,7 @@ private:
   void addOperand(llvm::MachineInstr &MI, unsigned Index, std::vector<unsigned> &Position);
   void addFoldable(llvm::MachineInstr &MI, unsigned First);
   bool addAgain(llvm::MachineInstr &MI);
-  void addReuse(const llvm::MachineInstr &MI, unsigned First, const std::vector<unsigned> &Position);
+  void addReuse(llvm::MachineInstr &MI, unsigned First, const std::vector<unsigned> &Position);
   void addPin(const llvm::MachineOperand &MO, ChPins &Sets);
   ChInst copyKind(const llvm::MachineInstr &MI) const;
   unsigned findThrow(llvm::MachineBasicBlock &MBB) const;

@@ -123,6 +123,8 @@ pub const TERMINATOR: u32 = 1;
 pub const LABEL: u32 = 2;
 pub const REMATERIALISABLE: u32 = 4;
 pub const JUMPS: u32 = 8;
+pub const DEAR: u32 = 16;
+pub const MOVABLE: u32 = 32;
 
 #[repr(C)]
 pub struct Inst {
@@ -142,7 +144,9 @@ pub struct Operand {
     pub value: u32,
     pub role: u16,
     pub reuse: u16,
-    pub foldable: u32,
+    pub reuse_instead: u16,
+    pub reuse_none: u8,
+    pub foldable: u8,
 }
 
 #[repr(C)]
@@ -194,6 +198,7 @@ pub const MOVE: u8 = 2;
 pub const EXCHANGE: u8 = 3;
 pub const XOR: u8 = 4;
 pub const REMATERIALISE: u8 = 5;
+pub const PERFORM: u8 = 6;
 
 #[repr(C)]
 #[derive(Clone, Copy)]

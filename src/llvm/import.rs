@@ -134,6 +134,8 @@ fn inst(index: usize, data: &ffi::Inst) -> InstData {
         label: data.flags & ffi::LABEL != 0,
         jumps: data.flags & ffi::JUMPS != 0,
         rematerialisable: data.flags & ffi::REMATERIALISABLE != 0,
+        dear: data.flags & ffi::DEAR != 0,
+        movable: data.flags & ffi::MOVABLE != 0,
     }
 }
 
@@ -145,9 +147,15 @@ fn operand(data: &ffi::Operand) -> Operand {
             ffi::EARLY_DEF => Role::EarlyDef,
             _ => Role::Use,
         },
-        reuse: (data.reuse != u16::MAX).then(|| u8::try_from(data.reuse).expect("a tied operand is among the first 255")),
+        reuse: tied(data.reuse),
+        reuse_instead: tied(data.reuse_instead),
+        reuse_none: data.reuse_none != 0,
         foldable: data.foldable != 0,
     }
+}
+
+fn tied(operand: u16) -> Option<u8> {
+    (operand != u16::MAX).then(|| u8::try_from(operand).expect("a tied operand is among the first 255"))
 }
 
 fn pin_sets(data: &ffi::Pins) -> PinSets {

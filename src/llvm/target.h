@@ -62,6 +62,10 @@ public:
   // What Folder has found out about foldable operands: LLVM's answers depend on the subtarget.
   llvm::DenseMap<uint64_t, bool> Foldable;
 
+  // What is known of opcodes' other forms (forms.cpp).
+  llvm::DenseMap<unsigned, bool> Commutes;
+  llvm::DenseMap<unsigned, int> Sums;
+
 private:
   void addRoots(bool Is64Bit);
   void addClasses(const llvm::MachineFunction &MF);

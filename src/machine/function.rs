@@ -50,6 +50,12 @@ pub struct Operand {
     /// For a definition: the index, among the instruction's operands, of the use whose register it overwrites
     /// (two-address code).
     pub reuse: Option<u8>,
+    /// For a definition that overwrites a use: another use whose register it can overwrite instead, if no operand is in memory.
+    /// (The instruction commutes.)
+    pub reuse_instead: Option<u8>,
+    /// For a definition that overwrites a use: it can be in any register instead, if no operand is in memory. (The instruction
+    /// has a form with three addresses.)
+    pub reuse_none: bool,
     /// This use can be read by the instruction straight from its spill slot, if no other operand reads the value too; of one
     /// instruction at most one operand is.
     pub foldable: bool,
@@ -113,6 +119,10 @@ pub struct InstData {
     pub jumps: bool,
     /// The instruction can be executed again anywhere to produce its one definition (constants, addresses).
     pub rematerialisable: bool,
+    /// It takes longer than a move.
+    pub dear: bool,
+    /// It does nothing but compute its definitions from its uses, and writes no physical register but flags that nobody wants.
+    pub movable: bool,
 }
 
 /// The physical registers that an instruction names itself.

@@ -49,6 +49,12 @@ pub enum Edit {
         to: Reg,
         inst: Inst,
     },
+    /// Execute this movable instruction here, not where it stands further up in the block. If it is `flagless`, it is so in a
+    /// form with three addresses, which writes no flags.
+    Perform {
+        inst: Inst,
+        flagless: bool,
+    },
 }
 
 /// Size and alignment of a spill slot in bytes.
@@ -68,7 +74,8 @@ pub struct Overlay {
     /// terminator there is none.
     pub edits: Vec<(Point, Edit)>,
     pub slots: PrimaryMap<Slot, SlotData>,
-    /// Rematerialisable instructions that are not executed where they stand, ascending.
+    /// Instructions that are not executed where they stand, ascending: rematerialisable ones, copies that are where their sources
+    /// are, and those that an edit performs, which have locations.
     pub dropped: Vec<Inst>,
     /// One a [`Function::debug_uses`]: where the variable is then, if that is known.
     pub debug_locations: Vec<Option<Location>>,
@@ -78,6 +85,11 @@ impl Overlay {
     /// Whether an instruction is dropped.
     pub fn is_dropped(&self, inst: Inst) -> bool {
         self.dropped.binary_search(&inst).is_ok()
+    }
+
+    /// Whether an edit performs an instruction.
+    pub fn is_performed(&self, function: &Function, inst: Inst) -> bool {
+        self.is_dropped(inst) && self.operands(function, inst).iter().any(Option::is_some)
     }
 
     /// The locations of an instruction's operands.

@@ -61,6 +61,8 @@ impl<'a> Rewriter<'a> {
             label: false,
             jumps: false,
             rematerialisable: false,
+            dear: false,
+            movable: false,
         };
         self.new.insts.push(data)
     }
@@ -99,11 +101,11 @@ impl<'a> Rewriter<'a> {
 impl Operand {
     /// A use of a value in a register.
     pub fn using(value: Value) -> Self {
-        Operand { value, role: super::Role::Use, reuse: None, foldable: false }
+        Operand { value, role: super::Role::Use, reuse: None, reuse_instead: None, reuse_none: false, foldable: false }
     }
 
     /// A definition of a value in a register.
     pub fn defining(value: Value) -> Self {
-        Operand { value, role: super::Role::Def, reuse: None, foldable: false }
+        Operand { role: super::Role::Def, ..Operand::using(value) }
     }
 }

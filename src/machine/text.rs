@@ -36,14 +36,14 @@
 //! inst      = [ {def} "=" ] kind { use | def } {mark}
 //! kind      = "op" | "copy" | copy-to(reg) | copy-from(reg) | load(sN) | store(sN) | rematerialise(iN) | "parallel"
 //! use       = vN[("foldable")]
-//! def       = vN:class[([of=vN,]["early",][reuse=N])]  of the value that it is a piece of
+//! def       = vN:class[([of=vN,]["early",][reuse=N["|"N]["|none"]])]  of the value that it is a piece of
 //! mark      = uses=reg,… | defs=reg,… | early=reg,… | clobbers=reg,…
-//!           | "terminator" | "label" | "jumps" | "rematerialisable" | "throws"
+//!           | "terminator" | "label" | "jumps" | "rematerialisable" | "dear" | "movable" | "throws"
 //!           | origin=iN | origin=none             its own number unless given
 //! ```
 //!
 //! Blocks and instructions are numbered as they come. `reuse=N` counts all operands of the instruction from 0,
-//! definitions first; a definition that comes behind a use is written there, to the right of the `=`. The register
+//! definitions first; behind `|` is what it may overwrite instead, or `none` if it may be anywhere. A definition that comes behind a use is written there, to the right of the `=`. The register
 //! of a `copy-to` is among its `defs` unsaid, that of a `copy-from` among its `uses`. `undefined` gives the classes
 //! of values that nothing defines. In the function's name, characters that are not plain are written `\u{…}`.
 //!

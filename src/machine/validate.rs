@@ -94,6 +94,8 @@ pub enum Rule {
     Reuse(usize),
     #[error("operand {0} reuses what another operand reuses")]
     ReuseTwice(usize),
+    #[error("operand {0} may reuse another operand, or none, in place of what it cannot reuse in the first place")]
+    ReuseInstead(usize),
     #[error("operand {0} is foldable, but is not a use of an operation, or is tied to a definition")]
     Foldable(usize),
     #[error("a {0} does not have the operands of one")]
@@ -344,12 +346,20 @@ impl Scan<'_> {
 
     fn reuses(&mut self, operands: &[Operand], place: Place) {
         for (index, operand) in operands.iter().enumerate() {
-            let Some(reuse) = operand.reuse else { continue };
-            let holds = operands.get(usize::from(reuse)).is_some_and(|source| {
-                let roles = operand.is_def() && !source.is_def();
-                roles && self.same_bank(operand.value, source.value)
-            });
+            let can_reuse = |reuse: u8| {
+                let of_bank = |source: &Operand| !source.is_def() && self.same_bank(operand.value, source.value);
+                operand.is_def() && operands.get(usize::from(reuse)).is_some_and(of_bank)
+            };
+            let loose = operand.reuse_instead.is_some() || operand.reuse_none;
+            let taken = |use_: u8| {
+                (operands.iter().enumerate()).any(|(k, o)| k != index && [o.reuse, o.reuse_instead].contains(&Some(use_)))
+            };
+            let instead = operand.reuse_instead.is_none_or(|use_| can_reuse(use_) && operand.reuse != Some(use_) && !taken(use_));
+            let sensible = !loose || operand.role == Role::Def && operand.reuse.is_some() && instead;
+            let holds = operand.reuse.is_none_or(can_reuse);
+            self.require(sensible, place, Rule::ReuseInstead(index));
             self.require(holds, place, Rule::Reuse(index));
+            let Some(reuse) = operand.reuse else { continue };
             let again = operands[..index].iter().any(|other| other.reuse == Some(reuse));
             self.require(!again, place, Rule::ReuseTwice(index));
         }

@@ -5,8 +5,8 @@
 //! of the last round of a loop is not taken for this round's. A landing pad is entered from the instruction that throws.
 
 use chordal::machine::{
-    Block, Edit, Function, Inst, InstKind, Location, Operand, Overlay, Phi, Point, Reg, RegClass, RegSet, Role, SwapKind,
-    SwapSupport, Value,
+    Block, Edit, Function, Inst, InstKind, Location, Operand, Overlay, Phi, PinSets, Point, Reg, RegClass, RegSet, Role,
+    SwapKind, SwapSupport, Value,
 };
 use std::collections::BTreeMap;
 
@@ -116,7 +116,7 @@ impl Machine<'_> {
     fn block(&mut self, block: Block, pad: Option<Block>) -> Result<(), Difference> {
         for (index, inst) in self.function.block_insts(block).enumerate() {
             let at = Point { block, index: index as u32 };
-            self.edits(at);
+            self.edits(at)?;
             self.debug_uses(at)?;
             let throws = pad.is_some() && self.function.blocks[block].throws.expand() == Some(inst);
             self.inst(inst, throws).map_err(|what| Difference { at, what: format!("{inst}: {what}") })?;
@@ -125,20 +125,21 @@ impl Machine<'_> {
             }
         }
         let end = Point { block, index: self.function.blocks[block].insts.len() as u32 };
-        self.edits(end);
+        self.edits(end)?;
         self.debug_uses(end)
     }
 
-    fn edits(&mut self, at: Point) {
+    fn edits(&mut self, at: Point) -> Result<(), Difference> {
         let edits = &self.overlay.edits;
         let first = edits.partition_point(|(point, _)| *point < at);
         for (_, edit) in edits[first..].iter().take_while(|(point, _)| *point == at) {
-            self.edit(edit);
+            self.edit(edit).map_err(|what| Difference { at, what: format!("{edit:?}: {what}") })?;
             self.run.edits += 1;
         }
+        Ok(())
     }
 
-    fn edit(&mut self, edit: &Edit) {
+    fn edit(&mut self, edit: &Edit) -> Result<(), String> {
         match *edit {
             Edit::Load { to, from, class } => self.transfer(Location::Reg(to), Location::Slot(from), self.size(class)),
             Edit::Store { from, to, class } => self.transfer(Location::Slot(to), Location::Reg(from), self.size(class)),
@@ -149,7 +150,13 @@ impl Machine<'_> {
                 let content = self.written(inst, 0);
                 self.places.insert(Location::Reg(to), content);
             }
+            Edit::Perform { inst, flagless } => {
+                let pins = if flagless { PinSets::default() } else { *self.function.pins(inst) };
+                self.op(inst, pins, false)?;
+                self.copy_again(inst);
+            }
         }
+        Ok(())
     }
 
     /// Moves as many bytes as an access has, and as the slot has.
@@ -191,14 +198,47 @@ impl Machine<'_> {
     fn inst(&mut self, inst: Inst, throws: bool) -> Result<(), String> {
         *self.visits.entry(inst).or_default() += 1;
         if self.overlay.is_dropped(inst) {
-            let value = self.function.operands(inst)[0].value;
-            self.values.insert(value, self.written(inst, 0).narrowed(self.size_of(value)));
+            self.dropped(inst);
             return Ok(());
         }
         match self.function.insts[inst].kind {
-            InstKind::Op => self.op(inst, throws),
+            InstKind::Op => self.op(inst, *self.function.pins(inst), throws),
             InstKind::Copy | InstKind::CopyTo(_) | InstKind::CopyFrom(_) => self.copy(inst),
             kind => unreachable!("an imported function has no {kind:?}"),
+        }
+    }
+
+    /// A constant is the same wherever it is computed, a copy is what it is a copy of, and what is performed later is not yet.
+    fn dropped(&mut self, inst: Inst) {
+        let operands = self.function.operands(inst);
+        let def = operands.iter().find(|o| o.is_def()).expect("it defines something").value;
+        if self.overlay.is_performed(self.function, inst) {
+            self.values.remove(&def);
+            return;
+        }
+        let content = match operands.iter().find(|o| !o.is_def()) {
+            Some(source) => self.values.get(&source.value).copied(),
+            None => Some(self.written(inst, 0)),
+        };
+        match content {
+            Some(content) => self.values.insert(def, content.narrowed(self.size_of(def))),
+            // It is performed later.
+            None => self.values.remove(&def),
+        };
+    }
+
+    /// Has the dropped copies of what an instruction defines follow it.
+    fn copy_again(&mut self, inst: Inst) {
+        let mut defined: Vec<Value> = self.function.operands(inst).iter().filter(|o| o.is_def()).map(|o| o.value).collect();
+        while let Some(value) = defined.pop() {
+            for &copy in self.overlay.dropped.iter().filter(|&&copy| self.function.insts[copy].kind == InstKind::Copy) {
+                let operands = self.function.operands(copy);
+                if operands.iter().any(|o| !o.is_def() && o.value == value) {
+                    let def = operands.iter().find(|o| o.is_def()).expect("a copy defines something").value;
+                    self.values.insert(def, self.values[&value].narrowed(self.size_of(def)));
+                    defined.push(def);
+                }
+            }
         }
     }
 
@@ -238,14 +278,17 @@ impl Machine<'_> {
     }
 
     /// What is written early is written before anything is read, and what is clobbered between reading and writing.
-    fn op(&mut self, inst: Inst, throws: bool) -> Result<(), String> {
+    fn op(&mut self, inst: Inst, pins: PinSets, throws: bool) -> Result<(), String> {
         let function = self.function;
         let operands = function.operands(inst);
         let places = self.places_of(inst);
-        let pins = *function.pins(inst);
         let of_role = |role: Role| (0..operands.len()).filter(move |&k| operands[k].role == role);
         for (k, operand) in operands.iter().enumerate() {
-            if operand.reuse.is_some_and(|reused| places[usize::from(reused)] != places[k]) {
+            let overwrites = |other: u8| places[usize::from(other)] == places[k];
+            // Two-address code may take another form if it reads nothing from memory.
+            let loose = operand.reuse_none || operand.reuse_instead.is_some_and(overwrites);
+            let allowed = loose && places.iter().all(|place| matches!(place, Location::Reg(_)));
+            if operand.reuse.is_some_and(|reused| !overwrites(reused)) && !allowed {
                 return Err(format!("operand {k} does not overwrite its use"));
             }
         }

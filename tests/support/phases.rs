@@ -10,6 +10,7 @@ use chordal::allocate::spill::{Plan, Problem, Spilled};
 use chordal::analysis::{Dominators, Interference, Liveness, Order, PinLiveness};
 use chordal::machine::{Function, Overlay, print};
 use cranelift_entity::SecondaryMap;
+use std::collections::BTreeMap;
 
 /// Converts a function to conventional SSA form.
 pub fn convert(function: &Function, coalescing: Coalescing) -> Conventional {
@@ -68,5 +69,5 @@ pub fn as_planned(function: &Function, problem: &Problem, plan: &Plan) -> Result
     let liveness = Liveness::new(&coloured.function);
     let pins = PinLiveness::new(&coloured.function);
     let code = eliminate::eliminate(&spilled, &coloured, &liveness, &pins, preset.swap)?;
-    Ok(eliminate::overlay(function, &spilled, &coloured, &liveness, &pins, &code, preset.swap))
+    Ok(eliminate::overlay((function, &BTreeMap::new()), &spilled, &coloured, &liveness, &pins, &code, preset.swap))
 }

@@ -3,7 +3,7 @@
 use chordal::allocate::allocators::{Dominance, Elimination, PRESETS, Preset, RegisterCoalescing, Registers};
 use chordal::allocate::assign::PinPolicy;
 use chordal::allocate::eliminate::SwapPolicy;
-use chordal::allocate::spill::{Choice, Entry, LoadLowering};
+use chordal::allocate::spill::{Choice, Effort, Entry, LoadLowering};
 
 /// Presets that together make every choice that there is.
 pub fn variants() -> Vec<Preset> {
@@ -50,6 +50,17 @@ pub fn variants() -> Vec<Preset> {
             dominance(p).choice = Choice::Priced;
             dominance(p).coalesce(RegisterCoalescing::Chunks);
             p.spill.rematerialise = !p.spill.rematerialise;
+        });
+        vary(|p| {
+            dominance(p).choice = Choice::Priced;
+            p.spill.effort = Effort::Most;
+            p.forms = !p.forms;
+            p.sink = !p.sink;
+            p.merge_copies = !p.merge_copies;
+        });
+        vary(|p| {
+            dominance(p).choice = Choice::Priced;
+            p.spill.effort = Effort::Least;
         });
         vary(|p| dominance(p).choice = Choice::Everything);
         vary(|p| dominance(p).elimination = Elimination::SpareRegister);

@@ -188,7 +188,7 @@ pub fn assign(
     evictable: Evictable,
 ) -> Result<Coloured, Refusal> {
     let function = &spilled.function;
-    let pins = PinLiveness::new(function);
+    let pins = PinLiveness::keeping(function, spilled.untouched);
     let preferences = preferences::Preferences::new(function, liveness, &pins, policy.preference);
     let assignment = walk::walk(function, order, liveness, &pins, &preferences, policy, evictable)?;
     Ok(split::split_at_repairs(spilled, order, dominators, liveness, assignment))
@@ -206,6 +206,6 @@ pub fn scan(
     liveness: &Liveness,
     evictable: Evictable,
 ) -> Result<Coloured, Refusal> {
-    let assignment = linear::scan(spilled, liveness, &PinLiveness::new(&spilled.function), &evictable)?;
+    let assignment = linear::scan(spilled, liveness, &PinLiveness::keeping(&spilled.function, spilled.untouched), &evictable)?;
     Ok(split::split_at_repairs(spilled, order, dominators, liveness, assignment))
 }

@@ -2,15 +2,16 @@
 
 use super::{EdgeCode, SwapPolicy, Transfer, sequentialise, surroundings};
 use crate::allocate::assign::Coloured;
+use crate::allocate::sink::Moved;
 use crate::allocate::spill::{Fold, Spilled};
 use crate::analysis::{Liveness, PinLiveness};
 use crate::machine::{
     Block, Edit, Function, Inserted, Inst, InstKind, Location, Overlay, Point, Reg, RegClass, RegSet, Slot, Value,
 };
 
-/// The overlay of `imported` that the phases' results amount to.
+/// The overlay of `imported`, in which instructions have been `moved`, that the phases' results amount to.
 pub fn overlay(
-    imported: &Function,
+    (imported, moved): (&Function, &Moved),
     spilled: &Spilled,
     coloured: &Coloured,
     liveness: &Liveness,
@@ -20,6 +21,7 @@ pub fn overlay(
 ) -> Overlay {
     let mut layer = Layer {
         imported,
+        moved,
         coloured,
         liveness,
         pins,
@@ -43,6 +45,8 @@ pub fn overlay(
 
 struct Layer<'a> {
     imported: &'a Function,
+    /// Instructions that do not stand where they did.
+    moved: &'a Moved,
     coloured: &'a Coloured,
     /// Of the coloured function.
     liveness: &'a Liveness,
@@ -68,6 +72,14 @@ impl Layer<'_> {
         self.occupied = self.liveness.live_in(block).iter().copied().chain(phis).map(|name| self.colour(name)).collect();
         for inst in function.block_insts(block) {
             let origin = function.insts[inst].origin.expand();
+            if let Some(origin) = origin
+                && let Some(&flagless) = self.moved.get(&origin)
+            {
+                self.locate(origin, inst);
+                self.push(point, Edit::Perform { inst: origin, flagless });
+                self.advance(inst);
+                continue;
+            }
             if let Some(origin) = origin {
                 self.overlay.dropped.extend((start + point.index..origin.as_u32()).map(Inst::from_u32));
                 point.index = origin.as_u32() - start;
@@ -221,6 +233,6 @@ fn writes(edits: &[Edit], reg: Reg) -> bool {
     edits.iter().any(|edit| match *edit {
         Edit::Load { to, .. } | Edit::Move { to, .. } | Edit::Rematerialise { to, .. } => to == reg,
         Edit::Swap { a, b, .. } => a == reg || b == reg,
-        Edit::Store { .. } => false,
+        Edit::Store { .. } | Edit::Perform { .. } => false,
     })
 }

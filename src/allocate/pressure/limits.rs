@@ -1,7 +1,7 @@
 //! The register sets that values compete for.
 
 use crate::allocate::failure::Unsupported;
-use crate::machine::{Function, RegClass, RegSet, SwapSupport};
+use crate::machine::{Function, Reg, RegClass, RegSet, SwapSupport};
 use cranelift_entity::SecondaryMap;
 
 /// A count for each register set of [`Limits`].
@@ -105,6 +105,11 @@ impl Limits {
     /// All sets.
     pub(in crate::allocate) fn sets(&self) -> std::ops::Range<usize> {
         0..self.sets.len()
+    }
+
+    /// How many of the sets a register is in.
+    pub(in crate::allocate) fn sets_with(&self, reg: Reg) -> usize {
+        self.sets.iter().filter(|set| set.contains(reg)).count()
     }
 
     /// How many values can be in registers of a set, of which some are `occupied`.

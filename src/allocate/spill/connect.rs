@@ -6,7 +6,7 @@ use super::homes::Homes;
 use super::plan::{Plan, Refill, Site, Store};
 use super::stores::{self, Reads};
 use super::{Problem, SpillCounts};
-use crate::machine::{Block, Function, Inst, Operand, Phi, Point, Value};
+use crate::machine::{Block, Function, Inst, Operand, Phi, Point, RegSet, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// What has been decided block by block.
@@ -43,7 +43,7 @@ pub(super) fn connect(problem: &Problem, chosen: &Chosen, decided: Decided) -> P
     let Connector { decided: Decided { refills, mut folds, .. }, memory_phis, .. } = connector;
     // What is not executed accesses nothing.
     folds.retain(|&(inst, _)| !dropped.contains(inst));
-    Plan { refills, stores, memory_phis, folds, dropped, in_memory, homes, counts }
+    Plan { refills, stores, memory_phis, folds, dropped, in_memory, untouched: RegSet::EMPTY, homes, counts }
 }
 
 struct Connector<'a> {

@@ -6,7 +6,7 @@ use super::crossing::{self, Head};
 use super::priced::Solution;
 use crate::allocate::pressure::limits::Counts;
 use crate::allocate::pressure::live_set::LiveSet;
-use crate::analysis::{LEAVING, Loops, NEVER, NextUses};
+use crate::analysis::{LEAVING, Loops, NEVER, NextUses, PinLiveness};
 use crate::machine::{Block, BlockData, RegClass, RegSet, Value};
 use cranelift_entity::SecondaryMap;
 
@@ -35,6 +35,7 @@ pub(super) struct Entries<'a> {
     problem: &'a Problem<'a>,
     ahead: &'a NextUses<'a>,
     way: Way<'a>,
+    pins: &'a PinLiveness,
     /// Ascending.
     heads: SecondaryMap<Block, Vec<Value>>,
     /// What finds room at a block's head beside these, but is not read in a register before it leaves.
@@ -54,8 +55,9 @@ pub(super) struct Candidate {
 }
 
 impl<'a> Entries<'a> {
-    pub(super) fn new(problem: &'a Problem<'a>, ahead: &'a NextUses<'a>, way: Way<'a>) -> Self {
-        Entries { problem, ahead, way, heads: SecondaryMap::new(), passing: SecondaryMap::new(), ends: SecondaryMap::new() }
+    pub(super) fn new(problem: &'a Problem<'a>, ahead: &'a NextUses<'a>, way: Way<'a>, pins: &'a PinLiveness) -> Self {
+        let (heads, passing, ends) = Default::default();
+        Entries { problem, ahead, way, pins, heads, passing, ends }
     }
 
     /// What is to be in registers where, if that has been decided.
@@ -85,7 +87,7 @@ impl<'a> Entries<'a> {
             .filter(|it| !chosen.spilled[it.value])
             .partition(|it| crosses(it.value) || problem.unspillable.contains(it.value));
         candidates.sort_unstable_by_key(|it| (it.next_use, it.value));
-        let mut room = Room::new(problem, block);
+        let mut room = Room::new(problem, self.pins, block);
         fixed.iter().for_each(|it| room.add(it.value));
         let chosen = match self.way {
             _ if head != Head::Anything => Vec::new(),
@@ -213,9 +215,9 @@ struct Room<'a> {
 }
 
 impl<'a> Room<'a> {
-    fn new(problem: &'a Problem<'a>, block: Block) -> Self {
+    fn new(problem: &'a Problem<'a>, pins: &PinLiveness, block: Block) -> Self {
         let function = &problem.conventional.function;
-        let occupied = problem.pins.at(function, function.head(block)) | function.blocks[block].live_in_pins;
+        let occupied = pins.at(function, function.head(block)) | function.blocks[block].live_in_pins;
         Room { problem, occupied, taken: Counts::default() }
     }
 

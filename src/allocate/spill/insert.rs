@@ -38,6 +38,7 @@ pub(super) fn insert(problem: &Problem, plan: &Plan) -> Spilled {
         edge_refills,
         memory_phis,
         debug_slots,
+        untouched: plan.untouched,
         counts: plan.counts,
     }
 }
@@ -203,7 +204,7 @@ impl<'a> Writer<'a> {
                 let before = folds.iter().filter(|&&(_, folded)| folded < usize::from(reused)).count();
                 reused - before as u8
             });
-            operands.push(Operand { value, reuse, ..operand });
+            operands.push(Operand { value, reuse, reuse_instead: None, reuse_none: false, ..operand });
         }
         for operand in operands.iter().filter(|operand| operand.is_def()) {
             if self.split.contains(operand.value) {

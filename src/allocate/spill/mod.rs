@@ -37,11 +37,12 @@ pub use entry::Entry;
 pub use homes::{Home, Homes};
 pub use plan::{Plan, Refill, Site, Store};
 
+use crate::allocate::cost;
 use crate::allocate::cssa::{Conventional, Web};
 use crate::allocate::failure::Unsupported;
 use crate::allocate::pressure::limits::Limits;
 use crate::analysis::{Bundles, Dominators, Liveness, Loops, Order, PinLiveness};
-use crate::machine::{Block, Function, Inst, InstKind, PinSets, RegClass, Slot, SlotData, Value};
+use crate::machine::{Block, Function, Inst, InstKind, PinSets, RegClass, RegSet, Slot, SlotData, Value};
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, packed_option::PackedOption};
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +62,17 @@ pub struct Policy {
     pub load_lower: LoadLowering,
     /// A copy from a slot to the same slot is dropped (section 6.3).
     pub memory_coalesce: bool,
+    /// How long [`Choice::Priced`] looks for something better.
+    pub effort: Effort,
+}
+
+/// How long to look for something better.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effort {
+    Least,
+    Usual,
+    More,
+    Most,
 }
 
 /// What the phases behind spilling do and want, as far as it matters here.
@@ -125,6 +137,8 @@ pub struct Spilled {
     pub memory_phis: SecondaryMap<Block, Vec<MemoryPhi>>,
     /// One a debug use: where it finds its value, if that is in memory and live.
     pub debug_slots: Vec<Option<Slot>>,
+    /// Callee-saved registers that nothing may be in.
+    pub untouched: RegSet,
     /// What spilling came to.
     pub counts: SpillCounts,
 }
@@ -169,6 +183,7 @@ impl Spilled {
             folds: Vec::new(),
             edge_refills: SecondaryMap::new(),
             memory_phis: SecondaryMap::new(),
+            untouched: RegSet::EMPTY,
             counts: SpillCounts::default(),
         }
     }
@@ -241,6 +256,8 @@ pub struct Problem<'a> {
     constants: Constants,
     /// In φ-webs: where live ranges are split, these are computed again too.
     web_constants: Constants,
+    /// Instructions of the imported function that are dearer than moves.
+    dear: EntitySet<Inst>,
     limits: Limits,
     policy: Policy,
     downstream: Downstream,
@@ -266,6 +283,10 @@ impl<'a> Problem<'a> {
         let mut weights = weights::weights(function, &loops, liveness);
         unspillable.iter().for_each(|value| weights[value] = f64::INFINITY);
         let (constants, web_constants) = constants(conventional);
+        let mut dear = EntitySet::new();
+        dear.extend(
+            function.insts.values().filter(|data| data.rematerialisable && data.dear).filter_map(|data| data.origin.expand()),
+        );
         Ok(Problem {
             conventional,
             order,
@@ -278,6 +299,7 @@ impl<'a> Problem<'a> {
             unspillable,
             constants,
             web_constants,
+            dear,
             limits: Limits::new(function, downstream.spare)?,
             policy,
             downstream,
@@ -312,6 +334,15 @@ impl<'a> Problem<'a> {
         let member = || self.web_constants[value].expand().filter(|_| self.downstream.choice.is_some_and(Choice::splits));
         let constant = self.constants[value].expand().or_else(member).filter(|_| self.policy.rematerialise);
         constant.map_or(Refill::Load, Refill::Rematerialise)
+    }
+
+    /// What a refill costs each time.
+    fn weight(&self, refill: Refill) -> f64 {
+        match refill {
+            Refill::Load => cost::RELOAD,
+            Refill::Rematerialise(inst) if self.dear.contains(inst) => cost::DEAR_REMATERIALISATION,
+            Refill::Rematerialise(_) => cost::REMATERIALISATION,
+        }
     }
 
     /// Writes what a plan says.

@@ -4,11 +4,11 @@
 //! register from its definition, or from a refill, to the last use that these reach. Memory is a second home and no
 //! alternative: SSA values do not change, so what has been stored may be in a register and in its home at once.
 
-use super::SpillCounts;
 use super::homes::Homes;
+use super::{Problem, SpillCounts};
 use crate::allocate::cost;
 use crate::analysis::Liveness;
-use crate::machine::{Block, Function, Inst, Phi, Point, Value};
+use crate::machine::{Block, Function, Inst, Phi, Point, RegSet, Value};
 use cranelift_entity::EntitySet;
 
 /// Where a value gets into a register.
@@ -55,6 +55,8 @@ pub struct Plan {
     pub dropped: EntitySet<Inst>,
     /// Values that are in memory all their lives, but for their refills.
     pub in_memory: EntitySet<Value>,
+    /// Callee-saved registers that nothing may be in: they keep what the caller left in them.
+    pub untouched: RegSet,
     /// The memory of these, and of what is stored behind its definition for φs in memory.
     pub homes: Homes,
     /// What this comes to.
@@ -64,9 +66,11 @@ pub struct Plan {
 impl Plan {
     /// What its loads, stores and repeated constants cost, in executions at the weights of [`cost`]: those that are not
     /// executed any more where they stand are taken off.
-    pub fn cost(&self, function: &Function, liveness: &Liveness) -> f64 {
+    pub fn cost(&self, problem: &Problem) -> f64 {
+        let Problem { conventional, liveness, .. } = problem;
+        let function = &conventional.function;
         let frequency = |block: Block| function.blocks[block].frequency;
-        let weight = |refill: Refill| if refill == Refill::Load { cost::RELOAD } else { cost::REMATERIALISATION };
+        let weight = |refill: Refill| problem.weight(refill);
         let refills = self.refills.iter().map(|&(site, value, refill)| match site {
             Site::At(point) => weight(refill) * frequency(point.block),
             Site::Edge { from, to } => {
@@ -79,8 +83,8 @@ impl Plan {
             let folds = folds.iter().take_while(|(inst, _)| inst.as_u32() < data.insts.end);
             let accesses = folds.map(|&(inst, k)| if function.operands(inst)[k].is_def() { cost::STORE } else { cost::RELOAD });
             let dropped = function.block_insts(block).filter(|&inst| self.dropped.contains(inst));
-            let constants = dropped.filter(|&inst| function.insts[inst].rematerialisable).count() as f64;
-            (accesses.sum::<f64>() - cost::REMATERIALISATION * constants) * frequency(block)
+            let constants = dropped.map(|inst| &function.insts[inst]).filter(|data| data.rematerialisable);
+            (accesses.sum::<f64>() - constants.map(cost::rematerialisation).sum::<f64>()) * frequency(block)
         });
         refills.sum::<f64>() + stores.sum::<f64>() + by_block.sum::<f64>()
     }

@@ -13,7 +13,7 @@ use crate::allocate::pressure::demand::{Demand, LastUse, foldable_operands, fold
 use crate::allocate::pressure::feasible;
 use crate::allocate::pressure::live_set::LiveSet;
 use crate::analysis::Occupancy;
-use crate::machine::{Block, Function, Inst, InstKind, Point, Role, Value};
+use crate::machine::{Block, Function, Inst, InstKind, Point, RegSet, Role, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// Plans refills, stores and folds for values that have been chosen to be in memory.
@@ -47,6 +47,7 @@ pub(super) fn plan(problem: &Problem, chosen: &Chosen) -> Result<Plan, String> {
             folds: Vec::new(),
             dropped: EntitySet::new(),
             in_memory,
+            untouched: RegSet::EMPTY,
             homes,
             counts: SpillCounts::default(),
         },

@@ -17,8 +17,8 @@ use super::{Certificate, Problem};
 use crate::allocate::pressure::demand::{Demand, LastUse, foldable_operands, folded_operand, is_first_use};
 use crate::allocate::pressure::feasible;
 use crate::allocate::pressure::limits::Counts;
-use crate::analysis::{NEVER, NextUses, Occupancy};
-use crate::machine::{Block, Function, Inst, Point, Role, Value};
+use crate::analysis::{NEVER, NextUses, Occupancy, PinLiveness};
+use crate::machine::{Block, Function, Inst, Point, RegSet, Role, Value};
 use cranelift_entity::EntitySet;
 
 /// Plans where each value is. Those that are chosen already are in registers only within blocks, from refills on.
@@ -27,8 +27,8 @@ use cranelift_entity::EntitySet;
 /// If an instruction alone needs more registers than there are.
 pub(super) fn plan(problem: &Problem, chosen: &Chosen, entry: Entry) -> Result<Plan, String> {
     match entry {
-        Entry::Nearest => walk(problem, chosen, Way::Nearest),
-        Entry::Predecessors => walk(problem, chosen, Way::Predecessors(&Pressures::new(problem, &problem.loops))),
+        Entry::Nearest => walk(problem, chosen, Way::Nearest, &problem.pins),
+        Entry::Predecessors => walk(problem, chosen, Way::Predecessors(&Pressures::new(problem, &problem.loops)), &problem.pins),
     }
 }
 
@@ -37,9 +37,16 @@ pub(super) fn plan(problem: &Problem, chosen: &Chosen, entry: Entry) -> Result<P
 /// # Errors
 /// Likewise.
 pub(super) fn plan_priced(problem: &Problem, chosen: &Chosen) -> Result<Plan, String> {
-    let (solution, bound) = priced::solve(problem, chosen);
-    let mut plan = walk(problem, chosen, Way::Solved(&solution))?;
-    let cost = plan.cost(&problem.conventional.function, problem.liveness);
+    let function = &problem.conventional.function;
+    let solution = priced::solve(problem, chosen);
+    let with = |untouched: RegSet| {
+        let pins = PinLiveness::keeping(function, untouched);
+        walk(problem, chosen, Way::Solved(&solution), &pins).map(|plan| Plan { untouched, ..plan })
+    };
+    // Where classes of registers overlap, those that were bought may not suffice for some instruction.
+    let mut plan = with(solution.untouched).or_else(|_| with(RegSet::EMPTY))?;
+    let cost = plan.cost(problem) + solution.cost_of_saving_all_but(plan.untouched);
+    let bound = solution.bound;
     debug_assert!(
         bound <= cost + 1e-3 * (1.0 + cost.abs()) || has_dead_phis(problem),
         "a plan for {cost} is below the bound, {bound}"
@@ -54,17 +61,18 @@ fn has_dead_phis(problem: &Problem) -> bool {
     phis.any(|phi| problem.liveness.is_dead(phi.def))
 }
 
-fn walk(problem: &Problem, chosen: &Chosen, way: Way) -> Result<Plan, String> {
+fn walk(problem: &Problem, chosen: &Chosen, way: Way, pins: &PinLiveness) -> Result<Plan, String> {
     let Problem { conventional, order, liveness, loops, .. } = problem;
     let function = &conventional.function;
     let ahead = NextUses::new(function, order, liveness, loops);
     let mut walk = Walk {
         problem,
         chosen,
+        pins,
         ahead: &ahead,
         in_block: next_uses(function),
         residents: Vec::new(),
-        entries: Entries::new(problem, &ahead, way),
+        entries: Entries::new(problem, &ahead, way, pins),
         refills: Vec::new(),
         folds: Vec::new(),
         read_where_defined: EntitySet::with_capacity(function.values.len()),
@@ -97,6 +105,8 @@ struct Resident {
 struct Walk<'a> {
     problem: &'a Problem<'a>,
     chosen: &'a Chosen,
+    /// Those of the program, and callee-saved registers that nothing may be in.
+    pins: &'a PinLiveness,
     ahead: &'a NextUses<'a>,
     /// For each operand, the next instruction of its block that uses the value.
     in_block: Vec<u32>,
@@ -220,7 +230,7 @@ impl<'a> Walk<'a> {
         if at == function.before_terminators(at.block) {
             self.approach_bundle(at.block);
         }
-        self.displace(at, inst, &self.problem.pins.occupancy(function, at.block, inst))
+        self.displace(at, inst, &self.pins.occupancy(function, at.block, inst))
     }
 
     /// Before the terminators that leave by a bundle: what crosses it in a register is in one from here on, and what has found

@@ -16,7 +16,7 @@ use super::plan::{Plan, Refill, Site, Store};
 use crate::allocate::pressure::demand::{Demand, LastUse};
 use crate::allocate::pressure::limits::Counts;
 use crate::allocate::pressure::meeting;
-use crate::analysis::Bundle;
+use crate::analysis::{Bundle, PinLiveness};
 use crate::machine::{Block, EdgePlace, Function, Inst, Point, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,7 +43,8 @@ pub enum Fault {
 /// The faults of a plan, in program order.
 pub fn verify(problem: &Problem, plan: &Plan) -> Vec<Fault> {
     let function = &problem.conventional.function;
-    let mut verifier = Verifier { problem, plan, function, moving: moving(function, plan), faults: Vec::new() };
+    let pins = PinLiveness::keeping(function, plan.untouched);
+    let mut verifier = Verifier { problem, plan, function, pins, moving: moving(function, plan), faults: Vec::new() };
     verifier.homes_and_registers();
     // Where assignment asks for what it wants spilled, it is the one that finds out.
     if problem.downstream.choice.is_some() {
@@ -122,6 +123,7 @@ struct Verifier<'a> {
     problem: &'a Problem<'a>,
     plan: &'a Plan,
     function: &'a Function,
+    pins: PinLiveness,
     moving: EntitySet<Value>,
     faults: Vec<Fault>,
 }
@@ -362,7 +364,7 @@ impl Verifier<'_> {
 
     /// Whether an instruction finds registers, with these values in registers before and behind it.
     fn fits(&self, at: Point, inst: Inst, before: &EntitySet<Value>, behind: &EntitySet<Value>) -> bool {
-        let Problem { limits, pins, .. } = self.problem;
+        let Problem { limits, .. } = self.problem;
         let operands = self.function.operands(inst);
         let folds: Vec<usize> = (0..operands.len()).filter(|&k| self.is_folded(inst, k)).collect();
         if folds.len() > 1 {
@@ -375,7 +377,7 @@ impl Verifier<'_> {
         for value in before.iter().filter(|&value| behind.contains(value)) {
             limits.count(&mut through, self.function.values[value].class, 1);
         }
-        demand.excess(limits, &through, &pins.occupancy(self.function, at.block, inst), 0).is_none()
+        demand.excess(limits, &through, &self.pins.occupancy(self.function, at.block, inst), 0).is_none()
     }
 
     /// What crosses an edge that can take no code in a register crosses a bundle, at which there are registers for all.

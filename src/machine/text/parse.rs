@@ -256,6 +256,8 @@ impl Parser {
             label: false,
             jumps: false,
             rematerialisable: false,
+            dear: false,
+            movable: false,
         };
         for word in words {
             match word.split_once('=').unwrap_or((word, "")) {
@@ -267,6 +269,8 @@ impl Parser {
                 ("label", "") => data.label = true,
                 ("jumps", "") => data.jumps = true,
                 ("rematerialisable", "") => data.rematerialisable = true,
+                ("dear", "") => data.dear = true,
+                ("movable", "") => data.movable = true,
                 ("throws", "") => self.function.blocks[block].throws = inst.into(),
                 ("origin", "none") => data.origin = None.into(),
                 ("origin", origin) => data.origin = parse_inst(origin)?.into(),
@@ -316,14 +320,11 @@ impl Parser {
             Some((value, class)) => (self.classified(value, class)?, Role::Def),
             None => (self.value(name)?, Role::Use),
         };
-        let mut operand = Operand { value, role, reuse: None, foldable: false };
+        let mut operand = Operand { role, ..Operand::using(value) };
         for mark in marks {
             match (role, mark.split_once('=')) {
                 (Role::Def, None) if mark == "early" => operand.role = Role::EarlyDef,
-                (Role::Def, Some(("reuse", index))) => {
-                    let index = parse_u32(index).and_then(|index| u8::try_from(index).ok());
-                    operand.reuse = Some(index.ok_or_else(|| Reason::unexpected("an operand's index", mark))?);
-                }
+                (Role::Def, Some(("reuse", uses))) => reuse(&mut operand, uses, mark)?,
                 (Role::Def, Some(("of", original))) => {
                     let original = self.value(original)?;
                     self.pieces.insert(value, original);
@@ -414,6 +415,23 @@ impl Parser {
         }
         Ok(())
     }
+}
+
+/// `1`, `1|2`, `1|none` or `1|2|none`.
+fn reuse(operand: &mut Operand, uses: &str, mark: &str) -> Result<(), Reason> {
+    let index = |word: &str| {
+        let index = parse_u32(word).and_then(|index| u8::try_from(index).ok());
+        index.ok_or_else(|| Reason::unexpected("an operand's index", mark))
+    };
+    let mut uses = uses.split('|');
+    operand.reuse = Some(index(uses.next().unwrap_or_default())?);
+    for word in uses {
+        match word {
+            "none" => operand.reuse_none = true,
+            _ => operand.reuse_instead = Some(index(word)?),
+        }
+    }
+    Ok(())
 }
 
 /// A number in plain digits.

@@ -116,6 +116,8 @@ impl<'a> Printer<'a> {
         write_mark(f, "label", data.label)?;
         write_mark(f, "jumps", data.jumps)?;
         write_mark(f, "rematerialisable", data.rematerialisable)?;
+        write_mark(f, "dear", data.dear)?;
+        write_mark(f, "movable", data.movable)?;
         match data.origin.expand() {
             None => write!(f, " origin=none"),
             Some(origin) if origin != inst => write!(f, " origin={origin}"),
@@ -142,7 +144,10 @@ impl<'a> Printer<'a> {
             write!(f, ":{}", self.class(operand.value))?;
         }
         let early = (operand.role == Role::EarlyDef).then(|| "early".to_string());
-        let reuse = operand.reuse.map(|index| format!("reuse={index}"));
+        let reuse = operand.reuse.map(|index| {
+            let instead = operand.reuse_instead.map_or(String::new(), |index| format!("|{index}"));
+            format!("reuse={index}{instead}{}", if operand.reuse_none { "|none" } else { "" })
+        });
         let foldable = operand.foldable.then(|| "foldable".to_string());
         let of = operand.is_def().then(|| self.of(operand.value)).flatten();
         let marks: Vec<String> = [of, early, reuse, foldable].into_iter().flatten().collect();

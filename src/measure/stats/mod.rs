@@ -68,6 +68,18 @@ pub struct OwnOptions {
     pub fold: bool,
     /// `--rematerialise`.
     pub rematerialise: bool,
+    /// `--effort`, with `--spill priced`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
+    /// `--merge-copies`.
+    #[serde(default)]
+    pub merge_copies: bool,
+    /// `--sink`.
+    #[serde(default)]
+    pub sink: bool,
+    /// `--forms`.
+    #[serde(default)]
+    pub forms: bool,
     /// `--pins`.
     pub pins: String,
     /// `--coalesce`.

@@ -3,7 +3,9 @@
 use super::Shape;
 use super::cfg::{self, throws};
 use super::steps::Draft;
-use chordal::machine::{Block, DebugUse, Function, InstData, Phi, PinSets, Pins, Point, RegClass, RegSet, Value};
+use chordal::machine::{
+    Block, DebugUse, Function, InstData, InstKind, Operand, Phi, PinSets, Pins, Point, RegClass, RegSet, Role, Value,
+};
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
 use fastrand::Rng;
@@ -213,11 +215,14 @@ fn number_instructions(function: &mut Function, bodies: Vec<Body>) {
         let start = function.insts.len() as u32;
         for draft in body.drafts {
             let first = function.operands.len() as u32;
-            function.operands.extend(draft.operands);
             let inst = function.insts.next_key();
+            let mut operands = draft.operands;
+            offer_forms(function, &mut operands, &mut Rng::with_seed(inst.index() as u64));
+            function.operands.extend(operands);
             if draft.throws {
                 function.blocks[block].throws = inst.into();
             }
+            let plain = draft.kind == InstKind::Op && draft.pins == PinSets::default() && !draft.terminator && !draft.throws;
             let pins = *interned.entry(draft.pins).or_insert_with(|| function.pins.push(draft.pins));
             function.insts.push(InstData {
                 kind: draft.kind,
@@ -228,10 +233,27 @@ fn number_instructions(function: &mut Function, bodies: Vec<Body>) {
                 jumps: false,
                 label: draft.label,
                 rematerialisable: draft.rematerialisable,
+                dear: inst.index().is_multiple_of(3),
+                movable: plain && !draft.label && inst.index().is_multiple_of(2),
             });
         }
         function.blocks[block].insts = start..function.insts.len() as u32;
         let uses = body.debug.into_iter().map(|(index, value)| DebugUse { value, at: Point { block, index: index as u32 } });
         function.debug_uses.extend(uses);
+    }
+}
+
+/// Has some definitions overwrite another use instead, or none, if that is chosen.
+fn offer_forms(function: &Function, operands: &mut [Operand], rng: &mut Rng) {
+    let class = |value: Value| function.values[value].class;
+    for k in (0..operands.len()).filter(|&k| operands[k].reuse.is_some()).collect::<Vec<_>>() {
+        let others = (0..operands.len()).filter(|&other| {
+            let Operand { value, role, .. } = operands[other];
+            let taken = |o: &Operand| [o.reuse, o.reuse_instead].contains(&Some(other as u8));
+            role == Role::Use && !operands.iter().any(taken) && class(value) == class(operands[k].value)
+        });
+        let other = rng.choice(others.collect::<Vec<_>>());
+        operands[k].reuse_instead = other.filter(|_| rng.bool()).map(|other| other as u8);
+        operands[k].reuse_none = rng.u8(..4) == 0;
     }
 }

@@ -338,7 +338,7 @@ impl Filler<'_> {
 }
 
 fn operand(value: Value, role: Role) -> Operand {
-    Operand { value, role, reuse: None, foldable: false }
+    Operand { role, ..Operand::using(value) }
 }
 
 fn any(rng: &mut Rng, set: RegSet) -> Reg {

@@ -2,11 +2,13 @@
 
 mod cut;
 mod network;
+mod reduce;
 
 pub(super) use cut::{Cutter, Residual};
 pub(super) use network::{Cluster, Network, Node, Row};
+pub(super) use reduce::reduce;
 
-use cranelift_entity::{PrimaryMap, entity_impl};
+use cranelift_entity::{EntitySet, PrimaryMap, entity_impl};
 use std::ops::Range;
 
 /// A question that is answered with 0 or 1.
@@ -21,11 +23,17 @@ pub(super) struct Pair {
     pub(super) cost: i64,
 }
 
+/// How many places can be bought at most, for all rows together.
+pub(super) const MOST_BOUGHT: usize = 7;
+
+/// How many decisions of a row can be 1, by how many places have been bought; ascending.
+pub(super) type Rooms = [u16; MOST_BOUGHT + 1];
+
 /// Of some decisions, so many at most can be 1.
 pub(super) struct RowData {
     /// Among all rows' members.
     pub(super) members: Range<usize>,
-    pub(super) room: u32,
+    pub(super) rooms: Rooms,
     pub(super) frequency: f64,
 }
 
@@ -55,6 +63,8 @@ pub(super) struct Decisions {
     pub(super) pairs: Vec<Pair>,
     pub(super) rows: Vec<RowData>,
     pub(super) members: Vec<Decision>,
+    /// Those that [`reduce`] has taken out: they cost nothing, and nothing depends on them any more.
+    taken_out: EntitySet<Decision>,
 }
 
 impl Decisions {
@@ -76,7 +86,7 @@ impl Decisions {
 
 #[cfg(test)]
 pub(super) mod testing {
-    use super::{Decision, Decisions, RowData};
+    use super::{Decision, Decisions, MOST_BOUGHT, RowData};
     use cranelift_entity::EntityRef;
 
     /// A few decisions with random costs, pairs and, if wanted, rows.
@@ -94,16 +104,29 @@ pub(super) mod testing {
             let start = decisions.members.len();
             decisions.members.extend((0..count).filter(|_| rng.bool()).map(Decision::new));
             let members = start..decisions.members.len();
-            decisions.rows.push(RowData { room: rng.u32(0..3), frequency: rng.f64(), members });
+            let mut room = rng.u16(0..3);
+            let rooms = [(); MOST_BOUGHT + 1].map(|()| {
+                room += u16::from(rng.bool());
+                room
+            });
+            decisions.rows.push(RowData { rooms, frequency: rng.f64(), members });
         }
         decisions
     }
 
-    /// What a labelling costs, a bit for each decision; `None` if it does not keep to the rows.
-    pub fn cost(decisions: &Decisions, labels: u32) -> Option<i64> {
+    /// The same decisions, without rows.
+    pub fn copy(decisions: &Decisions) -> Decisions {
+        let mut copy = Decisions { costs: decisions.costs.clone(), ..Decisions::default() };
+        decisions.pairs.iter().for_each(|pair| copy.pair(pair.one, pair.zero, pair.cost));
+        copy
+    }
+
+    /// What a labelling costs, a bit for each decision; `None` if it does not keep to the rows with so many places bought.
+    pub fn cost(decisions: &Decisions, labels: u32, bought: usize) -> Option<i64> {
         let is_one = |decision: Decision| labels >> decision.index() & 1 != 0;
         let fits = |row: &RowData| {
-            decisions.members[row.members.clone()].iter().filter(|&&member| is_one(member)).count() <= row.room as usize
+            decisions.members[row.members.clone()].iter().filter(|&&member| is_one(member)).count()
+                <= usize::from(row.rooms[bought])
         };
         let single: i64 = decisions.costs.iter().map(|(decision, costs)| costs[usize::from(is_one(decision))]).sum();
         let cut = decisions.pairs.iter().filter(|pair| is_one(pair.one) && !is_one(pair.zero));
@@ -111,7 +134,7 @@ pub(super) mod testing {
     }
 
     /// The least that a labelling costs.
-    pub fn least(decisions: &Decisions) -> i64 {
-        (0..1 << decisions.costs.len()).filter_map(|labels| cost(decisions, labels)).min().expect("nothing at all fits")
+    pub fn least(decisions: &Decisions, bought: usize) -> i64 {
+        (0..1 << decisions.costs.len()).filter_map(|labels| cost(decisions, labels, bought)).min().expect("nothing at all fits")
     }
 }

@@ -1,9 +1,9 @@
 //! The decisions that are left, as networks whose minimum cuts are the cheapest labellings.
 //!
-//! Requires: [`Decisions`].
+//! Requires: [`Decisions`]; those that have been taken out are left out.
 //! Ensures: decisions that costs of pairs connect are one *cluster*, with consecutive nodes; clusters meet in rows alone.
 
-use super::{Decision, Decisions, together};
+use super::{Decision, Decisions, Rooms, together};
 use crate::analysis::Partition;
 use crate::analysis::grouped::Grouped;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
@@ -45,24 +45,25 @@ pub(in crate::allocate::spill) struct Network {
     first_arc: Vec<u32>,
     members: Grouped<Row, Node>,
     rows: Grouped<Node, Row>,
-    pub(in crate::allocate::spill) room: PrimaryMap<Row, u32>,
+    pub(in crate::allocate::spill) rooms: PrimaryMap<Row, Rooms>,
     pub(in crate::allocate::spill) frequency: PrimaryMap<Row, f64>,
     node_of: PrimaryMap<Decision, Node>,
+    decision_of: PrimaryMap<Node, Decision>,
 }
 
 impl Network {
     pub(in crate::allocate::spill) fn new(decisions: &Decisions) -> Self {
-        let (cluster_of_decision, clusters) = clusters(decisions);
-        let pairs: Vec<(Cluster, Decision)> =
-            cluster_of_decision.iter().map(|(decision, &cluster)| (cluster, decision)).collect();
+        let (pairs, clusters) = clusters(decisions);
         let of_cluster = Grouped::new(clusters, &pairs);
         let mut node_of: PrimaryMap<Decision, Node> = decisions.costs.keys().map(|_| Node::new(0)).collect();
         let (mut costs, mut cluster_of, mut first) = (PrimaryMap::new(), PrimaryMap::new(), PrimaryMap::new());
+        let mut decision_of = PrimaryMap::with_capacity(pairs.len());
         for cluster in (0..clusters).map(Cluster::new) {
             first.push(costs.next_key());
             for &decision in of_cluster.get(cluster) {
                 node_of[decision] = costs.push(decisions.costs[decision]);
                 cluster_of.push(cluster);
+                decision_of.push(decision);
             }
         }
         let (arcs, first_arc) = arcs(decisions, &node_of);
@@ -75,7 +76,7 @@ impl Network {
         Network {
             members: Grouped::new(decisions.rows.len(), &members),
             rows: Grouped::new(costs.len(), &reversed),
-            room: rows().map(|(_, data)| data.room).collect(),
+            rooms: rows().map(|(_, data)| data.rooms).collect(),
             frequency: rows().map(|(_, data)| data.frequency).collect(),
             costs,
             cluster_of,
@@ -83,6 +84,7 @@ impl Network {
             arcs,
             first_arc,
             node_of,
+            decision_of,
         }
     }
 
@@ -121,7 +123,12 @@ impl Network {
         self.rows.get(node)
     }
 
-    /// The node of a decision.
+    /// The decisions of a cluster.
+    pub(in crate::allocate::spill) fn decisions(&self, cluster: Cluster) -> impl Iterator<Item = Decision> {
+        self.nodes(cluster).map(|node| self.decision_of[node])
+    }
+
+    /// The node of a decision that has not been taken out.
     pub(in crate::allocate::spill) fn node(&self, decision: Decision) -> Node {
         self.node_of[decision]
     }
@@ -141,8 +148,8 @@ impl Network {
     }
 }
 
-/// The cluster of each decision, numbered in the order of their first decisions.
-fn clusters(decisions: &Decisions) -> (PrimaryMap<Decision, Cluster>, usize) {
+/// The decisions that are left, with their clusters, which are numbered in the order of their first decisions.
+fn clusters(decisions: &Decisions) -> (Vec<(Cluster, Decision)>, usize) {
     let mut partition: Partition<Decision> = Partition::discrete(decisions.costs.len());
     for pair in &decisions.pairs {
         let (one, zero) = (partition.find(pair.one), partition.find(pair.zero));
@@ -152,16 +159,18 @@ fn clusters(decisions: &Decisions) -> (PrimaryMap<Decision, Cluster>, usize) {
     }
     let mut numbers: SecondaryMap<Decision, PackedOption<Cluster>> = SecondaryMap::with_capacity(decisions.costs.len());
     let mut count = 0;
-    let cluster_of = decisions.costs.keys().map(|decision| {
+    let left = decisions.costs.keys().filter(|&decision| !decisions.taken_out.contains(decision));
+    let pairs = left.map(|decision| {
         let number = &mut numbers[partition.find(decision)];
-        number.expand().unwrap_or_else(|| {
+        let cluster = number.expand().unwrap_or_else(|| {
             *number = Cluster::new(count).into();
             count += 1;
             Cluster::new(count - 1)
-        })
+        });
+        (cluster, decision)
     });
-    let cluster_of = cluster_of.collect();
-    (cluster_of, count)
+    let pairs = pairs.collect();
+    (pairs, count)
 }
 
 /// The arcs of all nodes, those between the same two nodes made one.

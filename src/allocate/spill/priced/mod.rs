@@ -3,41 +3,58 @@
 //! - **State** ([`model`]): decisions about segments of live ranges, what they cost, and rows of those of which so many at most
 //!   can be 1.
 //! - **Connect** ([`super::cuts`]): decisions that depend on each other make clusters, which meet in rows alone.
+//! - **Buy** ([`callee_saved`]): a register that has to be saved and restored makes room in rows, and costs that.
+//! - **Reduce** ([`super::cuts::reduce`]): what no row confines is decided last, where that loses nothing.
 //! - **Solve** ([`prices`]): rows get prices, under which each cluster is labelled by a minimum cut of its own; what that
 //!   comes to is a lower bound. [`round`] makes labels that keep to the rows.
 
+mod callee_saved;
 mod model;
 mod prices;
 mod round;
 mod tight;
 
-use super::Problem;
 use super::choose::Chosen;
-use super::cuts::{Network, Node, UNIT};
+use super::cuts::{Decision, Network, UNIT, reduce};
 use super::plan::Refill;
+use super::{Effort, Problem};
 use crate::allocate::cost;
-use crate::machine::{Block, Inst, Value};
+use crate::machine::{Block, Inst, RegSet, Value};
+use callee_saved::CalleeSaved;
 use cranelift_entity::PrimaryMap;
-use model::{Model, Place};
+use model::{Place, Places};
+use prices::{Limits, Market};
 
 /// What is to be in registers where.
-pub(super) struct Solution(Option<Solved>);
+pub(super) struct Solution {
+    solved: Option<Solved>,
+    callee_saved: CalleeSaved,
+    /// Callee-saved registers that are not worth saving and restoring them: they keep what the caller left in them.
+    pub(super) untouched: RegSet,
+    /// A cost, in executions at the weights of [`crate::allocate::cost`], that no plan falls below which agrees with what has
+    /// been decided beforehand ([`model`]), saving and restoring included.
+    pub(super) bound: f64,
+}
 
 struct Solved {
-    model: Model,
-    network: Network,
-    is_one: PrimaryMap<Node, bool>,
+    places: Places,
+    is_one: PrimaryMap<Decision, bool>,
 }
 
 impl Solution {
     /// Whether a value that is live at a block's head, or defined there, is in a register there.
     pub(super) fn is_in_register_at_head(&self, block: Block, value: Value) -> bool {
-        self.0.as_ref().is_none_or(|it| it.is_in_register(it.model.at_head(block, value)))
+        self.solved.as_ref().is_none_or(|it| it.is_in_register(it.places.at_head(block, value)))
     }
 
     /// Whether what an instruction accesses as the operand of this index is in a register behind it.
     pub(super) fn is_in_register_behind(&self, operand: usize) -> bool {
-        self.0.as_ref().is_none_or(|it| it.is_in_register(it.model.behind(operand)))
+        self.solved.as_ref().is_none_or(|it| it.is_in_register(it.places.behind(operand)))
+    }
+
+    /// What it costs to save and restore the callee-saved registers but these.
+    pub(super) fn cost_of_saving_all_but(&self, untouched: RegSet) -> f64 {
+        self.callee_saved.cost(untouched)
     }
 }
 
@@ -46,24 +63,41 @@ impl Solved {
         match place {
             Place::Register => true,
             Place::Memory => false,
-            Place::Open(decision) => self.is_one[self.network.node(decision)],
+            Place::Open(decision) => self.is_one[decision],
         }
     }
 }
 
-/// Solves the problem. The second answer is a cost, in executions at the weights of [`crate::allocate::cost`], that no plan falls
-/// below which agrees with what has been decided beforehand ([`model`]).
-pub(super) fn solve(problem: &Problem, chosen: &Chosen) -> (Solution, f64) {
-    /// How many nodes cuts may look at, for each instruction.
-    const WORK: u64 = 200;
-    const ROUNDS: u32 = 3;
+/// Solves the problem.
+pub(super) fn solve(problem: &Problem, chosen: &Chosen) -> Solution {
     let needless = needless(problem, chosen);
-    let Some(model) = model::model(problem, chosen) else { return (Solution(None), -needless) };
+    let callee_saved = CalleeSaved::new(problem);
+    let Some(mut model) = model::model(problem, chosen, &callee_saved) else {
+        return Solution { solved: None, untouched: callee_saved.untouched(0), callee_saved, bound: -needless };
+    };
+    let reduction = reduce(&mut model.decisions);
     let network = Network::new(&model.decisions);
-    let instructions = problem.conventional.function.insts.len() as u64;
-    let solution = prices::solve(&network, prices::Limits { rounds: ROUNDS, work: WORK * instructions });
-    let bound = (solution.bound + model.base) as f64 / UNIT - needless;
-    (Solution(Some(Solved { model, network, is_one: solution.is_one })), bound)
+    let market = Market { price: callee_saved.price(), least: model.least_bought, most: callee_saved.count() };
+    let solution = prices::solve(&network, market, limits(problem));
+    let bound = (solution.bound + reduction.base + model.base) as f64 / UNIT - needless;
+    let mut is_one: PrimaryMap<Decision, bool> = model.decisions.costs.keys().map(|_| false).collect();
+    for decision in network.clusters().flat_map(|cluster| network.decisions(cluster)) {
+        is_one[decision] = solution.is_one[network.node(decision)];
+    }
+    reduction.complete(&mut is_one);
+    let solved = Some(Solved { places: model.places, is_one });
+    Solution { solved, untouched: callee_saved.untouched(solution.bought), callee_saved, bound }
+}
+
+/// How long to go on: rounds, and how many nodes cuts may look at for each instruction.
+fn limits(problem: &Problem) -> Limits {
+    let (rounds, work) = match problem.policy.effort {
+        Effort::Least => (0, 50),
+        Effort::Usual => (3, 200),
+        Effort::More => (10, 1_000),
+        Effort::Most => (40, 10_000),
+    };
+    Limits { rounds, work: work * problem.conventional.function.insts.len() as u64 }
 }
 
 /// What the constants cost that are executed where they stand, but need not be, whatever is decided.
@@ -75,7 +109,9 @@ fn needless(problem: &Problem, chosen: &Chosen) -> f64 {
             operands.iter().any(|o| o.is_def() && problem.liveness.is_dead(o.value) && problem.refill(o.value) != Refill::Load);
         function.insts[inst].rematerialisable && (chosen.drops(operands) || unused)
     };
-    let in_block = |block: Block| function.block_insts(block).filter(|&inst| is_needless(inst)).count() as f64;
-    let blocks = function.blocks.iter().map(|(block, data)| in_block(block) * data.frequency);
-    cost::REMATERIALISATION * blocks.sum::<f64>()
+    let in_block = |block: Block| -> f64 {
+        let needless = function.block_insts(block).filter(|&inst| is_needless(inst));
+        needless.map(|inst| cost::rematerialisation(&function.insts[inst])).sum()
+    };
+    function.blocks.iter().map(|(block, data)| in_block(block) * data.frequency).sum()
 }

@@ -4,7 +4,8 @@
 //! block's end. A decision says whether the value is in a register throughout a segment; another one, of each value, and in each
 //! block if some are colder than its definition, whether its home in memory is not written yet. Costs are those of single decisions and of pairs of which one is 1 and the other 0,
 //! so that without rows the cheapest labelling is a minimum cut. A *row* says of how many decisions at most may be 1, since
-//! there are so many registers at some point of an instruction. What no overfull row can change is no decision at all.
+//! there are so many registers at some point of an instruction, if so many callee-saved ones are bought. What no overfull row
+//! can change is no decision at all.
 //!
 //! Requires: conventional SSA form, and what has been chosen to be in memory in any case.
 //! Ensures: a plan that keeps to a labelling costs what the labelling does. Where classes of registers overlap, keeping to the
@@ -12,6 +13,7 @@
 //! What is decided beforehand: what crosses bundles in registers, and which operand of an instruction is folded if its value is
 //! in memory. The bound is one for plans that agree with that.
 
+use super::callee_saved::CalleeSaved;
 use super::tight::Tight;
 use crate::allocate::cost;
 use crate::allocate::pressure::demand::{Demand, LastUse, first_reuse, foldable_operands, is_first_use};
@@ -19,9 +21,10 @@ use crate::allocate::pressure::live_set::LiveSet;
 use crate::allocate::spill::Problem;
 use crate::allocate::spill::choose::Chosen;
 use crate::allocate::spill::crossing::{self, Head};
-use crate::allocate::spill::cuts::{Decision, Decisions, FORBIDDEN, RowData, price};
+use crate::allocate::spill::cuts::{Decision, Decisions, FORBIDDEN, Rooms, RowData, price};
 use crate::allocate::spill::plan::Refill;
-use crate::machine::{Block, EdgePlace, Function, Inst, Value};
+use crate::analysis::PinLiveness;
+use crate::machine::{Block, EdgePlace, Function, Inst, RegSet, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
 /// Where a value is throughout a segment.
@@ -39,13 +42,21 @@ pub(super) struct Model {
     pub(super) decisions: Decisions,
     /// What there is to pay in any case.
     pub(super) base: i64,
+    /// So many callee-saved registers are to be bought in any case, for instructions that need them.
+    pub(super) least_bought: usize,
+    pub(super) places: Places,
+}
+
+/// What the decisions are about.
+#[derive(Default)]
+pub(super) struct Places {
     /// Where values are at the heads of blocks; those that are live there and not listed are in registers.
     heads: SecondaryMap<Block, Vec<(Value, Place)>>,
     /// Likewise, by operand, behind the instructions that access them.
     behind: Vec<Place>,
 }
 
-impl Model {
+impl Places {
     /// Where a value that is live at a block's head, or defined there, is.
     pub(super) fn at_head(&self, block: Block, value: Value) -> Place {
         let found = self.heads[block].binary_search_by_key(&value, |&(value, _)| value);
@@ -56,7 +67,9 @@ impl Model {
     pub(super) fn behind(&self, operand: usize) -> Place {
         self.behind[operand]
     }
+}
 
+impl Model {
     /// What it costs if the value is in memory.
     fn in_memory(&mut self, place: Place, cost: i64) {
         match place {
@@ -86,19 +99,22 @@ impl Model {
     }
 }
 
-/// States the problem; `None` if everything fits.
-pub(super) fn model(problem: &Problem, chosen: &Chosen) -> Option<Model> {
-    let tight = Tight::new(problem, chosen);
+/// States the problem; `None` if everything fits without any callee-saved register.
+pub(super) fn model(problem: &Problem, chosen: &Chosen, callee_saved: &CalleeSaved) -> Option<Model> {
+    let keeping = PinLiveness::keeping(&problem.conventional.function, callee_saved.untouched(0));
+    let tight = Tight::new(problem, chosen, &keeping);
     if tight.insts.is_empty() && tight.heads.is_empty() {
         return None;
     }
     let function = &problem.conventional.function;
+    let behind = vec![Place::Register; function.operands.len()];
     let mut builder = Builder {
         problem,
         chosen,
+        callee_saved,
         function,
         tight,
-        model: Model { behind: vec![Place::Register; function.operands.len()], ..Model::default() },
+        model: Model { places: Places { heads: SecondaryMap::new(), behind }, ..Model::default() },
         place: SecondaryMap::with_default(Place::Register),
         live: LiveSet::new(function, &problem.limits),
         definitions: cost::definitions(function),
@@ -120,6 +136,7 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen) -> Option<Model> {
 struct Builder<'a> {
     problem: &'a Problem<'a>,
     chosen: &'a Chosen,
+    callee_saved: &'a CalleeSaved,
     function: &'a Function,
     tight: Tight,
     model: Model,
@@ -170,7 +187,7 @@ impl Builder<'_> {
             let place = self.entering(head, value);
             self.place[value] = place;
             if place != Place::Register {
-                self.model.heads[block].push((value, place));
+                self.model.places.heads[block].push((value, place));
             }
             if place != Place::Memory {
                 self.live.add(value);
@@ -178,9 +195,10 @@ impl Builder<'_> {
         }
         let occupied = self.problem.pins.at(self.function, self.function.head(block)) | self.function.blocks[block].live_in_pins;
         if self.tight.heads.contains(block) {
+            let limits = &self.problem.limits;
             let rivals: Vec<Rival> = self.live.values().iter().map(|&value| (value, self.place[value])).collect();
-            for set in self.problem.limits.sets() {
-                self.row(block, set, &rivals, self.problem.limits.room(set, occupied));
+            for set in limits.sets() {
+                self.row(block, set, &rivals, |untouched| limits.room(set, occupied | untouched));
             }
         }
         for (index, inst) in (0..).zip(self.function.block_insts(block)) {
@@ -269,10 +287,7 @@ impl Builder<'_> {
 
     /// What it costs to get a value into a register.
     fn refill(&self, value: Value, frequency: f64) -> i64 {
-        match self.problem.refill(value) {
-            Refill::Load => price(cost::RELOAD, frequency),
-            Refill::Rematerialise(_) => price(cost::REMATERIALISATION, frequency),
-        }
+        price(self.problem.weight(self.problem.refill(value)), frequency)
     }
 
     fn instruction(&mut self, block: Block, index: u32, inst: Inst) {
@@ -284,7 +299,7 @@ impl Builder<'_> {
         let first = self.function.insts[inst].operands.start as usize;
         for (k, operand) in operands.iter().enumerate() {
             if operand.is_def() {
-                self.model.behind[first + k] =
+                self.model.places.behind[first + k] =
                     if liveness.kills(first + k) { Place::Memory } else { self.definition(operand.value, frequency) };
             } else if is_first_use(operands, k) {
                 // What has been chosen to be in memory is refilled in any case, but how often is not known yet.
@@ -292,7 +307,7 @@ impl Builder<'_> {
                     let refill = if too_late { FORBIDDEN } else { self.refill(operand.value, frequency) };
                     self.model.in_memory(self.place[operand.value], refill);
                 }
-                self.model.behind[first + k] =
+                self.model.places.behind[first + k] =
                     if liveness.kills(first + k) { Place::Memory } else { self.segment(operand.value) };
             }
         }
@@ -302,8 +317,8 @@ impl Builder<'_> {
         for (k, operand) in operands.iter().enumerate() {
             if operand.is_def() || is_first_use(operands, k) {
                 self.live.remove(operand.value);
-                self.place[operand.value] = self.model.behind[first + k];
-                if self.model.behind[first + k] != Place::Memory {
+                self.place[operand.value] = self.model.places.behind[first + k];
+                if self.model.places.behind[first + k] != Place::Memory {
                     self.live.add(operand.value);
                 }
             }
@@ -354,12 +369,12 @@ impl Builder<'_> {
                     self.model.decisions.pair(leaving, arriving, store);
                 }
                 for &value in self.problem.liveness.live_in(to) {
-                    let (head, tail) = (self.model.at_head(to, value), self.arriving(from, to, value));
+                    let (head, tail) = (self.model.places.at_head(to, value), self.arriving(from, to, value));
                     self.model.only_in(head, tail, self.refill(value, frequency));
                 }
                 for phi in data.phis.iter().filter(|phi| !self.problem.liveness.is_dead(phi.def)) {
                     let Some(arg) = phi.args[column].expand() else { continue };
-                    let (head, tail) = (self.model.at_head(to, phi.def), self.arriving(from, to, arg));
+                    let (head, tail) = (self.model.places.at_head(to, phi.def), self.arriving(from, to, arg));
                     self.model.only_in(head, tail, self.refill(arg, frequency));
                     if head != Place::Register && !self.chosen.spilled[arg] && !self.problem.unspillable.contains(arg) {
                         let homeless = Place::Open(self.homeless_in(from, arg));
@@ -393,7 +408,7 @@ impl Builder<'_> {
         for (block, data) in &self.function.blocks {
             for phi in &data.phis {
                 if self.homeless[phi.def].is_some() {
-                    let (homeless, head) = (self.homeless_in(block, phi.def), self.model.at_head(block, phi.def));
+                    let (homeless, head) = (self.homeless_in(block, phi.def), self.model.places.at_head(block, phi.def));
                     self.model.only_in(head, Place::Open(homeless), price(cost::STORE, data.frequency));
                 }
             }
@@ -429,7 +444,7 @@ impl Builder<'_> {
         let operands = self.function.operands(inst);
         let first = self.function.insts[inst].operands.start as usize;
         let folded = self.folded(inst);
-        let last_use = |k: usize| match self.model.behind[first + k] {
+        let last_use = |k: usize| match self.model.places.behind[first + k] {
             _ if liveness.kills(first + k) => LastUse::OfValue,
             Place::Register => LastUse::No,
             _ => LastUse::OfRefill,
@@ -441,7 +456,7 @@ impl Builder<'_> {
             self.live.values().iter().filter(|&&value| !read(value)).map(|&value| (value, self.place[value])).collect();
         let mut before = passing.clone();
         for (k, operand) in operands.iter().enumerate().filter(|&(k, operand)| !operand.is_def() && is_first_use(operands, k)) {
-            let behind = self.model.behind[first + k];
+            let behind = self.model.places.behind[first + k];
             passing.push((operand.value, behind));
             if Some(k) == folded {
                 before.push((operand.value, self.in_register_for(operand.value, behind)));
@@ -451,19 +466,17 @@ impl Builder<'_> {
         }
         let mut after = passing.clone();
         let folded_definition = folded.filter(|&k| operands[k].is_def());
-        after.extend(folded_definition.map(|k| (operands[k].value, self.model.behind[first + k])));
+        after.extend(folded_definition.map(|k| (operands[k].value, self.model.places.behind[first + k])));
         for set in limits.sets() {
-            let left = demand.left(limits, set, &occupancy);
-            self.row(
-                block,
-                set,
-                &passing,
-                if folded_definition.is_none() { left.passing.min(left.behind) } else { left.passing },
-            );
-            if folded_definition.is_some() {
-                self.row(block, set, &after, left.behind);
+            let left = |untouched: RegSet| demand.left(limits, set, &occupancy.keeping(untouched));
+            match folded_definition {
+                None => self.row(block, set, &passing, |untouched| left(untouched).passing.min(left(untouched).behind)),
+                Some(_) => {
+                    self.row(block, set, &passing, |untouched| left(untouched).passing);
+                    self.row(block, set, &after, |untouched| left(untouched).behind);
+                }
             }
-            self.row(block, set, &before, left.before);
+            self.row(block, set, &before, |untouched| left(untouched).before);
         }
     }
 
@@ -473,7 +486,7 @@ impl Builder<'_> {
         let operands = self.function.operands(inst);
         let open = |place: Place| matches!(place, Place::Open(_));
         let is_open = |k: usize| match operands[k].is_def() {
-            true => open(self.model.behind[first + k]) && self.problem.refill(operands[k].value) == Refill::Load,
+            true => open(self.model.places.behind[first + k]) && self.problem.refill(operands[k].value) == Refill::Load,
             false => open(self.place[operands[k].value]) && self.problem.refill(operands[k].value) == Refill::Load,
         };
         foldable_operands(self.function, inst, self.problem.policy.fold)
@@ -489,39 +502,69 @@ impl Builder<'_> {
         here
     }
 
-    /// A row of those rivals that are confined to a set of registers.
-    fn row(&mut self, block: Block, set: usize, rivals: &[Rival], room: i32) {
+    /// A row of those rivals that are confined to a set of registers; `left` says how many registers there are for them,
+    /// beside those that keep what the caller left in them.
+    fn row(&mut self, block: Block, set: usize, rivals: &[Rival], left: impl Fn(RegSet) -> i32) {
         let limits = &self.problem.limits;
         let confined = |&&(value, _): &&Rival| limits.is_confined(self.function.values[value].class, set);
         let start = self.model.decisions.members.len();
-        let mut room = room;
+        let mut fixed = 0;
         for &(_, place) in rivals.iter().filter(confined) {
             match place {
-                Place::Register => room -= 1,
+                Place::Register => fixed += 1,
                 Place::Memory => {}
                 Place::Open(decision) => self.model.decisions.members.push(decision),
             }
         }
-        let room = room.max(0) as u32;
-        self.model.decisions.members[start..].sort_unstable();
-        if self.model.decisions.members.len() - start <= room as usize {
+        let count = (self.model.decisions.members.len() - start) as i32;
+        if left(self.callee_saved.untouched(0)) - fixed >= count {
             self.model.decisions.members.truncate(start);
             return;
         }
-        let last = self.last_rows.iter_mut().find(|(other, _)| *other == set);
-        if let Some(&mut (_, last)) = last {
-            let row = &mut self.model.decisions.rows[last];
-            if self.model.decisions.members[row.members.clone()] == self.model.decisions.members[start..] {
-                row.room = row.room.min(room);
-                self.model.decisions.members.truncate(start);
+        let rooms = self.rooms(fixed, left);
+        self.model.decisions.members[start..].sort_unstable();
+        self.keep(block, set, start, rooms);
+    }
+
+    /// Keeps the row of the members from `start` on, unless the last one of the block says as much; if it says more, in its
+    /// place.
+    fn keep(&mut self, block: Block, set: usize, start: usize, rooms: Rooms) {
+        let Decisions { members, rows, .. } = &mut self.model.decisions;
+        if let Some(&(_, last)) = self.last_rows.iter().find(|(other, _)| *other == set) {
+            let row = &mut rows[last];
+            let (old, new) = (&members[row.members.clone()], &members[start..]);
+            if is_subset(new, old) && row.rooms.iter().zip(rooms).all(|(old, new)| *old <= new) {
+                members.truncate(start);
+                return;
+            }
+            if is_subset(old, new) && row.rooms.iter().zip(rooms).all(|(old, new)| new <= *old) {
+                (row.members, row.rooms) = (start..members.len(), rooms);
                 return;
             }
         }
-        match last {
-            Some((_, last)) => *last = self.model.decisions.rows.len(),
-            None => self.last_rows.push((set, self.model.decisions.rows.len())),
-        }
+        self.last_rows.retain(|(other, _)| *other != set);
+        self.last_rows.push((set, rows.len()));
         let frequency = self.function.blocks[block].frequency;
-        self.model.decisions.rows.push(RowData { members: start..self.model.decisions.members.len(), room, frequency });
+        rows.push(RowData { members: start..members.len(), rooms, frequency });
     }
+
+    /// The rooms of a row, of which `fixed` values take a part. What is too few for these has to be bought.
+    fn rooms(&mut self, fixed: i32, left: impl Fn(RegSet) -> i32) -> Rooms {
+        let most = self.callee_saved.count();
+        let mut rooms = Rooms::default();
+        for (bought, room) in rooms.iter_mut().enumerate() {
+            let exactly = left(self.callee_saved.untouched(bought.min(most))) - fixed;
+            if exactly < 0 {
+                self.model.least_bought = self.model.least_bought.max((bought + 1).min(most));
+            }
+            *room = exactly.max(0) as u16;
+        }
+        rooms
+    }
+}
+
+/// Whether all of some ascending decisions are among others.
+fn is_subset(some: &[Decision], of: &[Decision]) -> bool {
+    let mut rest = of.iter();
+    some.len() <= of.len() && some.iter().all(|it| rest.any(|other| other == it))
 }

@@ -13,11 +13,17 @@ use cranelift_entity::PrimaryMap;
 pub(super) struct Rounded {
     pub(super) is_one: PrimaryMap<Node, bool>,
     pub(super) cost_of: PrimaryMap<Cluster, i64>,
+    /// How many places have been bought for them.
+    pub(super) bought: usize,
+    /// Their own, and what the places cost.
     pub(super) cost: i64,
 }
 
 pub(super) struct Rounding<'n> {
     network: &'n Network,
+    /// What a bought place costs.
+    price: i64,
+    bought: usize,
     cutter: Cutter<'n>,
     /// A copy of the residual network, of the cluster that is being placed.
     scratch: Residual,
@@ -28,23 +34,31 @@ pub(super) struct Rounding<'n> {
     is_one: PrimaryMap<Node, bool>,
     load: PrimaryMap<Row, u32>,
     forbidden: PrimaryMap<Node, bool>,
+    /// Of each row, when a cluster last left it, and of each cluster, when it was last placed again: counted in clusters that
+    /// have gained something.
+    freed: PrimaryMap<Row, u32>,
+    placed: PrimaryMap<Cluster, Option<u32>>,
 }
 
 impl<'n> Rounding<'n> {
     /// How often all clusters are placed again, at most.
     const PASSES: u32 = 2;
 
-    pub(super) fn new(network: &'n Network) -> Self {
+    pub(super) fn new(network: &'n Network, price: i64) -> Self {
         let size = |cluster: Cluster| network.nodes(cluster).map(|node| network.rows_of(node).len()).sum();
         Rounding {
             network,
+            price,
+            bought: 0,
             cutter: Cutter::new(network),
             scratch: Residual::new(network),
             nothing: network.clusters().map(|cluster| network.cost(cluster, |_| false)).collect(),
             size: network.clusters().map(size).collect(),
             is_one: network.costs.keys().map(|_| false).collect(),
-            load: network.room.keys().map(|_| 0).collect(),
+            load: network.rooms.keys().map(|_| 0).collect(),
             forbidden: network.costs.keys().map(|_| false).collect(),
+            freed: network.rooms.keys().map(|_| 0).collect(),
+            placed: network.clusters().map(|_| None).collect(),
         }
     }
 
@@ -52,13 +66,19 @@ impl<'n> Rounding<'n> {
         self.cutter.work
     }
 
-    /// Whether the latest labels leave no room in a row.
-    pub(super) fn is_full(&self, row: Row) -> bool {
-        self.load[row] >= self.network.room[row]
+    /// How many places these labels need, which were the latest.
+    pub(super) fn needed(&self, rounded: &Rounded) -> usize {
+        let suffices = |bought: &usize| self.load.iter().all(|(row, &load)| load <= u32::from(self.network.rooms[row][*bought]));
+        (0..rounded.bought).find(suffices).unwrap_or(rounded.bought)
     }
 
-    /// Makes relaxed labels fit.
-    pub(super) fn round(&mut self, relaxed: &Relaxed) -> Rounded {
+    fn room(&self, row: Row) -> u32 {
+        u32::from(self.network.rooms[row][self.bought])
+    }
+
+    /// Makes relaxed labels fit, with so many places bought.
+    pub(super) fn round(&mut self, relaxed: &Relaxed, bought: usize) -> Rounded {
+        self.bought = bought;
         self.load.values_mut().for_each(|load| *load = 0);
         let gain = |cluster: Cluster| (self.nothing[cluster] - relaxed.value[cluster]) as f64 / self.size[cluster].max(1) as f64;
         let mut order: Vec<(f64, Cluster)> = self.network.clusters().map(|cluster| (gain(cluster), cluster)).collect();
@@ -73,46 +93,70 @@ impl<'n> Rounding<'n> {
             }
             cost_of[cluster] = self.cost(cluster);
         }
+        self.freed.values_mut().for_each(|freed| *freed = 0);
+        self.placed.values_mut().for_each(|placed| *placed = None);
+        let mut gains = 0;
         for _ in 0..Self::PASSES {
-            if !self.improve(&order, relaxed, &mut cost_of) {
+            let before = gains;
+            gains = self.improve(&order, relaxed, &mut cost_of, gains);
+            if gains == before {
                 break;
             }
         }
-        Rounded { is_one: self.is_one.clone(), cost: cost_of.values().sum(), cost_of }
+        let cost = cost_of.values().sum::<i64>() + self.price * bought as i64;
+        Rounded { is_one: self.is_one.clone(), cost, cost_of, bought }
     }
 
     fn cost(&self, cluster: Cluster) -> i64 {
         self.network.cost(cluster, |node| self.is_one[node])
     }
 
-    /// Places those clusters again that could have more ones; says whether anything was gained.
-    fn improve(&mut self, order: &[(f64, Cluster)], relaxed: &Relaxed, cost_of: &mut PrimaryMap<Cluster, i64>) -> bool {
-        let mut gained = false;
+    /// Places those clusters again that could have more ones; answers how many have gained something by now.
+    fn improve(
+        &mut self,
+        order: &[(f64, Cluster)],
+        relaxed: &Relaxed,
+        cost_of: &mut PrimaryMap<Cluster, i64>,
+        mut gains: u32,
+    ) -> u32 {
+        let mut before: Vec<bool> = Vec::new();
         for &(_, cluster) in order {
-            let has_room = |node: Node| !self.network.rows_of(node).is_empty() && self.fits(node);
-            let could_gain = cost_of[cluster] > 0 && self.network.nodes(cluster).any(|node| !self.is_one[node] && has_room(node));
-            if !could_gain {
+            if cost_of[cluster] <= 0 || !self.could_gain(cluster) {
                 continue;
             }
-            let before: Vec<bool> = self.network.nodes(cluster).map(|node| self.is_one[node]).collect();
+            before.clear();
+            before.extend(self.network.nodes(cluster).map(|node| self.is_one[node]));
             self.change_load(cluster, -1);
             self.place(cluster, relaxed, false);
+            self.placed[cluster] = Some(gains);
             let cost = self.cost(cluster);
             if cost < cost_of[cluster] {
                 cost_of[cluster] = cost;
-                gained = true;
+                gains += 1;
+                let network = self.network;
+                for (node, _) in network.nodes(cluster).zip(&before).filter(|&(node, &was_one)| was_one && !self.is_one[node]) {
+                    network.rows_of(node).iter().for_each(|&row| self.freed[row] = gains);
+                }
             } else {
                 self.change_load(cluster, -1);
-                self.network.nodes(cluster).zip(before).for_each(|(node, one)| self.is_one[node] = one);
+                self.network.nodes(cluster).zip(&before).for_each(|(node, &one)| self.is_one[node] = one);
                 self.change_load(cluster, 1);
             }
         }
-        gained
+        gains
+    }
+
+    /// Whether a node that is 0 finds room, in a row that has been left since the cluster was placed last.
+    fn could_gain(&self, cluster: Cluster) -> bool {
+        let placed = self.placed[cluster];
+        let left = |&row: &Row| placed.is_none_or(|placed| self.freed[row] > placed);
+        let could = |node: Node| !self.is_one[node] && self.network.rows_of(node).iter().any(left) && self.fits(node);
+        self.network.nodes(cluster).any(could)
     }
 
     /// Whether a node finds room in its rows.
     fn fits(&self, node: Node) -> bool {
-        !self.network.rows_of(node).iter().any(|&row| self.is_full(row))
+        !self.network.rows_of(node).iter().any(|&row| self.load[row] >= self.room(row))
     }
 
     fn change_load(&mut self, cluster: Cluster, by: i32) {
@@ -128,7 +172,7 @@ impl<'n> Rounding<'n> {
         self.change_load(cluster, 1);
         let mut fits = true;
         for node in self.network.nodes(cluster) {
-            let overfull = |&row: &Row| self.load[row] > self.network.room[row];
+            let overfull = |&row: &Row| self.load[row] > self.room(row);
             if self.is_one[node] && self.network.rows_of(node).iter().any(overfull) {
                 self.forbidden[node] = true;
                 fits = false;

@@ -1,10 +1,10 @@
-//! Where there are more values than registers.
+//! Where there are more values than registers, if no callee-saved one is bought.
 
 use crate::allocate::pressure::demand::{Demand, LastUse};
 use crate::allocate::pressure::live_set::LiveSet;
 use crate::allocate::spill::Problem;
 use crate::allocate::spill::choose::Chosen;
-use crate::analysis::Partition;
+use crate::analysis::{Occupancy, Partition, PinLiveness};
 use crate::machine::{Block, Function, Inst, Value};
 use cranelift_entity::EntitySet;
 
@@ -17,8 +17,9 @@ pub(super) struct Tight {
 }
 
 impl Tight {
-    pub(super) fn new(problem: &Problem, chosen: &Chosen) -> Self {
-        let Problem { conventional, order, liveness, limits, pins, .. } = problem;
+    /// `pins` are those of the program, and the callee-saved registers that can be bought.
+    pub(super) fn new(problem: &Problem, chosen: &Chosen, pins: &PinLiveness) -> Self {
+        let Problem { conventional, order, liveness, limits, .. } = problem;
         let function = &conventional.function;
         let mut tight = Tight { insts: EntitySet::new(), heads: EntitySet::new(), values: EntitySet::new() };
         let mut live = LiveSet::new(function, limits);
@@ -35,7 +36,7 @@ impl Tight {
             }
             for inst in function.block_insts(block) {
                 if !chosen.drops(function.operands(inst)) {
-                    tight.look_at(problem, chosen, block, inst, &live);
+                    tight.look_at(problem, chosen, &pins.occupancy(function, block, inst), inst, &live);
                 }
                 live.advance(liveness, inst, in_register);
             }
@@ -45,8 +46,8 @@ impl Tight {
     }
 
     /// Whether an instruction fits beside the values that are live before it.
-    fn look_at(&mut self, problem: &Problem, chosen: &Chosen, block: Block, inst: Inst, live: &LiveSet) {
-        let Problem { conventional, liveness, limits, pins, .. } = problem;
+    fn look_at(&mut self, problem: &Problem, chosen: &Chosen, occupancy: &Occupancy, inst: Inst, live: &LiveSet) {
+        let Problem { conventional, liveness, limits, .. } = problem;
         let function = &conventional.function;
         let operands = function.operands(inst);
         let first = function.insts[inst].operands.start as usize;
@@ -57,8 +58,7 @@ impl Tight {
         };
         let demand = Demand::of(function, limits, inst, None, last_use);
         let through = live.counts_without(&demand.dying);
-        let occupancy = pins.occupancy(function, block, inst);
-        let overfull = |&set: &usize| demand.left(limits, set, &occupancy).least() < i32::from(through[set]);
+        let overfull = |&set: &usize| demand.left(limits, set, occupancy).least() < i32::from(through[set]);
         for set in limits.sets().filter(overfull) {
             self.insts.insert(inst);
             let accessed = operands.iter().map(|operand| operand.value).filter(|&value| !chosen.spilled[value]);

@@ -1,0 +1,151 @@
+//! Copies that are but other names of what they copy.
+//!
+//! In SSA form neither a value nor its copy changes, so wherever the copy is read, the value can be, if its registers and its
+//! memory will do: the copy is as wide as the value, or its low part. Where the copy is the wider one, the value is the low part
+//! of it, from there on. Two names that are live at once would take two registers; one takes one. (LLVM's register coalescer
+//! finds the same by comparing what registers hold.)
+//!
+//! Requires: SSA form.
+//! Ensures: the same function without such copies. The overlay drops them.
+
+use crate::analysis::{Dominators, Liveness, Order};
+use crate::machine::{Block, DebugUse, Function, Inst, InstKind, Operand, PinSets, Rewriter, SwapSupport, Value};
+use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
+
+/// Reads values in place of their copies.
+pub(super) fn merge(function: &Function, order: &Order, dominators: &Dominators) -> Function {
+    let mut copies = Copies {
+        function,
+        dominators,
+        arguments: EntitySet::new(),
+        fixed: EntitySet::new(),
+        value_of: SecondaryMap::new(),
+        wider: SecondaryMap::new(),
+        operands: function.operands.clone(),
+        merged: EntitySet::new(),
+    };
+    let args = function.blocks.values().flat_map(|data| &data.phis).flat_map(|phi| &phi.args);
+    copies.arguments.extend(args.filter_map(|arg| arg.expand()));
+    let jumping = function.insts.keys().filter(|&inst| function.insts[inst].jumps);
+    copies.fixed.extend(jumping.flat_map(|inst| function.operands(inst)).map(|operand| operand.value));
+    for &block in order.blocks() {
+        for inst in function.block_insts(block) {
+            copies.instruction(block, inst);
+        }
+    }
+    copies.write()
+}
+
+struct Copies<'a> {
+    function: &'a Function,
+    dominators: &'a Dominators,
+    /// What φs take.
+    arguments: EntitySet<Value>,
+    /// What inline assembly that jumps defines: it can be in memory nowhere behind.
+    fixed: EntitySet<Value>,
+    /// What a merged copy is another name of.
+    value_of: SecondaryMap<Value, PackedOption<Value>>,
+    /// A wider copy of each value, and the block from which on there is one.
+    wider: SecondaryMap<Value, Option<(Value, Block)>>,
+    /// Those of the function, in which values are read in place of copies.
+    operands: Vec<Operand>,
+    /// Copies that are needed no more.
+    merged: EntitySet<Inst>,
+}
+
+impl Copies<'_> {
+    fn instruction(&mut self, block: Block, inst: Inst) {
+        let range = self.function.insts[inst].operands.clone();
+        for k in range.start as usize..range.end as usize {
+            if !self.operands[k].is_def() {
+                self.operands[k].value = self.name(self.operands[k].value, block);
+            }
+        }
+        if self.function.insts[inst].kind != InstKind::Copy || *self.function.pins(inst) != PinSets::default() {
+            return;
+        }
+        let operands = &self.operands[range.start as usize..range.end as usize];
+        let end = |is_def: bool| operands.iter().find(|operand| operand.is_def() == is_def).map(|operand| operand.value);
+        let (Some(copy), Some(value)) = (end(true), end(false)) else { return };
+        if self.fixed.contains(value) {
+            return;
+        }
+        // What it names may be a wider copy of its source, which it is no part of.
+        let source = self.function.operands(inst).iter().find(|operand| !operand.is_def()).map(|operand| operand.value);
+        let is_part = source.is_some_and(|source| self.is_part_of(copy, source)) && self.is_part_of(copy, value);
+        if is_part && (self.has_class_of(copy, value) || !self.arguments.contains(copy)) {
+            self.value_of[copy] = value.into();
+            self.merged.insert(inst);
+        } else if self.is_part_of(value, copy) && source == Some(value) {
+            self.wider[value] = Some((copy, block));
+        }
+    }
+
+    /// What is read in place of a value.
+    fn name(&self, value: Value, block: Block) -> Value {
+        let value = self.value_of[value].expand().unwrap_or(value);
+        match self.wider[value] {
+            Some((wider, from)) if self.dominators.dominates(from, block) => wider,
+            _ => value,
+        }
+    }
+
+    /// Whether a value can be read wherever its copy is: it is as wide at least, and in no other registers.
+    fn is_part_of(&self, part: Value, whole: Value) -> bool {
+        let file = &self.function.file;
+        let class = |value: Value| &file.classes[self.function.values[value].class];
+        let one_form = file.banks[class(whole).bank].swap != SwapSupport::Never;
+        let wide = class(part).slot_size <= class(whole).slot_size;
+        one_form && wide && self.function.allowed(whole).is_subset(self.function.allowed(part))
+    }
+
+    fn has_class_of(&self, a: Value, b: Value) -> bool {
+        self.function.values[a].class == self.function.values[b].class
+    }
+
+    /// Writes the function.
+    fn write(&self) -> Function {
+        let mut rewriter = Rewriter::new(self.function);
+        for block in self.function.blocks.keys() {
+            rewriter.begin(block);
+            for inst in self.function.block_insts(block).filter(|&inst| !self.merged.contains(inst)) {
+                let range = &self.function.insts[inst].operands;
+                rewriter.copy(inst, &self.operands[range.start as usize..range.end as usize]);
+            }
+            rewriter.end();
+        }
+        let mut new = rewriter.new;
+        let value_of = |value: Value| self.value_of[value].expand().unwrap_or(value);
+        let phis = new.blocks.values_mut().flat_map(|data| &mut data.phis);
+        for arg in phis.flat_map(|phi| &mut phi.args) {
+            *arg = arg.expand().map(value_of).into();
+        }
+        for (debug, old) in new.debug_uses.iter_mut().zip(self.live_debug_uses()) {
+            debug.value = if old.1 { value_of(old.0.value) } else { old.0.value };
+        }
+        new
+    }
+
+    /// The debug uses, and whether their values are live there: nobody knows where a dead one is.
+    fn live_debug_uses(&self) -> Vec<(DebugUse, bool)> {
+        let function = self.function;
+        if function.debug_uses.is_empty() {
+            return Vec::new();
+        }
+        let liveness = Liveness::new(function);
+        let mut last_use: SecondaryMap<Value, Option<(Block, u32)>> = SecondaryMap::with_capacity(function.values.len());
+        let mut found = Vec::with_capacity(function.debug_uses.len());
+        for uses in function.debug_uses.chunk_by(|a, b| a.at.block == b.at.block) {
+            let block = uses[0].at.block;
+            for (index, inst) in (0..).zip(function.block_insts(block)) {
+                let read = function.operands(inst).iter().filter(|operand| !operand.is_def());
+                read.for_each(|operand| last_use[operand.value] = Some((block, index)));
+            }
+            found.extend(uses.iter().map(|&debug| {
+                let leaves = liveness.live_out(block).binary_search(&debug.value).is_ok();
+                (debug, leaves || last_use[debug.value].is_some_and(|(at, index)| at == block && index >= debug.at.index))
+            }));
+        }
+        found
+    }
+}

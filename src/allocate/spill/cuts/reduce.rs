@@ -1,0 +1,219 @@
+//! Decisions that need not be made before others: those that no row confines, and that at most two others depend on.
+//!
+//! Relies on: what such a decision costs, if it is made as is best for the two others, is a function of their labels; and what
+//! is left of a submodular function when one variable has been minimised away is submodular, so that this is a cost of each of
+//! the two and of one pair again. So nothing is lost: once the others are known, so is this one.
+
+use super::{Decision, Decisions, FORBIDDEN, Pair};
+use cranelift_entity::{EntitySet, PrimaryMap};
+
+/// Decisions to be made last.
+pub(in crate::allocate::spill) struct Reduction {
+    /// In the order in which they were taken out.
+    steps: Vec<Step>,
+    /// What all labellings of what is left cost besides.
+    pub(in crate::allocate::spill) base: i64,
+}
+
+/// A decision that has been taken out.
+struct Step {
+    decision: Decision,
+    costs: [i64; 2],
+    near: Vec<Near>,
+}
+
+/// Another decision that one depends on.
+#[derive(Clone, Copy)]
+struct Near {
+    other: Decision,
+    /// What it costs if this one is 1 and the other 0.
+    out: i64,
+    /// What it costs if this one is 0 and the other 1.
+    into: i64,
+}
+
+impl Step {
+    /// What the decision costs with this label.
+    fn cost(&self, is_one: bool, label: impl Fn(Decision) -> bool) -> i64 {
+        let near = self.near.iter().map(|near| match (is_one, label(near.other)) {
+            (true, false) => near.out,
+            (false, true) => near.into,
+            _ => 0,
+        });
+        self.costs[usize::from(is_one)] + near.sum::<i64>()
+    }
+
+    /// What it costs at least.
+    fn least(&self, label: impl Fn(Decision) -> bool) -> i64 {
+        self.cost(false, &label).min(self.cost(true, &label)).min(FORBIDDEN)
+    }
+}
+
+impl Reduction {
+    /// Makes the decisions that have been taken out, now that the others are made.
+    pub(in crate::allocate::spill) fn complete(&self, labels: &mut PrimaryMap<Decision, bool>) {
+        for step in self.steps.iter().rev() {
+            let label = |other: Decision| labels[other];
+            let is_one = step.cost(true, label) <= step.cost(false, label);
+            labels[step.decision] = is_one;
+        }
+    }
+}
+
+/// Takes decisions out.
+pub(in crate::allocate::spill) fn reduce(decisions: &mut Decisions) -> Reduction {
+    let mut reducer = Reducer::new(decisions);
+    let mut next = Vec::new();
+    let mut queue: Vec<Decision> = reducer.decisions.costs.keys().collect();
+    while !queue.is_empty() {
+        for decision in std::mem::take(&mut queue) {
+            next.extend(reducer.take_out(decision));
+        }
+        next.sort_unstable();
+        next.dedup();
+        std::mem::swap(&mut queue, &mut next);
+    }
+    let Reducer { steps, base, pairs, .. } = reducer;
+    decisions.pairs = pairs.into_iter().flatten().collect();
+    Reduction { steps, base }
+}
+
+struct Reducer<'d> {
+    decisions: &'d mut Decisions,
+    confined: EntitySet<Decision>,
+    /// Those that are left.
+    pairs: Vec<Option<Pair>>,
+    /// The pairs that each decision was in when it was looked at last, and later ones.
+    pairs_of: PrimaryMap<Decision, Vec<u32>>,
+    steps: Vec<Step>,
+    base: i64,
+}
+
+impl<'d> Reducer<'d> {
+    fn new(decisions: &'d mut Decisions) -> Self {
+        let mut confined = EntitySet::with_capacity(decisions.costs.len());
+        confined.extend(decisions.members.iter().copied());
+        let pairs = std::mem::take(&mut decisions.pairs);
+        let pairs_of = decisions.costs.keys().map(|_| Vec::new()).collect();
+        let mut reducer = Reducer { decisions, confined, pairs: Vec::new(), pairs_of, steps: Vec::new(), base: 0 };
+        pairs.into_iter().filter(|pair| pair.one != pair.zero && pair.cost > 0).for_each(|pair| reducer.pair(pair));
+        reducer
+    }
+
+    fn pair(&mut self, pair: Pair) {
+        let index = self.pairs.len() as u32;
+        self.pairs_of[pair.one].push(index);
+        self.pairs_of[pair.zero].push(index);
+        self.pairs.push(Some(pair));
+    }
+
+    /// Takes a decision out, if it can be. Answers the others that it was paired with.
+    fn take_out(&mut self, decision: Decision) -> Vec<Decision> {
+        if self.confined.contains(decision) || self.decisions.taken_out.contains(decision) {
+            return Vec::new();
+        }
+        let Some(near) = self.near(decision) else { return Vec::new() };
+        self.decisions.taken_out.insert(decision);
+        for index in std::mem::take(&mut self.pairs_of[decision]) {
+            self.pairs[index as usize] = None;
+        }
+        let step = Step { decision, costs: std::mem::take(&mut self.decisions.costs[decision]), near };
+        match *step.near.as_slice() {
+            [] => self.base += step.least(|_| false),
+            [near] => [false, true].iter().for_each(|&is_one| self.decisions.charge(near.other, is_one, step.least(|_| is_one))),
+            [a, b, ..] => self.replace(&step, a.other, b.other),
+        }
+        let others = step.near.iter().map(|near| near.other).collect();
+        self.steps.push(step);
+        others
+    }
+
+    /// What a decision depends on, if that is no more than two others.
+    fn near(&mut self, decision: Decision) -> Option<Vec<Near>> {
+        /// Further pairs are not looked at.
+        const PAIRS: usize = 8;
+        let pairs = &self.pairs;
+        let own = &mut self.pairs_of[decision];
+        own.retain(|&index| pairs[index as usize].is_some());
+        if own.len() > PAIRS {
+            return None;
+        }
+        let mut near: Vec<Near> = Vec::with_capacity(2);
+        for pair in own.iter().filter_map(|&index| pairs[index as usize].as_ref()) {
+            let (other, out, into) = if pair.one == decision { (pair.zero, pair.cost, 0) } else { (pair.one, 0, pair.cost) };
+            match near.iter_mut().find(|near| near.other == other) {
+                Some(near) => (near.out, near.into) = (near.out + out, near.into + into),
+                None => near.push(Near { other, out, into }),
+            }
+        }
+        (near.len() <= 2).then_some(near)
+    }
+
+    /// Has two decisions pay what one costs that depends on them.
+    fn replace(&mut self, step: &Step, a: Decision, b: Decision) {
+        let least = |a_is_one: bool, b_is_one: bool| step.least(|other| if other == a { a_is_one } else { b_is_one });
+        let [neither, only_a, only_b, both] = [least(false, false), least(true, false), least(false, true), least(true, true)];
+        if only_a < only_b {
+            // What is forbidden is so as a pair, so that no other cost is as large.
+            return self.replace(step, b, a);
+        }
+        self.base += neither;
+        self.charge(a, both - only_b);
+        self.charge(b, only_b - neither);
+        let cost = only_a + only_b - neither - both;
+        if cost > 0 {
+            self.pair(Pair { one: a, zero: b, cost });
+        }
+    }
+
+    /// What it costs if a decision is 1. That may be less than nothing.
+    fn charge(&mut self, decision: Decision, cost: i64) {
+        self.decisions.charge(decision, cost >= 0, cost.abs());
+        self.base += cost.min(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Network, testing};
+    use super::*;
+    use crate::allocate::spill::cuts::{Cutter, Residual};
+    use cranelift_entity::EntityRef;
+
+    /// The cheapest labelling of what is left, with the rest made last, is as cheap as any.
+    #[test]
+    fn nothing_is_lost() {
+        let mut rng = fastrand::Rng::with_seed(4);
+        let (mut left, mut all) = (0, 0);
+        for _ in 0..1000 {
+            let count = rng.usize(1..12);
+            let mut decisions = testing::random(&mut rng, count, 0);
+            for _ in 0..rng.usize(0..3) {
+                let [one, zero] = [(); 2].map(|()| Decision::new(rng.usize(..count)));
+                decisions.pair(one, zero, FORBIDDEN);
+            }
+            let original = testing::copy(&decisions);
+            // Some are confined, but not by much.
+            decisions.members.extend((0..count).filter(|_| rng.u8(..3) == 0).map(Decision::new));
+            let reduction = reduce(&mut decisions);
+            let network = Network::new(&decisions);
+            let (mut cutter, mut residual) = (Cutter::new(&network), Residual::new(&network));
+            let mut cost = reduction.base;
+            let mut labels: PrimaryMap<Decision, bool> = (0..count).map(|_| false).collect();
+            for cluster in network.clusters() {
+                cutter.cut(cluster, &mut residual);
+                cost += network.cost(cluster, |node| cutter.is_one(node));
+                for decision in network.decisions(cluster) {
+                    labels[decision] = cutter.is_one(network.node(decision));
+                }
+            }
+            reduction.complete(&mut labels);
+            let bits = labels.iter().map(|(decision, &is_one)| u32::from(is_one) << decision.index()).sum();
+            assert_eq!(testing::cost(&original, bits, 0), Some(cost));
+            assert_eq!(cost, testing::least(&original, 0));
+            left += count - reduction.steps.len();
+            all += count;
+        }
+        assert!(left * 2 < all, "{left} of {all} are left");
+    }
+}

@@ -1,0 +1,69 @@
+//! Callee-saved registers: what is in one has to be worth saving and restoring it.
+//!
+//! They are bought in one order, so that it is known beforehand how much room each number of them makes where.
+
+use crate::allocate::cost;
+use crate::allocate::spill::Problem;
+use crate::allocate::spill::cuts::{MOST_BOUGHT, price};
+use crate::analysis::PinLiveness;
+use crate::machine::{Reg, RegSet};
+use std::cmp::Reverse;
+
+/// The callee-saved registers that can be bought, and what one costs.
+pub(super) struct CalleeSaved {
+    /// Those that keep what the caller left in them, by how many are bought.
+    untouched: Vec<RegSet>,
+    executions: f64,
+}
+
+impl CalleeSaved {
+    /// Those that the program overwrites are saved anyway, and so are all where values cross bundles: which ones do is decided
+    /// before.
+    pub(super) fn new(problem: &Problem) -> Self {
+        let function = &problem.conventional.function;
+        let file = &function.file;
+        let sets = |reg: Reg| problem.limits.sets_with(reg);
+        let given = file.callee_saved - PinLiveness::written(function);
+        let mut registers: Vec<Reg> = match problem.bundles.iter().next() {
+            None => given.iter().filter(|&reg| sets(reg) > 0).collect(),
+            Some(_) => Vec::new(),
+        };
+        // Those first that most values can be in, then in the order of their class.
+        let place = |reg: Reg| {
+            let class = file.classes.values().filter(|class| class.regs.contains(reg)).max_by_key(|class| class.regs.len());
+            class.and_then(|class| class.order.iter().position(|&other| other == reg))
+        };
+        registers.sort_by_key(|&reg| (Reverse(sets(reg)), place(reg), reg));
+        // Of another bank, they would be bought in an order of their own: no calling convention that compilers choose by
+        // themselves has such ones.
+        let bank = registers.first().map(|&reg| file.bank(reg));
+        registers.retain(|&reg| Some(file.bank(reg)) == bank);
+        registers.truncate(MOST_BOUGHT);
+        let frequency = |block| function.blocks[block].frequency;
+        let exits = problem.order.blocks().iter().filter(|&&block| function.blocks[block].succs.is_empty());
+        let saved = problem.order.blocks().first().map_or(0.0, |&entry| frequency(entry));
+        let restored: f64 = exits.map(|&block| frequency(block)).sum();
+        let untouched = (0..=registers.len()).map(|bought| registers[bought..].iter().copied().collect()).collect();
+        CalleeSaved { untouched, executions: cost::STORE * saved + cost::RELOAD * restored }
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.untouched.len() - 1
+    }
+
+    /// Those that keep what the caller left in them, if so many are bought.
+    pub(super) fn untouched(&self, bought: usize) -> RegSet {
+        self.untouched[bought]
+    }
+
+    /// What one costs, in units of [`price`].
+    pub(super) fn price(&self) -> i64 {
+        price(1.0, self.executions)
+    }
+
+    /// What it costs to save and restore those that are not untouched.
+    pub(super) fn cost(&self, untouched: RegSet) -> f64 {
+        self.executions * (self.untouched[0] - untouched).len() as f64
+    }
+}

@@ -1,0 +1,92 @@
+#include "forms.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/CodeGen/TargetInstrInfo.h"
+#include "llvm/CodeGen/TargetSubtargetInfo.h"
+
+using namespace llvm;
+
+namespace chordal {
+
+static const TargetInstrInfo &infoOf(const MachineInstr &MI) { return *MI.getMF()->getSubtarget().getInstrInfo(); }
+
+// Whether exchanging two operands leaves the instruction one of the same kind: tried on a copy. (Some become others, or stay as
+// they are, as their immediates say; those keep their order.)
+static bool probe(MachineInstr &MI, unsigned A, unsigned B) {
+  MachineInstr *Clone = MI.getMF()->CloneMachineInstr(&MI);
+  MI.getParent()->insert(MI.getIterator(), Clone);
+  MachineInstr *New = infoOf(MI).commuteInstruction(*Clone, /*NewMI=*/false, A, B);
+  bool Same = New == Clone && New->getOpcode() == MI.getOpcode();
+  for (unsigned I = 0; Same && I < MI.getNumOperands(); ++I)
+    Same = New->getOperand(I).isIdenticalTo(MI.getOperand(I == A ? B : I == B ? A : I));
+  Clone->eraseFromParent();
+  return Same;
+}
+
+unsigned commuted(MachineInstr &MI, unsigned UseIndex, Target &T) {
+  unsigned Other = TargetInstrInfo::CommuteAnyOperandIndex;
+  if (!MI.isCommutable() || !infoOf(MI).findCommutedOpIndices(MI, UseIndex, Other))
+    return CH_NONE;
+  if (MI.getOperand(UseIndex).getSubReg() || MI.getOperand(Other).getSubReg() || MI.isRegTiedToDefOperand(Other))
+    return CH_NONE;
+  auto [It, New] = T.Commutes.try_emplace(MI.getOpcode(), false);
+  if (New)
+    It->second = probe(MI, UseIndex, Other);
+  return It->second ? Other : CH_NONE;
+}
+
+bool isMovable(const MachineInstr &MI) {
+  if (MI.mayLoadOrStore() || MI.hasUnmodeledSideEffects() || MI.isCall() || MI.isTerminator() || MI.isPosition() ||
+      MI.isInlineAsm() || MI.mayRaiseFPException() || MI.isConvergent())
+    return false;
+  return all_of(MI.operands(), [](const MachineOperand &MO) {
+    return !MO.isRegMask() && (!MO.isReg() || !MO.getReg().isPhysical() || (MO.isDef() && MO.isImplicit() && MO.isDead()));
+  });
+}
+
+// What LLVM makes an address computation of.
+enum class Sum { None, OfTwo, Shift, Difference };
+
+static Sum sum(StringRef Opcode) {
+  return StringSwitch<Sum>(Opcode)
+      .Cases({"ADD32rr", "ADD64rr", "ADD32rr_DB", "ADD64rr_DB", "ADD32ri", "ADD64ri32", "ADD32ri_DB", "ADD64ri32_DB"}, Sum::OfTwo)
+      .Cases({"INC32r", "INC64r", "DEC32r", "DEC64r"}, Sum::OfTwo)
+      .Cases({"SHL32ri", "SHL64ri"}, Sum::Shift)
+      .Cases({"SUB32ri", "SUB64ri32"}, Sum::Difference)
+      .Default(Sum::None);
+}
+
+bool hasThreeAddresses(const MachineInstr &MI, Target &T) {
+  auto [It, New] = T.Sums.try_emplace(MI.getOpcode(), 0);
+  if (New)
+    It->second = int(sum(infoOf(MI).getName(MI.getOpcode())));
+  Sum Kind = Sum(It->second);
+  if (Kind == Sum::None)
+    return false;
+  // It computes no flags.
+  for (const MachineOperand &MO : MI.implicit_operands())
+    if (MO.isReg() && MO.isDef() && !MO.isDead())
+      return false;
+  if (MI.getNumExplicitOperands() < 3 || MI.getOperand(2).isReg())
+    return true;
+  if (!MI.getOperand(2).isImm())
+    return false;
+  int64_t Immediate = MI.getOperand(2).getImm();
+  switch (Kind) {
+  case Sum::Shift:
+    return Immediate >= 1 && Immediate <= 3;
+  case Sum::Difference:
+    return isInt<32>(-Immediate);
+  default:
+    return true;
+  }
+}
+
+MachineInstr *withThreeAddresses(MachineInstr &MI) {
+  MachineInstr *New = infoOf(MI).convertToThreeAddress(MI, nullptr, nullptr);
+  if (New && MI.peekDebugInstrNum())
+    MI.getMF()->substituteDebugValuesForInst(MI, *New, 1);
+  return New;
+}
+
+} // namespace chordal

@@ -1,0 +1,24 @@
+// Other forms of two-address instructions: with operands exchanged, or with three addresses.
+#ifndef CHORDAL_FORMS_H
+#define CHORDAL_FORMS_H
+
+#include "target.h"
+#include "llvm/CodeGen/MachineInstr.h"
+
+namespace chordal {
+
+// The use that can change places with the one of this index, which a definition is tied to; or CH_NONE.
+unsigned commuted(llvm::MachineInstr &MI, unsigned UseIndex, Target &T);
+
+// Whether an instruction does nothing but compute its definitions, apart from flags that nobody wants.
+bool isMovable(const llvm::MachineInstr &MI);
+
+// Whether there is a form of the instruction in which its definition may be in any register, if all that it reads is defined.
+bool hasThreeAddresses(const llvm::MachineInstr &MI, Target &T);
+
+// An instruction in that form, before MI, of which all operands are in physical registers; null if LLVM has none after all.
+// MI is to be erased afterwards.
+llvm::MachineInstr *withThreeAddresses(llvm::MachineInstr &MI);
+
+} // namespace chordal
+#endif
