@@ -6,6 +6,7 @@
 
 use super::{Decision, Decisions, FORBIDDEN, Pair};
 use cranelift_entity::{EntitySet, PrimaryMap};
+use smallvec::SmallVec;
 
 /// Decisions to be made last.
 pub(in crate::allocate::spill) struct Reduction {
@@ -19,7 +20,7 @@ pub(in crate::allocate::spill) struct Reduction {
 struct Step {
     decision: Decision,
     costs: [i64; 2],
-    near: Vec<Near>,
+    near: SmallVec<[Near; 2]>,
 }
 
 /// Another decision that one depends on.
@@ -84,7 +85,7 @@ struct Reducer<'d> {
     /// Those that are left.
     pairs: Vec<Option<Pair>>,
     /// The pairs that each decision was in when it was looked at last, and later ones.
-    pairs_of: PrimaryMap<Decision, Vec<u32>>,
+    pairs_of: PrimaryMap<Decision, SmallVec<[u32; 4]>>,
     steps: Vec<Step>,
     base: i64,
 }
@@ -94,7 +95,7 @@ impl<'d> Reducer<'d> {
         let mut confined = EntitySet::with_capacity(decisions.costs.len());
         confined.extend(decisions.members.iter().copied());
         let pairs = std::mem::take(&mut decisions.pairs);
-        let pairs_of = decisions.costs.keys().map(|_| Vec::new()).collect();
+        let pairs_of = decisions.costs.keys().map(|_| SmallVec::new()).collect();
         let mut reducer = Reducer { decisions, confined, pairs: Vec::new(), pairs_of, steps: Vec::new(), base: 0 };
         pairs.into_iter().filter(|pair| pair.one != pair.zero && pair.cost > 0).for_each(|pair| reducer.pair(pair));
         reducer
@@ -108,11 +109,11 @@ impl<'d> Reducer<'d> {
     }
 
     /// Takes a decision out, if it can be. Answers the others that it was paired with.
-    fn take_out(&mut self, decision: Decision) -> Vec<Decision> {
+    fn take_out(&mut self, decision: Decision) -> SmallVec<[Decision; 2]> {
         if self.confined.contains(decision) || self.decisions.taken_out.contains(decision) {
-            return Vec::new();
+            return SmallVec::new();
         }
-        let Some(near) = self.near(decision) else { return Vec::new() };
+        let Some(near) = self.near(decision) else { return SmallVec::new() };
         self.decisions.taken_out.insert(decision);
         for index in std::mem::take(&mut self.pairs_of[decision]) {
             self.pairs[index as usize] = None;
@@ -129,24 +130,25 @@ impl<'d> Reducer<'d> {
     }
 
     /// What a decision depends on, if that is no more than two others.
-    fn near(&mut self, decision: Decision) -> Option<Vec<Near>> {
+    fn near(&mut self, decision: Decision) -> Option<SmallVec<[Near; 2]>> {
         /// Further pairs are not looked at.
         const PAIRS: usize = 8;
         let pairs = &self.pairs;
         let own = &mut self.pairs_of[decision];
-        own.retain(|&index| pairs[index as usize].is_some());
+        own.retain(|index| pairs[*index as usize].is_some());
         if own.len() > PAIRS {
             return None;
         }
-        let mut near: Vec<Near> = Vec::with_capacity(2);
+        let mut near: SmallVec<[Near; 2]> = SmallVec::new();
         for pair in own.iter().filter_map(|&index| pairs[index as usize].as_ref()) {
             let (other, out, into) = if pair.one == decision { (pair.zero, pair.cost, 0) } else { (pair.one, 0, pair.cost) };
-            match near.iter_mut().find(|near| near.other == other) {
-                Some(near) => (near.out, near.into) = (near.out + out, near.into + into),
+            match near.iter().position(|near| near.other == other) {
+                Some(at) => (near[at].out, near[at].into) = (near[at].out + out, near[at].into + into),
+                None if near.len() == 2 => return None,
                 None => near.push(Near { other, out, into }),
             }
         }
-        (near.len() <= 2).then_some(near)
+        Some(near)
     }
 
     /// Has two decisions pay what one costs that depends on them.

@@ -38,19 +38,16 @@ pub(super) struct Limits {
     pub(super) work: u64,
 }
 
+/// Labels that cost so small a part more than the best may become the best if clusters are placed again.
+const PROMISING: i64 = 20;
+
 /// Labels all nodes.
 pub(super) fn solve(network: &Network, market: Market, limits: Limits) -> Solution {
     let mut prices = Prices::new(network, market);
     let mut rounding = Rounding::new(network, market.price);
     let mut bound = prices.relax();
-    let mut best = rounding.round(&prices.relaxed(), market.most);
-    while best.bought > market.least {
-        let fewer = rounding.round(&prices.relaxed(), rounding.needed(&best).clamp(market.least, best.bought - 1));
-        if fewer.cost > best.cost {
-            break;
-        }
-        best = fewer;
-    }
+    let bought = cheapest_number(&mut rounding, &prices.relaxed(), market);
+    let mut best = rounding.round(&prices.relaxed(), bought, i64::MAX);
     prices.start_from(&best);
     for _ in 0..limits.rounds {
         if best.cost <= bound || prices.cutter.work + rounding.work() > limits.work {
@@ -59,7 +56,7 @@ pub(super) fn solve(network: &Network, market: Market, limits: Limits) -> Soluti
         let value = prices.relax();
         bound = bound.max(value);
         for bought in towards(best.bought, prices.bought) {
-            let rounded = rounding.round(&prices.relaxed(), bought);
+            let rounded = rounding.round(&prices.relaxed(), bought, best.cost + best.cost / PROMISING);
             if rounded.cost < best.cost {
                 best = rounded;
             }
@@ -67,6 +64,19 @@ pub(super) fn solve(network: &Network, market: Market, limits: Limits) -> Soluti
         prices.step(best.cost, value);
     }
     Solution { is_one: best.is_one, bought: best.bought, bound }
+}
+
+/// How many places to buy: all, and fewer as long as that is cheaper.
+fn cheapest_number(rounding: &mut Rounding, relaxed: &Relaxed, market: Market) -> usize {
+    let mut best = rounding.round(relaxed, market.most, i64::MIN);
+    while best.bought > market.least {
+        let fewer = rounding.round(relaxed, rounding.needed(&best).clamp(market.least, best.bought - 1), i64::MIN);
+        if fewer.cost > best.cost {
+            break;
+        }
+        best = fewer;
+    }
+    best.bought
 }
 
 /// A number, and the next one to another.

@@ -34,16 +34,9 @@ pub(super) struct Rounding<'n> {
     is_one: PrimaryMap<Node, bool>,
     load: PrimaryMap<Row, u32>,
     forbidden: PrimaryMap<Node, bool>,
-    /// Of each row, when a cluster last left it, and of each cluster, when it was last placed again: counted in clusters that
-    /// have gained something.
-    freed: PrimaryMap<Row, u32>,
-    placed: PrimaryMap<Cluster, Option<u32>>,
 }
 
 impl<'n> Rounding<'n> {
-    /// How often all clusters are placed again, at most.
-    const PASSES: u32 = 2;
-
     pub(super) fn new(network: &'n Network, price: i64) -> Self {
         let size = |cluster: Cluster| network.nodes(cluster).map(|node| network.rows_of(node).len()).sum();
         Rounding {
@@ -57,8 +50,6 @@ impl<'n> Rounding<'n> {
             is_one: network.costs.keys().map(|_| false).collect(),
             load: network.rooms.keys().map(|_| 0).collect(),
             forbidden: network.costs.keys().map(|_| false).collect(),
-            freed: network.rooms.keys().map(|_| 0).collect(),
-            placed: network.clusters().map(|_| None).collect(),
         }
     }
 
@@ -76,8 +67,8 @@ impl<'n> Rounding<'n> {
         u32::from(self.network.rooms[row][self.bought])
     }
 
-    /// Makes relaxed labels fit, with so many places bought.
-    pub(super) fn round(&mut self, relaxed: &Relaxed, bought: usize) -> Rounded {
+    /// Makes relaxed labels fit, with so many places bought. Clusters are placed again if it comes to less than `worth` by then.
+    pub(super) fn round(&mut self, relaxed: &Relaxed, bought: usize, worth: i64) -> Rounded {
         self.bought = bought;
         self.load.values_mut().for_each(|load| *load = 0);
         let gain = |cluster: Cluster| (self.nothing[cluster] - relaxed.value[cluster]) as f64 / self.size[cluster].max(1) as f64;
@@ -93,17 +84,11 @@ impl<'n> Rounding<'n> {
             }
             cost_of[cluster] = self.cost(cluster);
         }
-        self.freed.values_mut().for_each(|freed| *freed = 0);
-        self.placed.values_mut().for_each(|placed| *placed = None);
-        let mut gains = 0;
-        for _ in 0..Self::PASSES {
-            let before = gains;
-            gains = self.improve(&order, relaxed, &mut cost_of, gains);
-            if gains == before {
-                break;
-            }
+        let paid = self.price * bought as i64;
+        if cost_of.values().sum::<i64>() + paid < worth {
+            self.improve(&order, relaxed, &mut cost_of);
         }
-        let cost = cost_of.values().sum::<i64>() + self.price * bought as i64;
+        let cost = cost_of.values().sum::<i64>() + paid;
         Rounded { is_one: self.is_one.clone(), cost, cost_of, bought }
     }
 
@@ -111,47 +96,27 @@ impl<'n> Rounding<'n> {
         self.network.cost(cluster, |node| self.is_one[node])
     }
 
-    /// Places those clusters again that could have more ones; answers how many have gained something by now.
-    fn improve(
-        &mut self,
-        order: &[(f64, Cluster)],
-        relaxed: &Relaxed,
-        cost_of: &mut PrimaryMap<Cluster, i64>,
-        mut gains: u32,
-    ) -> u32 {
+    /// Places those clusters again that could have more ones.
+    fn improve(&mut self, order: &[(f64, Cluster)], relaxed: &Relaxed, cost_of: &mut PrimaryMap<Cluster, i64>) {
         let mut before: Vec<bool> = Vec::new();
         for &(_, cluster) in order {
-            if cost_of[cluster] <= 0 || !self.could_gain(cluster) {
+            let could = |node: Node| !self.is_one[node] && !self.network.rows_of(node).is_empty() && self.fits(node);
+            if cost_of[cluster] <= 0 || !self.network.nodes(cluster).any(could) {
                 continue;
             }
             before.clear();
             before.extend(self.network.nodes(cluster).map(|node| self.is_one[node]));
             self.change_load(cluster, -1);
             self.place(cluster, relaxed, false);
-            self.placed[cluster] = Some(gains);
             let cost = self.cost(cluster);
             if cost < cost_of[cluster] {
                 cost_of[cluster] = cost;
-                gains += 1;
-                let network = self.network;
-                for (node, _) in network.nodes(cluster).zip(&before).filter(|&(node, &was_one)| was_one && !self.is_one[node]) {
-                    network.rows_of(node).iter().for_each(|&row| self.freed[row] = gains);
-                }
             } else {
                 self.change_load(cluster, -1);
                 self.network.nodes(cluster).zip(&before).for_each(|(node, &one)| self.is_one[node] = one);
                 self.change_load(cluster, 1);
             }
         }
-        gains
-    }
-
-    /// Whether a node that is 0 finds room, in a row that has been left since the cluster was placed last.
-    fn could_gain(&self, cluster: Cluster) -> bool {
-        let placed = self.placed[cluster];
-        let left = |&row: &Row| placed.is_none_or(|placed| self.freed[row] > placed);
-        let could = |node: Node| !self.is_one[node] && self.network.rows_of(node).iter().any(left) && self.fits(node);
-        self.network.nodes(cluster).any(could)
     }
 
     /// Whether a node finds room in its rows.
