@@ -8,7 +8,7 @@
 //! Ensures: the same function; an instruction has moved down in its block if that makes nothing live longer.
 
 use crate::analysis::{Liveness, PinLiveness};
-use crate::machine::{Block, Function, Inst, Pins, Point, Rewriter, Value};
+use crate::machine::{Block, Function, Inst, Operand, Pins, Point, Rewriter, Value};
 use std::collections::BTreeMap;
 
 /// The instructions of the imported function that have moved, and whether they write no flags any more.
@@ -23,8 +23,12 @@ pub(super) fn sink(function: &Function, liveness: &Liveness) -> (Function, Moved
         rewriter.begin(block);
         let (order, here) = sinker.block(block);
         for inst in order {
-            let new = rewriter.copy(inst, function.operands(inst));
-            if let Some(&flagless) = here.get(&inst) {
+            let flagless = here.get(&inst).copied();
+            // A form without flags reads nothing from memory.
+            let operand = |o: &Operand| Operand { foldable: o.foldable && flagless != Some(true), ..*o };
+            let operands: Vec<Operand> = function.operands(inst).iter().map(operand).collect();
+            let new = rewriter.copy(inst, &operands);
+            if let Some(flagless) = flagless {
                 if flagless {
                     rewriter.new.insts[new].pins = Pins::from_u32(0);
                 }

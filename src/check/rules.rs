@@ -129,8 +129,10 @@ impl<'a> Rules<'a> {
                 let flags = self.function.file.status;
                 let pins = self.function.pins(inst);
                 let mut defs = self.function.operands(inst).iter().filter(|operand| operand.is_def());
-                let holds =
-                    written(pins).is_subset(flags) && pins.uses.is_empty() && (!flagless || defs.any(|def| def.reuse_none));
+                let in_register = |location: &Option<Location>| matches!(location, Some(Location::Reg(_)));
+                let in_registers = self.overlay.operands(self.function, inst).iter().all(in_register);
+                let loose = defs.any(|def| def.reuse_none) && in_registers;
+                let holds = written(pins).is_subset(flags) && pins.uses.is_empty() && (!flagless || loose);
                 faults.extend((!holds).then_some(Fault::NotMovable { inst }));
                 overwritten = if flagless { RegSet::EMPTY } else { written(pins) };
             }
