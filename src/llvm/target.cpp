@@ -58,15 +58,12 @@ void Target::addRoots(bool Is64Bit) {
   for (unsigned Bank = 0; Bank < NumBanks; ++Bank) {
     for (MCRegister Reg : *classNamed(WidestClass[Bank])) {
       StringRef Name = TRI.getName(Reg);
-      if (Bank == General) {
-        if (Name == "RIP")
-          continue;
-        if (!Is64Bit)
-          for (MCRegister Sub : TRI.subregs(Reg))
-            if (Dword->contains(Sub))
-              Name = TRI.getName(Sub);
-      }
-      Add(Reg, Name, Bank);
+      if (Name == "RIP")
+        continue;
+      // What a call preserves on i386 is not the 64 bits that no program has there.
+      if (Bank == General && !Is64Bit)
+        Reg = *find_if(TRI.subregs(Reg), [&](MCRegister Sub) { return Dword->contains(Sub); });
+      Add(Reg, TRI.getName(Reg), Bank);
     }
   }
   for (unsigned R = 1; R < TRI.getNumRegs(); ++R)
