@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 const BRIDGE: &[&str] =
-    &["target", "export", "fold", "forms", "apply", "instructions", "count", "weigh", "fallback", "stock", "pipeline"];
+    &["target", "export", "fold", "forms", "reserved", "apply", "instructions", "count", "weigh", "fallback", "stock", "pipeline"];
 
 fn main() {
     println!("cargo:rerun-if-changed=src/measure/meter/meter.c");

@@ -1,5 +1,6 @@
 #include "export.h"
 #include "forms.h"
+#include "reserved.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/MachineJumpTableInfo.h"
 #include "llvm/CodeGen/TargetOpcodes.h"
@@ -18,6 +19,7 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
     BlockAt.push_back(&MBB);
   }
   Pins.push_back({});
+  readReservedRegisters(MF);
   numberValues();
   findJumpTables();
   for (MachineBasicBlock &MBB : MF)
