@@ -4,8 +4,20 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-const BRIDGE: &[&str] =
-    &["target", "export", "fold", "forms", "reserved", "apply", "instructions", "count", "weigh", "fallback", "stock", "pipeline"];
+const BRIDGE: &[&str] = &[
+    "target",
+    "export",
+    "fold",
+    "forms",
+    "reserved",
+    "apply",
+    "instructions",
+    "count",
+    "weigh",
+    "fallback",
+    "stock",
+    "pipeline",
+];
 
 fn main() {
     println!("cargo:rerun-if-changed=src/measure/meter/meter.c");

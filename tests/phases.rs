@@ -3,7 +3,8 @@
 use crate::support::fixture::fixture;
 use crate::support::fixtures::{allocated, blocks, edits, registers, spilled_values, v};
 use crate::support::phases::{convert, spill};
-use chordal::allocate::allocators::Preset;
+use chordal::allocate::allocators::{Preset, Registers};
+use chordal::allocate::assign::PinPolicy;
 use chordal::allocate::cssa::Coalescing;
 use chordal::allocate::eliminate::SwapPolicy;
 use chordal::allocate::pipeline::allocate;
@@ -341,6 +342,21 @@ mod assignment {
         assert_eq!(copies(true).iter().map(|edit| &edit[..9]).collect::<Vec<_>>(), ["b0.5 move"]);
     }
 
+    #[test]
+    fn a_value_is_held_where_it_is_copied_to() {
+        let function = fixture("held");
+        let found = |pins| {
+            let mut preset = Preset::named("tuned").unwrap();
+            if let Registers::Dominance(dominance) = &mut preset.registers {
+                dominance.assign.pins = pins;
+            }
+            let (overlay, _) = chordal::allocate::pipeline::allocate(&function, preset).unwrap();
+            (edits(&function, &overlay), registers(&function, &overlay, 6))
+        };
+        assert_eq!(found(PinPolicy::Hold), (vec![], vec!["s".to_owned(), "t".to_owned()]));
+        assert_eq!(found(PinPolicy::Repair).0.len(), 2);
+    }
+
     /// The value moves out of the way of the pins, and the edge back brings it to where the loop expects it.
     #[test]
     fn a_value_that_moves_in_a_loop_comes_back_on_the_edge() {
@@ -557,6 +573,14 @@ mod splitting {
             assert_eq!(refills.iter().map(|it| it.source).collect::<Vec<_>>(), [EdgeSource::Rematerialise(Inst::new(0))]);
             assert!(spilled.slots.is_empty());
         }
+    }
+
+    /// The checker knows that the φ is the same constant.
+    #[test]
+    fn a_phi_that_takes_nothing_but_a_constant_is_computed_behind_itself() {
+        let function = fixture("constant_in_single_phi");
+        let (overlay, _) = allocate(&function, Preset::named("tuned").unwrap()).unwrap();
+        assert_eq!(edits(&function, &overlay), ["b1.0 rematerialise a i0", "b2.0 rematerialise a i0"]);
     }
 
     #[test]

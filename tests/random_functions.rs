@@ -155,6 +155,11 @@ fn random_functions_have_everything() {
     assert!(inst(|_, data, _| matches!(data.kind, InstKind::CopyTo(_))) > 200);
     assert!(inst(|_, data, _| matches!(data.kind, InstKind::CopyFrom(_))) > 200);
     assert!(inst(|f, data, _| f.pins[data.pins].clobbers.len() > 8) > 100);
+    let held = |f: &Function| {
+        let pins = PinLiveness::new(f).holding(f, &Liveness::new(f));
+        f.insts.keys().filter(|&inst| pins.held(inst).iter().any(|held| !held.behind)).count()
+    };
+    assert!(functions.iter().map(held).sum::<usize>() > 100);
     assert!(inst(|_, data, operands| data.terminator && !operands.is_empty()) > 100);
     assert!(inst(|_, data, _| data.rematerialisable) > 200);
     assert!(functions.iter().all(|f| f.insts.len() < 400));

@@ -155,12 +155,13 @@ impl Registers {
 
     /// What spilling has to know about them.
     pub fn downstream(&self) -> Downstream {
-        let (choice, moves) = match self {
-            Registers::Dominance(Dominance { choice, assign, .. }) => (Some(*choice), assign.moves()),
-            Registers::LinearScan => (None, false),
-        };
         let elimination = self.elimination();
-        Downstream { choice, frugal: elimination.is_frugal(), spare: elimination == Elimination::SpareRegister, moves }
+        Downstream {
+            choice: self.spilling(),
+            frugal: elimination.is_frugal(),
+            spare: elimination == Elimination::SpareRegister,
+            pins: self.pins(),
+        }
     }
 }
 
@@ -239,7 +240,7 @@ const TUNED: Preset = Preset {
     forms: true,
     registers: Registers::Dominance(Dominance {
         choice: Choice::Priced,
-        assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Repair },
+        assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Hold },
         recolouring: Recolouring::Chunks,
         elimination: Elimination::SpillFree,
     }),

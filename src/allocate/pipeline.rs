@@ -113,7 +113,7 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     clock.lap("forms");
     let Allocated { spilled, mut coloured } = colour(&conventional, &order, &dominators, &liveness, preset, &mut clock)?;
     let liveness = Liveness::new(&coloured.function);
-    let pins = PinLiveness::keeping(&coloured.function, spilled.untouched);
+    let pins = preset.registers.pins().occupied(&coloured.function, &liveness, spilled.untouched);
     clock.lap("analysis");
     let recolouring = recolour::recolour(&mut coloured, &liveness, &pins, preset.registers.recolouring());
     clock.lap("recolour");

@@ -87,7 +87,8 @@ pub fn contested(function: &Function, liveness: &Liveness, pins: &PinLiveness) -
             let occupancy = pins.occupancy(function, block, inst);
             if !occupancy.is_empty() {
                 for &value in &live {
-                    contested[value] |= occupancy.before | occupancy.after | occupancy.clobbers;
+                    let held = pins.holder(inst, value).map_or(RegSet::EMPTY, |held| RegSet::only(held.reg));
+                    contested[value] |= (occupancy.before | occupancy.after | occupancy.clobbers) - held;
                 }
             }
             for (k, operand) in operands.iter().enumerate() {

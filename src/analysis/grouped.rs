@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 /// For each key, a list of items.
+#[derive(Clone)]
 pub(crate) struct Grouped<K, T> {
     /// Key `k`'s items are `items[starts[k]..starts[k + 1]]`.
     starts: Vec<u32>,

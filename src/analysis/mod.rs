@@ -30,4 +30,4 @@ pub use loops::Loops;
 pub use next_use::{LEAVING, NEVER, NextUses};
 pub use order::Order;
 pub use partition::Partition;
-pub use pins::{Occupancy, PinLiveness};
+pub use pins::{Held, Occupancy, PinLiveness};

@@ -2,28 +2,44 @@
 //!
 //! A definition is taken to write the whole register, also where it names only a part.
 
-use crate::machine::{Block, Function, Inst, Point, RegSet};
+use super::Liveness;
+use super::grouped::Grouped;
+use crate::machine::{Block, Function, Inst, InstKind, Point, Reg, RegSet, Value};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
+use std::ops::Range;
 
 /// Physical registers (status registers included) live between instructions.
+#[derive(Clone)]
 pub struct PinLiveness {
     before: PrimaryMap<Inst, RegSet>,
     end: SecondaryMap<Block, RegSet>,
+    /// Those that the program does not name, and that keep what they hold from the function's entry on.
+    kept: RegSet,
+    /// By instruction.
+    held: Grouped<Inst, Held>,
+}
+
+/// A value that lives on past its copy to a physical register may be in that register all the while that the program wants the
+/// copy there: both have the same content. Not so if the value is accessed meanwhile, or the register overwritten before it is
+/// free again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    pub value: Value,
+    pub reg: Reg,
+    /// Whether the register is live before the instruction, which is not the copy then.
+    pub before: bool,
+    /// Whether it is behind; if not, this is the last instruction that reads it.
+    pub behind: bool,
 }
 
 impl PinLiveness {
     pub fn new(function: &Function) -> Self {
-        PinLiveness::keeping(function, RegSet::EMPTY)
-    }
-
-    /// Likewise, where some registers, which the program does not name, keep what they hold from the function's entry on.
-    pub fn keeping(function: &Function, kept: RegSet) -> Self {
         let mut before: PrimaryMap<Inst, RegSet> = function.insts.keys().map(|_| RegSet::EMPTY).collect();
         let mut end = SecondaryMap::with_default(RegSet::EMPTY);
         for (block, data) in &function.blocks {
             // What is live into a landing pad was put there by the unwinder, not by the block.
             let succs = data.succs.iter().map(|&succ| &function.blocks[succ]).filter(|succ| !succ.landing_pad);
-            let mut live = succs.fold(kept, |set, succ| set | succ.live_in_pins);
+            let mut live = succs.fold(RegSet::EMPTY, |set, succ| set | succ.live_in_pins);
             end[block] = live;
             for inst in function.block_insts(block).rev() {
                 let pins = function.pins(inst);
@@ -31,19 +47,79 @@ impl PinLiveness {
                 before[inst] = live;
             }
         }
-        PinLiveness { before, end }
+        PinLiveness { before, end, kept: RegSet::EMPTY, held: Grouped::new(function.insts.len(), &[]) }
+    }
+
+    /// The same where some registers, which the program does not name, keep what they hold from the function's entry on.
+    #[must_use]
+    pub fn keeping(self, kept: RegSet) -> Self {
+        PinLiveness { kept, ..self }
+    }
+
+    /// The same where values are held in registers that they are copied to.
+    #[must_use]
+    pub fn holding(self, function: &Function, liveness: &Liveness) -> Self {
+        let mut held: Vec<(Inst, Held)> = Vec::new();
+        for block in function.blocks.keys() {
+            let insts = function.blocks[block].insts.clone();
+            // The values that are held, and the last instructions where they are.
+            let mut here: Vec<(Value, u32)> = Vec::new();
+            for copy in insts.clone() {
+                let data = &function.insts[Inst::from_u32(copy)];
+                let InstKind::CopyTo(reg) = data.kind else { continue };
+                let operand = data.operands.start as usize;
+                let value = function.operands[operand].value;
+                let held_already = here.iter().any(|&(other, until)| other == value && until >= copy);
+                if liveness.kills(operand) || !function.allowed(value).contains(reg) || held_already {
+                    continue;
+                }
+                if let Some(until) = self.held_until(function, block, copy + 1..insts.end, value, reg) {
+                    here.push((value, until));
+                    let at = |inst: u32| Held { value, reg, before: inst != copy, behind: inst != until };
+                    held.extend((copy..=until).map(|inst| (Inst::from_u32(inst), at(inst))));
+                }
+            }
+        }
+        let held = Grouped::new(function.insts.len(), &held);
+        PinLiveness { held, ..self }
+    }
+
+    /// The last of the instructions behind a copy to a register that reads it, if it holds the copied value until then.
+    fn held_until(&self, function: &Function, block: Block, mut rest: Range<u32>, value: Value, reg: Reg) -> Option<u32> {
+        let start = function.blocks[block].insts.start;
+        let is_live = |inst: u32| self.at(function, Point { block, index: inst - start }).contains(reg);
+        let in_the_way = |inst: u32| {
+            let inst = Inst::from_u32(inst);
+            let (pins, data) = (function.pins(inst), &function.insts[inst]);
+            let overwritten = (pins.defs | pins.early_defs | pins.clobbers).contains(reg);
+            let accessed = function.operands(inst).iter().any(|operand| operand.value == value);
+            !is_live(inst.as_u32()) || overwritten || accessed || data.terminator || data.jumps
+        };
+        let until = rest.find(|&inst| in_the_way(inst) || !is_live(inst + 1))?;
+        (!in_the_way(until)).then_some(until)
     }
 
     /// The registers live just before an instruction.
     pub fn before(&self, inst: Inst) -> RegSet {
-        self.before[inst]
+        self.before[inst] | self.kept
     }
 
     /// The registers live at a point.
     pub fn at(&self, function: &Function, point: Point) -> RegSet {
         let insts = &function.blocks[point.block].insts;
         let inst = insts.start + point.index;
-        if inst < insts.end { self.before[Inst::from_u32(inst)] } else { self.end[point.block] }
+        let live = if inst < insts.end { self.before[Inst::from_u32(inst)] } else { self.end[point.block] };
+        live | self.kept
+    }
+
+    /// The values that may be in registers of the program at an instruction.
+    pub fn held(&self, inst: Inst) -> &[Held] {
+        self.held.get(inst)
+    }
+
+    /// The register of the program that a value may be in at an instruction.
+    pub fn holder(&self, inst: Inst, value: Value) -> Option<Held> {
+        self.held(inst).iter().find(|held| held.value == value).copied()
     }
 
     /// The registers that the program writes to by name.
@@ -57,7 +133,7 @@ impl PinLiveness {
         let index = inst.as_u32() - function.blocks[block].insts.start;
         let pins = function.pins(inst);
         Occupancy {
-            before: self.before[inst] | pins.early_defs,
+            before: self.before(inst) | pins.early_defs,
             after: self.at(function, Point { block, index: index + 1 }) | pins.defs | pins.early_defs,
             clobbers: pins.clobbers,
         }

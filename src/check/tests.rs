@@ -565,15 +565,18 @@ fn a_copy_carries_the_names_that_fit() {
     assert_eq!(copied(VEC, HALF), ["b0, instruction 2, operand 0: expected v0 in y, which holds v1"]);
 }
 
+/// Elsewhere, the copy may be one of a part of it.
 #[test]
-fn a_copy_to_a_pinned_register_leaves_the_value_there() {
+fn a_copy_to_a_pinned_register_leaves_the_value_that_is_there() {
     let mut p = defined(&["a"], &[GP; 2]);
     p.copy(0, InstKind::CopyTo(reg("a")), &[(usage(0), "a")]);
     p.pin(Inst::from_u32(1), "", "a");
     p.copy(0, InstKind::CopyTo(reg("b")), &[(usage(0), "a")]);
-    let reads = p.op(0, &[(usage(0), "a"), (usage(0), "b")]);
+    let reads = p.op(0, &[(usage(0), "a")]);
     p.pin(reads, "ab", "");
     p.assert_accepted();
+    p.overlay.locations[3] = Some(at("b"));
+    assert_eq!(p.complaints()[0], "b0, instruction 3, operand 0: expected v0 in b, which holds no value");
     p.overlay.locations[1] = Some(at("c"));
     assert_eq!(p.complaints()[0], "b0, instruction 1, operand 0: expected v0 in c, which holds no value");
 }

@@ -27,6 +27,8 @@ pub(super) struct Transfer<'a> {
     liveness: &'a Liveness,
     /// What dropped copies make of each value.
     copies: SecondaryMap<Value, Vec<Value>>,
+    /// What φs of one argument make of each value.
+    taken: SecondaryMap<Value, Vec<Value>>,
 }
 
 impl<'a> Transfer<'a> {
@@ -37,18 +39,22 @@ impl<'a> Transfer<'a> {
                 copies[source].push(copy);
             }
         }
-        Transfer { function, overlay, liveness, copies }
+        let mut taken: SecondaryMap<Value, Vec<Value>> = SecondaryMap::new();
+        let phis = function.blocks.values().flat_map(|data| &data.phis);
+        for (phi, arg) in phis.filter_map(|phi| Some((phi, <[_; 1]>::try_from(&phi.args[..]).ok()?[0].expand()?))) {
+            taken[arg].push(phi.def);
+        }
+        Transfer { function, overlay, liveness, copies, taken }
     }
 
     /// A value, and its dropped copies.
-    fn equal(&self, value: Value) -> impl Iterator<Item = Value> {
-        let mut equal = vec![value];
-        let mut next = 0;
-        while let Some(&value) = equal.get(next) {
-            equal.extend_from_slice(&self.copies[value]);
-            next += 1;
-        }
-        equal.into_iter()
+    fn equal(&self, value: Value) -> Vec<Value> {
+        closure(value, |value| self.copies[value].iter())
+    }
+
+    /// A constant, its dropped copies, and the φs that take nothing else: code for the edge to such a φ may stand behind it.
+    fn equal_to_constant(&self, constant: Value) -> Vec<Value> {
+        closure(constant, |value| self.copies[value].iter().chain(&self.taken[value]))
     }
 
     /// Takes the state from the block's head to its end.
@@ -93,7 +99,7 @@ impl<'a> Transfer<'a> {
                 // A dropped copy of what it defines may have been passed already. (Whatever was a copy of the definition before
                 // this one is dead: the definition dominates the copy, and the copy all that reads it.)
                 for def in self.function.operands(inst).iter().filter(|o| o.is_def()) {
-                    for copy in self.equal(def.value).skip(1) {
+                    for copy in self.equal(def.value).into_iter().skip(1) {
                         state.forget(copy);
                         state.alias(copy, def.value);
                     }
@@ -106,7 +112,7 @@ impl<'a> Transfer<'a> {
                 state.clear(to);
                 // A constant is the same whenever it is computed, and so are copies of it.
                 for operand in self.function.operands(inst).iter().filter(|o| o.is_def()) {
-                    self.equal(operand.value).for_each(|value| state.insert(to, value));
+                    self.equal_to_constant(operand.value).into_iter().for_each(|value| state.insert(to, value));
                 }
             }
         }
@@ -157,7 +163,11 @@ impl<'a> Transfer<'a> {
     fn write(&self, state: &mut State, inst: Inst) {
         let operands = self.function.operands(inst);
         if let Some((to, from)) = copy_ends(self.function, self.overlay, inst) {
-            let width = operands.iter().map(|o| self.size(o.value)).min();
+            let width = match self.function.insts[inst].kind {
+                // It may be one of a part of the value.
+                InstKind::CopyTo(_) => None,
+                _ => operands.iter().map(|o| self.size(o.value)).min(),
+            };
             state.copy(to, from, |v| width.is_some_and(|w| self.size(v) <= w));
         }
         for (operand, &location) in operands.iter().zip(self.overlay.operands(self.function, inst)) {
@@ -197,6 +207,18 @@ impl<'a> Transfer<'a> {
     fn size(&self, value: Value) -> u32 {
         self.function.file.classes[self.function.values[value].class].slot_size
     }
+}
+
+/// A value, what follows from it, what follows from that, and so on.
+fn closure<'v, I: Iterator<Item = &'v Value>>(value: Value, next: impl Fn(Value) -> I) -> Vec<Value> {
+    let mut found = vec![value];
+    let mut index = 0;
+    while let Some(&value) = found.get(index) {
+        let new: Vec<Value> = next(value).copied().filter(|value| !found.contains(value)).collect();
+        found.extend(new);
+        index += 1;
+    }
+    found
 }
 
 /// The registers that an instruction writes or destroys by itself.

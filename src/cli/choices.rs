@@ -88,6 +88,11 @@ impl Choice for PinPolicy {
     const ALL: &[(Self, &str, &str)] = &[
         (PinPolicy::Avoid, "avoid", "Values are kept off registers that are occupied anywhere in their live range, or spilled"),
         (PinPolicy::Repair, "repair", "Values move to other registers where they are in the way"),
+        (
+            PinPolicy::Hold,
+            "hold",
+            "Likewise; what is copied to a register of the program may be there itself as long as that is wanted",
+        ),
         (PinPolicy::Permute, "perm", "All live values may move before each instruction that takes registers (the lecture's)"),
     ];
 }

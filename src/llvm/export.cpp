@@ -124,6 +124,29 @@ void Export::addEdges(MachineBasicBlock &MBB, double Frequency) {
   }
 }
 
+// The jump table that an instruction names, or what its registers are computed from, in so many steps; -1 if it is not one.
+static int jumpTableBehind(const MachineInstr &MI, unsigned Steps) {
+  const MachineRegisterInfo &MRI = MI.getMF()->getRegInfo();
+  int Table = -1;
+  for (const MachineOperand &MO : MI.operands()) {
+    int Found = -1;
+    if (MO.isJTI())
+      Found = MO.getIndex();
+    else if (MachineInstr *Def = Steps && MO.isReg() && MO.isUse() && MO.getReg().isVirtual() ? MRI.getVRegDef(MO.getReg()) : nullptr)
+      Found = jumpTableBehind(*Def, Steps - 1);
+    if (Table >= 0 && Found >= 0 && Found != Table)
+      return -1;
+    Table = std::max(Table, Found);
+  }
+  return Table;
+}
+
+// The jump table that an indirect jump goes through, or -1. (LLVM knows only how it is addressed on x86-64.)
+int Export::jumpTableOf(const MachineInstr &Jump) const {
+  int Table = TII.getJumpTableIndex(Jump);
+  return Table >= 0 ? Table : jumpTableBehind(Jump, 2);
+}
+
 // Finds for each block the jump table that its indirect jump, and no other block's, goes through.
 void Export::findJumpTables() {
   JumpTableOf.assign(BlockAt.size(), -1);
@@ -137,7 +160,7 @@ void Export::findJumpTables() {
     for (MachineInstr &MI : MBB.terminators()) {
       if (!MI.isIndirectBranch())
         continue;
-      JumpTableOf[Block] = TII.getJumpTableIndex(MI);
+      JumpTableOf[Block] = jumpTableOf(MI);
       if (JumpTableOf[Block] >= 0)
         ++Users[JumpTableOf[Block]];
       else if (any_of(MBB.successors(), [](MachineBasicBlock *S) { return !S->hasAddressTaken(); }))

@@ -69,6 +69,7 @@ private:
   ChInst copyKind(const llvm::MachineInstr &MI) const;
   unsigned findThrow(llvm::MachineBasicBlock &MBB) const;
   void findJumpTables();
+  int jumpTableOf(const llvm::MachineInstr &Jump) const;
   int splittableThrough(llvm::MachineBasicBlock &From, llvm::MachineBasicBlock &To, bool &Splittable) const;
   uint32_t valueOf(llvm::Register Reg) const { return ValueOf[Reg.virtRegIndex()]; }
   void unsupported(const llvm::Twine &What) {

@@ -10,6 +10,7 @@
 //! edge can take no code, values move before it is left to where they meet
 //! ([`crate::analysis::Bundles`]).
 
+mod holding;
 mod linear;
 mod preferences;
 mod split;
@@ -21,7 +22,7 @@ use crate::allocate::cssa::Web;
 use crate::allocate::failure::Failure;
 use crate::allocate::spill::Spilled;
 use crate::analysis::{Dominators, Liveness, Order, PinLiveness};
-use crate::machine::{Block, Function, Inst, Reg, Value};
+use crate::machine::{Block, Function, Inst, Reg, RegSet, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
 /// Values that go to other registers together, just before an instruction: where live ranges are split.
@@ -103,13 +104,6 @@ pub struct Policy {
     pub pins: PinPolicy,
 }
 
-impl Policy {
-    /// Whether values change registers where they have to.
-    pub fn moves(&self) -> bool {
-        self.pins != PinPolicy::Avoid
-    }
-}
-
 /// Which register a value gets if there are several.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Preference {
@@ -134,10 +128,26 @@ pub enum PinPolicy {
     Avoid,
     /// Values move to other registers where they are in the way.
     Repair,
+    /// Likewise, and a value that lives on past its copy to a register of the program may be there as long as the program wants
+    /// the copy ([`crate::analysis::Held`]).
+    Hold,
     /// All live values get new names, which may be in any registers, before each instruction that takes registers: the
     /// constraint of such an instruction concerns names that live on from there only (`ssa-allocation-lecture.txt`, "Register
     /// Constraints by Perm-Optimization").
     Permute,
+}
+
+impl PinPolicy {
+    /// Whether values change registers where they have to.
+    pub fn moves(self) -> bool {
+        self != PinPolicy::Avoid
+    }
+
+    /// Where registers are occupied by the program, and with what, beside those that are left untouched.
+    pub fn occupied(self, function: &Function, liveness: &Liveness, untouched: RegSet) -> PinLiveness {
+        let pins = PinLiveness::new(function).keeping(untouched);
+        if self == PinPolicy::Hold { pins.holding(function, liveness) } else { pins }
+    }
 }
 
 /// Values that may still be spilled: those of the program that are in registers, if their weight is not infinite. Those of one
@@ -188,7 +198,7 @@ pub fn assign(
     evictable: Evictable,
 ) -> Result<Coloured, Refusal> {
     let function = &spilled.function;
-    let pins = PinLiveness::keeping(function, spilled.untouched);
+    let pins = policy.pins.occupied(function, liveness, spilled.untouched);
     let preferences = preferences::Preferences::new(function, liveness, &pins, policy.preference);
     let assignment = walk::walk(function, order, liveness, &pins, &preferences, policy, evictable)?;
     Ok(split::split_at_repairs(spilled, order, dominators, liveness, assignment))
@@ -206,6 +216,7 @@ pub fn scan(
     liveness: &Liveness,
     evictable: Evictable,
 ) -> Result<Coloured, Refusal> {
-    let assignment = linear::scan(spilled, liveness, &PinLiveness::keeping(&spilled.function, spilled.untouched), &evictable)?;
+    let assignment =
+        linear::scan(spilled, liveness, &PinLiveness::new(&spilled.function).keeping(spilled.untouched), &evictable)?;
     Ok(split::split_at_repairs(spilled, order, dominators, liveness, assignment))
 }

@@ -1,14 +1,14 @@
 //! The walk along the dominance order.
 
 use super::preferences::{Partner, Preferences};
-use super::{Assignment, Evictable, PinPolicy, Policy, Preference, Refusal, Repair, Split};
+use super::{Assignment, Evictable, PinPolicy, Policy, Preference, Refusal, Repair, Split, holding};
 use crate::allocate::cost;
 use crate::allocate::failure::{Defect, Failure, Unsupported};
 use crate::allocate::pressure::matching::{Span, Want, fit};
 use crate::allocate::pressure::meeting;
-use crate::analysis::{Bundle, Bundles, Liveness, Occupancy, Order, PinLiveness};
+use crate::analysis::{Bundle, Bundles, Held, Liveness, Occupancy, Order, PinLiveness};
 use crate::machine::{Block, Function, Inst, Reg, RegSet, Role, Value};
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// Assigns registers block by block in reverse postorder, in which dominators come first.
 pub(super) fn walk(
@@ -20,7 +20,7 @@ pub(super) fn walk(
     policy: Policy,
     evictable: Evictable,
 ) -> Result<Assignment, Refusal> {
-    let bundles = if policy.moves() { Bundles::new(function, liveness, pins) } else { Bundles::none() };
+    let bundles = if policy.pins.moves() { Bundles::new(function, liveness, pins) } else { Bundles::none() };
     let mut walk = Walk {
         function,
         liveness,
@@ -37,6 +37,7 @@ pub(super) fn walk(
         owner: [None; RegSet::CAPACITY],
         taken: RegSet::EMPTY,
         used: RegSet::EMPTY,
+        holding: holding::needed(function, liveness, pins),
         debug: 0,
         result: Assignment::empty(function),
     };
@@ -74,6 +75,8 @@ struct Walk<'a> {
     taken: RegSet,
     /// Callee-saved registers that the function saves anyway.
     used: RegSet,
+    /// Copies to registers of the program that have to hold the copied values from there on.
+    holding: EntitySet<Inst>,
     /// The next debug use, for the block that is being walked.
     debug: usize,
     result: Assignment,
@@ -108,7 +111,7 @@ impl Walk<'_> {
             let occupancy = self.pins.occupancy(self.function, block, inst);
             self.leaving = self.bundles.exit(block).filter(|_| self.function.insts[inst].terminator);
             let permute = self.policy.pins == PinPolicy::Permute && occupancy.takes(self.pins.before(inst));
-            if permute || !self.is_in_place(block)? || !self.simple(inst, &occupancy) {
+            if permute || !self.is_in_place(block)? || self.has_to_be_held(inst) || !self.simple(inst, &occupancy) {
                 self.repair(block, inst, &occupancy, permute)?;
             }
             self.debug_uses(block, index as u32);
@@ -138,6 +141,24 @@ impl Walk<'_> {
         let blocks = &self.function.blocks;
         let targets = blocks[block].succs.iter().filter(|&&succ| blocks[succ].jump_target);
         targets.flat_map(|&target| self.liveness.live_in(target)).map(|&value| self.register[value]).collect()
+    }
+
+    /// Whether a value that is copied has to be in the register that it is copied to, and is elsewhere.
+    fn has_to_be_held(&self, inst: Inst) -> bool {
+        let copied = || self.pins.held(inst).iter().filter(|it| !it.before);
+        self.holding.contains(inst) && copied().any(|it| self.at(it.value) != it.reg)
+    }
+
+    /// The register of the program that a live value, which is in this one, may be in at an instruction: where it is held
+    /// already, or copied to.
+    fn holder(&self, inst: Inst, value: Value, reg: Reg) -> Option<Held> {
+        self.pins.holder(inst, value).filter(|it| it.reg == reg || !it.before)
+    }
+
+    /// The registers of the program at an instruction that values are held in.
+    fn held(&self, inst: Inst) -> RegSet {
+        let held = self.pins.held(inst).iter().filter(|it| self.owner[it.reg.index()] == Some(it.value));
+        held.map(|it| it.reg).collect()
     }
 
     /// Whether what crosses the bundle that the terminators take, if they are next, is where it meets.
@@ -302,7 +323,7 @@ impl Walk<'_> {
         let busy = if at_once { self.taken } else { self.taken - dying };
         let free = allowed - busy;
         let lasting = allowed - self.preferences.contested(value);
-        if self.policy.moves() || self.evicted[value] {
+        if self.policy.pins.moves() || self.evicted[value] {
             return free;
         }
         if lasting.intersects(free) {
@@ -403,7 +424,7 @@ impl Walk<'_> {
     /// Gives the instruction's definitions registers if nothing else has to move; says whether that was possible.
     fn simple(&mut self, inst: Inst, occupancy: &Occupancy) -> bool {
         let dying = self.dying(inst);
-        if (self.taken - dying).intersects(occupancy.before | occupancy.after | occupancy.clobbers)
+        if (self.taken - dying - self.held(inst)).intersects(occupancy.before | occupancy.after | occupancy.clobbers)
             || dying.intersects(occupancy.before)
         {
             return false;
@@ -464,7 +485,7 @@ impl Walk<'_> {
 
     /// Whether a value may take over a register: if pins are avoided, one that it can keep all its life.
     fn is_lasting(&self, value: Value, reg: Reg) -> bool {
-        self.policy.moves() || self.evicted[value] || !self.preferences.contested(value).contains(reg)
+        self.policy.pins.moves() || self.evicted[value] || !self.preferences.contested(value).contains(reg)
     }
 
     /// The dying value whose register a definition takes over: it has to be the first definition to reuse it.
@@ -522,8 +543,13 @@ impl Walk<'_> {
             let mut want = if dying.contains(reg) {
                 self.want(value, Span::Before, occupancy.before, Some(reg))
             } else {
-                self.want(value, Span::Both, spanning | occupancy.clobbers, Some(reg))
+                let holder = self.holder(inst, value, reg).map(|it| RegSet::only(it.reg));
+                let occupied = (spanning | occupancy.clobbers) - holder.unwrap_or_default();
+                self.want(value, Span::Both, occupied, Some(reg))
             };
+            if let Some(held) = self.pins.holder(inst, value).filter(|it| !it.before && self.holding.contains(inst)) {
+                want.domain = RegSet::only(held.reg);
+            }
             if let Some(place) = self.leaving.and_then(|bundle| self.place(bundle, value)) {
                 want.domain = want.domain & RegSet::only(place);
             }

@@ -1,7 +1,7 @@
 //! How many registers an instruction demands, and how many there are.
 
 use super::limits::{Counts, Limits};
-use crate::analysis::Occupancy;
+use crate::analysis::{Held, Occupancy};
 use crate::machine::{Function, Inst, InstKind, Operand, RegClass, Role, SwapSupport, Value};
 
 /// Whether the register that a use reads is free behind the instruction.
@@ -26,6 +26,9 @@ pub(in crate::allocate) struct Demand {
     after: Counts,
     /// Wanted all the time.
     both: Counts,
+    /// Values that live on and take no register of their own, while operands are read, until definitions are written, and
+    /// then ([`Held`]).
+    held: [Counts; 3],
 }
 
 /// How many registers of a set an instruction leaves to values that live on past it. There may be less than none.
@@ -103,15 +106,32 @@ impl Demand {
         demand
     }
 
+    /// Takes into account that some values that live on are in registers of the program, of those that may be.
+    pub(in crate::allocate) fn hold(
+        mut self,
+        function: &Function,
+        limits: &Limits,
+        held: &[Held],
+        in_register: impl Fn(Value) -> bool,
+    ) -> Self {
+        for it in held.iter().filter(|it| in_register(it.value)) {
+            for (counts, there) in self.held.iter_mut().zip([it.before, true, it.behind]) {
+                limits.count(counts, function.values[it.value].class, there.into());
+            }
+        }
+        self
+    }
+
     /// What the demand leaves of a set's registers.
     pub(in crate::allocate) fn left(&self, limits: &Limits, set: usize, occupancy: &Occupancy) -> Left {
         let Occupancy { before, after, clobbers } = *occupancy;
         let both = i32::from(self.both[set]);
         let throughout = limits.room(set, before | after | clobbers).min(limits.room(set, before | after) - both);
+        let [held_before, held, held_behind] = self.held.each_ref().map(|counts| i32::from(counts[set]));
         Left {
-            before: limits.room(set, before) - both - i32::from(self.before[set]),
-            passing: throughout,
-            behind: limits.room(set, after) - both - i32::from(self.after[set]),
+            before: limits.room(set, before) - both - i32::from(self.before[set]) + held_before,
+            passing: throughout + held,
+            behind: limits.room(set, after) - both - i32::from(self.after[set]) + held_behind,
         }
     }
 
@@ -128,11 +148,19 @@ impl Demand {
         let at = |counts: &[&Counts], occupied, while_reading| {
             limits.exceeded(counts, occupied, spare).map(|set| Excess { set, while_reading })
         };
-        at(&[through], before | after | clobbers, false)
-            .or_else(|| at(&[through, &self.both], before | after, false))
-            .or_else(|| at(&[through, &self.both, &self.after], after, false))
-            .or_else(|| at(&[through, &self.both, &self.before], before, true))
+        let [before_through, passing, behind_through] = self.held.each_ref().map(|held| without(through, held));
+        at(&[&passing], before | after | clobbers, false)
+            .or_else(|| at(&[&passing, &self.both], before | after, false))
+            .or_else(|| at(&[&behind_through, &self.both, &self.after], after, false))
+            .or_else(|| at(&[&before_through, &self.both, &self.before], before, true))
     }
+}
+
+/// Counts without some that are among them.
+pub(in crate::allocate) fn without(counts: &Counts, leaving: &Counts) -> Counts {
+    let mut rest = *counts;
+    rest.iter_mut().zip(leaving).for_each(|(count, leaving)| *count -= leaving);
+    rest
 }
 
 /// The operand that the instruction accesses in memory itself, if one of those that `in_memory` names is: the first of

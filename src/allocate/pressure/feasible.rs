@@ -4,18 +4,19 @@ use super::demand::{Excess, LastUse, first_reuse, is_first_use};
 use super::limits::Limits;
 use super::matching::{Span, Want, fit};
 use crate::analysis::Occupancy;
-use crate::machine::{Function, Inst, RegClass, RegSet, Role, Value};
+use crate::machine::{Function, Inst, Reg, RegClass, RegSet, Role, Value};
 
 /// The registers that cannot be distributed, if there is no way to. Where no class confines some values more than others,
 /// there is one if the counts say so (see [`Limits`]).
 ///
-/// `live` are the values in registers before the instruction.
+/// `live` are the values in registers before the instruction, with the register of the program that one which lives on is held
+/// in.
 pub(in crate::allocate) fn misfit(
     function: &Function,
     limits: &Limits,
     inst: Inst,
     occupancy: &Occupancy,
-    live: impl Iterator<Item = Value>,
+    live: impl Iterator<Item = (Value, Option<Reg>)>,
     folded: Option<usize>,
     last_use: impl Fn(usize) -> LastUse,
 ) -> Option<Excess> {
@@ -36,8 +37,11 @@ pub(in crate::allocate) fn misfit(
     let dies = |value: Value| {
         operands.iter().enumerate().any(|(k, o)| o.value == value && !o.is_def() && last_use(k) == LastUse::OfValue)
     };
-    for value in live.filter(|&value| !dies(value)) {
-        want(function.values[value].class, Span::Both, everything, spanning | occupancy.clobbers);
+    for (value, holder) in live.filter(|&(value, _)| !dies(value)) {
+        match holder {
+            Some(reg) => want(function.values[value].class, Span::Both, RegSet::only(reg), RegSet::EMPTY),
+            None => want(function.values[value].class, Span::Both, everything, spanning | occupancy.clobbers),
+        }
     }
     for (k, operand) in operands.iter().enumerate().filter(|&(k, _)| Some(k) != folded) {
         match (operand.role, operand.reuse.map(usize::from)) {

@@ -1,5 +1,6 @@
 //! The values in registers at the current point of a walk, with their counts.
 
+use super::demand::without;
 use super::limits::{Counts, Limits};
 use crate::analysis::Liveness;
 use crate::machine::{Function, Inst, Value};
@@ -55,9 +56,7 @@ impl<'a> LiveSet<'a> {
 
     /// The counts without some that are among them.
     pub(in crate::allocate) fn counts_without(&self, leaving: &Counts) -> Counts {
-        let mut counts = self.counts;
-        counts.iter_mut().zip(leaving).for_each(|(count, leaving)| *count -= leaving);
-        counts
+        without(&self.counts, leaving)
     }
 
     /// Passes an instruction: what dies there leaves, and what it defines comes in, if it is `in_register`.

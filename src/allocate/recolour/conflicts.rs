@@ -137,7 +137,8 @@ impl Walk<'_> {
         for phi in &data.phis {
             self.define(phi.def);
         }
-        self.forbid(data.live_in_pins | self.pins.at(self.function, self.function.head(block)));
+        let occupied = data.live_in_pins | self.pins.at(self.function, self.function.head(block));
+        self.live.iter().flatten().for_each(|&node| self.allowed[node] = self.allowed[node] - occupied);
         for phi in data.phis.iter().filter(|phi| self.liveness.is_dead(phi.def)) {
             self.kill(phi.def);
         }
@@ -165,7 +166,7 @@ impl Walk<'_> {
             }
         }
         if !occupancy.is_empty() {
-            self.forbid(before | after | clobbers);
+            self.forbid(inst, before | after | clobbers);
         }
         for operand in operands.iter().filter(|operand| operand.is_def()) {
             self.define(operand.value);
@@ -199,10 +200,12 @@ impl Walk<'_> {
         }
     }
 
-    /// What is live cannot have these registers.
-    fn forbid(&mut self, registers: RegSet) {
+    /// What lives on past an instruction cannot have these registers, but in one that holds the same.
+    fn forbid(&mut self, inst: Inst, registers: RegSet) {
+        let held = self.pins.held(inst);
         for node in self.live.iter().flatten() {
-            self.allowed[*node] = self.allowed[*node] - registers;
+            let own = held.iter().filter(|it| self.of[it.value] == (*node).into()).map(|it| it.reg).collect();
+            self.allowed[*node] = self.allowed[*node] - (registers - own);
         }
     }
 }

@@ -268,7 +268,7 @@ impl Chooser<'_> {
 
     /// Where counting finds registers enough, but there is no way to distribute them.
     fn misfit(&self, inst: Inst, occupancy: &Occupancy) -> Option<Excess> {
-        let live = self.live.values().iter().copied();
+        let live = self.live.values().iter().map(|&value| (value, None));
         feasible::misfit(self.function, self.limits, inst, occupancy, live, self.folded(inst), |k| self.last_use(inst, k))
     }
 

@@ -37,6 +37,7 @@ pub use entry::Entry;
 pub use homes::{Home, Homes};
 pub use plan::{Plan, Refill, Site, Store};
 
+use crate::allocate::assign::PinPolicy;
 use crate::allocate::cost;
 use crate::allocate::cssa::{Conventional, Web};
 use crate::allocate::failure::Unsupported;
@@ -86,8 +87,9 @@ pub struct Downstream {
     pub frugal: bool,
     /// φ elimination wants one register of each bank to stay free wherever no single instruction needs all of them.
     pub spare: bool,
-    /// Assignment moves values to where they meet, so that they can cross edges without code in registers.
-    pub moves: bool,
+    /// What assignment does about registers of the program. If it moves values, it moves them to where they meet, so that they
+    /// can cross edges without code in registers.
+    pub pins: PinPolicy,
 }
 
 /// Which values are spilled.
@@ -277,7 +279,7 @@ impl<'a> Problem<'a> {
         downstream: Downstream,
     ) -> Result<Self, Unsupported> {
         let function = &conventional.function;
-        let pins = PinLiveness::new(function);
+        let pins = downstream.pins.occupied(function, liveness, RegSet::EMPTY);
         let unspillable = unspillable(function, liveness);
         let loops = Loops::new(function, order, dominators);
         let mut weights = weights::weights(function, &loops, liveness);
@@ -292,7 +294,7 @@ impl<'a> Problem<'a> {
             order,
             dominators,
             liveness,
-            bundles: if downstream.moves { Bundles::new(function, liveness, &pins) } else { Bundles::none() },
+            bundles: if downstream.pins.moves() { Bundles::new(function, liveness, &pins) } else { Bundles::none() },
             pins,
             weights,
             loops,

@@ -348,7 +348,7 @@ impl<'a> Planner<'a> {
             }
             let excess = demand.excess(limits, &through, occupancy, spare).or_else(|| {
                 let kept = self.cached.iter().filter(|c| c.kept).map(|c| c.value);
-                let live = self.live.values().iter().copied().chain(kept);
+                let live = self.live.values().iter().copied().chain(kept).map(|value| (value, None));
                 feasible::misfit(function, limits, inst, occupancy, live, folded, last_use)
             });
             let Some(excess) = excess else { return folded };

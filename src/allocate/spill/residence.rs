@@ -37,10 +37,9 @@ pub(super) fn plan(problem: &Problem, chosen: &Chosen, entry: Entry) -> Result<P
 /// # Errors
 /// Likewise.
 pub(super) fn plan_priced(problem: &Problem, chosen: &Chosen) -> Result<Plan, String> {
-    let function = &problem.conventional.function;
     let solution = priced::solve(problem, chosen);
     let with = |untouched: RegSet| {
-        let pins = PinLiveness::keeping(function, untouched);
+        let pins = problem.pins.clone().keeping(untouched);
         walk(problem, chosen, Way::Solved(&solution), &pins).map(|plan| Plan { untouched, ..plan })
     };
     // Where classes of registers overlap, those that were bought may not suffice for some instruction.
@@ -271,13 +270,15 @@ impl<'a> Walk<'a> {
             }
             let kept = |value: Value| self.residents.iter().any(|it| it.value == value && it.kept);
             let last_use = |k: usize| if kept(operands[k].value) { LastUse::No } else { LastUse::OfRefill };
-            let demand = Demand::of(function, limits, inst, folded, last_use);
+            let held = self.pins.held(inst);
+            let demand = Demand::of(function, limits, inst, folded, last_use).hold(function, limits, held, kept);
             let mut through = Counts::default();
             for resident in self.residents.iter().filter(|it| it.kept) {
                 limits.count(&mut through, function.values[resident.value].class, 1);
             }
             let excess = demand.excess(limits, &through, occupancy, spare).or_else(|| {
-                let live = self.residents.iter().filter(|it| it.kept).map(|it| it.value);
+                let holder = |value: Value| self.pins.holder(inst, value).map(|it| it.reg);
+                let live = self.residents.iter().filter(|it| it.kept).map(|it| (it.value, holder(it.value)));
                 feasible::misfit(function, limits, inst, occupancy, live, folded, last_use)
             });
             let Some(excess) = excess else { return Ok(folded) };

@@ -43,7 +43,7 @@ pub enum Fault {
 /// The faults of a plan, in program order.
 pub fn verify(problem: &Problem, plan: &Plan) -> Vec<Fault> {
     let function = &problem.conventional.function;
-    let pins = PinLiveness::keeping(function, plan.untouched);
+    let pins = problem.pins.clone().keeping(plan.untouched);
     let mut verifier = Verifier { problem, plan, function, pins, moving: moving(function, plan), faults: Vec::new() };
     verifier.homes_and_registers();
     // Where assignment asks for what it wants spilled, it is the one that finds out.
@@ -377,6 +377,8 @@ impl Verifier<'_> {
         for value in before.iter().filter(|&value| behind.contains(value)) {
             limits.count(&mut through, self.function.values[value].class, 1);
         }
+        let in_register = |value: Value| before.contains(value) && behind.contains(value);
+        let demand = demand.hold(self.function, limits, self.pins.held(inst), in_register);
         demand.excess(limits, &through, &self.pins.occupancy(self.function, at.block, inst), 0).is_none()
     }
 

@@ -147,7 +147,7 @@ impl Filler<'_> {
         self.end_intervals(self.live & clobbers);
         let (mut arguments, mut results) = (RegSet::EMPTY, RegSet::EMPTY);
         if self.shape.pins {
-            arguments = self.arguments(&["", "a", "a b", "x0 c"]);
+            arguments = self.arguments(&["", "a", "a b", "x0 c", "s", "a s"]);
             let wanted = self.registers(&["", "a", "a d", "x0"]);
             let fits = wanted.iter().all(|reg| arguments.contains(reg) || self.may_pin(reg));
             if fits && (self.live | wanted).len() <= 3 {

@@ -6,7 +6,7 @@ use crate::allocate::cost;
 use crate::allocate::spill::Problem;
 use crate::allocate::spill::cuts::{MOST_BOUGHT, price};
 use crate::analysis::PinLiveness;
-use crate::machine::{Reg, RegSet};
+use crate::machine::{Block, Reg, RegSet};
 use std::cmp::Reverse;
 
 /// The callee-saved registers that can be bought, and what one costs.
@@ -40,7 +40,12 @@ impl CalleeSaved {
         registers.retain(|&reg| Some(file.bank(reg)) == bank);
         registers.truncate(MOST_BOUGHT);
         let frequency = |block| function.blocks[block].frequency;
-        let exits = problem.order.blocks().iter().filter(|&&block| function.blocks[block].succs.is_empty());
+        // Control comes to the end of a block without successors if there is an instruction that it leaves by.
+        let returns = |block: Block| {
+            let last = function.block_insts(block).next_back();
+            function.blocks[block].succs.is_empty() && last.is_some_and(|inst| function.insts[inst].terminator)
+        };
+        let exits = problem.order.blocks().iter().filter(|&&block| returns(block));
         let saved = problem.order.blocks().first().map_or(0.0, |&entry| frequency(entry));
         let restored: f64 = exits.map(|&block| frequency(block)).sum();
         let untouched = (0..=registers.len()).map(|bought| registers[bought..].iter().copied().collect()).collect();

@@ -23,7 +23,6 @@ use crate::allocate::spill::choose::Chosen;
 use crate::allocate::spill::crossing::{self, Head};
 use crate::allocate::spill::cuts::{Decision, Decisions, FORBIDDEN, Rooms, RowData, price};
 use crate::allocate::spill::plan::Refill;
-use crate::analysis::PinLiveness;
 use crate::machine::{Block, EdgePlace, Function, Inst, RegSet, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
@@ -101,7 +100,7 @@ impl Model {
 
 /// States the problem; `None` if everything fits without any callee-saved register.
 pub(super) fn model(problem: &Problem, chosen: &Chosen, callee_saved: &CalleeSaved) -> Option<Model> {
-    let keeping = PinLiveness::keeping(&problem.conventional.function, callee_saved.untouched(0));
+    let keeping = problem.pins.clone().keeping(callee_saved.untouched(0));
     let tight = Tight::new(problem, chosen, &keeping);
     if tight.insts.is_empty() && tight.heads.is_empty() {
         return None;
@@ -452,29 +451,34 @@ impl Builder<'_> {
         let demand = Demand::of(self.function, limits, inst, folded, last_use);
         let occupancy = pins.occupancy(self.function, block, inst);
         let read = |value: Value| operands.iter().any(|o| o.value == value && !o.is_def());
-        let mut passing: Vec<Rival> =
-            self.live.values().iter().filter(|&&value| !read(value)).map(|&value| (value, self.place[value])).collect();
+        let held = |value: Value| pins.holder(inst, value);
+        let live = self.live.values().iter().filter(|&&value| !read(value)).map(|&value| (value, self.place[value]));
+        let (released, mut passing): (Vec<Rival>, Vec<Rival>) = live.partition(|&(value, _)| held(value).is_some());
         let mut before = passing.clone();
         for (k, operand) in operands.iter().enumerate().filter(|&(k, operand)| !operand.is_def() && is_first_use(operands, k)) {
             let behind = self.model.places.behind[first + k];
-            passing.push((operand.value, behind));
+            if held(operand.value).is_none() {
+                passing.push((operand.value, behind));
+            }
             if Some(k) == folded {
                 before.push((operand.value, self.in_register_for(operand.value, behind)));
             } else if behind == Place::Register || first_reuse(operands, operand.value).is_some() {
                 before.push((operand.value, behind));
             }
         }
-        let mut after = passing.clone();
         let folded_definition = folded.filter(|&k| operands[k].is_def());
-        after.extend(folded_definition.map(|k| (operands[k].value, self.model.places.behind[first + k])));
+        // What takes a register when definitions are written, but none before.
+        let mut late: Vec<Rival> =
+            folded_definition.map(|k| (operands[k].value, self.model.places.behind[first + k])).into_iter().collect();
+        late.extend(released.into_iter().filter(|&(value, _)| held(value).is_some_and(|held| !held.behind)));
+        let after: Vec<Rival> = passing.iter().chain(&late).copied().collect();
         for set in limits.sets() {
             let left = |untouched: RegSet| demand.left(limits, set, &occupancy.keeping(untouched));
-            match folded_definition {
-                None => self.row(block, set, &passing, |untouched| left(untouched).passing.min(left(untouched).behind)),
-                Some(_) => {
-                    self.row(block, set, &passing, |untouched| left(untouched).passing);
-                    self.row(block, set, &after, |untouched| left(untouched).behind);
-                }
+            if late.is_empty() {
+                self.row(block, set, &passing, |untouched| left(untouched).passing.min(left(untouched).behind));
+            } else {
+                self.row(block, set, &passing, |untouched| left(untouched).passing);
+                self.row(block, set, &after, |untouched| left(untouched).behind);
             }
             self.row(block, set, &before, |untouched| left(untouched).before);
         }
@@ -517,7 +521,8 @@ impl Builder<'_> {
             }
         }
         let count = (self.model.decisions.members.len() - start) as i32;
-        if left(self.callee_saved.untouched(0)) - fixed >= count {
+        let nothing_to_place = fixed + count == 0;
+        if nothing_to_place || left(self.callee_saved.untouched(0)) - fixed >= count {
             self.model.decisions.members.truncate(start);
             return;
         }
@@ -548,18 +553,14 @@ impl Builder<'_> {
         rows.push(RowData { members: start..members.len(), rooms, frequency });
     }
 
-    /// The rooms of a row, of which `fixed` values take a part. What is too few for these has to be bought.
+    /// The rooms of a row, of which `fixed` values take a part. What is too few for these has to be bought, if that helps.
     fn rooms(&mut self, fixed: i32, left: impl Fn(RegSet) -> i32) -> Rooms {
         let most = self.callee_saved.count();
-        let mut rooms = Rooms::default();
-        for (bought, room) in rooms.iter_mut().enumerate() {
-            let exactly = left(self.callee_saved.untouched(bought.min(most))) - fixed;
-            if exactly < 0 {
-                self.model.least_bought = self.model.least_bought.max((bought + 1).min(most));
-            }
-            *room = exactly.max(0) as u16;
+        let exactly = |bought: usize| left(self.callee_saved.untouched(bought.min(most))) - fixed;
+        if let Some(enough) = (0..=most).find(|&bought| exactly(bought) >= 0) {
+            self.model.least_bought = self.model.least_bought.max(enough);
         }
-        rooms
+        std::array::from_fn(|bought| exactly(bought).max(0) as u16)
     }
 }
 

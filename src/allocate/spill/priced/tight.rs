@@ -4,7 +4,7 @@ use crate::allocate::pressure::demand::{Demand, LastUse};
 use crate::allocate::pressure::live_set::LiveSet;
 use crate::allocate::spill::Problem;
 use crate::allocate::spill::choose::Chosen;
-use crate::analysis::{Occupancy, Partition, PinLiveness};
+use crate::analysis::{Partition, PinLiveness};
 use crate::machine::{Block, Function, Inst, Value};
 use cranelift_entity::EntitySet;
 
@@ -36,7 +36,7 @@ impl Tight {
             }
             for inst in function.block_insts(block) {
                 if !chosen.drops(function.operands(inst)) {
-                    tight.look_at(problem, chosen, &pins.occupancy(function, block, inst), inst, &live);
+                    tight.look_at(problem, chosen, pins, block, inst, &live);
                 }
                 live.advance(liveness, inst, in_register);
             }
@@ -46,7 +46,7 @@ impl Tight {
     }
 
     /// Whether an instruction fits beside the values that are live before it.
-    fn look_at(&mut self, problem: &Problem, chosen: &Chosen, occupancy: &Occupancy, inst: Inst, live: &LiveSet) {
+    fn look_at(&mut self, problem: &Problem, chosen: &Chosen, pins: &PinLiveness, block: Block, inst: Inst, live: &LiveSet) {
         let Problem { conventional, liveness, limits, .. } = problem;
         let function = &conventional.function;
         let operands = function.operands(inst);
@@ -56,9 +56,11 @@ impl Tight {
             true => LastUse::OfValue,
             false => LastUse::No,
         };
-        let demand = Demand::of(function, limits, inst, None, last_use);
+        let in_register = |value: Value| !chosen.spilled[value];
+        let demand = Demand::of(function, limits, inst, None, last_use).hold(function, limits, pins.held(inst), in_register);
         let through = live.counts_without(&demand.dying);
-        let overfull = |&set: &usize| demand.left(limits, set, occupancy).least() < i32::from(through[set]);
+        let occupancy = pins.occupancy(function, block, inst);
+        let overfull = |&set: &usize| demand.left(limits, set, &occupancy).least() < i32::from(through[set]);
         for set in limits.sets().filter(overfull) {
             self.insts.insert(inst);
             let accessed = operands.iter().map(|operand| operand.value).filter(|&value| !chosen.spilled[value]);
