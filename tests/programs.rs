@@ -45,7 +45,7 @@ const OPTIONS: &[&str] = &[
     "--spill min",
     "--spill priced",
     "--spill priced --effort 0",
-    "--forms on --merge-copies on --sink on",
+    "--forms on --merge-copies on --sink on --weigh-size on",
     "--coalesce recolor",
     "--coalesce punctual",
     "--spill min --pins perm --coalesce units",

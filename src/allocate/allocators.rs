@@ -14,6 +14,8 @@ pub struct Preset {
     pub name: &'static str,
     /// Which copies of φ isolation are taken back.
     pub coalescing: Coalescing,
+    /// Whether instructions cost a little however seldom they are executed ([`super::cost::SIZE`]).
+    pub weigh_size: bool,
     /// Whether values are read in place of their copies.
     pub merge_copies: bool,
     /// Whether two-address instructions move behind the last use of what they overwrite.
@@ -180,6 +182,7 @@ const PLAIN: spill::Policy = spill::Policy {
 const CH_O1: Preset = Preset {
     name: "ch-o1",
     coalescing: Coalescing::Nothing,
+    weigh_size: false,
     merge_copies: false,
     sink: false,
     forms: false,
@@ -212,6 +215,7 @@ const CH_O3: Preset = Preset { name: "ch-o3", coalescing: Coalescing::PhiMem, ..
 const SPILL_FREE: Preset = Preset {
     name: "spill-free",
     coalescing: Coalescing::Budimlic,
+    weigh_size: false,
     merge_copies: false,
     sink: false,
     forms: false,
@@ -235,6 +239,7 @@ const SPILL_FREE: Preset = Preset {
 /// `tuned`: the best that is known.
 const TUNED: Preset = Preset {
     name: "tuned",
+    weigh_size: true,
     merge_copies: true,
     sink: true,
     forms: true,
@@ -251,6 +256,7 @@ const TUNED: Preset = Preset {
 const HACK: Preset = Preset {
     name: "hack",
     coalescing: Coalescing::Budimlic,
+    weigh_size: false,
     merge_copies: false,
     sink: false,
     forms: false,
@@ -287,6 +293,7 @@ const SIMPLE: Preset = Preset {
 const LINEAR_SCAN: Preset = Preset {
     name: "linear-scan",
     coalescing: Coalescing::Aggressive,
+    weigh_size: false,
     merge_copies: false,
     sink: false,
     forms: false,

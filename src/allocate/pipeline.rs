@@ -1,7 +1,7 @@
 //! Allocation as a list of phases.
 
 use super::sink::{Moved, sink};
-use super::{assign, copies, cssa, eliminate, forms, recolour};
+use super::{assign, copies, cost, cssa, eliminate, forms, recolour};
 use crate::allocate::allocators::{Dominance, Preset, Registers};
 use crate::allocate::assign::{Coloured, Evictable, Refusal};
 use crate::allocate::cssa::{Coalescing, Conventional, ConversionCounts};
@@ -147,17 +147,21 @@ fn prepare(
     clock: &mut Clock,
 ) -> (Option<Function>, Moved) {
     // Memory of a value may be read behind the first return of a call that returns twice when the value has been written anew.
-    let merged = (preset.merge_copies && !function.returns_twice).then(|| copies::merge(function, order, dominators));
+    let mut prepared = (preset.merge_copies && !function.returns_twice).then(|| copies::merge(function, order, dominators));
+    let mut moved = Moved::default();
     clock.lap("copies");
-    if !preset.sink {
-        return (merged, Moved::default());
+    if preset.sink {
+        let program = prepared.as_ref().unwrap_or(function);
+        let liveness = Liveness::new(program);
+        clock.lap("analysis");
+        let sunk = sink(program, &liveness);
+        (prepared, moved) = (Some(sunk.0), sunk.1);
+        clock.lap("sink");
     }
-    let program = merged.as_ref().unwrap_or(function);
-    let liveness = Liveness::new(program);
-    clock.lap("analysis");
-    let (sunk, moved) = sink(program, &liveness);
-    clock.lap("sink");
-    (Some(sunk), moved)
+    if preset.weigh_size {
+        cost::weigh_size(prepared.get_or_insert_with(|| function.clone()));
+    }
+    (prepared, moved)
 }
 
 fn convert(function: &Function, order: &Order, dominators: &Dominators, liveness: &Liveness, preset: &Preset) -> Conventional {

@@ -52,6 +52,10 @@ pub struct AllocatorOptions {
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     rematerialise: Option<Switch>,
 
+    /// Whether instructions cost a little however seldom they are executed, since they take space
+    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
+    weigh_size: Option<Switch>,
+
     /// Whether values are read in place of their copies
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     merge_copies: Option<Switch>,
@@ -125,6 +129,7 @@ impl AllocatorOptions {
         set(&mut preset.spill.fold, self.fold.map(Switch::is_on));
         set(&mut preset.spill.rematerialise, self.rematerialise.map(Switch::is_on));
         set(&mut preset.spill.effort, self.effort);
+        set(&mut preset.weigh_size, self.weigh_size.map(Switch::is_on));
         set(&mut preset.merge_copies, self.merge_copies.map(Switch::is_on));
         set(&mut preset.sink, self.sink.map(Switch::is_on));
         set(&mut preset.forms, self.forms.map(Switch::is_on));
@@ -188,6 +193,7 @@ impl AllocatorOptions {
             ("--fold", self.fold.is_some()),
             ("--rematerialise", self.rematerialise.is_some()),
             ("--effort", self.effort.is_some()),
+            ("--weigh-size", self.weigh_size.is_some()),
             ("--merge-copies", self.merge_copies.is_some()),
             ("--sink", self.sink.is_some()),
             ("--forms", self.forms.is_some()),
@@ -243,6 +249,7 @@ fn describe(preset: &Preset) -> OwnOptions {
         fold: preset.spill.fold,
         rematerialise: preset.spill.rematerialise,
         effort: (preset.registers.spilling() == Some(spill::Choice::Priced)).then(|| preset.spill.effort.name().into()),
+        weigh_size: preset.weigh_size,
         merge_copies: preset.merge_copies,
         sink: preset.sink,
         forms: preset.forms,
@@ -275,6 +282,7 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         fold,
         rematerialise,
         effort,
+        weigh_size,
         merge_copies,
         sink,
         forms,
@@ -290,6 +298,7 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         format!("--memory-coalesce {}", switch(memory_coalesce)),
         format!("--fold {}", switch(fold)),
         format!("--rematerialise {}", switch(rematerialise)),
+        format!("--weigh-size {}", switch(weigh_size)),
         format!("--merge-copies {}", switch(merge_copies)),
         format!("--sink {}", switch(sink)),
         format!("--forms {}", switch(forms)),

@@ -71,6 +71,9 @@ pub struct OwnOptions {
     /// `--effort`, with `--spill priced`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
+    /// `--weigh-size`.
+    #[serde(default)]
+    pub weigh_size: bool,
     /// `--merge-copies`.
     #[serde(default)]
     pub merge_copies: bool,
