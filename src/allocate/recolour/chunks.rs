@@ -22,8 +22,8 @@ const SIGNIFICANT: f64 = 1e-9;
 /// How many registers a chunk is tried in.
 const TRIED: usize = 4;
 
-/// Two chunks of more than so many nodes and neighbours are not united: finding out whether they interfere would not be
-/// linear.
+/// Two chunks that both have more than so many nodes and neighbours are not united: finding out whether they interfere would not
+/// be linear.
 const LARGE: usize = 1_000;
 
 /// Recolours chunks, the heaviest first.
@@ -69,8 +69,11 @@ fn gather(conflicts: &Conflicts, affinities: &Affinities) -> Vec<Vec<Node>> {
     let mut sets: Partition<Node> = Partition::discrete(count);
     let mut members: SecondaryMap<Node, Vec<Node>> = SecondaryMap::with_capacity(count);
     let mut common: SecondaryMap<Node, RegSet> = SecondaryMap::with_capacity(count);
+    // Nodes and neighbours.
+    let mut size: SecondaryMap<Node, usize> = SecondaryMap::with_capacity(count);
     for node in conflicts.colours.keys() {
         common[node] = conflicts.allowed(node);
+        size[node] = 1 + conflicts.neighbours(node).len();
     }
     let mut pairs: Vec<&Affinity> = affinities.pairs.iter().collect();
     pairs.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.ends.cmp(&b.ends)));
@@ -79,10 +82,10 @@ fn gather(conflicts: &Conflicts, affinities: &Affinities) -> Vec<Vec<Node>> {
         if from == to || (common[from] & common[to]).is_empty() {
             continue;
         }
-        if members[from].len() > members[to].len() {
+        if size[from] > size[to] {
             std::mem::swap(&mut from, &mut to);
         }
-        if interfere(conflicts, &mut sets, (from, &members[from]), to) {
+        if size[from] > LARGE || interfere(conflicts, &mut sets, (from, &members[from]), to) {
             continue;
         }
         sets.attach(from, to);
@@ -96,25 +99,15 @@ fn gather(conflicts: &Conflicts, affinities: &Affinities) -> Vec<Vec<Node>> {
             members[to].extend(moved)
         }
         common[to] = common[from] & common[to];
+        size[to] += size[from];
     }
     conflicts.colours.keys().map(|node| std::mem::take(&mut members[node])).filter(|nodes| !nodes.is_empty()).collect()
 }
 
-/// Whether a node of one set interferes with one of another, or might.
+/// Whether a node of one set interferes with one of another.
 fn interfere(conflicts: &Conflicts, sets: &mut Partition<Node>, (from, nodes): (Node, &[Node]), to: Node) -> bool {
     let nodes = if nodes.is_empty() { &[from] } else { nodes };
-    let mut patience = LARGE;
-    for &node in nodes {
-        let neighbours = conflicts.neighbours(node);
-        if neighbours.len() >= patience {
-            return true;
-        }
-        patience -= neighbours.len() + 1;
-        if neighbours.iter().any(|&other| sets.find(other) == to) {
-            return true;
-        }
-    }
-    false
+    nodes.iter().any(|&node| conflicts.neighbours(node).iter().any(|&other| sets.find(other) == to))
 }
 
 struct Recolouring<'a, 'b> {
