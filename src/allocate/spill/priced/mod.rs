@@ -11,6 +11,7 @@
 mod callee_saved;
 mod model;
 mod prices;
+mod regions;
 mod round;
 mod tight;
 

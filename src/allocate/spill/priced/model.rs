@@ -2,7 +2,7 @@
 //!
 //! The live range of a value is cut into *segments*, from one access in a block, or the block's head, to the next access or the
 //! block's end. A decision says whether the value is in a register throughout a segment; another one, of each value, and in each
-//! block if some are colder than its definition, whether its home in memory is not written yet. Costs are those of single decisions and of pairs of which one is 1 and the other 0,
+//! region ([`super::regions`]) if some are colder than its definition, whether its home in memory is not written yet. Costs are those of single decisions and of pairs of which one is 1 and the other 0,
 //! so that without rows the cheapest labelling is a minimum cut. A *row* says of how many decisions at most may be 1, since
 //! there are so many registers at some point of an instruction, if so many callee-saved ones are bought. What no overfull row
 //! can change is no decision at all.
@@ -14,6 +14,7 @@
 //! in memory. The bound is one for plans that agree with that.
 
 use super::callee_saved::CalleeSaved;
+use super::regions::{Region, Regions};
 use super::tight::Tight;
 use crate::allocate::cost;
 use crate::allocate::pressure::demand::{Demand, LastUse, first_reuse, foldable_operands, is_first_use};
@@ -24,7 +25,7 @@ use crate::allocate::spill::crossing::{self, Head};
 use crate::allocate::spill::cuts::{Decision, Decisions, FORBIDDEN, Rooms, RowData, price};
 use crate::allocate::spill::plan::Refill;
 use crate::machine::{Block, EdgePlace, Function, Inst, RegSet, Value};
-use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
+use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, packed_option::PackedOption};
 
 /// Where a value is throughout a segment.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -117,15 +118,17 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, callee_saved: &CalleeSav
         place: SecondaryMap::with_default(Place::Register),
         live: LiveSet::new(function, &problem.limits),
         definitions: cost::definitions(function),
+        regions: Regions::new(function, problem.order),
         colder: EntitySet::new(),
         homeless: SecondaryMap::with_capacity(function.values.len()),
-        by_block: SecondaryMap::new(),
+        here: Vec::new(),
+        by_region: PrimaryMap::new(),
         tails: SecondaryMap::new(),
         last_rows: Vec::new(),
     };
     builder.find_colder();
-    for &block in problem.order.blocks() {
-        builder.block(block);
+    for region in builder.regions.iter() {
+        builder.region(region);
     }
     builder.edges();
     builder.stores();
@@ -144,13 +147,16 @@ struct Builder<'a> {
     live: LiveSet<'a>,
     /// How often each value is defined.
     definitions: SecondaryMap<Value, f64>,
-    /// Values that live in blocks which are executed less often than their definitions.
+    regions: Regions,
+    /// Values that live in regions which are executed less often than their definitions.
     colder: EntitySet<Value>,
     /// Of each value that can be stored, the decision that its home is not written yet: of a colder value, in the current
-    /// block.
+    /// region.
     homeless: SecondaryMap<Value, PackedOption<Decision>>,
-    /// These decisions of colder values in each block, ascending.
-    by_block: SecondaryMap<Block, Vec<(Value, Decision)>>,
+    /// These decisions of the colder values in the current region.
+    here: Vec<(Value, Decision)>,
+    /// Likewise in each region that has been passed, ascending.
+    by_region: PrimaryMap<Region, Vec<(Value, Decision)>>,
     /// Where the values that are live at the end of each block are, in the order of [`crate::analysis::Liveness::live_out`].
     tails: SecondaryMap<Block, Vec<Place>>,
     /// The latest row of each set of registers in this block.
@@ -162,10 +168,30 @@ type Rival = (Value, Place);
 
 impl Builder<'_> {
     fn find_colder(&mut self) {
-        for (block, data) in &self.function.blocks {
-            let live = self.problem.liveness.live_in(block).iter().copied();
-            let is_colder = |value: &Value| data.frequency < self.definitions[*value] && self.tight.values.contains(*value);
+        for region in self.regions.iter() {
+            let frequency = self.regions.least(region);
+            let live = self.problem.liveness.live_in(self.regions.blocks(region)[0]).iter().copied();
+            let is_colder = |value: &Value| frequency < self.definitions[*value] && self.tight.values.contains(*value);
             self.colder.extend(live.filter(is_colder));
+        }
+    }
+
+    /// Passes the blocks of a region.
+    fn region(&mut self, region: Region) {
+        for index in 0..self.regions.blocks(region).len() {
+            self.block(self.regions.blocks(region)[index]);
+        }
+        let mut here = std::mem::take(&mut self.here);
+        here.sort_unstable_by_key(|&(value, _)| value);
+        here.iter().for_each(|&(value, _)| self.homeless[value] = None.into());
+        self.by_region.push(here);
+    }
+
+    /// A value lives in the current region, or is defined there.
+    fn enter_region(&mut self, value: Value) {
+        if self.colder.contains(value) && self.homeless[value].is_none() {
+            let homeless = self.homeless(value);
+            self.here.push((value, homeless));
         }
     }
 
@@ -177,11 +203,7 @@ impl Builder<'_> {
         let phis = self.function.blocks[block].phis.iter().map(|phi| phi.def);
         let mut entering: Vec<Value> = liveness.live_in(block).iter().copied().chain(phis).collect();
         entering.sort_unstable();
-        for &value in &entering {
-            if self.colder.contains(value) {
-                self.homeless[value] = None.into();
-            }
-        }
+        entering.iter().for_each(|&value| self.enter_region(value));
         for value in entering {
             let place = self.entering(head, value);
             self.place[value] = place;
@@ -206,7 +228,6 @@ impl Builder<'_> {
             }
         }
         self.leave(block);
-        self.keep_homeless(block);
     }
 
     /// Where a value is at a block's head.
@@ -257,7 +278,7 @@ impl Builder<'_> {
         place
     }
 
-    /// The decision that a value's home is not written yet in the current block.
+    /// The decision that a value's home is not written yet in the current region.
     fn homeless(&mut self, value: Value) -> Decision {
         let decision = self.homeless[value].expand().unwrap_or_else(|| self.model.decisions.decide());
         self.homeless[value] = decision.into();
@@ -269,19 +290,8 @@ impl Builder<'_> {
         if !self.colder.contains(value) {
             return self.homeless(value);
         }
-        let here = &self.by_block[block];
+        let here = &self.by_region[self.regions.of(block)];
         here[here.binary_search_by_key(&value, |&(value, _)| value).expect("the value is live there")].1
-    }
-
-    /// Keeps the decisions of this block about colder values that live into it, or are defined here.
-    fn keep_homeless(&mut self, block: Block) {
-        let phis = self.function.blocks[block].phis.iter().map(|phi| phi.def);
-        let operands = self.function.block_insts(block).flat_map(|inst| self.function.operands(inst));
-        let defs = operands.filter(|operand| operand.is_def()).map(|operand| operand.value);
-        let here = self.problem.liveness.live_in(block).iter().copied().chain(phis).chain(defs);
-        let mut colder: Vec<Value> = here.filter(|&value| self.colder.contains(value)).collect();
-        colder.sort_unstable();
-        self.by_block[block] = colder.into_iter().map(|value| (value, self.homeless(value))).collect();
     }
 
     /// What it costs to get a value into a register.
@@ -298,6 +308,7 @@ impl Builder<'_> {
         let first = self.function.insts[inst].operands.start as usize;
         for (k, operand) in operands.iter().enumerate() {
             if operand.is_def() {
+                self.enter_region(operand.value);
                 self.model.places.behind[first + k] =
                     if liveness.kills(first + k) { Place::Memory } else { self.definition(operand.value, frequency) };
             } else if is_first_use(operands, k) {
@@ -358,15 +369,9 @@ impl Builder<'_> {
     fn edges(&mut self) {
         let function = self.function;
         for (to, data) in &function.blocks {
-            let arriving = self.arriving_homeless(to);
+            self.stores_between_regions(to);
             for (column, &from) in data.preds.iter().enumerate() {
                 let frequency = cost::edge(function, from, to);
-                let without_code = function.edge_place(from, to) == EdgePlace::Nowhere;
-                for &(value, arriving) in &arriving {
-                    let leaving = self.homeless_in(from, value);
-                    let store = if without_code { FORBIDDEN } else { price(cost::STORE, frequency) };
-                    self.model.decisions.pair(leaving, arriving, store);
-                }
                 for &value in self.problem.liveness.live_in(to) {
                     let (head, tail) = (self.model.places.at_head(to, value), self.arriving(from, to, value));
                     self.model.only_in(head, tail, self.refill(value, frequency));
@@ -384,40 +389,58 @@ impl Builder<'_> {
         }
     }
 
-    /// Of the colder values that live into a block, the decisions that their homes are not written yet on any way there.
-    /// Where several meet, a store may stand behind.
-    fn arriving_homeless(&mut self, block: Block) -> Vec<(Value, Decision)> {
-        let data = &self.function.blocks[block];
-        let live = self.problem.liveness.live_in(block).iter().copied().filter(|&value| self.colder.contains(value));
-        let live: Vec<Value> = live.collect();
-        let arriving = live.into_iter().map(|value| {
-            let homeless = self.homeless_in(block, value);
-            if data.preds.len() < 2 {
-                return (value, homeless);
+    /// Colder values that live into a block from other regions are stored on its edges, or, where several meet, at its head.
+    /// Anywhere else in the region, that costs hardly less.
+    fn stores_between_regions(&mut self, block: Block) {
+        let function = self.function;
+        let region = self.regions.of(block);
+        let from: Vec<Block> =
+            function.blocks[block].preds.iter().copied().filter(|&from| self.regions.of(from) != region).collect();
+        if from.is_empty() {
+            return;
+        }
+        let least = self.regions.least(region);
+        for &value in self.problem.liveness.live_in(block) {
+            if !self.colder.contains(value) {
+                continue;
             }
-            let arriving = self.model.decisions.decide();
-            self.model.decisions.pair(arriving, homeless, price(cost::STORE, data.frequency));
-            (value, arriving)
-        });
-        arriving.collect()
+            let homeless = self.homeless_in(block, value);
+            let arriving = if from.len() == 1 { homeless } else { self.model.decisions.decide() };
+            if from.len() > 1 {
+                let store = price(cost::STORE, function.blocks[block].frequency.min(least));
+                self.model.decisions.pair(arriving, homeless, store);
+            }
+            for &from in &from {
+                let without_code = function.edge_place(from, block) == EdgePlace::Nowhere;
+                let frequency = cost::edge(function, from, block).min(least);
+                let store = if without_code { FORBIDDEN } else { price(cost::STORE, frequency) };
+                let leaving = self.homeless_in(from, value);
+                self.model.decisions.pair(leaving, arriving, store);
+            }
+        }
     }
 
     /// What has a home is stored there: behind its definition, or at the head of its block if it is a φ in a register.
     fn stores(&mut self) {
         for (block, data) in &self.function.blocks {
             for phi in &data.phis {
-                if self.homeless[phi.def].is_some() {
+                if self.has_home(phi.def) {
                     let (homeless, head) = (self.homeless_in(block, phi.def), self.model.places.at_head(block, phi.def));
                     self.model.only_in(head, Place::Open(homeless), price(cost::STORE, data.frequency));
                 }
             }
             for operand in self.function.block_insts(block).flat_map(|inst| self.function.operands(inst)) {
-                if operand.is_def() && self.homeless[operand.value].is_some() {
+                if operand.is_def() && self.has_home(operand.value) {
                     let homeless = self.homeless_in(block, operand.value);
                     self.model.in_memory(Place::Open(homeless), price(cost::STORE, data.frequency));
                 }
             }
         }
+    }
+
+    /// Whether a value may be stored.
+    fn has_home(&self, value: Value) -> bool {
+        self.colder.contains(value) || self.homeless[value].is_some()
     }
 
     /// Where a value is when control leaves `from` for `to`.
