@@ -42,10 +42,11 @@
 //!           | origin=iN | origin=none             its own number unless given
 //! ```
 //!
-//! Blocks and instructions are numbered as they come. `reuse=N` counts all operands of the instruction from 0,
-//! definitions first; behind `|` is what it may overwrite instead, or `none` if it may be anywhere. A definition that comes behind a use is written there, to the right of the `=`. The register
-//! of a `copy-to` is among its `defs` unsaid, that of a `copy-from` among its `uses`. `undefined` gives the classes
-//! of values that nothing defines. In the function's name, characters that are not plain are written `\u{…}`.
+//! Blocks and instructions are numbered as they come. `reuse=N` counts all operands of the instruction from 0, definitions first;
+//! behind `|` is what it may overwrite instead, or `none` if it may be anywhere. A definition that comes behind a use is written
+//! there, to the right of the `=`. The register of a `copy-to` is among its `defs` unsaid, that of a `copy-from` among its
+//! `uses`. `undefined` gives the classes of values that nothing defines. In the function's name, characters that are not plain
+//! are written `\u{…}`.
 //!
 //! The parser knows syntax and names only; whether the function makes sense is [`super::validate`]'s question.
 

@@ -267,8 +267,8 @@ pub struct Spill {
     pub copies: u64,
     /// Swaps of two registers: those that the allocator added, or, if it does not tell, exchanges in the output.
     pub swaps: u64,
-    /// What reloads, stores and rematerialised instructions cost by the weights of [`OverheadParts`], as planned. Absent, like the
-    /// next one, for allocators that do not know.
+    /// What reloads, stores and rematerialised instructions cost by the weights of [`OverheadParts`], and saving and restoring
+    /// callee-saved registers, as planned. Absent, like the next one, for allocators that do not know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
     /// What they cost at least, given what [`crate::allocate::spill::Certificate`] says.
