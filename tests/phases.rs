@@ -318,6 +318,15 @@ mod assignment {
     }
 
     #[test]
+    fn what_writes_no_flags_reads_no_memory() {
+        let function = fixture("flagless");
+        let (overlay, _) = allocate(&function, Preset::named("tuned").unwrap()).unwrap();
+        let performed = overlay.edits.iter().any(|&(_, edit)| edit == Edit::Perform { inst: Inst::new(3), flagless: true });
+        assert!(performed, "{:?}", edits(&function, &overlay));
+        assert!(overlay.operands(&function, Inst::new(3)).iter().all(|at| matches!(at, Some(Location::Reg(_)))));
+    }
+
+    #[test]
     fn values_are_read_in_place_of_their_copies() {
         let function = fixture("copies");
         let preset = Preset { merge_copies: true, ..Preset::default() };

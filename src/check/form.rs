@@ -2,9 +2,16 @@
 
 use super::complaint::{Complaint, Fault, Subject};
 use crate::machine::{Block, Edit, Function, Inst, InstKind, Location, Overlay, Point, Reg, RegClass, Slot};
+use std::collections::BTreeMap;
 
 pub(super) fn check(function: &Function, overlay: &Overlay) -> Result<(), Vec<Complaint>> {
-    let form = Form { function, overlay };
+    let mut performed: BTreeMap<Inst, Vec<Point>> = BTreeMap::new();
+    for &(point, edit) in &overlay.edits {
+        if let Edit::Perform { inst, .. } = edit {
+            performed.entry(inst).or_default().push(point);
+        }
+    }
+    let form = Form { function, overlay, performed };
     let mut complaints: Vec<Complaint> = form.counts().into_iter().flatten().collect();
     if complaints.is_empty() {
         for block in function.blocks.keys() {
@@ -19,6 +26,8 @@ pub(super) fn check(function: &Function, overlay: &Overlay) -> Result<(), Vec<Co
 struct Form<'a> {
     function: &'a Function,
     overlay: &'a Overlay,
+    /// Where edits perform instructions.
+    performed: BTreeMap<Inst, Vec<Point>>,
 }
 
 impl Form<'_> {
@@ -113,10 +122,9 @@ impl Form<'_> {
 
     /// Whether a movable instruction is performed by one edit, behind its place in its block.
     fn is_performed_once(&self, block: Block, inst: Inst) -> bool {
-        let mut performed =
-            self.overlay.edits.iter().filter(|(_, edit)| matches!(edit, Edit::Perform { inst: it, .. } if *it == inst));
-        let behind = |point: Point| point.block == block && point.index > inst.as_u32() - self.function.blocks[block].insts.start;
-        let once = performed.next().is_some_and(|&(point, _)| behind(point)) && performed.next().is_none();
+        let index = inst.as_u32() - self.function.blocks[block].insts.start;
+        let points = self.performed.get(&inst).map_or(&[][..], Vec::as_slice);
+        let once = matches!(points, [point] if point.block == block && point.index > index);
         once && self.function.insts[inst].movable
     }
 

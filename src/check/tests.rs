@@ -581,6 +581,86 @@ fn a_copy_to_a_pinned_register_leaves_the_value_that_is_there() {
     assert_eq!(p.complaints()[0], "b0, instruction 1, operand 0: expected v0 in c, which holds no value");
 }
 
+/// v1 is computed from v0 and v2, in another place than where it stands: behind the instruction in between, which reads v0.
+fn performed() -> Program {
+    let mut p = defined(&["a", "c"], &[GP; 3]);
+    let moved = p.op(0, &[(Operand { reuse_none: true, ..reuse(2, 1) }, "a"), (usage(0), "a"), (usage(1), "c")]);
+    p.pin(moved, "", "f");
+    p.function.insts[moved].movable = true;
+    p.overlay.dropped = vec![moved];
+    p.op(0, &[(usage(0), "a")]);
+    p.edit(0, 3, Edit::Perform { inst: moved, flagless: false });
+    p.op(0, &[(usage(2), "a")]);
+    p
+}
+
+#[test]
+fn an_instruction_is_performed_once_and_further_down() {
+    performed().assert_accepted();
+    let moved = Inst::from_u32(1);
+    let again = |b: usize, index: u32| {
+        let mut p = performed();
+        p.edit(b, index, Edit::Perform { inst: moved, flagless: false });
+        p.complaints()
+    };
+    let not_once = "b0, instruction 1: i1 cannot be executed here, once, instead of where it stands";
+    assert_eq!(again(0, 3)[0], not_once);
+    let mut early = performed();
+    early.overlay.edits[0].0 = point(0, 1);
+    assert_eq!(early.complaints()[0], not_once);
+    let mut never = performed();
+    never.overlay.edits.clear();
+    assert_eq!(never.complaints()[0], not_once);
+    let mut fixed = performed();
+    fixed.function.insts[moved].movable = false;
+    assert_eq!(fixed.complaints()[0], not_once);
+}
+
+/// Where flags are live, a form that writes none is wanted, which reads no memory.
+#[test]
+fn what_is_performed_without_flags_is_in_registers() {
+    let with_flags_behind = |flagless: bool, location: &str| {
+        let mut p = defined(&["a", "c"], &[GP; 3]);
+        let moved = p.op(0, &[(Operand { reuse_none: true, ..reuse(2, 1) }, "a"), (usage(0), "a"), (usage(1), location)]);
+        p.function.operands[4].foldable = true;
+        p.pin(moved, "", "f");
+        p.function.insts[moved].movable = true;
+        p.overlay.dropped = vec![moved];
+        p.edit(0, 1, store("c", 0));
+        let compares = p.op(0, &[(usage(0), "a")]);
+        p.pin(compares, "", "f");
+        p.edit(0, 3, Edit::Perform { inst: moved, flagless });
+        let jumps = p.op(0, &[(usage(2), "a")]);
+        p.pin(jumps, "f", "");
+        p.complaints()
+    };
+    assert_eq!(with_flags_behind(true, "c"), [""; 0]);
+    assert_eq!(
+        with_flags_behind(true, "s0"),
+        ["b0, before instruction 3, perform i1: i1 cannot be executed here, once, instead of where it stands"]
+    );
+    assert_eq!(
+        with_flags_behind(false, "c"),
+        ["b0, before instruction 3, perform i1: overwrites flags, in which the program keeps something"]
+    );
+}
+
+#[test]
+fn a_dropped_copy_is_wherever_its_source_is() {
+    let read = |source: u32, copy: u32| {
+        let mut p = defined(&["x"], &[source, copy]);
+        let inst = Inst::from_u32(1);
+        p.copy(0, InstKind::Copy, &[(def(1), "x"), (usage(0), "x")]);
+        p.overlay.dropped = vec![inst];
+        p.function.insts[inst].operands.clone().for_each(|operand| p.overlay.locations[operand as usize] = None);
+        p.op(0, &[(usage(0), "x"), (usage(1), "x")]);
+        p.complaints()
+    };
+    assert_eq!(read(VEC, VEC), [""; 0]);
+    assert_eq!(read(VEC, HALF), [""; 0]);
+    assert_eq!(read(HALF, VEC)[0], "b0, instruction 1: i1 cannot be executed again");
+}
+
 #[test]
 fn rematerialising_writes_what_the_instruction_names() {
     let moved_to = |location: &str| {
