@@ -60,12 +60,6 @@ pub fn edge(function: &Function, from: Block, to: Block) -> f64 {
     function.blocks[from].frequency.min(function.blocks[to].frequency)
 }
 
-/// What a copy for an edge costs, in executions: where the edge has a block of its own, the block's jump as well.
-pub fn copy_on_edge(function: &Function, from: Block, to: Block) -> f64 {
-    let jump = if function.blocks[from].on_edge { 2.0 } else { 1.0 };
-    jump * edge(function, from, to)
-}
-
 /// Of each value, the executions of instructions, once for each of these operands.
 fn executions(function: &Function, counts: impl Fn(&Operand) -> bool) -> SecondaryMap<Value, f64> {
     let mut executions = SecondaryMap::with_capacity(function.values.len());

@@ -9,7 +9,7 @@ use crate::machine::{Block, Function, Inserted, Inst, InstKind, Reg};
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Affinity {
     pub(super) ends: (Node, Node),
-    /// Executions that are saved if both are in one register, jumps included.
+    /// Executions that are saved if both are in one register.
     pub(super) weight: f64,
 }
 
@@ -89,7 +89,7 @@ impl Gatherer<'_> {
             let mut args: Vec<(Node, f64)> = Vec::with_capacity(phi.args.len());
             for (arg, &from) in phi.args.iter().zip(&data.preds) {
                 let Some(arg) = arg.expand().and_then(|arg| self.conflicts.node(arg)).filter(|&arg| arg != def) else { continue };
-                args.push((arg, cost::copy_on_edge(self.function, from, block)));
+                args.push((arg, cost::edge(self.function, from, block)));
             }
             args.sort_by_key(|&(arg, _)| arg);
             args.dedup_by(|(next, weight), (arg, sum)| {
