@@ -9,7 +9,7 @@
 //! Ensures: the same function without such copies. The overlay drops them.
 
 use crate::analysis::{Dominators, Liveness, Order};
-use crate::machine::{Block, DebugUse, Function, Inst, InstKind, Operand, PinSets, Rewriter, SwapSupport, Value};
+use crate::machine::{Block, Function, Inst, InstKind, Operand, PinSets, Rewriter, SwapSupport, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
 /// Reads values in place of their copies.
@@ -120,14 +120,13 @@ impl Copies<'_> {
         for arg in phis.flat_map(|phi| &mut phi.args) {
             *arg = arg.expand().map(value_of).into();
         }
-        for (debug, old) in new.debug_uses.iter_mut().zip(self.live_debug_uses()) {
-            debug.value = if old.1 { value_of(old.0.value) } else { old.0.value };
-        }
+        let live = new.debug_uses.iter_mut().zip(self.are_live_for_debugging()).filter(|&(_, is_live)| is_live);
+        live.for_each(|(debug, _)| debug.value = value_of(debug.value));
         new
     }
 
-    /// The debug uses, and whether their values are live there: nobody knows where a dead one is.
-    fn live_debug_uses(&self) -> Vec<(DebugUse, bool)> {
+    /// Of each debug use, whether its value is live there: nobody knows where a dead one is.
+    fn are_live_for_debugging(&self) -> Vec<bool> {
         let function = self.function;
         if function.debug_uses.is_empty() {
             return Vec::new();
@@ -141,9 +140,9 @@ impl Copies<'_> {
                 let read = function.operands(inst).iter().filter(|operand| !operand.is_def());
                 read.for_each(|operand| last_use[operand.value] = Some((block, index)));
             }
-            found.extend(uses.iter().map(|&debug| {
+            found.extend(uses.iter().map(|debug| {
                 let leaves = liveness.live_out(block).binary_search(&debug.value).is_ok();
-                (debug, leaves || last_use[debug.value].is_some_and(|(at, index)| at == block && index >= debug.at.index))
+                leaves || last_use[debug.value].is_some_and(|(at, index)| at == block && index >= debug.at.index)
             }));
         }
         found

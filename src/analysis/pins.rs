@@ -62,14 +62,15 @@ impl PinLiveness {
         let mut held: Vec<(Inst, Held)> = Vec::new();
         for block in function.blocks.keys() {
             let insts = function.blocks[block].insts.clone();
-            // The values that are held, and the last instructions where they are.
+            // The values that are still held, and the last instructions where they are.
             let mut here: Vec<(Value, u32)> = Vec::new();
             for copy in insts.clone() {
                 let data = &function.insts[Inst::from_u32(copy)];
                 let InstKind::CopyTo(reg) = data.kind else { continue };
                 let operand = data.operands.start as usize;
                 let value = function.operands[operand].value;
-                let held_already = here.iter().any(|&(other, until)| other == value && until >= copy);
+                here.retain(|&(_, until)| until >= copy);
+                let held_already = here.iter().any(|&(other, _)| other == value);
                 if liveness.kills(operand) || !function.allowed(value).contains(reg) || held_already {
                     continue;
                 }

@@ -17,12 +17,13 @@
 //! # Transfer
 //!
 //! - Load, store, move: the target holds what the source holds and nothing else; only values of classes no wider than the
-//!   edit's are carried. A swap exchanges so. Rematerialisation: the register holds exactly the value
-//!   and its dropped copies, and the physical registers that the instruction writes hold nothing.
+//!   edit's are carried. A swap exchanges so. Rematerialisation: the register holds exactly the value,
+//!   its dropped copies and the φs that take nothing else, and the physical registers that the instruction writes hold nothing.
 //! - An instruction: registers that it clobbers or writes itself hold nothing; then, for each value it defines, no place
 //!   holds that value (what a place has is the value of the loop's last round), and its own place holds it alone.
-//! - `Copy`, `CopyTo` and `CopyFrom`: as a move between the two places, except that the defined value is added. A `Copy` that
-//!   is dropped: the defined value is wherever its source is.
+//! - `Copy` and `CopyFrom`: as a move between the two places, except that the defined value is added. A `Copy` that is dropped:
+//!   the defined value is wherever its source is. `CopyTo`: nothing, if the value is in the register; otherwise the register
+//!   holds nothing, for it may have got a part of the value.
 //! - An edge: all φs at once. A place holds a φ's definition exactly if it held the argument; where the argument is
 //!   undefined, the definition is anywhere. Into a landing pad flows the state at the predecessor's throwing call: after
 //!   what it clobbers, without what it defines; and the registers the unwinder passes something in hold nothing.

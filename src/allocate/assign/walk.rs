@@ -540,15 +540,16 @@ impl Walk<'_> {
         let mut wants = Vec::new();
         for reg in self.taken.iter() {
             let value = self.owner[reg.index()].expect("a taken register has an owner");
+            let holder = self.holder(inst, value, reg);
             let mut want = if dying.contains(reg) {
                 self.want(value, Span::Before, occupancy.before, Some(reg))
             } else {
-                let holder = self.holder(inst, value, reg).map(|it| RegSet::only(it.reg));
-                let occupied = (spanning | occupancy.clobbers) - holder.unwrap_or_default();
+                let holder = holder.map_or(RegSet::EMPTY, |it| RegSet::only(it.reg));
+                let occupied = (spanning | occupancy.clobbers) - holder;
                 self.want(value, Span::Both, occupied, Some(reg))
             };
-            if let Some(held) = self.pins.holder(inst, value).filter(|it| !it.before && self.holding.contains(inst)) {
-                want.domain = RegSet::only(held.reg);
+            if let Some(copied) = holder.filter(|it| !it.before && self.holding.contains(inst)) {
+                want.domain = RegSet::only(copied.reg);
             }
             if let Some(place) = self.leaving.and_then(|bundle| self.place(bundle, value)) {
                 want.domain = want.domain & RegSet::only(place);

@@ -169,8 +169,9 @@ type Rival = (Value, Place);
 impl Builder<'_> {
     fn find_colder(&mut self) {
         for region in self.regions.iter() {
-            let frequency = self.regions.least(region);
-            let live = self.problem.liveness.live_in(self.regions.blocks(region)[0]).iter().copied();
+            let first = self.regions.blocks(region)[0];
+            let frequency = self.regions.least_from(first);
+            let live = self.problem.liveness.live_in(first).iter().copied();
             let is_colder = |value: &Value| frequency < self.definitions[*value] && self.tight.values.contains(*value);
             self.colder.extend(live.filter(is_colder));
         }
@@ -399,7 +400,7 @@ impl Builder<'_> {
         if from.is_empty() {
             return;
         }
-        let least = self.regions.least(region);
+        let least = self.regions.least_from(block);
         for &value in self.problem.liveness.live_in(block) {
             if !self.colder.contains(value) {
                 continue;
@@ -407,8 +408,7 @@ impl Builder<'_> {
             let homeless = self.homeless_in(block, value);
             let arriving = if from.len() == 1 { homeless } else { self.model.decisions.decide() };
             if from.len() > 1 {
-                let store = price(cost::STORE, function.blocks[block].frequency.min(least));
-                self.model.decisions.pair(arriving, homeless, store);
+                self.model.decisions.pair(arriving, homeless, price(cost::STORE, least));
             }
             for &from in &from {
                 let without_code = function.edge_place(from, block) == EdgePlace::Nowhere;
@@ -423,16 +423,17 @@ impl Builder<'_> {
     /// What has a home is stored there: behind its definition, or at the head of its block if it is a φ in a register.
     fn stores(&mut self) {
         for (block, data) in &self.function.blocks {
+            let store = price(cost::STORE, self.regions.least_from(block));
             for phi in &data.phis {
                 if self.has_home(phi.def) {
                     let (homeless, head) = (self.homeless_in(block, phi.def), self.model.places.at_head(block, phi.def));
-                    self.model.only_in(head, Place::Open(homeless), price(cost::STORE, data.frequency));
+                    self.model.only_in(head, Place::Open(homeless), store);
                 }
             }
             for operand in self.function.block_insts(block).flat_map(|inst| self.function.operands(inst)) {
                 if operand.is_def() && self.has_home(operand.value) {
                     let homeless = self.homeless_in(block, operand.value);
-                    self.model.in_memory(Place::Open(homeless), price(cost::STORE, data.frequency));
+                    self.model.in_memory(Place::Open(homeless), store);
                 }
             }
         }

@@ -16,12 +16,13 @@ entity_impl!(Region);
 pub(super) struct Regions {
     of: SecondaryMap<Block, PackedOption<Region>>,
     data: PrimaryMap<Region, RegionData>,
+    /// How often a block is executed at least, of one and those of its region that come behind it.
+    least: SecondaryMap<Block, f64>,
 }
 
 struct RegionData {
     blocks: Vec<Block>,
-    /// How often its blocks are executed, at least and at most.
-    least: f64,
+    /// How often its blocks are executed at most.
     most: f64,
 }
 
@@ -30,18 +31,24 @@ const SIMILAR: f64 = 0.5;
 
 impl Regions {
     pub(super) fn new(function: &Function, order: &Order) -> Self {
-        let mut regions = Regions { of: SecondaryMap::with_capacity(function.blocks.len()), data: PrimaryMap::new() };
+        let count = function.blocks.len();
+        let (of, least) = (SecondaryMap::with_capacity(count), SecondaryMap::with_capacity(count));
+        let mut regions = Regions { of, data: PrimaryMap::new(), least };
         for &block in order.blocks() {
             let frequency = function.blocks[block].frequency;
             let region = regions.before(function, block).filter(|&region| frequency >= SIMILAR * regions.data[region].most);
-            let region = region.unwrap_or_else(|| {
-                let (least, most) = (frequency, frequency);
-                regions.data.push(RegionData { blocks: Vec::new(), least, most })
-            });
+            let region = region.unwrap_or_else(|| regions.data.push(RegionData { blocks: Vec::new(), most: frequency }));
             let data = &mut regions.data[region];
             data.blocks.push(block);
-            (data.least, data.most) = (data.least.min(frequency), data.most.max(frequency));
+            data.most = data.most.max(frequency);
             regions.of[block] = region.into();
+        }
+        for data in regions.data.values() {
+            let mut least = f64::INFINITY;
+            for &block in data.blocks.iter().rev() {
+                least = least.min(function.blocks[block].frequency);
+                regions.least[block] = least;
+            }
         }
         regions
     }
@@ -67,8 +74,9 @@ impl Regions {
         &self.data[region].blocks
     }
 
-    /// How often its blocks are executed at least.
-    pub(super) fn least(&self, region: Region) -> f64 {
-        self.data[region].least
+    /// How often the coldest block is executed in which a value can be stored that is defined in this one, or enters the region
+    /// here: what it dominates comes behind.
+    pub(super) fn least_from(&self, block: Block) -> f64 {
+        self.least[block]
     }
 }
