@@ -212,6 +212,23 @@ fn spills_saves_and_restores() {
     }
 }
 
+/// What lives across calls is in registers that they preserve, the address of the global offset table in the one where each call
+/// wants it, and arguments are stored below the stack pointer itself.
+#[test]
+fn calls_of_position_independent_code_on_i386() {
+    let code =
+        "int callee(int), other(int, int, int, int);\nint kept(int a) { int b = callee(a); return other(a, b, b, a) + b; }";
+    let folder = TempDir::new().expect("a temporary folder");
+    let (source, module) = (folder.path().join("calls.c"), folder.path().join("calls.bc"));
+    fs::write(&source, code).expect("the folder is writable");
+    bitcode(&source, "-m32 -O2 -fPIC", &module);
+    for (allocator, moves) in [("spill-free", 4), ("tuned", 1)] {
+        let counts = statistics(&module, allocator, &[]).total;
+        assert_eq!((counts.spill.stores, counts.spill.reloads), (0, 0), "{allocator}");
+        assert!(counts.fixed.moves <= moves, "{allocator}: {} moves", counts.fixed.moves);
+    }
+}
+
 #[test]
 fn exchanges_and_their_exclusive_ors() {
     let by_hand = ByHand::new();
