@@ -2,7 +2,7 @@
 //! two oracles can also be held against each other.
 
 use crate::support::interpret::compare;
-use crate::support::presets::variants;
+use crate::support::presets::{spill_free, variants};
 use crate::support::random::{random_function, shapes};
 use chordal::allocate::allocators::Preset;
 use chordal::allocate::pipeline::{Allocate as _, Strategy};
@@ -74,7 +74,7 @@ fn the_checker_rejects_what_the_interpreter_finds() {
         for seed in 0..150 {
             let function = random_function(seed % 30, shape);
             let mut rng = fastrand::Rng::with_seed(seed);
-            let mut overlay = allocated(&function, Preset::default());
+            let mut overlay = allocated(&function, spill_free());
             damage(&function, &mut overlay, &mut rng);
             let verdict = check(&function, &overlay);
             rejected += usize::from(verdict.is_err());

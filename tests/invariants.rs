@@ -2,6 +2,7 @@
 
 use crate::support::naive::{Live, Pinned, in_registers};
 use crate::support::phases::{as_planned, convert, spill, with_plan};
+use crate::support::presets::spill_free;
 use crate::support::random::{random_function, shapes};
 use chordal::allocate::allocators::{Dominance, Preset, Registers};
 use chordal::allocate::assign::{Coloured, Evictable, Refusal, assign, scan};
@@ -34,14 +35,14 @@ fn run(function: &Function) -> Phases {
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
     let evictable = Evictable { weights: &SecondaryMap::new(), webs: &conventional.webs, spilled: &spilled };
-    let Registers::Dominance(Dominance { assign: policy, .. }) = Preset::default().registers else { panic!("it is SSA-based") };
+    let Registers::Dominance(Dominance { assign: policy, .. }) = spill_free().registers else { panic!("it is SSA-based") };
     let coloured = assign(&spilled, &order, &dominators, &liveness, policy, evictable);
     let coloured = coloured.unwrap_or_else(|message| panic!("{message}\n{}", print(&spilled.function)));
     Phases { spilled, coloured, overlay: allocated(function) }
 }
 
 fn allocated(function: &Function) -> Overlay {
-    Strategy::from(Preset::default()).allocate(function).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function))).0
+    Strategy::from(spill_free()).allocate(function).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function))).0
 }
 
 /// Has the phases work on a few hundred random functions.

@@ -3,6 +3,7 @@
 use crate::support::fixture::fixture;
 use crate::support::fixtures::{allocated, blocks, edits, registers, spilled_values, v};
 use crate::support::phases::{convert, spill};
+use crate::support::presets::spill_free;
 use chordal::allocate::allocators::{Preset, Registers};
 use chordal::allocate::assign::PinPolicy;
 use chordal::allocate::cssa::Coalescing;
@@ -288,8 +289,7 @@ b3:
         assert_eq!(registers(&function, &overlay, 3)[1], "s1");
         let mut unfoldable = function;
         unfoldable.operands.iter_mut().for_each(|o| o.foldable = false);
-        let failure =
-            chordal::allocate::pipeline::allocate(&unfoldable, chordal::allocate::allocators::Preset::default()).unwrap_err();
+        let failure = chordal::allocate::pipeline::allocate(&unfoldable, spill_free()).unwrap_err();
         assert!(failure.to_string().contains("instruction 3 of b0 needs more registers than there are"), "{failure}");
     }
 }
@@ -309,7 +309,7 @@ mod assignment {
     fn what_overwrites_a_value_moves_behind_its_last_use() {
         let function = fixture("sink");
         let performed = |sink| {
-            let preset = Preset { sink, ..Preset::default() };
+            let preset = Preset { sink, ..spill_free() };
             let (overlay, _) = chordal::allocate::pipeline::allocate(&function, preset).unwrap();
             edits(&function, &overlay).into_iter().filter(|edit| edit.starts_with("b1")).collect::<Vec<_>>()
         };
@@ -329,7 +329,7 @@ mod assignment {
     #[test]
     fn values_are_read_in_place_of_their_copies() {
         let function = fixture("copies");
-        let preset = Preset { merge_copies: true, ..Preset::default() };
+        let preset = Preset { merge_copies: true, ..spill_free() };
         let (overlay, _) = chordal::allocate::pipeline::allocate(&function, preset).unwrap();
         let registers = |inst| registers(&function, &overlay, inst);
         assert_eq!(overlay.dropped, [Inst::new(1)]);
@@ -343,7 +343,7 @@ mod assignment {
     fn a_definition_overwrites_what_dies_if_it_can() {
         let function = fixture("two_address_forms");
         let copies = |forms| {
-            let preset = Preset { forms, ..Preset::default() };
+            let preset = Preset { forms, ..spill_free() };
             let (overlay, _) = chordal::allocate::pipeline::allocate(&function, preset).unwrap();
             edits(&function, &overlay)
         };
@@ -555,7 +555,7 @@ mod splitting {
     }
 
     fn split_by(name: &str, choice: Choice) -> Spilled {
-        let mut preset = Preset::default();
+        let mut preset = spill_free();
         let Registers::Dominance(dominance) = &mut preset.registers else { panic!("it is SSA-based") };
         dominance.choice = choice;
         spill_as(preset, &fixture(name)).1

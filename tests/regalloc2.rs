@@ -2,8 +2,8 @@
 
 use crate::support::fixture::fixture;
 use crate::support::interpret::compare;
+use crate::support::presets::spill_free;
 use crate::support::random::{random_function, shapes};
-use chordal::allocate::allocators::Preset;
 use chordal::allocate::failure::{Failure, Unsupported};
 use chordal::allocate::pipeline::{Strategy, allocate};
 use chordal::allocate::regalloc2::Algorithm;
@@ -63,7 +63,7 @@ fn fixtures_are_allocated() {
     for name in names() {
         let function = fixture(&name);
         // Not every function is meant to be executed: some read what nothing has written.
-        let own = allocate(&function, Preset::default()).ok().filter(|(own, _)| compare(&function, own, 0, STEPS).is_ok());
+        let own = allocate(&function, spill_free()).ok().filter(|(own, _)| compare(&function, own, 0, STEPS).is_ok());
         for (_, algorithm) in Algorithm::ALL {
             match allocated(&function, algorithm) {
                 Ok(overlay) if own.is_some() => drop(executed(&function, &overlay, &name)),

@@ -303,11 +303,11 @@ const LINEAR_SCAN: Preset = Preset {
 };
 
 /// All allocators.
-pub const PRESETS: &[Preset] = &[SPILL_FREE, TUNED, CH_O1, CH_O2, CH_O3, HACK, LINEAR_SCAN, LOCAL, SIMPLE];
+pub const PRESETS: &[Preset] = &[TUNED, SPILL_FREE, CH_O1, CH_O2, CH_O3, HACK, LINEAR_SCAN, LOCAL, SIMPLE];
 
 impl Default for Preset {
     fn default() -> Self {
-        SPILL_FREE
+        TUNED
     }
 }
 

@@ -35,7 +35,7 @@ impl Configured {
     }
 }
 
-pub const DEFAULT: &str = "spill-free";
+pub const DEFAULT: &str = "tuned";
 pub const LLVM_GREEDY: &str = "llvm-greedy";
 
 /// LLVM's allocators.
@@ -50,12 +50,12 @@ const PHASES: &[&str] = &["copies", "sink", "cssa", "forms", "spill", "assign", 
 const REGALLOC2: &[&str] = &["regalloc2", "check"];
 
 pub const ALL: &[Entry] = &[
-    Entry { name: DEFAULT, about: "SSA-based, with spill-free elimination of phis (Pereira and Palsberg)", phases: PHASES },
     Entry {
-        name: "tuned",
+        name: DEFAULT,
         about: "the best that chordal can do: spilling by prices, recolouring, three-address forms",
         phases: PHASES,
     },
+    Entry { name: "spill-free", about: "SSA-based, with spill-free elimination of phis (Pereira and Palsberg)", phases: PHASES },
     Entry {
         name: "ch-o1",
         about: "SSA-based (Pereira): phi-lifting, colouring in dominance order, no heuristics",

@@ -16,7 +16,8 @@ use indexmap::IndexMap;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Options of chordal's allocators (each has its own defaults; see `chordal list`)")]
 pub struct AllocatorOptions {
-    /// How phis are eliminated after allocation
+    /// How phis are eliminated after allocation; the latter two imply `--frugal off`, and `--spill weight` where values would
+    /// be in memory for parts of their lives
     #[arg(long, value_name = "HOW", value_parser = choices::parser::<Elimination>())]
     eliminate: Option<Elimination>,
 
@@ -140,6 +141,10 @@ impl AllocatorOptions {
                 set(&mut dominance.elimination, self.eliminate);
                 set(&mut dominance.assign.pins, self.pins);
                 self.coalesce.into_iter().for_each(|how| dominance.coalesce(how));
+                // Who wants to see memory moved to memory wants values that are in memory all their lives.
+                if self.spill.is_none() && dominance.choice.splits() && !dominance.elimination.is_frugal() {
+                    dominance.choice = spill::Choice::Lightest;
+                }
             }
             Registers::LinearScan => self.check_for_one_place(preset.name)?,
         }

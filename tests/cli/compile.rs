@@ -343,6 +343,7 @@ fn elimination_decides_whether_slots_are_shared() {
         compile("a.json").assert().success();
         compile("b.json").args(["--frugal", "off"]).assert().success();
         assert_eq!(folder.json("a.json")["options"]["frugal"], false, "{how}");
+        assert_eq!(folder.json("a.json")["options"]["spill"], "weight", "{how}");
         assert_eq!(folder.read("a.json"), folder.read("b.json"), "{how}");
     }
 }
@@ -440,6 +441,7 @@ fn list_shows_what_there_is() {
     list.stdout(contains("spill-free"))
         .stdout(contains("phases: regalloc2, check\n"))
         .stdout(contains("options: --spill weight --eliminate spill-free --frugal on"))
+        .stdout(contains("options: --spill priced --eliminate spill-free --frugal on"))
         .stdout(contains("llvm-greedy"))
         .stdout(contains("4  rax rcx rbx rbp\n"))
         .stdout(contains("5  eax ecx edx ebx esi\n"));

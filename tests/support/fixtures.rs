@@ -1,5 +1,6 @@
 //! What phases and the pipeline make of functions, as text.
 
+use super::presets::spill_free;
 use chordal::allocate::allocators::Preset;
 use chordal::allocate::eliminate::SwapPolicy;
 use chordal::allocate::pipeline::{Report, allocate};
@@ -24,7 +25,7 @@ fn without_origin(line: &str) -> String {
 
 /// An allocation that the checker accepts, under a policy for swaps.
 pub fn allocated(function: &Function, swap: SwapPolicy) -> (Overlay, Report) {
-    let preset = Preset { swap, ..Preset::default() };
+    let preset = Preset { swap, ..spill_free() };
     allocate(function, preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function)))
 }
 

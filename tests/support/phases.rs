@@ -1,5 +1,6 @@
 //! The phases up to spilling.
 
+use super::presets::spill_free;
 use chordal::allocate::allocators::{Dominance, Preset, Registers};
 use chordal::allocate::assign::{Evictable, Refusal, assign};
 use chordal::allocate::cssa::{self, Coalescing, Conventional};
@@ -23,7 +24,7 @@ pub fn convert(function: &Function, coalescing: Coalescing) -> Conventional {
 
 /// Converts a function that can be allocated, and looks at the plan for its spills.
 pub fn with_plan<T>(function: &Function, look: impl FnOnce(&Problem, &Plan) -> T) -> (Conventional, T) {
-    with_plan_of(Preset::default(), function, look)
+    with_plan_of(spill_free(), function, look)
 }
 
 /// The same with any allocator.
@@ -41,7 +42,7 @@ pub fn with_plan_of<T>(preset: Preset, function: &Function, look: impl FnOnce(&P
 
 /// Converts and spills a function that can be allocated; the plan is verified.
 pub fn spill(function: &Function) -> (Conventional, Spilled) {
-    spill_as(Preset::default(), function)
+    spill_as(spill_free(), function)
 }
 
 /// The same with any allocator.
@@ -54,7 +55,7 @@ pub fn spill_as(preset: Preset, function: &Function) -> (Conventional, Spilled) 
 
 /// What the phases behind spilling make of a plan.
 pub fn as_planned(function: &Function, problem: &Problem, plan: &Plan) -> Result<Overlay, Failure> {
-    let preset = Preset::default();
+    let preset = spill_free();
     let Registers::Dominance(Dominance { assign: policy, .. }) = preset.registers else { panic!("it is SSA-based") };
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);

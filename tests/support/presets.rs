@@ -5,10 +5,15 @@ use chordal::allocate::assign::PinPolicy;
 use chordal::allocate::eliminate::SwapPolicy;
 use chordal::allocate::spill::{Choice, Effort, Entry, LoadLowering};
 
+/// The allocator whose phases do least but what it is about.
+pub fn spill_free() -> Preset {
+    Preset::named("spill-free").expect("it exists")
+}
+
 /// Presets that together make every choice that there is.
 pub fn variants() -> Vec<Preset> {
     let mut variants = PRESETS.to_vec();
-    for base in [Preset::default(), Preset::named("ch-o3").expect("it exists")] {
+    for base in [spill_free(), Preset::named("ch-o3").expect("it exists")] {
         let mut vary = |change: fn(&mut Preset)| {
             let mut preset = base;
             change(&mut preset);
