@@ -1,7 +1,7 @@
 # `make` alone says what there is.
 CARGO ?= cargo
 
-.PHONY: help setup demo test bench bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
+.PHONY: help setup demo test optimal test-optimal bench bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -15,6 +15,15 @@ demo: setup ## build, compile real programs with two allocators, run them, compa
 
 test: setup lint ## formatting, lints and all tests
 	$(CARGO) test
+
+optimal: ## build with a solver for integer programs, for the allocator `optimal` (six minutes more)
+	@scripts/setup cmake
+	$(CARGO) build --release --features optimal
+
+test-optimal: ## lints and all tests of that build
+	@scripts/setup cmake
+	$(CARGO) clippy --all-targets --features optimal -- -D warnings
+	$(CARGO) test --features optimal
 
 bench: setup ## time allocation of SQLite against the LLVM passes it replaces
 	PROGRAMS=sqlite CONFIGS=x86-64 scripts/corpus

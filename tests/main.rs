@@ -5,6 +5,8 @@ mod cli;
 mod interpreter;
 mod invariants;
 mod join_sets;
+#[cfg(feature = "optimal")]
+mod optimal;
 mod papers;
 mod phases;
 mod programs;

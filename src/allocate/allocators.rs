@@ -6,6 +6,7 @@ use crate::allocate::eliminate::SwapPolicy;
 use crate::allocate::recolour::Recolouring;
 use assign::{PinPolicy, Preference};
 use spill::{Choice, Downstream, Effort, Entry, LoadLowering};
+use std::time::Duration;
 
 /// How to allocate: choices that do not depend on each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,6 +66,8 @@ pub enum RegisterCoalescing {
     Units,
     /// Once all are chosen, names are recoloured by chunks.
     Chunks,
+    /// The same, and then by integer programming.
+    Optimal,
 }
 
 impl Dominance {
@@ -72,6 +75,7 @@ impl Dominance {
         match (self.recolouring, self.assign.preference) {
             (Recolouring::Units, _) => RegisterCoalescing::Units,
             (Recolouring::Chunks, _) => RegisterCoalescing::Chunks,
+            (Recolouring::Optimal, _) => RegisterCoalescing::Optimal,
             (Recolouring::Never, Preference::None) => RegisterCoalescing::Nothing,
             (Recolouring::Never, Preference::Punctual) => RegisterCoalescing::Punctual,
             (Recolouring::Never, Preference::FixedPoints | Preference::Frequency) => RegisterCoalescing::Preference,
@@ -84,6 +88,7 @@ impl Dominance {
         self.recolouring = match how {
             RegisterCoalescing::Units => Recolouring::Units,
             RegisterCoalescing::Chunks => Recolouring::Chunks,
+            RegisterCoalescing::Optimal => Recolouring::Optimal,
             RegisterCoalescing::Nothing | RegisterCoalescing::Preference | RegisterCoalescing::Punctual => Recolouring::Never,
         };
         self.assign.preference = match (how, self.assign.preference) {
@@ -155,6 +160,11 @@ impl Registers {
         }
     }
 
+    /// Whether integer programs have to be solved.
+    pub fn want_solver(&self) -> bool {
+        self.spilling() == Some(Choice::Optimal) || self.recolouring() == Recolouring::Optimal
+    }
+
     /// What spilling has to know about them.
     pub fn downstream(&self) -> Downstream {
         let elimination = self.elimination();
@@ -176,6 +186,7 @@ const PLAIN: spill::Policy = spill::Policy {
     load_lower: LoadLowering::Off,
     memory_coalesce: false,
     effort: Effort::Usual,
+    solver: Duration::from_secs(10),
 };
 
 /// `ch-o1`: φ-lifting, colouring in dominance order, no heuristics.
@@ -252,6 +263,19 @@ const TUNED: Preset = Preset {
     ..SPILL_FREE
 };
 
+/// `optimal`: `tuned`, with integer programs where that has heuristics, to see how good they are.
+const OPTIMAL: Preset = Preset {
+    name: "optimal",
+    registers: Registers::Dominance(Dominance {
+        choice: Choice::Optimal,
+        assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Hold },
+        recolouring: Recolouring::Optimal,
+        elimination: Elimination::SpillFree,
+    }),
+    spill: spill::Policy { effort: Effort::More, ..SPILL_FREE.spill },
+    ..TUNED
+};
+
 /// `hack`: the allocator of `ssa-allocation-lecture.txt`.
 const HACK: Preset = Preset {
     name: "hack",
@@ -303,7 +327,7 @@ const LINEAR_SCAN: Preset = Preset {
 };
 
 /// All allocators.
-pub const PRESETS: &[Preset] = &[TUNED, SPILL_FREE, CH_O1, CH_O2, CH_O3, HACK, LINEAR_SCAN, LOCAL, SIMPLE];
+pub const PRESETS: &[Preset] = &[TUNED, SPILL_FREE, CH_O1, CH_O2, CH_O3, HACK, LINEAR_SCAN, LOCAL, SIMPLE, OPTIMAL];
 
 impl Default for Preset {
     fn default() -> Self {

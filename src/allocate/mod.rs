@@ -8,6 +8,8 @@ pub mod cssa;
 pub mod eliminate;
 pub mod failure;
 mod forms;
+#[cfg(feature = "optimal")]
+mod integer_program;
 pub mod pipeline;
 mod pressure;
 pub mod recolour;
@@ -15,3 +17,6 @@ pub mod regalloc2;
 mod sink;
 pub mod spill;
 mod ssa;
+
+/// Whether this build can solve integer programs, as `Choice::Optimal` and `Recolouring::Optimal` want it.
+pub const HAS_SOLVER: bool = cfg!(feature = "optimal");

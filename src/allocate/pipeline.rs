@@ -2,11 +2,12 @@
 
 use super::sink::{Moved, sink};
 use super::{assign, copies, cost, cssa, eliminate, forms, recolour};
+use crate::allocate::HAS_SOLVER;
 use crate::allocate::allocators::{Dominance, Preset, Registers};
 use crate::allocate::assign::{Coloured, Evictable, Refusal};
 use crate::allocate::cssa::{Coalescing, Conventional, ConversionCounts};
 use crate::allocate::eliminate::EliminationCounts;
-use crate::allocate::failure::{Defect, Failure};
+use crate::allocate::failure::{Defect, Failure, Unsupported};
 use crate::allocate::recolour::RecolouringCounts;
 use crate::allocate::regalloc2::{self, Algorithm};
 use crate::allocate::spill::{Problem, SpillCounts, Spilled, verify::verify};
@@ -96,6 +97,9 @@ pub fn check(function: &Function, overlay: &Overlay) -> Result<(), Defect> {
 /// Where a call may return twice, memory of a value may be read when values that only live behind the first return have been
 /// written; so no two share a slot there, but a φ and the copies that isolate it.
 fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), Failure> {
+    if preset.registers.want_solver() && !HAS_SOLVER {
+        return Err(Unsupported("this build has no solver for integer programs".into()).into());
+    }
     let mut clock = Clock::default();
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
@@ -115,7 +119,7 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     let liveness = Liveness::new(&coloured.function);
     let pins = preset.registers.pins().occupied(&coloured.function, &liveness, spilled.untouched);
     clock.lap("analysis");
-    let recolouring = recolour::recolour(&mut coloured, &liveness, &pins, preset.registers.recolouring());
+    let recolouring = recolour::recolour(&mut coloured, &liveness, &pins, preset.registers.recolouring(), preset.spill.solver);
     clock.lap("recolour");
     let code = eliminate::eliminate(&spilled, &coloured, &liveness, &pins, preset.swap)?;
     let overlay = eliminate::overlay((function, &moved), &spilled, &coloured, &liveness, &pins, &code, preset.swap);

@@ -37,6 +37,8 @@ impl Configured {
 
 pub const DEFAULT: &str = "tuned";
 pub const LLVM_GREEDY: &str = "llvm-greedy";
+/// It may take minutes a function.
+pub const OPTIMAL: &str = "optimal";
 
 /// LLVM's allocators.
 const STOCK: &[(&str, Algorithm)] = &[
@@ -75,6 +77,7 @@ pub const ALL: &[Entry] = &[
     },
     Entry { name: "local", about: "values stay in registers within a block only", phases: PHASES },
     Entry { name: "simple", about: "every value is in memory", phases: PHASES },
+    Entry { name: OPTIMAL, about: "tuned, with integer programs where that has heuristics (not in every build)", phases: PHASES },
     Entry { name: "regalloc2", about: "Cranelift's allocator: backtracking over split live ranges", phases: REGALLOC2 },
     Entry {
         name: "regalloc2-fast",

@@ -49,6 +49,7 @@ impl Choice for spill::Choice {
             "priced",
             "What costs least: registers have prices, and each live range is cut where it is cheapest",
         ),
+        (spill::Choice::Optimal, "optimal", "What costs least, by integer programming (not in every build)"),
         (spill::Choice::AcrossBlocks, "across-blocks", "Those that are live from one block to another"),
         (spill::Choice::Everything, "everywhere", "All"),
     ];
@@ -80,6 +81,11 @@ impl Choice for RegisterCoalescing {
             RegisterCoalescing::Chunks,
             "recolor",
             "All that copies relate is recoloured together once all have registers (Hack and Goos)",
+        ),
+        (
+            RegisterCoalescing::Optimal,
+            "optimal",
+            "The same, and then by integer programming (Grund and Hack; not in every build)",
         ),
     ];
 }

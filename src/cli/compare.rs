@@ -51,7 +51,7 @@ pub struct Arguments {
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
 
-    /// The allocators, separated by commas; each may be followed by options [default: all]
+    /// The allocators, separated by commas; each may be followed by options [default: all but optimal]
     #[arg(long, value_name = "A,B,...", value_delimiter = ',', value_parser = allocators::parse_with_options)]
     allocators: Vec<String>,
 
@@ -131,7 +131,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn allocators(arguments: &Arguments) -> Vec<String> {
     let mut allocators = distinct(&arguments.allocators);
     if allocators.is_empty() {
-        allocators.extend(allocators::ALL.iter().map(|entry| entry.name.to_owned()));
+        let quick = allocators::ALL.iter().filter(|entry| entry.name != allocators::OPTIMAL);
+        allocators.extend(quick.map(|entry| entry.name.to_owned()));
     }
     if !arguments.llvm_schedule.is_on() {
         allocators.iter_mut().for_each(|allocator| *allocator = allocators::without_schedule(allocator));

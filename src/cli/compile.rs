@@ -5,6 +5,7 @@ use super::options::{self, AllocatorOptions, StockOptions};
 use super::output::{self, Destination};
 use super::{Failure, defect};
 use crate::llvm::{self, Algorithm, CompileOptions, Compiled, Module, Output, RegisterRequest, Source, Stock};
+use crate::measure::meter;
 use crate::measure::stats::{Counts, SCHEMA, Statistics};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
@@ -114,6 +115,9 @@ impl Emit {
 /// Compiles a module.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (output, stats) = destinations(arguments)?;
+    if stats.is_some() && !arguments.no_times {
+        meter::enable();
+    }
     let (own, stock) = (&arguments.options, &arguments.stock_options);
     let allocator = arguments.allocator.configured(own, stock).map_err(Failure::Usage)?;
     let name = arguments.input.display().to_string();

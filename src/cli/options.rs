@@ -2,6 +2,7 @@
 
 use super::allocators::Configured;
 use super::choices::{self, Choice as _};
+use crate::allocate::HAS_SOLVER;
 use crate::allocate::allocators::{Elimination, Preset, RegisterCoalescing, Registers};
 use crate::allocate::assign::PinPolicy;
 use crate::allocate::eliminate::SwapPolicy;
@@ -11,6 +12,7 @@ use crate::llvm::{Algorithm, Stock};
 use crate::measure::stats::{Options, OwnOptions};
 use clap::{Args, ValueEnum};
 use indexmap::IndexMap;
+use std::time::Duration;
 
 /// Choices that override an allocator's own.
 #[derive(Args, Clone, Debug, Default)]
@@ -28,6 +30,10 @@ pub struct AllocatorOptions {
     /// How long `--spill priced` looks for something better
     #[arg(long, value_name = "LEVEL", value_parser = choices::parser::<Effort>())]
     effort: Option<Effort>,
+
+    /// How long integer programs of one function may take, in spilling and in coalescing, in seconds
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    solver_seconds: Option<u32>,
 
     /// Whether spilled values related by phis share one slot; if not, phis move memory to memory
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
@@ -130,6 +136,7 @@ impl AllocatorOptions {
         set(&mut preset.spill.fold, self.fold.map(Switch::is_on));
         set(&mut preset.spill.rematerialise, self.rematerialise.map(Switch::is_on));
         set(&mut preset.spill.effort, self.effort);
+        set(&mut preset.spill.solver, self.solver_seconds.map(|seconds| Duration::from_secs(seconds.into())));
         set(&mut preset.weigh_size, self.weigh_size.map(Switch::is_on));
         set(&mut preset.merge_copies, self.merge_copies.map(Switch::is_on));
         set(&mut preset.sink, self.sink.map(Switch::is_on));
@@ -150,6 +157,7 @@ impl AllocatorOptions {
         }
         self.check_frugality(preset.registers.elimination())?;
         check_shared_slots(&preset.registers)?;
+        check_solver(&preset.registers)?;
         Ok(preset)
     }
 
@@ -198,6 +206,7 @@ impl AllocatorOptions {
             ("--fold", self.fold.is_some()),
             ("--rematerialise", self.rematerialise.is_some()),
             ("--effort", self.effort.is_some()),
+            ("--solver-seconds", self.solver_seconds.is_some()),
             ("--weigh-size", self.weigh_size.is_some()),
             ("--merge-copies", self.merge_copies.is_some()),
             ("--sink", self.sink.is_some()),
@@ -219,6 +228,17 @@ fn check_shared_slots(registers: &Registers) -> Result<(), String> {
         }
         _ => Ok(()),
     }
+}
+
+/// What to say where integer programs are wanted of a build that cannot solve them.
+pub const NO_SOLVER: &str = "this chordal was built without a solver for integer programs; `make optimal` builds one that has it";
+
+/// An error if integer programs are wanted of a build that cannot solve them.
+fn check_solver(registers: &Registers) -> Result<(), String> {
+    if registers.want_solver() && !HAS_SOLVER {
+        return Err(NO_SOLVER.into());
+    }
+    Ok(())
 }
 
 impl Switch {
@@ -244,6 +264,7 @@ pub fn of(allocator: &Configured) -> Option<Options> {
 
 fn describe(preset: &Preset) -> OwnOptions {
     let elimination = preset.registers.elimination();
+    let has_effort = matches!(preset.registers.spilling(), Some(spill::Choice::Priced | spill::Choice::Optimal));
     OwnOptions {
         eliminate: elimination.name().into(),
         frugal: elimination.is_frugal(),
@@ -253,7 +274,8 @@ fn describe(preset: &Preset) -> OwnOptions {
         memory_coalesce: preset.spill.memory_coalesce,
         fold: preset.spill.fold,
         rematerialise: preset.spill.rematerialise,
-        effort: (preset.registers.spilling() == Some(spill::Choice::Priced)).then(|| preset.spill.effort.name().into()),
+        effort: has_effort.then(|| preset.spill.effort.name().into()),
+        solver_seconds: preset.registers.want_solver().then_some(preset.spill.solver.as_secs()),
         weigh_size: preset.weigh_size,
         merge_copies: preset.merge_copies,
         sink: preset.sink,
@@ -287,6 +309,7 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         fold,
         rematerialise,
         effort,
+        solver_seconds,
         weigh_size,
         merge_copies,
         sink,
@@ -315,6 +338,9 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
     }
     if let Some(effort) = effort {
         arguments.push(format!("--effort {effort}"));
+    }
+    if let Some(seconds) = solver_seconds {
+        arguments.push(format!("--solver-seconds {seconds}"));
     }
     if preset.registers.spilling().is_some() {
         arguments.insert(0, format!("--spill {spill}"));

@@ -1,8 +1,10 @@
 //! `chordal paper`.
 
 use super::Failure;
+use super::options::NO_SOLVER;
 use super::output::{self, Destination};
 use super::runs::{self, RunOptions};
+use crate::allocate::HAS_SOLVER;
 use crate::analysis::Reuse;
 use crate::llvm::{self, Module, Source, Target};
 use crate::measure::compare::worker::Request;
@@ -26,6 +28,8 @@ Tables and figures:
   sfe-figure11  time of SSA elimination
   sfe-figure12  store hoisting, memory coalescing, load lowering
   join-sets     variables that are assigned in the same blocks, or in some of them (of modules before SSA form)
+  optimality    how far spilling and coalescing are from the optimum: of no paper, by integer programming (built by `make
+                optimal`), for hours, and so only if it is asked for
 SRA is Pereira's The Designing and Implementation of a SSA-based register allocator, SFE is Pereira and Palsberg's SSA
 Elimination after Register Allocation, and join-sets has Tables 2 and 3 of French and Amaral's Eliminating Redundant Join-Set
 Computations in Static Single Assignment. An argument without a dot or a slash is the name of a table or figure.
@@ -176,7 +180,14 @@ fn exhibits_and_paths(arguments: &[String]) -> Result<(Vec<&'static Exhibit>, Ve
     let wanted = names.into_iter().map(|name| named(name)).collect::<Result<Vec<_>, String>>()?;
     let all = wanted.is_empty() || wanted.contains(&None);
     let chosen = |exhibit: &&Exhibit| all || wanted.contains(&Some(exhibit.name));
-    Ok((ALL.iter().filter(chosen).collect(), paths.into_iter().map(PathBuf::from).collect()))
+    let mut exhibits: Vec<&'static Exhibit> = ALL.iter().filter(chosen).collect();
+    if wanted.contains(&Some(paper::OPTIMALITY)) {
+        if !HAS_SOLVER {
+            return Err(NO_SOLVER.into());
+        }
+        exhibits.push(&paper::OPTIMAL);
+    }
+    Ok((exhibits, paths.into_iter().map(PathBuf::from).collect()))
 }
 
 /// The exhibit of a name; none stands for all of them.
@@ -184,7 +195,7 @@ fn named(name: &str) -> Result<Option<&'static str>, String> {
     if name == "all" {
         return Ok(None);
     }
-    let names = ALL.iter().map(|exhibit| exhibit.name);
+    let names = ALL.iter().chain([&paper::OPTIMAL]).map(|exhibit| exhibit.name);
     if let Some(found) = names.clone().find(|known| *known == name) {
         return Ok(Some(found));
     }
@@ -302,7 +313,7 @@ mod tests {
 
     #[test]
     fn the_help_lists_all() {
-        for exhibit in ALL {
+        for exhibit in ALL.iter().chain([&paper::OPTIMAL]) {
             assert!(AFTER_HELP.contains(exhibit.name), "{}", exhibit.name);
         }
     }

@@ -160,10 +160,10 @@ impl<'o> Session<'o> {
         if self.ours.is_none() && ns > 0 {
             let counts = self.functions.entry(function.clone()).or_default();
             counts.time_ns.get_or_insert_default().add("llvm", ns);
-            counts.memory_bytes = Some(memory);
+            counts.memory_bytes = memory;
         } else if let Some(Counts { time_ns: Some(times), memory_bytes, .. }) = self.functions.get_mut(&function) {
             times.add("apply", ns);
-            *memory_bytes = Some(memory);
+            *memory_bytes = memory;
         }
         if !report.is_empty() {
             self.verifier_reports.push((function, report));

@@ -17,8 +17,8 @@ mod verdict;
 
 pub use charts::Chart;
 pub use document::{Block, Document, Format, Section};
-pub use exhibits::names::JOIN_SETS;
-pub use exhibits::{ALL, Exhibit, variants_of};
+pub use exhibits::names::{JOIN_SETS, OPTIMALITY};
+pub use exhibits::{ALL, Exhibit, OPTIMAL, variants_of};
 pub use join_sets::join_sets;
 pub use results::Results;
 pub use run_times::RunTimes;

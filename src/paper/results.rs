@@ -46,6 +46,16 @@ pub struct Estimate {
     pub accesses: f64,
     /// A load 4, a store 1, a move or an exclusive-or 0.2: the weights of `RegAllocScore`, as in `overhead` of the statistics.
     pub cost: f64,
+    /// Of spilling: reloads, stores, saves, restores and what is executed again.
+    pub spilling: f64,
+    /// What spilling was planned to cost, and what it costs at least, where that is known.
+    pub planned: Option<(f64, f64)>,
+    /// Of copies, before and after recolouring, and at least.
+    pub copies_before: f64,
+    pub copies_after: f64,
+    pub copies_bound: Option<f64>,
+    /// Selected instructions.
+    selected: f64,
 }
 
 /// A run that came to nothing.
@@ -163,17 +173,36 @@ impl Results {
     }
 }
 
+impl Compiled {
+    /// The sum over functions of a cost for each selected instruction that is executed.
+    pub fn sum_of_shares(&self, cost: impl Fn(&Estimate) -> f64) -> f64 {
+        self.estimates.iter().filter_map(|it| quotient(cost(it), it.selected)).sum()
+    }
+
+    /// The share of functions of which something is true.
+    pub fn share_of_functions(&self, holds: impl Fn(&Estimate) -> bool) -> f64 {
+        self.estimates.iter().filter(|it| holds(it)).count() as f64 / self.estimates.len().max(1) as f64
+    }
+}
+
 impl Estimate {
     fn new(counts: &Counts) -> Self {
-        let weighted = &counts.weighted;
+        let (weighted, parts) = (&counts.weighted, &counts.overhead_parts);
         Estimate {
             accesses: weighted.loads + weighted.stores,
             cost: 4.0 * weighted.loads + weighted.stores + 0.2 * (weighted.moves + weighted.xors),
+            spilling: parts.reloads + parts.stores + parts.saves + parts.restores + parts.remats,
+            planned: counts.spill.cost.zip(counts.spill.bound),
+            copies_before: counts.recolouring.cost_before,
+            copies_after: counts.recolouring.cost_after,
+            copies_bound: counts.recolouring.bound,
+            selected: counts.selected.weighted_instructions,
         }
     }
 }
 
-fn geometric_mean(numbers: Vec<f64>) -> Option<f64> {
+/// If there are any.
+pub fn geometric_mean(numbers: Vec<f64>) -> Option<f64> {
     let logarithms: f64 = numbers.iter().map(|number| number.ln()).sum();
     quotient(logarithms, numbers.len() as f64).map(f64::exp)
 }

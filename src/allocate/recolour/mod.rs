@@ -10,6 +10,8 @@ mod affinities;
 mod chunks;
 mod colouring;
 mod conflicts;
+#[cfg(feature = "optimal")]
+mod optimal;
 mod units;
 
 use crate::allocate::assign::Coloured;
@@ -19,6 +21,7 @@ use affinities::Affinities;
 use colouring::Colouring;
 use conflicts::{Conflicts, Node};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// Whether, and how, names are given other registers once all have one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +32,8 @@ pub enum Recolouring {
     Units,
     /// By chunks of what copies relate: Hack and Goos ([`chunks`]).
     Chunks,
+    /// Likewise, and then by integer programming: Grund and Hack. Not in every build ([`crate::allocate::HAS_SOLVER`]).
+    Optimal,
 }
 
 /// What recolouring did.
@@ -41,14 +46,23 @@ pub struct RecolouringCounts {
     /// Estimated executions of those copies.
     pub cost_before: f64,
     pub cost_after: f64,
+    /// What they cost at least in any colouring of these names, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<f64>,
 }
 
-/// Gives names other registers.
-pub fn recolour(coloured: &mut Coloured, liveness: &Liveness, pins: &PinLiveness, how: Recolouring) -> RecolouringCounts {
+/// Gives names other registers. Integer programs may take about as long as `solver` says.
+pub fn recolour(
+    coloured: &mut Coloured,
+    liveness: &Liveness,
+    pins: &PinLiveness,
+    how: Recolouring,
+    solver: Duration,
+) -> RecolouringCounts {
     let optimise = match how {
         Recolouring::Never => return RecolouringCounts::default(),
         Recolouring::Units => units::optimise,
-        Recolouring::Chunks => chunks::optimise,
+        Recolouring::Chunks | Recolouring::Optimal => chunks::optimise,
     };
     let conflicts = Conflicts::new(coloured, liveness, pins);
     let affinities = Affinities::new(&coloured.function, &conflicts);
@@ -57,11 +71,18 @@ pub fn recolour(coloured: &mut Coloured, liveness: &Liveness, pins: &PinLiveness
     if copies_before > 0 {
         optimise(&mut colouring, &conflicts, &affinities);
     }
+    let bound = match how {
+        #[cfg(feature = "optimal")]
+        Recolouring::Optimal => Some(optimal::optimise(&mut colouring, &conflicts, &affinities, solver)),
+        #[cfg(not(feature = "optimal"))]
+        Recolouring::Optimal => unreachable!("allocation is refused where there is no solver, for {solver:?} or longer"),
+        _ => None,
+    };
     let (copies_after, cost_after) = left(&affinities, &conflicts, |node| colouring.of(node));
     debug_assert!(cost_after <= cost_before * (1.0 + 1e-9), "recolouring makes copies dearer");
     coloured.colours.change(|name| conflicts.node(name).map(|node| colouring.of(node)));
     coloured.used = coloured.colours.registers();
-    RecolouringCounts { copies_before, copies_after, cost_before, cost_after }
+    RecolouringCounts { copies_before, copies_after, cost_before, cost_after, bound }
 }
 
 /// The pairs whose sides are in two registers, and their executions.

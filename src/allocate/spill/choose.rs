@@ -72,7 +72,7 @@ pub(super) fn choose(problem: &Problem, requested: &SecondaryMap<Value, bool>) -
         Choice::Everything => chooser.spill_everything(),
         Choice::AcrossBlocks => chooser.spill_across_blocks(),
         Choice::Lightest => {}
-        Choice::Farthest(_) | Choice::Priced => {
+        Choice::Farthest(_) | Choice::Priced | Choice::Optimal => {
             chooser.drop_constants_without_register(order, pins, |_, _| true);
             return Ok(chooser.chosen);
         }

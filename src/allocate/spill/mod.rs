@@ -46,6 +46,7 @@ use crate::analysis::{Bundles, Dominators, Liveness, Loops, Order, PinLiveness};
 use crate::machine::{Block, Function, Inst, InstKind, PinSets, RegClass, RegSet, Slot, SlotData, Value};
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, packed_option::PackedOption};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// How to spill.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,8 +64,10 @@ pub struct Policy {
     pub load_lower: LoadLowering,
     /// A copy from a slot to the same slot is dropped (section 6.3).
     pub memory_coalesce: bool,
-    /// How long [`Choice::Priced`] looks for something better.
+    /// How long [`Choice::Priced`] looks for something better, and how good what [`Choice::Optimal`] begins with is.
     pub effort: Effort,
+    /// How long integer programs of one function may take to solve, in each phase.
+    pub solver: Duration,
 }
 
 /// How long to look for something better.
@@ -103,14 +106,16 @@ pub enum Choice {
     Everything,
     /// Those that are used farthest away, for as long as they are.
     Farthest(Entry),
-    /// Those that cost least, where they cost least.
+    /// Those that cost least, where they cost least, as nearly as can be found out quickly.
     Priced,
+    /// Those that cost least, by integer programming. Not in every build ([`crate::allocate::HAS_SOLVER`]).
+    Optimal,
 }
 
 impl Choice {
     /// Whether a value may be in a register in one part of its life, and in memory in another.
     pub fn splits(self) -> bool {
-        matches!(self, Choice::Farthest(_) | Choice::Priced)
+        matches!(self, Choice::Farthest(_) | Choice::Priced | Choice::Optimal)
     }
 }
 
@@ -321,7 +326,7 @@ impl<'a> Problem<'a> {
         let mut chosen = choose::choose(self, requested).map_err(Unsupported)?;
         match self.downstream.choice {
             Some(Choice::Farthest(entry)) => return residence::plan(self, &chosen, entry).map_err(Unsupported),
-            Some(Choice::Priced) => return residence::plan_priced(self, &chosen).map_err(Unsupported),
+            Some(Choice::Priced | Choice::Optimal) => return residence::plan_priced(self, &chosen).map_err(Unsupported),
             _ => {}
         }
         let lowered = lower::lower(self, &mut chosen.spilled);

@@ -322,7 +322,9 @@ impl<'a> Walk<'a> {
         let copy = function.insts[inst].kind.is_copy();
         folded_operand(function, inst, self.problem.policy.fold, |k| {
             let operand = operands[k];
-            let not_filled = |it: &Resident| it.value == operand.value && !it.filled && (copy || !it.kept);
+            let not_filled = |it: &Resident| {
+                it.value == operand.value && !it.filled && (copy && self.entries.solution().is_none() || !it.kept)
+            };
             let once = match operand.is_def() {
                 true => !self.stays(inst, k, self.next_use(block, inst, k)),
                 false => self.residents.iter().any(not_filled),

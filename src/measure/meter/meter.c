@@ -17,6 +17,13 @@ OF_THREAD live;
 OF_THREAD peak;
 OF_THREAD before; // what was in use when the measurement began
 
+// Whether anybody wants to know. Set once, before there is anything to measure.
+static int enabled;
+
+void chordal_meter_enable(void) { enabled = 1; }
+
+int chordal_meter_is_enabled(void) { return enabled; }
+
 void chordal_meter_start(void) { before = peak = live; }
 
 uint64_t chordal_meter_peak(void) { return peak - before; }
@@ -28,6 +35,8 @@ void chordal_meter_set_peak(uint64_t bytes) {
 }
 
 static void *taken(void *block) {
+  if (!enabled)
+    return block;
   live += malloc_usable_size(block); // 0 of a null pointer
   if (live > peak)
     peak = live;
@@ -39,7 +48,7 @@ void *malloc(size_t size) { return taken(__libc_malloc(size)); }
 void *calloc(size_t count, size_t size) { return taken(__libc_calloc(count, size)); }
 
 void *realloc(void *block, size_t size) {
-  size_t before = malloc_usable_size(block);
+  size_t before = enabled ? malloc_usable_size(block) : 0;
   void *moved = __libc_realloc(block, size);
   // A block that could not be moved is still there.
   if (moved || size == 0)
@@ -48,7 +57,8 @@ void *realloc(void *block, size_t size) {
 }
 
 void free(void *block) {
-  live -= malloc_usable_size(block);
+  if (enabled)
+    live -= malloc_usable_size(block);
   __libc_free(block);
 }
 

@@ -71,6 +71,9 @@ pub struct OwnOptions {
     /// `--effort`, with `--spill priced`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
+    /// `--solver-seconds`, where integer programs are solved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub solver_seconds: Option<u64>,
     /// `--weigh-size`.
     #[serde(default)]
     pub weigh_size: bool,
@@ -339,7 +342,7 @@ add_fields!(Spill: values, slots, slot_bytes, stores, reloads, folded, remats, c
 add_fields!(ConversionCounts: copies_before, copies_after, classes_before, classes_after);
 add_fields!(GraphSizes: value_register, interference);
 add_fields!(Optimisations: hoisted_stores, lowered_values, lowered_loads, coalesced_copies);
-add_fields!(RecolouringCounts: copies_before, copies_after, cost_before, cost_after);
+add_fields!(RecolouringCounts: copies_before, copies_after, cost_before, cost_after; if known: bound);
 add_fields!(EliminationCounts: graphs, edges, memory_transfers, potential_spills, fixed_points, spills);
 
 impl AddAssign<&Static> for Static {

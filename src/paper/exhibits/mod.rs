@@ -5,6 +5,7 @@ mod counts;
 mod graphs;
 mod join_sets;
 pub mod names;
+mod optimality;
 mod optimisations;
 mod rivals;
 mod run_times;
@@ -91,6 +92,14 @@ pub const ALL: &[Exhibit] = &[
     },
     Exhibit { name: JOIN_SETS, title: "JSR Tables 2 and 3: redundant join sets", variants: Vec::new, show: join_sets::show },
 ];
+
+/// Only if it is asked for: it takes hours, and a solver.
+pub const OPTIMAL: Exhibit = Exhibit {
+    name: OPTIMALITY,
+    title: "How far spilling and coalescing are from the optimum",
+    variants: optimality::variants,
+    show: optimality::show,
+};
 
 /// The claims of Tables 2 to 4 are measured in all three settings.
 fn all_counts() -> Vec<Variant> {

@@ -10,6 +10,8 @@
 
 mod callee_saved;
 mod model;
+#[cfg(feature = "optimal")]
+mod optimal;
 mod prices;
 mod regions;
 mod round;
@@ -80,6 +82,11 @@ pub(super) fn solve(problem: &Problem, chosen: &Chosen) -> Solution {
     let network = Network::new(&model.decisions);
     let market = Market { price: callee_saved.price(), least: model.least_bought, most: callee_saved.count() };
     let solution = prices::solve(&network, market, limits(problem));
+    #[cfg(feature = "optimal")]
+    let solution = match problem.downstream.choice {
+        Some(super::Choice::Optimal) => optimal::solve(&network, market, solution, problem.policy.solver),
+        _ => solution,
+    };
     let bound = (solution.bound + reduction.base + model.base) as f64 / UNIT - needless;
     let mut is_one: PrimaryMap<Decision, bool> = model.decisions.costs.keys().map(|_| false).collect();
     for decision in network.clusters().flat_map(|cluster| network.decisions(cluster)) {

@@ -14,16 +14,16 @@
 //! in memory. The bound is one for plans that agree with that.
 
 use super::callee_saved::CalleeSaved;
-use super::regions::{Region, Regions};
+use super::regions::{NONE_SIMILAR, Region, Regions, SIMILAR};
 use super::tight::Tight;
 use crate::allocate::cost;
 use crate::allocate::pressure::demand::{Demand, LastUse, first_reuse, foldable_operands, is_first_use};
 use crate::allocate::pressure::live_set::LiveSet;
-use crate::allocate::spill::Problem;
 use crate::allocate::spill::choose::Chosen;
 use crate::allocate::spill::crossing::{self, Head};
 use crate::allocate::spill::cuts::{Decision, Decisions, FORBIDDEN, Rooms, RowData, price};
 use crate::allocate::spill::plan::Refill;
+use crate::allocate::spill::{Choice, Problem};
 use crate::machine::{Block, EdgePlace, Function, Inst, RegSet, Value};
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, packed_option::PackedOption};
 
@@ -108,6 +108,7 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, callee_saved: &CalleeSav
     }
     let function = &problem.conventional.function;
     let behind = vec![Place::Register; function.operands.len()];
+    let similar = if problem.downstream.choice == Some(Choice::Optimal) { NONE_SIMILAR } else { SIMILAR };
     let mut builder = Builder {
         problem,
         chosen,
@@ -118,7 +119,7 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, callee_saved: &CalleeSav
         place: SecondaryMap::with_default(Place::Register),
         live: LiveSet::new(function, &problem.limits),
         definitions: cost::definitions(function),
-        regions: Regions::new(function, problem.order),
+        regions: Regions::new(function, problem.order, similar),
         colder: EntitySet::new(),
         homeless: SecondaryMap::with_capacity(function.values.len()),
         here: Vec::new(),

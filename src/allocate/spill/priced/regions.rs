@@ -26,17 +26,21 @@ struct RegionData {
     most: f64,
 }
 
-/// A block that is executed less often than this, for each execution of one before it, is in another region.
-const SIMILAR: f64 = 0.5;
+/// How often, for each execution of one before it, a block of the same region is executed at least.
+pub(super) const SIMILAR: f64 = 0.5;
+
+/// With this in its place, each block is a region of its own.
+pub(super) const NONE_SIMILAR: f64 = f64::INFINITY;
 
 impl Regions {
-    pub(super) fn new(function: &Function, order: &Order) -> Self {
+    /// A block that is executed less than `similar` times for each execution of one before it is in another region.
+    pub(super) fn new(function: &Function, order: &Order, similar: f64) -> Self {
         let count = function.blocks.len();
         let (of, least) = (SecondaryMap::with_capacity(count), SecondaryMap::with_capacity(count));
         let mut regions = Regions { of, data: PrimaryMap::new(), least };
         for &block in order.blocks() {
             let frequency = function.blocks[block].frequency;
-            let region = regions.before(function, block).filter(|&region| frequency >= SIMILAR * regions.data[region].most);
+            let region = regions.before(function, block).filter(|&region| frequency >= similar * regions.data[region].most);
             let region = region.unwrap_or_else(|| regions.data.push(RegionData { blocks: Vec::new(), most: frequency }));
             let data = &mut regions.data[region];
             data.blocks.push(block);

@@ -1,0 +1,133 @@
+//! The cheapest labels that keep to the rows, by integer programming.
+//!
+//! Relies on: the relaxation of this program, in which decisions may be fractions, is nearly always integral, as its columns of
+//! one cluster are those of a minimum cut.
+
+use super::prices::{Market, Solution};
+use crate::allocate::integer_program::{Answer, Program, Variable};
+use crate::allocate::spill::cuts::{FORBIDDEN, Network, Node, UNIT};
+use cranelift_entity::PrimaryMap;
+use std::time::Duration;
+
+/// Labels all nodes, beginning with a solution that is known; if it takes longer than this, as well as was found.
+pub(super) fn solve(network: &Network, market: Market, known: Solution, limit: Duration) -> Solution {
+    let known_cost = cost(network, market, &known.is_one, known.bought).expect("what is known keeps to the rows");
+    if known_cost <= known.bound {
+        return known;
+    }
+    let Stated { program, variables, places, base } = Stated::new(network, market, &known);
+    let Some(answer) = program.minimise(limit) else { return known };
+    let is_one: PrimaryMap<Node, bool> = variables.values().map(|&variable| answer.is_one(variable)).collect();
+    let bought = market.least + places.iter().filter(|&&place| answer.is_one(place)).count();
+    let found = cost(network, market, &is_one, bought).filter(|&cost| cost < known_cost);
+    let best = found.unwrap_or(known_cost);
+    let bound = if answer.is_optimal { best } else { known.bound.max(floor(&answer, base)).min(best) };
+    match found {
+        Some(_) => Solution { is_one, bought, bound },
+        None => Solution { bound, ..known },
+    }
+}
+
+/// The solver's bound, in the unit of costs, less what it may be off by.
+fn floor(answer: &Answer, base: i64) -> i64 {
+    let bound = answer.bound - 1e-6 * (1.0 + answer.bound.abs());
+    (bound * UNIT).floor() as i64 + base
+}
+
+/// The integer program.
+struct Stated {
+    program: Program,
+    variables: PrimaryMap<Node, Variable>,
+    /// Whether one place more than the least is bought, or two, and so on.
+    places: Vec<Variable>,
+    /// What there is to pay in any case.
+    base: i64,
+}
+
+impl Stated {
+    fn new(network: &Network, market: Market, known: &Solution) -> Self {
+        let mut program = Program::default();
+        let mut base = market.price * market.least as i64;
+        let executions = |cost: i64| cost as f64 / UNIT;
+        let mut variables: PrimaryMap<Node, Variable> = PrimaryMap::with_capacity(network.costs.len());
+        for (node, &[zero, one]) in &network.costs {
+            base += zero;
+            let forbidden = zero >= FORBIDDEN || one >= FORBIDDEN;
+            let variable = program.decision(if forbidden { 0.0 } else { executions(one - zero) }, known.is_one[node]);
+            if one >= FORBIDDEN {
+                program.at_most(0.0, [(variable, 1.0)]);
+            } else if zero >= FORBIDDEN {
+                base += one - zero;
+                program.at_most(-1.0, [(variable, -1.0)]);
+            }
+            variables.push(variable);
+        }
+        for node in network.costs.keys() {
+            for arc in network.arcs[network.arcs_of(node)].iter().filter(|arc| arc.cost > 0) {
+                let (one, zero) = (variables[node], variables[arc.to]);
+                if arc.cost >= FORBIDDEN {
+                    program.at_most(0.0, [(one, 1.0), (zero, -1.0)]);
+                } else {
+                    let is_cut = known.is_one[node] && !known.is_one[arc.to];
+                    let cut = program.penalty(executions(arc.cost), is_cut);
+                    program.at_most(0.0, [(one, 1.0), (zero, -1.0), (cut, -1.0)]);
+                }
+            }
+        }
+        let places: Vec<Variable> =
+            (market.least..market.most).map(|bought| program.decision(executions(market.price), bought < known.bought)).collect();
+        for pair in places.windows(2) {
+            program.at_most(0.0, [(pair[1], 1.0), (pair[0], -1.0)]);
+        }
+        for (row, rooms) in &network.rooms {
+            let members = network.members(row).iter().map(|&node| (variables[node], 1.0));
+            let more = |k: usize| f64::from(rooms[market.least + k]) - f64::from(rooms[market.least + k + 1]);
+            let wider = places.iter().enumerate().map(|(k, &place)| (place, more(k)));
+            program.at_most(f64::from(rooms[market.least]), members.chain(wider.filter(|&(_, more)| more != 0.0)));
+        }
+        Stated { program, variables, places, base }
+    }
+}
+
+/// What labels cost; `None` if they do not keep to the rows, or do what is forbidden.
+fn cost(network: &Network, market: Market, is_one: &PrimaryMap<Node, bool>, bought: usize) -> Option<i64> {
+    let fits = network
+        .rooms
+        .iter()
+        .all(|(row, rooms)| network.members(row).iter().filter(|&&node| is_one[node]).count() <= usize::from(rooms[bought]));
+    let own: i64 = network.clusters().map(|cluster| network.cost(cluster, |node| is_one[node])).sum();
+    let cost = own + market.price * bought as i64;
+    (fits && own < FORBIDDEN).then_some(cost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::allocate::spill::cuts::{Decision, testing};
+    use crate::allocate::spill::priced::prices::{self, Limits};
+    use cranelift_entity::EntityRef;
+
+    #[test]
+    fn nothing_is_cheaper() {
+        let mut rng = fastrand::Rng::with_seed(5);
+        let mut better = 0;
+        for _ in 0..200 {
+            let (count, rows) = (rng.usize(1..10), rng.usize(0..5));
+            let decisions = testing::random(&mut rng, count, rows);
+            let network = Network::new(&decisions);
+            let market = Market { price: rng.i64(0..20), least: rng.usize(0..2), most: rng.usize(2..4) };
+            let known = prices::solve(&network, market, Limits { rounds: 0, work: 0 });
+            let known_cost = cost(&network, market, &known.is_one, known.bought).expect("it is a solution");
+            let best = solve(&network, market, known, Duration::from_secs(60));
+            let found = cost(&network, market, &best.is_one, best.bought).expect("it is a solution");
+            let paid = |bought: usize| market.price * bought as i64;
+            let least =
+                (market.least..=market.most).map(|bought| testing::least(&decisions, bought) + paid(bought)).min().unwrap();
+            assert_eq!((found, best.bound), (least, least));
+            let labels = (0..count).map(|it| u32::from(best.is_one[network.node(Decision::new(it))]) << it).sum::<u32>();
+            assert_eq!(testing::cost(&decisions, labels, best.bought).map(|cost| cost + paid(best.bought)), Some(least));
+            better += usize::from(found < known_cost);
+        }
+        assert!(better > 10, "{better} of 200 are better than what is found in no time");
+    }
+}

@@ -1,0 +1,48 @@
+//! Allocation by integer programming: nothing is found that is better.
+
+use crate::support::random::{random_function, shapes};
+use chordal::allocate::allocators::{Preset, RegisterCoalescing, Registers};
+use chordal::allocate::pipeline::{Report, allocate};
+use chordal::allocate::spill::Choice;
+use chordal::machine::{Function, print};
+
+/// `tuned`, with other ways to spill and to coalesce.
+fn report(function: &Function, choice: Choice, coalescing: RegisterCoalescing) -> Option<Report> {
+    let mut preset = Preset::named("tuned").expect("it exists");
+    let Registers::Dominance(dominance) = &mut preset.registers else { panic!("it is SSA-based") };
+    dominance.choice = choice;
+    dominance.coalesce(coalescing);
+    allocate(function, preset).ok().map(|(_, report)| report)
+}
+
+/// Whether one cost is at most another, but for rounding.
+fn at_most(cost: f64, other: f64) -> bool {
+    cost <= other + 1e-3 * (1.0 + other.abs())
+}
+
+#[test]
+fn nothing_is_better_than_the_optimum() {
+    let (mut spilled_better, mut spilled_worse, mut coalesced_better) = (0, 0, 0);
+    for (number, shape) in shapes().iter().enumerate() {
+        for seed in 0..8 {
+            let function = random_function(seed, shape);
+            let Some(best) = report(&function, Choice::Optimal, RegisterCoalescing::Chunks) else { continue };
+            let known = report(&function, Choice::Priced, RegisterCoalescing::Chunks).expect("the same can be allocated");
+            let place = format!("shape {number}, seed {seed}\n{}", print(&function));
+            let [best, known_spilling] =
+                [&best, &known].map(|report| report.spill.certificate.expect("prices say what things cost"));
+            assert!(at_most(known_spilling.bound, best.bound), "{} {} {place}", known_spilling.bound, best.bound);
+            // A plan may fold other operands than what it is made from, and cost less, or not fit, and cost more.
+            spilled_better += usize::from(!at_most(known_spilling.cost, best.cost));
+            spilled_worse += usize::from(!at_most(best.cost, known_spilling.cost));
+            let coalesced = report(&function, Choice::Priced, RegisterCoalescing::Optimal).expect("the same can be allocated");
+            let (best, known) = (coalesced.recolouring, known.recolouring);
+            let bound = best.bound.expect("a program tells its bound");
+            assert!(at_most(best.cost_after, known.cost_after), "{best:?} {known:?} {place}");
+            assert!(at_most(bound, best.cost_after) && at_most(best.cost_after, bound), "{bound} {} {place}", best.cost_after);
+            coalesced_better += usize::from(!at_most(known.cost_after, best.cost_after));
+        }
+    }
+    assert!(spilled_better > 2 * spilled_worse, "{spilled_better} are better, {spilled_worse} are worse");
+    assert!(coalesced_better > 5, "{coalesced_better} are better");
+}
