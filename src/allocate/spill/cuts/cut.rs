@@ -59,14 +59,19 @@ impl<'n> Cutter<'n> {
 
     /// Lets as much flow as possible; of the cheapest labellings, [`Self::is_one`] then tells that with the most ones.
     pub(in crate::allocate::spill) fn cut(&mut self, cluster: Cluster, residual: &mut Residual) {
-        let mut nodes = self.network.nodes(cluster);
-        if let (Some(node), None) = (nodes.next(), nodes.next()) {
-            self.level[node] = if residual.excess[node] < 0 { 0 } else { UNREACHED };
-            self.work += 1;
-            return;
-        }
+        self.cut_within(cluster, residual, |_| true);
+    }
+
+    /// The same for what an earlier cut has left of the network, when nodes have become dearer as 1 since: those that it made 0
+    /// stay so. Only nodes `within` those that it made 1 are looked at.
+    pub(in crate::allocate::spill) fn cut_within(
+        &mut self,
+        cluster: Cluster,
+        residual: &mut Residual,
+        within: impl Fn(Node) -> bool,
+    ) {
         loop {
-            self.find_levels(cluster, residual);
+            self.find_levels(cluster, residual, &within);
             if self.sources.is_empty() {
                 return;
             }
@@ -85,13 +90,13 @@ impl<'n> Cutter<'n> {
     }
 
     /// Searches backwards from the sinks.
-    fn find_levels(&mut self, cluster: Cluster, residual: &Residual) {
+    fn find_levels(&mut self, cluster: Cluster, residual: &Residual, within: impl Fn(Node) -> bool) {
         self.queue.clear();
         self.sources.clear();
         for node in self.network.nodes(cluster) {
-            let is_sink = residual.excess[node] < 0;
-            self.level[node] = if is_sink { 0 } else { UNREACHED };
-            self.queue.extend(is_sink.then_some(node));
+            let (is_within, is_sink) = (within(node), residual.excess[node] < 0);
+            self.level[node] = if is_within && !is_sink { UNREACHED } else { 0 };
+            self.queue.extend((is_within && is_sink).then_some(node));
         }
         let mut head = 0;
         while let Some(&node) = self.queue.get(head) {

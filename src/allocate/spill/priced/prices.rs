@@ -46,6 +46,7 @@ pub(super) fn solve(network: &Network, market: Market, limits: Limits) -> Soluti
     let mut prices = Prices::new(network, market);
     let mut rounding = Rounding::new(network, market.price);
     let mut bound = prices.relax();
+    prices.unpriced = (prices.is_one.clone(), prices.residual.clone());
     let bought = cheapest_number(&mut rounding, &prices.relaxed(), market);
     let mut best = rounding.round(&prices.relaxed(), bought, i64::MAX);
     prices.start_from(&best);
@@ -94,11 +95,36 @@ pub(super) struct Relaxed<'p> {
     pub(super) is_one: &'p PrimaryMap<Node, bool>,
     /// What each cluster costs so, prices included.
     pub(super) value: &'p PrimaryMap<Cluster, i64>,
-    /// What each node has to pay if it is 1.
-    pub(super) price: &'p PrimaryMap<Node, i64>,
-    /// What flows have left under the prices of the last cut.
+    prices: &'p Prices<'p>,
+}
+
+/// The cheapest labels if rows have room for all, and what flows have left of the network then.
+pub(super) struct Cheapest<'p> {
+    pub(super) is_one: &'p PrimaryMap<Node, bool>,
     pub(super) residual: &'p Residual,
-    pub(super) price_at_cut: &'p PrimaryMap<Node, i64>,
+    /// Where the labels do not change by it, prices may have changed since.
+    prices: Option<&'p Prices<'p>>,
+}
+
+impl<'p> Relaxed<'p> {
+    /// Under the current prices.
+    pub(super) fn priced(&self) -> Cheapest<'p> {
+        let prices = self.prices;
+        Cheapest { is_one: &prices.is_one, residual: &prices.residual, prices: Some(prices) }
+    }
+
+    /// If nothing has a price.
+    pub(super) fn unpriced(&self) -> Cheapest<'p> {
+        let (is_one, residual) = &self.prices.unpriced;
+        Cheapest { is_one, residual, prices: None }
+    }
+}
+
+impl Cheapest<'_> {
+    /// How much dearer a node is as 0 than as 1; what has flowed is taken off.
+    pub(super) fn excess(&self, node: Node) -> i64 {
+        self.residual.excess[node] + self.prices.map_or(0, |prices| prices.at_cut[node] - prices.of_node[node])
+    }
 }
 
 struct Prices<'n> {
@@ -108,6 +134,8 @@ struct Prices<'n> {
     bought: usize,
     cutter: Cutter<'n>,
     residual: Residual,
+    /// The labels before anything had a price, and what flows had left then.
+    unpriced: (PrimaryMap<Node, bool>, Residual),
     of_row: PrimaryMap<Row, i64>,
     /// Of each node, the sum of its rows' prices; and what it was when its cluster was cut last.
     of_node: PrimaryMap<Node, i64>,
@@ -135,6 +163,7 @@ impl<'n> Prices<'n> {
             bought: market.least,
             cutter: Cutter::new(network),
             residual: Residual::new(network),
+            unpriced: (PrimaryMap::new(), Residual { excess: PrimaryMap::new(), capacity: Vec::new() }),
             of_row: rows().map(|_| 0).collect(),
             of_node: nodes().map(|_| 0).collect(),
             at_cut: nodes().map(|_| 0).collect(),
@@ -150,8 +179,7 @@ impl<'n> Prices<'n> {
     }
 
     fn relaxed(&self) -> Relaxed<'_> {
-        let Prices { is_one, value, of_node: price, residual, at_cut: price_at_cut, .. } = self;
-        Relaxed { is_one, value, price, residual, price_at_cut }
+        Relaxed { is_one: &self.is_one, value: &self.value, prices: self }
     }
 
     /// Labels each cluster as is cheapest under the prices, and buys places likewise. Answers the bound that this gives.

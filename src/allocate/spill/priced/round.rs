@@ -4,7 +4,7 @@
 //! take. One that does not fit as it would like to be is cut again, with what is full forbidden. Then each cluster with
 //! something to gain is placed again, in what the others leave.
 
-use super::prices::Relaxed;
+use super::prices::{Cheapest, Relaxed};
 use crate::allocate::spill::cuts::{Cluster, Cutter, FORBIDDEN, Network, Node, Residual, Row};
 use cranelift_entity::PrimaryMap;
 
@@ -33,7 +33,6 @@ pub(super) struct Rounding<'n> {
     size: PrimaryMap<Cluster, usize>,
     is_one: PrimaryMap<Node, bool>,
     load: PrimaryMap<Row, u32>,
-    forbidden: PrimaryMap<Node, bool>,
 }
 
 impl<'n> Rounding<'n> {
@@ -49,7 +48,6 @@ impl<'n> Rounding<'n> {
             size: network.clusters().map(size).collect(),
             is_one: network.costs.keys().map(|_| false).collect(),
             load: network.rooms.keys().map(|_| 0).collect(),
-            forbidden: network.costs.keys().map(|_| false).collect(),
         }
     }
 
@@ -80,7 +78,7 @@ impl<'n> Rounding<'n> {
                 self.is_one[node] = relaxed.is_one[node];
             }
             if !self.enter(cluster) {
-                self.place(cluster, relaxed, true);
+                self.place(cluster, &relaxed.priced());
             }
             cost_of[cluster] = self.cost(cluster);
         }
@@ -107,7 +105,7 @@ impl<'n> Rounding<'n> {
             before.clear();
             before.extend(self.network.nodes(cluster).map(|node| self.is_one[node]));
             self.change_load(cluster, -1);
-            self.place(cluster, relaxed, false);
+            self.place(cluster, &relaxed.unpriced());
             let cost = self.cost(cluster);
             if cost < cost_of[cluster] {
                 cost_of[cluster] = cost;
@@ -139,7 +137,7 @@ impl<'n> Rounding<'n> {
         for node in self.network.nodes(cluster) {
             let overfull = |&row: &Row| self.load[row] > self.room(row);
             if self.is_one[node] && self.network.rows_of(node).iter().any(overfull) {
-                self.forbidden[node] = true;
+                self.scratch.excess[node] -= 4 * FORBIDDEN;
                 fits = false;
             }
         }
@@ -149,22 +147,19 @@ impl<'n> Rounding<'n> {
         fits
     }
 
-    /// Labels a cluster so that it fits. A cluster may have several nodes in one row, so that what each would find room for
-    /// alone may not fit together: then those are forbidden, and everything is tried again.
-    fn place(&mut self, cluster: Cluster, relaxed: &Relaxed, with_prices: bool) {
+    /// Labels a cluster so that it fits, beginning with labels that are cheapest if everything does. A cluster may have several
+    /// nodes in one row, so that what each would find room for alone may not fit together: then those are forbidden, too.
+    fn place(&mut self, cluster: Cluster, cheapest: &Cheapest) {
         const ATTEMPTS: u32 = 8;
+        let arcs = self.network.arcs_of_cluster(cluster);
+        self.scratch.capacity[arcs.clone()].copy_from_slice(&cheapest.residual.capacity[arcs]);
         for node in self.network.nodes(cluster) {
-            self.forbidden[node] = !self.fits(node);
+            self.is_one[node] = cheapest.is_one[node];
+            let forbidden = if self.is_one[node] && !self.fits(node) { 4 * FORBIDDEN } else { 0 };
+            self.scratch.excess[node] = cheapest.excess(node) - forbidden;
         }
         for _ in 0..ATTEMPTS {
-            let arcs = self.network.arcs_of_cluster(cluster);
-            self.scratch.capacity[arcs.clone()].copy_from_slice(&relaxed.residual.capacity[arcs]);
-            for node in self.network.nodes(cluster) {
-                let price = if with_prices { relaxed.price[node] } else { 0 };
-                let forbidden = if self.forbidden[node] { 4 * FORBIDDEN } else { 0 };
-                self.scratch.excess[node] = relaxed.residual.excess[node] + relaxed.price_at_cut[node] - price - forbidden;
-            }
-            self.cutter.cut(cluster, &mut self.scratch);
+            self.cutter.cut_within(cluster, &mut self.scratch, |node| self.is_one[node]);
             for node in self.network.nodes(cluster) {
                 self.is_one[node] = self.cutter.is_one(node);
             }
