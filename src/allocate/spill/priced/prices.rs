@@ -93,8 +93,9 @@ fn towards(from: usize, to: usize) -> impl Iterator<Item = usize> {
 /// What is known of clusters under the current prices, for rounding.
 pub(super) struct Relaxed<'p> {
     pub(super) is_one: &'p PrimaryMap<Node, bool>,
-    /// What each cluster costs so, prices included.
+    /// What each cluster costs so, prices included, and without them.
     pub(super) value: &'p PrimaryMap<Cluster, i64>,
+    pub(super) cost: &'p PrimaryMap<Cluster, i64>,
     prices: &'p Prices<'p>,
 }
 
@@ -142,6 +143,7 @@ struct Prices<'n> {
     at_cut: PrimaryMap<Node, i64>,
     is_one: PrimaryMap<Node, bool>,
     value: PrimaryMap<Cluster, i64>,
+    cost: PrimaryMap<Cluster, i64>,
     is_cut: PrimaryMap<Cluster, bool>,
     /// How many members of each row are 1.
     load: PrimaryMap<Row, u32>,
@@ -169,6 +171,7 @@ impl<'n> Prices<'n> {
             at_cut: nodes().map(|_| 0).collect(),
             is_one: nodes().map(|_| false).collect(),
             value: network.clusters().map(|_| 0).collect(),
+            cost: network.clusters().map(|_| 0).collect(),
             is_cut: network.clusters().map(|_| false).collect(),
             load: rows().map(|_| 0).collect(),
             changed: network.clusters().collect(),
@@ -179,7 +182,7 @@ impl<'n> Prices<'n> {
     }
 
     fn relaxed(&self) -> Relaxed<'_> {
-        Relaxed { is_one: &self.is_one, value: &self.value, prices: self }
+        Relaxed { is_one: &self.is_one, value: &self.value, cost: &self.cost, prices: self }
     }
 
     /// Labels each cluster as is cheapest under the prices, and buys places likewise. Answers the bound that this gives.
@@ -225,9 +228,10 @@ impl<'n> Prices<'n> {
                     }
                 }
             }
+            self.cost[cluster] = network.cost(cluster, |node| self.is_one[node]);
         }
         let prices = network.nodes(cluster).filter(|&node| self.is_one[node]).map(|node| self.of_node[node]);
-        self.value[cluster] = network.cost(cluster, |node| self.is_one[node]) + prices.sum::<i64>();
+        self.value[cluster] = self.cost[cluster] + prices.sum::<i64>();
     }
 
     fn set(&mut self, row: Row, price: i64) {

@@ -77,10 +77,12 @@ impl<'n> Rounding<'n> {
             for node in self.network.nodes(cluster) {
                 self.is_one[node] = relaxed.is_one[node];
             }
-            if !self.enter(cluster) {
+            cost_of[cluster] = if self.enter(cluster) {
+                relaxed.cost[cluster]
+            } else {
                 self.place(cluster, &relaxed.priced());
-            }
-            cost_of[cluster] = self.cost(cluster);
+                self.cost(cluster)
+            };
         }
         let paid = self.price * bought as i64;
         if cost_of.values().sum::<i64>() + paid < worth {
