@@ -399,7 +399,14 @@ fn wrong_usage() {
     with("--frugal", "off", "spill-free elimination of phis needs frugal slots");
     let nothing_moves = ["compile", "p.bc", "--eliminate", "on-demand", "--frugal", "on"];
     assert_usage(&mut folder.chordal(&nothing_moves), "with `--frugal on`, phis move nothing from memory to memory");
-    with("--spill", "none", "[possible values: weight, belady, min, priced, across-blocks, everywhere]");
+    with("--spill", "none", "[possible values: weight, belady, min, priced, optimal, across-blocks, everywhere]");
+    if !chordal::allocate::HAS_SOLVER {
+        with("--spill", "optimal", "built without a solver for integer programs; `make optimal` builds one");
+        with("--coalesce", "optimal", "built without a solver");
+        with("--allocator", "optimal", "built without a solver");
+        let paper = folder.chordal(&["paper", "optimality", "./p.bc"]);
+        assert_usage(&mut { paper }, "built without a solver");
+    }
     let own_slots = ["compile", "p.bc", "--spill", "min", "--eliminate", "on-demand"];
     assert_usage(&mut folder.chordal(&own_slots), "`--spill min` needs frugal slots, which `--eliminate on-demand` does without");
     let requested = ["compile", "p.bc", "--spill", "min", "--allocator", "linear-scan"];

@@ -119,3 +119,43 @@ fn row(best: &Compiled, ratios: Vec<f64>, certificate: impl Fn(&Estimate) -> Opt
 fn is_proved((cost, bound): (f64, f64)) -> bool {
     cost - bound <= 1e-6 * (1.0 + cost.abs())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::stats::Function;
+    use crate::paper::testing::{function, record, run};
+
+    /// A function of eight instructions that spilling and copies cost so much.
+    fn costing(spilling: f64, copies: f64) -> Function {
+        let mut function = function("f", 1);
+        let counts = &mut function.counts;
+        counts.selected.weighted_instructions = 8.0;
+        counts.overhead_parts.reloads = spilling;
+        (counts.spill.cost, counts.spill.bound) = (Some(spilling), Some(8.0));
+        counts.recolouring.cost_before = 6.0;
+        (counts.recolouring.cost_after, counts.recolouring.bound) = (copies, Some(4.0));
+        function
+    }
+
+    #[test]
+    fn everything_is_by_the_optimum() {
+        let variants: Vec<Variant> = variants().into_iter().filter(|variant| variant.setting == FOUR).collect();
+        let of = |variant: &Variant| match variant.allocator {
+            SPILLED_BEST => costing(8.0, 5.0),
+            COALESCED_BEST => costing(9.0, 4.0),
+            PRICED => costing(9.0, 5.0),
+            _ => costing(12.0, 5.5),
+        };
+        let runs = variants.iter().map(|variant| run(*variant, vec![of(variant)]));
+        let mut results = Results::default();
+        results.add("p", Machine::X86_64, &variants, &record(runs));
+        let row = spilling(&results, "p", FOUR).expect("all has been run");
+        assert_eq!(row.ratios, [1.5, 1.5, 1.5, 1.5, 1.125]);
+        assert_eq!((row.proved, row.bound), (1.0, 1.0));
+        let row = coalescing(&results, "p", FOUR).expect("all has been run");
+        assert_eq!(row.ratios, [1.5, 1.375, 1.25]);
+        let (blocks, _) = show(&results);
+        assert_eq!(blocks.iter().filter(|block| matches!(block, Block::Table { .. })).count(), 2);
+    }
+}
