@@ -247,6 +247,14 @@ const SPILL_FREE: Preset = Preset {
     swap: SwapPolicy::Auto,
 };
 
+/// What is known to be best.
+const BEST: Dominance = Dominance {
+    choice: Choice::Priced,
+    assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Hold },
+    recolouring: Recolouring::Chunks,
+    elimination: Elimination::SpillFree,
+};
+
 /// `tuned`: the best that is known.
 const TUNED: Preset = Preset {
     name: "tuned",
@@ -254,24 +262,14 @@ const TUNED: Preset = Preset {
     merge_copies: true,
     sink: true,
     forms: true,
-    registers: Registers::Dominance(Dominance {
-        choice: Choice::Priced,
-        assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Hold },
-        recolouring: Recolouring::Chunks,
-        elimination: Elimination::SpillFree,
-    }),
+    registers: Registers::Dominance(BEST),
     ..SPILL_FREE
 };
 
 /// `optimal`: `tuned`, with integer programs where that has heuristics, to see how good they are.
 const OPTIMAL: Preset = Preset {
     name: "optimal",
-    registers: Registers::Dominance(Dominance {
-        choice: Choice::Optimal,
-        assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Hold },
-        recolouring: Recolouring::Optimal,
-        elimination: Elimination::SpillFree,
-    }),
+    registers: Registers::Dominance(Dominance { choice: Choice::Optimal, recolouring: Recolouring::Optimal, ..BEST }),
     spill: spill::Policy { effort: Effort::More, ..SPILL_FREE.spill },
     ..TUNED
 };

@@ -24,7 +24,7 @@ pub(super) struct Answer {
     pub(super) is_optimal: bool,
 }
 
-/// Of which so many at most can be 1, or whatever else rows say.
+/// What a program is to find a value for.
 pub(super) type Variable = Col;
 
 impl Program {

@@ -95,14 +95,11 @@ impl<'a> Graph<'a> {
             return 0.0;
         }
         let Stated { program, registers, base } = self.state(component, colouring);
-        let Some(answer) = program.minimise(limit) else { return base.min(known) };
-        let found: SecondaryMap<Node, Option<Reg>> = component
-            .iter()
-            .map(|&node| (node, registers[node].iter().find(|&&(_, variable)| answer.is_one(variable)).map(|&(reg, _)| reg)))
-            .fold(SecondaryMap::new(), |mut found, (node, reg)| {
-                found[node] = reg;
-                found
-            });
+        let Some(answer) = program.minimise(limit) else { return 0.0 };
+        let mut found: SecondaryMap<Node, Option<Reg>> = SecondaryMap::new();
+        for &node in component {
+            found[node] = registers[node].iter().find(|&&(_, variable)| answer.is_one(variable)).map(|&(reg, _)| reg);
+        }
         let is_colouring = component
             .iter()
             .all(|&node| found[node].is_some() && !self.neighbours[node].iter().any(|&other| found[other] == found[node]));
@@ -157,14 +154,14 @@ impl<'a> Graph<'a> {
         let mut covered: HashSet<(Node, Node)> = HashSet::new();
         let mut cliques = Vec::new();
         for &node in component {
-            let before =
-                || self.neighbours[node].iter().copied().rev().filter(|&other| other < node && self.place[other].is_none());
-            for other in before() {
+            let before = self.neighbours[node].iter().copied().rev();
+            let before: Vec<Node> = before.filter(|&other| other < node && self.place[other].is_none()).collect();
+            for &other in &before {
                 if covered.contains(&(other, node)) {
                     continue;
                 }
                 let mut clique = vec![node, other];
-                for third in before() {
+                for &third in &before {
                     let meets = |&it: &Node| self.neighbours[it].binary_search(&third).is_ok();
                     if third != other && clique.iter().all(meets) {
                         clique.push(third);
