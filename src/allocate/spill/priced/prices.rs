@@ -46,9 +46,9 @@ pub(super) fn solve(network: &Network, market: Market, limits: Limits) -> Soluti
     let mut prices = Prices::new(network, market);
     let mut rounding = Rounding::new(network, market.price);
     let mut bound = prices.relax();
-    prices.unpriced = (prices.is_one.clone(), prices.residual.clone());
-    let bought = cheapest_number(&mut rounding, &prices.relaxed(), market);
-    let mut best = rounding.round(&prices.relaxed(), bought, i64::MAX);
+    let unpriced = Unpriced { is_one: prices.is_one.clone(), residual: prices.residual.clone() };
+    let bought = cheapest_number(&mut rounding, &prices.relaxed(&unpriced), market);
+    let mut best = rounding.round(&prices.relaxed(&unpriced), bought, i64::MAX);
     prices.start_from(&best);
     for _ in 0..limits.rounds {
         if best.cost <= bound || prices.cutter.work + rounding.work() > limits.work {
@@ -57,7 +57,7 @@ pub(super) fn solve(network: &Network, market: Market, limits: Limits) -> Soluti
         let value = prices.relax();
         bound = bound.max(value);
         for bought in towards(best.bought, prices.bought) {
-            let rounded = rounding.round(&prices.relaxed(), bought, best.cost + best.cost / PROMISING);
+            let rounded = rounding.round(&prices.relaxed(&unpriced), bought, best.cost + best.cost / PROMISING);
             if rounded.cost < best.cost {
                 best = rounded;
             }
@@ -97,6 +97,13 @@ pub(super) struct Relaxed<'p> {
     pub(super) value: &'p PrimaryMap<Cluster, i64>,
     pub(super) cost: &'p PrimaryMap<Cluster, i64>,
     prices: &'p Prices<'p>,
+    unpriced: &'p Unpriced,
+}
+
+/// The labels before anything has a price, and what flows have left of the network then.
+struct Unpriced {
+    is_one: PrimaryMap<Node, bool>,
+    residual: Residual,
 }
 
 /// The cheapest labels if rows have room for all, and what flows have left of the network then.
@@ -116,7 +123,7 @@ impl<'p> Relaxed<'p> {
 
     /// If nothing has a price.
     pub(super) fn unpriced(&self) -> Cheapest<'p> {
-        let (is_one, residual) = &self.prices.unpriced;
+        let Unpriced { is_one, residual } = self.unpriced;
         Cheapest { is_one, residual, prices: None }
     }
 }
@@ -135,8 +142,6 @@ struct Prices<'n> {
     bought: usize,
     cutter: Cutter<'n>,
     residual: Residual,
-    /// The labels before anything had a price, and what flows had left then.
-    unpriced: (PrimaryMap<Node, bool>, Residual),
     of_row: PrimaryMap<Row, i64>,
     /// Of each node, the sum of its rows' prices; and what it was when its cluster was cut last.
     of_node: PrimaryMap<Node, i64>,
@@ -165,7 +170,6 @@ impl<'n> Prices<'n> {
             bought: market.least,
             cutter: Cutter::new(network),
             residual: Residual::new(network),
-            unpriced: (PrimaryMap::new(), Residual { excess: PrimaryMap::new(), capacity: Vec::new() }),
             of_row: rows().map(|_| 0).collect(),
             of_node: nodes().map(|_| 0).collect(),
             at_cut: nodes().map(|_| 0).collect(),
@@ -181,8 +185,8 @@ impl<'n> Prices<'n> {
         }
     }
 
-    fn relaxed(&self) -> Relaxed<'_> {
-        Relaxed { is_one: &self.is_one, value: &self.value, cost: &self.cost, prices: self }
+    fn relaxed<'p>(&'p self, unpriced: &'p Unpriced) -> Relaxed<'p> {
+        Relaxed { is_one: &self.is_one, value: &self.value, cost: &self.cost, prices: self, unpriced }
     }
 
     /// Labels each cluster as is cheapest under the prices, and buys places likewise. Answers the bound that this gives.
