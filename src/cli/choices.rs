@@ -105,10 +105,14 @@ impl Choice for PinPolicy {
 
 impl Choice for Effort {
     const ALL: &[(Self, &str, &str)] = &[
-        (Effort::Least, "0", "Values take their places one after the other, and that is all"),
-        (Effort::Usual, "1", "Three rounds of prices"),
-        (Effort::More, "2", "Ten rounds"),
-        (Effort::Most, "3", "Forty rounds, however long they take"),
+        (
+            Effort::Least,
+            "0",
+            "Values take their places one after the other, and that is all; blocks that are alike are decided about together",
+        ),
+        (Effort::Usual, "1", "Three rounds of prices; blocks likewise"),
+        (Effort::More, "2", "Ten rounds; every block is decided about"),
+        (Effort::Most, "3", "Forty rounds; every block is decided about"),
     ];
 }
 

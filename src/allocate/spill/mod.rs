@@ -79,6 +79,14 @@ pub enum Effort {
     Most,
 }
 
+impl Effort {
+    /// Whether values may be in registers in any blocks that they pass, without regard to what neighbouring blocks do. Else
+    /// blocks that are alike are decided about together, and the bound is one of plans that do so.
+    pub fn considers_all(self) -> bool {
+        matches!(self, Effort::More | Effort::Most)
+    }
+}
+
 /// What the phases behind spilling do and want, as far as it matters here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Downstream {

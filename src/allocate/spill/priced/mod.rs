@@ -12,6 +12,7 @@ mod callee_saved;
 mod model;
 #[cfg(feature = "optimal")]
 mod optimal;
+mod passing;
 mod prices;
 mod regions;
 mod round;

@@ -14,6 +14,7 @@
 //! in memory. The bound is one for plans that agree with that.
 
 use super::callee_saved::CalleeSaved;
+use super::passing::Passing;
 use super::regions::{NONE_SIMILAR, Region, Regions, SIMILAR};
 use super::tight::Tight;
 use crate::allocate::cost;
@@ -103,7 +104,7 @@ impl Model {
 pub(super) fn model(problem: &Problem, chosen: &Chosen, callee_saved: &CalleeSaved) -> Option<Model> {
     let keeping = problem.pins.clone().keeping(callee_saved.untouched(0));
     let tight = Tight::new(problem, chosen, &keeping);
-    if tight.insts.is_empty() && tight.heads.is_empty() {
+    if tight.values.is_empty() {
         return None;
     }
     let function = &problem.conventional.function;
@@ -115,6 +116,7 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, callee_saved: &CalleeSav
         callee_saved,
         function,
         tight,
+        passing: Passing::new(problem),
         model: Model { places: Places { heads: SecondaryMap::new(), behind }, ..Model::default() },
         place: SecondaryMap::with_default(Place::Register),
         live: LiveSet::new(function, &problem.limits),
@@ -142,6 +144,7 @@ struct Builder<'a> {
     callee_saved: &'a CalleeSaved,
     function: &'a Function,
     tight: Tight,
+    passing: Option<Passing<'a>>,
     model: Model,
     /// Of each live value, where it is in the current segment.
     place: SecondaryMap<Value, Place>,
@@ -201,13 +204,16 @@ impl Builder<'_> {
         let Problem { liveness, .. } = self.problem;
         self.live.clear();
         self.last_rows.clear();
+        if let Some(passing) = &mut self.passing {
+            passing.enter(&self.tight, block);
+        }
         let head = crossing::head(self.problem, block);
         let phis = self.function.blocks[block].phis.iter().map(|phi| phi.def);
         let mut entering: Vec<Value> = liveness.live_in(block).iter().copied().chain(phis).collect();
         entering.sort_unstable();
         entering.iter().for_each(|&value| self.enter_region(value));
         for value in entering {
-            let place = self.entering(head, value);
+            let place = self.entering(block, head, value);
             self.place[value] = place;
             if place != Place::Register {
                 self.model.places.heads[block].push((value, place));
@@ -217,7 +223,7 @@ impl Builder<'_> {
             }
         }
         let occupied = self.problem.pins.at(self.function, self.function.head(block)) | self.function.blocks[block].live_in_pins;
-        if self.tight.heads.contains(block) {
+        if self.tight.heads[block] > 0 {
             let limits = &self.problem.limits;
             let rivals: Vec<Rival> = self.live.values().iter().map(|&value| (value, self.place[value])).collect();
             for set in limits.sets() {
@@ -233,7 +239,7 @@ impl Builder<'_> {
     }
 
     /// Where a value is at a block's head.
-    fn entering(&mut self, head: Head, value: Value) -> Place {
+    fn entering(&mut self, block: Block, head: Head, value: Value) -> Place {
         if self.problem.unspillable.contains(value) {
             Place::Register
         } else if self.chosen.spilled[value] || self.problem.liveness.is_dead(value) {
@@ -242,9 +248,32 @@ impl Builder<'_> {
             self.in_memory(value)
         } else if head == Head::Bundle {
             Place::Register
+        } else if let Some(decision) = self.arriving_segment(block, value) {
+            let is_here = |pred: &Block| self.regions.of(*pred) == self.regions.of(block);
+            if !self.function.blocks[block].preds.iter().all(is_here) {
+                self.need_home_for(value, decision);
+            }
+            Place::Open(decision)
         } else {
             self.segment(value)
         }
+    }
+
+    /// The segment that goes on into a block.
+    fn arriving_segment(&self, block: Block, value: Value) -> Option<Decision> {
+        let passing = self.passing.as_ref()?;
+        let at_end = |&pred: &Block| {
+            let live_out = self.problem.liveness.live_out(pred);
+            // Where control comes back, it has not been passed.
+            match self.tails[pred].get(live_out.binary_search(&value).ok()?) {
+                Some(&Place::Open(decision)) => Some(decision),
+                _ => None,
+            }
+        };
+        let (first, others) = self.function.blocks[block].preds.split_first()?;
+        let decision = at_end(first)?;
+        let is_one = others.iter().all(|pred| at_end(pred) == Some(decision));
+        (is_one && passing.goes_on(block, value, decision)).then_some(decision)
     }
 
     /// A segment in which a value cannot be in a register.
@@ -272,12 +301,17 @@ impl Builder<'_> {
         if !self.tight.values.contains(value) || self.problem.unspillable.contains(value) {
             return Place::Register;
         }
-        let place = Place::Open(self.model.decisions.decide());
+        let decision = self.model.decisions.decide();
+        self.need_home_for(value, decision);
+        Place::Open(decision)
+    }
+
+    /// If a value is not in a register in this segment, it is in its home in the current region.
+    fn need_home_for(&mut self, value: Value, decision: Decision) {
         if self.problem.refill(value) == Refill::Load {
             let homeless = self.homeless(value);
-            self.model.only_in(Place::Open(homeless), place, FORBIDDEN);
+            self.model.only_in(Place::Open(homeless), Place::Open(decision), FORBIDDEN);
         }
-        place
     }
 
     /// The decision that a value's home is not written yet in the current region.
@@ -323,7 +357,7 @@ impl Builder<'_> {
                     if liveness.kills(first + k) { Place::Memory } else { self.segment(operand.value) };
             }
         }
-        if self.tight.insts.contains(inst) {
+        if self.tight.insts[inst] > 0 {
             self.rows(block, inst);
         }
         for (k, operand) in operands.iter().enumerate() {
@@ -363,7 +397,14 @@ impl Builder<'_> {
                 }
             }
         }
-        self.tails[block] = liveness.live_out(block).iter().map(|&value| self.place[value]).collect();
+        let passing = &mut self.passing;
+        let tail = |&value: &Value| {
+            if let (Some(passing), Place::Open(decision)) = (passing.as_mut(), self.place[value]) {
+                passing.leave(block, value, decision);
+            }
+            self.place[value]
+        };
+        self.tails[block] = liveness.live_out(block).iter().map(tail).collect();
     }
 
     /// What is in a register at a block's head comes so from a predecessor, or is refilled on the edge. What φs in memory take

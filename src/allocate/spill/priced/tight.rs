@@ -6,12 +6,13 @@ use crate::allocate::spill::Problem;
 use crate::allocate::spill::choose::Chosen;
 use crate::analysis::{Partition, PinLiveness};
 use crate::machine::{Block, Function, Inst, Value};
-use cranelift_entity::EntitySet;
+use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// Where there are too many values for all to be in registers, and which ones that concerns.
 pub(super) struct Tight {
-    pub(super) insts: EntitySet<Inst>,
-    pub(super) heads: EntitySet<Block>,
+    /// How many values too many there are for some set of registers.
+    pub(super) insts: SecondaryMap<Inst, u16>,
+    pub(super) heads: SecondaryMap<Block, u16>,
     /// Those that are there, and what φs relate to them.
     pub(super) values: EntitySet<Value>,
 }
@@ -21,7 +22,7 @@ impl Tight {
     pub(super) fn new(problem: &Problem, chosen: &Chosen, pins: &PinLiveness) -> Self {
         let Problem { conventional, order, liveness, limits, .. } = problem;
         let function = &conventional.function;
-        let mut tight = Tight { insts: EntitySet::new(), heads: EntitySet::new(), values: EntitySet::new() };
+        let mut tight = Tight { insts: SecondaryMap::new(), heads: SecondaryMap::new(), values: EntitySet::new() };
         let mut live = LiveSet::new(function, limits);
         let in_register = |value: Value| !chosen.spilled[value];
         for &block in order.blocks() {
@@ -30,9 +31,12 @@ impl Tight {
             let entering = liveness.live_in(block).iter().copied().chain(phis).filter(|&value| in_register(value));
             entering.for_each(|value| live.add(value));
             let occupied = pins.at(function, function.head(block)) | function.blocks[block].live_in_pins;
-            for set in limits.sets().filter(|&set| i32::from(live.counts()[set]) > limits.room(set, occupied)) {
-                tight.heads.insert(block);
-                tight.mark(problem, set, live.values().iter().copied());
+            for set in limits.sets() {
+                let excess = i32::from(live.counts()[set]) - limits.room(set, occupied);
+                if excess > 0 {
+                    tight.heads[block] = tight.heads[block].max(excess as u16);
+                    tight.mark(problem, set, live.values().iter().copied());
+                }
             }
             for inst in function.block_insts(block) {
                 if !chosen.drops(function.operands(inst)) {
@@ -60,11 +64,13 @@ impl Tight {
         let demand = Demand::of(function, limits, inst, None, last_use).hold(function, limits, pins.held(inst), in_register);
         let through = live.counts_without(&demand.dying);
         let occupancy = pins.occupancy(function, block, inst);
-        let overfull = |&set: &usize| demand.left(limits, set, &occupancy).least() < i32::from(through[set]);
-        for set in limits.sets().filter(overfull) {
-            self.insts.insert(inst);
-            let accessed = operands.iter().map(|operand| operand.value).filter(|&value| !chosen.spilled[value]);
-            self.mark(problem, set, live.values().iter().copied().chain(accessed));
+        for set in limits.sets() {
+            let excess = i32::from(through[set]) - demand.left(limits, set, &occupancy).least();
+            if excess > 0 {
+                self.insts[inst] = self.insts[inst].max(excess as u16);
+                let accessed = operands.iter().map(|operand| operand.value).filter(|&value| !chosen.spilled[value]);
+                self.mark(problem, set, live.values().iter().copied().chain(accessed));
+            }
         }
     }
 

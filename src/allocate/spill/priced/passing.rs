@@ -1,0 +1,96 @@
+//! Which segments go on from block to block.
+//!
+//! A value that passes from one block into the next could be in a register in the one and not in the other. To refill it before
+//! it is accessed is never cheaper than later, unless a loop begins. To give it up pays only where registers are scarcer than
+//! they have been on its way; where they are not, what found room will find room again. So there its segment goes on, and both
+//! blocks take one decision. That loses little, and is what makes decisions a half of what they would be.
+//!
+//! Not so at efforts that consider all plans ([`crate::allocate::spill::Effort`]): there, segments end with blocks.
+
+use super::tight::Tight;
+use crate::allocate::spill::cuts::Decision;
+use crate::allocate::spill::{Choice, Problem};
+use crate::machine::{Block, Function, Inst, Operand, Value};
+use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
+
+/// By how many registers a block has to be better supplied if many executions do not come there.
+const LEAD: u16 = 2;
+
+/// How often a block is executed, for each execution of one before it, if most come there.
+const MOST_COME: f64 = 0.6;
+
+/// What is known of the segments that have been passed, and of the current block.
+pub(super) struct Passing<'a> {
+    function: &'a Function,
+    /// How scarce registers are from the current block's head to the first access of a value.
+    ahead: Scarcity,
+    /// Likewise behind the last one, to the block's end.
+    behind: Scarcity,
+    /// How scarce registers have been at most where a segment passes.
+    scarcest: SecondaryMap<Decision, u16>,
+}
+
+/// How scarce registers are on one side of each value's access in a block that is the next to that side, or in the whole block.
+#[derive(Default)]
+struct Scarcity {
+    in_block: u16,
+    of: SecondaryMap<Value, (PackedOption<Block>, u16)>,
+}
+
+impl Scarcity {
+    fn meet(&mut self, block: Block, value: Value) {
+        if self.of[value].0 != Some(block).into() {
+            self.of[value] = (Some(block).into(), self.in_block);
+        }
+    }
+
+    fn of(&self, block: Block, value: Value) -> Option<u16> {
+        let (of, scarcity) = self.of[value];
+        (of == Some(block).into()).then_some(scarcity)
+    }
+}
+
+impl<'a> Passing<'a> {
+    /// `None` if segments end with blocks.
+    pub(super) fn new(problem: &'a Problem) -> Option<Self> {
+        let all = problem.policy.effort.considers_all() || problem.downstream.choice == Some(Choice::Optimal);
+        (!all).then(|| Passing {
+            function: &problem.conventional.function,
+            ahead: Scarcity::default(),
+            behind: Scarcity::default(),
+            scarcest: SecondaryMap::new(),
+        })
+    }
+
+    /// Looks at the next block.
+    pub(super) fn enter(&mut self, tight: &Tight, block: Block) {
+        let function = self.function;
+        let accessed =
+            |inst: Inst, of: fn(&Operand) -> bool| function.operands(inst).iter().filter(move |o| of(o)).map(|o| o.value);
+        self.ahead.in_block = tight.heads[block];
+        for inst in function.block_insts(block) {
+            accessed(inst, |operand| !operand.is_def()).for_each(|value| self.ahead.meet(block, value));
+            self.ahead.in_block = self.ahead.in_block.max(tight.insts[inst]);
+        }
+        self.behind.in_block = 0;
+        for inst in function.block_insts(block).rev() {
+            self.behind.in_block = self.behind.in_block.max(tight.insts[inst]);
+            accessed(inst, |_| true).for_each(|value| self.behind.meet(block, value));
+        }
+    }
+
+    /// Whether a value's segment goes on into the current block, to which it comes from all predecessors.
+    pub(super) fn goes_on(&self, block: Block, value: Value, decision: Decision) -> bool {
+        let Function { blocks, .. } = self.function;
+        let least = MOST_COME * blocks[block].preds.iter().map(|&pred| blocks[pred].frequency).fold(0.0, f64::max);
+        let ahead = self.ahead.of(block, value).unwrap_or(self.ahead.in_block);
+        let lead = if ahead > 0 && blocks[block].frequency < least { LEAD } else { 0 };
+        ahead + lead <= self.scarcest[decision]
+    }
+
+    /// At the current block's end, a value is in this segment.
+    pub(super) fn leave(&mut self, block: Block, value: Value, decision: Decision) {
+        let scarcity = self.behind.of(block, value).unwrap_or(self.ahead.in_block);
+        self.scarcest[decision] = self.scarcest[decision].max(scarcity);
+    }
+}
