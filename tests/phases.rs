@@ -340,6 +340,19 @@ mod assignment {
     }
 
     #[test]
+    fn constants_are_computed_where_they_are_copied_to() {
+        let function = fixture("constants_copied");
+        let found = |merge_copies| {
+            let preset = Preset { merge_copies, ..spill_free() };
+            let (overlay, _) = chordal::allocate::pipeline::allocate(&function, preset).unwrap();
+            (edits(&function, &overlay), overlay.dropped)
+        };
+        let computed = ["b0.3 rematerialise s i0", "b0.4 rematerialise b i1"].map(str::to_owned).to_vec();
+        assert_eq!(found(true), (computed, vec![Inst::new(1)]));
+        assert_eq!(found(false), (vec![], vec![]));
+    }
+
+    #[test]
     fn a_definition_overwrites_what_dies_if_it_can() {
         let function = fixture("two_address_forms");
         let copies = |forms| {

@@ -1,19 +1,28 @@
-//! Copies that are but other names of what they copy.
+//! Copies that are but other names of what they copy, and copies of constants to registers of the program.
 //!
 //! In SSA form neither a value nor its copy changes, so wherever the copy is read, the value can be, if its registers and its
 //! memory will do: the copy is as wide as the value, or its low part. Where the copy is the wider one, the value is the low part
 //! of it, from there on. Two names that are live at once would take two registers; one takes one. (LLVM's register coalescer
 //! finds the same by comparing what registers hold.)
 //!
+//! A constant that is as cheap as a move is computed in the program's register (a call's argument, most of the time) rather than
+//! copied there: it needs no other register for that, whatever registers there are to allocate. (LLVM's coalescer does likewise.)
+//!
 //! Requires: SSA form.
-//! Ensures: the same function without such copies. The overlay drops them.
+//! Ensures: the same function without such copies, and without constants that only such copies read. The overlay drops them.
 
 use crate::analysis::{Dominators, Liveness, Order};
 use crate::machine::{Block, Function, Inst, InstKind, Operand, PinSets, Rewriter, SwapSupport, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
+use std::collections::BTreeMap;
 
-/// Reads values in place of their copies.
-pub(super) fn merge(function: &Function, order: &Order, dominators: &Dominators) -> Function {
+/// Reads values in place of their copies. Answers the copies in whose place constants are computed, too, if they may be.
+pub(super) fn merge(
+    function: &Function,
+    order: &Order,
+    dominators: &Dominators,
+    rematerialise: bool,
+) -> (Function, BTreeMap<Inst, Inst>) {
     let mut copies = Copies {
         function,
         dominators,
@@ -23,6 +32,8 @@ pub(super) fn merge(function: &Function, order: &Order, dominators: &Dominators)
         wider: SecondaryMap::new(),
         operands: function.operands.clone(),
         merged: EntitySet::new(),
+        constants: if rematerialise { constants(function) } else { SecondaryMap::new() },
+        computed: BTreeMap::new(),
     };
     let args = function.blocks.values().flat_map(|data| &data.phis).flat_map(|phi| &phi.args);
     copies.arguments.extend(args.filter_map(|arg| arg.expand()));
@@ -33,7 +44,24 @@ pub(super) fn merge(function: &Function, order: &Order, dominators: &Dominators)
             copies.instruction(block, inst);
         }
     }
-    copies.write()
+    copies.drop_constants();
+    (copies.write(), copies.computed)
+}
+
+/// What is as cheap to compute as to copy, and the instruction that does.
+fn constants(function: &Function) -> SecondaryMap<Value, PackedOption<Inst>> {
+    let mut constants: SecondaryMap<Value, PackedOption<Inst>> = SecondaryMap::with_capacity(function.values.len());
+    let has_one_form = |value: Value| {
+        let class = &function.file.classes[function.values[value].class];
+        function.file.banks[class.bank].swap != SwapSupport::Never
+    };
+    for inst in function.insts.keys().filter(|&inst| function.insts[inst].rematerialisable && !function.insts[inst].dear) {
+        let def = function.operands(inst)[0].value;
+        if *function.pins(inst) == PinSets::default() && has_one_form(def) {
+            constants[def] = inst.into();
+        }
+    }
+    constants
 }
 
 struct Copies<'a> {
@@ -49,8 +77,11 @@ struct Copies<'a> {
     wider: SecondaryMap<Value, Option<(Value, Block)>>,
     /// Those of the function, in which values are read in place of copies.
     operands: Vec<Operand>,
-    /// Copies that are needed no more.
+    /// Copies that are needed no more, and constants.
     merged: EntitySet<Inst>,
+    constants: SecondaryMap<Value, PackedOption<Inst>>,
+    /// [`super::changes::Changes::computed`].
+    computed: BTreeMap<Inst, Inst>,
 }
 
 impl Copies<'_> {
@@ -60,6 +91,10 @@ impl Copies<'_> {
             if !self.operands[k].is_def() {
                 self.operands[k].value = self.name(self.operands[k].value, block);
             }
+        }
+        if let InstKind::CopyTo(_) = self.function.insts[inst].kind {
+            let constant = self.constants[self.operands[range.start as usize].value];
+            self.computed.extend(constant.expand().map(|constant| (inst, constant)));
         }
         if self.function.insts[inst].kind != InstKind::Copy || *self.function.pins(inst) != PinSets::default() {
             return;
@@ -103,12 +138,34 @@ impl Copies<'_> {
         self.function.values[a].class == self.function.values[b].class
     }
 
+    /// Constants that nothing reads any more.
+    fn drop_constants(&mut self) {
+        let mut read: EntitySet<Value> = EntitySet::with_capacity(self.function.values.len());
+        read.extend(self.arguments.iter().map(|arg| self.value_of[arg].expand().unwrap_or(arg)));
+        for (inst, data) in self.function.insts.iter().filter(|&(inst, _)| !self.merged.contains(inst)) {
+            if !self.computed.contains_key(&inst) {
+                let operands = &self.operands[data.operands.start as usize..data.operands.end as usize];
+                read.extend(operands.iter().filter(|operand| !operand.is_def()).map(|operand| operand.value));
+            }
+        }
+        for &constant in self.computed.values() {
+            if !read.contains(self.function.operands(constant)[0].value) {
+                self.merged.insert(constant);
+            }
+        }
+    }
+
     /// Writes the function.
     fn write(&self) -> Function {
         let mut rewriter = Rewriter::new(self.function);
         for block in self.function.blocks.keys() {
             rewriter.begin(block);
             for inst in self.function.block_insts(block).filter(|&inst| !self.merged.contains(inst)) {
+                if self.computed.contains_key(&inst) {
+                    let new = rewriter.copy(inst, &[]);
+                    rewriter.new.insts[new].kind = InstKind::Op;
+                    continue;
+                }
                 let range = &self.function.insts[inst].operands;
                 rewriter.copy(inst, &self.operands[range.start as usize..range.end as usize]);
             }

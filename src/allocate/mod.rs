@@ -2,6 +2,7 @@
 
 pub mod allocators;
 pub mod assign;
+pub mod changes;
 mod copies;
 mod cost;
 pub mod cssa;

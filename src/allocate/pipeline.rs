@@ -1,6 +1,7 @@
 //! Allocation as a list of phases.
 
-use super::sink::{Moved, sink};
+use super::changes::Changes;
+use super::sink::sink;
 use super::{assign, copies, cost, cssa, eliminate, forms, recolour};
 use crate::allocate::HAS_SOLVER;
 use crate::allocate::allocators::{Dominance, Preset, Registers};
@@ -104,7 +105,7 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
     clock.lap("analysis");
-    let (program, moved) = prepare(function, &order, &dominators, preset, &mut clock);
+    let Prepared { program, changes } = prepare(function, &order, &dominators, preset, &mut clock);
     let program = program.as_ref().unwrap_or(function);
     let liveness = Liveness::new(program);
     clock.lap("analysis");
@@ -122,7 +123,7 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     let recolouring = recolour::recolour(&mut coloured, &liveness, &pins, preset.registers.recolouring(), preset.spill.solver);
     clock.lap("recolour");
     let code = eliminate::eliminate(&spilled, &coloured, &liveness, &pins, preset.swap)?;
-    let overlay = eliminate::overlay((function, &moved), &spilled, &coloured, &liveness, &pins, &code, preset.swap);
+    let overlay = eliminate::overlay((function, &changes), &spilled, &coloured, &liveness, &pins, &code, preset.swap);
     clock.lap("eliminate");
     let report = Report {
         conversion: conventional.counts,
@@ -142,30 +143,34 @@ fn by_regalloc2(function: &Function, algorithm: Algorithm) -> Result<(Overlay, R
     Ok((allocated.overlay, Report { spill, phases: clock.phases, ..Report::default() }))
 }
 
-/// The program as it is better allocated, if it is not as imported, and the instructions that have moved.
-fn prepare(
-    function: &Function,
-    order: &Order,
-    dominators: &Dominators,
-    preset: &Preset,
-    clock: &mut Clock,
-) -> (Option<Function>, Moved) {
+/// The program as it is better allocated.
+struct Prepared {
+    /// If it is not as imported.
+    program: Option<Function>,
+    changes: Changes,
+}
+
+fn prepare(function: &Function, order: &Order, dominators: &Dominators, preset: &Preset, clock: &mut Clock) -> Prepared {
     // Memory of a value may be read behind the first return of a call that returns twice when the value has been written anew.
-    let mut prepared = (preset.merge_copies && !function.returns_twice).then(|| copies::merge(function, order, dominators));
-    let mut moved = Moved::default();
+    let mut changes = Changes::default();
+    let mut prepared = None;
+    if preset.merge_copies && !function.returns_twice {
+        let merged = copies::merge(function, order, dominators, preset.spill.rematerialise);
+        (prepared, changes.computed) = (Some(merged.0), merged.1);
+    }
     clock.lap("copies");
     if preset.sink {
         let program = prepared.as_ref().unwrap_or(function);
         let liveness = Liveness::new(program);
         clock.lap("analysis");
         let sunk = sink(program, &liveness);
-        (prepared, moved) = (Some(sunk.0), sunk.1);
+        (prepared, changes.moved) = (Some(sunk.0), sunk.1);
         clock.lap("sink");
     }
     if preset.weigh_size {
         cost::weigh_size(prepared.get_or_insert_with(|| function.clone()));
     }
-    (prepared, moved)
+    Prepared { program: prepared, changes }
 }
 
 fn convert(function: &Function, order: &Order, dominators: &Dominators, liveness: &Liveness, preset: &Preset) -> Conventional {

@@ -11,7 +11,7 @@ use crate::analysis::{Liveness, PinLiveness};
 use crate::machine::{Block, Function, Inst, Operand, Pins, Point, Rewriter, Value};
 use std::collections::BTreeMap;
 
-/// The instructions of the imported function that have moved, and whether they write no flags any more.
+/// [`super::changes::Changes::moved`].
 pub(super) type Moved = BTreeMap<Inst, bool>;
 
 /// Moves instructions down.

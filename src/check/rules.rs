@@ -101,7 +101,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    fn edit_faults(&self, edit: &Edit, pinned: RegSet) -> Vec<Fault> {
+    fn edit_faults(&self, point: Point, edit: &Edit, pinned: RegSet) -> Vec<Fault> {
         let mut faults = Vec::new();
         let mut overwritten = RegSet::EMPTY;
         match *edit {
@@ -137,7 +137,7 @@ impl<'a> Rules<'a> {
                 overwritten = if flagless { RegSet::EMPTY } else { written(pins) };
             }
             Edit::Rematerialise { to, inst } => {
-                faults.extend(self.rematerialisable(to, inst));
+                faults.extend(self.rematerialisable(point, to, inst));
                 overwritten = written(self.function.pins(inst)) | RegSet::only(to);
             }
         }
@@ -145,8 +145,17 @@ impl<'a> Rules<'a> {
         faults
     }
 
-    fn rematerialisable(&self, to: Reg, inst: Inst) -> Option<Fault> {
+    /// Right before a copy to a register of the program, that register may get the constant, whether or not there are to be
+    /// values in it.
+    fn rematerialisable(&self, point: Point, to: Reg, inst: Inst) -> Option<Fault> {
+        let next = self.function.block_insts(point.block).nth(point.index as usize);
+        let copied_to = next.is_some_and(|next| self.function.insts[next].kind == InstKind::CopyTo(to));
         match self.function.operands(inst) {
+            [def] if copied_to && self.function.insts[inst].rematerialisable => {
+                let bank = self.function.file.classes[self.function.values[def.value].class].bank;
+                let fits = def.is_def() && self.function.file.bank(to) == Some(bank);
+                (!fits).then_some(Fault::NotRematerialisable { inst })
+            }
             [def] if def.is_def() && self.function.insts[inst].rematerialisable => {
                 self.in_class(to, self.function.values[def.value].class)
             }
@@ -172,6 +181,8 @@ impl<'a> Rules<'a> {
         let operand = site.operand();
         let class = self.function.values[operand.value].class;
         match site.location() {
+            // Computed where it is copied to.
+            Location::Reg(reg) if self.function.insts[site.inst].kind == InstKind::CopyTo(reg) => {}
             Location::Reg(reg) => faults.extend(self.in_class(reg, class)),
             Location::Slot(slot) if operand.foldable || self.function.insts[site.inst].kind.is_copy() => {
                 faults.extend(self.slot_fits(slot, class));
@@ -198,7 +209,7 @@ impl Visitor for Rules<'_> {
         if let Edit::Perform { inst, .. } = *edit {
             self.operands(state, point, inst, self.pinned[point.index as usize]);
         }
-        for fault in self.edit_faults(edit, self.pinned[point.index as usize]) {
+        for fault in self.edit_faults(point, edit, self.pinned[point.index as usize]) {
             self.complain(point, Subject::Edit(*edit), fault);
         }
     }

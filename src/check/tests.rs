@@ -677,6 +677,27 @@ fn rematerialising_writes_what_the_instruction_names() {
     assert_eq!(moved_to("d"), ["b0, instruction 2, operand 0: expected v0 in d, which holds no value"]);
 }
 
+/// In front of a copy to a register of the program, a constant may be computed there, whether or not its class has the register.
+#[test]
+fn a_constant_is_computed_where_the_program_copies_it_to() {
+    let computed = |index: u32, location: &str| {
+        let mut p = Program::new(&[&[]], &[GP]);
+        std::rc::Rc::make_mut(&mut p.function.file).classes[RegClass::from_u32(GP)].regs = regs("abc");
+        let constant = p.op(0, &[(def(0), "a")]);
+        p.function.insts[constant].rematerialisable = true;
+        p.edit(0, index, Edit::Rematerialise { to: reg(location), inst: constant });
+        p.op(0, &[]);
+        p.copy(0, InstKind::CopyTo(reg(location)), &[(usage(0), location)]);
+        p.pin(Inst::from_u32(2), "", location);
+        let reads = p.op(0, &[]);
+        p.pin(reads, location, "");
+        p.complaints()
+    };
+    assert_eq!(computed(2, "d"), [""; 0]);
+    assert_eq!(computed(1, "d"), ["b0, before instruction 1, rematerialise d by i0: d is not in class gp"]);
+    assert_eq!(computed(2, "x")[0], "b0, before instruction 2, rematerialise x by i0: i0 cannot be executed again");
+}
+
 #[test]
 fn a_definition_ends_older_copies() {
     let mut p = defined(&["a"], &[GP]);

@@ -63,7 +63,7 @@ pub struct AllocatorOptions {
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     weigh_size: Option<Switch>,
 
-    /// Whether values are read in place of their copies
+    /// Whether values are read in place of their copies, and constants computed where they are copied to
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     merge_copies: Option<Switch>,
 

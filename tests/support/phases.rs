@@ -3,6 +3,7 @@
 use super::presets::spill_free;
 use chordal::allocate::allocators::{Dominance, Preset, Registers};
 use chordal::allocate::assign::{Evictable, Refusal, assign};
+use chordal::allocate::changes::Changes;
 use chordal::allocate::cssa::{self, Coalescing, Conventional};
 use chordal::allocate::eliminate;
 use chordal::allocate::failure::Failure;
@@ -11,7 +12,6 @@ use chordal::allocate::spill::{Plan, Problem, Spilled};
 use chordal::analysis::{Dominators, Interference, Liveness, Order, PinLiveness};
 use chordal::machine::{Function, Overlay, print};
 use cranelift_entity::SecondaryMap;
-use std::collections::BTreeMap;
 
 /// Converts a function to conventional SSA form.
 pub fn convert(function: &Function, coalescing: Coalescing) -> Conventional {
@@ -70,5 +70,5 @@ pub fn as_planned(function: &Function, problem: &Problem, plan: &Plan) -> Result
     let liveness = Liveness::new(&coloured.function);
     let pins = PinLiveness::new(&coloured.function);
     let code = eliminate::eliminate(&spilled, &coloured, &liveness, &pins, preset.swap)?;
-    Ok(eliminate::overlay((function, &BTreeMap::new()), &spilled, &coloured, &liveness, &pins, &code, preset.swap))
+    Ok(eliminate::overlay((function, &Changes::default()), &spilled, &coloured, &liveness, &pins, &code, preset.swap))
 }

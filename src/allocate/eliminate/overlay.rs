@@ -2,16 +2,16 @@
 
 use super::{EdgeCode, SwapPolicy, Transfer, sequentialise, surroundings};
 use crate::allocate::assign::Coloured;
-use crate::allocate::sink::Moved;
+use crate::allocate::changes::Changes;
 use crate::allocate::spill::{Fold, Spilled};
 use crate::analysis::{Liveness, PinLiveness};
 use crate::machine::{
     Block, Edit, Function, Inserted, Inst, InstKind, Location, Overlay, Point, Reg, RegClass, RegSet, Slot, Value,
 };
 
-/// The overlay of `imported`, in which instructions have been `moved`, that the phases' results amount to.
+/// The overlay of `imported`, of which the program that was allocated differs by `changes`, that the phases' results amount to.
 pub fn overlay(
-    (imported, moved): (&Function, &Moved),
+    (imported, changes): (&Function, &Changes),
     spilled: &Spilled,
     coloured: &Coloured,
     liveness: &Liveness,
@@ -21,7 +21,7 @@ pub fn overlay(
 ) -> Overlay {
     let mut layer = Layer {
         imported,
-        moved,
+        changes,
         coloured,
         liveness,
         pins,
@@ -45,8 +45,7 @@ pub fn overlay(
 
 struct Layer<'a> {
     imported: &'a Function,
-    /// Instructions that do not stand where they did.
-    moved: &'a Moved,
+    changes: &'a Changes,
     coloured: &'a Coloured,
     /// Of the coloured function.
     liveness: &'a Liveness,
@@ -73,7 +72,7 @@ impl Layer<'_> {
         for inst in function.block_insts(block) {
             let origin = function.insts[inst].origin.expand();
             if let Some(origin) = origin
-                && let Some(&flagless) = self.moved.get(&origin)
+                && let Some(&flagless) = self.changes.moved.get(&origin)
             {
                 self.locate(origin, inst);
                 self.push(point, Edit::Perform { inst: origin, flagless });
@@ -94,7 +93,10 @@ impl Layer<'_> {
                         ended = true;
                         self.add(point, &code.tail[block]);
                     }
-                    self.locate(origin, inst);
+                    match self.changes.computed.get(&origin) {
+                        Some(&constant) => self.compute(origin, constant, point),
+                        None => self.locate(origin, inst),
+                    }
                     point.index += 1;
                 }
                 None => self.inserted(inst, point),
@@ -136,6 +138,13 @@ impl Layer<'_> {
         let folds: Vec<Fold> = rest.iter().take_while(|fold| fold.inst == inst).copied().collect();
         self.next_fold += folds.len();
         folds
+    }
+
+    /// Computes a constant in the register that an imported instruction copies it to.
+    fn compute(&mut self, origin: Inst, constant: Inst, point: Point) {
+        let InstKind::CopyTo(to) = self.imported.insts[origin].kind else { unreachable!("only copies are computed") };
+        self.push(point, Edit::Rematerialise { to, inst: constant });
+        self.overlay.locations[self.imported.insts[origin].operands.start as usize] = Some(Location::Reg(to));
     }
 
     /// The places of an imported instruction's operands.

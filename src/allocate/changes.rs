@@ -1,0 +1,13 @@
+//! In what the program that is allocated differs from the imported one.
+
+use crate::machine::Inst;
+use std::collections::BTreeMap;
+
+/// What the overlay has to say of a program that is not allocated as it was imported. Instructions are the imported ones.
+#[derive(Default)]
+pub struct Changes {
+    /// Those that have moved, and whether they write no flags any more ([`super::sink`]).
+    pub moved: BTreeMap<Inst, bool>,
+    /// Copies to registers of the program in whose place constants are computed, and by which instructions ([`super::copies`]).
+    pub computed: BTreeMap<Inst, Inst>,
+}
