@@ -15,8 +15,6 @@ pub struct Preset {
     pub name: &'static str,
     /// Which copies of φ isolation are taken back.
     pub coalescing: Coalescing,
-    /// Whether instructions cost a little however seldom they are executed ([`super::cost::SIZE`]).
-    pub weigh_size: bool,
     /// Whether values are read in place of their copies.
     pub merge_copies: bool,
     /// Whether two-address instructions move behind the last use of what they overwrite.
@@ -185,6 +183,7 @@ const PLAIN: spill::Policy = spill::Policy {
     store_hoist: false,
     load_lower: LoadLowering::Off,
     memory_coalesce: false,
+    weigh_size: false,
     effort: Effort::Usual,
     solver: Duration::from_secs(10),
 };
@@ -193,7 +192,6 @@ const PLAIN: spill::Policy = spill::Policy {
 const CH_O1: Preset = Preset {
     name: "ch-o1",
     coalescing: Coalescing::Nothing,
-    weigh_size: false,
     merge_copies: false,
     sink: false,
     forms: false,
@@ -226,7 +224,6 @@ const CH_O3: Preset = Preset { name: "ch-o3", coalescing: Coalescing::PhiMem, ..
 const SPILL_FREE: Preset = Preset {
     name: "spill-free",
     coalescing: Coalescing::Budimlic,
-    weigh_size: false,
     merge_copies: false,
     sink: false,
     forms: false,
@@ -258,11 +255,11 @@ const BEST: Dominance = Dominance {
 /// `tuned`: the best that is known.
 const TUNED: Preset = Preset {
     name: "tuned",
-    weigh_size: true,
     merge_copies: true,
     sink: true,
     forms: true,
     registers: Registers::Dominance(BEST),
+    spill: spill::Policy { weigh_size: true, ..SPILL_FREE.spill },
     ..SPILL_FREE
 };
 
@@ -270,7 +267,7 @@ const TUNED: Preset = Preset {
 const OPTIMAL: Preset = Preset {
     name: "optimal",
     registers: Registers::Dominance(Dominance { choice: Choice::Optimal, recolouring: Recolouring::Optimal, ..BEST }),
-    spill: spill::Policy { effort: Effort::More, ..SPILL_FREE.spill },
+    spill: spill::Policy { effort: Effort::More, ..TUNED.spill },
     ..TUNED
 };
 
@@ -278,7 +275,6 @@ const OPTIMAL: Preset = Preset {
 const HACK: Preset = Preset {
     name: "hack",
     coalescing: Coalescing::Budimlic,
-    weigh_size: false,
     merge_copies: false,
     sink: false,
     forms: false,
@@ -315,7 +311,6 @@ const SIMPLE: Preset = Preset {
 const LINEAR_SCAN: Preset = Preset {
     name: "linear-scan",
     coalescing: Coalescing::Aggressive,
-    weigh_size: false,
     merge_copies: false,
     sink: false,
     forms: false,

@@ -12,27 +12,53 @@ pub const SAVE_AND_RESTORE: f32 = 2.0;
 /// A register that a value cannot keep: more than any number of copies that it saves.
 pub const CONTESTED: f32 = 1e6;
 
-/// A reload, by the weights of LLVM's `RegAllocScore`, which all allocators are measured by.
-pub const RELOAD: f64 = 4.0;
+/// A kind of instruction that allocation adds.
+#[derive(Clone, Copy)]
+pub struct Added {
+    /// What it costs each time that it is executed: by the weights of LLVM's `RegAllocScore`, which all allocators are measured by.
+    weight: f64,
+    /// What it costs by being there, if that counts, for each time that the function is entered.
+    size: f64,
+}
 
-/// A store to a value's home, likewise.
-pub const STORE: f64 = 1.0;
+/// What an instruction with a memory operand, an address or an immediate costs by being there. It decides where blocks are hardly
+/// ever executed, and nowhere else.
+const LONG: f64 = 0.15;
 
-/// Executing a constant's instruction again, likewise; one that is dearer than a move ([`InstData::dear`]) costs the second.
-pub const REMATERIALISATION: f64 = 0.2;
-pub const DEAR_REMATERIALISATION: f64 = 1.0;
+/// Likewise, of one that only names a register.
+const SHORT: f64 = 0.05;
 
-/// What an instruction costs by being there: as if its block was executed so many times more for each time that the function is
-/// entered. It decides where blocks are hardly ever executed, and nowhere else.
-pub const SIZE: f64 = 0.02;
+pub const RELOAD: Added = Added { weight: 4.0, size: LONG };
 
-/// Has every block's frequency say what instructions in it cost by their size, too.
+/// A store to a value's home.
+pub const STORE: Added = Added { weight: 1.0, size: LONG };
+
+/// Executing a constant's instruction again; one that is dearer than a move ([`InstData::dear`]) is of the second kind.
+pub const REMATERIALISATION: Added = Added { weight: 0.2, size: LONG };
+pub const DEAR_REMATERIALISATION: Added = Added { weight: 1.0, size: LONG };
+
+/// Saving what the caller left in a register, and restoring it.
+pub const SAVE: Added = Added { weight: 1.0, size: SHORT };
+pub const RESTORE: Added = Added { weight: 4.0, size: SHORT };
+
+/// What [`weigh_size`] adds to frequencies.
+const SIZE: f64 = 0.02;
+
+/// Has every block's frequency say, to phases that only compare copies with each other, what instructions in it cost by their
+/// size, too.
 pub fn weigh_size(function: &mut Function) {
     function.blocks.values_mut().for_each(|data| data.frequency += SIZE);
 }
 
+impl Added {
+    /// What it costs in a block of this frequency, in which size is weighed or not ([`weigh_size`]).
+    pub fn cost(self, frequency: f64, weigh_size: bool) -> f64 {
+        if weigh_size { self.weight * (frequency - SIZE) + self.size } else { self.weight * frequency }
+    }
+}
+
 /// Executing a constant's instruction.
-pub fn rematerialisation(constant: &InstData) -> f64 {
+pub fn rematerialisation(constant: &InstData) -> Added {
     if constant.dear { DEAR_REMATERIALISATION } else { REMATERIALISATION }
 }
 

@@ -167,7 +167,7 @@ fn prepare(function: &Function, order: &Order, dominators: &Dominators, preset: 
         (prepared, changes.moved) = (Some(sunk.0), sunk.1);
         clock.lap("sink");
     }
-    if preset.weigh_size {
+    if preset.spill.weigh_size {
         cost::weigh_size(prepared.get_or_insert_with(|| function.clone()));
     }
     Prepared { program: prepared, changes }

@@ -137,7 +137,7 @@ impl AllocatorOptions {
         set(&mut preset.spill.rematerialise, self.rematerialise.map(Switch::is_on));
         set(&mut preset.spill.effort, self.effort);
         set(&mut preset.spill.solver, self.solver_seconds.map(|seconds| Duration::from_secs(seconds.into())));
-        set(&mut preset.weigh_size, self.weigh_size.map(Switch::is_on));
+        set(&mut preset.spill.weigh_size, self.weigh_size.map(Switch::is_on));
         set(&mut preset.merge_copies, self.merge_copies.map(Switch::is_on));
         set(&mut preset.sink, self.sink.map(Switch::is_on));
         set(&mut preset.forms, self.forms.map(Switch::is_on));
@@ -276,7 +276,7 @@ fn describe(preset: &Preset) -> OwnOptions {
         rematerialise: preset.spill.rematerialise,
         effort: has_effort.then(|| preset.spill.effort.name().into()),
         solver_seconds: preset.registers.want_solver().then_some(preset.spill.solver.as_secs()),
-        weigh_size: preset.weigh_size,
+        weigh_size: preset.spill.weigh_size,
         merge_copies: preset.merge_copies,
         sink: preset.sink,
         forms: preset.forms,

@@ -64,7 +64,7 @@ pub fn variants() -> Vec<Preset> {
             p.forms = !p.forms;
             p.sink = !p.sink;
             p.merge_copies = !p.merge_copies;
-            p.weigh_size = !p.weigh_size;
+            p.spill.weigh_size = !p.spill.weigh_size;
         });
         vary(|p| {
             dominance(p).choice = Choice::Priced;

@@ -38,7 +38,7 @@ pub use homes::{Home, Homes};
 pub use plan::{Plan, Refill, Site, Store};
 
 use crate::allocate::assign::PinPolicy;
-use crate::allocate::cost;
+use crate::allocate::cost::{self, Added};
 use crate::allocate::cssa::{Conventional, Web};
 use crate::allocate::failure::Unsupported;
 use crate::allocate::pressure::limits::Limits;
@@ -64,6 +64,8 @@ pub struct Policy {
     pub load_lower: LoadLowering,
     /// A copy from a slot to the same slot is dropped (section 6.3).
     pub memory_coalesce: bool,
+    /// Instructions cost a little however seldom they are executed ([`cost::weigh_size`] has said so in frequencies).
+    pub weigh_size: bool,
     /// How long [`Choice::Priced`] looks for something better, and how good what [`Choice::Optimal`] begins with is.
     pub effort: Effort,
     /// How long integer programs of one function may take to solve, in each phase.
@@ -351,13 +353,19 @@ impl<'a> Problem<'a> {
         constant.map_or(Refill::Load, Refill::Rematerialise)
     }
 
-    /// What a refill costs each time.
-    fn weight(&self, refill: Refill) -> f64 {
-        match refill {
+    /// What an instruction costs that is added where code is executed so often.
+    fn cost(&self, added: Added, frequency: f64) -> f64 {
+        added.cost(frequency, self.policy.weigh_size)
+    }
+
+    /// What a refill costs there.
+    fn cost_of_refill(&self, refill: Refill, frequency: f64) -> f64 {
+        let added = match refill {
             Refill::Load => cost::RELOAD,
             Refill::Rematerialise(inst) if self.dear.contains(inst) => cost::DEAR_REMATERIALISATION,
             Refill::Rematerialise(_) => cost::REMATERIALISATION,
-        }
+        };
+        self.cost(added, frequency)
     }
 
     /// Writes what a plan says.

@@ -6,7 +6,7 @@
 
 use super::homes::Homes;
 use super::{Problem, SpillCounts};
-use crate::allocate::cost;
+use crate::allocate::cost::{self, Added};
 use crate::analysis::Liveness;
 use crate::machine::{Block, Function, Inst, Phi, Point, RegSet, Value};
 use cranelift_entity::EntitySet;
@@ -70,21 +70,23 @@ impl Plan {
         let Problem { conventional, liveness, .. } = problem;
         let function = &conventional.function;
         let frequency = |block: Block| function.blocks[block].frequency;
-        let weight = |refill: Refill| problem.weight(refill);
         let refills = self.refills.iter().map(|&(site, value, refill)| match site {
-            Site::At(point) => weight(refill) * frequency(point.block),
+            Site::At(point) => problem.cost_of_refill(refill, frequency(point.block)),
             Site::Edge { from, to } => {
-                weight(refill) * cost::edge(function, from, to) * self.times(function, liveness, (from, to), value)
+                let times = self.times(function, liveness, (from, to), value);
+                times * problem.cost_of_refill(refill, cost::edge(function, from, to))
             }
         });
-        let stores = self.stores.iter().map(|store| cost::STORE * frequency(store.at.block));
+        let stores = self.stores.iter().map(|store| problem.cost(cost::STORE, frequency(store.at.block)));
         let by_block = function.blocks.iter().map(|(block, data)| {
             let folds = &self.folds[self.folds.partition_point(|(inst, _)| inst.as_u32() < data.insts.start)..];
             let folds = folds.iter().take_while(|(inst, _)| inst.as_u32() < data.insts.end);
-            let accesses = folds.map(|&(inst, k)| if function.operands(inst)[k].is_def() { cost::STORE } else { cost::RELOAD });
+            let access = |is_def: bool| if is_def { cost::STORE } else { cost::RELOAD };
+            let accesses = folds.map(|&(inst, k)| access(function.operands(inst)[k].is_def()));
             let dropped = function.block_insts(block).filter(|&inst| self.dropped.contains(inst));
             let constants = dropped.map(|inst| &function.insts[inst]).filter(|data| data.rematerialisable);
-            (accesses.sum::<f64>() - constants.map(cost::rematerialisation).sum::<f64>()) * frequency(block)
+            let cost = |added: Added| problem.cost(added, data.frequency);
+            accesses.map(cost).sum::<f64>() - constants.map(cost::rematerialisation).map(cost).sum::<f64>()
         });
         refills.sum::<f64>() + stores.sum::<f64>() + by_block.sum::<f64>()
     }

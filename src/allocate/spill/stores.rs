@@ -116,7 +116,7 @@ impl Placing<'_> {
             self.homeless[self.region[index]] = self.decisions.decide().into();
         }
         let defined = self.at(definition);
-        self.decisions.costs[defined][0] = price(cost::STORE, function.blocks[definition].frequency);
+        self.decisions.costs[defined][0] = price(self.problem.cost(cost::STORE, function.blocks[definition].frequency));
         self.definitions.push((value, defined));
         for &block in in_blocks {
             let read = self.at(block);
@@ -147,7 +147,7 @@ impl Placing<'_> {
         let homeless = self.at(block);
         let cost = &mut self.decisions.costs[homeless][1];
         if self.entries.is_at_end(block, value) {
-            *cost = (*cost + price(cost::STORE, function.blocks[block].frequency)).min(FORBIDDEN);
+            *cost = (*cost + price(self.problem.cost(cost::STORE, function.blocks[block].frequency))).min(FORBIDDEN);
             let store = Store { at: function.before_terminators(block), value, home: value };
             self.transitions.push(Transition { before: homeless, behind: None, store });
         } else {
@@ -180,7 +180,8 @@ impl Placing<'_> {
 
     /// Between two decisions there can be this store, or none.
     fn store_between(&mut self, before: Decision, behind: Decision, store: Option<Store>, frequency: f64) {
-        self.decisions.pair(before, behind, if store.is_some() { price(cost::STORE, frequency) } else { FORBIDDEN });
+        let cost = if store.is_some() { price(self.problem.cost(cost::STORE, frequency)) } else { FORBIDDEN };
+        self.decisions.pair(before, behind, cost);
         self.transitions.extend(store.map(|store| Transition { before, behind: Some(behind), store }));
     }
 

@@ -48,11 +48,11 @@ fn together(a: i64, b: i64) -> i64 {
 /// A cost of one execution.
 pub(super) const UNIT: f64 = 65536.0;
 
-/// What something of this weight costs that is executed so often.
-pub(super) fn price(weight: f64, frequency: f64) -> i64 {
-    // More often than this, nothing else counts.
+/// What something costs, in units.
+pub(super) fn price(cost: f64) -> i64 {
+    // Beyond this, nothing else counts.
     const MOST: f64 = (1u64 << 40) as f64;
-    (weight * frequency * UNIT).round().min(MOST) as i64
+    (cost * UNIT).round().min(MOST) as i64
 }
 
 /// Decisions, their costs, and rows.

@@ -13,7 +13,8 @@ use std::cmp::Reverse;
 pub(super) struct CalleeSaved {
     /// Those that keep what the caller left in them, by how many are bought.
     untouched: Vec<RegSet>,
-    executions: f64,
+    /// What it costs to save and restore one.
+    cost: f64,
 }
 
 impl CalleeSaved {
@@ -46,10 +47,10 @@ impl CalleeSaved {
             function.blocks[block].succs.is_empty() && last.is_some_and(|inst| function.insts[inst].terminator)
         };
         let exits = problem.order.blocks().iter().filter(|&&block| returns(block));
-        let saved = problem.order.blocks().first().map_or(0.0, |&entry| frequency(entry));
-        let restored: f64 = exits.map(|&block| frequency(block)).sum();
+        let saved = problem.order.blocks().first().map_or(0.0, |&entry| problem.cost(cost::SAVE, frequency(entry)));
+        let restored: f64 = exits.map(|&block| problem.cost(cost::RESTORE, frequency(block))).sum();
         let untouched = (0..=registers.len()).map(|bought| registers[bought..].iter().copied().collect()).collect();
-        CalleeSaved { untouched, executions: cost::STORE * saved + cost::RELOAD * restored }
+        CalleeSaved { untouched, cost: saved + restored }
     }
 
     /// How many there are.
@@ -64,11 +65,11 @@ impl CalleeSaved {
 
     /// What one costs, in units of [`price`].
     pub(super) fn price(&self) -> i64 {
-        price(1.0, self.executions)
+        price(self.cost)
     }
 
     /// What it costs to save and restore those that are not untouched.
     pub(super) fn cost(&self, untouched: RegSet) -> f64 {
-        self.executions * (self.untouched[0] - untouched).len() as f64
+        self.cost * (self.untouched[0] - untouched).len() as f64
     }
 }

@@ -120,7 +120,8 @@ fn needless(problem: &Problem, chosen: &Chosen) -> f64 {
     };
     let in_block = |block: Block| -> f64 {
         let needless = function.block_insts(block).filter(|&inst| is_needless(inst));
-        needless.map(|inst| cost::rematerialisation(&function.insts[inst])).sum()
+        let frequency = function.blocks[block].frequency;
+        needless.map(|inst| problem.cost(cost::rematerialisation(&function.insts[inst]), frequency)).sum()
     };
-    function.blocks.iter().map(|(block, data)| in_block(block) * data.frequency).sum()
+    function.blocks.keys().map(in_block).sum()
 }

@@ -332,7 +332,7 @@ impl Builder<'_> {
 
     /// What it costs to get a value into a register.
     fn refill(&self, value: Value, frequency: f64) -> i64 {
-        price(self.problem.weight(self.problem.refill(value)), frequency)
+        price(self.problem.cost_of_refill(self.problem.refill(value), frequency))
     }
 
     fn instruction(&mut self, block: Block, index: u32, inst: Inst) {
@@ -425,7 +425,11 @@ impl Builder<'_> {
                     self.model.only_in(head, tail, self.refill(arg, frequency));
                     if head != Place::Register && !self.chosen.spilled[arg] && !self.problem.unspillable.contains(arg) {
                         let homeless = Place::Open(self.homeless_in(from, arg));
-                        self.model.only_in(homeless, head, price(cost::STORE, function.blocks[from].frequency));
+                        self.model.only_in(
+                            homeless,
+                            head,
+                            price(self.problem.cost(cost::STORE, function.blocks[from].frequency)),
+                        );
                     }
                 }
             }
@@ -450,12 +454,12 @@ impl Builder<'_> {
             let homeless = self.homeless_in(block, value);
             let arriving = if from.len() == 1 { homeless } else { self.model.decisions.decide() };
             if from.len() > 1 {
-                self.model.decisions.pair(arriving, homeless, price(cost::STORE, least));
+                self.model.decisions.pair(arriving, homeless, price(self.problem.cost(cost::STORE, least)));
             }
             for &from in &from {
                 let without_code = function.edge_place(from, block) == EdgePlace::Nowhere;
                 let frequency = cost::edge(function, from, block).min(least);
-                let store = if without_code { FORBIDDEN } else { price(cost::STORE, frequency) };
+                let store = if without_code { FORBIDDEN } else { price(self.problem.cost(cost::STORE, frequency)) };
                 let leaving = self.homeless_in(from, value);
                 self.model.decisions.pair(leaving, arriving, store);
             }
@@ -465,7 +469,7 @@ impl Builder<'_> {
     /// What has a home is stored there: behind its definition, or at the head of its block if it is a φ in a register.
     fn stores(&mut self) {
         for (block, data) in &self.function.blocks {
-            let store = price(cost::STORE, self.regions.least_from(block));
+            let store = price(self.problem.cost(cost::STORE, self.regions.least_from(block)));
             for phi in &data.phis {
                 if self.has_home(phi.def) {
                     let (homeless, head) = (self.homeless_in(block, phi.def), self.model.places.at_head(block, phi.def));
