@@ -171,16 +171,7 @@ private:
     }
   }
 
-  unsigned opcode(StringRef Name) {
-    auto [It, New] = Opcodes.try_emplace(Name, 0);
-    if (New)
-      for (unsigned Opcode = 0; Opcode < TII.getNumOpcodes() && !It->second; ++Opcode)
-        if (TII.getName(Opcode) == Name)
-          It->second = Opcode;
-    if (!It->second)
-      report_fatal_error(Twine("this LLVM has no x86 instruction ") + Name);
-    return It->second;
-  }
+  unsigned opcode(StringRef Name) { return E.T.opcode(Name, TII); }
 
   bool is64Bit() const { return MF.getTarget().getTargetTriple().isArch64Bit(); }
 
@@ -461,7 +452,6 @@ private:
   std::vector<MachineBasicBlock *> EdgeBlocks;
   std::vector<std::pair<MachineInstr *, MachineInstr *>> Moves; // instructions, and where they go
   DenseSet<unsigned> Flagless;
-  StringMap<unsigned> Opcodes;
   std::string Failure;
 };
 

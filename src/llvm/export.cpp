@@ -1,6 +1,7 @@
 #include "export.h"
 #include "forms.h"
 #include "reserved.h"
+#include "zeroes.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/MachineJumpTableInfo.h"
 #include "llvm/CodeGen/TargetOpcodes.h"
@@ -20,6 +21,7 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
   }
   Pins.push_back({});
   readReservedRegisters(MF);
+  extendInsteadOfZeroing(MF, T);
   numberValues();
   findJumpTables();
   for (MachineBasicBlock &MBB : MF)

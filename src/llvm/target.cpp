@@ -26,6 +26,17 @@ const TargetRegisterClass *Target::classNamed(StringRef Name) {
   return It->second;
 }
 
+unsigned Target::opcode(StringRef Name, const TargetInstrInfo &TII) {
+  auto [It, New] = Opcodes.try_emplace(Name, 0);
+  if (New)
+    for (unsigned Opcode = 0; Opcode < TII.getNumOpcodes() && !It->second; ++Opcode)
+      if (TII.getName(Opcode) == Name)
+        It->second = Opcode;
+  if (!It->second)
+    report_fatal_error(Twine("this LLVM has no x86 instruction ") + Name);
+  return It->second;
+}
+
 Target::Target(const MachineFunction &MF)
     : TRI(*MF.getSubtarget().getRegisterInfo()), Subtarget(&MF.getSubtarget()), Reserved(MF.getRegInfo().getReservedRegs()),
       CalleeSaved(MF.getRegInfo().getCalleeSavedRegs()) {

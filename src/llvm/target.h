@@ -57,6 +57,9 @@ public:
   // LLVM's class of this name. LLVM installs no header for x86's registers, so they are found by name.
   const llvm::TargetRegisterClass *classNamed(llvm::StringRef Name);
 
+  // Likewise, LLVM's instruction of this name.
+  unsigned opcode(llvm::StringRef Name, const llvm::TargetInstrInfo &TII);
+
   const llvm::TargetRegisterInfo &TRI;
 
   // What Folder has found out about foldable operands: LLVM's answers depend on the subtarget.
@@ -86,6 +89,7 @@ private:
   std::vector<uint8_t> Orders;
   std::deque<std::string> Names;
   llvm::StringMap<const llvm::TargetRegisterClass *> ClassNames;
+  llvm::StringMap<unsigned> Opcodes;
 };
 
 // The banks in the order in which ChFile lists them.

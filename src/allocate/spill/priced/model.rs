@@ -22,7 +22,7 @@ use crate::allocate::pressure::demand::{Demand, LastUse, first_reuse, foldable_o
 use crate::allocate::pressure::live_set::LiveSet;
 use crate::allocate::spill::choose::Chosen;
 use crate::allocate::spill::crossing::{self, Head};
-use crate::allocate::spill::cuts::{Decision, Decisions, FORBIDDEN, Rooms, RowData, price};
+use crate::allocate::spill::cuts::{Decision, Decisions, FORBIDDEN, MOST_BOUGHT, Rooms, RowData, price};
 use crate::allocate::spill::plan::Refill;
 use crate::allocate::spill::{Choice, Problem};
 use crate::machine::{Block, EdgePlace, Function, Inst, RegSet, Value};
@@ -128,6 +128,7 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, callee_saved: &CalleeSav
         by_region: PrimaryMap::new(),
         tails: SecondaryMap::new(),
         last_rows: Vec::new(),
+        rivals: Rivals::default(),
     };
     builder.find_colder();
     for region in builder.regions.iter() {
@@ -165,10 +166,22 @@ struct Builder<'a> {
     tails: SecondaryMap<Block, Vec<Place>>,
     /// The latest row of each set of registers in this block.
     last_rows: Vec<(usize, usize)>,
+    rivals: Rivals,
 }
 
 /// A value that may be in a register at an instruction, and where it is.
 type Rival = (Value, Place);
+
+/// What may be in registers at an instruction.
+#[derive(Default)]
+struct Rivals {
+    /// When operands are read.
+    before: Vec<Rival>,
+    /// All the while.
+    passing: Vec<Rival>,
+    /// When definitions are written, but not before.
+    late: Vec<Rival>,
+}
 
 impl Builder<'_> {
     fn find_colder(&mut self) {
@@ -227,7 +240,7 @@ impl Builder<'_> {
             let limits = &self.problem.limits;
             let rivals: Vec<Rival> = self.live.values().iter().map(|&value| (value, self.place[value])).collect();
             for set in limits.sets() {
-                self.row(block, set, &rivals, |untouched| limits.room(set, occupied | untouched));
+                self.row(block, set, &[&rivals], |untouched| limits.room(set, occupied | untouched));
             }
         }
         for (index, inst) in (0..).zip(self.function.block_insts(block)) {
@@ -510,7 +523,6 @@ impl Builder<'_> {
     /// The rows of an instruction, at which not everything fits.
     fn rows(&mut self, block: Block, inst: Inst) {
         let Problem { limits, pins, liveness, .. } = self.problem;
-        let operands = self.function.operands(inst);
         let first = self.function.insts[inst].operands.start as usize;
         let folded = self.folded(inst);
         let last_use = |k: usize| match self.model.places.behind[first + k] {
@@ -520,11 +532,40 @@ impl Builder<'_> {
         };
         let demand = Demand::of(self.function, limits, inst, folded, last_use);
         let occupancy = pins.occupancy(self.function, block, inst);
+        let mut rivals = std::mem::take(&mut self.rivals);
+        self.find_rivals(&mut rivals, inst, folded);
+        for set in limits.sets() {
+            let left = |untouched: RegSet| demand.left(limits, set, &occupancy.keeping(untouched));
+            if rivals.late.is_empty() {
+                self.row(block, set, &[&rivals.passing], |untouched| {
+                    let left = left(untouched);
+                    left.passing.min(left.behind)
+                });
+            } else {
+                self.row(block, set, &[&rivals.passing], |untouched| left(untouched).passing);
+                self.row(block, set, &[&rivals.passing, &rivals.late], |untouched| left(untouched).behind);
+            }
+            self.row(block, set, &[&rivals.before], |untouched| left(untouched).before);
+        }
+        self.rivals = rivals;
+    }
+
+    /// Finds what may be in registers at an instruction.
+    fn find_rivals(&mut self, rivals: &mut Rivals, inst: Inst, folded: Option<usize>) {
+        let operands = self.function.operands(inst);
+        let first = self.function.insts[inst].operands.start as usize;
+        let Rivals { before, passing, late } = rivals;
+        [&mut *before, &mut *passing, &mut *late].into_iter().for_each(Vec::clear);
         let read = |value: Value| operands.iter().any(|o| o.value == value && !o.is_def());
-        let held = |value: Value| pins.holder(inst, value);
-        let live = self.live.values().iter().filter(|&&value| !read(value)).map(|&value| (value, self.place[value]));
-        let (released, mut passing): (Vec<Rival>, Vec<Rival>) = live.partition(|&(value, _)| held(value).is_some());
-        let mut before = passing.clone();
+        let held = |value: Value| self.problem.pins.holder(inst, value);
+        for &value in self.live.values().iter().filter(|&&value| !read(value)) {
+            match held(value) {
+                None => passing.push((value, self.place[value])),
+                Some(held) if !held.behind => late.push((value, self.place[value])),
+                Some(_) => {}
+            }
+        }
+        before.extend_from_slice(passing);
         for (k, operand) in operands.iter().enumerate().filter(|&(k, operand)| !operand.is_def() && is_first_use(operands, k)) {
             let behind = self.model.places.behind[first + k];
             if held(operand.value).is_none() {
@@ -537,21 +578,7 @@ impl Builder<'_> {
             }
         }
         let folded_definition = folded.filter(|&k| operands[k].is_def());
-        // What takes a register when definitions are written, but none before.
-        let mut late: Vec<Rival> =
-            folded_definition.map(|k| (operands[k].value, self.model.places.behind[first + k])).into_iter().collect();
-        late.extend(released.into_iter().filter(|&(value, _)| held(value).is_some_and(|held| !held.behind)));
-        let after: Vec<Rival> = passing.iter().chain(&late).copied().collect();
-        for set in limits.sets() {
-            let left = |untouched: RegSet| demand.left(limits, set, &occupancy.keeping(untouched));
-            if late.is_empty() {
-                self.row(block, set, &passing, |untouched| left(untouched).passing.min(left(untouched).behind));
-            } else {
-                self.row(block, set, &passing, |untouched| left(untouched).passing);
-                self.row(block, set, &after, |untouched| left(untouched).behind);
-            }
-            self.row(block, set, &before, |untouched| left(untouched).before);
-        }
+        late.extend(folded_definition.map(|k| (operands[k].value, self.model.places.behind[first + k])));
     }
 
     /// The operand that is accessed in memory if its value is there: one that dies, if there is one.
@@ -578,12 +605,12 @@ impl Builder<'_> {
 
     /// A row of those rivals that are confined to a set of registers; `left` says how many registers there are for them,
     /// beside those that keep what the caller left in them.
-    fn row(&mut self, block: Block, set: usize, rivals: &[Rival], left: impl Fn(RegSet) -> i32) {
+    fn row(&mut self, block: Block, set: usize, rivals: &[&[Rival]], left: impl Fn(RegSet) -> i32) {
         let limits = &self.problem.limits;
         let confined = |&&(value, _): &&Rival| limits.is_confined(self.function.values[value].class, set);
         let start = self.model.decisions.members.len();
         let mut fixed = 0;
-        for &(_, place) in rivals.iter().filter(confined) {
+        for &(_, place) in rivals.iter().copied().flatten().filter(confined) {
             match place {
                 Place::Register => fixed += 1,
                 Place::Memory => {}
@@ -626,11 +653,14 @@ impl Builder<'_> {
     /// The rooms of a row, of which `fixed` values take a part. What is too few for these has to be bought, if that helps.
     fn rooms(&mut self, fixed: i32, left: impl Fn(RegSet) -> i32) -> Rooms {
         let most = self.callee_saved.count();
-        let exactly = |bought: usize| left(self.callee_saved.untouched(bought.min(most))) - fixed;
-        if let Some(enough) = (0..=most).find(|&bought| exactly(bought) >= 0) {
+        let mut exactly = [0; MOST_BOUGHT + 1];
+        (0..=most).for_each(|bought| exactly[bought] = left(self.callee_saved.untouched(bought)) - fixed);
+        let with_all = exactly[most];
+        exactly[most..].fill(with_all);
+        if let Some(enough) = (0..=most).find(|&bought| exactly[bought] >= 0) {
             self.model.least_bought = self.model.least_bought.max(enough);
         }
-        std::array::from_fn(|bought| exactly(bought).max(0) as u16)
+        exactly.map(|room| room.max(0) as u16)
     }
 }
 
