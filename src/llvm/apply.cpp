@@ -271,7 +271,7 @@ private:
 
   // Gives an instruction in physical registers a form that ties no operands.
   void loosen(unsigned Inst, MachineInstr &MI) {
-    MachineInstr *New = withThreeAddresses(MI);
+    MachineInstr *New = withThreeAddresses(MI, E.T);
     if (!New) {
       raw_string_ostream Message(Failure);
       Message << "LLVM has no form with three addresses after all: ";

@@ -1,6 +1,7 @@
 #include "forms.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
 
@@ -51,7 +52,9 @@ static Sum sum(StringRef Opcode) {
   return StringSwitch<Sum>(Opcode)
       .Cases({"ADD32rr", "ADD64rr", "ADD32rr_DB", "ADD64rr_DB", "ADD32ri", "ADD64ri32", "ADD32ri_DB", "ADD64ri32_DB"}, Sum::OfTwo)
       .Cases({"INC32r", "INC64r", "DEC32r", "DEC64r"}, Sum::OfTwo)
-      .Cases({"SHL32ri", "SHL64ri"}, Sum::Shift)
+      .Cases({"ADD8rr", "ADD16rr", "ADD8rr_DB", "ADD16rr_DB", "ADD8ri", "ADD16ri", "ADD8ri_DB", "ADD16ri_DB"}, Sum::OfTwo)
+      .Cases({"INC8r", "INC16r", "DEC8r", "DEC16r"}, Sum::OfTwo)
+      .Cases({"SHL8ri", "SHL16ri", "SHL32ri", "SHL64ri"}, Sum::Shift)
       .Cases({"SUB32ri", "SUB64ri32"}, Sum::Difference)
       .Default(Sum::None);
 }
@@ -82,8 +85,41 @@ bool hasThreeAddresses(const MachineInstr &MI, Target &T) {
   }
 }
 
-MachineInstr *withThreeAddresses(MachineInstr &MI) {
-  MachineInstr *New = infoOf(MI).convertToThreeAddress(MI, nullptr, nullptr);
+// The sum of bytes or words, computed with whatever is beside them in their registers: nobody's. LLVM does that with virtual
+// registers only.
+static MachineInstr *narrowSum(MachineInstr &MI, Target &T) {
+  const TargetInstrInfo &TII = infoOf(MI);
+  StringRef Name = TII.getName(MI.getOpcode());
+  bool Is64Bit = MI.getMF()->getTarget().getTargetTriple().isArch64Bit();
+  auto View = [&](const MachineOperand &MO, StringRef Class) {
+    return T.view(T.classNamed(Class), T.lowPartOf(MO.getReg().asMCReg()));
+  };
+  const MachineOperand &First = MI.getOperand(1);
+  const MachineOperand *Second = MI.getNumExplicitOperands() > 2 ? &MI.getOperand(2) : nullptr;
+  bool Shift = Name.starts_with("SHL");
+  int64_t Immediate = Name.starts_with("INC") ? 1 : Name.starts_with("DEC") ? -1 : Second->isImm() ? Second->getImm() : 0;
+  auto New = BuildMI(*MI.getParent(), MI, MI.getDebugLoc(), TII.get(T.opcode(Is64Bit ? "LEA64_32r" : "LEA32r", TII)),
+                     View(MI.getOperand(0), "GR32"));
+  auto Address = [&](const MachineOperand *MO) {
+    if (MO && MO->isReg())
+      New.addReg(View(*MO, Is64Bit ? "GR64" : "GR32"), RegState::Undef);
+    else
+      New.addReg(MCRegister());
+  };
+  Address(Shift ? nullptr : &First);
+  New.addImm(Shift ? int64_t(1) << Immediate : 1);
+  Address(Shift ? &First : Second);
+  New.addImm(Shift ? 0 : Immediate).addReg(MCRegister());
+  for (const MachineOperand *MO : {&First, Second})
+    if (MO && MO->isReg())
+      New.addReg(MO->getReg(), RegState::Implicit);
+  return New;
+}
+
+MachineInstr *withThreeAddresses(MachineInstr &MI, Target &T) {
+  Register Defined = MI.getOperand(0).getReg();
+  bool Narrow = T.classNamed("GR8")->contains(Defined) || T.classNamed("GR16")->contains(Defined);
+  MachineInstr *New = Narrow ? narrowSum(MI, T) : infoOf(MI).convertToThreeAddress(MI, nullptr, nullptr);
   if (New && MI.peekDebugInstrNum())
     MI.getMF()->substituteDebugValuesForInst(MI, *New, 1);
   return New;

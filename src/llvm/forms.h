@@ -18,7 +18,7 @@ bool hasThreeAddresses(const llvm::MachineInstr &MI, Target &T);
 
 // An instruction in that form, before MI, of which all operands are in physical registers; null if LLVM has none after all.
 // MI is to be erased afterwards.
-llvm::MachineInstr *withThreeAddresses(llvm::MachineInstr &MI);
+llvm::MachineInstr *withThreeAddresses(llvm::MachineInstr &MI, Target &T);
 
 } // namespace chordal
 #endif
