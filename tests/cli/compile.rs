@@ -184,6 +184,39 @@ fn closed_standard_output() {
     folder.run(Process::new("bash").args(["-c", &script]));
 }
 
+/// The lines of code of a function without branches.
+fn code_of(assembly: &str, function: &str) -> Vec<String> {
+    let (_, rest) = assembly.split_once(&format!("\n{function}:")).unwrap();
+    let lines = rest.lines().take_while(|line| !line.starts_with(".Lfunc_end"));
+    lines
+        .filter_map(|line| line.strip_prefix('\t'))
+        .filter(|line| !line.starts_with('.'))
+        .map(|line| line.replace('\t', " "))
+        .collect()
+}
+
+/// Bytes in `lea`, conditions without a zeroed register, and constants in registers that cannot be allocated.
+#[test]
+fn forms_that_llvm_finds_with_virtual_registers() {
+    let folder = Folder::new();
+    let functions = "define void @sum(i8 %a, ptr %p, ptr %q) {\n  %s = add i8 %a, 7\n  store volatile i8 %s, ptr %p\n  \
+                     store volatile i8 %a, ptr %q\n  ret void\n}\n\
+                     define i32 @condition(i32 %a, i32 %b) {\n  %c = icmp slt i32 %a, %b\n  %z = zext i1 %c to i32\n  ret i32 %z\n}\n\
+                     declare void @g(i32)\ndefine void @constant() {\n  call void @g(i32 7)\n  call void @g(i32 7)\n  ret void\n}\n";
+    folder.write("forms.ll", format!("{IR}{functions}"));
+    let options = ["--registers", "rax,rcx,rdx,rbx", "--verify-llvm", "--no-fallback"];
+    folder.chordal(&["compile", "forms.ll", "-o", "out.s"]).args(options).assert().success();
+    let assembly = String::from_utf8(folder.read("out.s")).unwrap();
+    let condition = code_of(&assembly, "condition");
+    assert!(condition.iter().all(|line| !line.starts_with("xorl") && !line.starts_with("movb")), "{condition:?}");
+    assert_eq!(condition[condition.len() - 2], "movzbl %al, %eax");
+    let sum = code_of(&assembly, "sum");
+    assert!(sum.iter().any(|line| line.starts_with("leal 7(")), "{sum:?}");
+    let constant = code_of(&assembly, "constant");
+    assert_eq!(constant.iter().filter(|line| *line == "movl $7, %edi").count(), 2, "{constant:?}");
+    assert!(constant.iter().all(|line| !line.starts_with("movl %")), "{constant:?}");
+}
+
 #[test]
 fn bad_inputs() {
     let folder = Folder::with_program(&[]);
