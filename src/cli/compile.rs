@@ -4,6 +4,7 @@ use super::allocators::{self, Configured};
 use super::options::{self, AllocatorOptions, StockOptions};
 use super::output::{self, Destination};
 use super::{Failure, defect};
+use crate::allocate::allocators::Preset;
 use crate::allocate::pipeline::Strategy;
 use crate::llvm::{self, Algorithm, CompileOptions, Compiled, Module, Output, RegisterRequest, Source, Stock};
 use crate::measure::meter;
@@ -206,8 +207,12 @@ fn warn(file: &str, compiled: &Compiled) {
 fn certificate(total: &Counts, allocator: &Configured) -> Option<String> {
     let (cost, bound) = (total.spill.cost?, total.spill.bound?);
     let above = cost - bound;
-    let all = matches!(allocator, Configured::Ours(Strategy::Phases(preset)) if preset.spill.effort.considers_all());
-    let optimum = if all { "the optimum" } else { "the best of the plans considered" };
+    let all = |preset: &Preset| preset.registers.spilling().is_some_and(|choice| choice.considers_all(preset.spill.effort));
+    let optimum = if matches!(allocator, Configured::Ours(Strategy::Phases(preset)) if all(preset)) {
+        "the optimum"
+    } else {
+        "the best of the plans considered"
+    };
     Some(match () {
         () if above < 0.5 => format!("spill cost {cost:.0}, {optimum}"),
         () if bound > 0.0 => format!("spill cost {cost:.0}, at most {:.1}% above {optimum}", 100.0 * above / bound),
@@ -272,7 +277,6 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::allocate::allocators::Preset;
     use crate::allocate::spill::Effort;
 
     #[test]

@@ -44,7 +44,8 @@ pub enum Edit {
         class: RegClass,
         kind: SwapKind,
     },
-    /// Execute this rematerialisable instruction again, with its definition in `to`.
+    /// Execute this rematerialisable instruction again, with its definition in `to`: a register of its class, or, right before a
+    /// copy to a register of the program, that register, which is the place of the copied operand then.
     Rematerialise {
         to: Reg,
         inst: Inst,

@@ -81,14 +81,6 @@ pub enum Effort {
     Most,
 }
 
-impl Effort {
-    /// Whether values may be in registers in any blocks that they pass, without regard to what neighbouring blocks do. Else
-    /// blocks that are alike are decided about together, and the bound is one of plans that do so.
-    pub fn considers_all(self) -> bool {
-        matches!(self, Effort::More | Effort::Most)
-    }
-}
-
 /// What the phases behind spilling do and want, as far as it matters here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Downstream {
@@ -123,6 +115,12 @@ pub enum Choice {
 }
 
 impl Choice {
+    /// Whether values may be in registers in any blocks that they pass, without regard to what neighbouring blocks do. Else
+    /// blocks that are alike are decided about together, and the bound is one of plans that do so.
+    pub fn considers_all(self, effort: Effort) -> bool {
+        self == Choice::Optimal || matches!(effort, Effort::More | Effort::Most)
+    }
+
     /// Whether a value may be in a register in one part of its life, and in memory in another.
     pub fn splits(self) -> bool {
         matches!(self, Choice::Farthest(_) | Choice::Priced | Choice::Optimal)
