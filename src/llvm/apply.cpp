@@ -1,6 +1,7 @@
 #include "apply.h"
 #include "forms.h"
 #include "weigh.h"
+#include "zeroes.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/CodeGen/LivePhysRegs.h"
 #include "llvm/CodeGen/MachineFrameInfo.h"
@@ -30,6 +31,7 @@ public:
     for (MachineInstr *Phi : E.PhiAt)
       Phi->eraseFromParent();
     finish(MF);
+    zeroByExclusiveOr(MF, E.T);
     return {};
   }
 
