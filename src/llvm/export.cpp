@@ -22,7 +22,7 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
   Pins.push_back({});
   readReservedRegisters(MF);
   extendInsteadOfZeroing(MF, T);
-  zeroWholeRegisters(MF, T);
+  zeroInOneInstruction(MF, T);
   numberValues();
   findJumpTables();
   for (MachineBasicBlock &MBB : MF)

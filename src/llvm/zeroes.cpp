@@ -10,7 +10,7 @@ using namespace llvm;
 namespace chordal {
 namespace {
 
-const char NarrowZero[] = "MOV32r0", WideZero[] = "MOV32ri64";
+const char ZeroByXor[] = "MOV32r0";
 
 // The instruction that zeroes what MI inserts a byte into, if that is all that the zero is for.
 MachineInstr *zeroOf(const MachineInstr &MI, const TargetInstrInfo &TII, const TargetRegisterInfo &TRI) {
@@ -24,67 +24,88 @@ MachineInstr *zeroOf(const MachineInstr &MI, const TargetInstrInfo &TII, const T
       !Base.getReg().isVirtual() || !MRI.hasOneUse(Base.getReg()))
     return nullptr;
   MachineInstr *Zero = MRI.getUniqueVRegDef(Base.getReg());
-  return Zero && !Zero->peekDebugInstrNum() && TII.getName(Zero->getOpcode()) == NarrowZero ? Zero : nullptr;
+  return Zero && !Zero->peekDebugInstrNum() && TII.getName(Zero->getOpcode()) == ZeroByXor ? Zero : nullptr;
 }
 
-// The instruction that zeroes the low half of what MI defines, if the other half is zero too.
-MachineInstr *extendedZero(const MachineInstr &MI, unsigned ZeroOpcode, const TargetRegisterInfo &TRI) {
-  if (!MI.isSubregToReg() || TRI.getSubRegIdxSize(MI.getOperand(3).getImm()) != 32)
-    return nullptr;
-  const MachineOperand &Dst = MI.getOperand(0), &Low = MI.getOperand(2);
-  if (Dst.getSubReg() || Low.getSubReg() || !Low.getReg().isVirtual())
-    return nullptr;
-  MachineInstr *Zero = MI.getMF()->getRegInfo().getUniqueVRegDef(Low.getReg());
-  return Zero && Zero->getOpcode() == ZeroOpcode ? Zero : nullptr;
+// What MI defines as a zero of another width than the 32 bits in which selected code makes all of them.
+struct OtherZero {
+  MachineInstr *Of = nullptr;
+  StringRef Name; // of the instruction that makes it
+};
+
+OtherZero otherZero(const MachineInstr &MI, unsigned Zero, const TargetRegisterInfo &TRI) {
+  if (!MI.isSubregToReg() && !MI.isCopy())
+    return {};
+  const MachineOperand &Dst = MI.getOperand(0), &Src = MI.getOperand(MI.isCopy() ? 1 : 2);
+  unsigned Part = MI.isCopy() ? Src.getSubReg() : MI.getOperand(3).getImm();
+  if (Dst.getSubReg() || !Dst.getReg().isVirtual() || !Part || TRI.getSubRegIdxOffset(Part) || !Src.getReg().isVirtual())
+    return {};
+  MachineInstr *Def = MI.getMF()->getRegInfo().getUniqueVRegDef(Src.getReg());
+  if (!Def || Def->getOpcode() != Zero)
+    return {};
+  if (MI.isSubregToReg())
+    return {Def, "MOV32ri64"};
+  return {Def, TRI.getSubRegIdxSize(Part) == 8 ? "MOV8ri" : "MOV16ri"};
 }
 
-// Calls `Visit` with the wide zeroes of a block in front of which nobody wants the flags.
-void forZeroesWithoutFlags(MachineBasicBlock &MBB, unsigned WideZero, MCRegister Flags, function_ref<void(MachineInstr &)> Visit) {
+// Has debug instructions know that a register would be zero, and removes what makes it so, if nothing else wants it.
+void removeIfUnused(MachineInstr &Zero) {
+  MachineRegisterInfo &MRI = Zero.getMF()->getRegInfo();
+  Register Reg = Zero.getOperand(0).getReg();
+  if (!MRI.use_nodbg_empty(Reg))
+    return;
+  for (MachineOperand &MO : make_early_inc_range(MRI.use_operands(Reg)))
+    MO.getParent()->isDebugValue() ? MO.ChangeToImmediate(0) : MO.setReg(Register());
+  Zero.eraseFromParent();
+}
+
+// Calls `Visit` with the instructions of a block in front of which nobody wants the flags.
+void forAllWithoutFlags(MachineBasicBlock &MBB, MCRegister Flags, function_ref<void(MachineInstr &)> Visit) {
   const TargetRegisterInfo *TRI = MBB.getParent()->getSubtarget().getRegisterInfo();
   bool Live = any_of(MBB.successors(), [&](const MachineBasicBlock *Next) { return Next->isLiveIn(Flags); });
   for (MachineInstr &MI : make_early_inc_range(reverse(MBB))) {
-    if (MI.getOpcode() == WideZero && MI.getOperand(1).isImm() && MI.getOperand(1).getImm() == 0) {
-      if (!Live)
-        Visit(MI);
-      continue;
-    }
     Live = MI.readsRegister(Flags, TRI) || (Live && !MI.modifiesRegister(Flags, TRI));
+    if (!Live)
+      Visit(MI);
   }
 }
 
 } // namespace
 
-void zeroWholeRegisters(MachineFunction &MF, Target &T) {
+void zeroInOneInstruction(MachineFunction &MF, Target &T) {
   const TargetInstrInfo &TII = *MF.getSubtarget().getInstrInfo();
-  MachineRegisterInfo &MRI = MF.getRegInfo();
-  unsigned Narrow = T.opcode(NarrowZero, TII);
+  unsigned Zero = T.opcode(ZeroByXor, TII);
   for (MachineBasicBlock &MBB : MF)
     for (MachineInstr &MI : make_early_inc_range(MBB)) {
-      MachineInstr *Zero = extendedZero(MI, Narrow, T.TRI);
-      if (!Zero)
+      OtherZero Other = otherZero(MI, Zero, T.TRI);
+      if (!Other.Of)
         continue;
-      auto Wide = BuildMI(MBB, MI, MI.getDebugLoc(), TII.get(T.opcode(WideZero, TII)), MI.getOperand(0).getReg()).addImm(0);
-      if (MI.peekDebugInstrNum())
-        Wide->setDebugInstrNum(MI.peekDebugInstrNum());
+      auto New = BuildMI(MBB, MI, MI.getDebugLoc(), TII.get(T.opcode(Other.Name, TII)), MI.getOperand(0).getReg()).addImm(0);
+      New->setDebugInstrNum(MI.peekDebugInstrNum());
       MI.eraseFromParent();
-      Register Low = Zero->getOperand(0).getReg();
-      if (!MRI.use_nodbg_empty(Low))
-        continue;
-      for (MachineOperand &MO : make_early_inc_range(MRI.use_operands(Low)))
-        MO.getParent()->isDebugValue() ? MO.ChangeToImmediate(0) : MO.setReg(Register());
-      Zero->eraseFromParent();
+      removeIfUnused(*Other.Of);
     }
 }
 
 void zeroByExclusiveOr(MachineFunction &MF, Target &T) {
   const TargetInstrInfo &TII = *MF.getSubtarget().getInstrInfo();
-  const MCInstrDesc &Narrow = TII.get(T.opcode(NarrowZero, TII));
+  const MCInstrDesc &Zero = TII.get(T.opcode(ZeroByXor, TII));
+  MCRegister Flags = Zero.implicit_defs().front();
+  SmallDenseSet<unsigned> Moves;
+  for (StringRef Name : {"MOV8ri", "MOV16ri", "MOV32ri64"})
+    Moves.insert(T.opcode(Name, TII));
   for (MachineBasicBlock &MBB : MF)
-    forZeroesWithoutFlags(MBB, T.opcode(WideZero, TII), Narrow.implicit_defs().front(), [&](MachineInstr &MI) {
-      MCRegister Whole = MI.getOperand(0).getReg().asMCReg();
-      MCRegister Low = *find_if(T.TRI.subregs(Whole), [&](MCRegister Part) { return T.TRI.getRegSizeInBits(Part, MF.getRegInfo()) == 32; });
-      auto Zero = BuildMI(MBB, MI, MI.getDebugLoc(), Narrow, Low).addReg(Whole, RegState::ImplicitDefine);
-      Zero->findRegisterDefOperand(Narrow.implicit_defs().front(), &T.TRI)->setIsDead();
+    forAllWithoutFlags(MBB, Flags, [&](MachineInstr &MI) {
+      if (!Moves.contains(MI.getOpcode()) || !MI.getOperand(1).isImm() || MI.getOperand(1).getImm())
+        return;
+      MCRegister Reg = MI.getOperand(0).getReg().asMCReg();
+      uint32_t Root = T.lowPartOf(Reg);
+      MCRegister Low = Root == CH_NONE ? MCRegister() : T.view(T.classNamed("GR32"), Root);
+      if (!Low)
+        return;
+      auto New = BuildMI(MBB, MI, MI.getDebugLoc(), Zero, Low).addReg(Reg, RegState::ImplicitDefine);
+      New->findRegisterDefOperand(Flags, &T.TRI)->setIsDead();
+      New->setDebugInstrNum(MI.peekDebugInstrNum());
       MI.eraseFromParent();
     });
 }

@@ -1,4 +1,4 @@
-// Zeroes: those that bytes are inserted into, and those of whole registers.
+// Zeroes: those that bytes are inserted into, and those that are not of 32 bits.
 #ifndef CHORDAL_ZEROES_H
 #define CHORDAL_ZEROES_H
 
@@ -12,9 +12,10 @@ namespace chordal {
 // has a register as a whole, so zero and byte would take two, and a copy.
 void extendInsteadOfZeroing(llvm::MachineFunction &MF, Target &T);
 
-// Makes zeroes of 64 bits one instruction: selected code zeroes the low half, and takes the register as a whole from there on.
-// A constant is computed again wherever that is cheaper than to keep it; what is made of two instructions is none.
-void zeroWholeRegisters(llvm::MachineFunction &MF, Target &T);
+// Makes zeroes that are not of 32 bits by one instruction each: selected code zeroes 32 bits, and takes a part of the register,
+// or all of it, in another one. A constant is computed again wherever that is cheaper than to keep it; what is made of two
+// instructions is none.
+void zeroInOneInstruction(llvm::MachineFunction &MF, Target &T);
 
 // Has such zeroes made by exclusive-or again where nobody wants the flags. The function is in physical registers, and its
 // live-in lists are right.
