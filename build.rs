@@ -10,6 +10,7 @@ const BRIDGE: &[&str] = &[
     "fold",
     "forms",
     "reserved",
+    "immediates",
     "zeroes",
     "apply",
     "instructions",

@@ -53,7 +53,7 @@ fn damage(function: &Function, overlay: &mut Overlay, rng: &mut fastrand::Rng) {
         }
         2 if edits > 0 => match &mut overlay.edits[rng.usize(..edits)].1 {
             Edit::Load { to, .. } | Edit::Move { to, .. } | Edit::Rematerialise { to, .. } => *to = other,
-            Edit::Perform { .. } => {}
+            Edit::Perform { .. } | Edit::StoreConstant { .. } => {}
             Edit::Store { from, .. } => *from = other,
             Edit::Swap { a, b, .. } if *b != other => *a = other,
             Edit::Swap { .. } => {}

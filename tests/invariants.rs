@@ -509,7 +509,9 @@ impl Accesses {
         for &(point, edit) in edits {
             match edit {
                 Edit::Load { from, .. } => *accesses.loads.entry((point.block, from)).or_default() += 1,
-                Edit::Store { to, .. } => *accesses.stores.entry((point.block, to)).or_default() += 1,
+                Edit::Store { to, .. } | Edit::StoreConstant { to, .. } => {
+                    *accesses.stores.entry((point.block, to)).or_default() += 1
+                }
                 _ => {}
             }
         }
@@ -527,7 +529,8 @@ impl Accesses {
                     (InstKind::Inserted(Inserted::Load(slot)), _) | (_, Some((false, slot))) => {
                         *accesses.loads.entry((block, slot)).or_default() += 1;
                     }
-                    (InstKind::Inserted(Inserted::Store(slot)), _) | (_, Some((true, slot))) => {
+                    (InstKind::Inserted(Inserted::Store(slot) | Inserted::StoreConstant(slot, _)), _)
+                    | (_, Some((true, slot))) => {
                         *accesses.stores.entry((block, slot)).or_default() += 1;
                     }
                     _ => {}

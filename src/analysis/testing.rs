@@ -115,6 +115,7 @@ pub(crate) fn append(function: &mut Function, at: usize, operands: &[Operand]) -
         jumps: false,
         rematerialisable: false,
         dear: false,
+        storable: false,
         movable: false,
     });
     let end = function.insts.len() as u32;

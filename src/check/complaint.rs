@@ -106,6 +106,9 @@ pub enum Fault {
     NotRematerialisable {
         inst: Inst,
     },
+    NotStorable {
+        inst: Inst,
+    },
 }
 
 impl Complaint {
@@ -131,6 +134,7 @@ impl Complaint {
             Edit::Move { to, from, .. } => format!("move {} to {}", self.reg(from), self.reg(to)),
             Edit::Swap { a, b, kind, .. } => format!("swap {} and {} by {kind:?}", self.reg(a), self.reg(b)),
             Edit::Perform { inst, .. } => format!("perform {inst}"),
+            Edit::StoreConstant { to, inst } => format!("store what {inst} computes to {to}"),
             Edit::Rematerialise { to, inst } => format!("rematerialise {} by {inst}", self.reg(to)),
         }
     }
@@ -168,6 +172,7 @@ impl Complaint {
             }
             Fault::BadSwap => write!(f, "these registers cannot be swapped like this"),
             Fault::NotMovable { inst } => write!(f, "{inst} cannot be executed here, once, instead of where it stands"),
+            Fault::NotStorable { inst } => write!(f, "what {inst} computes cannot be written to memory at once"),
             Fault::NotRematerialisable { inst } => write!(f, "{inst} cannot be executed again"),
         }
     }

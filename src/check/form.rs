@@ -115,6 +115,7 @@ impl Form<'_> {
             Edit::Move { to: a, from: b, class } | Edit::Swap { a, b, class, kind: _ } => {
                 self.reg(a) && self.reg(b) && self.class(class)
             }
+            Edit::StoreConstant { to, inst } => self.slot(to) && self.function.insts.is_valid(inst),
             Edit::Rematerialise { to, inst } => self.reg(to) && self.function.insts.is_valid(inst),
             Edit::Perform { inst, .. } => self.function.insts.is_valid(inst),
         }

@@ -136,6 +136,12 @@ impl<'a> Rules<'a> {
                 faults.extend((!holds).then_some(Fault::NotMovable { inst }));
                 overwritten = if flagless { RegSet::EMPTY } else { written(pins) };
             }
+            Edit::StoreConstant { to, inst } => match self.function.operands(inst) {
+                [def] if self.function.insts[inst].storable => {
+                    faults.extend(self.slot_fits(to, self.function.values[def.value].class));
+                }
+                _ => faults.push(Fault::NotStorable { inst }),
+            },
             Edit::Rematerialise { to, inst } => {
                 faults.extend(self.rematerialisable(point, to, inst));
                 overwritten = written(self.function.pins(inst)) | RegSet::only(to);

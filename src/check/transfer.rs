@@ -105,6 +105,15 @@ impl<'a> Transfer<'a> {
                     }
                 }
             }
+            Edit::StoreConstant { to, inst } => {
+                state.clear(to);
+                for operand in self.function.operands(inst).iter().filter(|o| o.is_def()) {
+                    let stored = self.equal_to_constant(operand.value).into_iter();
+                    stored
+                        .filter(|&value| self.size(value) <= self.size(operand.value))
+                        .for_each(|value| state.insert(to, value));
+                }
+            }
             Edit::Rematerialise { to, inst } => {
                 for reg in written(self.function.pins(inst)).iter() {
                     state.clear(reg);

@@ -67,6 +67,9 @@ fn edit(point: Point, edit: Edit) -> ffi::Edit {
             ffi::Edit { kind, to: a.index() as u8, from: b.index() as u8, class: class.as_u32(), ..at }
         }
         Edit::Perform { inst, flagless } => ffi::Edit { kind: ffi::PERFORM, object: inst.as_u32(), class: flagless.into(), ..at },
+        Edit::StoreConstant { to, inst } => {
+            ffi::Edit { kind: ffi::STORE_CONSTANT, object: to.as_u32(), class: inst.as_u32(), ..at }
+        }
         Edit::Rematerialise { to, inst } => {
             ffi::Edit { kind: ffi::REMATERIALISE, to: to.index() as u8, object: inst.as_u32(), ..at }
         }

@@ -1,5 +1,6 @@
 #include "apply.h"
 #include "forms.h"
+#include "immediates.h"
 #include "weigh.h"
 #include "zeroes.h"
 #include "llvm/ADT/BitVector.h"
@@ -138,7 +139,7 @@ private:
 
   void insertEdit(const ChEdit &Edit, MachineBasicBlock &MBB, MachineBasicBlock::iterator At) {
     const TargetRegisterClass *RC =
-        Edit.kind == CH_REMATERIALISE || Edit.kind == CH_PERFORM ? nullptr : E.T.llvmClass(Edit.cls);
+        Edit.kind == CH_REMATERIALISE || Edit.kind == CH_PERFORM || Edit.kind == CH_STORE_CONSTANT ? nullptr : E.T.llvmClass(Edit.cls);
     auto View = [&](uint8_t Root) { return E.T.view(RC, Root); };
     switch (Edit.kind) {
     case CH_LOAD:
@@ -164,6 +165,9 @@ private:
       TII.reMaterialize(MBB, At, To, 0, Orig);
       break;
     }
+    case CH_STORE_CONSTANT:
+      storeConstant(MBB, At, *E.InstAt[Edit.cls], Slots[Edit.object], E.T);
+      break;
     case CH_PERFORM:
       // Other edits' positions are told by where instructions stand: it comes here when all of these are made.
       Moves.push_back({E.InstAt[Edit.object], BuildMI(MBB, At, DebugLoc(), TII.get(TargetOpcode::KILL))});

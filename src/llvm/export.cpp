@@ -1,6 +1,7 @@
 #include "export.h"
 #include "forms.h"
 #include "reserved.h"
+#include "immediates.h"
 #include "zeroes.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/MachineJumpTableInfo.h"
@@ -269,6 +270,8 @@ void Export::addInst(MachineInstr &MI) {
                (MI.getOpcode() == TargetOpcode::INLINEASM_BR ? CH_JUMPS : 0) | (MI.getDesc().isAsCheapAsAMove() ? 0 : CH_DEAR) | (isMovable(MI) ? CH_MOVABLE : 0);
   if (Operands.size() == Inst.first_operand + 1 && Operands.back().role == CH_DEF && TII.isTriviallyReMaterializable(MI)) {
     Inst.flags |= CH_REMATERIALISABLE;
+    if (isStorable(MI, *T.llvmClass(Classes[Operands.back().value]), T.TRI))
+      Inst.flags |= CH_STORABLE;
     // Where flags are live, reMaterialize() chooses an instruction that does not write them.
     for (unsigned Root = 0; Root < T.file().num_regs; ++Root)
       if (T.file().regs[Root].bank == CH_NONE)

@@ -125,6 +125,7 @@ pub const REMATERIALISABLE: u32 = 4;
 pub const JUMPS: u32 = 8;
 pub const DEAR: u32 = 16;
 pub const MOVABLE: u32 = 32;
+pub const STORABLE: u32 = 64;
 
 #[repr(C)]
 pub struct Inst {
@@ -199,6 +200,7 @@ pub const EXCHANGE: u8 = 3;
 pub const XOR: u8 = 4;
 pub const REMATERIALISE: u8 = 5;
 pub const PERFORM: u8 = 6;
+pub const STORE_CONSTANT: u8 = 7;
 
 #[repr(C)]
 #[derive(Clone, Copy)]

@@ -135,6 +135,7 @@ fn inst(index: usize, data: &ffi::Inst) -> InstData {
         jumps: data.flags & ffi::JUMPS != 0,
         rematerialisable: data.flags & ffi::REMATERIALISABLE != 0,
         dear: data.flags & ffi::DEAR != 0,
+        storable: data.flags & ffi::STORABLE != 0,
         movable: data.flags & ffi::MOVABLE != 0,
     }
 }

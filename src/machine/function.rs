@@ -89,6 +89,8 @@ pub enum Inserted {
     Load(Slot),
     /// The used value goes to a slot.
     Store(Slot),
+    /// A slot gets what this instruction of the imported function computes. No operands.
+    StoreConstant(Slot, Inst),
     /// The defined value is computed again as this instruction of the imported function computed it.
     Rematerialise(Inst),
     /// Operands are (definition, use) pairs: values get new names, and registers, at the same time.
@@ -121,6 +123,8 @@ pub struct InstData {
     pub rematerialisable: bool,
     /// It takes longer than a move.
     pub dear: bool,
+    /// What it computes can be written to memory at once, without a register ([`Inserted::StoreConstant`]).
+    pub storable: bool,
     /// It does nothing but compute its definitions from its uses, and writes no physical register but flags that nobody wants.
     pub movable: bool,
 }

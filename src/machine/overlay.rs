@@ -50,6 +50,11 @@ pub enum Edit {
         to: Reg,
         inst: Inst,
     },
+    /// Write what this rematerialisable instruction computes to memory. Nothing else changes.
+    StoreConstant {
+        to: Slot,
+        inst: Inst,
+    },
     /// Execute this movable instruction here, not where it stands further up in the block. If it is `flagless`, it is so in a
     /// form with three addresses, which writes no flags.
     Perform {

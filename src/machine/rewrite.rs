@@ -62,6 +62,7 @@ impl<'a> Rewriter<'a> {
             jumps: false,
             rematerialisable: false,
             dear: false,
+            storable: false,
             movable: false,
         };
         self.new.insts.push(data)

@@ -34,11 +34,12 @@
 //!           | "landing-pad" | "jump-target" | "on-edge"
 //! phi       = vN:class[(of=vN)] "=" "phi" { bN:vN | bN:undef }
 //! inst      = [ {def} "=" ] kind { use | def } {mark}
-//! kind      = "op" | "copy" | copy-to(reg) | copy-from(reg) | load(sN) | store(sN) | rematerialise(iN) | "parallel"
+//! kind      = "op" | "copy" | copy-to(reg) | copy-from(reg) | load(sN) | store(sN) | store-constant(sN=iN)
+//!           | rematerialise(iN) | "parallel"
 //! use       = vN[("foldable")]
 //! def       = vN:class[([of=vN,]["early",][reuse=N["|"N]["|none"]])]  of the value that it is a piece of
 //! mark      = uses=reg,… | defs=reg,… | early=reg,… | clobbers=reg,…
-//!           | "terminator" | "label" | "jumps" | "rematerialisable" | "dear" | "movable" | "throws"
+//!           | "terminator" | "label" | "jumps" | "rematerialisable" | "dear" | "storable" | "movable" | "throws"
 //!           | origin=iN | origin=none             its own number unless given
 //! ```
 //!

@@ -96,6 +96,8 @@ pub enum Rule {
     ReuseTwice(usize),
     #[error("operand {0} may reuse another operand, or none, in place of what it cannot reuse in the first place")]
     ReuseInstead(usize),
+    #[error("is storable, but not rematerialisable")]
+    Storable,
     #[error("operand {0} is foldable, but is not a use of an operation, or is tied to a definition")]
     Foldable(usize),
     #[error("a {0} does not have the operands of one")]
@@ -330,6 +332,7 @@ impl Scan<'_> {
             InstKind::CopyFrom(_) => ("copy-from", roles == [Role::Def]),
             InstKind::Inserted(Inserted::Load(_)) => ("load", roles == [Role::Def]),
             InstKind::Inserted(Inserted::Store(_)) => ("store", roles == [Role::Use]),
+            InstKind::Inserted(Inserted::StoreConstant(..)) => ("store-constant", roles.is_empty()),
             InstKind::Inserted(Inserted::Rematerialise(_)) => ("rematerialise", roles == [Role::Def]),
             InstKind::Inserted(Inserted::Parallel) => ("parallel", self.is_parallel(operands)),
         };
@@ -342,6 +345,7 @@ impl Scan<'_> {
         self.require(pinned, place, Rule::CopyWithoutPin);
         let repeatable = !data.rematerialisable || (roles.len() == 1 && operands[0].is_def());
         self.require(repeatable, place, Rule::Operands("rematerialisable instruction"));
+        self.require(!data.storable || data.rematerialisable, place, Rule::Storable);
     }
 
     fn reuses(&mut self, operands: &[Operand], place: Place) {

@@ -145,6 +145,11 @@ impl Machine<'_> {
             Edit::Store { from, to, class } => self.transfer(Location::Slot(to), Location::Reg(from), self.size(class)),
             Edit::Move { to, from, class } => self.transfer(Location::Reg(to), Location::Reg(from), self.size(class)),
             Edit::Swap { a, b, class, kind } => self.swap(Location::Reg(a), Location::Reg(b), class, kind),
+            Edit::StoreConstant { to, inst } => {
+                let bytes = self.size(self.function.values[self.function.operands(inst)[0].value].class);
+                let content = self.written(inst, 0).narrowed(bytes.min(self.overlay.slots[to].size));
+                self.places.insert(Location::Slot(to), content);
+            }
             Edit::Rematerialise { to, inst } => {
                 self.destroy(written(self.function, inst));
                 let content = self.written(inst, 0);

@@ -171,6 +171,7 @@ impl Layer<'_> {
             InstKind::Inserted(Inserted::Load(_)) if self.coloured.redundant.contains(operands[0].value) => return,
             InstKind::Inserted(Inserted::Load(from)) => Edit::Load { to: reg(0), from, class: class(0) },
             InstKind::Inserted(Inserted::Store(to)) => Edit::Store { from: reg(0), to, class: class(0) },
+            InstKind::Inserted(Inserted::StoreConstant(to, inst)) => Edit::StoreConstant { to, inst },
             InstKind::Inserted(Inserted::Rematerialise(inst)) => Edit::Rematerialise { to: reg(0), inst },
             InstKind::Copy if reg(0) == reg(1) => return,
             InstKind::Copy => Edit::Move { to: reg(0), from: reg(1), class: function.file.wider(class(0), class(1)) },
@@ -242,6 +243,6 @@ fn writes(edits: &[Edit], reg: Reg) -> bool {
     edits.iter().any(|edit| match *edit {
         Edit::Load { to, .. } | Edit::Move { to, .. } | Edit::Rematerialise { to, .. } => to == reg,
         Edit::Swap { a, b, .. } => a == reg || b == reg,
-        Edit::Store { .. } | Edit::Perform { .. } => false,
+        Edit::Store { .. } | Edit::StoreConstant { .. } | Edit::Perform { .. } => false,
     })
 }

@@ -30,6 +30,11 @@ pub(super) fn connect(problem: &Problem, chosen: &Chosen, decided: Decided) -> P
     // Those at one point stay in order; on an edge, a value may be wanted by several φs.
     connector.decided.refills.sort_by_key(|&(site, value, _)| (site, Some(value).filter(|_| matches!(site, Site::Edge { .. }))));
     connector.decided.refills.dedup();
+    // What is stored without a register is not written by its definition, which is not executed.
+    let storable = |value: Value| problem.storable(value).is_some();
+    let remains =
+        |&(inst, k): &(Inst, usize)| !(function.operands(inst)[k].is_def() && storable(function.operands(inst)[k].value));
+    connector.decided.folds.retain(remains);
     connector.decided.folds.sort_unstable();
     let reads = connector.reads();
     let (in_memory, for_a_while) = connector.in_memory(&reads);
@@ -179,7 +184,8 @@ impl Connector<'_> {
     /// Constants that are computed again wherever they are wanted are not computed where they stand.
     fn dropped(&self, at_home: &EntitySet<Value>) -> EntitySet<Inst> {
         let needless = |value: Value| {
-            let constant = self.problem.refill(value) != Refill::Load && !at_home.contains(value);
+            let stored = at_home.contains(value) && self.problem.storable(value).is_none();
+            let constant = self.problem.refill(value) != Refill::Load && !stored;
             self.chosen.rematerialised[value] || constant && !self.decided.read_where_defined.contains(value)
         };
         let defines = |inst: Inst| self.function.operands(inst).iter().any(|operand| operand.is_def() && needless(operand.value));

@@ -16,7 +16,7 @@ use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 pub(super) fn insert(problem: &Problem, plan: &Plan) -> Spilled {
     let function = &problem.conventional.function;
     let slots = slots::assign(problem, plan);
-    let mut writer = Writer::new(function, plan, &slots);
+    let mut writer = Writer::new(problem, plan, &slots);
     for block in function.blocks.keys() {
         writer.block(block);
     }
@@ -78,6 +78,7 @@ impl Slots {
 }
 
 struct Writer<'a> {
+    problem: &'a Problem<'a>,
     function: &'a Function,
     plan: &'a Plan,
     slots: &'a Slots,
@@ -97,7 +98,8 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(function: &'a Function, plan: &'a Plan, slots: &'a Slots) -> Self {
+    fn new(problem: &'a Problem, plan: &'a Plan, slots: &'a Slots) -> Self {
+        let function = &problem.conventional.function;
         let mut split = EntitySet::with_capacity(function.values.len());
         let mut pieces = Pieces::new(function);
         for &(site, value, _) in &plan.refills {
@@ -112,6 +114,7 @@ impl<'a> Writer<'a> {
             };
         }
         Writer {
+            problem,
             function,
             plan,
             slots,
@@ -149,8 +152,12 @@ impl<'a> Writer<'a> {
     fn stores(&mut self, point: Point) {
         while let Some(store) = self.plan.stores.get(self.next_store).filter(|store| store.at == point) {
             let slot = self.slots.of(self.plan, store.home);
-            let name = self.name_of(store.value);
-            self.rewriter.insert(InstKind::Inserted(Inserted::Store(slot)), &[Operand::using(name)]);
+            if let Some(inst) = self.problem.storable(store.value) {
+                self.rewriter.insert(InstKind::Inserted(Inserted::StoreConstant(slot, inst)), &[]);
+            } else {
+                let name = self.name_of(store.value);
+                self.rewriter.insert(InstKind::Inserted(Inserted::Store(slot)), &[Operand::using(name)]);
+            }
             self.next_store += 1;
         }
     }

@@ -43,7 +43,7 @@ use crate::allocate::cssa::{Conventional, Web};
 use crate::allocate::failure::Unsupported;
 use crate::allocate::pressure::limits::Limits;
 use crate::analysis::{Bundles, Dominators, Liveness, Loops, Order, PinLiveness};
-use crate::machine::{Block, Function, Inst, InstKind, PinSets, RegClass, RegSet, Slot, SlotData, Value};
+use crate::machine::{Block, Function, Inst, InstData, InstKind, PinSets, RegClass, RegSet, Slot, SlotData, Value};
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, packed_option::PackedOption};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -273,6 +273,8 @@ pub struct Problem<'a> {
     web_constants: Constants,
     /// Instructions of the imported function that are dearer than moves.
     dear: EntitySet<Inst>,
+    /// Those of which what they compute can be written to memory at once.
+    storable: EntitySet<Inst>,
     limits: Limits,
     policy: Policy,
     downstream: Downstream,
@@ -298,10 +300,14 @@ impl<'a> Problem<'a> {
         let mut weights = weights::weights(function, &loops, liveness);
         unspillable.iter().for_each(|value| weights[value] = f64::INFINITY);
         let (constants, web_constants) = constants(conventional);
-        let mut dear = EntitySet::new();
-        dear.extend(
-            function.insts.values().filter(|data| data.rematerialisable && data.dear).filter_map(|data| data.origin.expand()),
-        );
+        let origins = |wanted: fn(&InstData) -> bool| {
+            let origins = function.insts.values().filter(|data| wanted(data)).filter_map(|data| data.origin.expand());
+            let mut set = EntitySet::new();
+            set.extend(origins);
+            set
+        };
+        let dear = origins(|data| data.rematerialisable && data.dear);
+        let storable = origins(|data| data.storable);
         Ok(Problem {
             conventional,
             order,
@@ -315,6 +321,7 @@ impl<'a> Problem<'a> {
             constants,
             web_constants,
             dear,
+            storable,
             limits: Limits::new(function, downstream.spare)?,
             policy,
             downstream,
@@ -349,6 +356,15 @@ impl<'a> Problem<'a> {
         let member = || self.web_constants[value].expand().filter(|_| self.downstream.choice.is_some_and(Choice::splits));
         let constant = self.constants[value].expand().or_else(member).filter(|_| self.policy.rematerialise);
         constant.map_or(Refill::Load, Refill::Rematerialise)
+    }
+
+    /// The instruction whose constant is written to memory at once where this value is stored, so that the value need not be in
+    /// a register.
+    fn storable(&self, value: Value) -> Option<Inst> {
+        match self.refill(value) {
+            Refill::Rematerialise(inst) => Some(inst).filter(|&inst| self.storable.contains(inst)),
+            Refill::Load => None,
+        }
     }
 
     /// What an instruction costs that is added where code is executed so often.

@@ -1,8 +1,8 @@
 //! Where values are stored that are read from their homes.
 //!
 //! Requires: what registers hold in each block, and where homes are read.
-//! Ensures: a store, or several, on every way to each read, where the value is in a register, at the least cost; no way has more
-//! than one. A value is stored behind its definition, on an edge, at a block's head, or before the terminators of a block that
+//! Ensures: a store, or several, on every way to each read, where the value is in a register or a constant that needs none, at
+//! the least cost; no way has more than one. A value is stored behind its definition, on an edge, at a block's head, or before the terminators of a block that
 //! a φ in memory takes it from.
 //! Relies on: whether a home is not written yet in a block is a decision, and a store is where it is 1 before and 0 behind: a
 //! minimum cut ([`super::cuts`]).
@@ -145,8 +145,9 @@ impl Placing<'_> {
     fn read_at_end(&mut self, block: Block, value: Value) {
         let function = &self.problem.conventional.function;
         let homeless = self.at(block);
+        let is_there = self.is_at_end(block, value);
         let cost = &mut self.decisions.costs[homeless][1];
-        if self.entries.is_at_end(block, value) {
+        if is_there {
             *cost = (*cost + price(self.problem.cost(cost::STORE, function.blocks[block].frequency))).min(FORBIDDEN);
             let store = Store { at: function.before_terminators(block), value, home: value };
             self.transitions.push(Transition { before: homeless, behind: None, store });
@@ -160,22 +161,35 @@ impl Placing<'_> {
         let function = &self.problem.conventional.function;
         let data = &function.blocks[to];
         let mut arriving = self.at(to);
-        if data.preds.len() > 1 && self.entries.can_store_at_head(to, value) {
+        if data.preds.len() > 1 && self.can_store_at_head(to, value) {
             let behind = std::mem::replace(&mut arriving, self.decisions.decide());
             let store = Store { at: function.head(to), value, home: value };
             self.store_between(arriving, behind, Some(store), data.frequency);
         }
         for &from in &data.preds {
             let at = match function.edge_place(from, to) {
-                EdgePlace::Head(at) if self.entries.can_store_at_head(to, value) && self.entries.comes_over(from, to, value) => {
-                    Some(at)
-                }
-                EdgePlace::Tail(at) if self.entries.is_at_end(from, value) => Some(at),
+                EdgePlace::Head(at) if self.can_store_at_head(to, value) && self.comes_over(from, to, value) => Some(at),
+                EdgePlace::Tail(at) if self.is_at_end(from, value) => Some(at),
                 _ => None,
             };
             let store = at.map(|at| Store { at, value, home: value });
             self.store_between(self.at(from), arriving, store, cost::edge(function, from, to));
         }
+    }
+
+    /// Whether a value can be stored at a block's end: it is in a register, or needs none.
+    fn is_at_end(&self, block: Block, value: Value) -> bool {
+        self.problem.storable(value).is_some() || self.entries.is_at_end(block, value)
+    }
+
+    /// Likewise at a block's head.
+    fn can_store_at_head(&self, block: Block, value: Value) -> bool {
+        self.problem.storable(value).is_some() || self.entries.can_store_at_head(block, value)
+    }
+
+    /// Likewise on an edge.
+    fn comes_over(&self, from: Block, to: Block, value: Value) -> bool {
+        self.problem.storable(value).is_some() || self.entries.comes_over(from, to, value)
     }
 
     /// Between two decisions there can be this store, or none.

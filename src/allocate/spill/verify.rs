@@ -219,7 +219,7 @@ impl Verifier<'_> {
         for (index, inst) in (0..=count).zip(self.function.block_insts(block).map(Some).chain([None])) {
             let at = Point { block, index };
             for store in self.stores(at) {
-                if !in_register(places, store.value) {
+                if self.problem.storable(store.value).is_none() && !in_register(places, store.value) {
                     blame(Fault::NotInRegister { value: store.value, at });
                 }
                 places.write(store.value, self.home(store.home));
@@ -320,7 +320,8 @@ impl Verifier<'_> {
         for (value, _) in self.refills(at) {
             live.remove(value);
         }
-        live.extend(self.stores(at).map(|store| store.value));
+        let stored = self.stores(at).map(|store| store.value);
+        live.extend(stored.filter(|&value| self.problem.storable(value).is_none()));
         live
     }
 

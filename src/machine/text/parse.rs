@@ -257,6 +257,7 @@ impl Parser {
             jumps: false,
             rematerialisable: false,
             dear: false,
+            storable: false,
             movable: false,
         };
         for word in words {
@@ -270,6 +271,7 @@ impl Parser {
                 ("jumps", "") => data.jumps = true,
                 ("rematerialisable", "") => data.rematerialisable = true,
                 ("dear", "") => data.dear = true,
+                ("storable", "") => data.storable = true,
                 ("movable", "") => data.movable = true,
                 ("throws", "") => self.function.blocks[block].throws = inst.into(),
                 ("origin", "none") => data.origin = None.into(),
@@ -299,6 +301,10 @@ impl Parser {
             ("copy-from", Some(reg)) => Ok(InstKind::CopyFrom(find_register(&self.function.file, reg)?)),
             ("load", Some(slot)) => Ok(InstKind::Inserted(Inserted::Load(parse_slot(slot)?))),
             ("store", Some(slot)) => Ok(InstKind::Inserted(Inserted::Store(parse_slot(slot)?))),
+            ("store-constant", Some(both)) => {
+                let (slot, inst) = both.split_once('=').ok_or_else(|| Reason::unexpected("a slot and an instruction", both))?;
+                Ok(InstKind::Inserted(Inserted::StoreConstant(parse_slot(slot)?, parse_inst(inst)?)))
+            }
             ("rematerialise", Some(inst)) => Ok(InstKind::Inserted(Inserted::Rematerialise(parse_inst(inst)?))),
             ("parallel", None) => Ok(InstKind::Inserted(Inserted::Parallel)),
             _ => Err(Reason::unexpected("an instruction", word)),

@@ -117,6 +117,7 @@ impl<'a> Printer<'a> {
         write_mark(f, "jumps", data.jumps)?;
         write_mark(f, "rematerialisable", data.rematerialisable)?;
         write_mark(f, "dear", data.dear)?;
+        write_mark(f, "storable", data.storable)?;
         write_mark(f, "movable", data.movable)?;
         match data.origin.expand() {
             None => write!(f, " origin=none"),
@@ -133,6 +134,7 @@ impl<'a> Printer<'a> {
             InstKind::CopyFrom(reg) => write!(f, " copy-from({})", self.function.file.name(reg)),
             InstKind::Inserted(Inserted::Load(slot)) => write!(f, " load({slot})"),
             InstKind::Inserted(Inserted::Store(slot)) => write!(f, " store({slot})"),
+            InstKind::Inserted(Inserted::StoreConstant(slot, inst)) => write!(f, " store-constant({slot}={inst})"),
             InstKind::Inserted(Inserted::Rematerialise(inst)) => write!(f, " rematerialise({inst})"),
             InstKind::Inserted(Inserted::Parallel) => write!(f, " parallel"),
         }

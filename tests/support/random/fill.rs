@@ -234,6 +234,7 @@ fn number_instructions(function: &mut Function, bodies: Vec<Body>) {
                 label: draft.label,
                 rematerialisable: draft.rematerialisable,
                 dear: inst.index().is_multiple_of(3),
+                storable: draft.rematerialisable && !inst.index().is_multiple_of(5),
                 movable: plain && !draft.label && inst.index().is_multiple_of(2),
             });
         }

@@ -125,7 +125,9 @@ impl<'a> Machine<'a> {
             Edit::Swap { a, b, class, .. } => {
                 ([(a, b), (b, a)].map(|(to, from)| (Location::Reg(to), Location::Reg(from))), class)
             }
-            Edit::Rematerialise { .. } | Edit::Perform { .. } => unreachable!("nothing is computed here"),
+            Edit::Rematerialise { .. } | Edit::StoreConstant { .. } | Edit::Perform { .. } => {
+                unreachable!("nothing is computed here")
+            }
         };
         let class = &self.file.classes[class];
         for place in [places[0].0, places[0].1] {
@@ -153,7 +155,7 @@ fn reads(edit: &Edit) -> Vec<Location> {
         Edit::Load { from, .. } => vec![Location::Slot(from)],
         Edit::Store { from, .. } | Edit::Move { from, .. } => vec![Location::Reg(from)],
         Edit::Swap { a, b, .. } => vec![Location::Reg(a), Location::Reg(b)],
-        Edit::Rematerialise { .. } | Edit::Perform { .. } => vec![],
+        Edit::Rematerialise { .. } | Edit::StoreConstant { .. } | Edit::Perform { .. } => vec![],
     }
 }
 
@@ -162,7 +164,7 @@ fn writes(edit: &Edit) -> Vec<Location> {
         Edit::Load { to, .. } | Edit::Move { to, .. } | Edit::Rematerialise { to, .. } => vec![Location::Reg(to)],
         Edit::Store { to, .. } => vec![Location::Slot(to)],
         Edit::Swap { a, b, .. } => vec![Location::Reg(a), Location::Reg(b)],
-        Edit::Perform { .. } => unreachable!("nothing is computed here"),
+        Edit::StoreConstant { .. } | Edit::Perform { .. } => unreachable!("nothing is computed here"),
     }
 }
 
@@ -607,7 +609,9 @@ fn the_judge_notices_every_dropped_edit() {
                 Edit::Store { .. } => 1,
                 Edit::Move { .. } => 2,
                 Edit::Swap { .. } => 3,
-                Edit::Rematerialise { .. } | Edit::Perform { .. } => unreachable!("nothing is computed here"),
+                Edit::Rematerialise { .. } | Edit::StoreConstant { .. } | Edit::Perform { .. } => {
+                    unreachable!("nothing is computed here")
+                }
             };
             noticed[kind] += 1;
         }
