@@ -37,6 +37,9 @@ pub const STORE: Added = Added { weight: 1.0, size: LONG };
 pub const REMATERIALISATION: Added = Added { weight: 0.2, size: LONG };
 pub const DEAR_REMATERIALISATION: Added = Added { weight: 1.0, size: LONG };
 
+/// Jumping back from a block that an edge gets for the code on it.
+pub const JUMP: Added = Added { weight: 0.5, size: 0.1 };
+
 /// Saving what the caller left in a register, and restoring it.
 pub const SAVE: Added = Added { weight: 1.0, size: SHORT };
 pub const RESTORE: Added = Added { weight: 4.0, size: SHORT };
@@ -84,6 +87,10 @@ pub fn definitions(function: &Function) -> SecondaryMap<Value, f64> {
 /// How often control takes an edge, at most: code for it stands at one of its ends.
 pub fn edge(function: &Function, from: Block, to: Block) -> f64 {
     function.blocks[from].frequency.min(function.blocks[to].frequency)
+}
+
+pub fn jump(function: &Function, block: Block) -> f64 {
+    if function.blocks[block].on_edge { 2.0 } else { 1.0 }
 }
 
 /// Of each value, the executions of instructions, once for each of these operands.

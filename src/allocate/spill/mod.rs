@@ -382,6 +382,14 @@ impl<'a> Problem<'a> {
         self.cost(added, frequency)
     }
 
+    /// What a refill on an edge costs.
+    fn cost_on_edge(&self, refill: Refill, from: Block, to: Block) -> f64 {
+        let function = &self.conventional.function;
+        let frequency = cost::edge(function, from, to);
+        let jump = if function.blocks[from].on_edge { self.cost(cost::JUMP, frequency) } else { 0.0 };
+        self.cost_of_refill(refill, frequency) + jump
+    }
+
     /// Writes what a plan says.
     pub fn insert(&self, plan: &Plan) -> Spilled {
         insert::insert(self, plan)

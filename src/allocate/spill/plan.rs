@@ -74,7 +74,7 @@ impl Plan {
             Site::At(point) => problem.cost_of_refill(refill, frequency(point.block)),
             Site::Edge { from, to } => {
                 let times = self.times(function, liveness, (from, to), value);
-                times * problem.cost_of_refill(refill, cost::edge(function, from, to))
+                times * problem.cost_on_edge(refill, from, to)
             }
         });
         let stores = self.stores.iter().map(|store| problem.cost(cost::STORE, frequency(store.at.block)));

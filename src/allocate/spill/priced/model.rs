@@ -348,6 +348,10 @@ impl Builder<'_> {
         price(self.problem.cost_of_refill(self.problem.refill(value), frequency))
     }
 
+    fn refill_on_edge(&self, value: Value, from: Block, to: Block) -> i64 {
+        price(self.problem.cost_on_edge(self.problem.refill(value), from, to))
+    }
+
     fn instruction(&mut self, block: Block, index: u32, inst: Inst) {
         let Problem { liveness, .. } = self.problem;
         // Nothing is refilled between terminators.
@@ -427,15 +431,14 @@ impl Builder<'_> {
         for (to, data) in &function.blocks {
             self.stores_between_regions(to);
             for (column, &from) in data.preds.iter().enumerate() {
-                let frequency = cost::edge(function, from, to);
                 for &value in self.problem.liveness.live_in(to) {
                     let (head, tail) = (self.model.places.at_head(to, value), self.arriving(from, to, value));
-                    self.model.only_in(head, tail, self.refill(value, frequency));
+                    self.model.only_in(head, tail, self.refill_on_edge(value, from, to));
                 }
                 for phi in data.phis.iter().filter(|phi| !self.problem.liveness.is_dead(phi.def)) {
                     let Some(arg) = phi.args[column].expand() else { continue };
                     let (head, tail) = (self.model.places.at_head(to, phi.def), self.arriving(from, to, arg));
-                    self.model.only_in(head, tail, self.refill(arg, frequency));
+                    self.model.only_in(head, tail, self.refill_on_edge(arg, from, to));
                     if head != Place::Register && !self.chosen.spilled[arg] && !self.problem.unspillable.contains(arg) {
                         let homeless = Place::Open(self.homeless_in(from, arg));
                         self.model.only_in(
