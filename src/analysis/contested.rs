@@ -2,7 +2,7 @@
 //! Virtual Registers"), and how much smaller it is than the whole interference graph (Table 1 there).
 
 use super::{Liveness, PinLiveness};
-use crate::machine::{Block, Function, RegSet, Value};
+use crate::machine::{Block, Function, Inst, RegSet, Value};
 use cranelift_entity::SecondaryMap;
 use serde::{Deserialize, Serialize};
 
@@ -100,6 +100,32 @@ pub fn contested(function: &Function, liveness: &Liveness, pins: &PinLiveness) -
         }
     }
     contested
+}
+
+/// Of each value, how often an instruction that destroys registers is executed while it is live and stays so.
+///
+/// Linear likewise.
+pub fn endangered(function: &Function, liveness: &Liveness) -> SecondaryMap<Value, f64> {
+    let mut endangered: SecondaryMap<Value, f64> = SecondaryMap::with_capacity(function.values.len());
+    let mut live: Vec<Value> = Vec::new();
+    let destroys = |inst: Inst| !function.pins(inst).clobbers.is_empty();
+    for (block, data) in function.blocks.iter().filter(|&(block, _)| function.block_insts(block).any(destroys)) {
+        enter(function, liveness, block, &mut live);
+        for inst in function.block_insts(block) {
+            let first = function.insts[inst].operands.start as usize;
+            let operands = function.operands(inst);
+            let dies = |value: Value| {
+                operands.iter().enumerate().any(|(k, o)| o.value == value && !o.is_def() && liveness.kills(first + k))
+            };
+            live.retain(|&value| !dies(value));
+            if destroys(inst) {
+                live.iter().for_each(|&value| endangered[value] += data.frequency);
+            }
+            let stays = operands.iter().enumerate().filter(|&(k, operand)| operand.is_def() && !liveness.kills(first + k));
+            live.extend(stays.map(|(_, operand)| operand.value));
+        }
+    }
+    endangered
 }
 
 fn enter(function: &Function, liveness: &Liveness, block: Block, live: &mut Vec<Value>) {

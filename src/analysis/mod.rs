@@ -19,7 +19,7 @@ mod pins;
 pub(crate) mod testing;
 
 pub use bundles::{Bundle, Bundles, Meeting};
-pub use contested::{GraphSizes, contested, graph_sizes};
+pub use contested::{GraphSizes, contested, endangered, graph_sizes};
 pub use dominators::Dominators;
 pub use frontiers::Frontiers;
 pub use graph::Graph;

@@ -6,7 +6,7 @@ use crate::allocate::cost;
 use crate::allocate::failure::{Defect, Failure, Unsupported};
 use crate::allocate::pressure::matching::{Span, Want, fit};
 use crate::allocate::pressure::meeting;
-use crate::analysis::{Bundle, Bundles, Held, Liveness, Occupancy, Order, PinLiveness};
+use crate::analysis::{Bundle, Bundles, Held, Liveness, Occupancy, Order, PinLiveness, endangered};
 use crate::machine::{Block, Function, Inst, Reg, RegSet, Role, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
@@ -27,6 +27,7 @@ pub(super) fn walk(
         pins,
         preferences,
         bundles: &bundles,
+        endangered: if bundles.iter().next().is_some() { endangered(function, liveness) } else { SecondaryMap::new() },
         policy,
         evictable,
         order,
@@ -58,6 +59,8 @@ struct Walk<'a> {
     pins: &'a PinLiveness,
     preferences: &'a Preferences,
     bundles: &'a Bundles,
+    /// If there are bundles, what [`endangered`] says.
+    endangered: SecondaryMap<Value, f64>,
     policy: Policy,
     evictable: Evictable<'a>,
     order: &'a Order,
@@ -175,14 +178,19 @@ impl Walk<'_> {
             return Ok(());
         }
         let meeting = self.bundles.meeting(bundle);
-        let mut wants = Vec::with_capacity(meeting.crossing.len() + meeting.beside.len() + meeting.read.len());
-        for &value in meeting.crossing.iter().chain(&meeting.beside) {
+        // What is most often in danger of being destroyed chooses first.
+        let mut values: Vec<Value> = meeting.crossing.iter().chain(&meeting.beside).copied().collect();
+        values.sort_by(|&a, &b| self.endangered_together(b).total_cmp(&self.endangered_together(a)));
+        let mut wants = Vec::with_capacity(values.len() + meeting.read.len());
+        for &value in &values {
             let domain = meeting::domain(self.function, self.bundles, meeting, value);
             wants.push(meeting::want(domain, self.ranked_together(value, domain)));
         }
         wants.extend(meeting::read(self.function, meeting));
         let registers = fit(&wants).ok_or_else(|| Defect::Impossible(format!("no registers for what crosses {bundle}")))?;
-        let places: Vec<(Value, Reg)> = meeting.crossing.iter().copied().zip(registers).collect();
+        let crosses = |value: Value| meeting.crossing.binary_search(&value).is_ok();
+        let mut places: Vec<(Value, Reg)> = values.into_iter().zip(registers).filter(|&(value, _)| crosses(value)).collect();
+        places.sort_unstable_by_key(|&(value, _)| value);
         for &(value, reg) in &places {
             // What is copied from or to these values is going to prefer the register.
             for &related in self.bundles.related(value) {
@@ -193,6 +201,14 @@ impl Walk<'_> {
         }
         self.places[bundle] = Some(places);
         Ok(())
+    }
+
+    /// How often what a representative stands for is live where registers are destroyed.
+    fn endangered_together(&self, representative: Value) -> f64 {
+        let related = self.bundles.related(representative);
+        related.iter().fold(self.endangered[representative], |sum, &value| {
+            sum + if value == representative { 0.0 } else { self.endangered[value] }
+        })
     }
 
     /// The register in which a value crosses a bundle, if it does.
