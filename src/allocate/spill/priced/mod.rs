@@ -16,6 +16,7 @@ mod passing;
 mod prices;
 mod regions;
 mod round;
+mod stretches;
 mod tight;
 
 use super::choose::Chosen;
