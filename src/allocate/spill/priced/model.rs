@@ -544,6 +544,9 @@ impl Builder<'_> {
 
     /// Whether a value that could be accessed in memory is in a register for an instruction: it is if it has been, or stays.
     fn in_register_for(&mut self, value: Value, behind: Place) -> Place {
+        if behind == Place::Memory {
+            return self.place[value];
+        }
         let here = Place::Open(self.model.decisions.decide());
         self.model.only_in(self.place[value], here, FORBIDDEN);
         self.model.only_in(behind, here, FORBIDDEN);
