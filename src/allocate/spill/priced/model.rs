@@ -483,6 +483,10 @@ impl Builder<'_> {
         self.find_rivals(&mut rivals, inst, folded);
         for set in limits.sets() {
             let left = |untouched: RegSet| demand.left(limits, set, &occupancy.keeping(untouched));
+            let most = usize::from(self.live.counts()[set]) + self.function.operands(inst).len();
+            if most as i32 <= left(self.callee_saved.untouched(0)).least() {
+                continue;
+            }
             if rivals.late.is_empty() {
                 self.row(block, set, &[&rivals.passing], |untouched| {
                     let left = left(untouched);

@@ -45,16 +45,20 @@ const PROMISING: i64 = 20;
 pub(super) fn solve(network: &Network, market: Market, limits: Limits) -> Solution {
     let mut prices = Prices::new(network, market);
     let mut rounding = Rounding::new(network, market.price);
-    let mut bound = prices.relax();
+    let mut value = prices.relax();
+    let mut bound = value;
     let unpriced = Unpriced { is_one: prices.is_one.clone(), residual: prices.residual.clone() };
     let mut best = cheapest_number(&mut rounding, &prices.relaxed(&unpriced), market);
     rounding.improve(&mut best, &prices.relaxed(&unpriced));
     prices.start_from(&best);
-    for _ in 0..limits.rounds {
+    for round in 0..limits.rounds {
         if best.cost <= bound || prices.cutter.work + rounding.work() > limits.work {
             break;
         }
-        let value = prices.relax();
+        if round > 0 {
+            prices.step(best.cost, value);
+        }
+        value = prices.relax();
         bound = bound.max(value);
         for bought in towards(best.bought, prices.bought) {
             let mut rounded = rounding.round(&prices.relaxed(&unpriced), bought);
@@ -65,7 +69,6 @@ pub(super) fn solve(network: &Network, market: Market, limits: Limits) -> Soluti
                 best = rounded;
             }
         }
-        prices.step(best.cost, value);
     }
     Solution { is_one: best.is_one, bought: best.bought, bound }
 }
@@ -73,8 +76,10 @@ pub(super) fn solve(network: &Network, market: Market, limits: Limits) -> Soluti
 /// Buys all places, and fewer as long as that is cheaper.
 fn cheapest_number(rounding: &mut Rounding, relaxed: &Relaxed, market: Market) -> Rounded {
     let mut best = rounding.round(relaxed, market.most);
+    rounding.sell(&mut best, market.least);
     while best.bought > market.least {
-        let fewer = rounding.round(relaxed, rounding.needed(&best).clamp(market.least, best.bought - 1));
+        let mut fewer = rounding.round(relaxed, best.bought - 1);
+        rounding.sell(&mut fewer, market.least);
         if fewer.cost > best.cost {
             break;
         }

@@ -59,11 +59,15 @@ impl<'n> Rounding<'n> {
         self.cutter.work
     }
 
-    /// How many places these labels need, which were the latest.
-    pub(super) fn needed(&self, rounded: &Rounded) -> usize {
+    /// Gives those places back that these labels do not need, which were the latest, down to the least number.
+    pub(super) fn sell(&mut self, rounded: &mut Rounded, least: usize) {
         let room = |row: Row, bought: usize| i32::from(self.network.rooms[row][bought]);
-        let spare = |bought: usize| move |(row, &left): (Row, &i32)| left >= room(row, rounded.bought) - room(row, bought);
-        (0..rounded.bought).find(|&bought| self.left.iter().all(spare(bought))).unwrap_or(rounded.bought)
+        let bought = self.bought;
+        let suffices = |fewer: &usize| self.left.iter().all(|(row, &left)| left >= room(row, bought) - room(row, *fewer));
+        let needed = (least..bought).find(suffices).unwrap_or(bought);
+        self.left.iter_mut().for_each(|(row, left)| *left -= room(row, bought) - room(row, needed));
+        rounded.cost -= self.price * (bought - needed) as i64;
+        (self.bought, rounded.bought) = (needed, needed);
     }
 
     /// Buys so many places, and leaves all of them empty.
