@@ -16,16 +16,22 @@ pub(crate) struct Grouped<K, T> {
 impl<K: EntityRef, T: Copy> Grouped<K, T> {
     /// Groups the pairs by key (keys are below `keys`), keeping their order within a group: a counting sort.
     pub(crate) fn new(keys: usize, pairs: &[(K, T)]) -> Self {
+        Self::from_pairs(keys, pairs.iter().copied())
+    }
+
+    /// The same of pairs that are nowhere in one piece.
+    pub(crate) fn from_pairs(keys: usize, pairs: impl Iterator<Item = (K, T)> + Clone) -> Self {
         let mut starts = vec![0u32; keys + 1];
-        for (key, _) in pairs {
+        for (key, _) in pairs.clone() {
             starts[key.index() + 1] += 1;
         }
         for k in 0..keys {
             starts[k + 1] += starts[k];
         }
         let mut next = starts.clone();
-        let mut items: Vec<T> = pairs.iter().map(|&(_, item)| item).collect();
-        for &(key, item) in pairs {
+        let mut items: Vec<T> = Vec::with_capacity(next[keys] as usize);
+        items.extend(pairs.clone().map(|(_, item)| item));
+        for (key, item) in pairs {
             let at = &mut next[key.index()];
             items[*at as usize] = item;
             *at += 1;

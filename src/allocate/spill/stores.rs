@@ -199,8 +199,8 @@ impl Placing<'_> {
         self.transitions.extend(store.map(|store| Transition { before, behind: Some(behind), store }));
     }
 
-    fn solve(&self) -> (Vec<Store>, EntitySet<Value>) {
-        let network = Network::new(&self.decisions);
+    fn solve(mut self) -> (Vec<Store>, EntitySet<Value>) {
+        let network = Network::new(std::mem::take(&mut self.decisions));
         let mut residual = Residual::new(&network);
         let mut cutter = Cutter::new(&network);
         let mut is_one: PrimaryMap<_, bool> = network.costs.keys().map(|_| false).collect();

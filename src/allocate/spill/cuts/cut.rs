@@ -5,7 +5,7 @@
 //! sink, and a pair an arc (Picard and Ratliff 1975). Found by blocking flows (Dinic 1970), in what earlier cuts under other
 //! prices have left of the network.
 
-use super::network::{Cluster, Network, Node};
+use super::network::{Arc, Cluster, Network, Node};
 use cranelift_entity::PrimaryMap;
 
 /// What flows have left of a network.
@@ -13,8 +13,8 @@ use cranelift_entity::PrimaryMap;
 pub(in crate::allocate::spill) struct Residual {
     /// Of each node, how much dearer it is as 0 than as 1; what has flowed is taken off.
     pub(in crate::allocate::spill) excess: PrimaryMap<Node, i64>,
-    /// Of each arc, how much more can flow.
-    pub(in crate::allocate::spill) capacity: Vec<i64>,
+    /// Of each arc, how much more can flow back by it, to its own node: that is what is looked at most.
+    pub(in crate::allocate::spill) inflow: Vec<i64>,
 }
 
 impl Residual {
@@ -22,7 +22,7 @@ impl Residual {
     pub(in crate::allocate::spill) fn new(network: &Network) -> Self {
         Residual {
             excess: network.costs.values().map(|[zero, one]| zero - one).collect(),
-            capacity: network.arcs.iter().map(|arc| arc.cost).collect(),
+            inflow: network.arcs.iter().map(|arc| network.arcs[arc.sister as usize].cost).collect(),
         }
     }
 }
@@ -101,8 +101,9 @@ impl<'n> Cutter<'n> {
         let mut head = 0;
         while let Some(&node) = self.queue.get(head) {
             head += 1;
-            for arc in &self.network.arcs[self.network.arcs_of(node)] {
-                if self.level[arc.to] == UNREACHED && residual.capacity[arc.sister as usize] > 0 {
+            let arcs = self.network.arcs_of(node);
+            for (arc, &inflow) in self.network.arcs[arcs.clone()].iter().zip(&residual.inflow[arcs]) {
+                if inflow > 0 && self.level[arc.to] == UNREACHED {
                     self.level[arc.to] = self.level[node] + 1;
                     self.queue.push(arc.to);
                     self.sources.extend((residual.excess[arc.to] > 0).then_some(arc.to));
@@ -136,8 +137,9 @@ impl<'n> Cutter<'n> {
         let end = self.network.arcs_of(node).end as u32;
         while self.next[node] < end {
             let arc = self.next[node];
-            let to = self.network.arcs[arc as usize].to;
-            if residual.capacity[arc as usize] > 0 && self.level[to] != UNREACHED && self.level[to] + 1 == self.level[node] {
+            let Arc { to, sister, .. } = self.network.arcs[arc as usize];
+            let is_downwards = self.level[to] != UNREACHED && self.level[to] + 1 == self.level[node];
+            if is_downwards && residual.inflow[sister as usize] > 0 {
                 return Some(arc);
             }
             self.next[node] += 1;
@@ -147,15 +149,16 @@ impl<'n> Cutter<'n> {
 
     /// Lets as much flow along the path as it takes; the search goes on from before its first full arc.
     fn push(&mut self, source: Node, sink: Node, residual: &mut Residual) -> Node {
-        let narrowest = self.path.iter().map(|&arc| residual.capacity[arc as usize]).min().unwrap_or(i64::MAX);
+        let sister = |arc: u32| self.network.arcs[arc as usize].sister as usize;
+        let narrowest = self.path.iter().map(|&arc| residual.inflow[sister(arc)]).min().unwrap_or(i64::MAX);
         let amount = narrowest.min(residual.excess[source]).min(-residual.excess[sink]);
         residual.excess[source] -= amount;
         residual.excess[sink] += amount;
         for &arc in &self.path {
-            residual.capacity[arc as usize] -= amount;
-            residual.capacity[self.network.arcs[arc as usize].sister as usize] += amount;
+            residual.inflow[sister(arc)] -= amount;
+            residual.inflow[arc as usize] += amount;
         }
-        let full = self.path.iter().position(|&arc| residual.capacity[arc as usize] == 0).unwrap_or(0);
+        let full = self.path.iter().position(|&arc| residual.inflow[sister(arc)] == 0).unwrap_or(0);
         self.path.truncate(full);
         self.path.last().map_or(source, |&arc| self.network.arcs[arc as usize].to)
     }
@@ -186,7 +189,7 @@ mod tests {
         for _ in 0..500 {
             let count = rng.usize(1..10);
             let decisions = testing::random(&mut rng, count, 0);
-            let network = Network::new(&decisions);
+            let network = Network::new(decisions.clone());
             let (labels, cost) = cut_all(&network, &mut Cutter::new(&network), &mut Residual::new(&network), count);
             assert_eq!(testing::cost(&decisions, labels, 0), Some(cost));
             assert_eq!(cost, testing::least(&decisions, 0));
@@ -200,7 +203,7 @@ mod tests {
         for _ in 0..200 {
             let count = rng.usize(1..10);
             let mut decisions = testing::random(&mut rng, count, 0);
-            let network = Network::new(&decisions);
+            let network = Network::new(decisions.clone());
             let (mut cutter, mut residual) = (Cutter::new(&network), Residual::new(&network));
             for _ in 0..4 {
                 let (labels, _) = cut_all(&network, &mut cutter, &mut residual, count);
@@ -221,7 +224,7 @@ mod tests {
             decisions.pair(b, a, super::super::FORBIDDEN);
         }
         decisions.charge(b, false, 5);
-        let network = Network::new(&decisions);
+        let network = Network::new(decisions.clone());
         assert_eq!(cut_all(&network, &mut Cutter::new(&network), &mut Residual::new(&network), 2), (0, 5));
     }
 }

@@ -17,6 +17,7 @@ pub(super) struct Decision(u32);
 entity_impl!(Decision);
 
 /// What it costs if one decision is 1 and another one 0.
+#[derive(Clone, Copy)]
 pub(super) struct Pair {
     pub(super) one: Decision,
     pub(super) zero: Decision,
@@ -30,6 +31,7 @@ pub(super) const MOST_BOUGHT: usize = 7;
 pub(super) type Rooms = [u16; MOST_BOUGHT + 1];
 
 /// Of some decisions, so many at most can be 1.
+#[derive(Clone)]
 pub(super) struct RowData {
     /// Among all rows' members.
     pub(super) members: Range<usize>,
@@ -56,7 +58,7 @@ pub(super) fn price(cost: f64) -> i64 {
 }
 
 /// Decisions, their costs, and rows.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Decisions {
     /// What each costs if it is 0, and if it is 1.
     pub(super) costs: PrimaryMap<Decision, [i64; 2]>,
@@ -112,13 +114,6 @@ pub(super) mod testing {
             decisions.rows.push(RowData { rooms, frequency: rng.f64(), members });
         }
         decisions
-    }
-
-    /// The same decisions, without rows.
-    pub fn copy(decisions: &Decisions) -> Decisions {
-        let mut copy = Decisions { costs: decisions.costs.clone(), ..Decisions::default() };
-        decisions.pairs.iter().for_each(|pair| copy.pair(pair.one, pair.zero, pair.cost));
-        copy
     }
 
     /// What a labelling costs, a bit for each decision; `None` if it does not keep to the rows with so many places bought.

@@ -1,9 +1,9 @@
 //! The decisions that are left, as networks whose minimum cuts are the cheapest labellings.
 //!
-//! Requires: [`Decisions`]; those that have been taken out are left out.
+//! Requires: [`Decisions`], which become the network; those that have been taken out are left out.
 //! Ensures: decisions that costs of pairs connect are one *cluster*, with consecutive nodes; clusters meet in rows alone.
 
-use super::{Decision, Decisions, Rooms, together};
+use super::{Decision, Decisions, Pair, Rooms, together};
 use crate::analysis::Partition;
 use crate::analysis::grouped::Grouped;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
@@ -43,7 +43,9 @@ pub(in crate::allocate::spill) struct Network {
     pub(in crate::allocate::spill) arcs: Vec<Arc>,
     /// The first arc of each node, and one beyond the last.
     first_arc: Vec<u32>,
-    members: Grouped<Row, Node>,
+    /// Those of all rows, and where each row's are.
+    members: Vec<Node>,
+    members_of: PrimaryMap<Row, Range<usize>>,
     rows: Grouped<Node, Row>,
     pub(in crate::allocate::spill) rooms: PrimaryMap<Row, Rooms>,
     pub(in crate::allocate::spill) frequency: PrimaryMap<Row, f64>,
@@ -52,12 +54,12 @@ pub(in crate::allocate::spill) struct Network {
 }
 
 impl Network {
-    pub(in crate::allocate::spill) fn new(decisions: &Decisions) -> Self {
-        let (pairs, clusters) = clusters(decisions);
+    pub(in crate::allocate::spill) fn new(decisions: Decisions) -> Self {
+        let (pairs, clusters) = clusters(&decisions);
         let of_cluster = Grouped::new(clusters, &pairs);
         let mut node_of: PrimaryMap<Decision, Node> = decisions.costs.keys().map(|_| Node::new(0)).collect();
-        let (mut costs, mut cluster_of, mut first) = (PrimaryMap::new(), PrimaryMap::new(), PrimaryMap::new());
-        let mut decision_of = PrimaryMap::with_capacity(pairs.len());
+        let (mut costs, mut cluster_of) = (PrimaryMap::with_capacity(pairs.len()), PrimaryMap::with_capacity(pairs.len()));
+        let (mut first, mut decision_of) = (PrimaryMap::with_capacity(clusters), PrimaryMap::with_capacity(pairs.len()));
         for cluster in (0..clusters).map(Cluster::new) {
             first.push(costs.next_key());
             for &decision in of_cluster.get(cluster) {
@@ -66,18 +68,16 @@ impl Network {
                 decision_of.push(decision);
             }
         }
-        let (arcs, first_arc) = arcs(decisions, &node_of);
-        let rows = || decisions.rows.iter().enumerate().map(|(row, data)| (Row::new(row), data));
-        let members: Vec<(Row, Node)> = rows()
-            .flat_map(|(row, data)| decisions.members[data.members.clone()].iter().map(move |&it| (row, it)))
-            .map(|(row, it)| (row, node_of[it]))
-            .collect();
-        let reversed: Vec<(Node, Row)> = members.iter().map(|&(row, node)| (node, row)).collect();
+        let Decisions { pairs, rows, members, .. } = decisions;
+        let (arcs, first_arc) = arcs(pairs, &node_of);
+        let members: Vec<Node> = members.into_iter().map(|decision| node_of[decision]).collect();
+        let rows_of = rows.iter().enumerate().flat_map(|(row, data)| data.members.clone().map(move |it| (it, Row::new(row))));
         Network {
-            members: Grouped::new(decisions.rows.len(), &members),
-            rows: Grouped::new(costs.len(), &reversed),
-            rooms: rows().map(|(_, data)| data.rooms).collect(),
-            frequency: rows().map(|(_, data)| data.frequency).collect(),
+            rows: Grouped::from_pairs(costs.len(), rows_of.map(|(it, row)| (members[it], row))),
+            rooms: rows.iter().map(|data| data.rooms).collect(),
+            frequency: rows.iter().map(|data| data.frequency).collect(),
+            members_of: rows.into_iter().map(|data| data.members).collect(),
+            members,
             costs,
             cluster_of,
             first,
@@ -116,7 +116,7 @@ impl Network {
     }
 
     pub(in crate::allocate::spill) fn members(&self, row: Row) -> &[Node] {
-        self.members.get(row)
+        &self.members[self.members_of[row].clone()]
     }
 
     pub(in crate::allocate::spill) fn rows_of(&self, node: Node) -> &[Row] {
@@ -173,24 +173,40 @@ fn clusters(decisions: &Decisions) -> (Vec<(Cluster, Decision)>, usize) {
     (pairs, count)
 }
 
-/// The arcs of all nodes, those between the same two nodes made one.
-fn arcs(decisions: &Decisions, node_of: &PrimaryMap<Decision, Node>) -> (Vec<Arc>, Vec<u32>) {
-    // The lower node, the upper one, what it costs if the lower one is 1, and if the upper one is.
-    let directed = decisions.pairs.iter().filter(|pair| pair.one != pair.zero).map(|pair| {
-        let (one, zero) = (node_of[pair.one], node_of[pair.zero]);
-        if one < zero { (one, zero, pair.cost, 0) } else { (zero, one, 0, pair.cost) }
-    });
-    let mut edges: Vec<(Node, Node, i64, i64)> = directed.collect();
-    edges.sort_unstable_by_key(|&(lower, upper, ..)| (lower, upper));
-    edges.dedup_by(|next, first| {
-        let same = (next.0, next.1) == (first.0, first.1);
-        if same {
-            (first.2, first.3) = (together(first.2, next.2), together(first.3, next.3));
+/// Two nodes and what depends on both.
+struct Edge {
+    lower: Node,
+    upper: Node,
+    /// What it costs if only the lower one is 1, and if only the upper one is.
+    costs: [i64; 2],
+}
+
+/// The edges between nodes, those between the same two made one.
+fn edges(pairs: Vec<Pair>, node_of: &PrimaryMap<Decision, Node>) -> Vec<Edge> {
+    let nodes = |pair: &Pair| (node_of[pair.one], node_of[pair.zero]);
+    let lower = |pair: &Pair| nodes(pair).0.min(nodes(pair).1);
+    let by_lower = Grouped::from_pairs(node_of.len(), (0u32..).zip(&pairs).map(|(index, pair)| (lower(pair), index)));
+    let mut edges: Vec<Edge> = Vec::with_capacity(pairs.len());
+    for lower in (0..node_of.len()).map(Node::new) {
+        let start = edges.len();
+        for pair in by_lower.get(lower).iter().map(|&index| &pairs[index as usize]) {
+            let (one, zero) = nodes(pair);
+            let (upper, costs) = if one == lower { (zero, [pair.cost, 0]) } else { (one, [0, pair.cost]) };
+            match edges[start..].iter_mut().find(|edge| edge.upper == upper) {
+                Some(edge) => edge.costs = [together(edge.costs[0], costs[0]), together(edge.costs[1], costs[1])],
+                None if upper != lower => edges.push(Edge { lower, upper, costs }),
+                None => {}
+            }
         }
-        same
-    });
+    }
+    edges
+}
+
+/// The arcs of all nodes.
+fn arcs(pairs: Vec<Pair>, node_of: &PrimaryMap<Decision, Node>) -> (Vec<Arc>, Vec<u32>) {
+    let edges = edges(pairs, node_of);
     let mut first_arc = vec![0u32; node_of.len() + 1];
-    for &(lower, upper, ..) in &edges {
+    for &Edge { lower, upper, .. } in &edges {
         first_arc[lower.index() + 1] += 1;
         first_arc[upper.index() + 1] += 1;
     }
@@ -199,7 +215,7 @@ fn arcs(decisions: &Decisions, node_of: &PrimaryMap<Decision, Node>) -> (Vec<Arc
     }
     let mut next = first_arc.clone();
     let mut arcs = vec![Arc { to: Node::new(0), sister: 0, cost: 0 }; 2 * edges.len()];
-    for &(lower, upper, of_lower, of_upper) in &edges {
+    for Edge { lower, upper, costs: [of_lower, of_upper] } in edges {
         let (i, j) = (next[lower.index()], next[upper.index()]);
         arcs[i as usize] = Arc { to: upper, sister: j, cost: of_lower };
         arcs[j as usize] = Arc { to: lower, sister: i, cost: of_upper };

@@ -75,15 +75,17 @@ pub(in crate::allocate::spill) fn reduce(decisions: &mut Decisions) -> Reduction
         std::mem::swap(&mut queue, &mut next);
     }
     let Reducer { steps, base, pairs, .. } = reducer;
-    decisions.pairs = pairs.into_iter().flatten().collect();
+    decisions.pairs = pairs;
+    decisions.pairs.retain(|pair| pair.cost > 0);
+    decisions.pairs.shrink_to_fit();
     Reduction { steps, base }
 }
 
 struct Reducer<'d> {
     decisions: &'d mut Decisions,
     confined: EntitySet<Decision>,
-    /// Those that are left.
-    pairs: Vec<Option<Pair>>,
+    /// Those that are left cost something.
+    pairs: Vec<Pair>,
     /// The pairs that each decision was in when it was looked at last, and later ones.
     pairs_of: PrimaryMap<Decision, SmallVec<[u32; 4]>>,
     steps: Vec<Step>,
@@ -94,18 +96,21 @@ impl<'d> Reducer<'d> {
     fn new(decisions: &'d mut Decisions) -> Self {
         let mut confined = EntitySet::with_capacity(decisions.costs.len());
         confined.extend(decisions.members.iter().copied());
-        let pairs = std::mem::take(&mut decisions.pairs);
-        let pairs_of = decisions.costs.keys().map(|_| SmallVec::new()).collect();
-        let mut reducer = Reducer { decisions, confined, pairs: Vec::new(), pairs_of, steps: Vec::new(), base: 0 };
-        pairs.into_iter().filter(|pair| pair.one != pair.zero && pair.cost > 0).for_each(|pair| reducer.pair(pair));
-        reducer
+        let mut pairs = std::mem::take(&mut decisions.pairs);
+        pairs.retain(|pair| pair.one != pair.zero && pair.cost > 0);
+        let mut pairs_of: PrimaryMap<Decision, SmallVec<[u32; 4]>> = decisions.costs.keys().map(|_| SmallVec::new()).collect();
+        for (index, pair) in (0..).zip(&pairs) {
+            pairs_of[pair.one].push(index);
+            pairs_of[pair.zero].push(index);
+        }
+        Reducer { decisions, confined, pairs, pairs_of, steps: Vec::new(), base: 0 }
     }
 
     fn pair(&mut self, pair: Pair) {
         let index = self.pairs.len() as u32;
         self.pairs_of[pair.one].push(index);
         self.pairs_of[pair.zero].push(index);
-        self.pairs.push(Some(pair));
+        self.pairs.push(pair);
     }
 
     /// Takes a decision out, if it can be. Answers the others that it was paired with.
@@ -116,7 +121,7 @@ impl<'d> Reducer<'d> {
         let Some(near) = self.near(decision) else { return SmallVec::new() };
         self.decisions.taken_out.insert(decision);
         for index in std::mem::take(&mut self.pairs_of[decision]) {
-            self.pairs[index as usize] = None;
+            self.pairs[index as usize].cost = 0;
         }
         let step = Step { decision, costs: std::mem::take(&mut self.decisions.costs[decision]), near };
         match *step.near.as_slice() {
@@ -135,12 +140,12 @@ impl<'d> Reducer<'d> {
         const PAIRS: usize = 8;
         let pairs = &self.pairs;
         let own = &mut self.pairs_of[decision];
-        own.retain(|index| pairs[*index as usize].is_some());
+        own.retain(|index| pairs[*index as usize].cost > 0);
         if own.len() > PAIRS {
             return None;
         }
         let mut near: SmallVec<[Near; 2]> = SmallVec::new();
-        for pair in own.iter().filter_map(|&index| pairs[index as usize].as_ref()) {
+        for pair in own.iter().map(|&index| &pairs[index as usize]) {
             let (other, out, into) = if pair.one == decision { (pair.zero, pair.cost, 0) } else { (pair.one, 0, pair.cost) };
             match near.iter().position(|near| near.other == other) {
                 Some(at) => (near[at].out, near[at].into) = (near[at].out + out, near[at].into + into),
@@ -194,11 +199,11 @@ mod tests {
                 let [one, zero] = [(); 2].map(|()| Decision::new(rng.usize(..count)));
                 decisions.pair(one, zero, FORBIDDEN);
             }
-            let original = testing::copy(&decisions);
+            let original = decisions.clone();
             // Some are confined, but not by much.
             decisions.members.extend((0..count).filter(|_| rng.u8(..3) == 0).map(Decision::new));
             let reduction = reduce(&mut decisions);
-            let network = Network::new(&decisions);
+            let network = Network::new(decisions.clone());
             let (mut cutter, mut residual) = (Cutter::new(&network), Residual::new(&network));
             let mut cost = reduction.base;
             let mut labels: PrimaryMap<Decision, bool> = (0..count).map(|_| false).collect();

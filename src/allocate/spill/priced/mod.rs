@@ -16,6 +16,7 @@ mod passing;
 mod prices;
 mod regions;
 mod round;
+mod stretches;
 mod tight;
 
 use super::choose::Chosen;
@@ -26,7 +27,7 @@ use crate::allocate::cost;
 use crate::machine::{Block, Inst, RegSet, Value};
 use callee_saved::CalleeSaved;
 use cranelift_entity::PrimaryMap;
-use model::{Place, Places};
+use model::{Model, Place, Places};
 use prices::{Limits, Market};
 
 /// What is to be in registers where.
@@ -76,25 +77,27 @@ impl Solved {
 pub(super) fn solve(problem: &Problem, chosen: &Chosen) -> Solution {
     let needless = needless(problem, chosen);
     let callee_saved = CalleeSaved::new(problem);
-    let Some(mut model) = model::model(problem, chosen, &callee_saved) else {
+    let Some(model) = model::model(problem, chosen, &callee_saved) else {
         return Solution { solved: None, untouched: callee_saved.untouched(0), callee_saved, bound: -needless };
     };
-    let reduction = reduce(&mut model.decisions);
-    let network = Network::new(&model.decisions);
-    let market = Market { price: callee_saved.price(), least: model.least_bought, most: callee_saved.count() };
+    let Model { mut decisions, base, least_bought, places } = model;
+    let reduction = reduce(&mut decisions);
+    let count = decisions.costs.len();
+    let network = Network::new(decisions);
+    let market = Market { price: callee_saved.price(), least: least_bought, most: callee_saved.count() };
     let solution = prices::solve(&network, market, limits(problem));
     #[cfg(feature = "optimal")]
     let solution = match problem.downstream.choice {
         Some(super::Choice::Optimal) => optimal::solve(&network, market, solution, problem.policy.solver),
         _ => solution,
     };
-    let bound = (solution.bound + reduction.base + model.base) as f64 / UNIT - needless;
-    let mut is_one: PrimaryMap<Decision, bool> = model.decisions.costs.keys().map(|_| false).collect();
+    let bound = (solution.bound + reduction.base + base) as f64 / UNIT - needless;
+    let mut is_one: PrimaryMap<Decision, bool> = (0..count).map(|_| false).collect();
     for decision in network.clusters().flat_map(|cluster| network.decisions(cluster)) {
         is_one[decision] = solution.is_one[network.node(decision)];
     }
     reduction.complete(&mut is_one);
-    let solved = Some(Solved { places: model.places, is_one });
+    let solved = Some(Solved { places, is_one });
     Solution { solved, untouched: callee_saved.untouched(solution.bought), callee_saved, bound }
 }
 

@@ -1,10 +1,11 @@
 //! Spilling as an integer program over decisions, of which each is 0 or 1.
 //!
 //! The live range of a value is cut into *segments*, from one access in a block, or the block's head, to the next access or the
-//! block's end. A decision says whether the value is in a register throughout a segment; another one, of each value, and in each
-//! region ([`super::regions`]) if some are colder than its definition, whether its home in memory is not written yet. Costs are those of single decisions and of pairs of which one is 1 and the other 0,
-//! so that without rows the cheapest labelling is a minimum cut. A *row* says of how many decisions at most may be 1, since
-//! there are so many registers at some point of an instruction, if so many callee-saved ones are bought. What no overfull row
+//! block's end. A decision says whether the value is in a register throughout a segment; another one, of each stretch of its
+//! life in which it makes little difference where it is stored ([`super::stretches`]), whether its home in memory is not written
+//! yet. Costs are those of single decisions and of pairs of which one is 1 and the other 0, so that without rows the cheapest
+//! labelling is a minimum cut. A *row* says of how many decisions at most may be 1, since there are so many registers at some
+//! point of an instruction, if so many callee-saved ones are bought. What no overfull row
 //! can change is no decision at all.
 //!
 //! Requires: conventional SSA form, and what has been chosen to be in memory in any case.
@@ -15,7 +16,8 @@
 
 use super::callee_saved::CalleeSaved;
 use super::passing::Passing;
-use super::regions::{NONE_SIMILAR, Region, Regions, SIMILAR};
+use super::regions::{NONE_SIMILAR, Region, SIMILAR};
+use super::stretches::Stretches;
 use super::tight::Tight;
 use crate::allocate::cost;
 use crate::allocate::pressure::demand::{Demand, LastUse, first_reuse, foldable_operands, is_first_use};
@@ -26,7 +28,7 @@ use crate::allocate::spill::cuts::{Decision, Decisions, FORBIDDEN, MOST_BOUGHT, 
 use crate::allocate::spill::plan::Refill;
 use crate::allocate::spill::{Choice, Problem};
 use crate::machine::{Block, EdgePlace, Function, Inst, RegSet, Value};
-use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, packed_option::PackedOption};
+use cranelift_entity::SecondaryMap;
 
 /// Where a value is throughout a segment.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -115,27 +117,24 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, callee_saved: &CalleeSav
         chosen,
         callee_saved,
         function,
+        stretches: Stretches::new(problem, &tight, similar),
         tight,
         passing: Passing::new(problem),
         model: Model { places: Places { heads: SecondaryMap::new(), behind }, ..Model::default() },
         place: SecondaryMap::with_default(Place::Register),
         live: LiveSet::new(function, &problem.limits),
-        definitions: cost::definitions(function),
-        regions: Regions::new(function, problem.order, similar),
-        colder: EntitySet::new(),
-        homeless: SecondaryMap::with_capacity(function.values.len()),
-        here: Vec::new(),
-        by_region: PrimaryMap::new(),
         tails: SecondaryMap::new(),
         last_rows: Vec::new(),
         rivals: Rivals::default(),
     };
-    builder.find_colder();
-    for region in builder.regions.iter() {
+    for region in builder.stretches.regions.iter() {
         builder.region(region);
     }
     builder.edges();
-    builder.stores();
+    for region in builder.stretches.regions.iter().rev() {
+        builder.stores_into(region);
+    }
+    builder.stores_of_definitions();
     Some(builder.model)
 }
 
@@ -150,18 +149,7 @@ struct Builder<'a> {
     /// Of each live value, where it is in the current segment.
     place: SecondaryMap<Value, Place>,
     live: LiveSet<'a>,
-    /// How often each value is defined.
-    definitions: SecondaryMap<Value, f64>,
-    regions: Regions,
-    /// Values that live in regions which are executed less often than their definitions.
-    colder: EntitySet<Value>,
-    /// Of each value that can be stored, the decision that its home is not written yet: of a colder value, in the current
-    /// region.
-    homeless: SecondaryMap<Value, PackedOption<Decision>>,
-    /// These decisions of the colder values in the current region.
-    here: Vec<(Value, Decision)>,
-    /// Likewise in each region that has been passed, ascending.
-    by_region: PrimaryMap<Region, Vec<(Value, Decision)>>,
+    stretches: Stretches<'a>,
     /// Where the values that are live at the end of each block are, in the order of [`crate::analysis::Liveness::live_out`].
     tails: SecondaryMap<Block, Vec<Place>>,
     /// The latest row of each set of registers in this block.
@@ -184,33 +172,12 @@ struct Rivals {
 }
 
 impl Builder<'_> {
-    fn find_colder(&mut self) {
-        for region in self.regions.iter() {
-            let first = self.regions.blocks(region)[0];
-            let frequency = self.regions.least_from(first);
-            let live = self.problem.liveness.live_in(first).iter().copied();
-            let is_colder = |value: &Value| frequency < self.definitions[*value] && self.tight.values.contains(*value);
-            self.colder.extend(live.filter(is_colder));
-        }
-    }
-
     /// Passes the blocks of a region.
     fn region(&mut self, region: Region) {
-        for index in 0..self.regions.blocks(region).len() {
-            self.block(self.regions.blocks(region)[index]);
+        for index in 0..self.stretches.regions.blocks(region).len() {
+            self.block(self.stretches.regions.blocks(region)[index]);
         }
-        let mut here = std::mem::take(&mut self.here);
-        here.sort_unstable_by_key(|&(value, _)| value);
-        here.iter().for_each(|&(value, _)| self.homeless[value] = None.into());
-        self.by_region.push(here);
-    }
-
-    /// A value lives in the current region, or is defined there.
-    fn enter_region(&mut self, value: Value) {
-        if self.colder.contains(value) && self.homeless[value].is_none() {
-            let homeless = self.homeless(value);
-            self.here.push((value, homeless));
-        }
+        self.stretches.leave_region();
     }
 
     fn block(&mut self, block: Block) {
@@ -224,7 +191,7 @@ impl Builder<'_> {
         let phis = self.function.blocks[block].phis.iter().map(|phi| phi.def);
         let mut entering: Vec<Value> = liveness.live_in(block).iter().copied().chain(phis).collect();
         entering.sort_unstable();
-        entering.iter().for_each(|&value| self.enter_region(value));
+        entering.iter().for_each(|&value| self.stretches.enter(block, value));
         for value in entering {
             let place = self.entering(block, head, value);
             self.place[value] = place;
@@ -262,10 +229,6 @@ impl Builder<'_> {
         } else if head == Head::Bundle {
             Place::Register
         } else if let Some(decision) = self.arriving_segment(block, value) {
-            let is_here = |pred: &Block| self.regions.of(*pred) == self.regions.of(block);
-            if !self.function.blocks[block].preds.iter().all(is_here) {
-                self.need_home_for(value, decision);
-            }
             Place::Open(decision)
         } else {
             self.segment(value)
@@ -292,8 +255,8 @@ impl Builder<'_> {
     /// A segment in which a value cannot be in a register.
     fn in_memory(&mut self, value: Value) -> Place {
         if self.problem.refill(value) == Refill::Load {
-            let homeless = Place::Open(self.homeless(value));
-            self.model.only_in(homeless, Place::Memory, FORBIDDEN);
+            let homeless = self.homeless(value);
+            self.model.only_in(Place::Open(homeless), Place::Memory, FORBIDDEN);
         }
         Place::Memory
     }
@@ -301,8 +264,8 @@ impl Builder<'_> {
     /// A value is in its home in a block that has been passed.
     fn read_home(&mut self, block: Block, value: Value) {
         if self.problem.refill(value) == Refill::Load {
-            let homeless = Place::Open(self.homeless_in(block, value));
-            self.model.only_in(homeless, Place::Memory, FORBIDDEN);
+            let homeless = self.homeless_in(block, value);
+            self.model.only_in(Place::Open(homeless), Place::Memory, FORBIDDEN);
         }
     }
 
@@ -319,7 +282,7 @@ impl Builder<'_> {
         Place::Open(decision)
     }
 
-    /// If a value is not in a register in this segment, it is in its home in the current region.
+    /// If a value is not in a register in this segment, it is in its home, and then also where the segment goes on.
     fn need_home_for(&mut self, value: Value, decision: Decision) {
         if self.problem.refill(value) == Refill::Load {
             let homeless = self.homeless(value);
@@ -329,18 +292,14 @@ impl Builder<'_> {
 
     /// The decision that a value's home is not written yet in the current region.
     fn homeless(&mut self, value: Value) -> Decision {
-        let decision = self.homeless[value].expand().unwrap_or_else(|| self.model.decisions.decide());
-        self.homeless[value] = decision.into();
-        decision
+        let stretch = self.stretches.here(value);
+        self.stretches.homeless(stretch, &mut self.model.decisions)
     }
 
-    /// The same in any block that has been passed.
+    /// The same in any block, now that all have been passed.
     fn homeless_in(&mut self, block: Block, value: Value) -> Decision {
-        if !self.colder.contains(value) {
-            return self.homeless(value);
-        }
-        let here = &self.by_region[self.regions.of(block)];
-        here[here.binary_search_by_key(&value, |&(value, _)| value).expect("the value is live there")].1
+        let stretch = self.stretches.at(block, value);
+        self.stretches.homeless(stretch, &mut self.model.decisions)
     }
 
     /// What it costs to get a value into a register.
@@ -361,7 +320,7 @@ impl Builder<'_> {
         let first = self.function.insts[inst].operands.start as usize;
         for (k, operand) in operands.iter().enumerate() {
             if operand.is_def() {
-                self.enter_region(operand.value);
+                self.stretches.enter(block, operand.value);
                 self.model.places.behind[first + k] =
                     if liveness.kills(first + k) { Place::Memory } else { self.definition(operand.value, frequency) };
             } else if is_first_use(operands, k) {
@@ -429,7 +388,6 @@ impl Builder<'_> {
     fn edges(&mut self) {
         let function = self.function;
         for (to, data) in &function.blocks {
-            self.stores_between_regions(to);
             for (column, &from) in data.preds.iter().enumerate() {
                 for &value in self.problem.liveness.live_in(to) {
                     let (head, tail) = (self.model.places.at_head(to, value), self.arriving(from, to, value));
@@ -441,41 +399,35 @@ impl Builder<'_> {
                     self.model.only_in(head, tail, self.refill_on_edge(arg, from, to));
                     if head != Place::Register && !self.chosen.spilled[arg] && !self.problem.unspillable.contains(arg) {
                         let homeless = Place::Open(self.homeless_in(from, arg));
-                        self.model.only_in(
-                            homeless,
-                            head,
-                            price(self.problem.cost(cost::STORE, function.blocks[from].frequency)),
-                        );
+                        self.model.only_in(homeless, head, self.store(function.blocks[from].frequency));
                     }
                 }
             }
         }
     }
 
-    /// Colder values that live into a block from other regions are stored on its edges, or, where several meet, at its head.
-    /// Anywhere else in the region, that costs hardly less.
-    fn stores_between_regions(&mut self, block: Block) {
+    /// What it costs to store a value.
+    fn store(&self, frequency: f64) -> i64 {
+        price(self.problem.cost(cost::STORE, frequency))
+    }
+
+    /// Where stretches begin with a region, values are stored on its edges, or, where several meet, at its head. Anywhere else
+    /// in the stretch, that costs hardly less. Where control comes back, what has been stored by then is.
+    fn stores_into(&mut self, region: Region) {
         let function = self.function;
-        let region = self.regions.of(block);
-        let from: Vec<Block> =
-            function.blocks[block].preds.iter().copied().filter(|&from| self.regions.of(from) != region).collect();
-        if from.is_empty() {
-            return;
-        }
-        let least = self.regions.least_from(block);
+        let regions = &self.stretches.regions;
+        let block = regions.blocks(region)[0];
+        let from: Vec<Block> = function.blocks[block].preds.iter().copied().filter(|&from| regions.of(from) < region).collect();
         for &value in self.problem.liveness.live_in(block) {
-            if !self.colder.contains(value) {
-                continue;
-            }
-            let homeless = self.homeless_in(block, value);
+            let Some((homeless, least)) = self.stretches.from_head(block, value) else { continue };
             let arriving = if from.len() == 1 { homeless } else { self.model.decisions.decide() };
             if from.len() > 1 {
-                self.model.decisions.pair(arriving, homeless, price(self.problem.cost(cost::STORE, least)));
+                self.model.decisions.pair(arriving, homeless, self.store(least));
             }
             for &from in &from {
                 let without_code = function.edge_place(from, block) == EdgePlace::Nowhere;
                 let frequency = cost::edge(function, from, block).min(least);
-                let store = if without_code { FORBIDDEN } else { price(self.problem.cost(cost::STORE, frequency)) };
+                let store = if without_code { FORBIDDEN } else { self.store(frequency) };
                 let leaving = self.homeless_in(from, value);
                 self.model.decisions.pair(leaving, arriving, store);
             }
@@ -483,27 +435,22 @@ impl Builder<'_> {
     }
 
     /// What has a home is stored there: behind its definition, or at the head of its block if it is a φ in a register.
-    fn stores(&mut self) {
+    fn stores_of_definitions(&mut self) {
         for (block, data) in &self.function.blocks {
-            let store = price(self.problem.cost(cost::STORE, self.regions.least_from(block)));
             for phi in &data.phis {
-                if self.has_home(phi.def) {
-                    let (homeless, head) = (self.homeless_in(block, phi.def), self.model.places.at_head(block, phi.def));
-                    self.model.only_in(head, Place::Open(homeless), store);
+                if let Some((homeless, least)) = self.stretches.from_definition(block, phi.def) {
+                    let head = self.model.places.at_head(block, phi.def);
+                    self.model.only_in(head, Place::Open(homeless), self.store(least));
                 }
             }
             for operand in self.function.block_insts(block).flat_map(|inst| self.function.operands(inst)) {
-                if operand.is_def() && self.has_home(operand.value) {
-                    let homeless = self.homeless_in(block, operand.value);
-                    self.model.in_memory(Place::Open(homeless), store);
+                if operand.is_def()
+                    && let Some((homeless, least)) = self.stretches.from_definition(block, operand.value)
+                {
+                    self.model.in_memory(Place::Open(homeless), self.store(least));
                 }
             }
         }
-    }
-
-    /// Whether a value may be stored.
-    fn has_home(&self, value: Value) -> bool {
-        self.colder.contains(value) || self.homeless[value].is_some()
     }
 
     /// Where a value is when control leaves `from` for `to`.
@@ -539,6 +486,10 @@ impl Builder<'_> {
         self.find_rivals(&mut rivals, inst, folded);
         for set in limits.sets() {
             let left = |untouched: RegSet| demand.left(limits, set, &occupancy.keeping(untouched));
+            let most = usize::from(self.live.counts()[set]) + self.function.operands(inst).len();
+            if most as i32 <= left(self.callee_saved.untouched(0)).least() {
+                continue;
+            }
             if rivals.late.is_empty() {
                 self.row(block, set, &[&rivals.passing], |untouched| {
                     let left = left(untouched);
@@ -600,6 +551,9 @@ impl Builder<'_> {
 
     /// Whether a value that could be accessed in memory is in a register for an instruction: it is if it has been, or stays.
     fn in_register_for(&mut self, value: Value, behind: Place) -> Place {
+        if behind == Place::Memory {
+            return self.place[value];
+        }
         let here = Place::Open(self.model.decisions.decide());
         self.model.only_in(self.place[value], here, FORBIDDEN);
         self.model.only_in(behind, here, FORBIDDEN);

@@ -114,7 +114,7 @@ mod tests {
         for _ in 0..200 {
             let (count, rows) = (rng.usize(1..10), rng.usize(0..5));
             let decisions = testing::random(&mut rng, count, rows);
-            let network = Network::new(&decisions);
+            let network = Network::new(decisions.clone());
             let market = Market { price: rng.i64(0..20), least: rng.usize(0..2), most: rng.usize(2..4) };
             let known = prices::solve(&network, market, Limits { rounds: 0, work: 0 });
             let known_cost = cost(&network, market, &known.is_one, known.bought).expect("it is a solution");

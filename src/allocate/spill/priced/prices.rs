@@ -45,39 +45,47 @@ const PROMISING: i64 = 20;
 pub(super) fn solve(network: &Network, market: Market, limits: Limits) -> Solution {
     let mut prices = Prices::new(network, market);
     let mut rounding = Rounding::new(network, market.price);
-    let mut bound = prices.relax();
+    let mut value = prices.relax();
+    let mut bound = value;
     let unpriced = Unpriced { is_one: prices.is_one.clone(), residual: prices.residual.clone() };
-    let bought = cheapest_number(&mut rounding, &prices.relaxed(&unpriced), market);
-    let mut best = rounding.round(&prices.relaxed(&unpriced), bought, i64::MAX);
+    let mut best = cheapest_number(&mut rounding, &prices.relaxed(&unpriced), market);
+    rounding.improve(&mut best, &prices.relaxed(&unpriced));
     prices.start_from(&best);
-    for _ in 0..limits.rounds {
+    for round in 0..limits.rounds {
         if best.cost <= bound || prices.cutter.work + rounding.work() > limits.work {
             break;
         }
-        let value = prices.relax();
+        if round > 0 {
+            prices.step(best.cost, value);
+        }
+        value = prices.relax();
         bound = bound.max(value);
         for bought in towards(best.bought, prices.bought) {
-            let rounded = rounding.round(&prices.relaxed(&unpriced), bought, best.cost + best.cost / PROMISING);
+            let mut rounded = rounding.round(&prices.relaxed(&unpriced), bought);
+            if rounded.cost < best.cost + best.cost / PROMISING {
+                rounding.improve(&mut rounded, &prices.relaxed(&unpriced));
+            }
             if rounded.cost < best.cost {
                 best = rounded;
             }
         }
-        prices.step(best.cost, value);
     }
     Solution { is_one: best.is_one, bought: best.bought, bound }
 }
 
-/// How many places to buy: all, and fewer as long as that is cheaper.
-fn cheapest_number(rounding: &mut Rounding, relaxed: &Relaxed, market: Market) -> usize {
-    let mut best = rounding.round(relaxed, market.most, i64::MIN);
+/// Buys all places, and fewer as long as that is cheaper.
+fn cheapest_number(rounding: &mut Rounding, relaxed: &Relaxed, market: Market) -> Rounded {
+    let mut best = rounding.round(relaxed, market.most);
+    rounding.sell(&mut best, market.least);
     while best.bought > market.least {
-        let fewer = rounding.round(relaxed, rounding.needed(&best).clamp(market.least, best.bought - 1), i64::MIN);
+        let mut fewer = rounding.round(relaxed, best.bought - 1);
+        rounding.sell(&mut fewer, market.least);
         if fewer.cost > best.cost {
             break;
         }
         best = fewer;
     }
-    best.bought
+    best
 }
 
 /// A number, and the next one to another.
@@ -329,7 +337,7 @@ mod tests {
         for _ in 0..500 {
             let (count, rows) = (rng.usize(1..10), rng.usize(0..5));
             let decisions = testing::random(&mut rng, count, rows);
-            let network = Network::new(&decisions);
+            let network = Network::new(decisions.clone());
             let market = Market { price: rng.i64(0..20), least: rng.usize(0..2), most: rng.usize(2..4) };
             let solution = solve(&network, market, Limits { rounds: 10, work: u64::MAX });
             let labels = (0..count).map(|it| u32::from(solution.is_one[network.node(Decision::new(it))]) << it).sum::<u32>();

@@ -64,7 +64,7 @@ impl Regions {
         before.all(|region| region == first).then_some(first)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = Region> + use<> {
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = Region> + use<> {
         self.data.keys()
     }
 

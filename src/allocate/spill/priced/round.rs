@@ -32,7 +32,10 @@ pub(super) struct Rounding<'n> {
     /// How many places in rows each cluster could take.
     size: PrimaryMap<Cluster, usize>,
     is_one: PrimaryMap<Node, bool>,
-    load: PrimaryMap<Row, u32>,
+    /// How many more members of each row can be 1.
+    left: PrimaryMap<Row, i32>,
+    /// The clusters, with what they lose by leaving.
+    order: Vec<(f64, Cluster)>,
 }
 
 impl<'n> Rounding<'n> {
@@ -47,7 +50,8 @@ impl<'n> Rounding<'n> {
             nothing: network.clusters().map(|cluster| network.cost(cluster, |_| false)).collect(),
             size: network.clusters().map(size).collect(),
             is_one: network.costs.keys().map(|_| false).collect(),
-            load: network.rooms.keys().map(|_| 0).collect(),
+            left: network.rooms.keys().map(|_| 0).collect(),
+            order: Vec::new(),
         }
     }
 
@@ -55,20 +59,26 @@ impl<'n> Rounding<'n> {
         self.cutter.work
     }
 
-    /// How many places these labels need, which were the latest.
-    pub(super) fn needed(&self, rounded: &Rounded) -> usize {
-        let suffices = |bought: &usize| self.load.iter().all(|(row, &load)| load <= u32::from(self.network.rooms[row][*bought]));
-        (0..rounded.bought).find(suffices).unwrap_or(rounded.bought)
+    /// Gives those places back that these labels do not need, which were the latest, down to the least number.
+    pub(super) fn sell(&mut self, rounded: &mut Rounded, least: usize) {
+        let room = |row: Row, bought: usize| i32::from(self.network.rooms[row][bought]);
+        let bought = self.bought;
+        let suffices = |fewer: &usize| self.left.iter().all(|(row, &left)| left >= room(row, bought) - room(row, *fewer));
+        let needed = (least..bought).find(suffices).unwrap_or(bought);
+        self.left.iter_mut().for_each(|(row, left)| *left -= room(row, bought) - room(row, needed));
+        rounded.cost -= self.price * (bought - needed) as i64;
+        (self.bought, rounded.bought) = (needed, needed);
     }
 
-    fn room(&self, row: Row) -> u32 {
-        u32::from(self.network.rooms[row][self.bought])
-    }
-
-    /// Makes relaxed labels fit, with so many places bought. Clusters are placed again if it comes to less than `worth` by then.
-    pub(super) fn round(&mut self, relaxed: &Relaxed, bought: usize, worth: i64) -> Rounded {
+    /// Buys so many places, and leaves all of them empty.
+    fn buy(&mut self, bought: usize) {
         self.bought = bought;
-        self.load.values_mut().for_each(|load| *load = 0);
+        self.left.iter_mut().for_each(|(row, left)| *left = i32::from(self.network.rooms[row][bought]));
+    }
+
+    /// Makes relaxed labels fit, with so many places bought.
+    pub(super) fn round(&mut self, relaxed: &Relaxed, bought: usize) -> Rounded {
+        self.buy(bought);
         let gain = |cluster: Cluster| (self.nothing[cluster] - relaxed.value[cluster]) as f64 / self.size[cluster].max(1) as f64;
         let mut order: Vec<(f64, Cluster)> = self.network.clusters().map(|cluster| (gain(cluster), cluster)).collect();
         order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -84,11 +94,8 @@ impl<'n> Rounding<'n> {
                 self.cost(cluster)
             };
         }
-        let paid = self.price * bought as i64;
-        if cost_of.values().sum::<i64>() + paid < worth {
-            self.improve(&order, relaxed, &mut cost_of);
-        }
-        let cost = cost_of.values().sum::<i64>() + paid;
+        self.order = order;
+        let cost = cost_of.values().sum::<i64>() + self.price * bought as i64;
         Rounded { is_one: self.is_one.clone(), cost, cost_of, bought }
     }
 
@@ -97,56 +104,66 @@ impl<'n> Rounding<'n> {
     }
 
     /// Places those clusters again that could have more ones.
-    fn improve(&mut self, order: &[(f64, Cluster)], relaxed: &Relaxed, cost_of: &mut PrimaryMap<Cluster, i64>) {
+    pub(super) fn improve(&mut self, rounded: &mut Rounded, relaxed: &Relaxed) {
+        if rounded.bought != self.bought {
+            self.buy(rounded.bought);
+            self.is_one = rounded.is_one.clone();
+            for cluster in self.network.clusters() {
+                self.change_left(cluster, -1);
+            }
+        }
         let mut before: Vec<bool> = Vec::new();
-        for &(_, cluster) in order {
+        for (_, cluster) in std::mem::take(&mut self.order) {
             let could = |node: Node| !self.is_one[node] && !self.network.rows_of(node).is_empty() && self.fits(node);
-            if cost_of[cluster] <= 0 || !self.network.nodes(cluster).any(could) {
+            if rounded.cost_of[cluster] <= 0 || !self.network.nodes(cluster).any(could) {
                 continue;
             }
             before.clear();
             before.extend(self.network.nodes(cluster).map(|node| self.is_one[node]));
-            self.change_load(cluster, -1);
+            self.change_left(cluster, 1);
             self.place(cluster, &relaxed.unpriced());
             let cost = self.cost(cluster);
-            if cost < cost_of[cluster] {
-                cost_of[cluster] = cost;
+            if cost < rounded.cost_of[cluster] {
+                rounded.cost -= rounded.cost_of[cluster] - cost;
+                rounded.cost_of[cluster] = cost;
             } else {
-                self.change_load(cluster, -1);
+                self.change_left(cluster, 1);
                 self.network.nodes(cluster).zip(&before).for_each(|(node, &one)| self.is_one[node] = one);
-                self.change_load(cluster, 1);
+                self.change_left(cluster, -1);
             }
         }
+        rounded.is_one.clone_from(&self.is_one);
     }
 
     /// Whether a node finds room in its rows.
     fn fits(&self, node: Node) -> bool {
-        !self.network.rows_of(node).iter().any(|&row| self.load[row] >= self.room(row))
+        !self.network.rows_of(node).iter().any(|&row| self.left[row] <= 0)
     }
 
-    fn change_load(&mut self, cluster: Cluster, by: i32) {
+    /// Has a cluster take its places, or leave them. Answers whether there is room for it.
+    fn change_left(&mut self, cluster: Cluster, by: i32) -> bool {
+        let mut fits = true;
         for node in self.network.nodes(cluster).filter(|&node| self.is_one[node]) {
             for &row in self.network.rows_of(node) {
-                self.load[row] = self.load[row].wrapping_add_signed(by);
+                self.left[row] += by;
+                fits &= self.left[row] >= 0;
             }
         }
+        fits
     }
 
     /// Has a cluster take its places, if it finds room everywhere; forbids nodes that do not.
     fn enter(&mut self, cluster: Cluster) -> bool {
-        self.change_load(cluster, 1);
-        let mut fits = true;
-        for node in self.network.nodes(cluster) {
-            let overfull = |&row: &Row| self.load[row] > self.room(row);
-            if self.is_one[node] && self.network.rows_of(node).iter().any(overfull) {
+        if self.change_left(cluster, -1) {
+            return true;
+        }
+        for node in self.network.nodes(cluster).filter(|&node| self.is_one[node]) {
+            if self.network.rows_of(node).iter().any(|&row| self.left[row] < 0) {
                 self.scratch.excess[node] -= 4 * FORBIDDEN;
-                fits = false;
             }
         }
-        if !fits {
-            self.change_load(cluster, -1);
-        }
-        fits
+        self.change_left(cluster, 1);
+        false
     }
 
     /// Labels a cluster so that it fits, beginning with labels that are cheapest if everything does. A cluster may have several
@@ -154,7 +171,7 @@ impl<'n> Rounding<'n> {
     fn place(&mut self, cluster: Cluster, cheapest: &Cheapest) {
         const ATTEMPTS: u32 = 8;
         let arcs = self.network.arcs_of_cluster(cluster);
-        self.scratch.capacity[arcs.clone()].copy_from_slice(&cheapest.residual.capacity[arcs]);
+        self.scratch.inflow[arcs.clone()].copy_from_slice(&cheapest.residual.inflow[arcs]);
         for node in self.network.nodes(cluster) {
             self.is_one[node] = cheapest.is_one[node];
             let forbidden = if self.is_one[node] && !self.fits(node) { 4 * FORBIDDEN } else { 0 };
