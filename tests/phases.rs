@@ -606,6 +606,14 @@ mod splitting {
     }
 
     #[test]
+    fn constants_are_written_to_memory_at_once() {
+        let function = fixture("constants_stored");
+        let (overlay, _) = allocate(&function, Preset::named("tuned").unwrap()).unwrap();
+        assert_eq!(edits(&function, &overlay), ["b1.0 store s0 i1", "b2.1 store s0 a", "b3.1 store s0 a", "b4.1 load a s0"]);
+        assert_eq!(overlay.dropped, [Inst::new(1)]);
+    }
+
+    #[test]
     fn what_crosses_a_bundle_is_back_before_the_jump() {
         let expected = "\
 b0: -> b1 b2

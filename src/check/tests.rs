@@ -677,6 +677,27 @@ fn rematerialising_writes_what_the_instruction_names() {
     assert_eq!(moved_to("d"), ["b0, instruction 2, operand 0: expected v0 in d, which holds no value"]);
 }
 
+/// A constant can be written to memory at once if it is known to be, and to a slot that is as wide.
+#[test]
+fn a_stored_constant_is_in_its_slot() {
+    let stored = |storable: bool, slot: u32| {
+        let mut p = Program::new(&[&[]], &[GP, GP]);
+        let constant = p.op(0, &[(def(0), "a")]);
+        (p.function.insts[constant].rematerialisable, p.function.insts[constant].storable) = (true, storable);
+        p.op(0, &[(def(1), "a")]);
+        p.edit(0, 2, Edit::StoreConstant { to: Slot::from_u32(slot), inst: constant });
+        p.edit(0, 2, load("b", 0));
+        p.op(0, &[(usage(0), "b"), (usage(1), "a")]);
+        p.complaints()
+    };
+    assert_eq!(stored(true, 0), [""; 0]);
+    assert_eq!(
+        stored(false, 0),
+        ["b0, before instruction 2, store what i0 computes to s0: what i0 computes cannot be written to memory at once"]
+    );
+    assert_eq!(stored(true, 1), ["b0, instruction 2, operand 0: expected v0 in b, which holds no value"]);
+}
+
 /// In front of a copy to a register of the program, a constant may be computed there, whether or not its class has the register.
 #[test]
 fn a_constant_is_computed_where_the_program_copies_it_to() {

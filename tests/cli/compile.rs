@@ -217,6 +217,28 @@ fn forms_that_llvm_finds_with_virtual_registers() {
     assert!(constant.iter().all(|line| !line.starts_with("movl %")), "{constant:?}");
 }
 
+/// What is two instructions in selected code is a constant for chordal; memory gets it without a register.
+#[test]
+fn zeroes_of_all_widths_are_constants() {
+    let folder = Folder::new();
+    let functions = "declare void @wide(i64, ptr)\ndeclare i8 @narrow(i8)\n\
+                     define void @call() {\n  call void @wide(i64 0, ptr null)\n  call void @wide(i64 0, ptr null)\n  ret void\n}\n\
+                     define i64 @kept(i64 %n, ptr %p) {\nentry:\n  %c = icmp eq ptr %p, null\n  \
+                     br i1 %c, label %out, label %in\nin:\n  %v = load i64, ptr %p\n  br label %out\nout:\n  \
+                     %r = phi i64 [0, %entry], [%v, %in]\n  \
+                     call void asm sideeffect \"\", \"~{rax},~{rcx},~{rdx},~{rbx},~{rsi},~{rdi},~{rbp},~{r8},~{r9},~{r10},~{r11},~{r12},~{r13},~{r14},~{r15}\"()\n  \
+                     ret i64 %r\n}\n";
+    folder.write("zeroes.ll", format!("{IR}{functions}"));
+    folder.chordal(&["compile", "zeroes.ll", "-o", "out.s", "--verify-llvm", "--no-fallback"]).assert().success();
+    let assembly = String::from_utf8(folder.read("out.s")).unwrap();
+    let call = code_of(&assembly, "call");
+    assert_eq!(call.iter().filter(|line| line.starts_with("xorl %e")).count(), 4, "{call:?}");
+    assert!(call.iter().all(|line| !line.starts_with("mov")), "{call:?}");
+    let kept = code_of(&assembly, "kept");
+    assert!(kept.iter().any(|line| line.starts_with("movq $0, ")), "{kept:?}");
+    assert!(kept.iter().all(|line| !line.starts_with("xor")), "{kept:?}");
+}
+
 #[test]
 fn bad_inputs() {
     let folder = Folder::with_program(&[]);
