@@ -419,7 +419,7 @@ impl Builder<'_> {
         let block = regions.blocks(region)[0];
         let from: Vec<Block> = function.blocks[block].preds.iter().copied().filter(|&from| regions.of(from) < region).collect();
         for &value in self.problem.liveness.live_in(block) {
-            let Some((homeless, least)) = self.stretches.from_head(block, value) else { continue };
+            let Some((homeless, least)) = self.stretches.since_head(block, value) else { continue };
             let arriving = if from.len() == 1 { homeless } else { self.model.decisions.decide() };
             if from.len() > 1 {
                 self.model.decisions.pair(arriving, homeless, self.store(least));
@@ -438,14 +438,14 @@ impl Builder<'_> {
     fn stores_of_definitions(&mut self) {
         for (block, data) in &self.function.blocks {
             for phi in &data.phis {
-                if let Some((homeless, least)) = self.stretches.from_definition(block, phi.def) {
+                if let Some((homeless, least)) = self.stretches.since_definition(block, phi.def) {
                     let head = self.model.places.at_head(block, phi.def);
                     self.model.only_in(head, Place::Open(homeless), self.store(least));
                 }
             }
             for operand in self.function.block_insts(block).flat_map(|inst| self.function.operands(inst)) {
                 if operand.is_def()
-                    && let Some((homeless, least)) = self.stretches.from_definition(block, operand.value)
+                    && let Some((homeless, least)) = self.stretches.since_definition(block, operand.value)
                 {
                     self.model.in_memory(Place::Open(homeless), self.store(least));
                 }
