@@ -27,7 +27,7 @@ use crate::allocate::spill::crossing::{self, Head};
 use crate::allocate::spill::cuts::{Decision, Decisions, FORBIDDEN, MOST_BOUGHT, Rooms, RowData, price};
 use crate::allocate::spill::plan::Refill;
 use crate::allocate::spill::{Choice, Problem};
-use crate::machine::{Block, EdgePlace, Function, Inst, RegSet, Value};
+use crate::machine::{Block, EdgePlace, Function, Inst, Value};
 use cranelift_entity::SecondaryMap;
 
 /// Where a value is throughout a segment.
@@ -192,22 +192,25 @@ impl Builder<'_> {
         let mut entering: Vec<Value> = liveness.live_in(block).iter().copied().chain(phis).collect();
         entering.sort_unstable();
         entering.iter().for_each(|&value| self.stretches.enter(block, value));
-        for value in entering {
-            let place = self.entering(block, head, value);
-            self.place[value] = place;
-            if place != Place::Register {
-                self.model.places.heads[block].push((value, place));
-            }
-            if place != Place::Memory {
+        for &value in &entering {
+            self.place[value] = self.entering(block, head, value);
+            if self.place[value] != Place::Memory {
                 self.live.add(value);
             }
         }
+        let places = entering.iter().map(|&value| (value, self.place[value]));
+        let listed = || places.clone().filter(|&(_, place)| place != Place::Register);
+        // Of all that is kept until the end, this takes the most memory.
+        let mut heads = Vec::with_capacity(listed().count());
+        heads.extend(listed());
+        self.model.places.heads[block] = heads;
         let occupied = self.problem.pins.at(self.function, self.function.head(block)) | self.function.blocks[block].live_in_pins;
         if self.tight.heads[block] > 0 {
             let limits = &self.problem.limits;
             let rivals: Vec<Rival> = self.live.values().iter().map(|&value| (value, self.place[value])).collect();
             for set in limits.sets() {
-                self.row(block, set, &[&rivals], |untouched| limits.room(set, occupied | untouched));
+                let left = self.by_bought(|bought| limits.room(set, occupied | self.callee_saved.untouched(bought)));
+                self.row(block, set, &[&rivals], left);
             }
         }
         for (index, inst) in (0..).zip(self.function.block_insts(block)) {
@@ -419,7 +422,7 @@ impl Builder<'_> {
         let block = regions.blocks(region)[0];
         let from: Vec<Block> = function.blocks[block].preds.iter().copied().filter(|&from| regions.of(from) < region).collect();
         for &value in self.problem.liveness.live_in(block) {
-            let Some((homeless, least)) = self.stretches.begun_at_head(block, value) else { continue };
+            let Some((homeless, least)) = self.stretches.since_head(block, value) else { continue };
             let arriving = if from.len() == 1 { homeless } else { self.model.decisions.decide() };
             if from.len() > 1 {
                 self.model.decisions.pair(arriving, homeless, self.store(least));
@@ -438,14 +441,14 @@ impl Builder<'_> {
     fn stores_of_definitions(&mut self) {
         for (block, data) in &self.function.blocks {
             for phi in &data.phis {
-                if let Some((homeless, least)) = self.stretches.begun_by_definition(block, phi.def) {
+                if let Some((homeless, least)) = self.stretches.since_definition(block, phi.def) {
                     let head = self.model.places.at_head(block, phi.def);
                     self.model.only_in(head, Place::Open(homeless), self.store(least));
                 }
             }
             for operand in self.function.block_insts(block).flat_map(|inst| self.function.operands(inst)) {
                 if operand.is_def()
-                    && let Some((homeless, least)) = self.stretches.begun_by_definition(block, operand.value)
+                    && let Some((homeless, least)) = self.stretches.since_definition(block, operand.value)
                 {
                     self.model.in_memory(Place::Open(homeless), self.store(least));
                 }
@@ -485,21 +488,19 @@ impl Builder<'_> {
         let mut rivals = std::mem::take(&mut self.rivals);
         self.find_rivals(&mut rivals, inst, folded);
         for set in limits.sets() {
-            let left = |untouched: RegSet| demand.left(limits, set, &occupancy.keeping(untouched));
+            let with = |bought: usize| demand.left(limits, set, &occupancy.keeping(self.callee_saved.untouched(bought)));
             let most = usize::from(self.live.counts()[set]) + self.function.operands(inst).len();
-            if most as i32 <= left(self.callee_saved.untouched(0)).least() {
+            if most as i32 <= with(0).least() {
                 continue;
             }
+            let left = self.by_bought(with);
             if rivals.late.is_empty() {
-                self.row(block, set, &[&rivals.passing], |untouched| {
-                    let left = left(untouched);
-                    left.passing.min(left.behind)
-                });
+                self.row(block, set, &[&rivals.passing], left.map(|left| left.passing.min(left.behind)));
             } else {
-                self.row(block, set, &[&rivals.passing], |untouched| left(untouched).passing);
-                self.row(block, set, &[&rivals.passing, &rivals.late], |untouched| left(untouched).behind);
+                self.row(block, set, &[&rivals.passing], left.map(|left| left.passing));
+                self.row(block, set, &[&rivals.passing, &rivals.late], left.map(|left| left.behind));
             }
-            self.row(block, set, &[&rivals.before], |untouched| left(untouched).before);
+            self.row(block, set, &[&rivals.before], left.map(|left| left.before));
         }
         self.rivals = rivals;
     }
@@ -560,9 +561,14 @@ impl Builder<'_> {
         here
     }
 
-    /// A row of those rivals that are confined to a set of registers; `left` says how many registers there are for them,
-    /// beside those that keep what the caller left in them.
-    fn row(&mut self, block: Block, set: usize, rivals: &[&[Rival]], left: impl Fn(RegSet) -> i32) {
+    /// What there is with each number of callee-saved registers bought.
+    fn by_bought<T>(&self, with: impl Fn(usize) -> T) -> [T; MOST_BOUGHT + 1] {
+        std::array::from_fn(|bought| with(bought.min(self.callee_saved.count())))
+    }
+
+    /// A row of those rivals that are confined to a set of registers, of which so many are left for them, by how many have been
+    /// bought.
+    fn row(&mut self, block: Block, set: usize, rivals: &[&[Rival]], left: [i32; MOST_BOUGHT + 1]) {
         let limits = &self.problem.limits;
         let confined = |&&(value, _): &&Rival| limits.is_confined(self.function.values[value].class, set);
         let start = self.model.decisions.members.len();
@@ -576,7 +582,7 @@ impl Builder<'_> {
         }
         let count = (self.model.decisions.members.len() - start) as i32;
         let nothing_to_place = fixed + count == 0;
-        if nothing_to_place || left(self.callee_saved.untouched(0)) - fixed >= count {
+        if nothing_to_place || left[0] - fixed >= count {
             self.model.decisions.members.truncate(start);
             return;
         }
@@ -608,13 +614,9 @@ impl Builder<'_> {
     }
 
     /// The rooms of a row, of which `fixed` values take a part. What is too few for these has to be bought, if that helps.
-    fn rooms(&mut self, fixed: i32, left: impl Fn(RegSet) -> i32) -> Rooms {
-        let most = self.callee_saved.count();
-        let mut exactly = [0; MOST_BOUGHT + 1];
-        (0..=most).for_each(|bought| exactly[bought] = left(self.callee_saved.untouched(bought)) - fixed);
-        let with_all = exactly[most];
-        exactly[most..].fill(with_all);
-        if let Some(enough) = (0..=most).find(|&bought| exactly[bought] >= 0) {
+    fn rooms(&mut self, fixed: i32, left: [i32; MOST_BOUGHT + 1]) -> Rooms {
+        let exactly = left.map(|left| left - fixed);
+        if let Some(enough) = exactly.iter().position(|&room| room >= 0) {
             self.model.least_bought = self.model.least_bought.max(enough);
         }
         exactly.map(|room| room.max(0) as u16)

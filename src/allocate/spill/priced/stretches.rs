@@ -139,14 +139,14 @@ impl<'a> Stretches<'a> {
 
     /// Such a decision about a value that is defined in this block, if somebody has asked for it, and how often the value is
     /// stored at least if that is done in the same stretch.
-    pub(super) fn begun_by_definition(&self, block: Block, value: Value) -> Option<(Decision, f64)> {
+    pub(super) fn since_definition(&self, block: Block, value: Value) -> Option<(Decision, f64)> {
         let stretch = self.passed(block, value).or(self.current[value].expand())?;
         let StretchData { least, homeless, .. } = self.data[stretch];
         Some((homeless.expand()?, least.min(self.regions.least_from(block))))
     }
 
     /// Likewise, if the stretch begins at the head of this block, of a value that is live into it.
-    pub(super) fn begun_at_head(&self, block: Block, value: Value) -> Option<(Decision, f64)> {
+    pub(super) fn since_head(&self, block: Block, value: Value) -> Option<(Decision, f64)> {
         let StretchData { first, least, homeless } = self.data[self.passed(block, value)?];
         (first == block.into()).then_some((homeless.expand()?, least))
     }
