@@ -19,6 +19,7 @@
 //! - Load, store, move: the target holds what the source holds and nothing else; only values of classes no wider than the
 //!   edit's are carried. A swap exchanges so. Rematerialisation: the register holds exactly the value,
 //!   its dropped copies and the φs that take nothing else, and the physical registers that the instruction writes hold nothing.
+//!   A constant written to memory: the slot holds the same, as far as it is no wider.
 //! - An instruction: registers that it clobbers or writes itself hold nothing; then, for each value it defines, no place
 //!   holds that value (what a place has is the value of the loop's last round), and its own place holds it alone.
 //! - `Copy` and `CopyFrom`: as a move between the two places, except that the defined value is added. A `Copy` that is dropped:

@@ -1,7 +1,7 @@
 //! What has to hold at each edit, operand and debug use, given the state before it.
 //!
 //! - Edits: registers are in the edit's class, slots large enough and aligned for it; the bank has such a swap; only a
-//!   rematerialisable instruction is executed again; nothing that the program keeps in a register is overwritten, flags
+//!   rematerialisable instruction is executed again, and only what a storable one computes is written to memory at once; nothing that the program keeps in a register is overwritten, flags
 //!   included.
 //! - Every operand is in a register of its value's class; an operand of a copy may be in a fitting slot, and so may one
 //!   foldable use of an instruction.

@@ -36,7 +36,7 @@ impl Affinities {
         let mut gatherer = Gatherer { function, conflicts, rows: Vec::new(), pins: Vec::new() };
         for block in function.blocks.keys() {
             gatherer.phis(block);
-            let frequency = cost::jump(function, block) * function.blocks[block].frequency;
+            let frequency = cost::copies(function, block) * function.blocks[block].frequency;
             function.block_insts(block).for_each(|inst| gatherer.instruction(inst, frequency));
         }
         let Gatherer { rows, pins, .. } = gatherer;
@@ -89,7 +89,7 @@ impl Gatherer<'_> {
             let mut args: Vec<(Node, f64)> = Vec::with_capacity(phi.args.len());
             for (arg, &from) in phi.args.iter().zip(&data.preds) {
                 let Some(arg) = arg.expand().and_then(|arg| self.conflicts.node(arg)).filter(|&arg| arg != def) else { continue };
-                args.push((arg, cost::jump(self.function, from) * cost::edge(self.function, from, block)));
+                args.push((arg, cost::copies(self.function, from) * cost::edge(self.function, from, block)));
             }
             args.sort_by_key(|&(arg, _)| arg);
             args.dedup_by(|(next, weight), (arg, sum)| {
