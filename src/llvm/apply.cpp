@@ -138,8 +138,8 @@ private:
   }
 
   void insertEdit(const ChEdit &Edit, MachineBasicBlock &MBB, MachineBasicBlock::iterator At) {
-    const TargetRegisterClass *RC =
-        Edit.kind == CH_REMATERIALISE || Edit.kind == CH_PERFORM || Edit.kind == CH_STORE_CONSTANT ? nullptr : E.T.llvmClass(Edit.cls);
+    bool HasClass = Edit.kind != CH_REMATERIALISE && Edit.kind != CH_PERFORM && Edit.kind != CH_STORE_CONSTANT;
+    const TargetRegisterClass *RC = HasClass ? E.T.llvmClass(Edit.cls) : nullptr;
     auto View = [&](uint8_t Root) { return E.T.view(RC, Root); };
     switch (Edit.kind) {
     case CH_LOAD:

@@ -83,7 +83,8 @@ typedef struct {
 } ChPhiArg;
 
 enum { CH_OP = 0, CH_COPY = 1, CH_COPY_TO = 2, CH_COPY_FROM = 3 };
-enum { CH_TERMINATOR = 1, CH_LABEL = 2, CH_REMATERIALISABLE = 4, CH_JUMPS = 8, CH_DEAR = 16, CH_MOVABLE = 32, CH_STORABLE = 64 }; // dear: slower than a move
+enum { CH_TERMINATOR = 1, CH_LABEL = 2, CH_REMATERIALISABLE = 4, CH_JUMPS = 8, CH_DEAR = 16, CH_MOVABLE = 32, CH_STORABLE = 64 };
+// dear: slower than a move; storable: what it computes can be written to memory by one instruction
 
 typedef struct {
   uint32_t kind;

@@ -56,8 +56,8 @@ void storeConstant(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, const
   StringRef Name = Bytes == 1 ? "MOV8mi" : Bytes == 2 ? "MOV16mi" : Bytes == 4 ? "MOV32mi" : "MOV64mi32";
   auto *Access = MF.getMachineMemOperand(MachinePointerInfo::getFixedStack(MF, Object), MachineMemOperand::MOStore, Bytes,
                                          MF.getFrameInfo().getObjectAlign(Object));
-  auto Store = BuildMI(MBB, At, DebugLoc(), TII.get(T.opcode(Name, TII))).addFrameIndex(Object).addImm(1).addReg(0).addImm(0).addReg(0);
-  Store.add(Value).addMemOperand(Access);
+  auto Store = BuildMI(MBB, At, DebugLoc(), TII.get(T.opcode(Name, TII)));
+  Store.addFrameIndex(Object).addImm(1).addReg(0).addImm(0).addReg(0).add(Value).addMemOperand(Access);
 }
 
 } // namespace chordal

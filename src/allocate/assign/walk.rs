@@ -205,10 +205,10 @@ impl Walk<'_> {
 
     /// How often what a representative stands for is live where registers are destroyed.
     fn endangered_together(&self, representative: Value) -> f64 {
-        let related = self.bundles.related(representative);
-        related.iter().fold(self.endangered[representative], |sum, &value| {
-            sum + if value == representative { 0.0 } else { self.endangered[value] }
-        })
+        match self.bundles.related(representative) {
+            [] => self.endangered[representative],
+            related => related.iter().map(|&value| self.endangered[value]).sum(),
+        }
     }
 
     /// The register in which a value crosses a bundle, if it does.
