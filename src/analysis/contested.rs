@@ -80,10 +80,7 @@ pub fn contested(function: &Function, liveness: &Liveness, pins: &PinLiveness) -
         for inst in function.block_insts(block) {
             let first = function.insts[inst].operands.start as usize;
             let operands = function.operands(inst);
-            let dying = |value: Value| {
-                operands.iter().enumerate().any(|(k, o)| o.value == value && !o.is_def() && liveness.kills(first + k))
-            };
-            live.retain(|&value| !dying(value));
+            live.retain(|&value| !dies(function, liveness, inst, value));
             let occupancy = pins.occupancy(function, block, inst);
             if !occupancy.is_empty() {
                 for &value in &live {
@@ -114,10 +111,7 @@ pub fn endangered(function: &Function, liveness: &Liveness) -> SecondaryMap<Valu
         for inst in function.block_insts(block) {
             let first = function.insts[inst].operands.start as usize;
             let operands = function.operands(inst);
-            let dies = |value: Value| {
-                operands.iter().enumerate().any(|(k, o)| o.value == value && !o.is_def() && liveness.kills(first + k))
-            };
-            live.retain(|&value| !dies(value));
+            live.retain(|&value| !dies(function, liveness, inst, value));
             if destroys(inst) {
                 live.iter().for_each(|&value| endangered[value] += data.frequency);
             }
@@ -126,6 +120,13 @@ pub fn endangered(function: &Function, liveness: &Liveness) -> SecondaryMap<Valu
         }
     }
     endangered
+}
+
+/// Whether an instruction reads a value for the last time.
+fn dies(function: &Function, liveness: &Liveness, inst: Inst, value: Value) -> bool {
+    let first = function.insts[inst].operands.start as usize;
+    let mut operands = function.operands(inst).iter().enumerate();
+    operands.any(|(k, o)| o.value == value && !o.is_def() && liveness.kills(first + k))
 }
 
 fn enter(function: &Function, liveness: &Liveness, block: Block, live: &mut Vec<Value>) {
