@@ -37,7 +37,8 @@ pub const STORE: Added = Added { weight: 1.0, size: LONG };
 pub const REMATERIALISATION: Added = Added { weight: 0.2, size: LONG };
 pub const DEAR_REMATERIALISATION: Added = Added { weight: 1.0, size: LONG };
 
-/// Jumping back from a block that an edge gets for the code on it. (Layout saves about half of these jumps.)
+/// Jumping back from a block that an edge gets for the code on it: half an instruction, for layout makes some of these jumps fall
+/// through.
 pub const JUMP: Added = Added { weight: 0.5, size: 0.1 };
 
 /// Saving what the caller left in a register, and restoring it.
@@ -89,8 +90,8 @@ pub fn edge(function: &Function, from: Block, to: Block) -> f64 {
     function.blocks[from].frequency.min(function.blocks[to].frequency)
 }
 
-/// How many copies one in this block counts as. On an edge that gets a block of its own for it, it is nearly always the only
-/// code, so that without it there would be no jump either.
+/// How many copies one in this block counts as. On an edge that gets a block of its own for it, it mostly is the only code, so
+/// that without it there would be no jump either.
 pub fn copies(function: &Function, block: Block) -> f64 {
     if function.blocks[block].on_edge { 2.0 } else { 1.0 }
 }

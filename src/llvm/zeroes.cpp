@@ -33,19 +33,23 @@ struct OtherZero {
   StringRef Name; // of the instruction that makes it
 };
 
-OtherZero otherZero(const MachineInstr &MI, unsigned Zero, const TargetRegisterInfo &TRI) {
+OtherZero otherZero(const MachineInstr &MI, unsigned Zero, Target &T) {
   if (!MI.isSubregToReg() && !MI.isCopy())
     return {};
   const MachineOperand &Dst = MI.getOperand(0), &Src = MI.getOperand(MI.isCopy() ? 1 : 2);
   unsigned Part = MI.isCopy() ? Src.getSubReg() : MI.getOperand(3).getImm();
-  if (Dst.getSubReg() || !Dst.getReg().isVirtual() || !Part || TRI.getSubRegIdxOffset(Part) || !Src.getReg().isVirtual())
+  if (Dst.getSubReg() || !Dst.getReg().isVirtual() || !Part || T.TRI.getSubRegIdxOffset(Part) || !Src.getReg().isVirtual())
     return {};
-  MachineInstr *Def = MI.getMF()->getRegInfo().getUniqueVRegDef(Src.getReg());
+  const MachineRegisterInfo &MRI = MI.getMF()->getRegInfo();
+  MachineInstr *Def = MRI.getUniqueVRegDef(Src.getReg());
   if (!Def || Def->getOpcode() != Zero)
     return {};
+  auto Of = [&](StringRef Class, StringRef Name) {
+    return T.classNamed(Class)->hasSubClassEq(MRI.getRegClass(Dst.getReg())) ? OtherZero{Def, Name} : OtherZero{};
+  };
   if (MI.isSubregToReg())
-    return {Def, "MOV32ri64"};
-  return {Def, TRI.getSubRegIdxSize(Part) == 8 ? "MOV8ri" : "MOV16ri"};
+    return Of("GR64", "MOV32ri64");
+  return T.TRI.getSubRegIdxSize(Part) == 8 ? Of("GR8", "MOV8ri") : Of("GR16", "MOV16ri");
 }
 
 // Has debug instructions know that a register would be zero, and removes what makes it so, if nothing else wants it.
@@ -77,7 +81,7 @@ void zeroInOneInstruction(MachineFunction &MF, Target &T) {
   unsigned Zero = T.opcode(ZeroByXor, TII);
   for (MachineBasicBlock &MBB : MF)
     for (MachineInstr &MI : make_early_inc_range(MBB)) {
-      OtherZero Other = otherZero(MI, Zero, T.TRI);
+      OtherZero Other = otherZero(MI, Zero, T);
       if (!Other.Of)
         continue;
       auto New = BuildMI(MBB, MI, MI.getDebugLoc(), TII.get(T.opcode(Other.Name, TII)), MI.getOperand(0).getReg()).addImm(0);
@@ -94,9 +98,14 @@ void zeroByExclusiveOr(MachineFunction &MF, Target &T) {
   SmallDenseSet<unsigned> Moves;
   for (StringRef Name : {"MOV8ri", "MOV16ri", "MOV32ri64"})
     Moves.insert(T.opcode(Name, TII));
-  for (MachineBasicBlock &MBB : MF)
+  auto IsZero = [&](const MachineInstr &MI) {
+    return Moves.contains(MI.getOpcode()) && MI.getOperand(1).isImm() && MI.getOperand(1).getImm() == 0;
+  };
+  for (MachineBasicBlock &MBB : MF) {
+    if (none_of(MBB, IsZero))
+      continue;
     forAllWithoutFlags(MBB, Flags, [&](MachineInstr &MI) {
-      if (!Moves.contains(MI.getOpcode()) || !MI.getOperand(1).isImm() || MI.getOperand(1).getImm())
+      if (!IsZero(MI))
         return;
       MCRegister Reg = MI.getOperand(0).getReg().asMCReg();
       uint32_t Root = T.lowPartOf(Reg);
@@ -108,6 +117,7 @@ void zeroByExclusiveOr(MachineFunction &MF, Target &T) {
       New->setDebugInstrNum(MI.peekDebugInstrNum());
       MI.eraseFromParent();
     });
+  }
 }
 
 void extendInsteadOfZeroing(MachineFunction &MF, Target &T) {
