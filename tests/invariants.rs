@@ -2,16 +2,17 @@
 
 use crate::support::naive::{Live, Pinned, in_registers};
 use crate::support::phases::{as_planned, convert, spill, with_plan};
-use crate::support::presets::spill_free;
+use crate::support::presets::{destructions, spill_free};
 use crate::support::random::{random_function, shapes};
 use chordal::allocate::allocators::{Dominance, Preset, Registers};
 use chordal::allocate::assign::{Coloured, Evictable, Refusal, assign, scan};
 use chordal::allocate::cssa::{Coalescing, Conventional};
+use chordal::allocate::destruct::{DestructionCounts, Notion, Source, destruct, unsplit::unsplit};
 use chordal::allocate::pipeline::{Allocate as _, Strategy};
 use chordal::allocate::spill::verify::verify;
 use chordal::allocate::spill::{EdgeRefill, EdgeSource, Problem, Spilled};
 
-use chordal::analysis::{Dominators, Liveness, Order};
+use chordal::analysis::{Dominators, Interference, Liveness, Order};
 use chordal::check::check;
 use chordal::machine::validate::Rule;
 use chordal::machine::{
@@ -697,4 +698,63 @@ fn rounds_are_few_and_end() {
     rounds.sort_unstable();
     let most = rounds[rounds.len() - 1];
     assert!(rounds[rounds.len() / 2] <= 6 && most <= 30, "half of them take {}, one {most}", rounds[rounds.len() / 2]);
+}
+
+/// Out of SSA form, in every way: virtual and inserted copies, sets and checks come to the same, and the names of a web that are
+/// live at once are copies of one value.
+#[test]
+fn variables_out_of_ssa_form_have_one_value_at_a_time() {
+    let (mut copies, mut shared) = (0, 0);
+    for_each_random(|which, function| {
+        let unsplit = unsplit(function);
+        let function = unsplit.as_ref().unwrap_or(function);
+        let order = Order::new(function);
+        let dominators = Dominators::new(function, &order);
+        let mut counts: BTreeMap<String, DestructionCounts> = BTreeMap::new();
+        for policy in destructions() {
+            let Ok((conventional, found)) = destruct(function, &order, &dominators, policy, true) else { return };
+            validate(&conventional.function).unwrap_or_else(|found| panic!("{which}, {policy:?}: {found:?}"));
+            let same = counts.entry(format!("{:?} {:?}", policy.notion, policy.merging)).or_insert(found);
+            assert_eq!(*same, found, "{which}, {policy:?}");
+            copies += found.isolating_left;
+            if policy.virtualize && policy.liveness == Source::Check {
+                shared += assert_one_value(which, &conventional, policy.notion);
+            }
+        }
+    });
+    assert!(copies > 1000 && shared > 1000, "{copies} copies are left, {shared} names share");
+}
+
+/// Returns how many pairs of names are live at once in one web.
+fn assert_one_value(which: &str, conventional: &Conventional, notion: Notion) -> usize {
+    let function = &conventional.function;
+    let order = Order::new(function);
+    let dominators = Dominators::new(function, &order);
+    let liveness = Liveness::new(function);
+    let interference = Interference::new(function, &dominators, &liveness);
+    let copied = |value: Value| {
+        function.insts.keys().find_map(|inst| match function.operands(inst) {
+            [to, from] if function.insts[inst].kind == InstKind::Copy && to.value == value => Some(from.value),
+            _ => None,
+        })
+    };
+    let root = |value: Value| std::iter::successors(Some(value), |&value| copied(value)).last().expect("the value itself");
+    let mut webs: BTreeMap<_, Vec<Value>> = BTreeMap::new();
+    let defined = function.operands.iter().filter(|operand| operand.is_def()).map(|operand| operand.value);
+    for value in defined.chain(function.blocks.values().flat_map(|data| &data.phis).map(|phi| phi.def)) {
+        webs.entry(conventional.webs[value].expand()).or_default().push(value);
+    }
+    let mut shared = 0;
+    for (_, values) in webs.into_iter().filter(|(web, _)| web.is_some()) {
+        for &a in &values {
+            for &b in values.iter().filter(|&&b| interference.def_point(a) < interference.def_point(b)) {
+                let above = dominators.dominates(interference.def_block(a), interference.def_block(b));
+                if above && interference.live_behind(a, b) {
+                    assert!(notion != Notion::Intersection && root(a) == root(b), "{which}: {a} and {b}\n{}", print(function));
+                    shared += 1;
+                }
+            }
+        }
+    }
+    shared
 }

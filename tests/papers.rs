@@ -511,3 +511,136 @@ mod lecture {
         }
     }
 }
+
+/// `ssa-destruction-for-machine-code.txt`. Each example comes out as the text states under all ways to find out the same.
+mod destruction {
+    use super::*;
+    use crate::support::interpret::compare;
+    use crate::support::presets::destructions;
+    use chordal::allocate::allocators::Preset;
+    use chordal::allocate::destruct::{DestructionCounts, Notion, Policy, destruct, unsplit::unsplit};
+    use chordal::allocate::failure::Failure;
+    use chordal::allocate::pipeline::allocate;
+
+    /// The program's variables by interference of one notion: copies that are inserted, webs by value, and counts.
+    struct Left {
+        copies: Vec<String>,
+        webs: Vec<Option<usize>>,
+        counts: DestructionCounts,
+    }
+
+    fn left(function: &Function, policy: Policy) -> Left {
+        let unsplit = unsplit(function);
+        let function = unsplit.as_ref().unwrap_or(function);
+        let order = Order::new(function);
+        let dominators = Dominators::new(function, &order);
+        let (conventional, counts) =
+            destruct(function, &order, &dominators, policy, true).expect("there is no strong interference");
+        let webs = conventional.function.values.keys().map(|value| Some(conventional.webs[value].expand()?.index()));
+        Left { copies: copies(&conventional.function), webs: webs.collect(), counts }
+    }
+
+    /// Has the example destructed in every way, allocated, and executed before and after.
+    fn for_each_policy(name: &str, look: impl Fn(Policy, &Left)) {
+        let function = fixture(name);
+        for policy in destructions() {
+            look(policy, &left(&function, policy));
+            let preset =
+                Preset { coalescing: Coalescing::Destruction(policy), ..Preset::named("out-of-ssa").expect("it exists") };
+            let (overlay, _) = allocate(&function, preset).unwrap_or_else(|failure| panic!("{policy:?}: {failure}"));
+            for path in 0..20 {
+                compare(&function, &overlay, path, 30).unwrap_or_else(|found| panic!("{policy:?}, path {path}: {found}"));
+            }
+        }
+    }
+
+    /// Section 21.1: the result's copy is left, whose live range was long enough to meet the argument.
+    #[test]
+    fn the_lost_copy_problem_takes_one_copy() {
+        for_each_policy("lost_copy", |policy, left| {
+            assert_eq!(left.copies, ["v1 = v3"], "{policy:?}");
+            assert_eq!(left.counts.isolating_left, 1);
+        });
+    }
+
+    /// "If copies are sequentialized blindly", one variable is overwritten before it is read: a third is needed.
+    #[test]
+    fn the_swap_problem_takes_a_third_variable() {
+        for_each_policy("swap_problem", |policy, left| {
+            assert_eq!((left.counts.isolating_left, left.counts.broken_cycles), (2, 1), "{policy:?}: {:?}", left.copies);
+            assert_eq!(left.copies.len(), 3);
+        });
+    }
+
+    /// Figure 21.2: what a branch defines is copied on the edge, which stays split for it.
+    #[test]
+    fn what_a_branch_defines_is_copied_on_its_edge() {
+        let function = fixture("papers/sd_figure21-2");
+        assert!(unsplit(&function).is_none());
+        for_each_policy("papers/sd_figure21-2", |policy, left| {
+            assert_eq!(left.copies.len(), 1, "{policy:?}: {:?}", left.copies);
+            assert!(left.copies[0].ends_with("= v1"), "u is copied");
+        });
+    }
+
+    /// "If both variables interfere, this is simply impossible!"
+    #[test]
+    fn strong_interference_is_found() {
+        let function = fixture("papers/sd_figure21-2_unsplit");
+        let failure = allocate(&function, Preset::named("out-of-ssa").expect("it exists")).expect_err("nothing can part them");
+        let Failure::Unsupported(reason) = failure else { panic!("{failure}") };
+        assert_eq!(reason.to_string(), "v1 and v2 interfere, and no copy can part them");
+    }
+
+    /// A non-split operand that does not interfere is one variable with its φ.
+    #[test]
+    fn what_a_branch_defines_may_be_the_phis_variable() {
+        for_each_policy("papers/sd_figure21-2_apart", |policy, left| {
+            assert_eq!(left.copies, [""; 0], "{policy:?}");
+            assert!(left.webs[1].is_some() && left.webs[1] == left.webs[2]);
+        });
+    }
+
+    /// Figure 21.3: one of two edges between the same blocks is split.
+    #[test]
+    fn a_predecessor_may_come_twice() {
+        let function = fixture("papers/sd_figure21-3");
+        assert!(function.blocks[Block::new(2)].on_edge && unsplit(&function).is_none());
+        for_each_policy("papers/sd_figure21-3", |policy, left| {
+            assert_eq!(left.copies.len(), 1, "{policy:?}: {:?}", left.copies);
+        });
+    }
+
+    /// Figure 21.4: the copies that turn operands' pinning into that of live ranges are left where the operand lives on.
+    #[test]
+    fn a_two_address_operand_is_copied_if_it_lives_on() {
+        for_each_policy("papers/sd_figure21-4", |policy, left| {
+            assert_eq!(left.copies, ["v3 = v0"], "{policy:?}");
+            assert_eq!((left.counts.ties, left.counts.ties_left), (2, 1));
+            assert_eq!([0, 1, 2, 3].map(|v| left.webs[v] == left.webs[1]), [false, true, true, true], "all but v0");
+        });
+    }
+
+    /// Figure 21.5 (c): "x1, x3 can then be coalesced with x", and x2 is a copy of x.
+    #[test]
+    fn figure_21_5() {
+        for_each_policy("papers/sd_figure21-5", |policy, left| {
+            assert_eq!(left.copies, ["v1 = v3"], "{policy:?}");
+            assert_eq!([0, 2, 3].map(|v| left.webs[v]), [left.webs[3]; 3], "x1, x3 and x");
+            assert_ne!(left.webs[1], left.webs[3], "x2");
+        });
+    }
+
+    /// Section 21.2, "Value-Based Interference": b and c are copies of a, and all are used later.
+    #[test]
+    fn copies_of_one_value_interfere_by_older_notions_only() {
+        for_each_policy("papers/sd_copies", |policy, left| {
+            let apart = left.counts.program_left;
+            match policy.notion {
+                Notion::Value => assert_eq!(apart, 0, "{policy:?}"),
+                Notion::Chaitin => assert_eq!(apart, 1, "{policy:?}: b and c interfere"),
+                Notion::Intersection => assert_eq!(apart, 2, "{policy:?}"),
+            }
+        });
+    }
+}

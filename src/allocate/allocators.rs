@@ -2,6 +2,7 @@
 
 use super::{assign, spill};
 use crate::allocate::cssa::Coalescing;
+use crate::allocate::destruct;
 use crate::allocate::eliminate::SwapPolicy;
 use crate::allocate::recolour::Recolouring;
 use assign::{PinPolicy, Preference};
@@ -319,8 +320,20 @@ const LINEAR_SCAN: Preset = Preset {
     swap: SwapPolicy::Auto,
 };
 
+/// `out-of-ssa`: out of SSA form by `ssa-destruction-for-machine-code.txt`, then linear scan.
+const OUT_OF_SSA: Preset = Preset {
+    name: "out-of-ssa",
+    coalescing: Coalescing::Destruction(destruct::Policy {
+        notion: destruct::Notion::Value,
+        virtualize: true,
+        liveness: destruct::Source::Check,
+        merging: destruct::Merging::ByWeight,
+    }),
+    ..LINEAR_SCAN
+};
+
 /// All allocators.
-pub const PRESETS: &[Preset] = &[TUNED, SPILL_FREE, CH_O1, CH_O2, CH_O3, HACK, LINEAR_SCAN, LOCAL, SIMPLE, OPTIMAL];
+pub const PRESETS: &[Preset] = &[TUNED, SPILL_FREE, CH_O1, CH_O2, CH_O3, HACK, OUT_OF_SSA, LINEAR_SCAN, LOCAL, SIMPLE, OPTIMAL];
 
 impl Default for Preset {
     fn default() -> Self {

@@ -6,6 +6,7 @@ pub mod changes;
 mod copies;
 mod cost;
 pub mod cssa;
+pub mod destruct;
 pub mod eliminate;
 pub mod failure;
 mod forms;

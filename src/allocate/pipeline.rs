@@ -7,6 +7,7 @@ use crate::allocate::HAS_SOLVER;
 use crate::allocate::allocators::{Dominance, Preset, Registers};
 use crate::allocate::assign::{Coloured, Evictable, Refusal};
 use crate::allocate::cssa::{Coalescing, Conventional, ConversionCounts};
+use crate::allocate::destruct::{DestructionCounts, destruct, unsplit::unsplit};
 use crate::allocate::eliminate::EliminationCounts;
 use crate::allocate::failure::{Defect, Failure, Unsupported};
 use crate::allocate::recolour::RecolouringCounts;
@@ -65,6 +66,8 @@ impl Allocate for Strategy {
 pub struct Report {
     /// Conversion to conventional SSA form.
     pub conversion: ConversionCounts,
+    /// Destruction of SSA form before allocation.
+    pub destruction: DestructionCounts,
     /// Spilling.
     pub spill: SpillCounts,
     /// Recolouring.
@@ -102,15 +105,16 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
         return Err(Unsupported("this build has no solver for integer programs".into()).into());
     }
     let mut clock = Clock::default();
+    let unsplit = without_blocks_on_edges(function, preset);
+    clock.lap("unsplit");
+    let imported = function;
+    let function = unsplit.as_ref().unwrap_or(imported);
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
     clock.lap("analysis");
     let Prepared { program, changes } = prepare(function, &order, &dominators, preset, &mut clock);
     let program = program.as_ref().unwrap_or(function);
-    let liveness = Liveness::new(program);
-    clock.lap("analysis");
-    let mut conventional = convert(program, &order, &dominators, &liveness, preset);
-    clock.lap("cssa");
+    let (mut conventional, destruction) = convert(program, &order, &dominators, preset, &mut clock)?;
     let liveness = Liveness::new(&conventional.function);
     if preset.forms {
         forms::choose(&mut conventional, &liveness);
@@ -123,10 +127,11 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     let recolouring = recolour::recolour(&mut coloured, &liveness, &pins, preset.registers.recolouring(), preset.spill.solver);
     clock.lap("recolour");
     let code = eliminate::eliminate(&spilled, &coloured, &liveness, &pins, preset.swap)?;
-    let overlay = eliminate::overlay((function, &changes), &spilled, &coloured, &liveness, &pins, &code, preset.swap);
+    let overlay = eliminate::overlay((imported, &changes), &spilled, &coloured, &liveness, &pins, &code, preset.swap);
     clock.lap("eliminate");
     let report = Report {
         conversion: conventional.counts,
+        destruction,
         spill: spilled.counts,
         recolouring,
         elimination: eliminate::count(&conventional, &spilled, &coloured, &liveness, &code),
@@ -173,16 +178,40 @@ fn prepare(function: &Function, order: &Order, dominators: &Dominators, preset: 
     Prepared { program: prepared, changes }
 }
 
-fn convert(function: &Function, order: &Order, dominators: &Dominators, liveness: &Liveness, preset: &Preset) -> Conventional {
-    let interference = Interference::new(function, dominators, liveness);
+/// The program's graph, if the program is to leave SSA form before allocation, which needs no blocks on edges.
+fn without_blocks_on_edges(function: &Function, preset: &Preset) -> Option<Function> {
+    if matches!(preset.coalescing, Coalescing::Destruction(_)) { unsplit(function) } else { None }
+}
+
+fn convert(
+    function: &Function,
+    order: &Order,
+    dominators: &Dominators,
+    preset: &Preset,
+    clock: &mut Clock,
+) -> Result<(Conventional, DestructionCounts), Unsupported> {
+    if let Coalescing::Destruction(policy) = preset.coalescing {
+        let destructed = destruct(function, order, dominators, policy, !function.returns_twice)?;
+        clock.lap("destruct");
+        return Ok(destructed);
+    }
+    let liveness = Liveness::new(function);
+    clock.lap("analysis");
+    let interference = Interference::new(function, dominators, &liveness);
     let coalescing = if function.returns_twice { Coalescing::Nothing } else { preset.coalescing };
-    cssa::conventional(function, order, dominators, &interference, coalescing)
+    let conventional = cssa::conventional(function, order, dominators, &interference, coalescing);
+    clock.lap("cssa");
+    Ok((conventional, DestructionCounts::default()))
 }
 
 fn sizes_before_spilling(function: &Function, preset: &Preset) -> GraphSizes {
+    let unsplit = without_blocks_on_edges(function, preset);
+    let function = unsplit.as_ref().unwrap_or(function);
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
-    let conventional = convert(function, &order, &dominators, &Liveness::new(function), preset);
+    let Ok((conventional, _)) = convert(function, &order, &dominators, preset, &mut Clock::default()) else {
+        return GraphSizes::default();
+    };
     let function = &conventional.function;
     graph_sizes(function, &Liveness::new(function), &PinLiveness::new(function))
 }

@@ -14,6 +14,7 @@ mod next_use;
 mod order;
 mod partition;
 mod pins;
+mod reach;
 
 #[cfg(test)]
 pub(crate) mod testing;
@@ -31,3 +32,4 @@ pub use next_use::{LEAVING, NEVER, NextUses};
 pub use order::Order;
 pub use partition::Partition;
 pub use pins::{Held, Occupancy, PinLiveness};
+pub use reach::Reach;

@@ -25,18 +25,7 @@ pub(crate) fn def(of: u32) -> Operand {
 
 /// A function of empty blocks with these successors.
 pub(crate) fn graph(succs: &[&[usize]]) -> Function {
-    let empty = BlockData {
-        phis: vec![],
-        insts: 0..0,
-        preds: vec![],
-        succs: vec![],
-        frequency: 1.0,
-        live_in_pins: RegSet::EMPTY,
-        landing_pad: false,
-        throws: PackedOption::default(),
-        jump_target: false,
-        on_edge: false,
-    };
+    let empty = BlockData::new(0..0, Vec::new(), Vec::new(), 1.0);
     let mut blocks: PrimaryMap<Block, BlockData> = succs.iter().map(|_| empty.clone()).collect();
     for (from, &targets) in succs.iter().enumerate() {
         for &to in targets {

@@ -127,7 +127,7 @@ impl State {
         }
     }
 
-    /// A value that no place holds is wherever another one is.
+    /// A value is wherever another one is, too.
     pub(super) fn alias(&mut self, value: Value, other: Value) {
         for place in self.places[other].clone() {
             self.insert(place, value);

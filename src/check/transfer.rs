@@ -184,6 +184,11 @@ impl<'a> Transfer<'a> {
                 state.insert(located(location), operand.value);
             }
         }
+        if is_part(self.function, inst)
+            && let Some((copy, source)) = copied(self.function, inst)
+        {
+            state.alias(copy, source);
+        }
     }
 
     /// What the state at the end of `from` (for a landing pad: at its throwing call) is behind the φs of `to`.

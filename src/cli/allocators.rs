@@ -49,6 +49,7 @@ const STOCK: &[(&str, Algorithm)] = &[
 ];
 
 const PHASES: &[&str] = &["copies", "sink", "cssa", "forms", "spill", "assign", "recolour", "eliminate", "check"];
+const DESTRUCTION: &[&str] = &["unsplit", "destruct", "spill", "assign", "eliminate", "check"];
 const REGALLOC2: &[&str] = &["regalloc2", "check"];
 
 pub const ALL: &[Entry] = &[
@@ -69,6 +70,11 @@ pub const ALL: &[Entry] = &[
         name: "hack",
         about: "SSA-based (Hack): Belady's spilling, permutations before constraints, recolouring",
         phases: PHASES,
+    },
+    Entry {
+        name: "out-of-ssa",
+        about: "out of SSA form before allocation, as well as it can be done (Rastello), then linear scan",
+        phases: DESTRUCTION,
     },
     Entry {
         name: "linear-scan",

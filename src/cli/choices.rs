@@ -2,6 +2,7 @@
 
 use crate::allocate::allocators::{Elimination, RegisterCoalescing};
 use crate::allocate::assign::PinPolicy;
+use crate::allocate::destruct::{Merging, Notion, Source};
 use crate::allocate::eliminate::SwapPolicy;
 use crate::allocate::spill::{self, Effort, Entry, LoadLowering};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -52,6 +53,28 @@ impl Choice for spill::Choice {
         (spill::Choice::Optimal, "optimal", "What costs least, by integer programming (not in every build)"),
         (spill::Choice::AcrossBlocks, "across-blocks", "Those that are live from one block to another"),
         (spill::Choice::Everything, "everywhere", "All"),
+    ];
+}
+
+impl Choice for Notion {
+    const ALL: &[(Self, &str, &str)] = &[
+        (Notion::Value, "value", "If they are live together, unless one is a copy of the other, however many copies lie between"),
+        (Notion::Chaitin, "chaitin", "If they are live together, unless one is copied to the other (Chaitin)"),
+        (Notion::Intersection, "intersection", "If they are live together"),
+    ];
+}
+
+impl Choice for Source {
+    const ALL: &[(Self, &str, &str)] = &[
+        (Source::Check, "check", "Checked when it is wanted, by the loops around (Boissinot and others)"),
+        (Source::Sets, "sets", "By sets of live variables, one a block"),
+    ];
+}
+
+impl Choice for Merging {
+    const ALL: &[(Self, &str, &str)] = &[
+        (Merging::ByWeight, "weight", "One copy after the other, those first that are executed most"),
+        (Merging::AtOnce, "at-once", "All at once; what interferes then is taken out again (Rastello)"),
     ];
 }
 

@@ -5,11 +5,13 @@ use super::choices::{self, Choice as _};
 use crate::allocate::HAS_SOLVER;
 use crate::allocate::allocators::{Elimination, Preset, RegisterCoalescing, Registers};
 use crate::allocate::assign::PinPolicy;
+use crate::allocate::cssa::Coalescing;
+use crate::allocate::destruct::{Merging, Notion, Source};
 use crate::allocate::eliminate::SwapPolicy;
 use crate::allocate::pipeline::Strategy;
 use crate::allocate::spill::{self, Effort, LoadLowering};
 use crate::llvm::{Algorithm, Stock};
-use crate::measure::stats::{Options, OwnOptions};
+use crate::measure::stats::{DestructionOptions, Options, OwnOptions};
 use clap::{Args, ValueEnum};
 use indexmap::IndexMap;
 use std::time::Duration;
@@ -83,6 +85,22 @@ pub struct AllocatorOptions {
     #[arg(long, value_name = "HOW", value_parser = choices::parser::<RegisterCoalescing>())]
     coalesce: Option<RegisterCoalescing>,
 
+    /// Out of SSA form: when two variables interfere, so that they cannot be one
+    #[arg(long, value_name = "WHEN", value_parser = choices::parser::<Notion>())]
+    interference: Option<Notion>,
+
+    /// Out of SSA form: whether copies that isolate phis are inserted only if they stay
+    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
+    virtualize: Option<Switch>,
+
+    /// Out of SSA form: how it is found out whether a variable is live somewhere
+    #[arg(long, value_name = "HOW", value_parser = choices::parser::<Source>())]
+    liveness: Option<Source>,
+
+    /// Out of SSA form: in which order copies' two sides become one variable
+    #[arg(long, value_name = "HOW", value_parser = choices::parser::<Merging>())]
+    merge: Option<Merging>,
+
     /// How registers trade contents when a parallel copy forms a cycle
     #[arg(long, value_name = "HOW", value_parser = choices::parser::<SwapPolicy>())]
     swap: Option<SwapPolicy>,
@@ -155,6 +173,15 @@ impl AllocatorOptions {
             }
             Registers::LinearScan => self.check_for_one_place(preset.name)?,
         }
+        match &mut preset.coalescing {
+            Coalescing::Destruction(policy) => {
+                set(&mut policy.notion, self.interference);
+                set(&mut policy.virtualize, self.virtualize.map(Switch::is_on));
+                set(&mut policy.liveness, self.liveness);
+                set(&mut policy.merging, self.merge);
+            }
+            _ => self.check_within_ssa(preset.name)?,
+        }
         self.check_frugality(preset.registers.elimination())?;
         check_shared_slots(&preset.registers)?;
         check_solver(&preset.registers)?;
@@ -176,6 +203,20 @@ impl AllocatorOptions {
             return Err(format!("{name} spills a variable when it finds no register for it, so `--spill` does not apply"));
         }
         Ok(())
+    }
+
+    /// An error if an option is not for an allocator whose program does not leave SSA form before, or not in that way.
+    fn check_within_ssa(&self, name: &str) -> Result<(), String> {
+        let given = [
+            ("--interference", self.interference.is_some()),
+            ("--virtualize", self.virtualize.is_some()),
+            ("--liveness", self.liveness.is_some()),
+            ("--merge", self.merge.is_some()),
+        ];
+        match given.into_iter().find(|(_, given)| *given) {
+            Some((option, _)) => Err(format!("`{option}` is about leaving SSA form as out-of-ssa does, which {name} does not")),
+            None => Ok(()),
+        }
     }
 
     /// An error if `--frugal` contradicts the way in which φs are eliminated, which decides whether slots are shared.
@@ -213,6 +254,10 @@ impl AllocatorOptions {
             ("--forms", self.forms.is_some()),
             ("--pins", self.pins.is_some()),
             ("--coalesce", self.coalesce.is_some()),
+            ("--interference", self.interference.is_some()),
+            ("--virtualize", self.virtualize.is_some()),
+            ("--liveness", self.liveness.is_some()),
+            ("--merge", self.merge.is_some()),
             ("--swap", self.swap.is_some()),
         ];
         given.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
@@ -256,7 +301,7 @@ fn set<T>(choice: &mut T, given: Option<T>) {
 /// The choices that an allocator works by, as the command line names them.
 pub fn of(allocator: &Configured) -> Option<Options> {
     match allocator {
-        Configured::Ours(Strategy::Phases(preset)) => Some(Options::Own(describe(preset))),
+        Configured::Ours(Strategy::Phases(preset)) => Some(Options::Own(Box::new(describe(preset)))),
         Configured::Ours(Strategy::Regalloc2(_)) => None,
         Configured::Llvm(stock) => Some(Options::Other(IndexMap::from([("llvm_schedule".to_owned(), stock.schedule)]))),
     }
@@ -282,8 +327,20 @@ fn describe(preset: &Preset) -> OwnOptions {
         forms: preset.forms,
         pins: preset.registers.pins().name().into(),
         coalesce: preset.registers.coalescing().name().into(),
+        destruction: destruction(preset.coalescing),
         swap: preset.swap.name().into(),
     }
+}
+
+/// How the program leaves SSA form.
+fn destruction(coalescing: Coalescing) -> Option<DestructionOptions> {
+    let Coalescing::Destruction(policy) = coalescing else { return None };
+    Some(DestructionOptions {
+        interference: policy.notion.name().into(),
+        virtualize: policy.virtualize,
+        liveness: policy.liveness.name().into(),
+        merge: policy.merging.name().into(),
+    })
 }
 
 /// An allocator as arguments, with the options that differ from its own.
@@ -316,6 +373,7 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         forms,
         pins,
         coalesce,
+        destruction,
         swap,
     } = describe(preset);
     let mut arguments = vec![
@@ -335,6 +393,14 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
     ];
     if matches!(preset.registers, Registers::Dominance(_)) {
         arguments.push(format!("--coalesce {coalesce}"));
+    }
+    if let Some(DestructionOptions { interference, virtualize, liveness, merge }) = destruction {
+        arguments.extend([
+            format!("--interference {interference}"),
+            format!("--virtualize {}", switch(virtualize)),
+            format!("--liveness {liveness}"),
+            format!("--merge {merge}"),
+        ]);
     }
     if let Some(effort) = effort {
         arguments.push(format!("--effort {effort}"));

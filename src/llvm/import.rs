@@ -105,16 +105,11 @@ pub unsafe fn function(flat: &ffi::Function, file: Rc<RegisterFile>) -> Function
 
 fn block(data: &ffi::Block) -> BlockData {
     BlockData {
-        phis: Vec::new(),
-        insts: data.first_inst..data.end_inst,
-        preds: Vec::new(),
-        succs: Vec::new(),
-        frequency: data.frequency,
         live_in_pins: data.live_in.into(),
         landing_pad: data.landing_pad != 0,
         jump_target: data.jump_target != 0,
         throws: optional(data.throws),
-        on_edge: false,
+        ..BlockData::new(data.first_inst..data.end_inst, Vec::new(), Vec::new(), data.frequency)
     }
 }
 
@@ -177,18 +172,7 @@ fn connect(blocks: &mut PrimaryMap<Block, BlockData>, flat: &[ffi::Block], edges
             let next = if edge.block == ffi::NONE {
                 to
             } else {
-                let between = blocks.push(BlockData {
-                    phis: Vec::new(),
-                    insts: end..end,
-                    preds: vec![from],
-                    succs: vec![to],
-                    frequency: edge.frequency,
-                    live_in_pins: blocks[to].live_in_pins,
-                    landing_pad: false,
-                    throws: None.into(),
-                    jump_target: false,
-                    on_edge: true,
-                });
+                let between = blocks.push(BlockData::on_edge(end, from, to, blocks[to].live_in_pins, edge.frequency));
                 assert_eq!(between.as_u32(), edge.block, "blocks on edges are numbered in the order of their edges");
                 between
             };

@@ -192,6 +192,7 @@ fn enter_account(to: &mut Counts, overlay: &Overlay, report: Report) {
     to.spill.cost = report.spill.certificate.map(|it| it.cost);
     to.spill.bound = report.spill.certificate.map(|it| it.bound);
     to.conversion = report.conversion;
+    to.destruction = report.destruction;
     to.optimisations = report.spill.optimisations;
     to.recolouring = report.recolouring;
     to.elimination = report.elimination;

@@ -175,6 +175,29 @@ pub struct BlockData {
     pub on_edge: bool,
 }
 
+impl BlockData {
+    /// A block without φs, and without anything else that could be said of it.
+    pub fn new(insts: Range<u32>, preds: Vec<Block>, succs: Vec<Block>, frequency: f64) -> Self {
+        BlockData {
+            phis: Vec::new(),
+            insts,
+            preds,
+            succs,
+            frequency,
+            live_in_pins: RegSet::EMPTY,
+            landing_pad: false,
+            throws: None.into(),
+            jump_target: false,
+            on_edge: false,
+        }
+    }
+
+    /// A block on an edge; `end` is where the function's instructions end.
+    pub fn on_edge(end: u32, from: Block, to: Block, live_in_pins: RegSet, frequency: f64) -> Self {
+        BlockData { live_in_pins, on_edge: true, ..BlockData::new(end..end, vec![from], vec![to], frequency) }
+    }
+}
+
 /// A virtual register, or, where allocation has split one's live range, the name of a piece of it.
 #[derive(Clone, Copy, Debug)]
 pub struct ValueData {

@@ -49,6 +49,8 @@
 //! `uses`. `undefined` gives the classes of values that nothing defines. In the function's name, characters that are not plain
 //! are written `\u{…}`.
 //!
+//! An edge may be stated twice; the second one gets a block `on-edge`, which is printed as such.
+//!
 //! The parser knows syntax and names only; whether the function makes sense is [`super::validate`]'s question.
 
 mod parse;

@@ -3,6 +3,8 @@
 use chordal::allocate::HAS_SOLVER;
 use chordal::allocate::allocators::{Dominance, Elimination, PRESETS, Preset, RegisterCoalescing, Registers};
 use chordal::allocate::assign::PinPolicy;
+use chordal::allocate::cssa::Coalescing;
+use chordal::allocate::destruct::{Merging, Notion, Policy, Source};
 use chordal::allocate::eliminate::SwapPolicy;
 use chordal::allocate::spill::{Choice, Effort, Entry, LoadLowering};
 
@@ -15,6 +17,9 @@ pub fn spill_free() -> Preset {
 pub fn variants() -> Vec<Preset> {
     let mut variants: Vec<Preset> =
         PRESETS.iter().copied().filter(|preset| HAS_SOLVER || !preset.registers.want_solver()).collect();
+    let out_of_ssa = Preset::named("out-of-ssa").expect("it exists");
+    variants
+        .extend(destructions().into_iter().map(|policy| Preset { coalescing: Coalescing::Destruction(policy), ..out_of_ssa }));
     for base in [spill_free(), Preset::named("ch-o3").expect("it exists")] {
         let mut vary = |change: fn(&mut Preset)| {
             let mut preset = base;
@@ -75,6 +80,21 @@ pub fn variants() -> Vec<Preset> {
         vary(|p| dominance(p).elimination = Elimination::OnDemand);
     }
     variants
+}
+
+/// All ways out of SSA form.
+pub fn destructions() -> Vec<Policy> {
+    let mut all = Vec::new();
+    for notion in [Notion::Value, Notion::Chaitin, Notion::Intersection] {
+        for merging in [Merging::ByWeight, Merging::AtOnce] {
+            for virtualize in [true, false] {
+                for liveness in [Source::Check, Source::Sets] {
+                    all.push(Policy { notion, virtualize, liveness, merging });
+                }
+            }
+        }
+    }
+    all
 }
 
 fn dominance(preset: &mut Preset) -> &mut Dominance {

@@ -13,6 +13,7 @@ mod classes;
 mod isolate;
 mod phi_mem;
 
+use crate::allocate::destruct;
 use crate::analysis::{Dominators, Interference, Order};
 use crate::machine::{Block, EdgePlace, Function, Phi, Value};
 use classes::{Classes, Sharing};
@@ -36,6 +37,8 @@ pub enum Coalescing {
     /// As before, and then every other copy too, two-address operands included, as far as one register can hold both sides:
     /// webs are virtual registers of the program out of SSA form.
     Aggressive,
+    /// As before, but as [`destruct`](super::destruct) does it: of all copies at once, on the graph without blocks on edges.
+    Destruction(destruct::Policy),
 }
 
 /// A function in conventional SSA form.
@@ -75,7 +78,7 @@ struct Isolation {
     columns: Vec<usize>,
 }
 
-/// Converts a function.
+/// Converts a function, otherwise than by [`Coalescing::Destruction`].
 pub fn conventional(
     function: &Function,
     order: &Order,
@@ -88,7 +91,7 @@ pub fn conventional(
     let mut classes = Classes::new(function, dominators, interference, sharing);
     let isolations = match coalescing {
         Coalescing::Nothing | Coalescing::PhiMem => lifted.isolations,
-        Coalescing::Budimlic | Coalescing::Aggressive => {
+        Coalescing::Budimlic | Coalescing::Aggressive | Coalescing::Destruction(_) => {
             let phis = phis(function, order);
             phis.filter_map(|(block, row)| coalesce(function, interference, &mut classes, block, row)).collect()
         }
@@ -97,25 +100,27 @@ pub fn conventional(
     match coalescing {
         Coalescing::PhiMem => conventional = phi_mem::coalesce(conventional, dominators),
         Coalescing::Aggressive => conventional = aggressive::coalesce(conventional, dominators),
-        Coalescing::Nothing | Coalescing::Budimlic => {}
+        Coalescing::Nothing | Coalescing::Budimlic | Coalescing::Destruction(_) => {}
     }
     conventional.counts = ConversionCounts {
         copies_before: lifted.copies,
         copies_after: (conventional.function.insts.len() - function.insts.len()) as u64,
         classes_before: phis(function, order).count() as u64,
-        classes_after: related_classes(&conventional),
+        classes_after: conventional.related_classes(),
     };
     conventional
 }
 
-/// The number of webs that φs of the function relate.
-fn related_classes(conventional: &Conventional) -> u64 {
-    let mut seen = vec![false; conventional.web_count];
-    for phi in conventional.function.blocks.values().flat_map(|data| &data.phis) {
-        let web = conventional.webs[phi.def].expand().expect("a φ's values are in a web");
-        seen[web.as_u32() as usize] = true;
+impl Conventional {
+    /// The number of webs that φs of the function relate.
+    pub(super) fn related_classes(&self) -> u64 {
+        let mut seen = vec![false; self.web_count];
+        for phi in self.function.blocks.values().flat_map(|data| &data.phis) {
+            let web = self.webs[phi.def].expand().expect("a φ's values are in a web");
+            seen[web.as_u32() as usize] = true;
+        }
+        seen.iter().filter(|&&seen| seen).count() as u64
     }
-    seen.iter().filter(|&&seen| seen).count() as u64
 }
 
 /// All φs: block and row.

@@ -26,7 +26,7 @@ pub fn overlay(
         liveness,
         pins,
         policy,
-        occupied: RegSet::EMPTY,
+        names_in: [0; RegSet::CAPACITY],
         next_fold: 0,
         overlay: Overlay {
             locations: vec![None; imported.operands.len()],
@@ -36,7 +36,8 @@ pub fn overlay(
             debug_locations: Vec::new(),
         },
     };
-    for block in imported.blocks.keys() {
+    // A program that left SSA form before has no blocks on edges, and no code for them.
+    for block in coloured.function.blocks.keys() {
         layer.block(block, code);
     }
     let debug_locations = debug_locations(&layer, spilled, code);
@@ -51,8 +52,9 @@ struct Layer<'a> {
     liveness: &'a Liveness,
     pins: &'a PinLiveness,
     policy: SwapPolicy,
-    /// The registers of the names that are live at the current point.
-    occupied: RegSet,
+    /// How many of the names that are live at the current point are in each register: more than one if they are copies of each
+    /// other, and one variable.
+    names_in: [u32; RegSet::CAPACITY],
     /// How far the folded operands have been located.
     next_fold: usize,
     overlay: Overlay,
@@ -68,7 +70,8 @@ impl Layer<'_> {
         let mut ended = false;
         let start = self.imported.blocks[block].insts.start;
         let phis = function.blocks[block].phis.iter().map(|phi| phi.def).filter(|&def| !self.liveness.is_dead(def));
-        self.occupied = self.liveness.live_in(block).iter().copied().chain(phis).map(|name| self.colour(name)).collect();
+        self.names_in = [0; RegSet::CAPACITY];
+        self.liveness.live_in(block).iter().copied().chain(phis).for_each(|name| self.names_in[self.colour(name).index()] += 1);
         for inst in function.block_insts(block) {
             let origin = function.insts[inst].origin.expand();
             if let Some(origin) = origin
@@ -123,13 +126,31 @@ impl Layer<'_> {
 
     /// Passes an instruction.
     fn advance(&mut self, inst: Inst) {
+        self.names_in = self.living_on(inst);
         let function = &self.coloured.function;
         let first = function.insts[inst].operands.start as usize;
-        let ends = |k: usize| self.liveness.kills(first + k);
-        let operands = || function.operands(inst).iter().enumerate();
-        let dying: RegSet = operands().filter(|&(k, o)| !o.is_def() && ends(k)).map(|(_, o)| self.colour(o.value)).collect();
-        let defined: RegSet = operands().filter(|&(k, o)| o.is_def() && !ends(k)).map(|(_, o)| self.colour(o.value)).collect();
-        self.occupied = (self.occupied - dying) | defined;
+        for (k, operand) in function.operands(inst).iter().enumerate() {
+            if operand.is_def() && !self.liveness.kills(first + k) {
+                self.names_in[self.colour(operand.value).index()] += 1;
+            }
+        }
+    }
+
+    /// How many names in each register live on when an instruction has read its operands.
+    fn living_on(&self, inst: Inst) -> [u32; RegSet::CAPACITY] {
+        let function = &self.coloured.function;
+        let first = function.insts[inst].operands.start as usize;
+        let operands = function.operands(inst);
+        let mut names_in = self.names_in;
+        for (k, operand) in
+            operands.iter().enumerate().filter(|&(k, operand)| !operand.is_def() && self.liveness.kills(first + k))
+        {
+            // All uses of a name say that it dies.
+            if operands[..k].iter().all(|other| other.is_def() || other.value != operand.value) {
+                names_in[self.colour(operand.value).index()] -= 1;
+            }
+        }
+        names_in
     }
 
     /// The folds of an instruction, which come in order.
@@ -201,9 +222,8 @@ impl Layer<'_> {
                 Transfer { from, to, class: function.values[pair[1].value].class }
             })
             .collect();
-        let first = function.insts[inst].operands.start as usize;
-        let moved = function.operands(inst).iter().enumerate().filter(|&(k, o)| !o.is_def() && self.liveness.kills(first + k));
-        let kept = self.occupied - moved.map(|(_, o)| self.colour(o.value)).collect();
+        let names_in = self.living_on(inst);
+        let kept = (0..RegSet::CAPACITY).filter(|&index| names_in[index] > 0).map(Reg::new).collect();
         let around = surroundings(self.coloured, self.pins, Point { index, ..point }, kept, self.policy);
         let steps = sequentialise(&transfers, &around);
         self.overlay.edits.extend(steps.into_iter().map(|step| (point, Edit::from(step))));

@@ -17,8 +17,8 @@ use crate::allocate::pressure::demand::{Demand, LastUse};
 use crate::allocate::pressure::limits::Counts;
 use crate::allocate::pressure::meeting;
 use crate::analysis::{Bundle, PinLiveness};
-use crate::machine::{Block, EdgePlace, Function, Inst, Point, Value};
-use cranelift_entity::{EntitySet, SecondaryMap};
+use crate::machine::{Block, EdgePlace, Function, Inst, InstKind, Point, Value};
+use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is wrong with a plan.
@@ -44,7 +44,8 @@ pub enum Fault {
 pub fn verify(problem: &Problem, plan: &Plan) -> Vec<Fault> {
     let function = &problem.conventional.function;
     let pins = problem.pins.clone().keeping(plan.untouched);
-    let mut verifier = Verifier { problem, plan, function, pins, moving: moving(function, plan), faults: Vec::new() };
+    let mut verifier =
+        Verifier { problem, plan, function, pins, moving: moving(function, plan), copied: copied(problem), faults: Vec::new() };
     verifier.homes_and_registers();
     // Where assignment asks for what it wants spilled, it is the one that finds out.
     if problem.downstream.choice.is_some() {
@@ -68,23 +69,38 @@ fn moving(function: &Function, plan: &Plan) -> EntitySet<Value> {
     moving
 }
 
+/// What copies hold. Values that are copies of each other may share a home and yet be live at once.
+fn copied(problem: &Problem) -> SecondaryMap<Value, PackedOption<Value>> {
+    let function = &problem.conventional.function;
+    let mut copied: SecondaryMap<Value, PackedOption<Value>> = SecondaryMap::new();
+    let insts = problem.order.blocks().iter().flat_map(|&block| function.block_insts(block));
+    for inst in insts.filter(|&inst| function.insts[inst].kind == InstKind::Copy) {
+        if let [to, from] = *function.operands(inst)
+            && function.slot_for(to.value).size == function.slot_for(from.value).size
+        {
+            copied[to.value] = copied[from.value].expand().unwrap_or(from.value).into();
+        }
+    }
+    copied
+}
+
 /// What is where.
 #[derive(Clone, PartialEq, Eq, Default)]
 struct Places {
     /// The moving values that are in registers.
     registers: BTreeSet<Value>,
-    /// The value that was stored last to each home.
+    /// The content that was stored last to each home.
     homes: BTreeMap<Home, Value>,
 }
 
 impl Places {
-    /// Whether a value is in a home.
-    fn is_in(&self, value: Value, home: Option<Home>) -> bool {
-        home.is_some_and(|home| self.homes.get(&home) == Some(&value))
+    /// Whether a content is in a home.
+    fn is_in(&self, content: Value, home: Option<Home>) -> bool {
+        home.is_some_and(|home| self.homes.get(&home) == Some(&content))
     }
 
-    fn write(&mut self, value: Value, home: Option<Home>) {
-        self.homes.extend(home.map(|home| (home, value)));
+    fn write(&mut self, content: Value, home: Option<Home>) {
+        self.homes.extend(home.map(|home| (home, content)));
     }
 
     fn forget(&mut self, home: Option<Home>) {
@@ -125,6 +141,8 @@ struct Verifier<'a> {
     function: &'a Function,
     pins: PinLiveness,
     moving: EntitySet<Value>,
+    /// Of each copy as wide as what it copies, the value that has been copied, directly or not: its content.
+    copied: SecondaryMap<Value, PackedOption<Value>>,
     faults: Vec<Fault>,
 }
 
@@ -154,6 +172,11 @@ impl Verifier<'_> {
 
     fn is_folded(&self, inst: Inst, k: usize) -> bool {
         self.plan.folds.binary_search(&(inst, k)).is_ok()
+    }
+
+    /// What a value holds: copies hold what they copy.
+    fn content(&self, value: Value) -> Value {
+        self.copied[value].expand().unwrap_or(value)
     }
 
     fn home(&self, value: Value) -> Option<Home> {
@@ -195,11 +218,12 @@ impl Verifier<'_> {
             for phi in data.phis.iter().filter(|phi| self.plan.memory_phis.contains(phi.def)) {
                 let home = self.home(phi.def);
                 let arrives = |arg: Value| {
-                    before.is_in(arg, home) || (self.plan.in_memory.contains(arg) && before.is_in(arg, self.home(arg)))
+                    before.is_in(self.content(arg), home)
+                        || (self.plan.in_memory.contains(arg) && before.is_in(self.content(arg), self.home(arg)))
                 };
                 match phi.args[column].expand() {
                     Some(arg) if !arrives(arg) => places.forget(home),
-                    _ => places.write(phi.def, home),
+                    _ => places.write(self.content(phi.def), home),
                 }
             }
             places.registers.extend(self.arriving(pred, block));
@@ -222,10 +246,10 @@ impl Verifier<'_> {
                 if self.problem.storable(store.value).is_none() && !in_register(places, store.value) {
                     blame(Fault::NotInRegister { value: store.value, at });
                 }
-                places.write(store.value, self.home(store.home));
+                places.write(self.content(store.value), self.home(store.home));
             }
             for (value, refill) in self.refills(at) {
-                if refill == Refill::Load && !places.is_in(value, self.home(value)) {
+                if refill == Refill::Load && !places.is_in(self.content(value), self.home(value)) {
                     blame(Fault::NotInHome { value, at });
                 }
                 places.registers.insert(value);
@@ -241,7 +265,7 @@ impl Verifier<'_> {
             let operands = || self.function.operands(inst).iter().enumerate();
             for (k, operand) in operands().filter(|(_, operand)| !operand.is_def()) {
                 let value = operand.value;
-                if self.is_folded(inst, k) && !places.is_in(value, self.home(value)) {
+                if self.is_folded(inst, k) && !places.is_in(self.content(value), self.home(value)) {
                     blame(Fault::NotInHome { value, at });
                 } else if !self.is_folded(inst, k) && !in_register(places, value) {
                     blame(Fault::NotInRegister { value, at });
@@ -249,7 +273,7 @@ impl Verifier<'_> {
             }
             for (k, operand) in operands().filter(|(_, operand)| operand.is_def()) {
                 if self.is_folded(inst, k) {
-                    places.write(operand.value, self.home(operand.value));
+                    places.write(self.content(operand.value), self.home(operand.value));
                 } else if self.moving.contains(operand.value) {
                     places.registers.insert(operand.value);
                 }
@@ -270,7 +294,7 @@ impl Verifier<'_> {
                 }
             }
             let loaded = self.refills_at(Site::Edge { from, to }).filter(|&(_, refill)| refill == Refill::Load);
-            let unwritten = loaded.filter(|&(value, _)| !places.is_in(value, self.home(value)));
+            let unwritten = loaded.filter(|&(value, _)| !places.is_in(self.content(value), self.home(value)));
             faults.extend(unwritten.map(|(value, _)| Fault::NotInHome { value, at }));
         }
     }
@@ -279,9 +303,9 @@ impl Verifier<'_> {
     fn pass_dropped(&self, inst: Inst, places: &mut Places) {
         if let [to, from] = *self.function.operands(inst)
             && self.home(to.value) == self.home(from.value)
-            && places.is_in(from.value, self.home(from.value))
+            && places.is_in(self.content(from.value), self.home(from.value))
         {
-            places.write(to.value, self.home(to.value));
+            places.write(self.content(from.value), self.home(to.value));
         }
     }
 

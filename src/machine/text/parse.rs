@@ -191,18 +191,7 @@ impl Parser {
         let arrow = words.iter().position(|&word| word == "->").unwrap_or(words.len());
         let succs = words.iter().skip(arrow + 1).map(|word| self.target(word)).collect::<Result<_, _>>()?;
         let start = self.function.insts.len() as u32;
-        let mut data = BlockData {
-            phis: Vec::new(),
-            insts: start..start,
-            preds: Vec::new(),
-            succs,
-            frequency: 1.0,
-            live_in_pins: RegSet::EMPTY,
-            landing_pad: false,
-            jump_target: false,
-            throws: None.into(),
-            on_edge: false,
-        };
+        let mut data = BlockData::new(start..start, Vec::new(), succs, 1.0);
         for word in &words[..arrow] {
             match word.split_once('=').unwrap_or((word, "")) {
                 ("freq", number) => {
@@ -376,7 +365,26 @@ impl Parser {
         self.number_values()?;
         self.add_preds();
         self.add_phis()?;
+        self.split_repeated_edges();
         Ok(self.function)
+    }
+
+    /// Gives an edge a block if there is another one with the same ends before it: a function's edges are told apart by these.
+    fn split_repeated_edges(&mut self) {
+        let blocks = &mut self.function.blocks;
+        let end = self.function.insts.len() as u32;
+        for from in (0..blocks.len()).map(Block::new) {
+            for place in 1..blocks[from].succs.len() {
+                let to = blocks[from].succs[place];
+                let column = blocks[to].preds.iter().rposition(|&pred| pred == from);
+                if let Some(column) = column.filter(|_| blocks[from].succs[..place].contains(&to)) {
+                    let frequency = blocks[from].frequency.min(blocks[to].frequency);
+                    let edge = blocks.push(BlockData::on_edge(end, from, to, blocks[to].live_in_pins, frequency));
+                    blocks[from].succs[place] = edge;
+                    blocks[to].preds[column] = edge;
+                }
+            }
+        }
     }
 
     /// Values are numbered without gaps: a gap is a value without a class.

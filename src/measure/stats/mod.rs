@@ -1,6 +1,7 @@
 //! The statistics that chordal writes: the schema `chordal-stats/1`.
 
 use crate::allocate::cssa::ConversionCounts;
+use crate::allocate::destruct::DestructionCounts;
 use crate::allocate::eliminate::EliminationCounts;
 use crate::allocate::recolour::RecolouringCounts;
 use crate::allocate::spill::Optimisations;
@@ -43,7 +44,7 @@ pub struct Statistics {
 #[serde(untagged)]
 pub enum Options {
     /// One of chordal's.
-    Own(OwnOptions),
+    Own(Box<OwnOptions>),
     /// The switches of another one, by name.
     Other(IndexMap<String, bool>),
 }
@@ -91,8 +92,24 @@ pub struct OwnOptions {
     /// `--coalesce`.
     #[serde(default)]
     pub coalesce: String,
+    /// Of allocators whose program leaves SSA form before.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub destruction: Option<DestructionOptions>,
     /// `--swap`.
     pub swap: String,
+}
+
+/// How SSA form is left before allocation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DestructionOptions {
+    /// `--interference`.
+    pub interference: String,
+    /// `--virtualize`.
+    pub virtualize: bool,
+    /// `--liveness`.
+    pub liveness: String,
+    /// `--merge`.
+    pub merge: String,
 }
 
 /// The statistics of one function.
@@ -134,6 +151,9 @@ pub struct Counts {
     pub spill: Spill,
     /// Conversion to conventional SSA form (zero for allocators that do without, or do not tell; so are the next three).
     pub conversion: ConversionCounts,
+    /// Destruction of SSA form before allocation.
+    #[serde(default)]
+    pub destruction: DestructionCounts,
     /// Sizes of interference graphs before spilling (Table 1 of the allocator paper).
     pub graphs: GraphSizes,
     /// What the optimisations of spill-free elimination removed.
@@ -340,6 +360,9 @@ add_fields!(Selected: instructions, weighted_instructions);
 add_fields!(OverheadParts: reloads, stores, saves, restores, copies, exchanges, remats, other);
 add_fields!(Spill: values, slots, slot_bytes, stores, reloads, folded, remats, copies, swaps; if known: cost, bound);
 add_fields!(ConversionCounts: copies_before, copies_after, classes_before, classes_after);
+add_fields!(DestructionCounts:
+    isolating, ties, program, isolating_left, ties_left, program_left, broken_cycles, weighted, weighted_left, tests
+);
 add_fields!(GraphSizes: value_register, interference);
 add_fields!(Optimisations: hoisted_stores, lowered_values, lowered_loads, coalesced_copies);
 add_fields!(RecolouringCounts: copies_before, copies_after, cost_before, cost_after; if known: bound);
@@ -376,6 +399,7 @@ impl AddAssign<&Counts> for Counts {
         self.overhead = self.overhead_parts.sum();
         self.spill += &other.spill;
         self.conversion += &other.conversion;
+        self.destruction += &other.destruction;
         self.graphs += &other.graphs;
         self.optimisations += &other.optimisations;
         self.recolouring += &other.recolouring;

@@ -1,0 +1,272 @@
+//! Which variables become one (section 21.3, "De-coalescing in Linear Time").
+//!
+//! All that copies relate is given one colour, unless no register suits all of it; then each colour's variables are visited in
+//! dominance order, and what interferes with one before it is uncoloured, with its atom: whichever of the two saves fewer
+//! executions of copies. What is uncoloured is coloured anew, apart from the rest, until nothing more is gained.
+
+use super::liveness::LiveOut;
+use super::members::{Affinity, Members};
+use super::{Merging, Notion};
+use crate::analysis::Partition;
+use crate::machine::{RegSet, Value};
+use cranelift_entity::{EntityRef, packed_option::PackedOption};
+
+/// How many variables are looked at, for each that there is, before classes are not merged one by one any more.
+const LOOKS: usize = 64;
+
+/// Classes of variables that share a location.
+pub(super) struct Classes<'a> {
+    members: &'a Members,
+    live: LiveOut<'a>,
+    notion: Notion,
+    /// Sets that stay together.
+    atoms: Partition<Value>,
+    /// Atoms of one colour, by their representatives.
+    colours: Partition<Value>,
+    /// Of an atom's representative, the registers that suit all of it.
+    allowed: Vec<RegSet>,
+    /// Of an atom's representative, the executions of copies that its colour saves.
+    gain: Vec<f64>,
+    /// Of an atom's representative, whether it has left its colour.
+    uncoloured: Vec<bool>,
+    /// Of each variable, the nearest one of its colour that dominates it.
+    idom: Vec<PackedOption<Value>>,
+    /// Of each variable, the nearest such one that is live with it, and of the same value ("equal intersecting ancestor").
+    ancestor: Vec<PackedOption<Value>>,
+    tests: u64,
+}
+
+impl<'a> Classes<'a> {
+    pub(super) fn new(members: &'a Members, live: LiveOut<'a>, notion: Notion) -> Self {
+        let count = members.count();
+        let mut atoms = members.atoms.clone();
+        let mut allowed = members.allowed.clone();
+        for variable in (0..count).map(Value::new) {
+            let atom = atoms.find(variable).index();
+            allowed[atom] = allowed[atom] & members.allowed[variable.index()];
+        }
+        Classes {
+            members,
+            live,
+            notion,
+            atoms,
+            colours: Partition::discrete(count),
+            allowed,
+            gain: vec![0.0; count],
+            uncoloured: vec![false; count],
+            idom: vec![None.into(); count],
+            ancestor: vec![None.into(); count],
+            tests: 0,
+        }
+    }
+
+    /// A variable's class, by a representative.
+    pub(super) fn of(&mut self, variable: Value) -> Value {
+        let atom = self.atoms.find(variable);
+        self.colours.find(atom)
+    }
+
+    pub(super) fn tests(&self) -> u64 {
+        self.tests
+    }
+
+    /// Two variables of one atom that interfere, if there are such.
+    pub(super) fn strong_interference(&mut self) -> Option<[Value; 2]> {
+        let atoms = self.groups();
+        atoms.iter().find_map(|atom| self.find_interference(atom))
+    }
+
+    /// Gives copies' two sides one class, as far as nothing in a class interferes then.
+    pub(super) fn coalesce(&mut self, merging: Merging) {
+        let mut affinities = self.members.affinities.clone();
+        affinities.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+        match merging {
+            Merging::ByWeight => {
+                self.merge_by_weight(&mut affinities);
+                self.merge_at_once(&mut affinities);
+            }
+            Merging::AtOnce => {
+                self.merge_at_once(&mut affinities);
+                self.merge_by_weight(&mut affinities);
+            }
+        }
+    }
+
+    /// Gives all that copies relate one colour and takes out what interferes, again and again, as long as that saves copies.
+    fn merge_at_once(&mut self, affinities: &mut Vec<Affinity>) {
+        let mut apart = usize::MAX;
+        while affinities.len() < apart {
+            apart = affinities.len();
+            self.colour(affinities);
+            for colour in self.groups() {
+                self.decoalesce(&colour);
+            }
+            self.settle(affinities);
+            self.keep_apart(affinities);
+        }
+    }
+
+    /// Forgets about copies whose two sides are one.
+    fn keep_apart(&mut self, affinities: &mut Vec<Affinity>) {
+        affinities.retain(|affinity| self.of(affinity.to) != self.of(affinity.from));
+    }
+
+    /// Merges the classes of copies' two sides, those first that are executed most, if nothing in the two interferes. What is
+    /// looked at is limited: classes may grow large one variable after the other.
+    fn merge_by_weight(&mut self, affinities: &mut Vec<Affinity>) {
+        let mut budget = LOOKS * self.members.count();
+        let mut lists: Vec<Vec<Value>> = vec![Vec::new(); self.members.count()];
+        for variable in (0..self.members.count()).map(Value::new) {
+            lists[self.of(variable).index()].push(variable);
+        }
+        lists.iter_mut().filter(|list| list.len() > 1).for_each(|list| self.members.in_dominance_order(list));
+        for affinity in affinities.iter() {
+            let (a, b) = (self.of(affinity.to), self.of(affinity.from));
+            let both = self.allowed[a.index()] & self.allowed[b.index()];
+            if a == b || both.is_empty() {
+                continue;
+            }
+            let union = self.members.merged(&lists[a.index()], &lists[b.index()]);
+            let Some(left) = budget.checked_sub(union.len()) else { break };
+            budget = left;
+            if self.find_interference(&union).is_none() {
+                self.atoms.attach(b, a);
+                self.allowed[a.index()] = both;
+                lists[a.index()] = union;
+                lists[b.index()] = Vec::new();
+            }
+        }
+        self.keep_apart(affinities);
+    }
+
+    /// Two of these variables, which come in dominance order, that interfere.
+    fn find_interference(&mut self, variables: &[Value]) -> Option<[Value; 2]> {
+        let mut before = None.into();
+        variables.iter().find_map(|&variable| {
+            let found = self.interfering(variable, before, false);
+            before = variable.into();
+            found.map(|other| [other, variable])
+        })
+    }
+
+    /// Gives what copies relate one colour.
+    fn colour(&mut self, affinities: &[Affinity]) {
+        // Of a colour's representative, the registers that suit all.
+        let mut allowed = self.allowed.clone();
+        for &Affinity { to, from, weight } in affinities {
+            let (a, b) = (self.atoms.find(to), self.atoms.find(from));
+            let (x, y) = (self.colours.find(a), self.colours.find(b));
+            let both = allowed[x.index()] & allowed[y.index()];
+            if a == b || both.is_empty() {
+                continue;
+            }
+            self.gain[a.index()] += weight;
+            self.gain[b.index()] += weight;
+            if x != y {
+                self.colours.attach(y, x);
+                allowed[x.index()] = both;
+            }
+        }
+    }
+
+    /// The variables of each colour, or of each atom as long as nothing is coloured, in dominance order; those alone are left out.
+    fn groups(&mut self) -> Vec<Vec<Value>> {
+        let mut pairs: Vec<(Value, Value)> =
+            (0..self.members.count()).map(Value::new).map(|variable| (self.of(variable), variable)).collect();
+        pairs.sort_unstable();
+        let groups = pairs.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1);
+        let mut groups: Vec<Vec<Value>> = groups.map(|group| group.iter().map(|&(_, variable)| variable).collect()).collect();
+        groups.iter_mut().for_each(|group| self.members.in_dominance_order(group));
+        groups
+    }
+
+    /// Uncolours variables until no two of a colour interfere (Algorithm 21.3).
+    fn decoalesce(&mut self, colour: &[Value]) {
+        let mut current = None.into();
+        for &variable in colour {
+            while self.is_coloured(variable)
+                && let Some(other) = self.interfering(variable, current, true)
+            {
+                let (a, b) = (self.atoms.find(variable), self.atoms.find(other));
+                let leaves = if self.gain[a.index()] <= self.gain[b.index()] { a } else { b };
+                self.uncoloured[leaves.index()] = true;
+            }
+            if self.is_coloured(variable) {
+                current = variable.into();
+            }
+        }
+    }
+
+    fn is_coloured(&mut self, variable: Value) -> bool {
+        let atom = self.atoms.find(variable);
+        !self.uncoloured[atom.index()]
+    }
+
+    /// A variable among those before in dominance order, `before` being the last of them, that interferes with this one.
+    ///
+    /// It is enough to look at the nearest that dominates it, and at those of the same value that are live with that one: were
+    /// another live here, it would be live at the nearest one's definition too, where it would have been found.
+    fn interfering(&mut self, variable: Value, before: PackedOption<Value>, parts: bool) -> Option<Value> {
+        let dominators = self.live.dominators();
+        let place = self.members.def[variable.index()];
+        let mut idom = before;
+        while let Some(other) = idom.expand()
+            && !(dominators.dominates(self.members.def[other.index()].block, place.block) && (!parts || self.is_coloured(other)))
+        {
+            idom = self.idom[other.index()];
+        }
+        self.idom[variable.index()] = idom;
+        self.ancestor[variable.index()] = None.into();
+        let mut next = idom;
+        while let Some(other) = next.expand() {
+            next = self.ancestor[other.index()];
+            if (parts && !self.is_coloured(other)) || !self.intersect(other, variable) {
+                continue;
+            }
+            if !self.may_share(other, variable) {
+                return Some(other);
+            }
+            if self.ancestor[variable.index()].is_none() {
+                self.ancestor[variable.index()] = other.into();
+            }
+            if self.notion == Notion::Value {
+                break;
+            }
+        }
+        None
+    }
+
+    /// Whether a variable is live where another is defined, which its own definition dominates. What is defined in one place
+    /// meets there, dead or not.
+    fn intersect(&mut self, variable: Value, other: Value) -> bool {
+        self.tests += 1;
+        let place = self.members.def[other.index()];
+        self.members.def[variable.index()] == place || self.live.live_behind(variable, place)
+    }
+
+    /// Whether two variables may be in one place although both are live.
+    fn may_share(&self, a: Value, b: Value) -> bool {
+        let copies = |to: Value, from: Value| self.members.copy_of[to.index()] == from.into();
+        match self.notion {
+            Notion::Intersection => false,
+            Notion::Chaitin => copies(a, b) || copies(b, a),
+            Notion::Value => self.members.value[a.index()] == self.members.value[b.index()],
+        }
+    }
+
+    /// Two sides of a copy that have kept one colour are one atom from now on. What has not is on its own again, and so is what
+    /// has its colour from that alone.
+    fn settle(&mut self, affinities: &[Affinity]) {
+        for affinity in affinities {
+            let (a, b) = (self.atoms.find(affinity.to), self.atoms.find(affinity.from));
+            let left = self.uncoloured[a.index()] || self.uncoloured[b.index()];
+            if a != b && !left && self.colours.find(a) == self.colours.find(b) {
+                self.atoms.attach(b, a);
+                self.allowed[a.index()] = self.allowed[a.index()] & self.allowed[b.index()];
+            }
+        }
+        self.colours = Partition::discrete(self.members.count());
+        self.gain.fill(0.0);
+        self.uncoloured.fill(false);
+    }
+}

@@ -1,0 +1,175 @@
+//! Writing the copies that are left (section 21.3, "Virtualizing φ-Related Copies": a copy is materialised if its sides are of
+//! different classes), in one traversal.
+
+use super::DestructionCounts;
+use super::coalescing::Classes;
+use super::isolation::{IsolatingCopy, Isolation, Site, read_copy};
+use super::members::Members;
+use super::sequence::{Source, Step, sequence};
+use crate::allocate::cssa::{Conventional, ConversionCounts, Web};
+use crate::machine::{Function, InstKind, Operand, RegClass, Rewriter, Value};
+use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
+use std::collections::BTreeMap;
+
+/// Writes the function with what is left of the copies that isolate, and its webs.
+pub(super) fn write(
+    function: &Function,
+    isolation: &Isolation,
+    members: &Members,
+    classes: &mut Classes,
+    counts: &mut DestructionCounts,
+) -> Conventional {
+    count_all(function, isolation, members, classes, counts);
+    let mut rewriter = Rewriter::new(function);
+    let mut webs = Webs::new(members, isolation, classes);
+    function.values.keys().for_each(|value| webs.join(value, classes.of(value)));
+    let mut writer = Writer { classes, webs, counts };
+    isolation.write(function, &mut rewriter, |rewriter, parallel, operands| writer.parallel(rewriter, parallel, operands));
+    let Webs { webs, count, .. } = writer.webs;
+    let counts = writer.counts;
+    let conversion = ConversionCounts {
+        copies_before: counts.isolating + counts.ties,
+        copies_after: (rewriter.new.insts.len() - function.insts.len()) as u64,
+        classes_before: function.blocks.values().map(|data| data.phis.len() as u64).sum(),
+        classes_after: 0,
+    };
+    let mut conventional =
+        Conventional { function: rewriter.new, webs, web_count: count, without_code: Vec::new(), counts: conversion };
+    conventional.counts.classes_after = conventional.related_classes();
+    conventional
+}
+
+/// Counts copies before and after.
+fn count_all(
+    function: &Function,
+    isolation: &Isolation,
+    members: &Members,
+    classes: &mut Classes,
+    counts: &mut DestructionCounts,
+) {
+    let mut left = |to, from| classes.of(to) != classes.of(from);
+    for copy in &isolation.copies {
+        let left = u64::from(left(copy.to, copy.from));
+        let (all, remaining) = match copy.site {
+            Site::Tie { .. } => (&mut counts.ties, &mut counts.ties_left),
+            _ => (&mut counts.isolating, &mut counts.isolating_left),
+        };
+        *all += 1;
+        *remaining += left;
+    }
+    for affinity in &members.affinities {
+        let left = left(affinity.to, affinity.from);
+        counts.weighted += affinity.weight;
+        counts.weighted_left += if left { affinity.weight } else { 0.0 };
+        if affinity.to.index() < isolation.values && affinity.from.index() < isolation.values {
+            counts.program += 1;
+            counts.program_left += u64::from(left);
+        }
+    }
+    debug_assert!(function.values.len() == isolation.values);
+}
+
+/// Numbers for the classes of more than one variable.
+struct Webs {
+    webs: SecondaryMap<Value, PackedOption<Web>>,
+    of_class: Vec<PackedOption<Web>>,
+    /// Of a class's representative, how many variables it has; of a φ's, one more: even alone, it is in a web.
+    sizes: Vec<u32>,
+    count: usize,
+}
+
+impl Webs {
+    fn new(members: &Members, isolation: &Isolation, classes: &mut Classes) -> Self {
+        let mut sizes = vec![0; members.count()];
+        let phis = isolation.copies.iter().filter(|copy| matches!(copy.site, Site::Definition { .. })).map(|copy| copy.from);
+        (0..members.count()).map(Value::new).chain(phis).for_each(|variable| sizes[classes.of(variable).index()] += 1);
+        Webs { webs: SecondaryMap::with_capacity(members.count()), of_class: vec![None.into(); members.count()], sizes, count: 0 }
+    }
+
+    /// Puts a value of the new function into the web of a class.
+    fn join(&mut self, value: Value, class: Value) {
+        if self.sizes[class.index()] == 1 {
+            return;
+        }
+        if self.of_class[class.index()].is_none() {
+            self.of_class[class.index()] = Web::new(self.count).into();
+            self.count += 1;
+        }
+        self.webs[value] = self.of_class[class.index()];
+    }
+}
+
+struct Writer<'a, 'm> {
+    classes: &'a mut Classes<'m>,
+    webs: Webs,
+    counts: &'a mut DestructionCounts,
+}
+
+/// One of a set of parallel copies, that is left.
+struct Left {
+    /// Classes.
+    to: Value,
+    from: Value,
+    /// Values of the new function.
+    written: Value,
+    read: Value,
+    class: RegClass,
+}
+
+impl Writer<'_, '_> {
+    /// Writes what is left of a parallel copy, and has φs and the instruction behind it name what they read.
+    fn parallel(&mut self, rewriter: &mut Rewriter, parallel: &[IsolatingCopy], operands: &mut [Operand]) {
+        let sides: Vec<(Value, Value)> =
+            parallel.iter().map(|copy| (self.classes.of(copy.to), self.classes.of(copy.from))).collect();
+        // By class, what has the value that copies bring there. Copies that bring the same do it once.
+        let mut held: BTreeMap<Value, Value> = BTreeMap::new();
+        let coalesced = parallel.iter().zip(&sides).filter(|(_, (to, from))| to == from);
+        held.extend(coalesced.map(|(copy, &(to, _))| (to, copy.old())));
+        let mut left: Vec<Left> = Vec::new();
+        for (copy, &(to, from)) in parallel.iter().zip(&sides).filter(|(_, (to, from))| to != from) {
+            let Some(&name) = held.get(&to) else {
+                let name = rewriter.value(copy.class);
+                self.webs.join(name, self.classes.of(copy.fresh()));
+                rename(rewriter, copy, name, operands);
+                let (written, read) = if copy.fresh() == copy.to { (name, copy.from) } else { (copy.to, name) };
+                held.insert(to, written);
+                left.push(Left { to, from, written, read, class: copy.class });
+                continue;
+            };
+            rename(rewriter, copy, name, operands);
+        }
+        self.sequential(rewriter, &left);
+    }
+
+    fn sequential(&mut self, rewriter: &mut Rewriter, left: &[Left]) {
+        let variables: Vec<(Value, Value)> = left.iter().map(|copy| (copy.to, copy.from)).collect();
+        let mut broken: Vec<Value> = Vec::new();
+        for step in sequence(&variables) {
+            let (to, from) = match step {
+                Step::Break { copy, .. } => {
+                    broken.push(rewriter.value(left[copy].class));
+                    self.counts.broken_cycles += 1;
+                    (broken[broken.len() - 1], left[copy].read)
+                }
+                Step::Write { copy, from } => {
+                    let from = match from {
+                        Source::Own(_) => left[copy].read,
+                        Source::Written(other) => left[other].written,
+                        Source::Broken(cycle) => broken[cycle],
+                    };
+                    (left[copy].written, from)
+                }
+            };
+            rewriter.insert(InstKind::Copy, &[Operand::defining(to), Operand::using(from)]);
+        }
+    }
+}
+
+/// Has what is isolated name what its copy makes.
+fn rename(rewriter: &mut Rewriter, copy: &IsolatingCopy, name: Value, operands: &mut [Operand]) {
+    match copy.site {
+        Site::Definition { block, row } => rewriter.new.blocks[block].phis[row].def = name,
+        Site::Argument { block, row, column } => rewriter.new.blocks[block].phis[row].args[column] = name.into(),
+        Site::Tie { operand, .. } => read_copy(operands, operand, name),
+    }
+}
