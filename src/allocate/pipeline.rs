@@ -106,11 +106,9 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     let dominators = Dominators::new(function, &order);
     clock.lap("analysis");
     let Prepared { program, changes } = prepare(function, &order, &dominators, preset, &mut clock);
-    let program = program.as_ref().unwrap_or(function);
-    let liveness = Liveness::new(program);
-    clock.lap("analysis");
-    let mut conventional = convert(program, &order, &dominators, &liveness, preset);
-    clock.lap("cssa");
+    let mut conventional = convert(program.as_ref().unwrap_or(function), &order, &dominators, preset, &mut clock);
+    // From here on, what takes most memory is there at once.
+    drop(program);
     let liveness = Liveness::new(&conventional.function);
     if preset.forms {
         forms::choose(&mut conventional, &liveness);
@@ -173,16 +171,20 @@ fn prepare(function: &Function, order: &Order, dominators: &Dominators, preset: 
     Prepared { program: prepared, changes }
 }
 
-fn convert(function: &Function, order: &Order, dominators: &Dominators, liveness: &Liveness, preset: &Preset) -> Conventional {
-    let interference = Interference::new(function, dominators, liveness);
+fn convert(function: &Function, order: &Order, dominators: &Dominators, preset: &Preset, clock: &mut Clock) -> Conventional {
+    let liveness = Liveness::new(function);
+    clock.lap("analysis");
+    let interference = Interference::new(function, dominators, &liveness);
     let coalescing = if function.returns_twice { Coalescing::Nothing } else { preset.coalescing };
-    cssa::conventional(function, order, dominators, &interference, coalescing)
+    let conventional = cssa::conventional(function, order, dominators, &interference, coalescing);
+    clock.lap("cssa");
+    conventional
 }
 
 fn sizes_before_spilling(function: &Function, preset: &Preset) -> GraphSizes {
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
-    let conventional = convert(function, &order, &dominators, &Liveness::new(function), preset);
+    let conventional = convert(function, &order, &dominators, preset, &mut Clock::default());
     let function = &conventional.function;
     graph_sizes(function, &Liveness::new(function), &PinLiveness::new(function))
 }
