@@ -161,8 +161,9 @@ fn prepare(function: &Function, order: &Order, dominators: &Dominators, preset: 
         let program = prepared.as_ref().unwrap_or(function);
         let liveness = Liveness::new(program);
         clock.lap("analysis");
-        let sunk = sink(program, &liveness);
-        (prepared, changes.moved) = (Some(sunk.0), sunk.1);
+        if let Some((program, moved)) = sink(program, &liveness) {
+            (prepared, changes.moved) = (Some(program), moved);
+        }
         clock.lap("sink");
     }
     if preset.spill.weigh_size {
