@@ -113,8 +113,9 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     let dominators = Dominators::new(function, &order);
     clock.lap("analysis");
     let Prepared { program, changes } = prepare(function, &order, &dominators, preset, &mut clock);
-    let program = program.as_ref().unwrap_or(function);
-    let (mut conventional, destruction) = convert(program, &order, &dominators, preset, &mut clock)?;
+    let (mut conventional, destruction) = convert(program.as_ref().unwrap_or(function), &order, &dominators, preset, &mut clock)?;
+    // From here on, what takes most memory is there at once.
+    drop(program);
     let liveness = Liveness::new(&conventional.function);
     if preset.forms {
         forms::choose(&mut conventional, &liveness);
@@ -168,8 +169,9 @@ fn prepare(function: &Function, order: &Order, dominators: &Dominators, preset: 
         let program = prepared.as_ref().unwrap_or(function);
         let liveness = Liveness::new(program);
         clock.lap("analysis");
-        let sunk = sink(program, &liveness);
-        (prepared, changes.moved) = (Some(sunk.0), sunk.1);
+        if let Some((program, moved)) = sink(program, &liveness) {
+            (prepared, changes.moved) = (Some(program), moved);
+        }
         clock.lap("sink");
     }
     if preset.spill.weigh_size {

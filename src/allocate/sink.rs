@@ -14,31 +14,53 @@ use std::collections::BTreeMap;
 /// [`super::changes::Changes::moved`].
 pub(super) type Moved = BTreeMap<Inst, bool>;
 
-/// Moves instructions down.
-pub(super) fn sink(function: &Function, liveness: &Liveness) -> (Function, Moved) {
+/// Moves instructions down; `None` if there is none to move.
+pub(super) fn sink(function: &Function, liveness: &Liveness) -> Option<(Function, Moved)> {
     let sinker = Sinker { function, liveness, pins: PinLiveness::new(function) };
+    let sunk: Vec<Sunk> = function.blocks.keys().filter_map(|block| sinker.block(block)).collect();
+    if sunk.is_empty() {
+        return None;
+    }
+    let mut sunk = sunk.into_iter().peekable();
     let mut rewriter = Rewriter::new(function);
     let mut moved = Moved::new();
     for block in function.blocks.keys() {
         rewriter.begin(block);
-        let (order, here) = sinker.block(block);
-        for inst in order {
-            let flagless = here.get(&inst).copied();
-            // A form without flags reads nothing from memory.
-            let operand = |o: &Operand| Operand { foldable: o.foldable && flagless != Some(true), ..*o };
-            let operands: Vec<Operand> = function.operands(inst).iter().map(operand).collect();
-            let new = rewriter.copy(inst, &operands);
-            if let Some(flagless) = flagless {
-                if flagless {
-                    rewriter.new.insts[new].pins = Pins::from_u32(0);
-                }
-                let origin = function.insts[inst].origin.expand().expect("nothing is inserted yet");
-                moved.insert(origin, flagless);
-            }
+        match sunk.next_if(|sunk| sunk.block == block) {
+            Some(sunk) => sunk.write(function, &mut rewriter, &mut moved),
+            None => function.block_insts(block).for_each(|inst| _ = rewriter.copy(inst, function.operands(inst))),
         }
         rewriter.end();
     }
-    (rewriter.new, moved)
+    Some((rewriter.new, moved))
+}
+
+/// A block of which instructions have moved.
+struct Sunk {
+    block: Block,
+    /// All, in their new order.
+    order: Vec<Inst>,
+    moved: Moved,
+}
+
+impl Sunk {
+    fn write(&self, function: &Function, rewriter: &mut Rewriter, moved: &mut Moved) {
+        for &inst in &self.order {
+            let Some(&flagless) = self.moved.get(&inst) else {
+                rewriter.copy(inst, function.operands(inst));
+                continue;
+            };
+            // A form without flags reads nothing from memory.
+            let operand = |o: &Operand| Operand { foldable: o.foldable && !flagless, ..*o };
+            let operands: Vec<Operand> = function.operands(inst).iter().map(operand).collect();
+            let new = rewriter.copy(inst, &operands);
+            if flagless {
+                rewriter.new.insts[new].pins = Pins::from_u32(0);
+            }
+            let origin = function.insts[inst].origin.expand().expect("nothing is inserted yet");
+            moved.insert(origin, flagless);
+        }
+    }
 }
 
 struct Sinker<'a> {
@@ -48,8 +70,8 @@ struct Sinker<'a> {
 }
 
 impl Sinker<'_> {
-    /// A block's instructions in their new order, and which of them have moved.
-    fn block(&self, block: Block) -> (Vec<Inst>, Moved) {
+    /// A block's instructions in their new order, if some of them move.
+    fn block(&self, block: Block) -> Option<Sunk> {
         let mut order: Vec<Inst> = self.function.block_insts(block).collect();
         let mut moved = Moved::new();
         let leaves_inside = self.function.blocks[block].throws.is_some() || self.function.jump(block).is_some();
@@ -63,7 +85,7 @@ impl Sinker<'_> {
                 }
             }
         }
-        (order, moved)
+        (!moved.is_empty()).then_some(Sunk { block, order, moved })
     }
 
     /// The index of the last use of what an instruction overwrites, if it can stand behind.

@@ -43,6 +43,11 @@ impl<K: EntityRef, T: Copy> Grouped<K, T> {
         &self.items[self.range(key)]
     }
 
+    /// How many items all keys have together.
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+
     /// Where a key's items are among all items.
     pub(crate) fn range(&self, key: K) -> Range<usize> {
         self.starts[key.index()] as usize..self.starts[key.index() + 1] as usize

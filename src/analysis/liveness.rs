@@ -60,6 +60,16 @@ impl Liveness {
         self.live_out.range(block)
     }
 
+    /// How many values all blocks' [`Self::live_in`] have together.
+    pub fn all_live_in(&self) -> usize {
+        self.live_in.len()
+    }
+
+    /// Likewise, of [`Self::live_out`].
+    pub fn all_live_out(&self) -> usize {
+        self.live_out.len()
+    }
+
     /// Of a use, whether the value is not live after the instruction (every operand naming it says so); of a definition,
     /// whether it is dead.
     pub fn kills(&self, operand_index: usize) -> bool {

@@ -50,6 +50,12 @@ impl<'a> NextUses<'a> {
         uses
     }
 
+    /// From the head of a block, behind its φs, to the next uses of the values that are live into it, in the order of
+    /// [`Liveness::live_in`].
+    pub fn at_entry(&self, block: Block) -> &[u32] {
+        &self.entry[self.liveness.live_in_row(block)]
+    }
+
     /// From the head of a block, behind its φs, to the next use of a value that is live into it; [`NEVER`] for others.
     pub fn from_entry(&self, block: Block, value: Value) -> u32 {
         self.liveness

@@ -7,16 +7,17 @@ use super::grouped::Grouped;
 use crate::machine::{Block, Function, Inst, InstKind, Point, Reg, RegSet, Value};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use std::ops::Range;
+use std::rc::Rc;
 
 /// Physical registers (status registers included) live between instructions.
 #[derive(Clone)]
 pub struct PinLiveness {
-    before: PrimaryMap<Inst, RegSet>,
-    end: SecondaryMap<Block, RegSet>,
+    before: Rc<PrimaryMap<Inst, RegSet>>,
+    end: Rc<SecondaryMap<Block, RegSet>>,
     /// Those that the program does not name, and that keep what they hold from the function's entry on.
     kept: RegSet,
     /// By instruction.
-    held: Grouped<Inst, Held>,
+    held: Rc<Grouped<Inst, Held>>,
 }
 
 /// A value that lives on past its copy to a physical register may be in that register all the while that the program wants the
@@ -47,7 +48,8 @@ impl PinLiveness {
                 before[inst] = live;
             }
         }
-        PinLiveness { before, end, kept: RegSet::EMPTY, held: Grouped::new(function.insts.len(), &[]) }
+        let held = Grouped::new(function.insts.len(), &[]);
+        PinLiveness { before: before.into(), end: end.into(), kept: RegSet::EMPTY, held: held.into() }
     }
 
     /// The same where some registers, which the program does not name, keep what they hold from the function's entry on.
@@ -81,7 +83,7 @@ impl PinLiveness {
                 }
             }
         }
-        let held = Grouped::new(function.insts.len(), &held);
+        let held = Grouped::new(function.insts.len(), &held).into();
         PinLiveness { held, ..self }
     }
 

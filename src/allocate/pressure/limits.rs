@@ -79,12 +79,17 @@ impl Limits {
 
     /// Counts a value of this class (with `delta` 1) or takes it back (-1).
     pub(in crate::allocate) fn count(&self, counts: &mut Counts, class: RegClass, delta: i16) {
+        self.sets_of(class).for_each(|set| counts[set] = counts[set].wrapping_add_signed(delta));
+    }
+
+    /// The sets that a class is confined to.
+    pub(in crate::allocate) fn sets_of(&self, class: RegClass) -> impl Iterator<Item = usize> + use<> {
         let mut sets = self.confined[class];
-        while sets != 0 {
-            let set = sets.trailing_zeros() as usize;
-            counts[set] = counts[set].wrapping_add_signed(delta);
-            sets &= sets - 1;
-        }
+        std::iter::from_fn(move || {
+            let set = (sets != 0).then(|| sets.trailing_zeros() as usize);
+            sets &= sets.wrapping_sub(1);
+            set
+        })
     }
 
     /// The first set that a class is confined to.

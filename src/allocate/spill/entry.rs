@@ -52,6 +52,8 @@ pub(super) struct Candidate {
     pub(super) next_use: u32,
     /// The φ that defines it, by its index in the block; values that are live into the block have none.
     row: Option<usize>,
+    /// Its index among those that are live into the block and, behind them, those that φs define.
+    index: usize,
 }
 
 impl<'a> Entries<'a> {
@@ -74,15 +76,20 @@ impl<'a> Entries<'a> {
         let function = &problem.conventional.function;
         let head = crossing::head(problem, block);
         let met = head == Head::Anything && matches!(self.way, Way::Predecessors(_)) && !self.is_loop_head(block);
-        let live = if met { self.arriving(block) } else { problem.liveness.live_in(block).to_vec() };
-        let live = live.into_iter().map(|value| Candidate { value, next_use: self.ahead.from_entry(block, value), row: None });
+        let live_in = problem.liveness.live_in(block);
+        let live = live_in.iter().zip(self.ahead.at_entry(block)).enumerate();
+        let live = live.map(|(index, (&value, &next_use))| Candidate { value, next_use, row: None, index });
         let phis = function.blocks[block].phis.iter().enumerate().map(|(row, phi)| Candidate {
             value: phi.def,
             next_use: self.ahead.from_phi(function, block, row),
             row: Some(row),
+            index: live_in.len() + row,
         });
+        let arriving = if met { self.arriving(block) } else { Vec::new() };
+        let comes = |value: Value| !met || arriving.binary_search(&value).is_ok();
         let crosses = |value: Value| head == Head::Bundle && !chosen.off_bundles[value];
         let (fixed, mut candidates): (Vec<Candidate>, Vec<Candidate>) = live
+            .filter(|it| comes(it.value))
             .chain(phis)
             .filter(|it| !chosen.spilled[it.value])
             .partition(|it| crosses(it.value) || problem.unspillable.contains(it.value));
@@ -98,7 +105,7 @@ impl<'a> Entries<'a> {
                 let (wanted, others): (Vec<_>, Vec<_>) = candidates
                     .into_iter()
                     .filter(|it| it.next_use != NEVER)
-                    .partition(|it| solution.is_in_register_at_head(block, it.value));
+                    .partition(|it| solution.is_in_register_at_head(block, it.index));
                 let chosen = room.take(wanted);
                 let passing = others.into_iter().filter(|&it| it.row.is_none() && self.arrivals(block, it) > 0).collect();
                 self.passing[block] = room.take(passing).into_iter().map(|it| it.value).collect();

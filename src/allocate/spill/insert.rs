@@ -11,6 +11,7 @@ use super::{EdgeRefill, EdgeSource, Fold, MemoryPhi, Problem, Spilled};
 use crate::allocate::ssa::{Join, Pieces, repair};
 use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Phi, Point, RegClass, Rewriter, Slot, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
+use smallvec::SmallVec;
 
 /// Rewrites a function as the plan says.
 pub(super) fn insert(problem: &Problem, plan: &Plan) -> Spilled {
@@ -201,7 +202,7 @@ impl<'a> Writer<'a> {
             self.next_fold += 1;
         }
         let folds = &self.plan.folds[first_fold..self.next_fold];
-        let mut operands: Vec<Operand> = Vec::with_capacity(function.operands(inst).len());
+        let mut operands: SmallVec<[Operand; 8]> = SmallVec::new();
         for (k, &operand) in function.operands(inst).iter().enumerate() {
             if folds.iter().any(|&(_, folded)| folded == k) {
                 continue;

@@ -6,24 +6,74 @@
 //! prices have left of the network.
 
 use super::network::{Arc, Cluster, Network, Node};
-use cranelift_entity::PrimaryMap;
+use cranelift_entity::{EntityRef, PrimaryMap};
+use std::ops::Range;
 
-/// What flows have left of a network.
-#[derive(Clone)]
+/// What flows have left of a network, or of one of its clusters.
 pub(in crate::allocate::spill) struct Residual {
     /// Of each node, how much dearer it is as 0 than as 1; what has flowed is taken off.
-    pub(in crate::allocate::spill) excess: PrimaryMap<Node, i64>,
+    excess: Vec<i64>,
     /// Of each arc, how much more can flow back by it, to its own node: that is what is looked at most.
-    pub(in crate::allocate::spill) inflow: Vec<i64>,
+    inflow: Vec<i64>,
+    /// The indices of the first node and of the first arc.
+    first: usize,
+    first_arc: usize,
 }
 
 impl Residual {
     /// Before any flow.
     pub(in crate::allocate::spill) fn new(network: &Network) -> Self {
-        Residual {
-            excess: network.costs.values().map(|[zero, one]| zero - one).collect(),
-            inflow: network.arcs.iter().map(|arc| network.arcs[arc.sister as usize].cost).collect(),
-        }
+        let excess = network.costs.values().map(|[zero, one]| zero - one).collect();
+        Residual { excess, inflow: network.arcs.iter().map(|arc| arc.cost).collect(), first: 0, first_arc: 0 }
+    }
+
+    /// With room for any one cluster.
+    pub(in crate::allocate::spill) fn of_any_cluster(network: &Network) -> Self {
+        let most = |count: fn(&Network, Cluster) -> usize| network.clusters().map(|it| count(network, it)).max().unwrap_or(0);
+        let (nodes, arcs) =
+            (most(|network, it| network.node_range(it).len()), most(|network, it| network.arcs_of_cluster(it).len()));
+        Residual { excess: Vec::with_capacity(nodes), inflow: Vec::with_capacity(arcs), first: 0, first_arc: 0 }
+    }
+
+    /// Becomes that of a cluster before any flow.
+    pub(in crate::allocate::spill) fn reset(&mut self, network: &Network, cluster: Cluster) {
+        let (nodes, arcs) = (network.node_range(cluster), network.arcs_of_cluster(cluster));
+        (self.first, self.first_arc) = (nodes.start, arcs.start);
+        self.excess.clear();
+        self.excess.extend(network.nodes(cluster).map(|node| network.costs[node]).map(|[zero, one]| zero - one));
+        self.inflow.clear();
+        self.inflow.extend(network.arcs[arcs].iter().map(|arc| arc.cost));
+    }
+
+    /// Becomes what another one says of a cluster.
+    pub(in crate::allocate::spill) fn copy_from(&mut self, other: &Residual, network: &Network, cluster: Cluster) {
+        let (nodes, arcs) = (network.node_range(cluster), network.arcs_of_cluster(cluster));
+        (self.first, self.first_arc) = (nodes.start, arcs.start);
+        self.excess.clear();
+        self.excess.extend_from_slice(&other.excess[nodes]);
+        self.inflow.clear();
+        self.inflow.extend_from_slice(&other.inflow[arcs]);
+    }
+
+    pub(in crate::allocate::spill) fn excess(&self, node: Node) -> i64 {
+        self.excess[node.index() - self.first]
+    }
+
+    pub(in crate::allocate::spill) fn excess_mut(&mut self, node: Node) -> &mut i64 {
+        &mut self.excess[node.index() - self.first]
+    }
+
+    fn inflow(&self, arc: u32) -> i64 {
+        self.inflow[arc as usize - self.first_arc]
+    }
+
+    fn inflow_mut(&mut self, arc: u32) -> &mut i64 {
+        &mut self.inflow[arc as usize - self.first_arc]
+    }
+
+    /// Those of some arcs.
+    fn inflows(&self, arcs: Range<usize>) -> &[i64] {
+        &self.inflow[arcs.start - self.first_arc..arcs.end - self.first_arc]
     }
 }
 
@@ -94,7 +144,7 @@ impl<'n> Cutter<'n> {
         self.queue.clear();
         self.sources.clear();
         for node in self.network.nodes(cluster) {
-            let (is_within, is_sink) = (within(node), residual.excess[node] < 0);
+            let (is_within, is_sink) = (within(node), residual.excess(node) < 0);
             self.level[node] = if is_within && !is_sink { UNREACHED } else { 0 };
             self.queue.extend((is_within && is_sink).then_some(node));
         }
@@ -102,11 +152,11 @@ impl<'n> Cutter<'n> {
         while let Some(&node) = self.queue.get(head) {
             head += 1;
             let arcs = self.network.arcs_of(node);
-            for (arc, &inflow) in self.network.arcs[arcs.clone()].iter().zip(&residual.inflow[arcs]) {
+            for (arc, &inflow) in self.network.arcs[arcs.clone()].iter().zip(residual.inflows(arcs)) {
                 if inflow > 0 && self.level[arc.to] == UNREACHED {
                     self.level[arc.to] = self.level[node] + 1;
                     self.queue.push(arc.to);
-                    self.sources.extend((residual.excess[arc.to] > 0).then_some(arc.to));
+                    self.sources.extend((residual.excess(arc.to) > 0).then_some(arc.to));
                 }
             }
         }
@@ -117,8 +167,8 @@ impl<'n> Cutter<'n> {
     fn augment(&mut self, source: Node, residual: &mut Residual) {
         let mut node = source;
         self.path.clear();
-        while residual.excess[source] > 0 {
-            if residual.excess[node] < 0 {
+        while residual.excess(source) > 0 {
+            if residual.excess(node) < 0 {
                 node = self.push(source, node, residual);
             } else if let Some(arc) = self.downwards(node, residual) {
                 self.path.push(arc);
@@ -139,7 +189,7 @@ impl<'n> Cutter<'n> {
             let arc = self.next[node];
             let Arc { to, sister, .. } = self.network.arcs[arc as usize];
             let is_downwards = self.level[to] != UNREACHED && self.level[to] + 1 == self.level[node];
-            if is_downwards && residual.inflow[sister as usize] > 0 {
+            if is_downwards && residual.inflow(sister) > 0 {
                 return Some(arc);
             }
             self.next[node] += 1;
@@ -149,16 +199,16 @@ impl<'n> Cutter<'n> {
 
     /// Lets as much flow along the path as it takes; the search goes on from before its first full arc.
     fn push(&mut self, source: Node, sink: Node, residual: &mut Residual) -> Node {
-        let sister = |arc: u32| self.network.arcs[arc as usize].sister as usize;
-        let narrowest = self.path.iter().map(|&arc| residual.inflow[sister(arc)]).min().unwrap_or(i64::MAX);
-        let amount = narrowest.min(residual.excess[source]).min(-residual.excess[sink]);
-        residual.excess[source] -= amount;
-        residual.excess[sink] += amount;
+        let sister = |arc: u32| self.network.arcs[arc as usize].sister;
+        let narrowest = self.path.iter().map(|&arc| residual.inflow(sister(arc))).min().unwrap_or(i64::MAX);
+        let amount = narrowest.min(residual.excess(source)).min(-residual.excess(sink));
+        *residual.excess_mut(source) -= amount;
+        *residual.excess_mut(sink) += amount;
         for &arc in &self.path {
-            residual.inflow[sister(arc)] -= amount;
-            residual.inflow[arc as usize] += amount;
+            *residual.inflow_mut(sister(arc)) -= amount;
+            *residual.inflow_mut(arc) += amount;
         }
-        let full = self.path.iter().position(|&arc| residual.inflow[sister(arc)] == 0).unwrap_or(0);
+        let full = self.path.iter().position(|&arc| residual.inflow(sister(arc)) == 0).unwrap_or(0);
         self.path.truncate(full);
         self.path.last().map_or(source, |&arc| self.network.arcs[arc as usize].to)
     }
@@ -168,7 +218,6 @@ impl<'n> Cutter<'n> {
 mod tests {
     use super::super::{Decision, testing};
     use super::*;
-    use cranelift_entity::EntityRef;
 
     /// The labels of all decisions, and what the network says that they cost.
     fn cut_all(network: &Network, cutter: &mut Cutter, residual: &mut Residual, decisions: usize) -> (u32, i64) {
@@ -210,7 +259,7 @@ mod tests {
                 assert_eq!(testing::cost(&decisions, labels, 0), Some(testing::least(&decisions, 0)));
                 let (decision, price) = (Decision::new(rng.usize(..count)), rng.i64(0..30));
                 decisions.costs[decision][1] += price;
-                residual.excess[network.node(decision)] -= price;
+                *residual.excess_mut(network.node(decision)) -= price;
             }
         }
     }

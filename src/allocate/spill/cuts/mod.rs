@@ -33,10 +33,16 @@ pub(super) type Rooms = [u16; MOST_BOUGHT + 1];
 /// Of some decisions, so many at most can be 1.
 #[derive(Clone)]
 pub(super) struct RowData {
-    /// Among all rows' members.
-    pub(super) members: Range<usize>,
     pub(super) rooms: Rooms,
     pub(super) frequency: f64,
+}
+
+/// Consecutive rows that a decision is in: where rows follow the program, a segment is in few runs of many.
+#[derive(Clone)]
+pub(super) struct Run {
+    pub(super) decision: Decision,
+    /// Among all rows.
+    pub(super) rows: Range<u32>,
 }
 
 /// What a labelling must not do. Sums of a few of these and of what can be paid do not overflow.
@@ -64,7 +70,7 @@ pub(super) struct Decisions {
     pub(super) costs: PrimaryMap<Decision, [i64; 2]>,
     pub(super) pairs: Vec<Pair>,
     pub(super) rows: Vec<RowData>,
-    pub(super) members: Vec<Decision>,
+    pub(super) runs: Vec<Run>,
     /// Those that [`reduce`] has taken out: they cost nothing, and nothing depends on them any more.
     taken_out: EntitySet<Decision>,
 }
@@ -88,7 +94,7 @@ impl Decisions {
 
 #[cfg(test)]
 pub(super) mod testing {
-    use super::{Decision, Decisions, MOST_BOUGHT, RowData};
+    use super::{Decision, Decisions, MOST_BOUGHT, RowData, Run};
     use cranelift_entity::EntityRef;
 
     /// A few decisions with random costs, pairs and, if wanted, rows.
@@ -102,16 +108,15 @@ pub(super) mod testing {
             let [one, zero] = [(); 2].map(|()| Decision::new(rng.usize(..count)));
             decisions.pair(one, zero, rng.i64(0..20));
         }
-        for _ in 0..rows {
-            let start = decisions.members.len();
-            decisions.members.extend((0..count).filter(|_| rng.bool()).map(Decision::new));
-            let members = start..decisions.members.len();
+        for row in 0..rows as u32 {
+            let members = (0..count).filter(|_| rng.bool()).map(Decision::new);
+            decisions.runs.extend(members.map(|decision| Run { decision, rows: row..row + 1 }));
             let mut room = rng.u16(0..3);
             let rooms = [(); MOST_BOUGHT + 1].map(|()| {
                 room += u16::from(rng.bool());
                 room
             });
-            decisions.rows.push(RowData { rooms, frequency: rng.f64(), members });
+            decisions.rows.push(RowData { rooms, frequency: rng.f64() });
         }
         decisions
     }
@@ -119,13 +124,11 @@ pub(super) mod testing {
     /// What a labelling costs, a bit for each decision; `None` if it does not keep to the rows with so many places bought.
     pub fn cost(decisions: &Decisions, labels: u32, bought: usize) -> Option<i64> {
         let is_one = |decision: Decision| labels >> decision.index() & 1 != 0;
-        let fits = |row: &RowData| {
-            decisions.members[row.members.clone()].iter().filter(|&&member| is_one(member)).count()
-                <= usize::from(row.rooms[bought])
-        };
+        let load = |row: u32| decisions.runs.iter().filter(|run| run.rows.contains(&row) && is_one(run.decision)).count();
+        let fits = |(row, data): (u32, &RowData)| load(row) <= usize::from(data.rooms[bought]);
         let single: i64 = decisions.costs.iter().map(|(decision, costs)| costs[usize::from(is_one(decision))]).sum();
         let cut = decisions.pairs.iter().filter(|pair| is_one(pair.one) && !is_one(pair.zero));
-        decisions.rows.iter().all(fits).then(|| single + cut.map(|pair| pair.cost).sum::<i64>())
+        (0..).zip(&decisions.rows).all(fits).then(|| single + cut.map(|pair| pair.cost).sum::<i64>())
     }
 
     /// The least that a labelling costs.

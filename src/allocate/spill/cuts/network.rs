@@ -24,7 +24,7 @@ entity_impl!(Cluster);
 pub(in crate::allocate::spill) struct Row(u32);
 entity_impl!(Row);
 
-/// Half of an edge between two nodes: what it costs if its own node is 1 and the other one 0.
+/// Half of an edge between two nodes: what it costs if its own node is 0 and the other one 1.
 #[derive(Clone, Copy)]
 pub(in crate::allocate::spill) struct Arc {
     pub(in crate::allocate::spill) to: Node,
@@ -43,10 +43,8 @@ pub(in crate::allocate::spill) struct Network {
     pub(in crate::allocate::spill) arcs: Vec<Arc>,
     /// The first arc of each node, and one beyond the last.
     first_arc: Vec<u32>,
-    /// Those of all rows, and where each row's are.
-    members: Vec<Node>,
-    members_of: PrimaryMap<Row, Range<usize>>,
-    rows: Grouped<Node, Row>,
+    /// The runs of rows that each node is in.
+    runs: Grouped<Node, (Row, Row)>,
     pub(in crate::allocate::spill) rooms: PrimaryMap<Row, Rooms>,
     pub(in crate::allocate::spill) frequency: PrimaryMap<Row, f64>,
     node_of: PrimaryMap<Decision, Node>,
@@ -68,16 +66,13 @@ impl Network {
                 decision_of.push(decision);
             }
         }
-        let Decisions { pairs, rows, members, .. } = decisions;
+        let Decisions { pairs, rows, runs, .. } = decisions;
         let (arcs, first_arc) = arcs(pairs, &node_of);
-        let members: Vec<Node> = members.into_iter().map(|decision| node_of[decision]).collect();
-        let rows_of = rows.iter().enumerate().flat_map(|(row, data)| data.members.clone().map(move |it| (it, Row::new(row))));
+        let runs = runs.iter().map(|run| (node_of[run.decision], (Row(run.rows.start), Row(run.rows.end))));
         Network {
-            rows: Grouped::from_pairs(costs.len(), rows_of.map(|(it, row)| (members[it], row))),
+            runs: Grouped::from_pairs(costs.len(), runs),
             rooms: rows.iter().map(|data| data.rooms).collect(),
             frequency: rows.iter().map(|data| data.frequency).collect(),
-            members_of: rows.into_iter().map(|data| data.members).collect(),
-            members,
             costs,
             cluster_of,
             first,
@@ -115,12 +110,14 @@ impl Network {
         self.first_arc[nodes.start] as usize..self.first_arc[nodes.end] as usize
     }
 
-    pub(in crate::allocate::spill) fn members(&self, row: Row) -> &[Node] {
-        &self.members[self.members_of[row].clone()]
+    /// The runs of rows that a node is in, as ranges of their indices.
+    pub(in crate::allocate::spill) fn runs_of(&self, node: Node) -> impl Iterator<Item = Range<usize>> {
+        self.runs.get(node).iter().map(|&(first, end)| first.index()..end.index())
     }
 
-    pub(in crate::allocate::spill) fn rows_of(&self, node: Node) -> &[Row] {
-        self.rows.get(node)
+    /// The rows that a node is in.
+    pub(in crate::allocate::spill) fn rows_of(&self, node: Node) -> impl Iterator<Item = Row> {
+        self.runs_of(node).flatten().map(Row::new)
     }
 
     /// The decisions of a cluster.
@@ -139,8 +136,8 @@ impl Network {
         for node in self.nodes(cluster) {
             let one = is_one(node);
             cost += self.costs[node][usize::from(one)];
-            if one {
-                let cut = self.arcs[self.arcs_of(node)].iter().filter(|arc| arc.cost > 0 && !is_one(arc.to));
+            if !one {
+                let cut = self.arcs[self.arcs_of(node)].iter().filter(|arc| arc.cost > 0 && is_one(arc.to));
                 cost += cut.map(|arc| arc.cost).sum::<i64>();
             }
         }
@@ -217,8 +214,8 @@ fn arcs(pairs: Vec<Pair>, node_of: &PrimaryMap<Decision, Node>) -> (Vec<Arc>, Ve
     let mut arcs = vec![Arc { to: Node::new(0), sister: 0, cost: 0 }; 2 * edges.len()];
     for Edge { lower, upper, costs: [of_lower, of_upper] } in edges {
         let (i, j) = (next[lower.index()], next[upper.index()]);
-        arcs[i as usize] = Arc { to: upper, sister: j, cost: of_lower };
-        arcs[j as usize] = Arc { to: lower, sister: i, cost: of_upper };
+        arcs[i as usize] = Arc { to: upper, sister: j, cost: of_upper };
+        arcs[j as usize] = Arc { to: lower, sister: i, cost: of_lower };
         next[lower.index()] += 1;
         next[upper.index()] += 1;
     }

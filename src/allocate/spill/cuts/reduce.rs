@@ -95,7 +95,7 @@ struct Reducer<'d> {
 impl<'d> Reducer<'d> {
     fn new(decisions: &'d mut Decisions) -> Self {
         let mut confined = EntitySet::with_capacity(decisions.costs.len());
-        confined.extend(decisions.members.iter().copied());
+        confined.extend(decisions.runs.iter().map(|run| run.decision));
         let mut pairs = std::mem::take(&mut decisions.pairs);
         pairs.retain(|pair| pair.one != pair.zero && pair.cost > 0);
         let mut pairs_of: PrimaryMap<Decision, SmallVec<[u32; 4]>> = decisions.costs.keys().map(|_| SmallVec::new()).collect();
@@ -182,7 +182,7 @@ impl<'d> Reducer<'d> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Network, testing};
+    use super::super::{Network, Run, testing};
     use super::*;
     use crate::allocate::spill::cuts::{Cutter, Residual};
     use cranelift_entity::EntityRef;
@@ -201,7 +201,8 @@ mod tests {
             }
             let original = decisions.clone();
             // Some are confined, but not by much.
-            decisions.members.extend((0..count).filter(|_| rng.u8(..3) == 0).map(Decision::new));
+            let confined = (0..count).filter(|_| rng.u8(..3) == 0).map(Decision::new);
+            decisions.runs.extend(confined.map(|decision| Run { decision, rows: 0..0 }));
             let reduction = reduce(&mut decisions);
             let network = Network::new(decisions.clone());
             let (mut cutter, mut residual) = (Cutter::new(&network), Residual::new(&network));

@@ -9,6 +9,7 @@
 //!   comes to is a lower bound. [`round`] makes labels that keep to the rows.
 
 mod callee_saved;
+mod contest;
 mod model;
 #[cfg(feature = "optimal")]
 mod optimal;
@@ -24,7 +25,7 @@ use super::cuts::{Decision, Network, UNIT, reduce};
 use super::plan::Refill;
 use super::{Effort, Problem};
 use crate::allocate::cost;
-use crate::machine::{Block, Inst, RegSet, Value};
+use crate::machine::{Block, Inst, RegSet};
 use callee_saved::CalleeSaved;
 use cranelift_entity::PrimaryMap;
 use model::{Model, Place, Places};
@@ -47,9 +48,10 @@ struct Solved {
 }
 
 impl Solution {
-    /// Whether a value that is live at a block's head, or defined there, is in a register there.
-    pub(super) fn is_in_register_at_head(&self, block: Block, value: Value) -> bool {
-        self.solved.as_ref().is_none_or(|it| it.is_in_register(it.places.at_head(block, value)))
+    /// Whether a value is in a register at a block's head, by its index among those that are live into it and, behind them,
+    /// those that its φs define.
+    pub(super) fn is_in_register_at_head(&self, block: Block, index: usize) -> bool {
+        self.solved.as_ref().is_none_or(|it| it.is_in_register(it.places.at_head(block)[index]))
     }
 
     /// Whether what an instruction accesses as the operand of this index is in a register behind it.
@@ -65,11 +67,7 @@ impl Solution {
 
 impl Solved {
     fn is_in_register(&self, place: Place) -> bool {
-        match place {
-            Place::Register => true,
-            Place::Memory => false,
-            Place::Open(decision) => self.is_one[decision],
-        }
+        place.decision().map_or(place == Place::REGISTER, |decision| self.is_one[decision])
     }
 }
 

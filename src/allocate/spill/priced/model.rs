@@ -15,28 +15,41 @@
 //! in memory. The bound is one for plans that agree with that.
 
 use super::callee_saved::CalleeSaved;
+use super::contest::Contest;
 use super::passing::Passing;
 use super::regions::{NONE_SIMILAR, Region, SIMILAR};
 use super::stretches::Stretches;
 use super::tight::Tight;
 use crate::allocate::cost;
-use crate::allocate::pressure::demand::{Demand, LastUse, first_reuse, foldable_operands, is_first_use};
-use crate::allocate::pressure::live_set::LiveSet;
+use crate::allocate::pressure::demand::{Demand, LastUse, Left, first_reuse, foldable_operands, is_first_use};
 use crate::allocate::spill::choose::Chosen;
 use crate::allocate::spill::crossing::{self, Head};
-use crate::allocate::spill::cuts::{Decision, Decisions, FORBIDDEN, MOST_BOUGHT, Rooms, RowData, price};
+use crate::allocate::spill::cuts::{Decision, Decisions, FORBIDDEN, MOST_BOUGHT, price};
 use crate::allocate::spill::plan::Refill;
 use crate::allocate::spill::{Choice, Problem};
+use crate::analysis::{Liveness, Occupancy};
 use crate::machine::{Block, EdgePlace, Function, Inst, Value};
 use cranelift_entity::SecondaryMap;
+use smallvec::SmallVec;
+use std::ops::Range;
 
-/// Where a value is throughout a segment.
+/// Where a value is throughout a segment: in a register, in memory, or as a decision says.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    Register,
-    Memory,
-    /// In a register if it is 1.
-    Open(Decision),
+pub(super) struct Place(u32);
+
+impl Place {
+    pub(super) const REGISTER: Place = Place(u32::MAX);
+    pub(super) const MEMORY: Place = Place(u32::MAX - 1);
+
+    /// In a register if the decision is 1.
+    fn open(decision: Decision) -> Self {
+        Place(decision.as_u32())
+    }
+
+    /// The decision that it depends on.
+    pub(super) fn decision(self) -> Option<Decision> {
+        (self.0 < Self::MEMORY.0).then(|| Decision::from_u32(self.0))
+    }
 }
 
 /// Decisions, their costs, and rows.
@@ -53,17 +66,29 @@ pub(super) struct Model {
 /// What the decisions are about.
 #[derive(Default)]
 pub(super) struct Places {
-    /// Where values are at the heads of blocks; those that are live there and not listed are in registers.
-    heads: SecondaryMap<Block, Vec<(Value, Place)>>,
-    /// Likewise, by operand, behind the instructions that access them.
+    /// Where values are at the heads of blocks: of each block, those that are live into it, then what its φs define.
+    heads: Vec<Place>,
+    /// Where each block's begin.
+    start: SecondaryMap<Block, u32>,
+    /// Where values are, by operand, behind the instructions that access them.
     behind: Vec<Place>,
 }
 
 impl Places {
-    /// Where a value that is live at a block's head, or defined there, is.
-    pub(super) fn at_head(&self, block: Block, value: Value) -> Place {
-        let found = self.heads[block].binary_search_by_key(&value, |&(value, _)| value);
-        found.map_or(Place::Register, |index| self.heads[block][index].1)
+    fn new(problem: &Problem) -> Self {
+        let Function { blocks, operands, .. } = &problem.conventional.function;
+        let heads = problem.liveness.all_live_in() + blocks.values().map(|data| data.phis.len()).sum::<usize>();
+        Places {
+            heads: Vec::with_capacity(heads),
+            start: SecondaryMap::with_capacity(blocks.len()),
+            behind: vec![Place::REGISTER; operands.len()],
+        }
+    }
+
+    /// Where the values are that are live into a block, in the order of [`crate::analysis::Liveness::live_in`], and, behind
+    /// them, those that its φs define.
+    pub(super) fn at_head(&self, block: Block) -> &[Place] {
+        &self.heads[self.start[block] as usize..]
     }
 
     /// Where a value is behind the instruction that accesses it as the operand of this index.
@@ -75,29 +100,29 @@ impl Places {
 impl Model {
     /// What it costs if the value is in memory.
     fn in_memory(&mut self, place: Place, cost: i64) {
-        match place {
-            Place::Register => {}
-            Place::Memory => self.base += cost,
-            Place::Open(decision) => self.decisions.charge(decision, false, cost),
+        match place.decision() {
+            Some(decision) => self.decisions.charge(decision, false, cost),
+            None if place == Place::MEMORY => self.base += cost,
+            None => {}
         }
     }
 
     /// What it costs if the value is in a register.
     fn in_register(&mut self, place: Place, cost: i64) {
-        match place {
-            Place::Register => self.base += cost,
-            Place::Memory => {}
-            Place::Open(decision) => self.decisions.charge(decision, true, cost),
+        match place.decision() {
+            Some(decision) => self.decisions.charge(decision, true, cost),
+            None if place == Place::REGISTER => self.base += cost,
+            None => {}
         }
     }
 
     /// What it costs if the value is in a register in one segment and not in another.
     fn only_in(&mut self, one: Place, zero: Place, cost: i64) {
-        match (one, zero) {
-            (Place::Memory, _) | (_, Place::Register) => {}
-            (Place::Register, _) => self.in_memory(zero, cost),
-            (_, Place::Memory) => self.in_register(one, cost),
-            (Place::Open(one), Place::Open(zero)) => self.decisions.pair(one, zero, cost),
+        match (one.decision(), zero.decision()) {
+            (Some(one), Some(zero)) => self.decisions.pair(one, zero, cost),
+            (None, _) if one == Place::REGISTER => self.in_memory(zero, cost),
+            (_, None) if zero == Place::MEMORY => self.in_register(one, cost),
+            _ => {}
         }
     }
 }
@@ -110,7 +135,6 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, callee_saved: &CalleeSav
         return None;
     }
     let function = &problem.conventional.function;
-    let behind = vec![Place::Register; function.operands.len()];
     let similar = if problem.downstream.choice == Some(Choice::Optimal) { NONE_SIMILAR } else { SIMILAR };
     let mut builder = Builder {
         problem,
@@ -120,12 +144,11 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, callee_saved: &CalleeSav
         stretches: Stretches::new(problem, &tight, similar),
         tight,
         passing: Passing::new(problem),
-        model: Model { places: Places { heads: SecondaryMap::new(), behind }, ..Model::default() },
-        place: SecondaryMap::with_default(Place::Register),
-        live: LiveSet::new(function, &problem.limits),
-        tails: SecondaryMap::new(),
-        last_rows: Vec::new(),
-        rivals: Rivals::default(),
+        model: Model { places: Places::new(problem), ..Model::default() },
+        place: SecondaryMap::with_default(Place::REGISTER),
+        tails: vec![Place::REGISTER; problem.liveness.all_live_out()],
+        contests: problem.limits.sets().map(|_| Contest::new()).collect(),
+        crowded: Vec::new(),
     };
     for region in builder.stretches.regions.iter() {
         builder.region(region);
@@ -135,7 +158,9 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, callee_saved: &CalleeSav
         builder.stores_into(region);
     }
     builder.stores_of_definitions();
-    Some(builder.model)
+    let Builder { mut model, contests, .. } = builder;
+    contests.into_iter().for_each(|contest| contest.finish(&mut model.decisions));
+    Some(model)
 }
 
 struct Builder<'a> {
@@ -148,27 +173,13 @@ struct Builder<'a> {
     model: Model,
     /// Of each live value, where it is in the current segment.
     place: SecondaryMap<Value, Place>,
-    live: LiveSet<'a>,
     stretches: Stretches<'a>,
-    /// Where the values that are live at the end of each block are, in the order of [`crate::analysis::Liveness::live_out`].
-    tails: SecondaryMap<Block, Vec<Place>>,
-    /// The latest row of each set of registers in this block.
-    last_rows: Vec<(usize, usize)>,
-    rivals: Rivals,
-}
-
-/// A value that may be in a register at an instruction, and where it is.
-type Rival = (Value, Place);
-
-/// What may be in registers at an instruction.
-#[derive(Default)]
-struct Rivals {
-    /// When operands are read.
-    before: Vec<Rival>,
-    /// All the while.
-    passing: Vec<Rival>,
-    /// When definitions are written, but not before.
-    late: Vec<Rival>,
+    /// Where the values that are live at the ends of blocks are, in the order of [`crate::analysis::Liveness::live_out_row`].
+    tails: Vec<Place>,
+    /// For each set of registers, what may be in them at the current point.
+    contests: Vec<Contest>,
+    /// The sets that may not have enough registers for an instruction, and how many they have, by how many are bought.
+    crowded: Vec<(usize, [Left; MOST_BOUGHT + 1])>,
 }
 
 impl Builder<'_> {
@@ -182,76 +193,90 @@ impl Builder<'_> {
 
     fn block(&mut self, block: Block) {
         let Problem { liveness, .. } = self.problem;
-        self.live.clear();
-        self.last_rows.clear();
+        let function = self.function;
+        self.contests.iter_mut().for_each(Contest::begin);
         if let Some(passing) = &mut self.passing {
             passing.enter(&self.tight, block);
         }
         let head = crossing::head(self.problem, block);
-        let phis = self.function.blocks[block].phis.iter().map(|phi| phi.def);
-        let mut entering: Vec<Value> = liveness.live_in(block).iter().copied().chain(phis).collect();
-        entering.sort_unstable();
-        entering.iter().for_each(|&value| self.stretches.enter(block, value));
-        for &value in &entering {
-            self.place[value] = self.entering(block, head, value);
-            if self.place[value] != Place::Memory {
-                self.live.add(value);
-            }
+        let live_in = liveness.live_in(block);
+        let phis = || function.blocks[block].phis.iter().map(|phi| phi.def);
+        live_in.iter().copied().chain(phis()).for_each(|value| self.stretches.enter(block, value));
+        self.model.places.start[block] = self.model.places.heads.len() as u32;
+        let mut before: Vec<Before> = function.blocks[block].preds.iter().map(|&pred| Before::new(liveness, pred)).collect();
+        for &value in live_in {
+            let place = self.entering(block, head, value, &mut before);
+            self.enter_block(value, place);
         }
-        let places = entering.iter().map(|&value| (value, self.place[value]));
-        let listed = || places.clone().filter(|&(_, place)| place != Place::Register);
-        // Of all that is kept until the end, this takes the most memory.
-        let mut heads = Vec::with_capacity(listed().count());
-        heads.extend(listed());
-        self.model.places.heads[block] = heads;
-        let occupied = self.problem.pins.at(self.function, self.function.head(block)) | self.function.blocks[block].live_in_pins;
+        for value in phis() {
+            let place = self.entering(block, head, value, &mut []);
+            self.enter_block(value, place);
+        }
         if self.tight.heads[block] > 0 {
-            let limits = &self.problem.limits;
-            let rivals: Vec<Rival> = self.live.values().iter().map(|&value| (value, self.place[value])).collect();
-            for set in limits.sets() {
-                let left = self.by_bought(|bought| limits.room(set, occupied | self.callee_saved.untouched(bought)));
-                self.row(block, set, &[&rivals], left);
-            }
+            self.head_rows(block);
         }
-        for (index, inst) in (0..).zip(self.function.block_insts(block)) {
-            if !self.chosen.drops(self.function.operands(inst)) {
+        for (index, inst) in (0..).zip(function.block_insts(block)) {
+            if !self.chosen.drops(function.operands(inst)) {
                 self.instruction(block, index, inst);
+            } else {
+                let defs = function.operands(inst).iter().filter(|operand| operand.is_def());
+                defs.for_each(|operand| self.place[operand.value] = Place::MEMORY);
             }
         }
         self.leave(block);
     }
 
+    fn enter_block(&mut self, value: Value, place: Place) {
+        self.model.places.heads.push(place);
+        self.place[value] = place;
+        self.change(value, Place::MEMORY, place);
+    }
+
+    /// From here on, a value is in another place.
+    fn change(&mut self, value: Value, from: Place, to: Place) {
+        if from != to {
+            for set in self.problem.limits.sets_of(self.function.values[value].class) {
+                self.contests[set].leave(value, from);
+                self.contests[set].enter(value, to);
+            }
+        }
+    }
+
+    /// The rows of a block's head, where not everything fits.
+    fn head_rows(&mut self, block: Block) {
+        let Problem { pins, limits, .. } = self.problem;
+        let occupied = pins.at(self.function, self.function.head(block)) | self.function.blocks[block].live_in_pins;
+        for set in limits.sets() {
+            let left = self.by_bought(|bought| limits.room(set, occupied | self.callee_saved.untouched(bought)));
+            self.row(block, set, left);
+        }
+    }
+
     /// Where a value is at a block's head.
-    fn entering(&mut self, block: Block, head: Head, value: Value) -> Place {
+    fn entering(&mut self, block: Block, head: Head, value: Value, before: &mut [Before]) -> Place {
         if self.problem.unspillable.contains(value) {
-            Place::Register
+            Place::REGISTER
         } else if self.chosen.spilled[value] || self.problem.liveness.is_dead(value) {
-            Place::Memory
+            Place::MEMORY
         } else if head == Head::Nothing || head == Head::Bundle && self.chosen.off_bundles[value] {
             self.in_memory(value)
         } else if head == Head::Bundle {
-            Place::Register
-        } else if let Some(decision) = self.arriving_segment(block, value) {
-            Place::Open(decision)
+            Place::REGISTER
+        } else if let Some(decision) = self.arriving_segment(block, value, before) {
+            Place::open(decision)
         } else {
             self.segment(value)
         }
     }
 
-    /// The segment that goes on into a block.
-    fn arriving_segment(&self, block: Block, value: Value) -> Option<Decision> {
+    /// The segment that goes on into a block, to which control comes from those `before`. Where it comes back, these have not
+    /// been passed.
+    fn arriving_segment(&self, block: Block, value: Value, before: &mut [Before]) -> Option<Decision> {
         let passing = self.passing.as_ref()?;
-        let at_end = |&pred: &Block| {
-            let live_out = self.problem.liveness.live_out(pred);
-            // Where control comes back, it has not been passed.
-            match self.tails[pred].get(live_out.binary_search(&value).ok()?) {
-                Some(&Place::Open(decision)) => Some(decision),
-                _ => None,
-            }
-        };
-        let (first, others) = self.function.blocks[block].preds.split_first()?;
+        let at_end = |before: &mut Before| self.tails[before.row_of(value)?].decision();
+        let (first, others) = before.split_first_mut()?;
         let decision = at_end(first)?;
-        let is_one = others.iter().all(|pred| at_end(pred) == Some(decision));
+        let is_one = others.iter_mut().all(|pred| at_end(pred) == Some(decision));
         (is_one && passing.goes_on(block, value, decision)).then_some(decision)
     }
 
@@ -259,37 +284,37 @@ impl Builder<'_> {
     fn in_memory(&mut self, value: Value) -> Place {
         if self.problem.refill(value) == Refill::Load {
             let homeless = self.homeless(value);
-            self.model.only_in(Place::Open(homeless), Place::Memory, FORBIDDEN);
+            self.model.only_in(Place::open(homeless), Place::MEMORY, FORBIDDEN);
         }
-        Place::Memory
+        Place::MEMORY
     }
 
     /// A value is in its home in a block that has been passed.
     fn read_home(&mut self, block: Block, value: Value) {
         if self.problem.refill(value) == Refill::Load {
             let homeless = self.homeless_in(block, value);
-            self.model.only_in(Place::Open(homeless), Place::Memory, FORBIDDEN);
+            self.model.only_in(Place::open(homeless), Place::MEMORY, FORBIDDEN);
         }
     }
 
     /// A new segment of a value.
     fn segment(&mut self, value: Value) -> Place {
         if self.chosen.spilled[value] {
-            return Place::Memory;
+            return Place::MEMORY;
         }
         if !self.tight.values.contains(value) || self.problem.unspillable.contains(value) {
-            return Place::Register;
+            return Place::REGISTER;
         }
         let decision = self.model.decisions.decide();
         self.need_home_for(value, decision);
-        Place::Open(decision)
+        Place::open(decision)
     }
 
     /// If a value is not in a register in this segment, it is in its home, and then also where the segment goes on.
     fn need_home_for(&mut self, value: Value, decision: Decision) {
         if self.problem.refill(value) == Refill::Load {
             let homeless = self.homeless(value);
-            self.model.only_in(Place::Open(homeless), Place::Open(decision), FORBIDDEN);
+            self.model.only_in(Place::open(homeless), Place::open(decision), FORBIDDEN);
         }
     }
 
@@ -325,7 +350,7 @@ impl Builder<'_> {
             if operand.is_def() {
                 self.stretches.enter(block, operand.value);
                 self.model.places.behind[first + k] =
-                    if liveness.kills(first + k) { Place::Memory } else { self.definition(operand.value, frequency) };
+                    if liveness.kills(first + k) { Place::MEMORY } else { self.definition(operand.value, frequency) };
             } else if is_first_use(operands, k) {
                 // What has been chosen to be in memory is refilled in any case, but how often is not known yet.
                 if !self.chosen.spilled[operand.value] {
@@ -333,7 +358,7 @@ impl Builder<'_> {
                     self.model.in_memory(self.place[operand.value], refill);
                 }
                 self.model.places.behind[first + k] =
-                    if liveness.kills(first + k) { Place::Memory } else { self.segment(operand.value) };
+                    if liveness.kills(first + k) { Place::MEMORY } else { self.segment(operand.value) };
             }
         }
         if self.tight.insts[inst] > 0 {
@@ -341,11 +366,10 @@ impl Builder<'_> {
         }
         for (k, operand) in operands.iter().enumerate() {
             if operand.is_def() || is_first_use(operands, k) {
-                self.live.remove(operand.value);
-                self.place[operand.value] = self.model.places.behind[first + k];
-                if self.model.places.behind[first + k] != Place::Memory {
-                    self.live.add(operand.value);
-                }
+                let behind = self.model.places.behind[first + k];
+                let before = if operand.is_def() { Place::MEMORY } else { self.place[operand.value] };
+                self.change(operand.value, before, behind);
+                self.place[operand.value] = behind;
             }
         }
     }
@@ -364,6 +388,9 @@ impl Builder<'_> {
     /// What crosses a bundle is in a register from the terminators on.
     fn leave(&mut self, block: Block) {
         let Problem { liveness, bundles, .. } = self.problem;
+        for &value in liveness.live_out(block) {
+            self.change(value, self.place[value], Place::MEMORY);
+        }
         if let Some(bundle) = bundles.exit(block) {
             let crossing = &bundles.meeting(bundle).crossing;
             for &value in liveness.live_out(block).iter().filter(|&&value| !self.chosen.spilled[value]) {
@@ -372,40 +399,50 @@ impl Builder<'_> {
                 } else if crossing.binary_search(&bundles.representative(value)).is_ok() {
                     let refill = self.refill(value, self.function.blocks[block].frequency);
                     self.model.in_memory(self.place[value], refill);
-                    self.place[value] = Place::Register;
+                    self.place[value] = Place::REGISTER;
                 }
             }
         }
-        let passing = &mut self.passing;
-        let tail = |&value: &Value| {
-            if let (Some(passing), Place::Open(decision)) = (passing.as_mut(), self.place[value]) {
+        for (row, &value) in liveness.live_out_row(block).zip(liveness.live_out(block)) {
+            let place = self.place[value];
+            if let (Some(passing), Some(decision)) = (&mut self.passing, place.decision()) {
                 passing.leave(block, value, decision);
             }
-            self.place[value]
-        };
-        self.tails[block] = liveness.live_out(block).iter().map(tail).collect();
+            self.tails[row] = place;
+        }
     }
 
     /// What is in a register at a block's head comes so from a predecessor, or is refilled on the edge. What φs in memory take
     /// is in its home.
     fn edges(&mut self) {
+        let Problem { liveness, .. } = self.problem;
         let function = self.function;
         for (to, data) in &function.blocks {
+            let live_in = liveness.live_in(to);
             for (column, &from) in data.preds.iter().enumerate() {
-                for &value in self.problem.liveness.live_in(to) {
-                    let (head, tail) = (self.model.places.at_head(to, value), self.arriving(from, to, value));
-                    self.model.only_in(head, tail, self.refill_on_edge(value, from, to));
+                let mut before = Before::new(liveness, from);
+                for (row, &value) in live_in.iter().enumerate() {
+                    let head = self.model.places.at_head(to)[row];
+                    self.edge(from, to, head, value, &mut before);
                 }
-                for phi in data.phis.iter().filter(|phi| !self.problem.liveness.is_dead(phi.def)) {
+                for (row, phi) in data.phis.iter().enumerate().filter(|(_, phi)| !liveness.is_dead(phi.def)) {
                     let Some(arg) = phi.args[column].expand() else { continue };
-                    let (head, tail) = (self.model.places.at_head(to, phi.def), self.arriving(from, to, arg));
-                    self.model.only_in(head, tail, self.refill_on_edge(arg, from, to));
-                    if head != Place::Register && !self.chosen.spilled[arg] && !self.problem.unspillable.contains(arg) {
-                        let homeless = Place::Open(self.homeless_in(from, arg));
+                    let head = self.model.places.at_head(to)[live_in.len() + row];
+                    self.edge(from, to, head, arg, &mut Before::new(liveness, from));
+                    if head != Place::REGISTER && !self.chosen.spilled[arg] && !self.problem.unspillable.contains(arg) {
+                        let homeless = Place::open(self.homeless_in(from, arg));
                         self.model.only_in(homeless, head, self.store(function.blocks[from].frequency));
                     }
                 }
             }
+        }
+    }
+
+    /// What is at the head of `to` comes from a value on this edge.
+    fn edge(&mut self, from: Block, to: Block, head: Place, value: Value, before: &mut Before) {
+        let tail = self.arriving(from, to, value, before);
+        if head != Place::MEMORY && tail != Place::REGISTER {
+            self.model.only_in(head, tail, self.refill_on_edge(value, from, to));
         }
     }
 
@@ -440,107 +477,125 @@ impl Builder<'_> {
     /// What has a home is stored there: behind its definition, or at the head of its block if it is a φ in a register.
     fn stores_of_definitions(&mut self) {
         for (block, data) in &self.function.blocks {
-            for phi in &data.phis {
+            let phis = self.problem.liveness.live_in(block).len();
+            for (row, phi) in data.phis.iter().enumerate() {
                 if let Some((homeless, least)) = self.stretches.since_definition(block, phi.def) {
-                    let head = self.model.places.at_head(block, phi.def);
-                    self.model.only_in(head, Place::Open(homeless), self.store(least));
+                    let head = self.model.places.at_head(block)[phis + row];
+                    self.model.only_in(head, Place::open(homeless), self.store(least));
                 }
             }
             for operand in self.function.block_insts(block).flat_map(|inst| self.function.operands(inst)) {
                 if operand.is_def()
                     && let Some((homeless, least)) = self.stretches.since_definition(block, operand.value)
                 {
-                    self.model.in_memory(Place::Open(homeless), self.store(least));
+                    self.model.in_memory(Place::open(homeless), self.store(least));
                 }
             }
         }
     }
 
     /// Where a value is when control leaves `from` for `to`.
-    fn arriving(&mut self, from: Block, to: Block, value: Value) -> Place {
+    fn arriving(&mut self, from: Block, to: Block, value: Value, before: &mut Before) -> Place {
         let target = &self.function.blocks[to];
         if self.problem.unspillable.contains(value) {
-            Place::Register
+            Place::REGISTER
         } else if self.chosen.spilled[value] {
-            Place::Memory
+            Place::MEMORY
         } else if target.landing_pad || target.jump_target {
             self.read_home(from, value);
-            Place::Memory
+            Place::MEMORY
         } else {
-            let live_out = self.problem.liveness.live_out(from);
-            let place = live_out.binary_search(&value).expect("what is live into a block is live out of its predecessors");
-            self.tails[from][place]
+            self.tails[before.row_of(value).expect("what is live into a block is live out of its predecessors")]
         }
     }
 
-    /// The rows of an instruction, at which not everything fits.
+    /// The rows of an instruction, at which not everything fits: when operands are read, and when definitions are written. In
+    /// between, all is in registers that is both before and behind.
     fn rows(&mut self, block: Block, inst: Inst) {
-        let Problem { limits, pins, liveness, .. } = self.problem;
+        let Problem { pins, liveness, .. } = self.problem;
+        let operands = self.function.operands(inst);
         let first = self.function.insts[inst].operands.start as usize;
         let folded = self.folded(inst);
         let last_use = |k: usize| match self.model.places.behind[first + k] {
             _ if liveness.kills(first + k) => LastUse::OfValue,
-            Place::Register => LastUse::No,
+            Place::REGISTER => LastUse::No,
             _ => LastUse::OfRefill,
         };
-        let demand = Demand::of(self.function, limits, inst, folded, last_use);
-        let occupancy = pins.occupancy(self.function, block, inst);
-        let mut rivals = std::mem::take(&mut self.rivals);
-        self.find_rivals(&mut rivals, inst, folded);
-        for set in limits.sets() {
-            let with = |bought: usize| demand.left(limits, set, &occupancy.keeping(self.callee_saved.untouched(bought)));
-            let most = usize::from(self.live.counts()[set]) + self.function.operands(inst).len();
-            if most as i32 <= with(0).least() {
-                continue;
-            }
-            let left = self.by_bought(with);
-            if rivals.late.is_empty() {
-                self.row(block, set, &[&rivals.passing], left.map(|left| left.passing.min(left.behind)));
-            } else {
-                self.row(block, set, &[&rivals.passing], left.map(|left| left.passing));
-                self.row(block, set, &[&rivals.passing, &rivals.late], left.map(|left| left.behind));
-            }
-            self.row(block, set, &[&rivals.before], left.map(|left| left.before));
-        }
-        self.rivals = rivals;
-    }
-
-    /// Finds what may be in registers at an instruction.
-    fn find_rivals(&mut self, rivals: &mut Rivals, inst: Inst, folded: Option<usize>) {
-        let operands = self.function.operands(inst);
-        let first = self.function.insts[inst].operands.start as usize;
-        let Rivals { before, passing, late } = rivals;
-        [&mut *before, &mut *passing, &mut *late].into_iter().for_each(Vec::clear);
-        let read = |value: Value| operands.iter().any(|o| o.value == value && !o.is_def());
-        let held = |value: Value| self.problem.pins.holder(inst, value);
-        for &value in self.live.values().iter().filter(|&&value| !read(value)) {
-            match held(value) {
-                None => passing.push((value, self.place[value])),
-                Some(held) if !held.behind => late.push((value, self.place[value])),
-                Some(_) => {}
-            }
-        }
-        before.extend_from_slice(passing);
-        for (k, operand) in operands.iter().enumerate().filter(|&(k, operand)| !operand.is_def() && is_first_use(operands, k)) {
-            let behind = self.model.places.behind[first + k];
-            if held(operand.value).is_none() {
-                passing.push((operand.value, behind));
-            }
-            if Some(k) == folded {
-                before.push((operand.value, self.in_register_for(operand.value, behind)));
-            } else if behind == Place::Register || first_reuse(operands, operand.value).is_some() {
-                before.push((operand.value, behind));
-            }
-        }
+        let demand = Demand::of(self.function, &self.problem.limits, inst, folded, last_use);
+        self.find_crowded(&demand, &pins.occupancy(self.function, block, inst), operands.len());
+        let read = |value: Value| operands.iter().any(|operand| operand.value == value && !operand.is_def());
+        let held = || pins.held(inst).iter().filter(|held| !read(held.value));
+        held().for_each(|held| self.change(held.value, self.place[held.value], Place::MEMORY));
+        let reads = self.reads(inst, folded);
+        reads.iter().for_each(|read| self.change(read.value, self.place[read.value], read.before));
+        self.crowded_rows(block, |left| left.before);
+        reads.iter().for_each(|read| self.change(read.value, read.before, read.passing));
+        let mut late: SmallVec<[(Value, Place); 4]> = SmallVec::new();
+        late.extend(held().filter(|held| !held.behind).map(|held| (held.value, self.place[held.value])));
         let folded_definition = folded.filter(|&k| operands[k].is_def());
         late.extend(folded_definition.map(|k| (operands[k].value, self.model.places.behind[first + k])));
+        if late.is_empty() {
+            self.crowded_rows(block, |left| left.passing.min(left.behind));
+        } else {
+            self.crowded_rows(block, |left| left.passing);
+            late.iter().for_each(|&(value, place)| self.change(value, Place::MEMORY, place));
+            self.crowded_rows(block, |left| left.behind);
+            late.iter().for_each(|&(value, place)| self.change(value, place, Place::MEMORY));
+        }
+        for read in reads {
+            self.change(read.value, read.passing, read.behind);
+            self.place[read.value] = read.behind;
+        }
+        held().for_each(|held| self.change(held.value, Place::MEMORY, self.place[held.value]));
+    }
+
+    /// Finds the sets that may not have enough registers for an instruction.
+    fn find_crowded(&mut self, demand: &Demand, occupancy: &Occupancy, operands: usize) {
+        let Problem { limits, .. } = self.problem;
+        self.crowded.clear();
+        for set in limits.sets() {
+            let with = |bought: usize| demand.left(limits, set, &occupancy.keeping(self.callee_saved.untouched(bought)));
+            if self.contests[set].count() + operands as i32 > with(0).least() {
+                let left = self.by_bought(with);
+                self.crowded.push((set, left));
+            }
+        }
+    }
+
+    /// A row for each crowded set.
+    fn crowded_rows(&mut self, block: Block, left: impl Fn(Left) -> i32) {
+        for index in 0..self.crowded.len() {
+            let (set, by_bought) = self.crowded[index];
+            self.row(block, set, by_bought.map(&left));
+        }
+    }
+
+    /// What an instruction reads, and where that is.
+    fn reads(&mut self, inst: Inst, folded: Option<usize>) -> SmallVec<[Read; 4]> {
+        let operands = self.function.operands(inst);
+        let first = self.function.insts[inst].operands.start as usize;
+        let mut reads = SmallVec::new();
+        for (k, operand) in operands.iter().enumerate().filter(|&(k, operand)| !operand.is_def() && is_first_use(operands, k)) {
+            let value = operand.value;
+            let behind = self.model.places.behind[first + k];
+            let before = if Some(k) == folded {
+                self.in_register_for(value, behind)
+            } else if behind == Place::REGISTER || first_reuse(operands, value).is_some() {
+                behind
+            } else {
+                Place::MEMORY
+            };
+            let passing = if self.problem.pins.holder(inst, value).is_some() { Place::MEMORY } else { behind };
+            reads.push(Read { value, before, passing, behind });
+        }
+        reads
     }
 
     /// The operand that is accessed in memory if its value is there: one that dies, if there is one.
     fn folded(&self, inst: Inst) -> Option<usize> {
         let first = self.function.insts[inst].operands.start as usize;
         let operands = self.function.operands(inst);
-        let open = |place: Place| matches!(place, Place::Open(_));
+        let open = |place: Place| place.decision().is_some();
         let is_open = |k: usize| match operands[k].is_def() {
             true => open(self.model.places.behind[first + k]) && self.problem.refill(operands[k].value) == Refill::Load,
             false => open(self.place[operands[k].value]) && self.problem.refill(operands[k].value) == Refill::Load,
@@ -552,10 +607,10 @@ impl Builder<'_> {
 
     /// Whether a value that could be accessed in memory is in a register for an instruction: it is if it has been, or stays.
     fn in_register_for(&mut self, value: Value, behind: Place) -> Place {
-        if behind == Place::Memory {
+        if behind == Place::MEMORY {
             return self.place[value];
         }
-        let here = Place::Open(self.model.decisions.decide());
+        let here = Place::open(self.model.decisions.decide());
         self.model.only_in(self.place[value], here, FORBIDDEN);
         self.model.only_in(behind, here, FORBIDDEN);
         here
@@ -566,65 +621,44 @@ impl Builder<'_> {
         std::array::from_fn(|bought| with(bought.min(self.callee_saved.count())))
     }
 
-    /// A row of those rivals that are confined to a set of registers, of which so many are left for them, by how many have been
-    /// bought.
-    fn row(&mut self, block: Block, set: usize, rivals: &[&[Rival]], left: [i32; MOST_BOUGHT + 1]) {
-        let limits = &self.problem.limits;
-        let confined = |&&(value, _): &&Rival| limits.is_confined(self.function.values[value].class, set);
-        let start = self.model.decisions.members.len();
-        let mut fixed = 0;
-        for &(_, place) in rivals.iter().copied().flatten().filter(confined) {
-            match place {
-                Place::Register => fixed += 1,
-                Place::Memory => {}
-                Place::Open(decision) => self.model.decisions.members.push(decision),
-            }
-        }
-        let count = (self.model.decisions.members.len() - start) as i32;
-        let nothing_to_place = fixed + count == 0;
-        if nothing_to_place || left[0] - fixed >= count {
-            self.model.decisions.members.truncate(start);
-            return;
-        }
-        let rooms = self.rooms(fixed, left);
-        self.model.decisions.members[start..].sort_unstable();
-        self.keep(block, set, start, rooms);
-    }
-
-    /// Keeps the row of the members from `start` on, unless the last one of the block says as much; if it says more, in its
-    /// place.
-    fn keep(&mut self, block: Block, set: usize, start: usize, rooms: Rooms) {
-        let Decisions { members, rows, .. } = &mut self.model.decisions;
-        if let Some(&(_, last)) = self.last_rows.iter().find(|(other, _)| *other == set) {
-            let row = &mut rows[last];
-            let (old, new) = (&members[row.members.clone()], &members[start..]);
-            if is_subset(new, old) && row.rooms.iter().zip(rooms).all(|(old, new)| *old <= new) {
-                members.truncate(start);
-                return;
-            }
-            if is_subset(old, new) && row.rooms.iter().zip(rooms).all(|(old, new)| new <= *old) {
-                (row.members, row.rooms) = (start..members.len(), rooms);
-                return;
-            }
-        }
-        self.last_rows.retain(|(other, _)| *other != set);
-        self.last_rows.push((set, rows.len()));
-        let frequency = self.function.blocks[block].frequency;
-        rows.push(RowData { members: start..members.len(), rooms, frequency });
-    }
-
-    /// The rooms of a row, of which `fixed` values take a part. What is too few for these has to be bought, if that helps.
-    fn rooms(&mut self, fixed: i32, left: [i32; MOST_BOUGHT + 1]) -> Rooms {
-        let exactly = left.map(|left| left - fixed);
-        if let Some(enough) = exactly.iter().position(|&room| room >= 0) {
-            self.model.least_bought = self.model.least_bought.max(enough);
-        }
-        exactly.map(|room| room.max(0) as u16)
+    /// A row of what competes for a set of registers, of which so many are left, by how many have been bought.
+    fn row(&mut self, block: Block, set: usize, left: [i32; MOST_BOUGHT + 1]) {
+        let needed = self.contests[set].row(left, self.function.blocks[block].frequency);
+        self.model.least_bought = self.model.least_bought.max(needed);
     }
 }
 
-/// Whether all of some ascending decisions are among others.
-fn is_subset(some: &[Decision], of: &[Decision]) -> bool {
-    let mut rest = of.iter();
-    some.len() <= of.len() && some.iter().all(|it| rest.any(|other| other == it))
+/// A value that an instruction reads, and where it competes for a register: not in memory if it is to be counted.
+struct Read {
+    value: Value,
+    /// While operands are read.
+    before: Place,
+    /// From then on until definitions are written.
+    passing: Place,
+    behind: Place,
+}
+
+/// Finds values, in ascending order, among those that are live at the end of a block.
+struct Before<'a> {
+    live_out: &'a [Value],
+    row: Range<usize>,
+}
+
+impl<'a> Before<'a> {
+    fn new(liveness: &'a Liveness, block: Block) -> Self {
+        Before { live_out: liveness.live_out(block), row: liveness.live_out_row(block) }
+    }
+
+    /// Where a value is in the list of all blocks' values.
+    fn row_of(&mut self, value: Value) -> Option<usize> {
+        // It is seldom far.
+        let mut near = 1;
+        while self.live_out.get(near).is_some_and(|&it| it <= value) {
+            near *= 2;
+        }
+        let ahead = self.live_out[..self.live_out.len().min(near)].partition_point(|&it| it < value);
+        self.live_out = &self.live_out[ahead..];
+        self.row.start += ahead;
+        (self.live_out.first() == Some(&value)).then_some(self.row.start)
+    }
 }

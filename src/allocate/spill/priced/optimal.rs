@@ -5,7 +5,8 @@
 
 use super::prices::{Market, Solution};
 use crate::allocate::integer_program::{Answer, Program, Variable};
-use crate::allocate::spill::cuts::{FORBIDDEN, Network, Node, UNIT};
+use crate::allocate::spill::cuts::{FORBIDDEN, Network, Node, Row, UNIT};
+use crate::analysis::grouped::Grouped;
 use cranelift_entity::PrimaryMap;
 use std::time::Duration;
 
@@ -64,11 +65,11 @@ impl Stated {
         }
         for node in network.costs.keys() {
             for arc in network.arcs[network.arcs_of(node)].iter().filter(|arc| arc.cost > 0) {
-                let (one, zero) = (variables[node], variables[arc.to]);
+                let (one, zero) = (variables[arc.to], variables[node]);
                 if arc.cost >= FORBIDDEN {
                     program.at_most(0.0, [(one, 1.0), (zero, -1.0)]);
                 } else {
-                    let is_cut = known.is_one[node] && !known.is_one[arc.to];
+                    let is_cut = known.is_one[arc.to] && !known.is_one[node];
                     let cut = program.penalty(executions(arc.cost), is_cut);
                     program.at_most(0.0, [(one, 1.0), (zero, -1.0), (cut, -1.0)]);
                 }
@@ -79,8 +80,9 @@ impl Stated {
         for pair in places.windows(2) {
             program.at_most(0.0, [(pair[1], 1.0), (pair[0], -1.0)]);
         }
+        let members = members(network);
         for (row, rooms) in &network.rooms {
-            let members = network.members(row).iter().map(|&node| (variables[node], 1.0));
+            let members = members.get(row).iter().map(|&node| (variables[node], 1.0));
             let more = |k: usize| f64::from(rooms[market.least + k]) - f64::from(rooms[market.least + k + 1]);
             let wider = places.iter().enumerate().map(|(k, &place)| (place, more(k)));
             program.at_most(f64::from(rooms[market.least]), members.chain(wider.filter(|&(_, more)| more != 0.0)));
@@ -89,12 +91,18 @@ impl Stated {
     }
 }
 
+/// The nodes of each row.
+fn members(network: &Network) -> Grouped<Row, Node> {
+    let nodes = network.costs.keys();
+    let members: Vec<(Row, Node)> = nodes.flat_map(|node| network.rows_of(node).map(move |row| (row, node))).collect();
+    Grouped::new(network.rooms.len(), &members)
+}
+
 /// What labels cost; `None` if they do not keep to the rows, or do what is forbidden.
 fn cost(network: &Network, market: Market, is_one: &PrimaryMap<Node, bool>, bought: usize) -> Option<i64> {
-    let fits = network
-        .rooms
-        .iter()
-        .all(|(row, rooms)| network.members(row).iter().filter(|&&node| is_one[node]).count() <= usize::from(rooms[bought]));
+    let members = members(network);
+    let load = |row: Row| members.get(row).iter().filter(|&&node| is_one[node]).count();
+    let fits = network.rooms.iter().all(|(row, rooms)| load(row) <= usize::from(rooms[bought]));
     let own: i64 = network.clusters().map(|cluster| network.cost(cluster, |node| is_one[node])).sum();
     let cost = own + market.price * bought as i64;
     (fits && own < FORBIDDEN).then_some(cost)

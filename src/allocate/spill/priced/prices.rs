@@ -8,7 +8,7 @@
 
 use super::round::{Rounded, Rounding};
 use crate::allocate::spill::cuts::{Cluster, Cutter, MOST_BOUGHT, Network, Node, Residual, Row};
-use cranelift_entity::PrimaryMap;
+use cranelift_entity::{EntityRef, PrimaryMap};
 use std::cmp::Ordering;
 
 /// Labels that keep to the rows, and a bound.
@@ -47,9 +47,8 @@ pub(super) fn solve(network: &Network, market: Market, limits: Limits) -> Soluti
     let mut rounding = Rounding::new(network, market.price);
     let mut value = prices.relax();
     let mut bound = value;
-    let unpriced = Unpriced { is_one: prices.is_one.clone(), residual: prices.residual.clone() };
-    let mut best = cheapest_number(&mut rounding, &prices.relaxed(&unpriced), market);
-    rounding.improve(&mut best, &prices.relaxed(&unpriced));
+    let mut best = cheapest_number(&mut rounding, &prices.relaxed(), market);
+    rounding.improve(&mut best);
     prices.start_from(&best);
     for round in 0..limits.rounds {
         if best.cost <= bound || prices.cutter.work + rounding.work() > limits.work {
@@ -61,9 +60,9 @@ pub(super) fn solve(network: &Network, market: Market, limits: Limits) -> Soluti
         value = prices.relax();
         bound = bound.max(value);
         for bought in towards(best.bought, prices.bought) {
-            let mut rounded = rounding.round(&prices.relaxed(&unpriced), bought);
+            let mut rounded = rounding.round(&prices.relaxed(), bought);
             if rounded.cost < best.cost + best.cost / PROMISING {
-                rounding.improve(&mut rounded, &prices.relaxed(&unpriced));
+                rounding.improve(&mut rounded);
             }
             if rounded.cost < best.cost {
                 best = rounded;
@@ -105,41 +104,18 @@ pub(super) struct Relaxed<'p> {
     pub(super) value: &'p PrimaryMap<Cluster, i64>,
     pub(super) cost: &'p PrimaryMap<Cluster, i64>,
     prices: &'p Prices<'p>,
-    unpriced: &'p Unpriced,
 }
 
-/// The labels before anything has a price, and what flows have left of the network then.
-struct Unpriced {
-    is_one: PrimaryMap<Node, bool>,
-    residual: Residual,
-}
-
-/// The cheapest labels if rows have room for all, and what flows have left of the network then.
-pub(super) struct Cheapest<'p> {
-    pub(super) is_one: &'p PrimaryMap<Node, bool>,
-    pub(super) residual: &'p Residual,
-    /// Where the labels do not change by it, prices may have changed since.
-    prices: Option<&'p Prices<'p>>,
-}
-
-impl<'p> Relaxed<'p> {
-    /// Under the current prices.
-    pub(super) fn priced(&self) -> Cheapest<'p> {
-        let prices = self.prices;
-        Cheapest { is_one: &prices.is_one, residual: &prices.residual, prices: Some(prices) }
+impl Relaxed<'_> {
+    /// What flows have left of the network.
+    pub(super) fn residual(&self) -> &Residual {
+        &self.prices.residual
     }
 
-    /// If nothing has a price.
-    pub(super) fn unpriced(&self) -> Cheapest<'p> {
-        let Unpriced { is_one, residual } = self.unpriced;
-        Cheapest { is_one, residual, prices: None }
-    }
-}
-
-impl Cheapest<'_> {
-    /// How much dearer a node is as 0 than as 1; what has flowed is taken off.
+    /// How much dearer a node is as 0 than as 1; what has flowed is taken off. Where the labels of a cluster do not change by
+    /// it, prices may have changed since it was cut.
     pub(super) fn excess(&self, node: Node) -> i64 {
-        self.residual.excess[node] + self.prices.map_or(0, |prices| prices.at_cut[node] - prices.of_node[node])
+        self.prices.residual.excess(node) + self.prices.at_cut[node] - self.prices.of_node[node]
     }
 }
 
@@ -158,8 +134,8 @@ struct Prices<'n> {
     value: PrimaryMap<Cluster, i64>,
     cost: PrimaryMap<Cluster, i64>,
     is_cut: PrimaryMap<Cluster, bool>,
-    /// How many members of each row are 1.
-    load: PrimaryMap<Row, u32>,
+    /// Of each row, how many members are 1.
+    load: Vec<i32>,
     /// Clusters with nodes whose prices have changed.
     changed: Vec<Cluster>,
     has_changed: PrimaryMap<Cluster, bool>,
@@ -185,7 +161,7 @@ impl<'n> Prices<'n> {
             value: network.clusters().map(|_| 0).collect(),
             cost: network.clusters().map(|_| 0).collect(),
             is_cut: network.clusters().map(|_| false).collect(),
-            load: rows().map(|_| 0).collect(),
+            load: vec![0; network.rooms.len()],
             changed: network.clusters().collect(),
             has_changed: network.clusters().map(|_| true).collect(),
             pace: rows().map(|_| 1.0).collect(),
@@ -193,8 +169,8 @@ impl<'n> Prices<'n> {
         }
     }
 
-    fn relaxed<'p>(&'p self, unpriced: &'p Unpriced) -> Relaxed<'p> {
-        Relaxed { is_one: &self.is_one, value: &self.value, cost: &self.cost, prices: self, unpriced }
+    fn relaxed(&self) -> Relaxed<'_> {
+        Relaxed { is_one: &self.is_one, value: &self.value, cost: &self.cost, prices: self }
     }
 
     /// Labels each cluster as is cheapest under the prices, and buys places likewise. Answers the bound that this gives.
@@ -227,7 +203,7 @@ impl<'n> Prices<'n> {
         };
         if !std::mem::replace(&mut self.is_cut[cluster], true) || !network.nodes(cluster).all(still_best) {
             for node in network.nodes(cluster) {
-                self.residual.excess[node] -= self.of_node[node] - self.at_cut[node];
+                *self.residual.excess_mut(node) -= self.of_node[node] - self.at_cut[node];
                 self.at_cut[node] = self.of_node[node];
             }
             self.cutter.cut(cluster, &mut self.residual);
@@ -235,8 +211,8 @@ impl<'n> Prices<'n> {
                 let one = self.cutter.is_one(node);
                 if one != self.is_one[node] {
                     self.is_one[node] = one;
-                    for &row in network.rows_of(node) {
-                        self.load[row] = self.load[row].wrapping_add_signed(if one { 1 } else { -1 });
+                    for run in network.runs_of(node) {
+                        self.load[run].iter_mut().for_each(|load| *load += if one { 1 } else { -1 });
                     }
                 }
             }
@@ -246,17 +222,23 @@ impl<'n> Prices<'n> {
         self.value[cluster] = self.cost[cluster] + prices.sum::<i64>();
     }
 
-    fn set(&mut self, row: Row, price: i64) {
-        let change = price - self.of_row[row];
-        if change == 0 {
-            return;
-        }
-        self.of_row[row] = price;
-        for &node in self.network.members(row) {
-            self.of_node[node] += change;
-            let cluster = self.network.cluster_of[node];
-            if !std::mem::replace(&mut self.has_changed[cluster], true) {
-                self.changed.push(cluster);
+    /// Tells nodes what their rows' prices have become.
+    fn pass_on(&mut self) {
+        let network = self.network;
+        let mut before = Vec::with_capacity(network.rooms.len() + 1);
+        before.push(0);
+        before.extend(self.of_row.values().scan(0, |sum, price| {
+            *sum += price;
+            Some(*sum)
+        }));
+        for node in network.costs.keys() {
+            let price = network.runs_of(node).map(|run| before[run.end] - before[run.start]).sum();
+            if price != self.of_node[node] {
+                self.of_node[node] = price;
+                let cluster = network.cluster_of[node];
+                if !std::mem::replace(&mut self.has_changed[cluster], true) {
+                    self.changed.push(cluster);
+                }
             }
         }
     }
@@ -265,17 +247,17 @@ impl<'n> Prices<'n> {
     /// their frequencies.
     fn start_from(&mut self, rounded: &Rounded) {
         let network = self.network;
-        let is_full = |row: Row| {
-            let load = network.members(row).iter().filter(|&&node| rounded.is_one[node]).count();
-            load >= usize::from(network.rooms[row][rounded.bought])
-        };
+        let mut load = vec![0; network.rooms.len()];
+        for node in network.costs.keys().filter(|&node| rounded.is_one[node]) {
+            network.runs_of(node).for_each(|run| load[run].iter_mut().for_each(|load| *load += 1));
+        }
         let mut prices: PrimaryMap<Row, f64> = network.rooms.keys().map(|_| 0.0).collect();
-        let is_full: PrimaryMap<Row, bool> = network.rooms.keys().map(is_full).collect();
+        let is_full = |row: Row| load[row.index()] >= network.rooms[row][rounded.bought];
         let mut full: Vec<Row> = Vec::new();
         for cluster in self.network.clusters().filter(|&cluster| rounded.cost_of[cluster] > 0) {
             full.clear();
             for node in self.network.nodes(cluster).filter(|&node| !rounded.is_one[node]) {
-                full.extend(self.network.rows_of(node).iter().copied().filter(|&row| is_full[row]));
+                full.extend(network.rows_of(node).filter(|&row| is_full(row)));
             }
             full.sort_unstable();
             full.dedup();
@@ -285,9 +267,8 @@ impl<'n> Prices<'n> {
                 prices[row] = prices[row].max(share / 2.0);
             }
         }
-        for (row, &price) in &prices {
-            self.set(row, price as i64);
-        }
+        self.of_row = prices.values().map(|&price| price as i64).collect();
+        self.pass_on();
     }
 
     /// Of a row: never 0, so that all prices can rise.
@@ -297,7 +278,7 @@ impl<'n> Prices<'n> {
 
     /// How many more members of a row are 1 than there is room for; 0 if its price cannot fall.
     fn excess(&self, row: Row) -> i64 {
-        let excess = i64::from(self.load[row]) - i64::from(self.network.rooms[row][self.bought]);
+        let excess = i64::from(self.load[row.index()]) - i64::from(self.network.rooms[row][self.bought]);
         if excess < 0 && self.of_row[row] == 0 { 0 } else { excess }
     }
 
@@ -318,8 +299,9 @@ impl<'n> Prices<'n> {
                 None => {}
             }
             let change = step * self.frequency(row) * self.pace[row] * excess as f64;
-            self.set(row, (self.of_row[row] + change.round() as i64).max(0));
+            self.of_row[row] = (self.of_row[row] + change.round() as i64).max(0);
         }
+        self.pass_on();
     }
 }
 
@@ -327,7 +309,6 @@ impl<'n> Prices<'n> {
 mod tests {
     use super::*;
     use crate::allocate::spill::cuts::{Decision, testing};
-    use cranelift_entity::EntityRef;
 
     /// The bound is one, the labels keep to the rows, and are seldom far from the best.
     #[test]

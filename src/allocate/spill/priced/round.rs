@@ -4,8 +4,8 @@
 //! take. One that does not fit as it would like to be is cut again, with what is full forbidden. Then each cluster with
 //! something to gain is placed again, in what the others leave.
 
-use super::prices::{Cheapest, Relaxed};
-use crate::allocate::spill::cuts::{Cluster, Cutter, FORBIDDEN, Network, Node, Residual, Row};
+use super::prices::Relaxed;
+use crate::allocate::spill::cuts::{Cluster, Cutter, FORBIDDEN, Network, Node, Residual, Rooms};
 use cranelift_entity::PrimaryMap;
 
 /// Labels that keep to the rows.
@@ -25,32 +25,32 @@ pub(super) struct Rounding<'n> {
     price: i64,
     bought: usize,
     cutter: Cutter<'n>,
-    /// A copy of the residual network, of the cluster that is being placed.
+    /// What flows have left of the cluster that is being placed.
     scratch: Residual,
     /// What each cluster costs with nothing in registers.
     nothing: PrimaryMap<Cluster, i64>,
     /// How many places in rows each cluster could take.
     size: PrimaryMap<Cluster, usize>,
     is_one: PrimaryMap<Node, bool>,
-    /// How many more members of each row can be 1.
-    left: PrimaryMap<Row, i32>,
+    /// Of each row, how many more members can be 1.
+    left: Vec<i32>,
     /// The clusters, with what they lose by leaving.
     order: Vec<(f64, Cluster)>,
 }
 
 impl<'n> Rounding<'n> {
     pub(super) fn new(network: &'n Network, price: i64) -> Self {
-        let size = |cluster: Cluster| network.nodes(cluster).map(|node| network.rows_of(node).len()).sum();
+        let size = |cluster: Cluster| network.nodes(cluster).flat_map(|node| network.runs_of(node)).map(|run| run.len()).sum();
         Rounding {
             network,
             price,
             bought: 0,
             cutter: Cutter::new(network),
-            scratch: Residual::new(network),
+            scratch: Residual::of_any_cluster(network),
             nothing: network.clusters().map(|cluster| network.cost(cluster, |_| false)).collect(),
             size: network.clusters().map(size).collect(),
             is_one: network.costs.keys().map(|_| false).collect(),
-            left: network.rooms.keys().map(|_| 0).collect(),
+            left: vec![0; network.rooms.len()],
             order: Vec::new(),
         }
     }
@@ -61,11 +61,11 @@ impl<'n> Rounding<'n> {
 
     /// Gives those places back that these labels do not need, which were the latest, down to the least number.
     pub(super) fn sell(&mut self, rounded: &mut Rounded, least: usize) {
-        let room = |row: Row, bought: usize| i32::from(self.network.rooms[row][bought]);
-        let bought = self.bought;
-        let suffices = |fewer: &usize| self.left.iter().all(|(row, &left)| left >= room(row, bought) - room(row, *fewer));
+        let Rounding { network, bought, .. } = *self;
+        let less = |rooms: &Rooms, fewer: usize| i32::from(rooms[bought]) - i32::from(rooms[fewer]);
+        let suffices = |&fewer: &usize| self.left.iter().zip(network.rooms.values()).all(|(&left, it)| left >= less(it, fewer));
         let needed = (least..bought).find(suffices).unwrap_or(bought);
-        self.left.iter_mut().for_each(|(row, left)| *left -= room(row, bought) - room(row, needed));
+        self.left.iter_mut().zip(network.rooms.values()).for_each(|(left, rooms)| *left -= less(rooms, needed));
         rounded.cost -= self.price * (bought - needed) as i64;
         (self.bought, rounded.bought) = (needed, needed);
     }
@@ -73,7 +73,7 @@ impl<'n> Rounding<'n> {
     /// Buys so many places, and leaves all of them empty.
     fn buy(&mut self, bought: usize) {
         self.bought = bought;
-        self.left.iter_mut().for_each(|(row, left)| *left = i32::from(self.network.rooms[row][bought]));
+        self.left.iter_mut().zip(self.network.rooms.values()).for_each(|(left, rooms)| *left = i32::from(rooms[bought]));
     }
 
     /// Makes relaxed labels fit, with so many places bought.
@@ -87,10 +87,11 @@ impl<'n> Rounding<'n> {
             for node in self.network.nodes(cluster) {
                 self.is_one[node] = relaxed.is_one[node];
             }
-            cost_of[cluster] = if self.enter(cluster) {
+            cost_of[cluster] = if self.change_left(cluster, -1) {
                 relaxed.cost[cluster]
             } else {
-                self.place(cluster, &relaxed.priced());
+                self.change_left(cluster, 1);
+                self.place_from(cluster, relaxed);
                 self.cost(cluster)
             };
         }
@@ -104,7 +105,7 @@ impl<'n> Rounding<'n> {
     }
 
     /// Places those clusters again that could have more ones.
-    pub(super) fn improve(&mut self, rounded: &mut Rounded, relaxed: &Relaxed) {
+    pub(super) fn improve(&mut self, rounded: &mut Rounded) {
         if rounded.bought != self.bought {
             self.buy(rounded.bought);
             self.is_one = rounded.is_one.clone();
@@ -114,14 +115,15 @@ impl<'n> Rounding<'n> {
         }
         let mut before: Vec<bool> = Vec::new();
         for (_, cluster) in std::mem::take(&mut self.order) {
-            let could = |node: Node| !self.is_one[node] && !self.network.rows_of(node).is_empty() && self.fits(node);
+            let confined = |node: Node| self.network.runs_of(node).next().is_some();
+            let could = |node: Node| !self.is_one[node] && confined(node) && self.fits(node);
             if rounded.cost_of[cluster] <= 0 || !self.network.nodes(cluster).any(could) {
                 continue;
             }
             before.clear();
             before.extend(self.network.nodes(cluster).map(|node| self.is_one[node]));
             self.change_left(cluster, 1);
-            self.place(cluster, &relaxed.unpriced());
+            self.place(cluster);
             let cost = self.cost(cluster);
             if cost < rounded.cost_of[cluster] {
                 rounded.cost -= rounded.cost_of[cluster] - cost;
@@ -137,16 +139,18 @@ impl<'n> Rounding<'n> {
 
     /// Whether a node finds room in its rows.
     fn fits(&self, node: Node) -> bool {
-        !self.network.rows_of(node).iter().any(|&row| self.left[row] <= 0)
+        self.network.runs_of(node).all(|run| self.left[run].iter().all(|&left| left > 0))
     }
 
     /// Has a cluster take its places, or leave them. Answers whether there is room for it.
     fn change_left(&mut self, cluster: Cluster, by: i32) -> bool {
         let mut fits = true;
         for node in self.network.nodes(cluster).filter(|&node| self.is_one[node]) {
-            for &row in self.network.rows_of(node) {
-                self.left[row] += by;
-                fits &= self.left[row] >= 0;
+            for run in self.network.runs_of(node) {
+                for left in &mut self.left[run] {
+                    *left += by;
+                    fits &= *left >= 0;
+                }
             }
         }
         fits
@@ -158,24 +162,39 @@ impl<'n> Rounding<'n> {
             return true;
         }
         for node in self.network.nodes(cluster).filter(|&node| self.is_one[node]) {
-            if self.network.rows_of(node).iter().any(|&row| self.left[row] < 0) {
-                self.scratch.excess[node] -= 4 * FORBIDDEN;
+            if self.network.runs_of(node).any(|run| self.left[run].iter().any(|&left| left < 0)) {
+                *self.scratch.excess_mut(node) -= 4 * FORBIDDEN;
             }
         }
         self.change_left(cluster, 1);
         false
     }
 
-    /// Labels a cluster so that it fits, beginning with labels that are cheapest if everything does. A cluster may have several
-    /// nodes in one row, so that what each would find room for alone may not fit together: then those are forbidden, too.
-    fn place(&mut self, cluster: Cluster, cheapest: &Cheapest) {
-        const ATTEMPTS: u32 = 8;
-        let arcs = self.network.arcs_of_cluster(cluster);
-        self.scratch.inflow[arcs.clone()].copy_from_slice(&cheapest.residual.inflow[arcs]);
+    /// Labels a cluster so that it fits.
+    fn place(&mut self, cluster: Cluster) {
+        self.scratch.reset(self.network, cluster);
+        self.network.nodes(cluster).for_each(|node| self.is_one[node] = true);
+        self.make_fit(cluster);
+    }
+
+    /// The same, beginning with what is cheapest under prices if everything fits.
+    fn place_from(&mut self, cluster: Cluster, relaxed: &Relaxed) {
+        self.scratch.copy_from(relaxed.residual(), self.network, cluster);
         for node in self.network.nodes(cluster) {
-            self.is_one[node] = cheapest.is_one[node];
-            let forbidden = if self.is_one[node] && !self.fits(node) { 4 * FORBIDDEN } else { 0 };
-            self.scratch.excess[node] = cheapest.excess(node) - forbidden;
+            self.is_one[node] = relaxed.is_one[node];
+            *self.scratch.excess_mut(node) = relaxed.excess(node);
+        }
+        self.make_fit(cluster);
+    }
+
+    /// Cuts a cluster until it fits, without the nodes that find no room. It may have several nodes in one row, so that what
+    /// each would find room for alone may not fit together: then those are forbidden, too.
+    fn make_fit(&mut self, cluster: Cluster) {
+        const ATTEMPTS: u32 = 8;
+        for node in self.network.nodes(cluster) {
+            if self.is_one[node] && !self.fits(node) {
+                *self.scratch.excess_mut(node) -= 4 * FORBIDDEN;
+            }
         }
         for _ in 0..ATTEMPTS {
             self.cutter.cut_within(cluster, &mut self.scratch, |node| self.is_one[node]);
