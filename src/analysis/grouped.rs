@@ -39,6 +39,11 @@ impl<K: EntityRef, T: Copy> Grouped<K, T> {
         Grouped { starts, items, key: PhantomData }
     }
 
+    /// What it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(&self.starts[..]) + size_of_val(&self.items[..])
+    }
+
     pub(crate) fn get(&self, key: K) -> &[T] {
         &self.items[self.range(key)]
     }

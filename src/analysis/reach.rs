@@ -60,6 +60,12 @@ impl<'a, G: Graph> Reach<'a, G> {
         Some(reach)
     }
 
+    /// What it takes.
+    pub fn bytes(&self) -> usize {
+        let each = size_of::<Label>() + size_of::<u32>();
+        size_of_val(&self.rows[..]) + self.graph.block_count() * each
+    }
+
     fn words(&self) -> usize {
         self.graph.block_count().div_ceil(64)
     }

@@ -27,12 +27,13 @@ Tables and figures:
   sfe-figure10  location transfer graphs
   sfe-figure11  time of SSA elimination
   sfe-figure12  store hoisting, memory coalescing, load lowering
+  destruction   SSA destruction before allocation: what each refinement saves in copies, time and memory
   join-sets     variables that are assigned in the same blocks, or in some of them (of modules before SSA form)
   optimality    how far spilling and coalescing are from the optimum: of no paper, by integer programming (built by `make
                 optimal`), for hours, and so only if it is asked for
 SRA is Pereira's The Designing and Implementation of a SSA-based register allocator, SFE is Pereira and Palsberg's SSA
 Elimination after Register Allocation, and join-sets has Tables 2 and 3 of French and Amaral's Eliminating Redundant Join-Set
-Computations in Static Single Assignment. An argument without a dot or a slash is the name of a table or figure.
+Computations in Static Single Assignment; destruction follows Rastello's SSA Destruction for Machine Code. An argument without a dot or a slash is the name of a table or figure.
 
 Examples:
   chordal paper prog.bc prog.i386.bc

@@ -297,6 +297,11 @@ pub mod quantity {
         phase(compiled, "cssa")
     }
 
+    /// The way out of SSA form before allocation.
+    pub fn destruction(compiled: &Compiled) -> f64 {
+        phase(compiled, "destruct")
+    }
+
     /// φ elimination proper.
     pub fn elimination(compiled: &Compiled) -> f64 {
         phase(compiled, "eliminate")

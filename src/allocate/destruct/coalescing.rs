@@ -6,7 +6,7 @@
 
 use super::liveness::LiveOut;
 use super::members::{Affinity, Members};
-use super::{Merging, Notion};
+use super::{Merging, Notion, bytes};
 use crate::analysis::Partition;
 use crate::machine::{RegSet, Value};
 use cranelift_entity::{EntityRef, packed_option::PackedOption};
@@ -68,6 +68,12 @@ impl<'a> Classes<'a> {
 
     pub(super) fn tests(&self) -> u64 {
         self.tests
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let each = bytes(&self.allowed) + bytes(&self.gain) + bytes(&self.uncoloured) + bytes(&self.idom) + bytes(&self.ancestor);
+        let partitions = 2 * self.members.count() * size_of::<Value>();
+        each + partitions + self.live.bytes()
     }
 
     /// Two variables of one atom that interfere, if there are such.

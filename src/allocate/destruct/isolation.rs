@@ -4,6 +4,7 @@
 //! block; but an argument that is defined behind that point is taken as it is: a *non-split operand*. What a two-address
 //! definition overwrites is a copy made before its instruction. All copies of one place are parallel.
 
+use super::bytes;
 use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Point, RegClass, Rewriter, Value};
 use cranelift_entity::EntityRef;
 
@@ -87,6 +88,10 @@ impl Isolation {
         }
         isolation.copies.sort_by_key(IsolatingCopy::place);
         isolation
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        bytes(&self.copies) + bytes(&self.non_split)
     }
 
     fn fresh(&self) -> Value {

@@ -41,6 +41,13 @@ impl<'a> LiveOut<'a> {
         LiveOut { members, dominators, answers: answers.unwrap_or_else(|| Answers::Sets(sets(function, members))) }
     }
 
+    pub(super) fn bytes(&self) -> usize {
+        match &self.answers {
+            Answers::Sets(sets) => sets.bytes(),
+            Answers::Check(check) => check.1.bytes(),
+        }
+    }
+
     pub(super) fn dominators(&self) -> &'a Dominators {
         self.dominators
     }

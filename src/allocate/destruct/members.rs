@@ -5,6 +5,7 @@
 //! instructions, so that the liveness of φs' operands is that of Definition 21.2 (copy mode) for those that have copies, and that
 //! of Definition 21.1 (multiplexing mode) for what copies make and for non-split operands.
 
+use super::bytes;
 use super::isolation::{IsolatingCopy, Isolation, Site, read_copy};
 use crate::analysis::grouped::Grouped;
 use crate::analysis::{Dominators, Order, Partition};
@@ -119,6 +120,11 @@ impl Members {
 
     pub(super) fn count(&self) -> usize {
         self.def.len()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let each = bytes(&self.def) + bytes(&self.value) + bytes(&self.copy_of) + bytes(&self.allowed);
+        each + self.uses.bytes() + bytes(&self.affinities) + self.count() * size_of::<Value>()
     }
 
     /// Dominance order: by the dominator tree's preorder, then by position.

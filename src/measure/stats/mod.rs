@@ -360,9 +360,22 @@ add_fields!(Selected: instructions, weighted_instructions);
 add_fields!(OverheadParts: reloads, stores, saves, restores, copies, exchanges, remats, other);
 add_fields!(Spill: values, slots, slot_bytes, stores, reloads, folded, remats, copies, swaps; if known: cost, bound);
 add_fields!(ConversionCounts: copies_before, copies_after, classes_before, classes_after);
-add_fields!(DestructionCounts:
-    isolating, ties, program, isolating_left, ties_left, program_left, broken_cycles, weighted, weighted_left, tests
-);
+impl AddAssign<&DestructionCounts> for DestructionCounts {
+    fn add_assign(&mut self, other: &DestructionCounts) {
+        self.isolating += other.isolating;
+        self.ties += other.ties;
+        self.program += other.program;
+        self.isolating_left += other.isolating_left;
+        self.ties_left += other.ties_left;
+        self.program_left += other.program_left;
+        self.broken_cycles += other.broken_cycles;
+        self.weighted += other.weighted;
+        self.weighted_left += other.weighted_left;
+        self.tests += other.tests;
+        // One function after the other.
+        self.bytes = self.bytes.max(other.bytes);
+    }
+}
 add_fields!(GraphSizes: value_register, interference);
 add_fields!(Optimisations: hoisted_stores, lowered_values, lowered_loads, coalesced_copies);
 add_fields!(RecolouringCounts: copies_before, copies_after, cost_before, cost_after; if known: bound);

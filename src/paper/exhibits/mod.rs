@@ -2,6 +2,7 @@
 
 mod compile_times;
 mod counts;
+mod destruction;
 mod graphs;
 mod join_sets;
 pub mod names;
@@ -89,6 +90,12 @@ pub const ALL: &[Exhibit] = &[
         title: "SFE Figure 12: the optimisations",
         variants: || variants::product(&optimisations::VARIANTS, SFE_SETTINGS),
         show: optimisations::show,
+    },
+    Exhibit {
+        name: DESTRUCTION,
+        title: "SSA destruction for machine code: what each refinement buys",
+        variants: destruction::variants,
+        show: destruction::show,
     },
     Exhibit { name: JOIN_SETS, title: "JSR Tables 2 and 3: redundant join sets", variants: Vec::new, show: join_sets::show },
 ];

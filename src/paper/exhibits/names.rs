@@ -10,5 +10,6 @@ pub const SFE_RIVALS: &str = "sfe-rivals";
 pub const SFE_FIGURE_10: &str = "sfe-figure10";
 pub const SFE_FIGURE_11: &str = "sfe-figure11";
 pub const SFE_FIGURE_12: &str = "sfe-figure12";
+pub const DESTRUCTION: &str = "destruction";
 pub const JOIN_SETS: &str = "join-sets";
 pub const OPTIMALITY: &str = "optimality";
