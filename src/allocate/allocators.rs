@@ -37,6 +37,8 @@ pub enum Registers {
     /// By linear scan. A variable has one register, or is spilled because it finds none: nothing is spilled before, nothing
     /// moves, and φs need no code.
     LinearScan,
+    /// By colouring the interference graph (iterated register coalescing). Otherwise as under linear scan.
+    GraphColouring,
 }
 
 /// The choices that there are in dominance order.
@@ -122,7 +124,7 @@ impl Registers {
     pub fn elimination(&self) -> Elimination {
         match self {
             Registers::Dominance(dominance) => dominance.elimination,
-            Registers::LinearScan => Elimination::SpillFree,
+            Registers::LinearScan | Registers::GraphColouring => Elimination::SpillFree,
         }
     }
 
@@ -130,15 +132,15 @@ impl Registers {
     pub fn spilling(&self) -> Option<Choice> {
         match self {
             Registers::Dominance(dominance) => Some(dominance.choice),
-            Registers::LinearScan => None,
+            Registers::LinearScan | Registers::GraphColouring => None,
         }
     }
 
-    /// What makes copies come to nothing from colouring on. (Linear scan coalesces before.)
+    /// What makes copies come to nothing from colouring on. (Linear scan coalesces before, graph colouring by itself.)
     pub fn coalescing(&self) -> RegisterCoalescing {
         match self {
             Registers::Dominance(dominance) => dominance.coalescing(),
-            Registers::LinearScan => RegisterCoalescing::Preference,
+            Registers::LinearScan | Registers::GraphColouring => RegisterCoalescing::Preference,
         }
     }
 
@@ -146,7 +148,7 @@ impl Registers {
     pub fn recolouring(&self) -> Recolouring {
         match self {
             Registers::Dominance(dominance) => dominance.recolouring,
-            Registers::LinearScan => Recolouring::Never,
+            Registers::LinearScan | Registers::GraphColouring => Recolouring::Never,
         }
     }
 
@@ -154,7 +156,7 @@ impl Registers {
     pub fn pins(&self) -> PinPolicy {
         match self {
             Registers::Dominance(dominance) => dominance.assign.pins,
-            Registers::LinearScan => PinPolicy::Avoid,
+            Registers::LinearScan | Registers::GraphColouring => PinPolicy::Avoid,
         }
     }
 
@@ -319,8 +321,11 @@ const LINEAR_SCAN: Preset = Preset {
     swap: SwapPolicy::Auto,
 };
 
+/// `irc`: iterated register coalescing (George and Appel). φs are isolated by copies, which it is to coalesce itself.
+const IRC: Preset = Preset { name: "irc", coalescing: Coalescing::Nothing, registers: Registers::GraphColouring, ..LINEAR_SCAN };
+
 /// All allocators.
-pub const PRESETS: &[Preset] = &[TUNED, SPILL_FREE, CH_O1, CH_O2, CH_O3, HACK, LINEAR_SCAN, LOCAL, SIMPLE, OPTIMAL];
+pub const PRESETS: &[Preset] = &[TUNED, SPILL_FREE, CH_O1, CH_O2, CH_O3, HACK, LINEAR_SCAN, IRC, LOCAL, SIMPLE, OPTIMAL];
 
 impl Default for Preset {
     fn default() -> Self {

@@ -75,6 +75,11 @@ pub const ALL: &[Entry] = &[
         about: "aggressive coalescing, then linear scan with holes and restarts (Evlogimenos)",
         phases: PHASES,
     },
+    Entry {
+        name: "irc",
+        about: "graph colouring out of SSA form, with conservative coalescing (George and Appel)",
+        phases: PHASES,
+    },
     Entry { name: "local", about: "values stay in registers within a block only", phases: PHASES },
     Entry { name: "simple", about: "every value is in memory", phases: PHASES },
     Entry { name: OPTIMAL, about: "tuned, with integer programs where that has heuristics (not in every build)", phases: PHASES },

@@ -153,7 +153,7 @@ impl AllocatorOptions {
                     dominance.choice = spill::Choice::Lightest;
                 }
             }
-            Registers::LinearScan => self.check_for_one_place(preset.name)?,
+            Registers::LinearScan | Registers::GraphColouring => self.check_for_one_place(preset.name)?,
         }
         self.check_frugality(preset.registers.elimination())?;
         check_shared_slots(&preset.registers)?;

@@ -80,6 +80,6 @@ pub fn variants() -> Vec<Preset> {
 fn dominance(preset: &mut Preset) -> &mut Dominance {
     match &mut preset.registers {
         Registers::Dominance(dominance) => dominance,
-        Registers::LinearScan => panic!("{} does without", preset.name),
+        Registers::LinearScan | Registers::GraphColouring => panic!("{} does without", preset.name),
     }
 }
