@@ -170,7 +170,7 @@ impl AllocatorOptions {
             ));
         }
         if self.coalesce.is_some() {
-            return Err(format!("{name} coalesces copies before it chooses registers, so `--coalesce` does not apply"));
+            return Err(format!("{name} has a way of its own to coalesce copies, so `--coalesce` does not apply"));
         }
         if self.spill.is_some() {
             return Err(format!("{name} spills a variable when it finds no register for it, so `--spill` does not apply"));

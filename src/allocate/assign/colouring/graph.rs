@@ -33,7 +33,7 @@ pub(super) struct Graph {
     /// What spilling a node costs, in executed accesses; infinite for what is too short to be worth it, none for temporaries.
     pub(super) cost: SecondaryMap<Interval, Option<f64>>,
     pub(super) state: SecondaryMap<Interval, State>,
-    /// When a node was seen last by [`Graph::distinct`].
+    /// Which of [`Graph::mark`]'s marks a node has got last.
     seen: SecondaryMap<Interval, u32>,
     now: u32,
 }
@@ -91,27 +91,33 @@ impl Graph {
         }
     }
 
-    /// The neighbours of two nodes, each once, with which of the two it is a neighbour of. Parts of other nodes are left out.
-    pub(super) fn union(&mut self, a: Interval, b: Interval) -> Vec<(Interval, [bool; 2])> {
+    /// Marks the neighbours of two nodes, for [`Graph::union`].
+    pub(super) fn mark(&mut self, a: Interval, b: Interval) {
         self.now += 2;
         let (of_one, of_both) = (self.now - 1, self.now);
-        let Graph { adjacent, state, seen, .. } = self;
-        let whole = |&node: &Interval| !matches!(state[node], State::Coalesced(_));
+        let Graph { adjacent, seen, .. } = self;
         adjacent[a].iter().for_each(|&node| seen[node] = of_one);
         for &node in &adjacent[b] {
             if seen[node] == of_one {
                 seen[node] = of_both;
             }
         }
-        let of_a = adjacent[a].iter().copied().filter(whole).map(|node| (node, [true, seen[node] == of_both]));
-        let of_b = adjacent[b].iter().copied().filter(|node| seen[*node] != of_both && whole(node));
-        of_a.chain(of_b.map(|node| (node, [false, true]))).collect()
+    }
+
+    /// The neighbours of two nodes, each once, with which of the two it is a neighbour of. Parts of other nodes are left out.
+    pub(super) fn union(&self, a: Interval, b: Interval) -> impl Iterator<Item = (Interval, [bool; 2])> {
+        let whole = |&node: &Interval| !matches!(self.state[node], State::Coalesced(_));
+        let of_both = move |node: Interval| self.seen[node] == self.now;
+        let of_a = self.adjacent[a].iter().copied().filter(whole).map(move |node| (node, [true, of_both(node)]));
+        let of_b = self.adjacent[b].iter().copied().filter(move |&node| !of_both(node) && whole(&node));
+        of_a.chain(of_b.map(|node| (node, [false, true])))
     }
 
     /// Makes one node of two that do not interfere, under the name of the first. Returns the neighbours whose degree falls,
     /// with what it was.
     pub(super) fn combine(&mut self, into: Interval, node: Interval) -> Vec<(Interval, usize)> {
-        let neighbours = self.union(into, node);
+        self.mark(into, node);
+        let neighbours: Vec<(Interval, [bool; 2])> = self.union(into, node).collect();
         let before = [into, node].map(|part| self.allowed[part]);
         let allowed = before[0] & before[1];
         self.allowed[into] = allowed;

@@ -20,6 +20,8 @@ mod graph;
 mod moves;
 mod select;
 mod simplify;
+#[cfg(test)]
+mod tests;
 
 use super::variables::answer::Placed;
 use super::variables::intervals::Intervals;
@@ -29,6 +31,8 @@ use super::{Assignment, Evictable, Refusal};
 use crate::allocate::failure::Failure;
 use crate::allocate::spill::Spilled;
 use crate::analysis::{Liveness, PinLiveness};
+use build::build;
+use moves::Moves;
 use select::Select;
 use simplify::simplify;
 
@@ -43,7 +47,9 @@ pub(super) fn colour(
     let positions = Positions::new(function);
     let fixed = Fixed::new(function, &positions, pins);
     let intervals = Intervals::new(spilled, liveness, &positions, evictable).beside(&fixed);
-    let simplified = simplify(build::build(function, &intervals), &intervals);
+    let graph = build(function, &intervals);
+    let moves = Moves::new(&intervals, &graph);
+    let simplified = simplify(graph, moves);
     let mut select = Select::new(function, &positions, &intervals, &simplified);
     select.run().map_err(Failure::from)?;
     if !select.evicted.is_empty() {

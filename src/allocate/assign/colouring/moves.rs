@@ -42,9 +42,13 @@ pub(super) struct Moves {
 }
 
 impl Moves {
+    pub(super) fn none(nodes: usize) -> Self {
+        Moves { data: PrimaryMap::new(), of: SecondaryMap::with_capacity(nodes) }
+    }
+
     /// The moves between intervals that can be spilled, and between these and registers that they can have.
     pub(super) fn new(intervals: &Intervals, graph: &Graph) -> Self {
-        let mut moves = Moves { data: PrimaryMap::new(), of: SecondaryMap::with_capacity(intervals.data.len()) };
+        let mut moves = Moves::none(intervals.data.len());
         let is_node = |number: Interval| graph.is_present(number) && graph.cost[number].is_some();
         for (number, interval) in intervals.data.iter().filter(|&(number, _)| is_node(number)) {
             let pins = interval.pins.iter().filter(|(reg, _)| graph.allowed[number].contains(*reg));
@@ -63,7 +67,7 @@ impl Moves {
         moves
     }
 
-    fn add(&mut self, node: Interval, end: End, weight: f64) {
+    pub(super) fn add(&mut self, node: Interval, end: End, weight: f64) {
         let number = self.data.push(MoveData { node, end, weight, status: Status::Waiting });
         self.of[node].push(number);
         if let End::Node(other) = end {

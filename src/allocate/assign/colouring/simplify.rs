@@ -6,7 +6,7 @@
 
 use super::graph::{Graph, State};
 use super::moves::{End, Move, Moves, Status};
-use crate::allocate::assign::variables::intervals::{Interval, Intervals};
+use crate::allocate::assign::variables::intervals::Interval;
 use crate::machine::Reg;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,8 +19,8 @@ pub(super) struct Simplified {
 }
 
 /// Takes the graph apart.
-pub(super) fn simplify(graph: Graph, intervals: &Intervals) -> Simplified {
-    let moves = Moves::new(intervals, &graph);
+pub(super) fn simplify(graph: Graph, moves: Moves) -> Simplified {
+    let nodes: Vec<Interval> = graph.adjacent.keys().collect();
     let mut simplifier = Simplifier {
         waiting: moves.data.iter().map(|(number, data)| (Bits::of(data.weight), Reverse(number))).collect(),
         graph,
@@ -30,11 +30,11 @@ pub(super) fn simplify(graph: Graph, intervals: &Intervals) -> Simplified {
         significant: BinaryHeap::new(),
         stack: Vec::new(),
     };
-    for node in intervals.data.keys().rev() {
+    for &node in nodes.iter().rev() {
         simplifier.enlist(node);
     }
     while simplifier.step() {}
-    debug_assert!(intervals.data.keys().all(|node| !simplifier.graph.is_present(node)), "every node is on some list");
+    debug_assert!(nodes.iter().all(|&node| !simplifier.graph.is_present(node)), "every node is on some list");
     Simplified { graph: simplifier.graph, stack: simplifier.stack }
 }
 
@@ -163,15 +163,15 @@ impl Simplifier {
     /// Briggs: fewer neighbours of both together are significant than there are registers.
     fn is_safe(&mut self, a: Interval, b: Interval) -> bool {
         let allowed = self.graph.allowed[a] & self.graph.allowed[b];
-        let neighbours = self.graph.union(a, b);
+        self.graph.mark(a, b);
         let graph = &self.graph;
-        let significant = |&&(node, of): &&(Interval, [bool; 2])| {
+        let significant = |&(node, of): &(Interval, [bool; 2])| {
             let shared = usize::from(of[0] && of[1]);
             graph.is_present(node)
                 && allowed.intersects(graph.allowed[node])
                 && graph.degree[node] - shared >= graph.allowed[node].len()
         };
-        neighbours.iter().filter(significant).take(allowed.len()).count() < allowed.len()
+        graph.union(a, b).filter(significant).take(allowed.len()).count() < allowed.len()
     }
 
     /// George: each neighbour is insignificant, or cannot have the register.
