@@ -136,7 +136,7 @@ impl Registers {
         }
     }
 
-    /// What makes copies come to nothing from colouring on. (Linear scan coalesces before, graph colouring by itself.)
+    /// What makes copies come to nothing from colouring on. (Linear scan and graph colouring have ways of their own.)
     pub fn coalescing(&self) -> RegisterCoalescing {
         match self {
             Registers::Dominance(dominance) => dominance.coalescing(),

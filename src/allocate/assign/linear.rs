@@ -8,9 +8,9 @@
 //! says which webs to spill, and wants to be asked again when their loads and stores are there: they go through the scan as
 //! intervals of their own, the spilled variable's second chance.
 //! Relies on: an interval that starts later than another cannot take anything from it, so that one pass in the order of the
-//! starts suffices. Active and inactive intervals are found by register and position ([`registers::Timeline`]) instead of in
-//! two lists; a hole is filled by whatever fits into it (Traub, Holloway, Smith, "Quality and Speed in Linear-scan Register
-//! Allocation", 1998).
+//! starts suffices. Active and inactive intervals are found by register and position
+//! ([`Timeline`](super::variables::registers::Timeline)) instead of in two lists; a hole is filled by whatever fits into it
+//! (Traub, Holloway, Smith, "Quality and Speed in Linear-scan Register Allocation", 1998).
 //! Time: for each interval, its ranges times R times a logarithm; a round for each generation of spills.
 
 use super::variables::Chosen;

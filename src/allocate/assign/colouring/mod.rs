@@ -9,7 +9,8 @@
 //! Graph-Coloring Register Allocation", PLDI 2004; each node takes one register). Conservative coalescing (Briggs, George)
 //! leaves a graph that can be coloured that way as it is.
 //! Time: a round for each generation of spills; in each, the graph's edges, and those of both sides for each move that is
-//! looked at. At most [`RegSet::CAPACITY`] neighbours are live where an interval begins, so edges are linear in the function.
+//! looked at. No more intervals are live at once than there can be registers, so edges are linear in the intervals' ranges
+//! ([`build`]).
 //!
 //! The temporaries of spilled webs are nodes, but are coalesced with none: what they are copied to and from is a preference.
 //! So where an instruction has constraints that colouring one by one does not meet, they can be matched with registers
