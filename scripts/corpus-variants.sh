@@ -7,7 +7,7 @@
 #   PROGRAMS="sqlite lua"                    which programs (default: the five small ones)
 #   JOBS=2                                   how many side by side
 
-ALL_VARIANTS="spill-free,tuned,ch-o1,ch-o2,ch-o3,hack,linear-scan,local,simple"
+ALL_VARIANTS="spill-free,tuned,ch-o1,ch-o2,ch-o3,hack,linear-scan,irc,local,simple"
 for options in "--spill belady" "--spill min" "--coalesce none" "--coalesce punctual" "--coalesce recolor" "--pins perm --coalesce units" \
     "--spill min --coalesce recolor" "--spill priced" "--spill priced --coalesce recolor" "--forms on --merge-copies on --sink on" "--store-hoist off" "--load-lower off" "--load-lower weighted" "--memory-coalesce off" "--pins avoid" \
     "--swap xchg" "--swap xor" "--rematerialise off" "--eliminate spare-register" "--eliminate on-demand" \

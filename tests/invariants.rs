@@ -5,7 +5,7 @@ use crate::support::phases::{as_planned, convert, spill, with_plan};
 use crate::support::presets::{destructions, spill_free};
 use crate::support::random::{random_function, shapes};
 use chordal::allocate::allocators::{Dominance, Preset, Registers};
-use chordal::allocate::assign::{Coloured, Evictable, Refusal, assign, scan};
+use chordal::allocate::assign::{Coloured, Evictable, Refusal, assign, colour_graph, scan};
 use chordal::allocate::cssa::{Coalescing, Conventional};
 use chordal::allocate::destruct::{DestructionCounts, Notion, Source, destruct, unsplit::unsplit};
 use chordal::allocate::pipeline::{Allocate as _, Strategy};
@@ -611,17 +611,22 @@ fn allocation_is_deterministic() {
     });
 }
 
-/// What linear scan makes of a function.
-struct Scanned {
+/// What an allocator that keeps each variable in one place makes of a function.
+struct Placed {
     conventional: Conventional,
     spilled: Spilled,
     coloured: Coloured,
-    /// How often the scan started again.
+    /// How often it started again.
     restarts: usize,
 }
 
-fn scanned(function: &Function) -> Scanned {
-    let Preset { coalescing, spill, registers, .. } = Preset::named("linear-scan").expect("it exists");
+fn placed(function: &Function, allocator: &str) -> Placed {
+    let Preset { coalescing, spill, registers, .. } = Preset::named(allocator).expect("it exists");
+    let place = match registers {
+        Registers::LinearScan => scan,
+        Registers::GraphColouring => colour_graph,
+        Registers::Dominance(_) => panic!("{allocator} moves variables"),
+    };
     let conventional = convert(function, coalescing);
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
@@ -635,26 +640,28 @@ fn scanned(function: &Function) -> Scanned {
         let spilled = problem.insert(&plan);
         let liveness = Liveness::new(&spilled.function);
         let evictable = Evictable { weights: problem.weights(), webs: &conventional.webs, spilled: &spilled };
-        match scan(&spilled, &order, &dominators, &liveness, evictable) {
+        match place(&spilled, &order, &dominators, &liveness, evictable) {
             Ok(coloured) => break (spilled, coloured),
             Err(Refusal::Evicted(values)) => values.into_iter().for_each(|value| requested[value] = true),
             Err(Refusal::Failed(failure)) => panic!("{failure}\n{}", print(&spilled.function)),
         }
         restarts += 1;
     };
-    Scanned { conventional, spilled, coloured, restarts }
+    Placed { conventional, spilled, coloured, restarts }
 }
 
-/// Has linear scan work on random functions.
-fn for_each_scanned(mut look: impl FnMut(&str, &Scanned)) {
-    for_each_random(|which, function| look(which, &scanned(function)));
+/// Has linear scan and graph colouring work on random functions.
+fn for_each_placed(mut look: impl FnMut(&str, &Placed)) {
+    for allocator in ["linear-scan", "irc"] {
+        for_each_random(|which, function| look(&format!("{which}, {allocator}"), &placed(function, allocator)));
+    }
 }
 
 /// Everything that is in a register at some moment has it for itself, and none is pinned then.
 #[test]
-fn no_two_live_names_share_a_register_in_linear_scan() {
+fn no_two_live_names_share_a_register_where_variables_stay_in_one_place() {
     let mut pairs = 0;
-    for_each_scanned(|which, scanned| pairs += assert_coloured(which, &scanned.coloured));
+    for_each_placed(|which, placed| pairs += assert_coloured(which, &placed.coloured));
     assert!(pairs > 100_000, "{pairs} pairs");
 }
 
@@ -662,7 +669,7 @@ fn no_two_live_names_share_a_register_in_linear_scan() {
 #[test]
 fn a_web_is_in_one_place() {
     let (mut in_registers, mut in_memory) = (0, 0);
-    for_each_scanned(|which, Scanned { conventional, spilled, coloured, .. }| {
+    for_each_placed(|which, Placed { conventional, spilled, coloured, .. }| {
         let Coloured { function, colours, .. } = coloured;
         let phis = || function.blocks.values().flat_map(|data| &data.phis);
         let mut places: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
@@ -694,7 +701,7 @@ fn a_web_is_in_one_place() {
 #[test]
 fn rounds_are_few_and_end() {
     let mut rounds = Vec::new();
-    for_each_scanned(|_, scanned| rounds.push(scanned.restarts));
+    for_each_placed(|_, placed| rounds.push(placed.restarts));
     rounds.sort_unstable();
     let most = rounds[rounds.len() - 1];
     assert!(rounds[rounds.len() / 2] <= 6 && most <= 30, "half of them take {}, one {most}", rounds[rounds.len() / 2]);

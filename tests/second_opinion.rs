@@ -11,7 +11,7 @@ use std::process::Command as Process;
 use tempfile::TempDir;
 
 const FLAGS: &[&str] = &["-O2", "-O0", "-m32 -O2", "-m32 -O0", "-O2 -fPIC", "-m32 -O2 -fPIC"];
-const ALLOCATORS: &[&str] = &["spill-free", "linear-scan", "llvm-greedy"];
+const ALLOCATORS: &[&str] = &["spill-free", "linear-scan", "irc", "llvm-greedy"];
 
 /// Functions of x86-64 that the two sides know by different names: a calling convention that decorates symbols.
 const RENAMED: &[(&str, &str)] = &[("conventions", "vector")];

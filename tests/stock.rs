@@ -148,6 +148,11 @@ fn linear_scan_keeps_to_its_registers() {
 }
 
 #[test]
+fn irc_keeps_to_its_registers() {
+    keeps_to_its_registers("irc");
+}
+
+#[test]
 fn greedy_keeps_to_its_registers() {
     keeps_to_its_registers("llvm-greedy");
 }

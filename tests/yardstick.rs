@@ -13,6 +13,7 @@ const ALLOCATORS: &[&str] = &[
     "spill-free",
     "ch-o3 --swap auto",
     "linear-scan",
+    "irc",
     "simple",
     "regalloc2",
     "llvm-greedy",
@@ -199,7 +200,7 @@ fn assert_parts(counts: &Counts, expected: &OverheadParts) {
 #[test]
 fn spills_saves_and_restores() {
     let nothing = OverheadParts::default;
-    for allocator in ["spill-free", "linear-scan", "llvm-greedy"] {
+    for allocator in ["spill-free", "linear-scan", "irc", "llvm-greedy"] {
         let counts = ByHand::new().counts(allocator, &[]);
         // Two stores; a load and a folded one; six pushes and pops.
         let spilled = OverheadParts { reloads: 8.0, stores: 2.0, saves: 6.0, restores: 24.0, ..nothing() };

@@ -38,6 +38,8 @@ pub enum Registers {
     /// By linear scan. A variable has one register, or is spilled because it finds none: nothing is spilled before, nothing
     /// moves, and φs need no code.
     LinearScan,
+    /// By colouring the interference graph (iterated register coalescing). Otherwise as under linear scan.
+    GraphColouring,
 }
 
 /// The choices that there are in dominance order.
@@ -123,7 +125,7 @@ impl Registers {
     pub fn elimination(&self) -> Elimination {
         match self {
             Registers::Dominance(dominance) => dominance.elimination,
-            Registers::LinearScan => Elimination::SpillFree,
+            Registers::LinearScan | Registers::GraphColouring => Elimination::SpillFree,
         }
     }
 
@@ -131,15 +133,15 @@ impl Registers {
     pub fn spilling(&self) -> Option<Choice> {
         match self {
             Registers::Dominance(dominance) => Some(dominance.choice),
-            Registers::LinearScan => None,
+            Registers::LinearScan | Registers::GraphColouring => None,
         }
     }
 
-    /// What makes copies come to nothing from colouring on. (Linear scan coalesces before.)
+    /// What makes copies come to nothing from colouring on. (Linear scan and graph colouring have ways of their own.)
     pub fn coalescing(&self) -> RegisterCoalescing {
         match self {
             Registers::Dominance(dominance) => dominance.coalescing(),
-            Registers::LinearScan => RegisterCoalescing::Preference,
+            Registers::LinearScan | Registers::GraphColouring => RegisterCoalescing::Preference,
         }
     }
 
@@ -147,7 +149,7 @@ impl Registers {
     pub fn recolouring(&self) -> Recolouring {
         match self {
             Registers::Dominance(dominance) => dominance.recolouring,
-            Registers::LinearScan => Recolouring::Never,
+            Registers::LinearScan | Registers::GraphColouring => Recolouring::Never,
         }
     }
 
@@ -155,7 +157,7 @@ impl Registers {
     pub fn pins(&self) -> PinPolicy {
         match self {
             Registers::Dominance(dominance) => dominance.assign.pins,
-            Registers::LinearScan => PinPolicy::Avoid,
+            Registers::LinearScan | Registers::GraphColouring => PinPolicy::Avoid,
         }
     }
 
@@ -332,8 +334,12 @@ const OUT_OF_SSA: Preset = Preset {
     ..LINEAR_SCAN
 };
 
+/// `irc`: iterated register coalescing (George and Appel). φs are isolated by copies, which it is to coalesce itself.
+const IRC: Preset = Preset { name: "irc", coalescing: Coalescing::Nothing, registers: Registers::GraphColouring, ..LINEAR_SCAN };
+
 /// All allocators.
-pub const PRESETS: &[Preset] = &[TUNED, SPILL_FREE, CH_O1, CH_O2, CH_O3, HACK, OUT_OF_SSA, LINEAR_SCAN, LOCAL, SIMPLE, OPTIMAL];
+pub const PRESETS: &[Preset] =
+    &[TUNED, SPILL_FREE, CH_O1, CH_O2, CH_O3, HACK, OUT_OF_SSA, LINEAR_SCAN, IRC, LOCAL, SIMPLE, OPTIMAL];
 
 impl Default for Preset {
     fn default() -> Self {

@@ -251,6 +251,7 @@ fn colour(
                 assign::assign(&spilled, order, dominators, &liveness, assign, evictable)
             }
             Registers::LinearScan => assign::scan(&spilled, order, dominators, &liveness, evictable),
+            Registers::GraphColouring => assign::colour_graph(&spilled, order, dominators, &liveness, evictable),
         };
         clock.lap("assign");
         match coloured {

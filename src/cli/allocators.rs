@@ -73,12 +73,17 @@ pub const ALL: &[Entry] = &[
     },
     Entry {
         name: "out-of-ssa",
-        about: "out of SSA form before allocation, as well as it can be done (Rastello), then linear scan",
+        about: "out of SSA form before allocation, as well as it can be done (Rastello), then linear scan or irc",
         phases: DESTRUCTION,
     },
     Entry {
         name: "linear-scan",
         about: "aggressive coalescing, then linear scan with holes and restarts (Evlogimenos)",
+        phases: PHASES,
+    },
+    Entry {
+        name: "irc",
+        about: "graph colouring out of SSA form, with conservative coalescing (George and Appel)",
         phases: PHASES,
     },
     Entry { name: "local", about: "values stay in registers within a block only", phases: PHASES },

@@ -1,6 +1,6 @@
 //! What allocators can be told to do, as the command line names it.
 
-use crate::allocate::allocators::{Elimination, RegisterCoalescing};
+use crate::allocate::allocators::{Elimination, RegisterCoalescing, Registers};
 use crate::allocate::assign::PinPolicy;
 use crate::allocate::destruct::{Merging, Notion, Source};
 use crate::allocate::eliminate::SwapPolicy;
@@ -53,6 +53,14 @@ impl Choice for spill::Choice {
         (spill::Choice::Optimal, "optimal", "What costs least, by integer programming (not in every build)"),
         (spill::Choice::AcrossBlocks, "across-blocks", "Those that are live from one block to another"),
         (spill::Choice::Everything, "everywhere", "All"),
+    ];
+}
+
+/// What can follow when a program has left SSA form.
+impl Choice for Registers {
+    const ALL: &[(Self, &str, &str)] = &[
+        (Registers::LinearScan, "linear-scan", "Linear scan, as linear-scan does it"),
+        (Registers::GraphColouring, "graph-coloring", "Iterated register coalescing, as irc does it (George and Appel)"),
     ];
 }
 

@@ -85,6 +85,10 @@ pub struct AllocatorOptions {
     #[arg(long, value_name = "HOW", value_parser = choices::parser::<RegisterCoalescing>())]
     coalesce: Option<RegisterCoalescing>,
 
+    /// Out of SSA form: what allocates registers then
+    #[arg(long, value_name = "WHAT", value_parser = choices::parser::<Registers>())]
+    after: Option<Registers>,
+
     /// Out of SSA form: when two variables interfere, so that they cannot be one
     #[arg(long, value_name = "WHEN", value_parser = choices::parser::<Notion>())]
     interference: Option<Notion>,
@@ -171,10 +175,11 @@ impl AllocatorOptions {
                     dominance.choice = spill::Choice::Lightest;
                 }
             }
-            Registers::LinearScan => self.check_for_one_place(preset.name)?,
+            Registers::LinearScan | Registers::GraphColouring => self.check_for_one_place(preset.name)?,
         }
         match &mut preset.coalescing {
             Coalescing::Destruction(policy) => {
+                set(&mut preset.registers, self.after);
                 set(&mut policy.notion, self.interference);
                 set(&mut policy.virtualize, self.virtualize.map(Switch::is_on));
                 set(&mut policy.liveness, self.liveness);
@@ -197,7 +202,7 @@ impl AllocatorOptions {
             ));
         }
         if self.coalesce.is_some() {
-            return Err(format!("{name} coalesces copies before it chooses registers, so `--coalesce` does not apply"));
+            return Err(format!("{name} has a way of its own to coalesce copies, so `--coalesce` does not apply"));
         }
         if self.spill.is_some() {
             return Err(format!("{name} spills a variable when it finds no register for it, so `--spill` does not apply"));
@@ -208,6 +213,7 @@ impl AllocatorOptions {
     /// An error if an option is not for an allocator whose program does not leave SSA form before, or not in that way.
     fn check_within_ssa(&self, name: &str) -> Result<(), String> {
         let given = [
+            ("--after", self.after.is_some()),
             ("--interference", self.interference.is_some()),
             ("--virtualize", self.virtualize.is_some()),
             ("--liveness", self.liveness.is_some()),
@@ -254,6 +260,7 @@ impl AllocatorOptions {
             ("--forms", self.forms.is_some()),
             ("--pins", self.pins.is_some()),
             ("--coalesce", self.coalesce.is_some()),
+            ("--after", self.after.is_some()),
             ("--interference", self.interference.is_some()),
             ("--virtualize", self.virtualize.is_some()),
             ("--liveness", self.liveness.is_some()),
@@ -327,15 +334,16 @@ fn describe(preset: &Preset) -> OwnOptions {
         forms: preset.forms,
         pins: preset.registers.pins().name().into(),
         coalesce: preset.registers.coalescing().name().into(),
-        destruction: destruction(preset.coalescing),
+        destruction: destruction(preset),
         swap: preset.swap.name().into(),
     }
 }
 
 /// How the program leaves SSA form.
-fn destruction(coalescing: Coalescing) -> Option<DestructionOptions> {
-    let Coalescing::Destruction(policy) = coalescing else { return None };
+fn destruction(preset: &Preset) -> Option<DestructionOptions> {
+    let Coalescing::Destruction(policy) = preset.coalescing else { return None };
     Some(DestructionOptions {
+        after: preset.registers.name().into(),
         interference: policy.notion.name().into(),
         virtualize: policy.virtualize,
         liveness: policy.liveness.name().into(),
@@ -394,8 +402,9 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
     if matches!(preset.registers, Registers::Dominance(_)) {
         arguments.push(format!("--coalesce {coalesce}"));
     }
-    if let Some(DestructionOptions { interference, virtualize, liveness, merge }) = destruction {
+    if let Some(DestructionOptions { after, interference, virtualize, liveness, merge }) = destruction {
         arguments.extend([
+            format!("--after {after}"),
             format!("--interference {interference}"),
             format!("--virtualize {}", switch(virtualize)),
             format!("--liveness {liveness}"),

@@ -367,7 +367,7 @@ fn functions_with_an_argument_base_pointer_fall_back() {
         let outputs: Vec<String> = (0..wanted).map(|k| format!("\"=&r\"(r[{k}])")).collect();
         folder.write("p.c", ARGUMENT_BASE.replace("OUTPUTS", &outputs.join(", ")).replace("BASE", base));
         folder.run(Process::new("clang-22").args(["-O2", arch, "-emit-llvm", "-c", "p.c", "-o", "p.bc"]));
-        for allocator in ["spill-free", "linear-scan", "regalloc2", "regalloc2-fast", "llvm-greedy", "llvm-basic"] {
+        for allocator in ["spill-free", "linear-scan", "irc", "regalloc2", "regalloc2-fast", "llvm-greedy", "llvm-basic"] {
             let compile = ["compile", "p.bc", "-o", "out.s", "--registers", limit, "--verify-llvm", "--allocator", allocator];
             let warning = "function crowded: left to LLVM's greedy allocator: ";
             folder.chordal(&compile).assert().success().stderr(contains(warning));
@@ -474,6 +474,8 @@ fn wrong_usage() {
     assert_usage(&mut folder.chordal(&theirs), "--eliminate is for chordal's own allocators, not for regalloc2");
     let linear = ["compile", "p.bc", "--allocator", "linear-scan", "--pins", "repair"];
     assert_usage(&mut folder.chordal(&linear), "linear-scan keeps each variable in one place");
+    let coalescing = ["compile", "p.bc", "--allocator", "irc", "--coalesce", "none"];
+    assert_usage(&mut folder.chordal(&coalescing), "irc has a way of its own to coalesce copies");
     assert_usage(&mut folder.chordal(&["compile"]), "<IN>");
     let allocator = |name: &str, option: &str, value: &str, text: &str| {
         assert_usage(&mut folder.chordal(&["compile", "p.bc", "--allocator", name, option, value]), text);

@@ -20,6 +20,7 @@ pub fn variants() -> Vec<Preset> {
     let out_of_ssa = Preset::named("out-of-ssa").expect("it exists");
     variants
         .extend(destructions().into_iter().map(|policy| Preset { coalescing: Coalescing::Destruction(policy), ..out_of_ssa }));
+    variants.push(Preset { registers: Registers::GraphColouring, ..out_of_ssa });
     for base in [spill_free(), Preset::named("ch-o3").expect("it exists")] {
         let mut vary = |change: fn(&mut Preset)| {
             let mut preset = base;
@@ -100,6 +101,6 @@ pub fn destructions() -> Vec<Policy> {
 fn dominance(preset: &mut Preset) -> &mut Dominance {
     match &mut preset.registers {
         Registers::Dominance(dominance) => dominance,
-        Registers::LinearScan => panic!("{} does without", preset.name),
+        Registers::LinearScan | Registers::GraphColouring => panic!("{} does without", preset.name),
     }
 }

@@ -1,4 +1,4 @@
-//! Register assignment in dominance order; for linear scan, see [`linear`].
+//! Register assignment in dominance order; for linear scan, see [`linear`], for graph colouring, [`colouring`].
 //!
 //! Requires: SSA form in which the values in registers fit everywhere (see [`crate::allocate::spill`]).
 //! Ensures: every operand in a register has one of its class; values that are live together are in different registers,
@@ -10,10 +10,12 @@
 //! edge can take no code, values move before it is left to where they meet
 //! ([`crate::analysis::Bundles`]).
 
+mod colouring;
 mod holding;
 mod linear;
 mod preferences;
 mod split;
+mod variables;
 mod walk;
 
 pub use split::{Coloured, Colours};
@@ -216,7 +218,24 @@ pub fn scan(
     liveness: &Liveness,
     evictable: Evictable,
 ) -> Result<Coloured, Refusal> {
-    let assignment =
-        linear::scan(spilled, liveness, &PinLiveness::new(&spilled.function).keeping(spilled.untouched), &evictable)?;
+    let pins = PinLiveness::new(&spilled.function).keeping(spilled.untouched);
+    let assignment = linear::scan(spilled, liveness, &pins, &evictable)?;
+    Ok(split::split_at_repairs(spilled, order, dominators, liveness, assignment))
+}
+
+/// Assigns registers by iterated register coalescing, a whole web at a time, which keeps its register ([`colouring`]). Pins are
+/// avoided.
+///
+/// # Errors
+/// If values have to be spilled first, or if an instruction needs more registers than there are.
+pub fn colour_graph(
+    spilled: &Spilled,
+    order: &Order,
+    dominators: &Dominators,
+    liveness: &Liveness,
+    evictable: Evictable,
+) -> Result<Coloured, Refusal> {
+    let pins = PinLiveness::new(&spilled.function).keeping(spilled.untouched);
+    let assignment = colouring::colour(spilled, liveness, &pins, &evictable)?;
     Ok(split::split_at_repairs(spilled, order, dominators, liveness, assignment))
 }

@@ -102,6 +102,8 @@ pub struct OwnOptions {
 /// How SSA form is left before allocation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DestructionOptions {
+    /// `--after`.
+    pub after: String,
     /// `--interference`.
     pub interference: String,
     /// `--virtualize`.

@@ -1,5 +1,6 @@
 //! Which registers are taken when: by the program itself, and by the intervals that have been placed.
 
+use super::Chosen;
 use super::intervals::{Interval, LiveInterval, Range};
 use super::positions::{Position, Positions};
 use crate::analysis::PinLiveness;
@@ -7,7 +8,7 @@ use crate::machine::{Function, Reg, RegSet};
 use std::collections::BTreeMap;
 
 /// The fixed intervals: where registers are pinned or clobbered.
-pub(super) struct Fixed {
+pub(in crate::allocate::assign) struct Fixed {
     /// Positions at which something is fixed, ascending.
     positions: Vec<Position>,
     /// A tree of unions: leaf `i` of n is at n + i, and the node at `i` is the union of those at 2i and 2i + 1.
@@ -15,7 +16,7 @@ pub(super) struct Fixed {
 }
 
 impl Fixed {
-    pub(super) fn new(function: &Function, positions: &Positions, pins: &PinLiveness) -> Self {
+    pub(in crate::allocate::assign) fn new(function: &Function, positions: &Positions, pins: &PinLiveness) -> Self {
         let mut fixed: Vec<(Position, RegSet)> = Vec::new();
         for &block in positions.blocks() {
             let data = &function.blocks[block];
@@ -46,7 +47,7 @@ impl Fixed {
     }
 
     /// The registers that are fixed somewhere from `start` up to before `end`.
-    pub(super) fn within(&self, start: Position, end: Position) -> RegSet {
+    pub(in crate::allocate::assign) fn within(&self, start: Position, end: Position) -> RegSet {
         let count = self.positions.len();
         let mut from = count + self.positions.partition_point(|&position| position < start);
         let mut to = count + self.positions.partition_point(|&position| position < end);
@@ -77,7 +78,7 @@ struct Taken {
 
 /// The intervals in one register: active and inactive ones, their holes left open.
 #[derive(Clone, Default)]
-pub(super) struct Timeline {
+pub(in crate::allocate::assign) struct Timeline {
     /// Disjoint ranges by their starts.
     ranges: BTreeMap<Position, Taken>,
 }
@@ -91,7 +92,11 @@ impl Timeline {
     }
 
     /// The intervals that an interval cannot share the register with, each once for each clash.
-    pub(super) fn clashes<'a>(&'a self, number: Interval, interval: &'a LiveInterval) -> impl Iterator<Item = Interval> + 'a {
+    pub(in crate::allocate::assign) fn clashes<'a>(
+        &'a self,
+        number: Interval,
+        interval: &'a LiveInterval,
+    ) -> impl Iterator<Item = Interval> + 'a {
         let clashing = move |range: &'a Range| {
             let clash = move |taken: &&Taken| taken.over != Some(number) && range.over.expand() != Some(taken.owner);
             self.overlapping(range).map(|(_, taken)| taken).filter(clash).map(|taken| taken.owner)
@@ -100,7 +105,7 @@ impl Timeline {
     }
 
     /// Adds an interval that clashes with none.
-    pub(super) fn insert(&mut self, number: Interval, interval: &LiveInterval) {
+    pub(in crate::allocate::assign) fn insert(&mut self, number: Interval, interval: &LiveInterval) {
         for range in &interval.ranges {
             let shared: Vec<(Position, Taken)> = self.overlapping(range).map(|(start, taken)| (start, *taken)).collect();
             if shared.iter().any(|(_, taken)| Some(taken.owner) == range.over.expand()) {
@@ -113,7 +118,7 @@ impl Timeline {
         }
     }
 
-    pub(super) fn remove(&mut self, number: Interval, interval: &LiveInterval) {
+    pub(in crate::allocate::assign) fn remove(&mut self, number: Interval, interval: &LiveInterval) {
         for range in &interval.ranges {
             if self.ranges.get(&range.start).is_some_and(|taken| taken.owner == number) {
                 self.ranges.remove(&range.start);
@@ -122,34 +127,43 @@ impl Timeline {
     }
 
     /// The interval in the register at a position.
-    pub(super) fn at(&self, position: Position) -> Option<Interval> {
+    pub(in crate::allocate::assign) fn at(&self, position: Position) -> Option<Interval> {
         let range = Range { start: position, end: position + 1, over: None.into() };
         self.overlapping(&range).next().map(|(_, taken)| taken.owner)
     }
 
     /// Whether nothing is written to the register behind a position where an interval has it, until another one.
-    pub(super) fn keeps(&self, owner: Interval, from: Position, until: Position) -> bool {
+    pub(in crate::allocate::assign) fn keeps(&self, owner: Interval, from: Position, until: Position) -> bool {
         self.at(from) == Some(owner) && self.ranges.range(from + 1..until).next().is_none()
     }
 }
 
 /// All registers' timelines.
-pub(super) struct Registers {
-    pub(super) fixed: Fixed,
+pub(in crate::allocate::assign) struct Registers {
+    pub(in crate::allocate::assign) fixed: Fixed,
     timelines: Vec<Timeline>,
 }
 
 impl Registers {
-    pub(super) fn new(fixed: Fixed) -> Self {
+    pub(in crate::allocate::assign) fn new(fixed: Fixed) -> Self {
         Registers { fixed, timelines: vec![Timeline::default(); RegSet::CAPACITY] }
     }
 
-    pub(super) fn timeline(&self, reg: Reg) -> &Timeline {
+    pub(in crate::allocate::assign) fn timeline(&self, reg: Reg) -> &Timeline {
         &self.timelines[reg.index()]
     }
 
-    pub(super) fn timeline_mut(&mut self, reg: Reg) -> &mut Timeline {
+    pub(in crate::allocate::assign) fn timeline_mut(&mut self, reg: Reg) -> &mut Timeline {
         &mut self.timelines[reg.index()]
+    }
+
+    /// The register that has what an interval loads since an access before.
+    pub(in crate::allocate::assign) fn still_there(&self, chosen: &Chosen, interval: &LiveInterval) -> Option<Reg> {
+        let before = interval.reloads?;
+        let reg = chosen[before.interval]?;
+        let untouched = self.timeline(reg).keeps(before.interval, before.at, interval.start())
+            && !self.fixed.within(before.at + 1, interval.start()).contains(reg);
+        untouched.then_some(reg)
     }
 }
 

@@ -8,25 +8,25 @@ use cranelift_entity::{PrimaryMap, SecondaryMap};
 ///
 /// A value that an instruction reads last, and one that it defines, do not meet; between them, at the moment of clobbers,
 /// there is neither.
-pub(super) type Position = u32;
+pub(in crate::allocate::assign) type Position = u32;
 
 /// The moments of one instruction.
 #[derive(Clone, Copy)]
-pub(super) struct Moments {
-    pub(super) read: Position,
-    pub(super) clobber: Position,
-    pub(super) write: Position,
+pub(in crate::allocate::assign) struct Moments {
+    pub(in crate::allocate::assign) read: Position,
+    pub(in crate::allocate::assign) clobber: Position,
+    pub(in crate::allocate::assign) write: Position,
 }
 
 /// Where everything stands in a linear order: layout, with blocks on edges behind their sources.
-pub(super) struct Positions {
+pub(in crate::allocate::assign) struct Positions {
     order: Vec<Block>,
     head: SecondaryMap<Block, Position>,
     read: PrimaryMap<Inst, Position>,
 }
 
 impl Positions {
-    pub(super) fn new(function: &Function) -> Self {
+    pub(in crate::allocate::assign) fn new(function: &Function) -> Self {
         let mut order = Vec::with_capacity(function.blocks.len());
         for (block, data) in function.blocks.iter().filter(|(_, data)| !data.on_edge) {
             order.push(block);
@@ -48,21 +48,21 @@ impl Positions {
     }
 
     /// All blocks in order.
-    pub(super) fn blocks(&self) -> &[Block] {
+    pub(in crate::allocate::assign) fn blocks(&self) -> &[Block] {
         &self.order
     }
 
     /// Where a block's φs are defined.
-    pub(super) fn head(&self, block: Block) -> Position {
+    pub(in crate::allocate::assign) fn head(&self, block: Block) -> Position {
         self.head[block]
     }
 
     /// Where successors' φs take their arguments.
-    pub(super) fn end(&self, function: &Function, block: Block) -> Position {
+    pub(in crate::allocate::assign) fn end(&self, function: &Function, block: Block) -> Position {
         self.head[block] + 3 * function.blocks[block].insts.len() as u32 + 1
     }
 
-    pub(super) fn of(&self, inst: Inst) -> Moments {
+    pub(in crate::allocate::assign) fn of(&self, inst: Inst) -> Moments {
         let read = self.read[inst];
         Moments { read, clobber: read + 1, write: read + 2 }
     }

@@ -6,6 +6,7 @@
 //! Relies on: Traub, Holloway, Smith, "Quality and Speed in Linear-scan Register Allocation" (1998), section 2.1, for holes.
 
 use super::positions::{Position, Positions};
+use super::registers::Fixed;
 use crate::allocate::assign::Evictable;
 use crate::allocate::cssa::Web;
 use crate::allocate::spill::Spilled;
@@ -16,75 +17,87 @@ use std::collections::BTreeMap;
 
 /// A virtual register: a web, or a value that is in none.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Interval(u32);
+pub(in crate::allocate::assign) struct Interval(u32);
 entity_impl!(Interval, "interval");
 
 /// Positions from `start` up to before `end`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Range {
-    pub(super) start: Position,
-    pub(super) end: Position,
+pub(in crate::allocate::assign) struct Range {
+    pub(in crate::allocate::assign) start: Position,
+    pub(in crate::allocate::assign) end: Position,
     /// A two-address definition has its register while operands are read, unless it is that of the value that it overwrites,
     /// which is in this interval and dies there.
-    pub(super) over: PackedOption<Interval>,
+    pub(in crate::allocate::assign) over: PackedOption<Interval>,
 }
 
 /// Where a virtual register is live, and what suits it.
-pub(super) struct LiveInterval {
+pub(in crate::allocate::assign) struct LiveInterval {
     /// Disjoint, ascending, not empty.
-    pub(super) ranges: Vec<Range>,
+    pub(in crate::allocate::assign) ranges: Vec<Range>,
     /// The registers that every one of its values may be in.
-    pub(super) allowed: RegSet,
+    pub(in crate::allocate::assign) allowed: RegSet,
     /// The narrowest class among its values.
-    pub(super) class: RegClass,
-    pub(super) values: Vec<Value>,
+    pub(in crate::allocate::assign) class: RegClass,
+    pub(in crate::allocate::assign) values: Vec<Value>,
     /// What spilling costs for each position that it frees; nothing for what cannot be spilled.
-    pub(super) weight: Option<f64>,
+    pub(in crate::allocate::assign) weight: Option<f64>,
     /// Pinned registers that it is copied from or to, with the copies' frequencies.
-    pub(super) pins: Vec<(Reg, f64)>,
+    pub(in crate::allocate::assign) pins: Vec<(Reg, f64)>,
     /// Intervals that it is copied from or to, or overwrites.
-    pub(super) partners: Vec<(Interval, f64)>,
+    pub(in crate::allocate::assign) partners: Vec<(Interval, f64)>,
     /// Of what is loaded: the access before in the same block that had the slot's content in a register.
-    pub(super) reloads: Option<Access>,
+    pub(in crate::allocate::assign) reloads: Option<Access>,
     /// Where what it has in a register is loaded next in the same block, if it is.
-    pub(super) awaited: Option<Position>,
+    pub(in crate::allocate::assign) awaited: Option<Position>,
 }
 
 /// A moment at which an interval's register has the content of a slot.
 #[derive(Clone, Copy)]
-pub(super) struct Access {
-    pub(super) interval: Interval,
-    pub(super) at: Position,
+pub(in crate::allocate::assign) struct Access {
+    pub(in crate::allocate::assign) interval: Interval,
+    pub(in crate::allocate::assign) at: Position,
     width: u32,
 }
 
 /// The intervals of the values that are loaded and stored for one instruction: short, and not to be spilled.
-pub(super) struct Temporaries {
-    pub(super) inst: Inst,
-    pub(super) block: Block,
-    pub(super) intervals: Vec<Interval>,
+pub(in crate::allocate::assign) struct Temporaries {
+    pub(in crate::allocate::assign) inst: Inst,
+    pub(in crate::allocate::assign) block: Block,
+    /// The instruction's index in its block.
+    pub(in crate::allocate::assign) index: u32,
+    pub(in crate::allocate::assign) intervals: Vec<Interval>,
 }
 
 /// All live intervals of a function.
-pub(super) struct Intervals {
-    pub(super) data: PrimaryMap<Interval, LiveInterval>,
-    pub(super) of: SecondaryMap<Value, PackedOption<Interval>>,
+pub(in crate::allocate::assign) struct Intervals {
+    pub(in crate::allocate::assign) data: PrimaryMap<Interval, LiveInterval>,
+    pub(in crate::allocate::assign) of: SecondaryMap<Value, PackedOption<Interval>>,
     /// In the order of the positions.
-    pub(super) temporaries: Vec<Temporaries>,
+    pub(in crate::allocate::assign) temporaries: Vec<Temporaries>,
 }
 
 impl LiveInterval {
-    pub(super) fn start(&self) -> Position {
+    pub(in crate::allocate::assign) fn start(&self) -> Position {
         self.ranges[0].start
     }
 
-    pub(super) fn end(&self) -> Position {
+    pub(in crate::allocate::assign) fn end(&self) -> Position {
         self.ranges[self.ranges.len() - 1].end
+    }
+
+    /// The registers that it can have, in a given order.
+    pub(in crate::allocate::assign) fn order_in(&self, order: &[Reg]) -> impl Iterator<Item = Reg> {
+        order.iter().copied().filter(|&reg| self.allowed.contains(reg))
     }
 }
 
 impl Intervals {
-    pub(super) fn new(spilled: &Spilled, liveness: &Liveness, positions: &Positions, evictable: &Evictable) -> Self {
+    pub(in crate::allocate::assign) fn new(
+        spilled: &Spilled,
+        liveness: &Liveness,
+        positions: &Positions,
+        evictable: &Evictable,
+    ) -> Self {
         let mut builder = Builder {
             function: &spilled.function,
             spilled,
@@ -109,8 +122,33 @@ impl Intervals {
         builder.intervals
     }
 
+    /// Takes what is fixed somewhere in an interval from its registers.
+    pub(in crate::allocate::assign) fn beside(mut self, fixed: &Fixed) -> Self {
+        for interval in self.data.values_mut() {
+            let fixed = |range: &Range| fixed.within(range.start, range.end);
+            interval.allowed = interval.ranges.iter().fold(interval.allowed, |allowed, range| allowed - fixed(range));
+        }
+        self
+    }
+
+    /// The registers that save copies if all these intervals are there, those first that save most.
+    pub(in crate::allocate::assign) fn hints(&self, together: &[Interval], chosen: impl Fn(Interval) -> Option<Reg>) -> Vec<Reg> {
+        let mut gains: Vec<(Reg, f64)> = Vec::new();
+        for interval in together.iter().map(|&number| &self.data[number]) {
+            let partners = interval.partners.iter().filter_map(|&(partner, gain)| Some((chosen(partner)?, gain)));
+            for (reg, gain) in partners.chain(interval.pins.iter().copied()) {
+                match gains.iter_mut().find(|(other, _)| *other == reg) {
+                    Some((_, sum)) => *sum += gain,
+                    None => gains.push((reg, gain)),
+                }
+            }
+        }
+        gains.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        gains.into_iter().map(|(reg, _)| reg).collect()
+    }
+
     /// The interval of a value in a register.
-    pub(super) fn of(&self, value: Value) -> Interval {
+    pub(in crate::allocate::assign) fn of(&self, value: Value) -> Interval {
         self.of[value].expand().expect("a value in a register has an interval")
     }
 }
@@ -324,7 +362,8 @@ impl Builder<'_> {
         let mut intervals: Vec<Interval> = operands.map(|o| self.intervals.of(o.value)).collect();
         intervals.retain(|&interval| !std::mem::replace(&mut self.noted[interval], true));
         if !intervals.is_empty() {
-            self.intervals.temporaries.push(Temporaries { inst, block, intervals });
+            let index = inst.as_u32() - self.function.blocks[block].insts.start;
+            self.intervals.temporaries.push(Temporaries { inst, block, index, intervals });
         }
     }
 

@@ -1,0 +1,137 @@
+//! Registers for the temporaries of an instruction, together.
+//!
+//! Requires: intervals that are in the way can be evicted, or nothing can be done.
+//! Ensures: a register for each of the temporaries, found by a matching; as many intervals are evicted as that takes, the
+//! lightest first.
+
+use super::intervals::{Interval, Intervals, LiveInterval, Temporaries};
+use super::positions::Positions;
+use crate::allocate::failure::Unsupported;
+use crate::allocate::pressure::matching::{Span, Want, fit};
+use crate::machine::{Reg, RegSet};
+
+/// Intervals that get registers, one after the other, and may lose them again.
+pub(in crate::allocate::assign) trait Placing {
+    fn positions(&self) -> &Positions;
+
+    fn intervals(&self) -> &Intervals;
+
+    /// The intervals that keep an interval from a register, each of them once at least.
+    fn clashes(&self, number: Interval, reg: Reg) -> impl Iterator<Item = Interval>;
+
+    /// What evicting an interval costs, if it can be.
+    fn weight(&self, number: Interval) -> Option<f64>;
+
+    /// The registers in which an interval saves copies and loads, those first that save most.
+    fn favourites(&self, number: Interval) -> Vec<Reg>;
+
+    /// The registers of an interval's class in the order in which they are tried.
+    fn order(&self, interval: &LiveInterval) -> Vec<Reg>;
+
+    fn take(&mut self, number: Interval, reg: Reg);
+
+    fn evict(&mut self, number: Interval);
+
+    fn is_free(&self, number: Interval, reg: Reg) -> bool {
+        self.clashes(number, reg).next().is_none()
+    }
+
+    /// The intervals that keep another one from a register, with the sum of their weights, if that is below a bound.
+    fn in_the_way(&self, number: Interval, reg: Reg, bound: f64) -> Option<(f64, Vec<Interval>)> {
+        let mut clashing = Vec::new();
+        let mut cost = 0.0;
+        for other in self.clashes(number, reg) {
+            if !clashing.contains(&other) {
+                cost += self.weight(other)?;
+                if cost >= bound {
+                    return None;
+                }
+                clashing.push(other);
+            }
+        }
+        Some((cost, clashing))
+    }
+
+    /// Gives an interval the register whose intervals in its way are lightest, if they are lighter than it is; evicts it
+    /// otherwise.
+    fn make_room(&mut self, number: Interval) {
+        let weight = self.weight(number).expect("it is no temporary");
+        let interval = &self.intervals().data[number];
+        let mut best: Option<(f64, Reg, Vec<Interval>)> = None;
+        for reg in interval.order_in(&self.order(interval)) {
+            let bound = best.as_ref().map_or(weight, |(cost, ..)| *cost);
+            if let Some((cost, clashing)) = self.in_the_way(number, reg, bound) {
+                best = Some((cost, reg, clashing));
+            }
+        }
+        match best {
+            Some((_, reg, clashing)) => {
+                clashing.into_iter().for_each(|other| self.evict(other));
+                self.take(number, reg);
+            }
+            None => self.evict(number),
+        }
+    }
+
+    /// Finds registers for the temporaries of an instruction together, evicting as many intervals as it takes.
+    fn place_temporaries(&mut self, temporaries: &Temporaries) -> Result<(), Unsupported> {
+        loop {
+            let wants: Vec<Want> = temporaries.intervals.iter().map(|&number| self.want(temporaries, number)).collect();
+            if let Some(registers) = fit(&wants) {
+                temporaries.intervals.iter().zip(registers).for_each(|(&number, reg)| self.take(number, reg));
+                return Ok(());
+            }
+            let Some(lightest) = self.lightest_in_the_way(temporaries, &wants) else {
+                let Temporaries { index, block, .. } = temporaries;
+                let message = format!("no registers for what instruction {index} of {block} takes from memory or puts there");
+                return Err(Unsupported(message));
+            };
+            self.evict(lightest);
+        }
+    }
+
+    /// What a temporary can have, beside the intervals that have been placed.
+    fn want(&self, temporaries: &Temporaries, number: Interval) -> Want {
+        let moments = self.positions().of(temporaries.inst);
+        let interval = &self.intervals().data[number];
+        let span = match (interval.start() <= moments.read, interval.end() > moments.write) {
+            (true, true) => Span::Both,
+            (true, false) => Span::Before,
+            (false, _) => Span::After,
+        };
+        let order = self.order(interval);
+        let domain: RegSet = interval.order_in(&order).filter(|&reg| self.is_free(number, reg)).collect();
+        let current = self.favourites(number).into_iter().find(|&reg| domain.contains(reg));
+        Want { span, domain, current, order }
+    }
+
+    /// Of the intervals in registers that the temporaries of an instruction could use, if they were free, the lightest.
+    fn lightest_in_the_way(&self, temporaries: &Temporaries, wants: &[Want]) -> Option<Interval> {
+        let useful = self.useful(temporaries, wants);
+        let mut lightest: Option<(f64, Interval)> = None;
+        for &number in &temporaries.intervals {
+            for reg in (self.intervals().data[number].allowed & useful).iter() {
+                for other in self.clashes(number, reg) {
+                    let Some(weight) = self.weight(other) else { continue };
+                    if lightest.is_none_or(|(least, _)| weight < least) {
+                        lightest = Some((weight, other));
+                    }
+                }
+            }
+        }
+        lightest.map(|(_, interval)| interval)
+    }
+
+    /// The registers of which one more would help: those of the first temporary that cannot be placed beside the ones before
+    /// it, and of all that it might displace.
+    fn useful(&self, temporaries: &Temporaries, wants: &[Want]) -> RegSet {
+        let placed = (0..wants.len()).take_while(|&count| fit(&wants[..=count]).is_some()).count();
+        let allowed = |k: usize| self.intervals().data[temporaries.intervals[k]].allowed;
+        let mut useful = allowed(placed.min(wants.len() - 1));
+        let mut rest: Vec<usize> = (0..placed).collect();
+        while let Some(place) = rest.iter().position(|&k| allowed(k).intersects(useful)) {
+            useful |= allowed(rest.swap_remove(place));
+        }
+        useful
+    }
+}
