@@ -1,7 +1,7 @@
 # `make` alone says what there is.
 CARGO ?= cargo
 
-.PHONY: help setup demo test optimal test-optimal bench bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
+.PHONY: help setup demo test optimal test-optimal bench bench-destruction bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -28,6 +28,9 @@ test-optimal: ## lints and all tests of that build
 bench: setup ## time allocation of SQLite against the LLVM passes it replaces
 	PROGRAMS=sqlite CONFIGS=x86-64 scripts/corpus
 	$(CARGO) bench --quiet --bench allocation -- $(BENCH_ARGS)
+
+bench-destruction: setup ## time the ways into SSA form and out of it by size
+	$(CARGO) bench --quiet --bench destruction -- $(BENCH_ARGS)
 
 bench-join-sets: setup ## time ways to find where SQLite's variables need phis
 	PROGRAMS=sqlite CONFIGS=O0 scripts/corpus

@@ -34,7 +34,8 @@ const ROTATED_32: &[&str] = &["-m32 -O0", "-m32 -O3", "-m32 -O1 -fno-pic", "-m32
 /// At `-O2` for x86-64, every program is also allocated to so many registers.
 const REGISTERS: &[&str] = &["4", "6", "8", "12"];
 /// There, and at `-m32 -O2`, every program also goes through every allocator,
-const ALLOCATORS: &[&str] = &["spill-free", "ch-o1", "ch-o2", "ch-o3", "hack", "linear-scan", "out-of-ssa", "irc", "local", "simple"];
+const ALLOCATORS: &[&str] =
+    &["spill-free", "ch-o1", "ch-o2", "ch-o3", "hack", "linear-scan", "out-of-ssa", "irc", "local", "simple"];
 /// one of these two, the other one there, unless the program says that it is beyond regalloc2,
 const REGALLOC2: &[&str] = &["regalloc2", "regalloc2-fast"];
 /// and through one of LLVM's that are held to few registers,

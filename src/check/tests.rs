@@ -281,9 +281,30 @@ fn every_wrong_location_is_noticed() {
     let correct = program().overlay.locations;
     for (operand, &location) in correct.iter().enumerate() {
         for name in ["a", "b", "c", "d", "x", "flags", "s0", "s1", "s2"].into_iter().filter(|n| Some(at(n)) != location) {
-            assert_ne!(with_location(operand, name), "", "operand {operand} in {name} instead of {location:?}");
+            // v14 and v15 are copies of v11, which is in d still.
+            let right = name == "d" && [25, 27].contains(&operand);
+            assert_eq!(with_location(operand, name).is_empty(), right, "operand {operand} in {name} instead of {location:?}");
         }
     }
+}
+
+/// A copy is wherever its source is, as long as neither is defined anew, and the place keeps its content.
+#[test]
+fn a_copy_may_be_read_where_its_source_is() {
+    let read = |between: &[(Operand, &str)], from: &str| {
+        let mut p = defined(&["a"], &[0, 0, 0]);
+        p.copy(0, InstKind::Copy, &[(def(1), "b"), (usage(0), "a")]);
+        if !between.is_empty() {
+            p.op(0, between);
+        }
+        p.op(0, &[(usage(1), from)]);
+        p.terminator(0, &[(usage(0), "a")]);
+        p.complaints()
+    };
+    assert!(read(&[], "a").is_empty() && read(&[], "b").is_empty());
+    assert!(!read(&[], "c").is_empty());
+    assert!(!read(&[(def(2), "b")], "b").is_empty());
+    assert!(read(&[(def(2), "b")], "a").is_empty());
 }
 
 #[test]

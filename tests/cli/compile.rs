@@ -476,6 +476,13 @@ fn wrong_usage() {
     assert_usage(&mut folder.chordal(&linear), "linear-scan keeps each variable in one place");
     let coalescing = ["compile", "p.bc", "--allocator", "irc", "--coalesce", "none"];
     assert_usage(&mut folder.chordal(&coalescing), "irc has a way of its own to coalesce copies");
+    let within = ["compile", "p.bc", "--allocator", "linear-scan", "--interference", "value"];
+    assert_usage(
+        &mut folder.chordal(&within),
+        "`--interference` is about leaving SSA form as out-of-ssa does, which linear-scan does not",
+    );
+    with("--after", "tuned", "[possible values: linear-scan, graph-coloring]");
+    with("--merge", "never", "[possible values: weight, at-once]");
     assert_usage(&mut folder.chordal(&["compile"]), "<IN>");
     let allocator = |name: &str, option: &str, value: &str, text: &str| {
         assert_usage(&mut folder.chordal(&["compile", "p.bc", "--allocator", name, option, value]), text);
@@ -550,6 +557,32 @@ fn statistics_of_regalloc2() {
         folder.chordal(&[&arguments[..], &["--no-check"]].concat()).assert().success();
         assert!(folder.json("p.json")["total"]["time_ns"]["check"].is_null());
     }
+}
+
+/// Virtual copies and checked liveness change nothing but time and memory; notions of interference change how many copies are left.
+#[test]
+fn statistics_of_ssa_destruction() {
+    let folder = Folder::with_program(&[]);
+    let counted = |options: &[&str]| {
+        let arguments = ["compile", "p.bc", "--stats", "p.json", "--allocator", "out-of-ssa"];
+        folder.chordal(&[&arguments[..], options].concat()).assert().success();
+        folder.json("p.json")
+    };
+    let left = |json: &serde_json::Value| {
+        let counts = &json["total"]["destruction"];
+        ["isolating", "isolating_left", "ties", "ties_left", "tests"].map(|field| counts[field].as_u64().expect("a count"))
+    };
+    let refined = counted(&[]);
+    assert_eq!(refined["options"]["interference"], "value");
+    assert_eq!(refined["options"]["after"], "linear-scan");
+    let same = counted(&["--virtualize", "off", "--liveness", "sets", "--after", "graph-coloring"]);
+    assert_eq!(left(&refined), left(&same));
+    let bytes = |json: &serde_json::Value| json["total"]["destruction"]["bytes"].as_u64().expect("a size");
+    assert!(bytes(&refined) < bytes(&same), "inserted copies and sets take memory");
+    let coarse = counted(&["--interference", "intersection"]);
+    let [isolating, isolating_left, ..] = left(&coarse);
+    assert!(left(&refined)[1] < isolating_left && isolating_left < isolating, "{isolating_left} of {isolating} copies are left");
+    assert!(refined["total"]["time_ns"]["destruct"].as_u64().expect("a time") > 0);
 }
 
 /// What the papers' tables ask for is counted, and differs between the allocators as it has to.
