@@ -159,7 +159,7 @@ fn conversion_does_not_raise_the_pressure() {
             return;
         }
         let before = pressure(imported);
-        for coalescing in [Coalescing::Nothing, Coalescing::PhiMem, Coalescing::Budimlic] {
+        for coalescing in [Coalescing::Nothing, Coalescing::PhiMem, Coalescing::Pairwise] {
             let conventional = convert(imported, coalescing).function;
             let after = pressure(&conventional);
             let raised = after.iter().find(|(bank, most)| before.get(bank).is_none_or(|limit| limit < most));
@@ -721,6 +721,8 @@ fn variables_out_of_ssa_form_have_one_value_at_a_time() {
         for policy in destructions() {
             let Ok((conventional, found)) = destruct(function, &order, &dominators, policy, true) else { return };
             validate(&conventional.function).unwrap_or_else(|found| panic!("{which}, {policy:?}: {found:?}"));
+            // What is in memory meanwhile differs.
+            let found = DestructionCounts { bytes: 0, ..found };
             let same = counts.entry(format!("{:?} {:?}", policy.notion, policy.merging)).or_insert(found);
             assert_eq!(*same, found, "{which}, {policy:?}");
             copies += found.isolating_left;

@@ -205,13 +205,13 @@ mod the_worked_example {
         }
     }
 
-    /// Up to names, Figure 5 (b) and (c) are what conversion makes of Figure 5 (a). Budimlić's coalescing, of the spill-free
+    /// Up to names, Figure 5 (b) and (c) are what conversion makes of Figure 5 (a). Pairwise coalescing, of the spill-free
     /// paper, needs the same four copies.
     #[test]
     fn conversion_makes_one_stage_of_the_other() {
         let function = fixture("papers/sra_figure5a");
         for (coalescing, stage, copies, classes) in
-            [(Coalescing::Nothing, "5b", 12, 6), (Coalescing::PhiMem, "5c", 4, 5), (Coalescing::Budimlic, "5c", 4, 5)]
+            [(Coalescing::Nothing, "5b", 12, 6), (Coalescing::PhiMem, "5c", 4, 5), (Coalescing::Pairwise, "5c", 4, 5)]
         {
             let conventional = convert(&function, coalescing);
             let expected = fixture(&format!("papers/sra_figure{stage}"));

@@ -493,6 +493,19 @@ mod linear_scan {
     }
 }
 
+mod out_of_ssa {
+    use super::*;
+
+    /// What an early definition overwrites is gone when the other operands are read, so the two do not interfere.
+    #[test]
+    fn an_early_definition_overwrites_its_copy() {
+        let function = fixture("early_two_address");
+        let (_, report) =
+            allocate(&function, Preset::named("out-of-ssa").expect("it exists")).unwrap_or_else(|failure| panic!("{failure}"));
+        assert_eq!((report.destruction.ties, report.destruction.ties_left), (2, 2), "v0 and v1 live on");
+    }
+}
+
 /// What the allocators that keep much in memory got wrong once.
 mod everything_in_memory {
     use super::*;

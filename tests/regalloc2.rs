@@ -72,6 +72,12 @@ fn fixtures_are_allocated() {
             }
         }
     }
+    let defined_last = |(name, _, reason): &(String, Algorithm, String)| {
+        name.contains("figure21-2") && reason.contains("a terminator of b1 defines a value")
+    };
+    let count = refused.len();
+    refused.retain(|refused| !defined_last(refused));
+    assert_eq!(count - refused.len(), 3 * Algorithm::ALL.len(), "{refused:?}");
     let expected = [("fold_to_fit", Fast, TOO_MANY), ("jumping", Backtracking, JUMPS), ("jumping", Fast, JUMPS)];
     assert_eq!(refused, expected.map(|(name, algorithm, reason)| (name.to_owned(), algorithm, reason.to_owned())));
 }

@@ -226,7 +226,7 @@ const CH_O3: Preset = Preset { name: "ch-o3", coalescing: Coalescing::PhiMem, ..
 /// The allocator of `spill-free-ssa-elimination.txt` with its three optimisations.
 const SPILL_FREE: Preset = Preset {
     name: "spill-free",
-    coalescing: Coalescing::Budimlic,
+    coalescing: Coalescing::Pairwise,
     merge_copies: false,
     sink: false,
     forms: false,
@@ -277,7 +277,7 @@ const OPTIMAL: Preset = Preset {
 /// `hack`: the allocator of `ssa-allocation-lecture.txt`.
 const HACK: Preset = Preset {
     name: "hack",
-    coalescing: Coalescing::Budimlic,
+    coalescing: Coalescing::Pairwise,
     merge_copies: false,
     sink: false,
     forms: false,
@@ -300,7 +300,7 @@ const SHORT: Dominance = Dominance {
 };
 
 /// `local`: values are in registers within a block only.
-const LOCAL: Preset = Preset { name: "local", coalescing: Coalescing::Budimlic, registers: Registers::Dominance(SHORT), ..CH_O1 };
+const LOCAL: Preset = Preset { name: "local", coalescing: Coalescing::Pairwise, registers: Registers::Dominance(SHORT), ..CH_O1 };
 
 /// `simple`: every value is in memory.
 const SIMPLE: Preset = Preset {

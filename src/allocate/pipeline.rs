@@ -15,7 +15,7 @@ use crate::allocate::regalloc2::{self, Algorithm};
 use crate::allocate::spill::{Problem, SpillCounts, Spilled, verify::verify};
 use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Order, PinLiveness, graph_sizes};
 use crate::check;
-use crate::machine::{Function, Overlay, Value};
+use crate::machine::{Block, Function, Overlay, Value};
 use cranelift_entity::SecondaryMap;
 use std::time::{Duration, Instant};
 
@@ -47,6 +47,13 @@ impl From<Preset> for Strategy {
 
 impl Allocate for Strategy {
     fn allocate(&self, function: &Function) -> Result<(Overlay, Report), Failure> {
+        if !self.leaves_ssa_form()
+            && let Some(block) = function.blocks.keys().find(|&block| terminators_define(function, block))
+        {
+            let message =
+                format!("a terminator of {block} defines a value, and no code can stand behind it: only out-of-ssa can do it");
+            return Err(Unsupported(message).into());
+        }
         match self {
             Strategy::Phases(preset) => by_phases(function, preset),
             Strategy::Regalloc2(algorithm) => by_regalloc2(function, *algorithm),
@@ -59,6 +66,19 @@ impl Allocate for Strategy {
             Strategy::Regalloc2(_) => GraphSizes::default(),
         }
     }
+}
+
+impl Strategy {
+    /// Whether the program is out of SSA form before allocation, in the way that knows what cannot be parted by copies.
+    fn leaves_ssa_form(&self) -> bool {
+        matches!(self, Strategy::Phases(Preset { coalescing: Coalescing::Destruction(_), .. }))
+    }
+}
+
+/// Whether something at a block's end defines values: no LLVM code that is handed over does.
+fn terminators_define(function: &Function, block: Block) -> bool {
+    let terminators = function.block_insts(block).rev().take_while(|&inst| function.insts[inst].terminator);
+    terminators.flat_map(|inst| function.operands(inst)).any(|operand| operand.is_def())
 }
 
 /// What allocating one function came to, for the statistics.

@@ -5,7 +5,7 @@
 //! Ensures: the values of a web do not interfere. φ-related values are in one web, and so are those that a copy or a two-address
 //! operand relates, if that leaves a register that all of them may be in and that no pin or clobber takes from any. The
 //! instructions stay as they are: a copy within a web disappears when the web has its register, or its slot.
-//! Relies on: [`Classes`], the classes of Budimlić's coalescing, which are merged in the same way for copies.
+//! Relies on: [`Classes`], the classes of pairwise coalescing, which are merged in the same way for copies.
 
 use super::classes::{Classes, Sharing};
 use super::{Conventional, Web};

@@ -3,7 +3,7 @@
 //! Requires: strict SSA; every critical edge either split or one that can take no code ([`EdgePlace::Nowhere`]).
 //! Ensures: the values of a φ-web do not interfere, so that one memory location can hold all of them (frugality); φs with an
 //! argument over an edge that can take no code form webs of their own, whose values live at such edges only.
-//! Relies on: `spill-free-ssa-elimination.txt`, section 3 (Sreedhar's Method I, Budimlić's coalescing) and Theorem 6 (the
+//! Relies on: `spill-free-ssa-elimination.txt`, section 3 (Sreedhar's Method I; coalescing after Budimlić) and Theorem 6 (the
 //! copies do not raise the pressure); `ssa-destruction-for-machine-code.txt`, section 21.3: the copies of Method I are
 //! virtual, and only those that cannot be coalesced are ever inserted; `ssa-register-allocator.txt`, sections 4.1 to 4.3,
 //! where they are inserted first (φ-lifting) and taken back one by one, or stay.
@@ -32,8 +32,10 @@ pub enum Coalescing {
     Nothing,
     /// Those whose two classes do not interfere, one after the other (PhiMemCoalesce).
     PhiMem,
-    /// The copies are virtual, and a φ's classes are merged along the dominance order before any is inserted (Budimlić).
-    Budimlic,
+    /// The copies are virtual, and the classes of a φ and its arguments are merged one by one, if a walk over both in dominance
+    /// order finds no interference, before any copy is inserted. (The walk is Budimlić's; he unites all first, and takes out again
+    /// what interferes, as [`destruct`](super::destruct) can.)
+    Pairwise,
     /// As before, and then every other copy too, two-address operands included, as far as one register can hold both sides:
     /// webs are virtual registers of the program out of SSA form.
     Aggressive,
@@ -91,16 +93,19 @@ pub fn conventional(
     let mut classes = Classes::new(function, dominators, interference, sharing);
     let isolations = match coalescing {
         Coalescing::Nothing | Coalescing::PhiMem => lifted.isolations,
-        Coalescing::Budimlic | Coalescing::Aggressive | Coalescing::Destruction(_) => {
-            let phis = phis(function, order);
-            phis.filter_map(|(block, row)| coalesce(function, interference, &mut classes, block, row)).collect()
+        Coalescing::Pairwise | Coalescing::Aggressive | Coalescing::Destruction(_) => {
+            // Of two classes that cannot both take a third, the one that is executed more often gets it.
+            let mut phis: Vec<(Block, usize)> = phis(function, order).collect();
+            let frequency = |(block, _): &(Block, usize)| function.blocks[*block].frequency;
+            phis.sort_by(|a, b| frequency(b).total_cmp(&frequency(a)));
+            phis.into_iter().filter_map(|(block, row)| coalesce(function, interference, &mut classes, block, row)).collect()
         }
     };
     let mut conventional = isolate::insert(function, &mut classes, &isolations);
     match coalescing {
         Coalescing::PhiMem => conventional = phi_mem::coalesce(conventional, dominators),
         Coalescing::Aggressive => conventional = aggressive::coalesce(conventional, dominators),
-        Coalescing::Nothing | Coalescing::Budimlic | Coalescing::Destruction(_) => {}
+        Coalescing::Nothing | Coalescing::Pairwise | Coalescing::Destruction(_) => {}
     }
     conventional.counts = ConversionCounts {
         copies_before: lifted.copies,

@@ -5,7 +5,7 @@
 //! definition overwrites is a copy made before its instruction. All copies of one place are parallel.
 
 use super::bytes;
-use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Point, RegClass, Rewriter, Value};
+use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Point, RegClass, Rewriter, Role, Value};
 use cranelift_entity::EntityRef;
 
 /// A copy that isolates: of a value of the function, or to one.
@@ -196,15 +196,23 @@ impl Isolation {
 }
 
 /// Has an operand that is overwritten read a copy of its value, and with it all others that read the value and are not overwritten
-/// themselves: the value need not be in a register for them.
+/// themselves, unless they are read behind: the value need not be in a register for them.
 pub(super) fn read_copy(operands: &mut [Operand], overwritten: usize, copy: Value) {
     let value = std::mem::replace(&mut operands[overwritten].value, copy);
+    if is_overwritten_early(operands, overwritten) {
+        return;
+    }
     for k in 0..operands.len() {
         let tied = operands.iter().any(|def| def.reuse.map(usize::from) == Some(k));
         if operands[k].value == value && !operands[k].is_def() && !tied {
             operands[k].value = copy;
         }
     }
+}
+
+/// Whether an early definition overwrites an operand, while others are still being read.
+pub(super) fn is_overwritten_early(operands: &[Operand], operand: usize) -> bool {
+    operands.iter().any(|def| def.role == Role::EarlyDef && def.reuse.map(usize::from) == Some(operand))
 }
 
 /// Whether an instruction of the point's block, from the point on, defines a value.

@@ -6,7 +6,7 @@
 //! of Definition 21.1 (multiplexing mode) for what copies make and for non-split operands.
 
 use super::bytes;
-use super::isolation::{IsolatingCopy, Isolation, Site, read_copy};
+use super::isolation::{IsolatingCopy, Isolation, Site, is_overwritten_early, read_copy};
 use crate::analysis::grouped::Grouped;
 use crate::analysis::{Dominators, Order, Partition};
 use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, RegClass, RegSet, Role, Value};
@@ -268,8 +268,10 @@ impl Scan<'_> {
     /// Notes an instruction with these operands.
     fn instruction(&mut self, block: Block, index: usize, inst: Inst, operands: &[Operand]) {
         let function = self.function;
-        for &Operand { value, role, .. } in operands {
+        for (k, &Operand { value, role, .. }) in operands.iter().enumerate() {
             match role {
+                // It goes where the definition comes.
+                Role::Use if is_overwritten_early(operands, k) => self.uses.push((value, Place::at(block, index, EARLY))),
                 Role::Use => self.uses.push((value, Place::at(block, index, USE))),
                 Role::Def => self.def[value.index()] = Place::at(block, index, LATE),
                 Role::EarlyDef => self.def[value.index()] = Place::at(block, index, EARLY),
