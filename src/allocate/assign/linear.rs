@@ -115,6 +115,10 @@ impl Placing for Scan<'_> {
         self.intervals
     }
 
+    fn allowed(&self, number: Interval) -> RegSet {
+        self.intervals.data[number].allowed
+    }
+
     fn clashes(&self, number: Interval, reg: Reg) -> impl Iterator<Item = Interval> {
         self.registers.timeline(reg).clashes(number, &self.intervals.data[number])
     }

@@ -110,6 +110,12 @@ impl Placing for Select<'_> {
         self.intervals
     }
 
+    /// What neighbours that are coalesced with registers of the program have taken is among them.
+    fn allowed(&self, number: Interval) -> RegSet {
+        let allowed = self.members[number].iter().map(|&member| self.intervals.data[member].allowed);
+        allowed.reduce(|all, one| all & one).unwrap_or_default()
+    }
+
     fn clashes(&self, number: Interval, reg: Reg) -> impl Iterator<Item = Interval> {
         let neighbours = self.graph.adjacent[number].iter().map(|&other| self.graph.find(other));
         neighbours.filter(move |&other| self.colours[other] == Some(reg))

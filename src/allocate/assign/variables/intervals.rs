@@ -84,11 +84,6 @@ impl LiveInterval {
     pub(in crate::allocate::assign) fn end(&self) -> Position {
         self.ranges[self.ranges.len() - 1].end
     }
-
-    /// The registers that it can have, in a given order.
-    pub(in crate::allocate::assign) fn order_in(&self, order: &[Reg]) -> impl Iterator<Item = Reg> {
-        order.iter().copied().filter(|&reg| self.allowed.contains(reg))
-    }
 }
 
 impl Intervals {

@@ -16,6 +16,9 @@ pub(in crate::allocate::assign) trait Placing {
 
     fn intervals(&self) -> &Intervals;
 
+    /// The registers that an interval can have, whatever others have.
+    fn allowed(&self, number: Interval) -> RegSet;
+
     /// The intervals that keep an interval from a register, each of them once at least.
     fn clashes(&self, number: Interval, reg: Reg) -> impl Iterator<Item = Interval>;
 
@@ -56,9 +59,9 @@ pub(in crate::allocate::assign) trait Placing {
     /// otherwise.
     fn make_room(&mut self, number: Interval) {
         let weight = self.weight(number).expect("it is no temporary");
-        let interval = &self.intervals().data[number];
+        let allowed = self.allowed(number);
         let mut best: Option<(f64, Reg, Vec<Interval>)> = None;
-        for reg in interval.order_in(&self.order(interval)) {
+        for reg in self.order(&self.intervals().data[number]).into_iter().filter(|&reg| allowed.contains(reg)) {
             let bound = best.as_ref().map_or(weight, |(cost, ..)| *cost);
             if let Some((cost, clashing)) = self.in_the_way(number, reg, bound) {
                 best = Some((cost, reg, clashing));
@@ -100,7 +103,7 @@ pub(in crate::allocate::assign) trait Placing {
             (false, _) => Span::After,
         };
         let order = self.order(interval);
-        let domain: RegSet = interval.order_in(&order).filter(|&reg| self.is_free(number, reg)).collect();
+        let domain: RegSet = self.allowed(number).iter().filter(|&reg| self.is_free(number, reg)).collect();
         let current = self.favourites(number).into_iter().find(|&reg| domain.contains(reg));
         Want { span, domain, current, order }
     }
@@ -110,7 +113,7 @@ pub(in crate::allocate::assign) trait Placing {
         let useful = self.useful(temporaries, wants);
         let mut lightest: Option<(f64, Interval)> = None;
         for &number in &temporaries.intervals {
-            for reg in (self.intervals().data[number].allowed & useful).iter() {
+            for reg in (self.allowed(number) & useful).iter() {
                 for other in self.clashes(number, reg) {
                     let Some(weight) = self.weight(other) else { continue };
                     if lightest.is_none_or(|(least, _)| weight < least) {
@@ -126,7 +129,7 @@ pub(in crate::allocate::assign) trait Placing {
     /// it, and of all that it might displace.
     fn useful(&self, temporaries: &Temporaries, wants: &[Want]) -> RegSet {
         let placed = (0..wants.len()).take_while(|&count| fit(&wants[..=count]).is_some()).count();
-        let allowed = |k: usize| self.intervals().data[temporaries.intervals[k]].allowed;
+        let allowed = |k: usize| self.allowed(temporaries.intervals[k]);
         let mut useful = allowed(placed.min(wants.len() - 1));
         let mut rest: Vec<usize> = (0..placed).collect();
         while let Some(place) = rest.iter().position(|&k| allowed(k).intersects(useful)) {
