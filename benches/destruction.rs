@@ -31,13 +31,21 @@ struct Arguments {
 }
 
 /// What is timed, in the order of the table.
-const WAYS: [(&str, Option<(Merging, Source, bool)>); 5] = [
-    ("join sets", None),
-    ("out of SSA form", Some((Merging::ByWeight, Source::Check, true))),
-    ("  merged at once", Some((Merging::AtOnce, Source::Check, true))),
-    ("  liveness by sets", Some((Merging::ByWeight, Source::Sets, true))),
-    ("  copies inserted", Some((Merging::ByWeight, Source::Check, false))),
+const WAYS: [(&str, Way); 5] = [
+    ("join sets", Way::In),
+    ("out of SSA form", Way::Out(BEST)),
+    ("  merged at once", Way::Out(Policy { merging: Merging::AtOnce, ..BEST })),
+    ("  liveness by sets", Way::Out(Policy { liveness: Source::Sets, ..BEST })),
+    ("  copies inserted", Way::Out(Policy { virtualize: false, ..BEST })),
 ];
+
+#[derive(Clone, Copy)]
+enum Way {
+    In,
+    Out(Policy),
+}
+
+const BEST: Policy = Policy { notion: Notion::Value, virtualize: true, liveness: Source::Check, merging: Merging::ByWeight };
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
@@ -58,12 +66,12 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn time(function: &Function, way: Option<(Merging, Source, bool)>) -> Result<Duration> {
+fn time(function: &Function, way: Way) -> Result<Duration> {
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
     let start = Instant::now();
     match way {
-        None => {
+        Way::In => {
             let mut algorithm = Worklist::new(function, &order, &dominators);
             let mut joins = Vec::new();
             for header in (1..function.blocks.len() - 1).step_by(LOOP) {
@@ -74,8 +82,7 @@ fn time(function: &Function, way: Option<(Merging, Source, bool)>) -> Result<Dur
                 }
             }
         }
-        Some((merging, liveness, virtualize)) => {
-            let policy = Policy { notion: Notion::Value, virtualize, liveness, merging };
+        Way::Out(policy) => {
             let (conventional, _) = destruct(function, &order, &dominators, policy, true)?;
             black_box(conventional);
         }
