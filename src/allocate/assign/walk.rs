@@ -7,7 +7,7 @@ use crate::allocate::failure::{Defect, Failure, Unsupported};
 use crate::allocate::pressure::matching::{Span, Want, fit};
 use crate::allocate::pressure::meeting;
 use crate::analysis::{Bundle, Bundles, Held, Liveness, Occupancy, Order, PinLiveness, endangered};
-use crate::machine::{Block, Function, Inst, Reg, RegSet, Role, Value};
+use crate::machine::{Block, Function, Inst, InstKind, Reg, RegSet, Role, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// Assigns registers block by block in reverse postorder, in which dominators come first.
@@ -33,6 +33,7 @@ pub(super) fn walk(
         order,
         places: SecondaryMap::new(),
         leaving: None,
+        expected: Expected::default(),
         evicted: SecondaryMap::with_capacity(function.values.len()),
         register: SecondaryMap::with_capacity(function.values.len()),
         owner: [None; RegSet::CAPACITY],
@@ -53,6 +54,14 @@ pub(super) fn walk(
     Ok(walk.result)
 }
 
+/// Where the values that leave a block over a bundle's edges are going to meet.
+#[derive(Default)]
+struct Expected {
+    places: Vec<(Value, Reg)>,
+    /// By instruction of the block: the registers that the program takes there or further down in the block.
+    occupied: Vec<RegSet>,
+}
+
 struct Walk<'a> {
     function: &'a Function,
     liveness: &'a Liveness,
@@ -68,6 +77,8 @@ struct Walk<'a> {
     places: SecondaryMap<Bundle, Option<Vec<(Value, Reg)>>>,
     /// At terminators, the bundle of the edges that they take.
     leaving: Option<Bundle>,
+    /// What crosses the bundle at the end of the block that is being walked.
+    expected: Expected,
     /// Values that have to be spilled, so that the walk comes to nothing. It goes on without them to find out all.
     evicted: SecondaryMap<Value, bool>,
     /// Of each live value, where it is; of a dead one, where it was last.
@@ -109,12 +120,14 @@ impl Walk<'_> {
     fn block(&mut self, block: Block) -> Result<(), Failure> {
         self.enter(block)?;
         self.debug = self.function.debug_uses.partition_point(|debug| debug.at.block < block);
+        self.expect(block);
         let mut jumped = None;
         for (index, inst) in self.function.block_insts(block).enumerate() {
             let occupancy = self.pins.occupancy(self.function, block, inst);
             self.leaving = self.bundles.exit(block).filter(|_| self.function.insts[inst].terminator);
             let permute = self.policy.pins == PinPolicy::Permute && occupancy.takes(self.pins.before(inst));
-            if permute || !self.is_in_place(block)? || self.has_to_be_held(inst) || !self.simple(inst, &occupancy) {
+            let to_be_moved = !self.is_in_place(block)? || self.early(index).next().is_some() || self.has_to_be_held(inst);
+            if permute || to_be_moved || !self.simple(inst, &occupancy) {
                 self.repair(block, inst, &occupancy, permute)?;
             }
             self.debug_uses(block, index as u32);
@@ -170,6 +183,43 @@ impl Walk<'_> {
         self.meet(bundle)?;
         let mut live = self.liveness.live_out(block).iter();
         Ok(live.all(|&value| self.place(bundle, value).is_none_or(|place| place == self.at(value))))
+    }
+
+    /// Notes where what leaves a block over a bundle's edges is going to meet, if that is known before the block is walked.
+    fn expect(&mut self, block: Block) {
+        self.expected = Expected::default();
+        let Some(bundle) = self.bundles.exit(block).filter(|&bundle| self.places[bundle].is_some()) else { return };
+        let crossing = self.liveness.live_out(block).iter();
+        self.expected.places = crossing.filter_map(|&value| Some((value, self.place(bundle, value)?))).collect();
+        let mut occupied = RegSet::EMPTY;
+        for inst in self.function.block_insts(block).rev() {
+            let Occupancy { before, after, clobbers } = self.pins.occupancy(self.function, block, inst);
+            occupied |= before | after | clobbers;
+            self.expected.occupied.push(occupied);
+            self.expected.places.extend(self.expected_by_copy(bundle, inst));
+        }
+        self.expected.occupied.reverse();
+        // No code stands before the block's labels.
+        let head = self.function.head(block).index as usize;
+        self.expected.occupied[..head].fill(RegSet::from_bits(u128::MAX));
+    }
+
+    /// What dies where it is copied to something that crosses a bundle, and where that meets.
+    fn expected_by_copy(&self, bundle: Bundle, inst: Inst) -> Option<(Value, Reg)> {
+        let data = &self.function.insts[inst];
+        let dies = data.kind == InstKind::Copy && self.liveness.kills(data.operands.start as usize + 1);
+        let [def, copied] = self.function.operands(inst).first_chunk().filter(|_| dies)?;
+        let place = self.place(bundle, def.value)?;
+        self.function.allowed(copied.value).contains(place).then_some((copied.value, place))
+    }
+
+    /// The values that can move where they are going to meet already before an instruction of the block, since nothing else is
+    /// there any more. That costs no more than moving at the end, and what is computed meanwhile may have their registers.
+    fn early(&self, index: usize) -> impl Iterator<Item = (Value, Reg)> {
+        let Expected { places, occupied } = &self.expected;
+        let free = move |reg: Reg| !self.taken.contains(reg) && !occupied[index].contains(reg);
+        let elsewhere = move |&&(value, place): &&(Value, Reg)| free(place) && self.is_live(value);
+        places.iter().filter(elsewhere).copied()
     }
 
     /// Finds registers for what crosses a bundle, unless that has been done.
@@ -552,6 +602,8 @@ impl Walk<'_> {
         let operands = self.function.operands(inst);
         let spanning = occupancy.before | occupancy.after;
         let dying = self.dying(inst);
+        let index = inst.as_u32() - self.function.blocks[block].insts.start;
+        let early: Vec<(Value, Reg)> = self.early(index as usize).collect();
         let mut values = Vec::new();
         let mut wants = Vec::new();
         for reg in self.taken.iter() {
@@ -566,6 +618,9 @@ impl Walk<'_> {
             };
             if let Some(copied) = holder.filter(|it| !it.before && self.holding.contains(inst)) {
                 want.domain = RegSet::only(copied.reg);
+            }
+            if let Some(&(_, place)) = early.iter().find(|&&(moving, _)| moving == value) {
+                want.current = Some(place);
             }
             if let Some(place) = self.leaving.and_then(|bundle| self.place(bundle, value)) {
                 want.domain = want.domain & RegSet::only(place);
@@ -590,10 +645,8 @@ impl Walk<'_> {
             defs.push((k, wants.len()));
             wants.push(want);
         }
-        let registers = fit(&wants).ok_or_else(|| {
-            let index = inst.as_u32() - self.function.blocks[block].insts.start;
-            Defect::Impossible(format!("no registers for the values at instruction {index} of {block}"))
-        })?;
+        let registers = fit(&wants)
+            .ok_or_else(|| Defect::Impossible(format!("no registers for the values at instruction {index} of {block}")))?;
         let mut splits = Vec::new();
         for &(k, index) in &defs {
             self.result.operands[first + k] = Some(registers[index]);
