@@ -35,11 +35,13 @@
 //! Physical registers that the program names itself are live from the pins that write them to the last that read them;
 //! that is found by scanning a block backwards. Landing pads count for nothing there: the unwinder writes theirs.
 //!
-//! Relies on: all transfer functions distribute over the meet, so the greatest fixed point is the meet over all paths.
+//! Relies on: all transfer functions distribute over the meet, so the greatest fixed point is the meet over all paths. More than
+//! that, whether a place holds a value afterwards depends on at most one place and value before ([`solve`]).
 
 mod complaint;
 mod form;
 mod rules;
+mod solve;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -47,13 +49,11 @@ mod transfer;
 
 pub use complaint::{Complaint, Fault, Subject};
 
-use crate::analysis::{Liveness, Order};
-use crate::machine::{Block, BlockData, Function, Overlay};
-use cranelift_entity::SecondaryMap;
+use crate::analysis::Liveness;
+use crate::machine::{Function, Overlay};
 use rules::Rules;
-use state::{Boundary, State};
-use std::collections::BTreeSet;
-use transfer::{Transfer, Visitor};
+use state::{Direction, State};
+use transfer::Transfer;
 
 /// Checks the overlay; all complaints are in program order. If the overlay is malformed, only that is reported.
 pub fn check(function: &Function, overlay: &Overlay) -> Result<(), Vec<Complaint>> {
@@ -61,78 +61,12 @@ pub fn check(function: &Function, overlay: &Overlay) -> Result<(), Vec<Complaint
     let liveness = Liveness::new(function);
     let transfer = Transfer::new(function, overlay, &liveness);
     let mut state = State::new(overlay.slots.len());
-    let entries = Solver::solve(&transfer, &mut state);
+    let entries = solve::entries(&transfer, &mut state);
     let mut rules = Rules::new(function, overlay);
     for block in function.blocks.keys() {
-        state.load(entries[block].as_ref().expect("every block is reachable"));
+        state.load(&entries[block], Direction::Held);
         rules.enter(block);
         transfer.walk(&mut state, block, &mut rules);
     }
     rules.finish()
-}
-
-/// The fixed point: the states at the blocks' heads, behind their φs.
-struct Solver<'a> {
-    transfer: &'a Transfer<'a>,
-    order: Order,
-    /// `None`: not reached yet.
-    entries: SecondaryMap<Block, Option<Boundary>>,
-    /// Positions in the order of blocks to walk (again).
-    work: BTreeSet<usize>,
-    /// What flows along the edge at hand, and what it makes of the target's entry.
-    edge: Boundary,
-    met: Boundary,
-}
-
-impl<'a> Solver<'a> {
-    fn solve(transfer: &'a Transfer<'a>, state: &mut State) -> SecondaryMap<Block, Option<Boundary>> {
-        let order = Order::new(transfer.function);
-        let (edge, met) = (Boundary::new(), Boundary::new());
-        let mut solver = Solver { transfer, order, entries: SecondaryMap::new(), work: BTreeSet::from([0]), edge, met };
-        solver.entries[transfer.function.entry()] = Some(Boundary::new());
-        while let Some(next) = solver.work.pop_first() {
-            let block = solver.order.blocks()[next];
-            state.load(solver.entries[block].as_ref().expect("only reached blocks are queued"));
-            transfer.walk(state, block, &mut solver);
-        }
-        solver.entries
-    }
-
-    /// Meets the state into the entries of the wanted successors.
-    fn flow(&mut self, state: &State, from: Block, wanted: fn(&BlockData) -> bool) {
-        let blocks = &self.transfer.function.blocks;
-        for &to in blocks[from].succs.iter().filter(|&&to| wanted(&blocks[to])) {
-            self.transfer.edge(state, from, to, &mut self.edge);
-            let changed = match &mut self.entries[to] {
-                Some(entry) => {
-                    state::meet(entry, &self.edge, &mut self.met);
-                    let changed = *entry != self.met;
-                    std::mem::swap(entry, &mut self.met);
-                    changed
-                }
-                unreached => {
-                    *unreached = Some(self.edge.clone());
-                    true
-                }
-            };
-            if changed {
-                self.work.insert(self.order.index(to));
-            }
-        }
-    }
-}
-
-impl Visitor for Solver<'_> {
-    fn throw(&mut self, state: &State, block: Block) {
-        self.flow(state, block, |target| target.landing_pad);
-    }
-
-    fn jump(&mut self, state: &State, block: Block) {
-        self.flow(state, block, |target| target.jump_target);
-    }
-
-    fn end(&mut self, state: &State, block: Block) {
-        // A jump target may be where the block ends, too.
-        self.flow(state, block, |target| !target.landing_pad);
-    }
 }

@@ -43,23 +43,64 @@ impl From<Location> for Place {
 /// A state as it is kept between blocks: sorted, each pair once; a value that is anywhere has that pair alone.
 pub(super) type Boundary = Vec<(Value, Place)>;
 
-/// Puts the intersection of two states into `met`.
-pub(super) fn meet(a: &[(Value, Place)], b: &[(Value, Place)], met: &mut Boundary) {
+/// How a state at a block's head changed.
+#[derive(Clone, Default)]
+pub(super) enum Change {
+    #[default]
+    Nothing,
+    /// These pairs are gone, in no order.
+    Lost(Boundary),
+    /// It is another one: there was none before, or what was anywhere is in some places only.
+    Unknown,
+}
+
+/// Puts the intersection of a state and another one into `met`, and says how it differs from the former.
+pub(super) fn meet(state: &[(Value, Place)], other: &[(Value, Place)], met: &mut Boundary) -> Change {
     met.clear();
+    let (mut lost, mut refined) = (Boundary::new(), false);
     let same_value = |x: &(Value, Place), y: &(Value, Place)| x.0 == y.0;
-    let mut rest = b.chunk_by(same_value).peekable();
-    for in_a in a.chunk_by(same_value) {
-        let (value, first) = in_a[0];
-        while rest.next_if(|g| g[0].0 < value).is_some() {}
-        let Some(in_b) = rest.next_if(|g| g[0].0 == value) else { continue };
+    let mut others = other.chunk_by(same_value).peekable();
+    for pairs in state.chunk_by(same_value) {
+        let (value, first) = pairs[0];
+        while others.next_if(|g| g[0].0 < value).is_some() {}
+        let other = others.next_if(|g| g[0].0 == value).unwrap_or_default();
+        let other_is_anywhere = other.first().is_some_and(|&(_, place)| place == Place::ANYWHERE);
         if first == Place::ANYWHERE {
-            met.extend_from_slice(in_b);
-        } else if in_b[0].1 == Place::ANYWHERE {
-            met.extend_from_slice(in_a);
+            met.extend_from_slice(other);
+            refined |= !other_is_anywhere;
+        } else if other_is_anywhere {
+            met.extend_from_slice(pairs);
         } else {
-            met.extend(in_a.iter().filter(|pair| in_b.binary_search(pair).is_ok()));
+            for pair in pairs {
+                if other.binary_search(pair).is_ok() { &mut *met } else { &mut lost }.push(*pair);
+            }
         }
     }
+    if refined { Change::Unknown } else { Change::lost(lost) }
+}
+
+/// Removes what is listed from a state, and says what of it was there.
+pub(super) fn lose(state: &mut Boundary, listed: &[(Value, Place)]) -> Change {
+    let lost: Boundary = listed.iter().copied().filter(|pair| state.binary_search(pair).is_ok()).collect();
+    if !lost.is_empty() {
+        state.retain(|pair| lost.binary_search(pair).is_err());
+    }
+    Change::lost(lost)
+}
+
+impl Change {
+    fn lost(lost: Boundary) -> Self {
+        if lost.is_empty() { Change::Nothing } else { Change::Lost(lost) }
+    }
+}
+
+/// What the pairs of a state that walks a block are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Direction {
+    /// What places hold.
+    Held,
+    /// What places were thought to hold, and do not. Whatever an instruction puts into a place is there all the same.
+    Lost,
 }
 
 /// A state as it is while walking a block: both directions of the relation.
@@ -69,18 +110,21 @@ pub(super) struct State {
     places: SecondaryMap<Value, SmallVec<[Place; 2]>>,
     /// Every place with contents, and maybe others: what has to be emptied before the next block.
     touched: Vec<Place>,
+    direction: Direction,
 }
 
 impl State {
     pub(super) fn new(slots: usize) -> Self {
-        State { contents: vec![SmallVec::new(); Place::FIRST_SLOT + slots], places: SecondaryMap::new(), touched: Vec::new() }
+        let contents = vec![SmallVec::new(); Place::FIRST_SLOT + slots];
+        State { contents, places: SecondaryMap::new(), touched: Vec::new(), direction: Direction::Held }
     }
 
     /// Becomes this state.
-    pub(super) fn load(&mut self, boundary: &Boundary) {
+    pub(super) fn load(&mut self, boundary: &Boundary, direction: Direction) {
         while let Some(place) = self.touched.pop() {
             self.clear(place);
         }
+        self.direction = direction;
         for &(value, place) in boundary {
             self.insert(place, value);
         }
@@ -99,8 +143,29 @@ impl State {
         &self.places[value]
     }
 
+    pub(super) fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// The values that places hold, each once for each of them.
+    pub(super) fn values(&self) -> impl Iterator<Item = Value> {
+        self.touched.iter().flat_map(|place| self.contents[place.0 as usize].iter().copied())
+    }
+
+    /// The place holds this value from now on, whatever was where.
+    pub(super) fn generate(&mut self, place: impl Into<Place>, value: Value) {
+        let place = place.into();
+        match self.direction {
+            Direction::Held => self.insert(place, value),
+            Direction::Lost => {
+                self.places[value].retain(|p| *p != place);
+                self.contents[place.0 as usize].retain(|v| *v != value);
+            }
+        }
+    }
+
     /// The place holds this value too.
-    pub(super) fn insert(&mut self, place: impl Into<Place>, value: Value) {
+    fn insert(&mut self, place: impl Into<Place>, value: Value) {
         let place = place.into();
         if !self.places[value].contains(&place) {
             self.places[value].push(place);

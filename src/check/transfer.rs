@@ -1,11 +1,12 @@
 //! The transfer functions: what edits, instructions and edges do to a state.
 
-use super::state::{Boundary, Place, State};
+use super::state::{Boundary, Direction, Place, State};
 use crate::analysis::Liveness;
 use crate::machine::{
     Block, Edit, Function, Inst, InstKind, Location, Overlay, PinSets, Point, RegClass, RegSet, SwapSupport, Value,
 };
 use cranelift_entity::SecondaryMap;
+use smallvec::SmallVec;
 
 /// Looks at the states along a block.
 pub(super) trait Visitor {
@@ -111,7 +112,7 @@ impl<'a> Transfer<'a> {
                     let stored = self.equal_to_constant(operand.value).into_iter();
                     stored
                         .filter(|&value| self.size(value) <= self.size(operand.value))
-                        .for_each(|value| state.insert(to, value));
+                        .for_each(|value| state.generate(to, value));
                 }
             }
             Edit::Rematerialise { to, inst } => {
@@ -121,7 +122,7 @@ impl<'a> Transfer<'a> {
                 state.clear(to);
                 // A constant is the same whenever it is computed, and so are copies of it.
                 for operand in self.function.operands(inst).iter().filter(|o| o.is_def()) {
-                    self.equal_to_constant(operand.value).into_iter().for_each(|value| state.insert(to, value));
+                    self.equal_to_constant(operand.value).into_iter().for_each(|value| state.generate(to, value));
                 }
             }
         }
@@ -179,27 +180,37 @@ impl<'a> Transfer<'a> {
             };
             state.copy(to, from, |v| width.is_some_and(|w| self.size(v) <= w));
         }
-        for (operand, &location) in operands.iter().zip(self.overlay.operands(self.function, inst)) {
-            if operand.is_def() {
-                state.insert(located(location), operand.value);
-            }
-        }
         if is_part(self.function, inst)
             && let Some((copy, source)) = copied(self.function, inst)
         {
             state.alias(copy, source);
         }
+        for (operand, &location) in operands.iter().zip(self.overlay.operands(self.function, inst)) {
+            if operand.is_def() {
+                state.generate(located(location), operand.value);
+            }
+        }
     }
 
-    /// What the state at the end of `from` (for a landing pad: at its throwing call) is behind the φs of `to`.
+    /// What the state at the end of `from` (for a landing pad: at its throwing call) is behind the φs of `to`: sorted, each pair
+    /// once.
     pub(super) fn edge(&self, state: &State, from: Block, to: Block, boundary: &mut Boundary) {
         boundary.clear();
         let mut carry = |value: Value, places: &[Place]| match places.contains(&Place::ANYWHERE) {
             true => boundary.push((value, Place::ANYWHERE)),
             false => boundary.extend(places.iter().map(|&place| (value, place))),
         };
-        for &value in self.liveness.live_in(to) {
-            carry(value, state.places(value));
+        let live_in = self.liveness.live_in(to);
+        match state.direction() {
+            Direction::Held => live_in.iter().for_each(|&value| carry(value, state.places(value))),
+            // Few, and not all of them live.
+            Direction::Lost => {
+                let mut lost: SmallVec<[Value; 16]> =
+                    state.values().filter(|value| live_in.binary_search(value).is_ok()).collect();
+                lost.sort_unstable();
+                lost.dedup();
+                lost.iter().for_each(|&value| carry(value, state.places(value)));
+            }
         }
         let target = &self.function.blocks[to];
         if !target.phis.is_empty() {
@@ -207,7 +218,8 @@ impl<'a> Transfer<'a> {
             for phi in target.phis.iter().filter(|phi| !self.liveness.is_dead(phi.def)) {
                 match phi.args[column].expand() {
                     Some(arg) => carry(phi.def, state.places(arg)),
-                    None => carry(phi.def, &[Place::ANYWHERE]),
+                    None if state.direction() == Direction::Held => carry(phi.def, &[Place::ANYWHERE]),
+                    None => {}
                 }
             }
         }
