@@ -5,6 +5,7 @@ mod cli;
 mod interpreter;
 mod invariants;
 mod join_sets;
+mod mutations;
 #[cfg(feature = "optimal")]
 mod optimal;
 mod papers;

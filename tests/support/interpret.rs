@@ -156,8 +156,10 @@ impl Machine<'_> {
                 self.places.insert(Location::Reg(to), content);
             }
             Edit::Perform { inst, flagless } => {
-                let pins = if flagless { PinSets::default() } else { *self.function.pins(inst) };
-                self.op(inst, pins, false)?;
+                self.op(inst, PinSets::default(), false)?;
+                if !flagless {
+                    self.destroy(written(self.function, inst));
+                }
                 self.copy_again(inst);
             }
         }
@@ -196,7 +198,9 @@ impl Machine<'_> {
 
     /// What an operand of an instruction is written with: a constant is the same every time.
     fn written(&self, inst: Inst, nth: usize) -> Content {
-        let visit = if self.function.insts[inst].rematerialisable { 0 } else { self.visits[&inst] };
+        // (An overlay may compute again what has never been computed.)
+        let visited = || self.visits.get(&inst).copied().unwrap_or_default();
+        let visit = if self.function.insts[inst].rematerialisable { 0 } else { visited() };
         Content { what: What::Written { inst, visit, nth }, bytes: WHOLE }
     }
 
@@ -219,6 +223,8 @@ impl Machine<'_> {
         let def = operands.iter().find(|o| o.is_def()).expect("it defines something").value;
         if self.overlay.is_performed(self.function, inst) {
             self.values.remove(&def);
+            self.write_pins(inst, *self.function.pins(inst));
+            self.destroy(written(self.function, inst));
             return;
         }
         let content = match operands.iter().find(|o| !o.is_def()) {
@@ -315,12 +321,16 @@ impl Machine<'_> {
         if !throws {
             of_role(Role::Def).for_each(|k| self.write(inst, k, places[k]));
         }
+        self.write_pins(inst, pins);
+        Ok(())
+    }
+
+    fn write_pins(&mut self, inst: Inst, pins: PinSets) {
         for reg in (pins.defs | pins.early_defs).iter() {
             let content = Content { what: What::Pinned { inst, visit: self.visits[&inst], reg }, bytes: WHOLE };
             self.pinned.insert(reg, content);
             self.places.insert(Location::Reg(reg), content);
         }
-        Ok(())
     }
 
     fn write(&mut self, inst: Inst, k: usize, place: Location) {
@@ -355,12 +365,18 @@ impl Machine<'_> {
     fn phis(&mut self, from: Block, to: Block) {
         let phis = &self.function.blocks[to].phis;
         let column = if phis.is_empty() { 0 } else { self.function.column(from, to) };
+        // (What should have been performed may not have been.)
         let received = |phi: &Phi| match phi.args[column].expand() {
-            Some(value) => self.values[&value].narrowed(self.size_of(phi.def)),
-            None => Content { what: What::Anything, bytes: WHOLE },
+            Some(value) => self.values.get(&value).map(|content| content.narrowed(self.size_of(phi.def))),
+            None => Some(Content { what: What::Anything, bytes: WHOLE }),
         };
-        let received: Vec<(Value, Content)> = phis.iter().map(|phi| (phi.def, received(phi))).collect();
-        self.values.extend(received);
+        let received: Vec<(Value, Option<Content>)> = phis.iter().map(|phi| (phi.def, received(phi))).collect();
+        for (def, content) in received {
+            match content {
+                Some(content) => self.values.insert(def, content),
+                None => self.values.remove(&def),
+            };
+        }
     }
 
     /// Where the debugger looks for a value, it is.
