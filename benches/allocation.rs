@@ -5,7 +5,7 @@
 
 use anyhow::{Context as _, Result, bail, ensure};
 use chordal::cli::allocators::{self, Configured};
-use chordal::llvm::{self, Algorithm, CompileOptions, Compiled, Module, Output, Source, Stock};
+use chordal::llvm::{self, Algorithm, CompileOptions, Compiled, Module, Output, Sections, Source, Stock};
 use chordal::measure::stats::{CHECKER, Counts, Times};
 use clap::Parser;
 use std::path::{Path, PathBuf};
@@ -72,6 +72,7 @@ fn compile(module: Module, allocator: &Configured) -> Result<Counts> {
     let options = CompileOptions {
         allocator: allocator.allocator(true, false),
         output: Output::Assembly,
+        sections: Sections::default(),
         verify: false,
         registers: None,
         fallback: false,

@@ -6,7 +6,7 @@ use super::output::{self, Destination};
 use super::{Failure, defect};
 use crate::allocate::allocators::Preset;
 use crate::allocate::pipeline::Strategy;
-use crate::llvm::{self, Algorithm, CompileOptions, Compiled, Module, Output, RegisterRequest, Source, Stock};
+use crate::llvm::{self, Algorithm, CompileOptions, Compiled, Module, Output, RegisterRequest, Sections, Source, Stock};
 use crate::measure::meter;
 use crate::measure::stats::{Counts, SCHEMA, Statistics};
 use anyhow::{Context as _, anyhow};
@@ -76,6 +76,18 @@ pub struct Arguments {
     #[arg(long, requires = "stats")]
     no_times: bool,
 
+    /// What messages and statistics call the module [default: IN]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    /// Give each function a section of its own, which a linker can leave out
+    #[arg(long)]
+    function_sections: bool,
+
+    /// Give each variable a section of its own
+    #[arg(long)]
+    data_sections: bool,
+
     /// Do not check the allocation
     ///
     /// The checker follows every value along all paths, and requires each instruction to read what it read before allocation.
@@ -95,6 +107,12 @@ pub struct Arguments {
 
     #[command(flatten)]
     stock_options: StockOptions,
+}
+
+impl Arguments {
+    fn name(&self) -> String {
+        self.name.clone().unwrap_or_else(|| self.input.display().to_string())
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -122,7 +140,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let (own, stock) = (&arguments.options, &arguments.stock_options);
     let allocator = arguments.allocator.configured(own, stock).map_err(Failure::Usage)?;
-    let name = arguments.input.display().to_string();
+    let name = arguments.name();
     llvm::die_with_prefix(&format!("chordal: error: {name}: "));
     let source = Source::read(&arguments.input).with_context(|| name.clone())?;
     let module = Module::parse(&source).with_context(|| name.clone())?;
@@ -135,6 +153,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             Emit::Asm => Output::Assembly,
             Emit::Obj => Output::Object,
         },
+        sections: Sections { functions: arguments.function_sections, data: arguments.data_sections },
         verify: arguments.verify_llvm,
         registers,
         fallback: !arguments.no_fallback,
@@ -240,7 +259,7 @@ fn statistics(
         allocator: arguments.allocator.name.into(),
         options: options::of(allocator),
         registers,
-        source: arguments.input.display().to_string(),
+        source: arguments.name(),
         target,
         compilation_ns: (!arguments.no_times).then_some(compiled.time_ns),
         total: Counts::total(&functions),

@@ -6,6 +6,7 @@ use crate::measure::diff::load::{self, File};
 use crate::measure::diff::metric::{self, Metric};
 use crate::measure::diff::{Diff, Fate, Request};
 use crate::measure::report::{Style, diff as report};
+use crate::measure::stats;
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use std::fs;
@@ -43,8 +44,9 @@ Exit status:
 
 /// Compare two statistics files
 ///
-/// Reads what `chordal compile --stats` writes (chordal-stats/1; functions are matched by name), or two files of
-/// `chordal compare` (chordal-compare/1; matched by module, allocator, registers and function).
+/// Reads what `chordal compile --stats` writes (chordal-stats/1; functions are matched by name), two folders of such files, as
+/// `chordal cc` fills them (matched by file and function), or two files of `chordal compare` (chordal-compare/1; matched by
+/// module, allocator, registers and function).
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -124,8 +126,23 @@ fn metrics(given: &[Metric]) -> Vec<Metric> {
 
 fn read(path: &Path, metrics: &[Metric]) -> Result<File> {
     let name = path.display().to_string();
+    if path.is_dir() {
+        return folder(path, metrics).with_context(|| name);
+    }
     let text = text(path).with_context(|| format!("{name}: cannot be read"))?;
     load::parse(&name, &text, metrics).map_err(|why| anyhow!("{name}: {why}"))
+}
+
+fn folder(path: &Path, metrics: &[Metric]) -> Result<File> {
+    let mut texts = Vec::new();
+    for file in stats::files(path)? {
+        let name = file.strip_prefix(path).unwrap_or(&file).display().to_string();
+        texts.push((name, fs::read_to_string(&file).with_context(|| format!("{} cannot be read", file.display()))?));
+    }
+    if texts.is_empty() {
+        bail!("no statistics are in it (files that end in .json)");
+    }
+    load::parse_folder(&path.display().to_string(), &texts, metrics).map_err(|why| anyhow!(why))
 }
 
 fn text(path: &Path) -> io::Result<String> {

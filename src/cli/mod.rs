@@ -4,6 +4,7 @@
 
 mod allocate;
 pub mod allocators;
+mod cc;
 mod choices;
 mod compare;
 mod compile;
@@ -15,10 +16,14 @@ mod options;
 mod output;
 mod paper;
 mod runs;
+mod stats;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
+use std::env;
+use std::ffi::{OsStr, OsString};
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 const AFTER_HELP: &str = "\
@@ -51,8 +56,13 @@ enum Command {
     Compare(compare::Arguments),
     Diff(diff::Arguments),
     Count(count::Arguments),
+    Stats(stats::Arguments),
     Allocate(allocate::Arguments),
     Paper(paper::Arguments),
+    Cc(cc::Arguments),
+    /// Stand in for clang++, likewise
+    #[command(name = "c++")]
+    Cxx(cc::Arguments),
     /// Show the allocators with their phases, and the register lists
     ///
     /// The names are those that `chordal compile` takes for --allocator, the lists those that it takes for --registers N.
@@ -65,6 +75,8 @@ enum Failure {
     Usage(String),
     /// The work failed: exit status 1.
     Work(anyhow::Error),
+    /// A command that we ran failed and has said so: its exit status.
+    Reported(u8),
 }
 
 impl<E: Into<anyhow::Error>> From<E> for Failure {
@@ -75,17 +87,21 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 
 /// Runs the command that the process's arguments ask for.
 pub fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let result = match Cli::parse_from(arguments()).command {
         Command::Compile(arguments) => compile::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Count(arguments) => count::run(&arguments),
+        Command::Stats(arguments) => stats::run(&arguments),
         Command::Allocate(arguments) => allocate::run(&arguments),
         Command::Paper(arguments) => paper::run(&arguments),
+        Command::Cc(arguments) => cc::run(cc::Language::C, &arguments),
+        Command::Cxx(arguments) => cc::run(cc::Language::Cxx, &arguments),
         Command::List => list::run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Reported(status)) => ExitCode::from(status),
         Err(Failure::Usage(message)) => Cli::command().error(ErrorKind::ValueValidation, message).exit(),
         Err(Failure::Work(error)) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(Failure::Work(error)) => {
@@ -93,6 +109,16 @@ pub fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The process's arguments. What is called `chordal-cc` is `chordal cc`.
+fn arguments() -> impl Iterator<Item = OsString> {
+    let mut arguments = env::args_os();
+    let program = arguments.next();
+    let name = program.as_deref().map(Path::new).and_then(Path::file_name).and_then(OsStr::to_str);
+    let command = name.and_then(|name| name.strip_prefix("chordal-")).filter(|command| ["cc", "c++"].contains(command));
+    let command = command.map(OsString::from);
+    program.into_iter().chain(command).chain(arguments)
 }
 
 /// Whether the reader of our standard output went away, as `head` does.

@@ -198,6 +198,7 @@ typedef struct {
   uint32_t allocator;
   uint32_t schedule;     // run LLVM's scheduler before LLVM's allocator
   uint32_t object;       // emit an object file instead of assembly
+  uint32_t function_sections, data_sections; // each function, each variable has a section of its own
   uint32_t verify;       // run LLVM's machine verifier on what an allocator left
   const ChStr *excluded; // registers that LLVM's allocator may not use
   size_t num_excluded;

@@ -45,10 +45,19 @@ pub enum Output {
     Object,
 }
 
+/// Whether each function, and each variable, has a section of its own, which a linker can leave out.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Sections {
+    pub functions: bool,
+    pub data: bool,
+}
+
 /// How to compile a module.
 pub struct CompileOptions<'o> {
     pub allocator: Allocator<'o>,
     pub output: Output,
+    /// Which parts of the output have sections of their own.
+    pub sections: Sections,
     /// Run LLVM's machine verifier on every function after allocation.
     pub verify: bool,
     /// The general-purpose registers that the allocator may use; `None` for all.
@@ -156,6 +165,8 @@ fn run(module: &Module<'_>, options: &CompileOptions<'_>, fallbacks: &[Failed]) 
         allocator,
         schedule: u32::from(schedule),
         object: u32::from(options.output == Output::Object),
+        function_sections: u32::from(options.sections.functions),
+        data_sections: u32::from(options.sections.data),
         verify: u32::from(options.verify),
         excluded: excluded.as_ptr(),
         num_excluded: excluded.len(),
@@ -264,6 +275,7 @@ mod tests {
         let options = CompileOptions {
             allocator: Allocator::Ours(Ours { allocator, check: true, graphs: false }),
             output: Output::Assembly,
+            sections: Sections::default(),
             verify: false,
             registers: None,
             fallback,

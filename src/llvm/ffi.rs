@@ -292,6 +292,8 @@ pub struct Options {
     pub allocator: u32,
     pub schedule: u32,
     pub object: u32,
+    pub function_sections: u32,
+    pub data_sections: u32,
     pub verify: u32,
     pub excluded: *const Str,
     pub num_excluded: usize,

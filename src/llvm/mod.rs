@@ -10,7 +10,7 @@ mod registers;
 mod session;
 mod variables;
 
-pub use compile::{Algorithm, Allocator, CompileError, CompileOptions, Compiled, Output, Stock, compile};
+pub use compile::{Algorithm, Allocator, CompileError, CompileOptions, Compiled, Output, Sections, Stock, compile};
 pub use fatal::die_with_prefix;
 pub use module::{Module, ReadError, Source, Target};
 pub use registers::{ALL_REGISTERS, RegisterRequest, RequestError};

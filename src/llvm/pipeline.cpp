@@ -184,6 +184,7 @@ std::unique_ptr<TargetMachine> createTargetMachine(const Module &M, std::string 
   if (!T)
     return nullptr;
   TargetOptions Options;
+  Options.UseInitArray = true;
   Reloc::Model Relocation = M.getPICLevel() == PICLevel::NotPIC ? Reloc::Static : Reloc::PIC_;
   return std::unique_ptr<TargetMachine>(
       T->createTargetMachine(M.getTargetTriple(), "", "", Options, Relocation, M.getCodeModel(), CodeGenOptLevel::Default));
@@ -253,6 +254,10 @@ int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callba
       &R);
   std::string Error;
   std::unique_ptr<TargetMachine> TM = createTargetMachine(M, Error);
+  if (TM) {
+    TM->Options.FunctionSections = options->function_sections;
+    TM->Options.DataSections = options->data_sections;
+  }
   SmallVector<char, 0> Output;
   raw_svector_ostream Out(Output);
   if (TM)

@@ -1,5 +1,6 @@
 //! The command line, from outside: what it writes, what it says, and how it exits.
 
+mod cc;
 mod compare;
 mod compile;
 mod count;

@@ -19,7 +19,7 @@ pub struct File {
     pub name: String,
     pub kind: Kind,
     /// In the order of the file. A file of statistics has one run and no key to it: what is compared with it may be of
-    /// another allocator or source.
+    /// another allocator or source. A folder of them has one for each.
     pub runs: IndexMap<Option<RunKey>, Run>,
 }
 
@@ -43,9 +43,17 @@ impl Kind {
 /// Which of the runs of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct RunKey {
+    /// Of a folder, the file in it.
     pub module: String,
+    /// Absent for a folder: what is compared with it may be of another one.
+    #[serde(flatten)]
+    pub under: Option<Under>,
+}
+
+/// An allocator with its registers, as they were asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Under {
     pub allocator: String,
-    /// As they were asked for.
     pub registers: String,
 }
 
@@ -117,6 +125,20 @@ pub fn parse(name: &str, text: &str, metrics: &[Metric]) -> Result<File, String>
         _ => (comparison(&documents, metrics)?, Kind::Comparison),
     };
     Ok(File { name: name.to_owned(), kind, runs })
+}
+
+/// Reads the files of statistics in a folder, by their names in it.
+///
+/// # Errors
+/// If one of them is no such file, or broken; the message says which.
+pub fn parse_folder(name: &str, texts: &[(String, String)], metrics: &[Metric]) -> Result<File, String> {
+    let mut runs = IndexMap::new();
+    for (module, text) in texts {
+        let mut file = parse(module, text, metrics).map_err(|why| format!("{module}: {why}"))?;
+        let run = file.runs.swap_remove(&None).ok_or_else(|| format!("{module}: is no {}", stats::SCHEMA))?;
+        runs.insert(Some(RunKey { module: module.clone(), under: None }), run);
+    }
+    Ok(File { name: name.to_owned(), kind: Kind::Statistics, runs })
 }
 
 fn broken(error: &serde_json::Error) -> String {
@@ -225,8 +247,9 @@ struct CountedFunction {
 impl Record<'_> {
     fn add_to(self, runs: &mut IndexMap<Option<RunKey>, Run>, metrics: &[Metric]) -> Result<(), String> {
         for run in self.runs {
-            let key = RunKey { module: self.source.clone(), allocator: run.allocator.clone(), registers: run.registers.clone() };
-            let about = format!("{}: {}, {} registers", key.module, key.allocator, key.registers);
+            let about = format!("{}: {}, {} registers", self.source, run.allocator, run.registers);
+            let under = Under { allocator: run.allocator.clone(), registers: run.registers.clone() };
+            let key = RunKey { module: self.source.clone(), under: Some(under) };
             let run = run.read(metrics).map_err(|why| format!("{about}: {why}"))?;
             if runs.insert(Some(key), run).is_some() {
                 return Err(format!("{about}: this run is there twice"));
@@ -348,7 +371,8 @@ mod tests {
             let file = read(&text).expect("it is well-formed");
             assert_eq!((file.kind, file.runs.len()), (Kind::Comparison, 4));
             let key = |registers: &str| {
-                Some(RunKey { module: "b.bc".into(), allocator: "linear-scan".into(), registers: registers.into() })
+                let under = Under { allocator: "linear-scan".into(), registers: registers.into() };
+                Some(RunKey { module: "b.bc".into(), under: Some(under) })
             };
             assert!(matches!(&file.runs[&key("4")], Run::Done { setting, .. } if setting.registers == "4"));
             assert_eq!(file.runs[&key("5")].status(), Status::TimedOut { message: "after 10 s".into() });

@@ -222,18 +222,15 @@ fn registers(list: &str) -> String {
 impl fmt::Display for Item {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.run, &self.function) {
-            (Some(run), Some(function)) => write!(f, "{} {function} ({run})", run.module),
-            (Some(run), None) => write!(f, "{} ({run})", run.module),
-            (None, Some(function)) => f.write_str(function),
-            (None, None) => f.write_str("the module"),
+            (Some(run), Some(function)) => write!(f, "{} {function}", run.module)?,
+            (Some(run), None) => f.write_str(&run.module)?,
+            (None, Some(function)) => f.write_str(function)?,
+            (None, None) => f.write_str("the module")?,
         }
-    }
-}
-
-/// Without the module.
-impl fmt::Display for RunKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, {}", self.allocator, registers(&self.registers))
+        match self.run.as_ref().and_then(|run| run.under.as_ref()) {
+            Some(under) => write!(f, " ({}, {})", under.allocator, registers(&under.registers)),
+            None => Ok(()),
+        }
     }
 }
 

@@ -1,0 +1,198 @@
+//! `chordal stats`.
+
+use super::Failure;
+use super::output::{self, Destination};
+use crate::measure::report::{Cell, Style, Table};
+use crate::measure::stats::{Counts, Function, SCHEMA, Static, Statistics, files};
+use anyhow::{Context as _, Result, anyhow, bail};
+use clap::{Args, ValueEnum};
+use indexmap::IndexSet;
+use std::cmp::Reverse;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const AFTER_HELP: &str = "\
+Examples:
+  CHORDAL_STATS=$PWD/stats make CC=\"chordal cc\" && chordal stats stats
+      what was counted in all that a build made
+  chordal stats stats --per function --top 10
+      the ten functions with most spill code
+  chordal stats a.json b.json --format json
+      both as one file
+
+Columns: functions, those of them left to LLVM's greedy allocator, and of the fields of statistics
+static.*, spill.stores, spill.reloads and overhead_share (in a sum, the mean, each function weighted
+by its selected instructions).
+
+Exit status:
+  0  done
+  1  a file cannot be read, or the files are of several allocators: one message says which and why
+  2  wrong usage";
+
+/// Add up the statistics of many modules
+///
+/// Reads what `chordal compile --stats` and `chordal cc` with CHORDAL_STATS write (chordal-stats/1), of one allocator with one
+/// list of registers. Of a folder, all files in it and below it that end in .json.
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Arguments {
+    /// Files, and folders of them
+    #[arg(value_name = "FILE|DIR", required = true)]
+    inputs: Vec<PathBuf>,
+
+    /// What each row of the table stands for
+    #[arg(long, value_enum, default_value_t = Per::File)]
+    per: Per,
+
+    /// Show only the K rows with most spill stores and reloads; the total still covers all
+    #[arg(long, value_name = "K")]
+    top: Option<usize>,
+
+    /// The output format; JSON (chordal-stats/1) always has everything
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+
+    /// Where the result goes; `-` is standard output
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    output: PathBuf,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Per {
+    /// Only the total
+    Total,
+    /// Each file
+    File,
+    /// Each function
+    Function,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Table,
+    Json,
+    Csv,
+    Markdown,
+}
+
+/// Adds up and shows.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let modules = read_all(&arguments.inputs)?;
+    let text = match arguments.format {
+        Format::Table => table(&modules, arguments).render(Style::Plain),
+        Format::Csv => table(&modules, arguments).render(Style::Csv),
+        Format::Markdown => table(&modules, arguments).render(Style::Markdown),
+        Format::Json => serde_json::to_string_pretty(&together(arguments, modules))? + "\n",
+    };
+    Ok(output::write_all(&[(Destination::new(&arguments.output), text.into_bytes())])?)
+}
+
+/// Reads all files, which have to be of one allocator.
+fn read_all(inputs: &[PathBuf]) -> Result<Vec<Statistics>> {
+    let mut modules: Vec<Statistics> = Vec::new();
+    for input in inputs {
+        let found = files(input).with_context(|| input.display().to_string())?;
+        if found.is_empty() {
+            bail!("{}: no statistics are in it (files that end in .json)", input.display());
+        }
+        for file in found {
+            let module = read(&file).with_context(|| file.display().to_string())?;
+            if let Some(first) = modules.first()
+                && (&first.allocator, &first.registers) != (&module.allocator, &module.registers)
+            {
+                bail!("{}: is of {}, and {} of {}", file.display(), held(&module), first.source, held(first));
+            }
+            modules.push(module);
+        }
+    }
+    Ok(modules)
+}
+
+fn read(path: &Path) -> Result<Statistics> {
+    let module: Statistics = serde_json::from_slice(&fs::read(path)?)?;
+    if module.schema != SCHEMA {
+        return Err(anyhow!("the schema is `{}`, not `{SCHEMA}`", module.schema));
+    }
+    Ok(module)
+}
+
+/// An allocator with its registers, for messages.
+fn held(module: &Statistics) -> String {
+    match &module.registers {
+        Some(registers) => format!("{} with {}", module.allocator, registers.join(",")),
+        None => format!("{} with all registers", module.allocator),
+    }
+}
+
+/// All modules as one.
+fn together(arguments: &Arguments, modules: Vec<Statistics>) -> Statistics {
+    let sources: Vec<String> = arguments.inputs.iter().map(|input| input.display().to_string()).collect();
+    let targets: IndexSet<&str> = modules.iter().map(|module| module.target.as_str()).collect();
+    let target = targets.into_iter().collect::<Vec<_>>().join(" ");
+    let compilation_ns = modules.iter().map(|module| module.compilation_ns).sum();
+    let first = &modules[0];
+    let (allocator, registers) = (first.allocator.clone(), first.registers.clone());
+    let options = first.options.clone().filter(|_| modules.iter().all(|module| module.options == first.options));
+    let functions: Vec<Function> = modules.into_iter().flat_map(|module| module.functions).collect();
+    Statistics {
+        schema: SCHEMA.into(),
+        chordal: env!("CARGO_PKG_VERSION").into(),
+        allocator,
+        options,
+        registers,
+        source: sources.join(" "),
+        target,
+        compilation_ns,
+        total: Counts::total(&functions),
+        functions,
+    }
+}
+
+fn table(modules: &[Statistics], arguments: &Arguments) -> Table {
+    let functions = || modules.iter().flat_map(|module| module.functions.iter().map(move |function| (module, function)));
+    let of_module = |module: &Statistics| Row::new(module.source.clone(), &module.functions);
+    let mut rows: Vec<Row> = match arguments.per {
+        Per::Total => Vec::new(),
+        Per::File => modules.iter().map(of_module).collect(),
+        Per::Function => {
+            functions().map(|(module, f)| Row::new(format!("{}: {}", module.source, f.name), std::slice::from_ref(f))).collect()
+        }
+    };
+    let several = rows.len() != 1;
+    if let Some(top) = arguments.top {
+        rows.sort_by_key(|row| Reverse(row.counts.spill.stores + row.counts.spill.reloads));
+        rows.truncate(top);
+    }
+    if several {
+        let all: Vec<Function> = functions().map(|(_, function)| function.clone()).collect();
+        rows.push(Row::new("total".into(), &all));
+    }
+    let first = if arguments.per == Per::Function { "function" } else { "module" };
+    let of_static = ["loads", "stores", "moves", "xors", "instructions", "bytes"];
+    let columns = [first, "functions", "left"].into_iter().chain(of_static).chain(["spill stores", "reloads", "overhead share"]);
+    let mut table = Table::new(columns);
+    rows.into_iter().for_each(|row| table.row(row.cells()));
+    table
+}
+
+/// What a row is about, and its counts.
+struct Row {
+    name: String,
+    functions: u64,
+    counts: Counts,
+}
+
+impl Row {
+    fn new(name: String, functions: &[Function]) -> Self {
+        Row { name, functions: functions.len() as u64, counts: Counts::total(functions) }
+    }
+
+    fn cells(self) -> Vec<Cell> {
+        let Counts { fixed, spill, fallbacks, overhead_share, .. } = self.counts;
+        let Static { loads, stores, moves, xors, instructions, bytes } = fixed;
+        let mut cells = vec![self.name.into(), self.functions.into(), fallbacks.into()];
+        cells.extend([loads, stores, moves, xors, instructions].map(Cell::Count));
+        cells.extend([bytes.into(), spill.stores.into(), spill.reloads.into(), Cell::Amount(overhead_share, 4)]);
+        cells
+    }
+}
