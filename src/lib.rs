@@ -2,7 +2,7 @@
 //!
 //! [`machine`] is the model, [`analysis`] what is computed about it, [`allocate`] the allocators, phase by phase, and
 //! [`check`] who looks at what they did. [`llvm`] brings functions from bitcode and carries allocations back. [`measure`]
-//! counts and compares; [`paper`] does so for the papers' claims; [`cli`] is the command line.
+//! counts and compares; [`paper`] does so for the papers' claims; [`cli`] is the command line, [`output`] how files are written.
 pub mod allocate;
 pub mod analysis;
 pub mod check;
@@ -10,4 +10,5 @@ pub mod cli;
 pub mod llvm;
 pub mod machine;
 pub mod measure;
+pub mod output;
 pub mod paper;

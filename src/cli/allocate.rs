@@ -5,10 +5,10 @@ use super::{Failure, allocators};
 use crate::allocate::failure::guarded;
 use crate::allocate::pipeline;
 use crate::machine::{parse, validate};
+use crate::output::{self, printable};
 use anyhow::{Context as _, anyhow};
 use clap::Args;
 use std::fs;
-use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 /// Allocate registers for one function in text form, and check the result
@@ -39,6 +39,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(anyhow!("{}: {}", name(), violations[0]).into());
     }
     guarded(|| pipeline::allocate(&function, strategy)).with_context(|| format!("{}: function {}", name(), function.name))?;
-    writeln!(io::stdout(), "function {}: allocated, and the checker accepts it", function.name)?;
+    let said = format!("function {}: allocated, and the checker accepts it\n", printable(&function.name));
+    output::print(said.as_bytes())?;
     Ok(())
 }

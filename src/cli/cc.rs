@@ -5,6 +5,8 @@
 //! instead, of which `chordal compile` makes what they would have made.
 
 use super::Failure;
+use crate::measure::compare::worker::die_with_parent;
+use crate::output::{self, TemporaryFolder};
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{ArgAction, Args};
 use std::env;
@@ -13,7 +15,6 @@ use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output};
-use tempfile::TempDir;
 
 const AFTER_HELP: &str = "\
 Every argument goes on to clang 22. Compilation goes through chordal; preprocessing, assembling and linking are clang's.
@@ -84,7 +85,7 @@ pub fn run(language: Language, arguments: &Arguments) -> Result<(), Failure> {
         return Err(anyhow!(error).context(driver.program.display().to_string()).into());
     }
     warnings(&planned);
-    let folder = tempfile::Builder::new().prefix("chordal-").tempdir().context("no folder for temporary files can be made")?;
+    let folder = output::temporary_folder()?;
     let build = Build { driver, folder, is_verbose: arguments.arguments.iter().any(|argument| argument == "-v") };
     build.all(jobs)
 }
@@ -168,7 +169,7 @@ impl Job {
 
 struct Build<'a> {
     driver: Driver<'a>,
-    folder: TempDir,
+    folder: TemporaryFolder,
     is_verbose: bool,
 }
 
@@ -236,6 +237,7 @@ impl Build<'_> {
         if self.is_verbose {
             eprintln!(" {command:?}");
         }
+        die_with_parent(command);
         let status = command.status().with_context(|| command.get_program().display().to_string())?;
         if status.success() { Ok(()) } else { Err(Failure::Reported(code(status))) }
     }

@@ -1,15 +1,15 @@
 //! `chordal compare`.
 
 use super::options::Switch;
-use super::output::{self, Destination};
 use super::runs::{self, RunOptions};
-use super::{Failure, allocators};
+use super::{Failure, allocators, keep_apart};
 use crate::llvm::ALL_REGISTERS;
 use crate::measure::compare::record::{Outcome, Record};
 use crate::measure::compare::summary::{self, Summary};
 use crate::measure::compare::worker::Request;
 use crate::measure::report::Style;
 use crate::measure::report::compare::{self as report, Comparison, Detail};
+use crate::output::{self, Destination};
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use indexmap::IndexSet;
@@ -113,6 +113,8 @@ enum Format {
 
 /// Compares.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let outputs: Vec<_> = arguments.runs.outputs().chain([("the result", Destination::new(&arguments.output))]).collect();
+    keep_apart(&outputs, &arguments.inputs)?;
     let allocators = allocators(arguments);
     let baseline = baseline(arguments, &allocators)?;
     let mut requests = Vec::new();

@@ -1,14 +1,15 @@
 //! `chordal compile`.
 
 use super::allocators::{self, Configured};
+use super::limits::Limits;
 use super::options::{self, AllocatorOptions, StockOptions};
-use super::output::{self, Destination};
-use super::{Failure, defect};
+use super::{Failure, defect, keep_apart};
 use crate::allocate::allocators::Preset;
 use crate::allocate::pipeline::Strategy;
 use crate::llvm::{self, Algorithm, CompileOptions, Compiled, Module, Output, RegisterRequest, Sections, Source, Stock};
 use crate::measure::meter;
 use crate::measure::stats::{Counts, SCHEMA, Statistics};
+use crate::output::{self, Destination, printable};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -103,6 +104,9 @@ pub struct Arguments {
     no_fallback: bool,
 
     #[command(flatten)]
+    limits: Limits,
+
+    #[command(flatten)]
     options: AllocatorOptions,
 
     #[command(flatten)]
@@ -142,6 +146,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let allocator = arguments.allocator.configured(own, stock).map_err(Failure::Usage)?;
     let name = arguments.name();
     llvm::die_with_prefix(&format!("chordal: error: {name}: "));
+    arguments.limits.watch(&name);
     let source = Source::read(&arguments.input).with_context(|| name.clone())?;
     let module = Module::parse(&source).with_context(|| name.clone())?;
     let registers = registers(arguments, &allocator, &module)?;
@@ -168,13 +173,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if io::stderr().is_terminal()
         && let Some(certificate) = certificate(&Counts::total(&compiled.functions), &allocator)
     {
-        eprintln!("chordal: {name}: {certificate}");
+        eprintln!("chordal: {}: {certificate}", printable(&name));
     }
-    let mut results = Vec::new();
-    if let Some(stats) = stats {
-        results.push((stats, statistics(arguments, &allocator, options.registers, triple, &compiled)?));
-    }
-    results.push((output, compiled.output));
+    let stats =
+        stats.map(|stats| Ok::<_, Failure>((stats, statistics(arguments, &allocator, options.registers, triple, &compiled)?)));
+    let stats = stats.transpose()?;
+    // Statistics come last: none are newer than what they are of.
+    let results: Vec<_> = [(output, compiled.output)].into_iter().chain(stats).collect();
     Ok(output::write_all(&results)?)
 }
 
@@ -183,24 +188,17 @@ fn destinations(arguments: &Arguments) -> Result<(Destination, Option<Destinatio
     let stats = arguments.stats.as_deref().map(Destination::new);
     let output = match &arguments.output {
         Some(path) => Destination::new(path),
-        None => beside(&arguments.input, arguments.emit)?,
+        None => beside(&arguments.input, arguments.emit),
     };
-    if stats.as_ref() == Some(&output) {
-        return Err(Failure::Usage("the result and the statistics cannot go to the same place".into()));
-    }
+    let outputs: Vec<_> =
+        [("the result", output.clone())].into_iter().chain(stats.clone().map(|stats| ("the statistics", stats))).collect();
+    keep_apart(&outputs, std::slice::from_ref(&arguments.input))?;
     Ok((output, stats))
 }
 
 /// The input with its extension replaced; standard output for standard input.
-fn beside(input: &Path, emit: Emit) -> Result<Destination, Failure> {
-    if input.as_os_str() == "-" {
-        return Ok(Destination::Stdout);
-    }
-    let output = input.with_extension(emit.extension());
-    if output == input {
-        return Err(Failure::Usage(format!("the result would overwrite the input {}: name another with -o", input.display())));
-    }
-    Ok(Destination::File(output))
+fn beside(input: &Path, emit: Emit) -> Destination {
+    if input.as_os_str() == "-" { Destination::Stdout } else { Destination::File(input.with_extension(emit.extension())) }
 }
 
 /// The registers that are asked for. Whether they can work depends on the module's target.
@@ -215,9 +213,12 @@ fn registers(arguments: &Arguments, allocator: &Configured, module: &Module<'_>)
 }
 
 fn warn(file: &str, compiled: &Compiled) {
+    for warning in &compiled.warnings {
+        super::warn(&format!("{file}: {warning}"));
+    }
     for function in &compiled.functions {
         if let Some(reason) = &function.fallback {
-            eprintln!("chordal: warning: {file}: function {}: left to LLVM's greedy allocator: {reason}", function.name);
+            super::warn(&format!("{file}: function {}: left to LLVM's greedy allocator: {reason}", function.name));
         }
     }
 }

@@ -4,12 +4,12 @@ use super::Failure;
 use crate::measure::count::{self, CountError, Counted};
 use crate::measure::report::{Cell, Style, Table};
 use crate::measure::stats::{Counts, Function, SCHEMA, Static, Statistics};
+use crate::output;
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
 use indexmap::IndexSet;
 use std::cmp::Reverse;
 use std::fs;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Stands where statistics have the name of an allocator.
@@ -105,8 +105,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(style) => table(&objects, arguments.per.unwrap_or(Per::File), arguments.top).render(style),
         None => json(arguments, objects)?,
     };
-    io::stdout().write_all(text.as_bytes())?;
-    Ok(())
+    Ok(output::print(text.as_bytes())?)
 }
 
 /// Counts all files. That one has no code (but data, say) is only worth a warning, if others have.
@@ -125,7 +124,7 @@ fn count_all(files: &[PathBuf]) -> anyhow::Result<Vec<Named>> {
         return Err(error);
     }
     for error in without_code {
-        eprintln!("chordal: warning: {error:#}");
+        super::warn(&format!("{error:#}"));
     }
     Ok(objects)
 }
@@ -144,10 +143,10 @@ fn count(path: &Path) -> anyhow::Result<Vec<Named>> {
 fn warn(objects: &[Named]) {
     for (name, object) in objects {
         if object.outside > 0 {
-            eprintln!("chordal: warning: {name}: {} bytes of code are in no function and not counted", object.outside);
+            super::warn(&format!("{name}: {} bytes of code are in no function and not counted", object.outside));
         }
         if object.unknown > 0 {
-            eprintln!("chordal: warning: {name}: {} bytes in functions are no known instructions", object.unknown);
+            super::warn(&format!("{name}: {} bytes in functions are no known instructions", object.unknown));
         }
     }
 }

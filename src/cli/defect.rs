@@ -1,7 +1,7 @@
 //! Bugs in chordal: the function that shows one is written to a file, from which it can be reproduced.
 
-use super::output::{self, Destination};
 use crate::llvm::{CompileError, Failed};
+use crate::output::{self, Destination};
 use anyhow::{Context as _, Result, anyhow};
 use std::io::Write as _;
 use std::path::PathBuf;

@@ -1,12 +1,12 @@
 //! `chordal diff`.
 
-use super::Failure;
-use super::output::{self, Destination};
+use super::{Failure, keep_apart};
 use crate::measure::diff::load::{self, File};
 use crate::measure::diff::metric::{self, Metric};
 use crate::measure::diff::{Diff, Fate, Request};
 use crate::measure::report::{Style, diff as report};
 use crate::measure::stats;
+use crate::output::{self, Destination};
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use std::fs;
@@ -100,12 +100,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if [&arguments.base, &arguments.new].iter().all(|path| path.as_os_str() == "-") {
         return Err(Failure::Usage("only one of the files can be standard input".into()));
     }
+    let output = Destination::new(&arguments.output);
+    keep_apart(&[("the result", output.clone())], &[arguments.base.clone(), arguments.new.clone()])?;
     let request = Request { metrics: metrics(&arguments.metrics), top: arguments.top, fail_above: arguments.fail_above };
     let base = read(&arguments.base, &request.metrics)?;
     let new = read(&arguments.new, &request.metrics)?;
     let diff = compare(&base, &new, &request, &arguments.metrics)?;
     let text = show(&diff, arguments)?;
-    output::write_all(&[(Destination::new(&arguments.output), text.into_bytes())])?;
+    output::write_all(&[(output, text.into_bytes())])?;
     Ok(judge(&diff)?)
 }
 

@@ -3,12 +3,12 @@
 use super::{Failure, allocators, options};
 use crate::allocate::allocators::Preset;
 use crate::llvm::Target;
+use crate::output;
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 
 /// Writes what there is to choose from to standard output.
 pub fn run() -> Result<(), Failure> {
-    io::stdout().write_all(text().as_bytes())?;
+    output::print(text().as_bytes())?;
     Ok(())
 }
 

@@ -11,19 +11,20 @@ mod compile;
 mod count;
 mod defect;
 mod diff;
+mod limits;
 mod list;
 mod options;
-mod output;
 mod paper;
 mod runs;
 mod stats;
 
+use crate::output::{self, Destination, printable};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const AFTER_HELP: &str = "\
@@ -87,25 +88,43 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 
 /// Runs the command that the process's arguments ask for.
 pub fn main() -> ExitCode {
-    let result = match Cli::parse_from(arguments()).command {
-        Command::Compile(arguments) => compile::run(&arguments),
-        Command::Compare(arguments) => compare::run(&arguments),
-        Command::Diff(arguments) => diff::run(&arguments),
-        Command::Count(arguments) => count::run(&arguments),
-        Command::Stats(arguments) => stats::run(&arguments),
-        Command::Allocate(arguments) => allocate::run(&arguments),
-        Command::Paper(arguments) => paper::run(&arguments),
-        Command::Cc(arguments) => cc::run(cc::Language::C, &arguments),
-        Command::Cxx(arguments) => cc::run(cc::Language::Cxx, &arguments),
-        Command::List => list::run(),
+    if let Err(error) = output::clean_up_when_interrupted() {
+        eprintln!("chordal: warning: temporary files stay where this is interrupted: {error}");
+    }
+    let cli = match Cli::try_parse_from(arguments()) {
+        Ok(cli) => cli,
+        Err(asked) if !asked.use_stderr() => {
+            return ended(output::print(asked.render().ansi().to_string().as_bytes()).map_err(Into::into));
+        }
+        Err(error) => error.exit(),
     };
+    ended(run(&cli.command))
+}
+
+fn run(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Compile(arguments) => compile::run(arguments),
+        Command::Compare(arguments) => compare::run(arguments),
+        Command::Diff(arguments) => diff::run(arguments),
+        Command::Count(arguments) => count::run(arguments),
+        Command::Stats(arguments) => stats::run(arguments),
+        Command::Allocate(arguments) => allocate::run(arguments),
+        Command::Paper(arguments) => paper::run(arguments),
+        Command::Cc(arguments) => cc::run(cc::Language::C, arguments),
+        Command::Cxx(arguments) => cc::run(cc::Language::Cxx, arguments),
+        Command::List => list::run(),
+    }
+}
+
+/// Says what went wrong, and ends with the status for it.
+fn ended(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Reported(status)) => ExitCode::from(status),
         Err(Failure::Usage(message)) => Cli::command().error(ErrorKind::ValueValidation, message).exit(),
         Err(Failure::Work(error)) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(Failure::Work(error)) => {
-            eprintln!("chordal: error: {error:#}");
+            eprintln!("chordal: error: {}", printable(&format!("{error:#}")));
             ExitCode::FAILURE
         }
     }
@@ -119,6 +138,25 @@ fn arguments() -> impl Iterator<Item = OsString> {
     let command = name.and_then(|name| name.strip_prefix("chordal-")).filter(|command| ["cc", "c++"].contains(command));
     let command = command.map(OsString::from);
     program.into_iter().chain(command).chain(arguments)
+}
+
+/// Says something that does not keep the work from being done.
+fn warn(message: &str) {
+    eprintln!("chordal: warning: {}", printable(message));
+}
+
+/// Refuses outputs that would overwrite an input or each other, whatever they are called.
+fn keep_apart(outputs: &[(&str, Destination)], inputs: &[PathBuf]) -> Result<(), Failure> {
+    let files = || inputs.iter().filter(|input| input.as_os_str() != "-");
+    for (index, (name, output)) in outputs.iter().enumerate() {
+        if let Some(input) = files().find(|input| output.is(&Destination::new(input))) {
+            return Err(Failure::Usage(format!("{name} would overwrite the input {}: name another place", input.display())));
+        }
+        if let Some((other, _)) = outputs[..index].iter().find(|(_, other)| output.is(other)) {
+            return Err(Failure::Usage(format!("{other} and {name} cannot go to the same place")));
+        }
+    }
+    Ok(())
 }
 
 /// Whether the reader of our standard output went away, as `head` does.

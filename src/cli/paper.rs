@@ -1,13 +1,13 @@
 //! `chordal paper`.
 
-use super::Failure;
 use super::options::NO_SOLVER;
-use super::output::{self, Destination};
 use super::runs::{self, RunOptions};
+use super::{Failure, keep_apart};
 use crate::allocate::HAS_SOLVER;
 use crate::analysis::Reuse;
 use crate::llvm::{self, Module, Source, Target};
 use crate::measure::compare::worker::Request;
+use crate::output::{self, Destination};
 use crate::paper::{self, ALL, Document, Exhibit, Format, Machine, Results, RunTimes, Variant};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
@@ -126,6 +126,8 @@ impl Input {
 /// Compares with the papers.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (exhibits, paths) = exhibits_and_paths(&arguments.arguments).map_err(Failure::Usage)?;
+    let outputs: Vec<_> = arguments.runs.outputs().chain([("the result", Destination::new(&arguments.output))]).collect();
+    keep_apart(&outputs, &paths)?;
     // Before hours of runs.
     let run_times = arguments.run_times.as_deref().map(read_run_times).transpose()?.unwrap_or_default();
     let versions = arguments.versions.as_deref().map(read_text).transpose()?;

@@ -6,6 +6,7 @@ use crate::measure::compare::engine::{self, Module, Observer};
 use crate::measure::compare::journal::Journal;
 use crate::measure::compare::record::{Record, Run};
 use crate::measure::compare::worker::{Request, Settings};
+use crate::output::{self, Destination, TemporaryFolder};
 use anyhow::{Context as _, anyhow};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -13,7 +14,6 @@ use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, fs, thread};
-use tempfile::TempDir;
 use xxhash_rust::xxh3::Xxh3;
 
 /// A register list that exists on some target, as a command-line argument.
@@ -45,6 +45,10 @@ pub struct RunOptions {
     #[arg(long, value_name = "SECONDS", default_value_t = 900, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
 
+    /// How much memory one compilation may take, in MiB
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..))]
+    memory_limit: Option<u64>,
+
     /// Write the results for each module to this file as soon as it is done (JSON Lines, schema chordal-compare/1)
     #[arg(long, value_name = "FILE")]
     records: Option<PathBuf>,
@@ -63,6 +67,11 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
+    /// The file for records, as something that is written.
+    pub fn outputs(&self) -> impl Iterator<Item = (&'static str, Destination)> {
+        self.records.iter().map(|path| ("the records", Destination::File(path.clone())))
+    }
+
     /// The same for further runs, whose records go to the same file.
     pub fn continued(&self) -> Self {
         RunOptions { resume: self.records.is_some(), ..self.clone() }
@@ -77,7 +86,7 @@ pub fn run(inputs: &[PathBuf], requests: &[Request], options: &RunOptions) -> Re
         repeat: options.repeat.into(),
         time_limit: Duration::from_secs(options.timeout),
     };
-    let folder = tempfile::tempdir().context("no folder for temporary files can be made")?;
+    let folder = output::temporary_folder()?;
     let mut modules = modules(inputs, &settings, &folder)?;
     let journal = match &options.records {
         Some(path) => Some(open(path, options.resume)?),
@@ -97,7 +106,9 @@ pub fn run(inputs: &[PathBuf], requests: &[Request], options: &RunOptions) -> Re
 
 fn compile_arguments(options: &RunOptions) -> Vec<String> {
     let given = [("--no-times", options.no_times), ("--no-check", options.no_check)];
-    given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name.to_owned()).collect()
+    let mut arguments: Vec<String> = given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name.to_owned()).collect();
+    arguments.extend(options.memory_limit.map(|limit| format!("--memory-limit={limit}")));
+    arguments
 }
 
 fn open(path: &Path, resume: bool) -> Result<Journal, Failure> {
@@ -110,7 +121,7 @@ fn open(path: &Path, resume: bool) -> Result<Journal, Failure> {
 }
 
 /// The modules by the names that they were given. What is on standard input is put into the folder for the workers to read.
-fn modules(inputs: &[PathBuf], settings: &Settings, folder: &TempDir) -> Result<Vec<Module>, Failure> {
+fn modules(inputs: &[PathBuf], settings: &Settings, folder: &TemporaryFolder) -> Result<Vec<Module>, Failure> {
     let mut same_settings = Xxh3::new();
     same_settings.update(&fs::read(&settings.executable).context("chordal's own executable cannot be read")?);
     same_settings.update(format!("{:?} {}", settings.arguments, settings.repeat).as_bytes());

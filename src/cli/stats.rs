@@ -1,9 +1,9 @@
 //! `chordal stats`.
 
-use super::Failure;
-use super::output::{self, Destination};
+use super::{Failure, keep_apart};
 use crate::measure::report::{Cell, Style, Table};
 use crate::measure::stats::{Counts, Function, SCHEMA, Static, Statistics, files};
+use crate::output::{self, Destination};
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use indexmap::IndexSet;
@@ -77,6 +77,8 @@ enum Format {
 
 /// Adds up and shows.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let output = Destination::new(&arguments.output);
+    keep_apart(&[("the result", output.clone())], &arguments.inputs)?;
     let modules = read_all(&arguments.inputs)?;
     let text = match arguments.format {
         Format::Table => table(&modules, arguments).render(Style::Plain),
@@ -84,7 +86,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Format::Markdown => table(&modules, arguments).render(Style::Markdown),
         Format::Json => serde_json::to_string_pretty(&together(arguments, modules))? + "\n",
     };
-    Ok(output::write_all(&[(Destination::new(&arguments.output), text.into_bytes())])?)
+    Ok(output::write_all(&[(output, text.into_bytes())])?)
 }
 
 /// Reads all files, which have to be of one allocator.

@@ -217,8 +217,9 @@ typedef struct {
   void (*failed)(void *user, ChStr function, ChStr reason);
   // Final instructions counted.
   void (*counted)(void *user, ChStr function, const ChCounts *counts);
-  // An error that LLVM reported.
+  // An error that LLVM reported, and a warning.
   void (*error)(void *user, ChStr message);
+  void (*warning)(void *user, ChStr message);
   // The finished assembly or object file.
   void (*emit)(void *user, ChStr output);
 } ChCallbacks;

@@ -77,6 +77,8 @@ pub struct Compiled {
     pub output: Vec<u8>,
     /// What was counted, in the order of the output.
     pub functions: Vec<Function>,
+    /// What LLVM had to say, a line each.
+    pub warnings: Vec<String>,
     /// Time of code generation in nanoseconds, that of functions left to LLVM's allocator not included.
     pub time_ns: u64,
 }
@@ -180,7 +182,7 @@ fn run(module: &Module<'_>, options: &CompileOptions<'_>, fallbacks: &[Failed]) 
     if session.failures.is_empty() {
         check(&session, status)?;
     }
-    let output = std::mem::take(&mut session.output);
+    let (output, warnings) = (std::mem::take(&mut session.output), std::mem::take(&mut session.warnings));
     let mut functions: Vec<Function> = std::mem::take(&mut session.functions)
         .into_iter()
         .map(|(name, counts)| Function { name, fallback: None, counts })
@@ -188,7 +190,7 @@ fn run(module: &Module<'_>, options: &CompileOptions<'_>, fallbacks: &[Failed]) 
     if options.sizes && session.failures.is_empty() {
         measure(module, options.output, &output, &mut functions)?;
     }
-    Ok((Compiled { output, functions, time_ns }, session.failures))
+    Ok((Compiled { output, functions, warnings, time_ns }, session.failures))
 }
 
 /// Turns what LLVM complained about into an error.

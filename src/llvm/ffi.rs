@@ -309,6 +309,7 @@ pub struct Callbacks {
     pub failed: extern "C" fn(*mut c_void, Str, Str),
     pub counted: extern "C" fn(*mut c_void, Str, *const Counts),
     pub error: extern "C" fn(*mut c_void, Str),
+    pub warning: extern "C" fn(*mut c_void, Str),
     pub emit: extern "C" fn(*mut c_void, Str),
 }
 

@@ -231,12 +231,31 @@ static void checkProcessors(const Module &M, const TargetMachine &TM, Run &R) {
     }
 }
 
+// LLVM would say on standard error that it ignores a feature, each time that it makes a subtarget.
+static void dropUnknownFeatures(Module &M, const TargetMachine &TM, Run &R) {
+  StringSet<> Known, Dropped;
+  for (const SubtargetFeatureKV &Feature : TM.getMCSubtargetInfo()->getAllProcessorFeatures())
+    Known.insert(Feature.Key);
+  for (Function &F : M) {
+    SmallVector<StringRef, 32> Features;
+    F.getFnAttribute("target-features").getValueAsString().split(Features, ',', -1, false);
+    auto Unknown = [&](StringRef Feature) { return !Known.contains(Feature.ltrim("+-")); };
+    for (StringRef Feature : make_filter_range(Features, Unknown))
+      if (Dropped.insert(Feature).second)
+        R.warning(("function " + F.getName() + ": LLVM does not know the feature `" + Feature + "`, which is ignored").str());
+    if (any_of(Features, Unknown)) {
+      erase_if(Features, Unknown);
+      F.addFnAttr("target-features", join(Features, ","));
+    }
+  }
+}
+
 int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callbacks) {
   Module &M = *reinterpret_cast<Module *>(module);
   Run R{*options, *callbacks};
   M.getContext().setDiagnosticHandlerCallBack(
       [](const DiagnosticInfo *Info, void *Context) {
-        if (Info->getSeverity() != DS_Error)
+        if (Info->getSeverity() != DS_Error && Info->getSeverity() != DS_Warning)
           return;
         std::string Message;
         raw_string_ostream OS(Message);
@@ -249,7 +268,7 @@ int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callba
           OS << Asm->getMsgStr();
         else
           Info->print(Printer);
-        R.error(Message);
+        Info->getSeverity() == DS_Error ? R.error(Message) : R.warning(Message);
       },
       &R);
   std::string Error;
@@ -260,10 +279,12 @@ int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callba
   }
   SmallVector<char, 0> Output;
   raw_svector_ostream Out(Output);
-  if (TM)
+  if (TM) {
     checkProcessors(M, *TM, R);
-  else
+    dropUnknownFeatures(M, *TM, R);
+  } else {
     R.error(Error);
+  }
   if (!R.Errors && !generate(M, *TM, R, Out))
     R.error("LLVM cannot generate code for this target");
   M.getContext().setDiagnosticHandlerCallBack(nullptr, nullptr);

@@ -59,6 +59,8 @@ struct Run {
       Failure = Message.str();
     }
   }
+
+  void warning(llvm::StringRef Message) { Callbacks.warning(Callbacks.user, str(Message)); }
 };
 
 // Sets one of LLVM's command line options.

@@ -66,6 +66,8 @@ pub struct Session<'o> {
     pub functions: IndexMap<String, Counts>,
     /// LLVM's error messages.
     pub errors: Vec<String>,
+    /// And warnings.
+    pub warnings: Vec<String>,
     /// The assembly or object file.
     pub output: Vec<u8>,
 }
@@ -84,13 +86,14 @@ impl<'o> Session<'o> {
             verifier_reports: Vec::new(),
             functions: IndexMap::new(),
             errors: Vec::new(),
+            warnings: Vec::new(),
             output: Vec::new(),
         }
     }
 
     /// The callbacks, for one call into the bridge.
     pub fn callbacks(&mut self) -> ffi::Callbacks {
-        ffi::Callbacks { user: std::ptr::from_mut(self).cast(), allocate, allocated, failed, counted, error, emit }
+        ffi::Callbacks { user: std::ptr::from_mut(self).cast(), allocate, allocated, failed, counted, error, warning, emit }
     }
 
     /// Allocates one function; the answer's arrays live in `self` until the next call. A panic must not unwind through C++.
@@ -283,6 +286,11 @@ extern "C" fn counted(user: *mut c_void, function: ffi::Str, counts: *const ffi:
 extern "C" fn error(user: *mut c_void, message: ffi::Str) {
     // SAFETY: as in `allocate`.
     unsafe { session(user).errors.push(super::module::one_line(&message.text())) }
+}
+
+extern "C" fn warning(user: *mut c_void, message: ffi::Str) {
+    // SAFETY: as in `allocate`.
+    unsafe { session(user).warnings.push(super::module::one_line(&message.text())) }
 }
 
 extern "C" fn emit(user: *mut c_void, output: ffi::Str) {

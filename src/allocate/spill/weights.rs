@@ -4,11 +4,14 @@ use crate::analysis::{Liveness, Loops};
 use crate::machine::{Block, Function, Value};
 use cranelift_entity::SecondaryMap;
 
+/// Blocks in more loops than this count like those in so many: powers of ten end at 308, and are summed up.
+const DEEPEST: u32 = 200;
+
 /// The weight of each value: the accesses that spilling it costs, ten times as many for each loop around them, by the
 /// number of instructions and control-flow edges that its live range crosses. Light values are spilled first.
 pub(super) fn weights(function: &Function, loops: &Loops, liveness: &Liveness) -> SecondaryMap<Value, f64> {
     let mut weights = SecondaryMap::with_capacity(function.values.len());
-    let access = |block: Block| 1.0 + 10f64.powi(loops.depth(block) as i32);
+    let access = |block: Block| 1.0 + 10f64.powi(loops.depth(block).min(DEEPEST) as i32);
     for (block, data) in &function.blocks {
         for phi in &data.phis {
             for (arg, &pred) in phi.args.iter().zip(&data.preds) {

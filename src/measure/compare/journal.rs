@@ -2,6 +2,7 @@
 //! where it was stopped.
 
 use super::record::{Outcome, Record, Run, SCHEMA};
+use crate::output;
 use indexmap::IndexMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -20,6 +21,10 @@ impl Journal {
     /// # Errors
     /// If the file exists and must not, cannot be read or written, or has a line that is no record.
     pub fn open(path: &Path, resume: bool) -> io::Result<Self> {
+        if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+            // A device or a pipe has nothing to go on with.
+            return Ok(Journal { records: IndexMap::new(), file: OpenOptions::new().write(true).open(path)? });
+        }
         if !resume {
             return Ok(Journal { records: IndexMap::new(), file: File::create_new(path)? });
         }
@@ -28,14 +33,12 @@ impl Journal {
             Err(error) if error.kind() == ErrorKind::NotFound => IndexMap::new(),
             Err(error) => return Err(error),
         };
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         // What is of no use any more is dropped, and nothing is lost if this is stopped half way.
-        let mut tidied = tempfile::NamedTempFile::new_in(folder)?;
+        let mut tidied = Vec::new();
         for record in records.values() {
             write(&mut tidied, record)?;
         }
-        tidied.persist(path).map_err(|error| error.error)?;
-        Ok(Journal { records, file: OpenOptions::new().append(true).open(path)? })
+        Ok(Journal { records, file: output::begin(path, &tidied)? })
     }
 
     /// The runs of a module that need not be made again. What crashed or took too long may be tried again.

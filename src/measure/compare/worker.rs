@@ -2,9 +2,10 @@
 
 use super::record::{Outcome, Run};
 use crate::measure::stats::{Counts, Statistics};
+use crate::output;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -74,15 +75,17 @@ fn without_measurements(counts: &Counts) -> Counts {
 
 /// Runs the compiler once: statistics, or the outcome that is none.
 fn once(module: &Path, request: &Request, settings: &Settings) -> io::Result<Result<Statistics, Outcome>> {
-    let folder = tempfile::Builder::new().prefix("chordal-").tempdir()?;
+    let folder = output::temporary_folder().map_err(io::Error::other)?;
     let (statistics, messages) = (folder.path().join("statistics"), folder.path().join("messages"));
     let mut command = Command::new(&settings.executable);
-    command.arg("compile").arg(module).args(["-o", "/dev/null", "--emit", "obj", "--stats"]).arg(&statistics);
+    command.args(["compile", "-o", "/dev/null", "--emit", "obj", "--stats"]).arg(&statistics);
     command.arg("--allocator").args(request.allocator.split_whitespace());
     if request.registers != "all" {
         command.args(["--registers", &request.registers]);
     }
-    command.args(&settings.arguments);
+    // (A module's name may begin with a dash.)
+    command.args(&settings.arguments).arg("--").arg(module);
+    die_with_parent(&mut command);
     // A file, since a pipe that nobody reads would stop a process with much to say.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&messages)?);
     let mut child = command.spawn()?;
@@ -94,6 +97,17 @@ fn once(module: &Path, request: &Request, settings: &Settings) -> io::Result<Res
     };
     let messages = String::from_utf8_lossy(&fs::read(&messages)?).into_owned();
     Ok(outcome(status, &messages, || read(&statistics)))
+}
+
+/// Has a command end when the thread that started it does, however that ends.
+pub fn die_with_parent(command: &mut Command) {
+    // SAFETY: prctl may be called between fork and exec.
+    unsafe {
+        command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        });
+    }
 }
 
 /// What an exit status and messages mean.

@@ -1,5 +1,6 @@
 //! Tables: one content, three styles.
 
+use crate::output::printable;
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{CellAlignment, ContentArrangement, TableStyle};
 use serde::{Serialize, Serializer};
@@ -64,7 +65,9 @@ impl<C: Into<Cell>> From<Option<C>> for Cell {
 impl Cell {
     fn shown(&self) -> String {
         match self {
-            Cell::Text(text) => text.clone(),
+            Cell::Text(text) => printable(text),
+            // A ratio of numbers that are too large says nothing.
+            Cell::Amount(number, _) | Cell::Change(number) | Cell::Share(number) if !number.is_finite() => "-".into(),
             Cell::Count(count) => grouped(*count),
             Cell::Amount(amount, decimals) => grouped_amount(*amount, *decimals),
             Cell::Change(change) => format!("{:+.1}%", change * 100.0),
@@ -207,7 +210,8 @@ mod tests {
     fn amounts_are_grouped() {
         assert_eq!(Cell::Amount(-1234567.25, 1).shown(), "-1,234,567.2");
         assert_eq!(Cell::Amount(999.6, 0).shown(), "1,000");
-        assert_eq!(Cell::Amount(f64::INFINITY, 2).shown(), "inf");
+        assert_eq!(Cell::Amount(f64::INFINITY, 2).shown(), "-");
+        assert_eq!(Cell::Change(f64::NAN).shown(), "-");
     }
 
     #[test]

@@ -1,0 +1,58 @@
+//! What the compilation of a module may take.
+
+use crate::output::{self, printable};
+use clap::Args;
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often it is looked whether a limit has been passed.
+const INTERVAL: Duration = Duration::from_millis(5);
+
+#[derive(Args)]
+#[command(next_help_heading = "Limits")]
+pub struct Limits {
+    /// Fail if it takes longer than this
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: Option<u64>,
+
+    /// Fail if more memory than this is in use, LLVM's included
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..))]
+    memory_limit: Option<u64>,
+}
+
+impl Limits {
+    /// From here on, the process ends with a message about the module where it passes a limit.
+    pub fn watch(&self, module: &str) {
+        let (timeout, most) = (self.timeout.map(Duration::from_secs), self.memory_limit);
+        if timeout.is_none() && most.is_none() {
+            return;
+        }
+        let module = printable(module);
+        let start = Instant::now();
+        thread::spawn(move || {
+            loop {
+                if let Some(limit) = timeout.filter(|limit| start.elapsed() > *limit) {
+                    output::give_up(&format!(
+                        "chordal: error: {module}: it takes more than {} seconds (--timeout)",
+                        limit.as_secs()
+                    ));
+                }
+                if let Some(limit) = most.filter(|limit| resident().is_some_and(|bytes| bytes > limit << 20)) {
+                    output::give_up(&format!(
+                        "chordal: error: {module}: it takes more than {limit} MiB of memory (--memory-limit)"
+                    ));
+                }
+                thread::sleep(INTERVAL);
+            }
+        });
+    }
+}
+
+/// The bytes of the process that are in memory.
+fn resident() -> Option<u64> {
+    let pages: u64 = fs::read_to_string("/proc/self/statm").ok()?.split_whitespace().nth(1)?.parse().ok()?;
+    // SAFETY: it asks for a number.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    Some(pages * u64::try_from(size).ok()?)
+}

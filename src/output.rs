@@ -1,0 +1,286 @@
+//! Writing results: whole files or none, and no temporary ones left behind.
+//!
+//! A file is written beside its target, under another name, and renamed when all files of a command are written: whoever looks
+//! finds the old file or the new one. Renames follow each other at once, in the order given; whoever is killed in between leaves
+//! the later ones old, so that what describes another file (statistics) comes last. What exists and is no file (a device, a
+//! pipe) is written to as it is.
+
+use anyhow::{Context as _, Result};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use tempfile::{NamedTempFile, TempDir};
+
+/// Where a result goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Destination {
+    Stdout,
+    File(PathBuf),
+}
+
+impl Destination {
+    /// A file, or standard output for `-`.
+    pub fn new(path: &Path) -> Self {
+        if path.as_os_str() == "-" { Destination::Stdout } else { Destination::File(path.to_owned()) }
+    }
+
+    /// Whether writing one would overwrite the other, whatever they are called.
+    pub fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Destination::Stdout, Destination::Stdout) => true,
+            (Destination::File(path), Destination::File(other)) => is_same_file(path, other),
+            _ => false,
+        }
+    }
+}
+
+/// Whether two paths lead to one file. Devices and pipes, which keep nothing, are no files.
+pub fn is_same_file(path: &Path, other: &Path) -> bool {
+    let (path, other) = (target(path), target(other));
+    match (fs::metadata(&path), fs::metadata(&other)) {
+        (Ok(a), Ok(b)) => a.is_file() && (a.dev(), a.ino()) == (b.dev(), b.ino()),
+        (Err(_), Err(_)) => place(&path) == place(&other),
+        _ => false,
+    }
+}
+
+/// A path of a file that need not exist, without links and detours in its folder.
+fn place(path: &Path) -> PathBuf {
+    let folder = fs::canonicalize(folder(path));
+    folder.ok().zip(path.file_name()).map_or_else(|| path.to_owned(), |(folder, name)| folder.join(name))
+}
+
+/// Writes all results, or, if one of them cannot be written, leaves no new file behind.
+///
+/// # Errors
+/// If one cannot be written; the message names it.
+pub fn write_all(results: &[(Destination, Vec<u8>)]) -> Result<()> {
+    let mut written = Vec::new();
+    for (destination, bytes) in results {
+        if let Destination::File(path) = destination {
+            written.push((Written::new(path, bytes).with_context(|| cannot(path))?, path));
+        }
+    }
+    for (_, bytes) in results.iter().filter(|(destination, _)| *destination == Destination::Stdout) {
+        print(bytes)?;
+    }
+    let temporary = temporary();
+    for (written, path) in written {
+        written.keep(&temporary).with_context(|| cannot(path))?;
+    }
+    Ok(())
+}
+
+fn cannot(path: &Path) -> String {
+    format!("{}: cannot be written", path.display())
+}
+
+/// Writes to standard output.
+///
+/// # Errors
+/// If that fails, unless because nobody reads on: a reader that has seen enough is content.
+pub fn print(bytes: &[u8]) -> Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("standard output"),
+    }
+}
+
+/// A text with what would steer a terminal written out: names of files and functions may have anything in them.
+pub fn printable(text: &str) -> String {
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
+}
+
+/// A file that begins with these bytes and can be added to; replaces one that is there.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn begin(path: &Path, bytes: &[u8]) -> io::Result<File> {
+    Written::new(path, bytes)?.keep(&temporary())?;
+    OpenOptions::new().append(true).open(path)
+}
+
+/// What is written and not yet where it belongs.
+enum Written {
+    Beside {
+        file: NamedTempFile,
+        target: PathBuf,
+    },
+    /// What is no file takes it when its turn comes.
+    Through {
+        bytes: Vec<u8>,
+        target: PathBuf,
+    },
+}
+
+impl Written {
+    fn new(path: &Path, bytes: &[u8]) -> io::Result<Self> {
+        let target = target(path);
+        let mode = match fs::metadata(&target) {
+            Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            Ok(metadata) if !metadata.is_file() => return Ok(Written::Through { bytes: bytes.to_vec(), target }),
+            Ok(metadata) if metadata.permissions().readonly() => return Err(io::ErrorKind::PermissionDenied.into()),
+            Ok(metadata) => Some(metadata.permissions()),
+            Err(_) => None,
+        };
+        let mut temporary = temporary();
+        // The process's file mode mask still applies.
+        let mut builder = tempfile::Builder::new();
+        let builder = builder.prefix(".chordal-").permissions(Permissions::from_mode(0o666));
+        let mut file = builder.tempfile_in(folder(&target))?;
+        temporary.insert(file.path().to_owned());
+        drop(temporary);
+        if let Some(mode) = mode {
+            file.as_file().set_permissions(mode)?;
+        }
+        file.write_all(bytes)?;
+        Ok(Written::Beside { file, target })
+    }
+
+    fn keep(self, _temporary: &Temporary) -> io::Result<()> {
+        match self {
+            Written::Beside { file, target } => file.persist(target).map(drop).map_err(|error| error.error),
+            Written::Through { bytes, target } => OpenOptions::new().write(true).open(target)?.write_all(&bytes),
+        }
+    }
+}
+
+/// A path with its links followed, also where they lead to nothing yet.
+fn target(path: &Path) -> PathBuf {
+    const LONGEST: usize = 40;
+    let mut target = path.to_owned();
+    for _ in 0..LONGEST {
+        match fs::read_link(&target) {
+            Ok(link) => target = folder(&target).join(link),
+            Err(_) => break,
+        }
+    }
+    target
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// What has to be removed if a signal ends the process. Nobody else renames or makes temporary files meanwhile.
+type Temporary = MutexGuard<'static, BTreeSet<PathBuf>>;
+
+fn temporary() -> Temporary {
+    static TEMPORARY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A folder for temporary files, which is gone when this is dropped or a signal ends the process.
+///
+/// # Errors
+/// If none can be made.
+pub fn temporary_folder() -> Result<TemporaryFolder> {
+    let mut temporary = temporary();
+    let made = tempfile::Builder::new().prefix("chordal-").tempdir();
+    let folder = made.context("no folder for temporary files can be made")?;
+    temporary.insert(folder.path().to_owned());
+    Ok(TemporaryFolder(folder))
+}
+
+#[derive(Debug)]
+pub struct TemporaryFolder(TempDir);
+
+impl TemporaryFolder {
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+/// From here on, an interrupted process removes its temporary files and folders before it ends, as the signal says.
+///
+/// # Errors
+/// If no signal can be waited for.
+pub fn clean_up_when_interrupted() -> io::Result<()> {
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+    thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            // The lock is never given back: nobody makes anything any more.
+            let temporary = temporary();
+            remove(&temporary);
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+        }
+    });
+    Ok(())
+}
+
+/// Ends the process with a message and exit status 1, and nothing left behind.
+pub fn give_up(message: &str) -> ! {
+    let temporary = temporary();
+    remove(&temporary);
+    eprintln!("{message}");
+    // SAFETY: it ends the process. Handlers and destructors would meet threads at work.
+    unsafe { libc::_exit(1) }
+}
+
+fn remove(temporary: &Temporary) {
+    for path in temporary.iter() {
+        let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn file(path: PathBuf, text: &str) -> (Destination, Vec<u8>) {
+        (Destination::File(path), text.into())
+    }
+
+    #[test]
+    fn modes_are_kept_and_links_followed() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("secret"), "old")?;
+        fs::set_permissions(path("secret"), Permissions::from_mode(0o600))?;
+        symlink("secret", path("link"))?;
+        symlink("nothing yet", path("dangling"))?;
+        write_all(&[file(path("link"), "new"), file(path("dangling"), "made")])?;
+        assert_eq!(fs::read(path("secret"))?, b"new");
+        assert_eq!(fs::metadata(path("secret"))?.mode() & 0o777, 0o600);
+        assert_eq!(fs::read(path("nothing yet"))?, b"made");
+        assert!(fs::symlink_metadata(path("link"))?.is_symlink() && fs::symlink_metadata(path("dangling"))?.is_symlink());
+        Ok(())
+    }
+
+    #[test]
+    fn nothing_is_left_where_one_cannot_be_written() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let path = |name: &str| folder.path().join(name);
+        let error = write_all(&[file(path("a"), "a"), file(path("none/b"), "b")]).expect_err("there is no such folder");
+        assert!(error.to_string().contains("none/b: cannot be written"), "{error}");
+        assert_eq!(fs::read_dir(folder.path())?.count(), 0);
+        Ok(())
+    }
+
+    #[test]
+    fn files_are_known_by_what_they_are() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir(path("sub"))?;
+        fs::write(path("one"), "")?;
+        fs::hard_link(path("one"), path("also one"))?;
+        symlink("one", path("link"))?;
+        symlink("new", path("dangling"))?;
+        for (a, b) in [("one", "sub/../one"), ("one", "also one"), ("one", "link"), ("new", "dangling"), ("new", "sub/../new")] {
+            assert!(is_same_file(&path(a), &path(b)), "{a}, {b}");
+        }
+        for (a, b) in [("one", "new"), ("new", "newer"), ("one", "sub")] {
+            assert!(!is_same_file(&path(a), &path(b)), "{a}, {b}");
+        }
+        assert!(!is_same_file(Path::new("/dev/null"), Path::new("/dev/null")));
+        Ok(())
+    }
+}

@@ -1,0 +1,225 @@
+//! What is written where, and what is not: by all commands, also where they are interrupted.
+
+use super::folder::{Folder, assert_fails, assert_usage, chordal};
+use predicates::prelude::*;
+use predicates::str::contains;
+use std::fs::{self, File};
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _, symlink};
+use std::process::{Child, Command as Process, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+fn start(folder: &Folder, arguments: &[&str]) -> Child {
+    let mut command = Process::new(chordal().get_program());
+    command.current_dir(folder.path("")).args(arguments).env("TMPDIR", folder.path("tmp"));
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("chordal starts")
+}
+
+/// A module that takes a while.
+fn with_long_work() -> Folder {
+    let folder = Folder::new();
+    let function = |n: usize| {
+        let sums: String = (0..40).map(|k| format!("s{k} += p[i + {k}] * s{}; ", (k + n) % 40)).collect();
+        let variables: Vec<String> = (0..40).map(|k| format!("s{k} = p[{k}]")).collect();
+        let all: Vec<String> = (0..40).map(|k| format!("s{k}")).collect();
+        format!(
+            "int f{n}(int *p, int n) {{ int {}; for (int i = 0; i < n; i++) {{ {sums} }} return {}; }}\n",
+            variables.join(", "),
+            all.join("^")
+        )
+    };
+    folder.write("long.c", (0..60).map(function).collect::<String>());
+    folder.run(Process::new("clang-22").args(["-O1", "-fno-vectorize", "-emit-llvm", "-c", "long.c", "-o", "long.bc"]));
+    fs::create_dir(folder.path("tmp")).expect("the folder is writable");
+    folder
+}
+
+#[test]
+fn what_is_no_file_is_written_through() {
+    let folder = Folder::with_program(&[]);
+    let compare = |records: &str| {
+        let arguments = ["compare", "--allocators", "tuned", "--records", records, "--resume", "-o", "/dev/null", "p.bc"];
+        folder.chordal(&arguments).assert().success();
+    };
+    compare("/dev/null");
+    assert!(fs::metadata("/dev/null").expect("it is there").file_type().is_char_device());
+    symlink("records", folder.path("link")).expect("the folder is writable");
+    compare("link");
+    assert!(fs::symlink_metadata(folder.path("link")).expect("it is there").is_symlink());
+    fs::set_permissions(folder.path("records"), fs::Permissions::from_mode(0o640)).expect("it is ours");
+    compare("link");
+    assert_eq!(fs::metadata(folder.path("records")).expect("it is there").permissions().mode() & 0o777, 0o640);
+    assert_eq!(folder.read("records").iter().filter(|&&byte| byte == b'\n').count(), 1);
+    folder.run(Process::new("mkfifo").arg("pipe"));
+    let reader = Process::new("cat").arg(folder.path("pipe")).stdout(Stdio::piped()).spawn().expect("cat starts");
+    folder.chordal(&["compile", "p.bc", "-o", "/dev/null", "--stats", "pipe"]).assert().success();
+    let read = reader.wait_with_output().expect("cat ends").stdout;
+    assert!(read.starts_with(b"{\n") && read.ends_with(b"}\n"));
+    assert!(fs::symlink_metadata(folder.path("pipe")).expect("it is there").file_type().is_fifo());
+}
+
+#[test]
+fn no_output_overwrites_an_input_or_another_output() {
+    let folder = Folder::with_program(&[]);
+    fs::hard_link(folder.path("p.bc"), folder.path("same.bc")).expect("the folder is writable");
+    symlink("p.bc", folder.path("link.bc")).expect("the folder is writable");
+    let before = folder.read("p.bc");
+    for output in ["p.bc", "./p.bc", "same.bc", "link.bc"] {
+        assert_usage(&mut folder.chordal(&["compile", "p.bc", "-o", output]), "the result would overwrite the input p.bc");
+        assert_usage(&mut folder.chordal(&["compile", "p.bc", "-o", "x", "--stats", output]), "the statistics would overwrite");
+        assert_usage(&mut folder.chordal(&["compare", "p.bc", "-o", output]), "the result would overwrite the input p.bc");
+    }
+    let both = "the result and the statistics cannot go to the same place";
+    assert_usage(&mut folder.chordal(&["compile", "p.bc", "-o", "./one", "--stats", "one"]), both);
+    assert_usage(&mut folder.chordal(&["compile", "p.bc", "-o", "-", "--stats", "-"]), both);
+    assert_usage(
+        &mut folder.chordal(&["compare", "p.bc", "--records", "x", "-o", "./x"]),
+        "the records and the result cannot go",
+    );
+    folder.chordal(&["compile", "p.bc", "-o", "s.s", "--stats", "s.json"]).assert().success();
+    assert_usage(&mut folder.chordal(&["diff", "s.json", "s.json", "-o", "s.json"]), "would overwrite the input s.json");
+    assert_usage(&mut folder.chordal(&["stats", "s.json", "-o", "s.json"]), "would overwrite the input s.json");
+    folder.chordal(&["compile", "p.bc", "-o", "/dev/null", "--stats", "/dev/null"]).assert().success();
+    assert_eq!(folder.read("p.bc"), before);
+}
+
+#[test]
+fn names_may_be_odd() {
+    let folder = Folder::with_program(&[]);
+    fs::copy(folder.path("p.bc"), folder.path("-dash.bc")).expect("the folder is writable");
+    let compared = folder.chordal(&["compare", "--allocators", "tuned", "--", "-dash.bc"]).assert().success();
+    compared.stdout(contains("tuned").and(contains("Passed over").not()));
+    let odd = "o\u{1b}[31md\nd.bc";
+    assert_fails(folder.chordal(&["compile", odd]).assert(), "chordal: error: o\\u{1b}[31md\\nd.bc: ", "no such file");
+    fs::rename(folder.path("p.bc"), folder.path(odd)).expect("the folder is writable");
+    let table = folder.chordal(&["compare", "--allocators", "tuned", "--per", "module", odd]).assert().success();
+    table.stdout(contains("o\\u{1b}[31md\\nd.bc").and(contains("\u{1b}").not()));
+}
+
+/// Whatever is written: who finds no room says so.
+#[test]
+fn a_full_device_is_a_failure() {
+    let folder = Folder::with_program(&[]);
+    folder.chordal(&["compile", "p.bc", "-o", "p.s", "--stats", "p.json"]).assert().success();
+    for arguments in [
+        &["compile", "p.bc", "-o", "-"][..],
+        &["compile", "p.bc", "-o", "/dev/full"],
+        &["--help"],
+        &["compile", "--help"],
+        &["--version"],
+        &["list"],
+        &["stats", "p.json"],
+        &["diff", "p.json", "p.json"],
+    ] {
+        let full = File::options().write(true).open("/dev/full").expect("it is there");
+        let mut command = Process::new(chordal().get_program());
+        let output = command.current_dir(folder.path("")).args(arguments).stdout(full).output().expect("chordal starts");
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("No space left on device"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn what_llvm_says_has_a_name_in_front() {
+    let folder = Folder::new();
+    let module = "target triple = \"x86_64-pc-linux-gnu\"\n\
+                  define void @f() \"target-features\"=\"+sse2,+nosuch\" { ret void }\n\
+                  define void @g() { call void asm sideeffect \".warning \\22careful\\22\", \"\"() ret void }\n";
+    folder.write("m.ll", module);
+    let object = folder.chordal(&["compile", "m.ll", "--emit", "obj", "-o", "m.o"]).assert().success().get_output().clone();
+    let said = String::from_utf8(object.stderr).expect("text");
+    assert!(said.contains("chordal: warning: m.ll: function f: LLVM does not know the feature `+nosuch`"), "{said}");
+    assert!(said.contains("careful") && said.lines().all(|line| line.starts_with("chordal: warning: m.ll: ")), "{said}");
+}
+
+#[test]
+fn limits_end_a_compilation() {
+    let folder = with_long_work();
+    let before = folder.files();
+    let compile = |limit: [&str; 2]| {
+        let output = ["compile", "long.bc", "-o", "long.s", "--stats", "long.json"];
+        folder.chordal(&[&output[..], &limit].concat()).assert()
+    };
+    assert_fails(compile(["--memory-limit", "1"]), "chordal: error: long.bc: it takes more than 1 MiB of memory", "");
+    assert_eq!(folder.files(), before);
+    compile(["--memory-limit", "4000"]).success();
+    let compared = folder.chordal(&["compare", "--allocators", "tuned", "--memory-limit", "1", "long.bc"]).assert().code(1);
+    compared.stdout(contains("it takes more than 1 MiB of memory"));
+}
+
+/// Killed at any moment: the old files or the new ones, statistics never newer than what they are of, and nothing else.
+#[test]
+fn an_interrupted_compilation_leaves_whole_files() {
+    let folder = with_long_work();
+    let compile = ["compile", "long.bc", "-o", "long.s", "--stats", "long.json", "--no-times", "--allocator"];
+    let mut whole = Vec::new();
+    let mut longest = Duration::ZERO;
+    for allocator in ["simple", "linear-scan"] {
+        let begin = Instant::now();
+        folder.chordal(&[&compile[..], &[allocator]].concat()).assert().success();
+        longest = longest.max(begin.elapsed());
+        whole.push((folder.read("long.s"), folder.read("long.json")));
+    }
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let files = folder.files();
+    for round in 0..12 {
+        let wanted = round % 2;
+        let mut child = start(&folder, &[&compile[..], &[["simple", "linear-scan"][wanted]]].concat());
+        thread::sleep(longest.mul_f64(rng.f64() * 1.1));
+        let signal = ["TERM", "INT", "HUP"][round % 3];
+        let _ = Process::new("kill").args([format!("-{signal}"), child.id().to_string()]).stderr(Stdio::null()).status();
+        child.wait().expect("it ends");
+        let (assembly, statistics) = (folder.read("long.s"), folder.read("long.json"));
+        let found = |part: &[u8], of: fn(&(Vec<u8>, Vec<u8>)) -> &Vec<u8>| whole.iter().position(|it| of(it) == part);
+        let (assembly, statistics) = (found(&assembly, |it| &it.0), found(&statistics, |it| &it.1));
+        assert!(assembly.is_some() && assembly == statistics, "seed {seed}: {assembly:?}, {statistics:?}");
+        assert_eq!(folder.files(), files, "seed {seed}: temporary files are left");
+        assert_eq!(fs::read_dir(folder.path("tmp")).expect("it is there").count(), 0, "seed {seed}");
+    }
+}
+
+/// A comparison that is interrupted and resumed ends as if it never had been; its workers end with it.
+#[test]
+fn an_interrupted_comparison_goes_on_where_it_was() {
+    let folder = with_long_work();
+    for name in ["a.bc", "b.bc", "c.bc"] {
+        fs::copy(folder.path("long.bc"), folder.path(name)).expect("the folder is writable");
+    }
+    let modules = ["a.bc", "b.bc", "c.bc", "--allocators", "simple,linear-scan", "--no-times", "--format", "json"];
+    let whole = [&["compare", "-o", "whole.json"], &modules[..]].concat();
+    let begin = Instant::now();
+    folder.chordal(&whole).assert().success();
+    let longest = begin.elapsed();
+    let resumed = [&["compare", "-o", "resumed.json", "--records", "records", "--resume"], &modules[..]].concat();
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let mut rng = fastrand::Rng::with_seed(seed);
+    for round in 0..6 {
+        let mut child = start(&folder, &resumed);
+        thread::sleep(longest.mul_f64(rng.f64()));
+        let signal = ["TERM", "KILL"][round % 2];
+        let _ = Process::new("kill").args([format!("-{signal}"), child.id().to_string()]).stderr(Stdio::null()).status();
+        child.wait().expect("it ends");
+    }
+    folder.chordal(&resumed).assert().success();
+    assert_eq!(folder.read("resumed.json"), folder.read("whole.json"), "seed {seed}");
+}
+
+/// Weights of blocks in so many loops are more than a number can hold.
+#[test]
+fn loops_may_be_nested_as_deep_as_they_like() {
+    let folder = Folder::new();
+    let depth = 320;
+    let open: String = (0..depth).map(|n| format!("int x{n} = a[{n}]; do {{ x{n} += s; ")).collect();
+    let close: String = (0..depth).rev().map(|n| format!("x{n} = f(x{n}); }} while (x{n} < n); ")).collect();
+    folder.write("p.c", format!("int f(int); int g(int n, int *a) {{ int s = 0; {open} s += f(s); {close} return s; }}"));
+    let flags = ["-O1", "-fbracket-depth=4000", "-emit-llvm", "-c", "p.c", "-o", "p.bc"];
+    folder.run(Process::new("clang-22").args(flags));
+    folder
+        .chordal(&["compile", "p.bc", "-o", "/dev/null", "--no-fallback", "--no-check", "--allocator", "linear-scan"])
+        .assert()
+        .success()
+        .stderr("");
+}
