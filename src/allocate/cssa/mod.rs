@@ -15,10 +15,11 @@ mod phi_mem;
 
 use crate::allocate::destruct;
 use crate::analysis::{Dominators, Interference, Order};
-use crate::machine::{Block, EdgePlace, Function, Phi, Value};
+use crate::machine::{Block, EdgePlace, Function, Value};
 use classes::{Classes, Sharing};
 use cranelift_entity::{SecondaryMap, entity_impl, packed_option::PackedOption};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 
 /// A φ-web: values related by φs (and copies, if those were coalesced too), none of which interferes with another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -98,7 +99,7 @@ pub fn conventional(
             let mut phis: Vec<(Block, usize)> = phis(function, order).collect();
             let frequency = |(block, _): &(Block, usize)| function.blocks[*block].frequency;
             phis.sort_by(|a, b| frequency(b).total_cmp(&frequency(a)));
-            phis.into_iter().filter_map(|(block, row)| coalesce(function, interference, &mut classes, block, row)).collect()
+            phis.into_iter().filter_map(|(block, row)| coalesce(function, &mut classes, block, row)).collect()
         }
     };
     let mut conventional = isolate::insert(function, &mut classes, &isolations);
@@ -144,15 +145,17 @@ struct Lifted {
 /// φ's copy is where it ends.
 fn lift(function: &Function, order: &Order) -> Lifted {
     let mut lifted = Lifted { isolations: Vec::new(), copies: 0 };
-    for (block, row) in phis(function, order) {
-        let data = &function.blocks[block];
-        let phi = &data.phis[row];
-        let takes_it = |other: &Phi| other.args.iter().any(|arg| arg.expand() == Some(phi.def));
-        let whole =
-            is_entered_without_code(function, block) || data.phis.iter().any(|other| other.def != phi.def && takes_it(other));
-        let columns: Vec<usize> = (0..phi.args.len()).filter(|&column| phi.args[column].is_some()).collect();
-        lifted.copies += columns.len() as u64 + u64::from(whole);
-        lifted.isolations.push(Isolation { block, row, whole, columns });
+    for &block in order.blocks() {
+        let phis = &function.blocks[block].phis;
+        let taken = phis.iter().flat_map(|phi| phi.args.iter().map(|arg| arg.expand()).filter(|&arg| arg != Some(phi.def)));
+        let taken_by_another: HashSet<Value> = taken.flatten().collect();
+        let without_code = is_entered_without_code(function, block);
+        for (row, phi) in phis.iter().enumerate() {
+            let whole = without_code || taken_by_another.contains(&phi.def);
+            let columns: Vec<usize> = (0..phi.args.len()).filter(|&column| phi.args[column].is_some()).collect();
+            lifted.copies += columns.len() as u64 + u64::from(whole);
+            lifted.isolations.push(Isolation { block, row, whole, columns });
+        }
     }
     lifted
 }
@@ -163,13 +166,7 @@ fn is_entered_without_code(function: &Function, block: Block) -> bool {
 }
 
 /// Coalesces a φ's arguments with its definition as far as their webs do not interfere.
-fn coalesce(
-    function: &Function,
-    interference: &Interference,
-    classes: &mut Classes,
-    block: Block,
-    row: usize,
-) -> Option<Isolation> {
+fn coalesce(function: &Function, classes: &mut Classes, block: Block, row: usize) -> Option<Isolation> {
     let data = &function.blocks[block];
     let phi = &data.phis[row];
     let whole = Isolation { block, row, whole: true, columns: (0..phi.args.len()).collect() };
@@ -185,8 +182,7 @@ fn coalesce(
     }
     // A copy at the end of a predecessor shares the web's memory with whatever of the web lives there.
     // One for a landing pad stands before the call that throws, beside whatever of the web the rest of the block needs.
-    let collides =
-        |classes: &mut Classes, column: &usize| data.landing_pad || classes.lives_out(phi.def, data.preds[*column], interference);
+    let collides = |classes: &mut Classes, column: &usize| data.landing_pad || classes.lives_out(phi.def, data.preds[*column]);
     if columns.iter().any(|column| collides(classes, column)) {
         return Some(whole);
     }
