@@ -4,9 +4,10 @@
 //! members of the larger one above and below it in a search tree. So a member is visited once each time its class at least
 //! doubles, and a φ of many arguments, or a web of many φs, takes no longer than the same number of small ones.
 
+use super::{Sharing, Web, Webs};
 use crate::analysis::{DefPoint, Dominators, Interference, Partition};
 use crate::machine::{Block, Function, Value};
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
@@ -26,15 +27,6 @@ struct Entry {
     last: DefPoint,
     /// The nearest member whose definition dominates this one's.
     above: Option<DefPoint>,
-}
-
-/// What the members of a class are to share.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sharing {
-    /// A memory location.
-    Memory,
-    /// A register.
-    Register,
 }
 
 /// The members of a class by their definitions, which are in different places or would interfere: a forest in preorder.
@@ -107,6 +99,22 @@ impl<'a> Classes<'a> {
         let small = std::mem::take(&mut self.members[small]);
         small.0.into_iter().for_each(|(at, entry)| self.members[large].insert(at, entry));
         true
+    }
+
+    /// Numbers the classes that φs relate.
+    pub(super) fn webs(&mut self, function: &Function) -> Webs {
+        let mut by_root: SecondaryMap<Value, PackedOption<Web>> = SecondaryMap::new();
+        let mut webs = Webs::default();
+        for phi in function.blocks.values().flat_map(|data| &data.phis) {
+            let web = &mut by_root[self.find(phi.def)];
+            if web.is_none() {
+                *web = webs.fresh().into();
+            }
+        }
+        for value in function.values.keys() {
+            webs.of[value] = by_root[self.find(value)];
+        }
+        webs
     }
 
     /// Whether a member of the value's class is live at the end of the block. Only the nearest one that dominates it can be:
