@@ -180,3 +180,49 @@ impl<'a> Classes<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The last definition that each one dominates; definitions are numbered in preorder: 0 (1 (2 3) 4 (5)).
+    const LAST: [u32; 6] = [5, 3, 2, 3, 5, 5];
+
+    fn dominates(a: u32, b: u32) -> bool {
+        (a..=LAST[a as usize]).contains(&b)
+    }
+
+    /// Some of the definitions as a class, in an order that this number says.
+    fn class(members: &[u32], mut order: usize) -> Class {
+        let mut left = members.to_vec();
+        let mut class = Class::default();
+        while !left.is_empty() {
+            let number = left.remove(order % left.len());
+            order /= left.len() + 1;
+            let last = DefPoint::end_of(LAST[number as usize]);
+            class.insert(DefPoint::end_of(number), Entry { member: Member::Tail(Block::from_u32(number)), last, above: None });
+        }
+        class
+    }
+
+    /// All classes that there are, made in all orders.
+    #[test]
+    fn neighbours_are_the_nearest_by_dominance() {
+        for which in 0..1 << LAST.len() {
+            let members: Vec<u32> = (0..LAST.len() as u32).filter(|&number| which >> number & 1 == 1).collect();
+            for order in 0..(1..=members.len()).product() {
+                let class = class(&members, order);
+                for number in 0..LAST.len() as u32 {
+                    let above = members.iter().rfind(|&&other| dominates(other, number));
+                    assert_eq!(class.above(DefPoint::end_of(number)), above.map(|&other| DefPoint::end_of(other)));
+                    let dominated: Vec<u32> =
+                        members.iter().copied().filter(|&other| other != number && dominates(number, other)).collect();
+                    let nearest = |&other: &u32| !dominated.iter().any(|&between| between != other && dominates(between, other));
+                    let below: Vec<DefPoint> = dominated.iter().copied().filter(nearest).map(DefPoint::end_of).collect();
+                    let last = DefPoint::end_of(LAST[number as usize]);
+                    assert_eq!(class.below(DefPoint::end_of(number), last).collect::<Vec<_>>(), below);
+                }
+            }
+        }
+    }
+}
