@@ -159,7 +159,7 @@ fn conversion_does_not_raise_the_pressure() {
             return;
         }
         let before = pressure(imported);
-        for coalescing in [Coalescing::Nothing, Coalescing::PhiMem, Coalescing::Pairwise] {
+        for coalescing in [Coalescing::Nothing, Coalescing::PhiMem, Coalescing::Pairwise, Coalescing::Value] {
             let conventional = convert(imported, coalescing).function;
             let after = pressure(&conventional);
             let raised = after.iter().find(|(bank, most)| before.get(bank).is_none_or(|limit| limit < most));
@@ -732,6 +732,19 @@ fn variables_out_of_ssa_form_have_one_value_at_a_time() {
         }
     });
     assert!(copies > 1000 && shared > 1000, "{copies} copies are left, {shared} names share");
+}
+
+/// Likewise, where webs share memory; those of edges without code are made otherwise.
+#[test]
+fn webs_by_value_have_one_value_at_a_time() {
+    let (mut copies, mut shared) = (0, 0);
+    for_each_random(|which, function| {
+        let conventional = convert(function, Coalescing::Value);
+        validate(&conventional.function).unwrap_or_else(|found| panic!("{which}: {found:?}"));
+        copies += conventional.counts.copies_after;
+        shared += assert_one_value(which, &conventional, Notion::Value);
+    });
+    assert!(copies > 300 && shared > 5, "{copies} copies are left, {shared} names share");
 }
 
 /// Returns how many pairs of names are live at once in one web.

@@ -2,6 +2,7 @@
 
 use crate::support::fixture::fixture;
 use crate::support::fixtures::{allocated, blocks, edits, registers, spilled_values, v};
+use crate::support::interpret::compare;
 use crate::support::phases::{convert, spill};
 use crate::support::presets::spill_free;
 use chordal::allocate::allocators::{Preset, Registers};
@@ -39,6 +40,32 @@ b3: on-edge -> b1
         assert_eq!(blocks(&conventional.function), expected);
         assert_eq!(conventional.web_count, 1);
         assert!(conventional.webs[v(2)].is_none(), "v2 is copied, not a member");
+    }
+
+    /// What is live at once may share memory if it is one value.
+    #[test]
+    fn copies_of_one_value_are_in_one_web() {
+        let function = fixture("phi_of_copies");
+        for (coalescing, copies, slots) in [(Coalescing::Pairwise, 1, 2), (Coalescing::Value, 0, 1)] {
+            let conventional = convert(&function, coalescing);
+            assert_eq!(conventional.counts.copies_after, copies, "{coalescing:?}");
+            let webs = [0, 1, 2].map(|value| conventional.webs[v(value)].expand());
+            assert!(webs[0].is_some() && webs[0] == webs[2], "{coalescing:?}");
+            assert_eq!(webs[1] == webs[2], coalescing == Coalescing::Value);
+            let (overlay, _) = allocate(&function, Preset { coalescing, ..spill_free() }).expect("it can be allocated");
+            assert_eq!(overlay.slots.len(), slots, "{coalescing:?}");
+            for path in 0..4 {
+                compare(&function, &overlay, path, 10).unwrap_or_else(|found| panic!("{coalescing:?}, path {path}: {found}"));
+            }
+        }
+    }
+
+    /// The two change places by way of a third value; pairwise, both φs are isolated as a whole.
+    #[test]
+    fn swapped_phis_by_value_keep_one_web_each() {
+        let function = fixture("swap_problem");
+        let counts = [Coalescing::Pairwise, Coalescing::Value].map(|coalescing| convert(&function, coalescing).counts);
+        assert_eq!(counts.map(|counts| counts.copies_after), [6, 3]);
     }
 
     #[test]

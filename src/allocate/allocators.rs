@@ -323,16 +323,8 @@ const LINEAR_SCAN: Preset = Preset {
 };
 
 /// `out-of-ssa`: out of SSA form by `ssa-destruction-for-machine-code.txt`, then linear scan.
-const OUT_OF_SSA: Preset = Preset {
-    name: "out-of-ssa",
-    coalescing: Coalescing::Destruction(destruct::Policy {
-        notion: destruct::Notion::Value,
-        virtualize: true,
-        liveness: destruct::Source::Check,
-        merging: destruct::Merging::ByWeight,
-    }),
-    ..LINEAR_SCAN
-};
+const OUT_OF_SSA: Preset =
+    Preset { name: "out-of-ssa", coalescing: Coalescing::Destruction(destruct::Policy::REFINED), ..LINEAR_SCAN };
 
 /// `irc`: iterated register coalescing (George and Appel). φs are isolated by copies, which it is to coalesce itself.
 const IRC: Preset = Preset { name: "irc", coalescing: Coalescing::Nothing, registers: Registers::GraphColouring, ..LINEAR_SCAN };

@@ -217,10 +217,15 @@ fn convert(
         clock.lap("destruct");
         return Ok(destructed);
     }
+    let coalescing = if function.returns_twice { Coalescing::Nothing } else { preset.coalescing };
+    if coalescing == Coalescing::Value {
+        let conventional = cssa::by_value(function, order, dominators)?;
+        clock.lap("cssa");
+        return Ok((conventional, DestructionCounts::default()));
+    }
     let liveness = Liveness::new(function);
     clock.lap("analysis");
     let interference = Interference::new(function, dominators, &liveness);
-    let coalescing = if function.returns_twice { Coalescing::Nothing } else { preset.coalescing };
     let conventional = cssa::conventional(function, order, dominators, &interference, coalescing);
     clock.lap("cssa");
     Ok((conventional, DestructionCounts::default()))

@@ -60,6 +60,11 @@ impl Dominators {
         self.pre[block]
     }
 
+    /// The last position in that walk of a block that this one dominates.
+    pub fn last_below(&self, block: Block) -> u32 {
+        self.pre[block] + self.size[block] - 1
+    }
+
     /// Whether every path from the entry to `b` passes `a`; a block dominates itself.
     pub fn dominates(&self, a: Block, b: Block) -> bool {
         self.pre[b].wrapping_sub(self.pre[a]) < self.size[a]

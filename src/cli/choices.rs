@@ -2,6 +2,7 @@
 
 use crate::allocate::allocators::{Elimination, RegisterCoalescing, Registers};
 use crate::allocate::assign::PinPolicy;
+use crate::allocate::cssa::Coalescing;
 use crate::allocate::destruct::{Merging, Notion, Source};
 use crate::allocate::eliminate::SwapPolicy;
 use crate::allocate::spill::{self, Effort, Entry, LoadLowering};
@@ -53,6 +54,20 @@ impl Choice for spill::Choice {
         (spill::Choice::Optimal, "optimal", "What costs least, by integer programming (not in every build)"),
         (spill::Choice::AcrossBlocks, "across-blocks", "Those that are live from one block to another"),
         (spill::Choice::Everything, "everywhere", "All"),
+    ];
+}
+
+/// Where what φs relate is to share slots. The others are for what shares registers.
+impl Choice for Coalescing {
+    const ALL: &[(Self, &str, &str)] = &[
+        (Coalescing::Nothing, "none", "None: phi-lifting alone"),
+        (Coalescing::PhiMem, "phi-mem", "Those whose two classes do not interfere, in the order of the phis (PhiMemCoalesce)"),
+        (Coalescing::Pairwise, "pairwise", "Those of arguments that do not interfere with their phi's class (Budimlic)"),
+        (
+            Coalescing::Value,
+            "value",
+            "Those whose two classes are not live together with different values (Boissinot and others)",
+        ),
     ];
 }
 

@@ -85,6 +85,10 @@ pub struct AllocatorOptions {
     #[arg(long, value_name = "HOW", value_parser = choices::parser::<RegisterCoalescing>())]
     coalesce: Option<RegisterCoalescing>,
 
+    /// Which of the copies that isolate phis from each other are taken back, so that what a phi relates can share one slot
+    #[arg(long, value_name = "WHICH", value_parser = choices::parser::<Coalescing>())]
+    cssa: Option<Coalescing>,
+
     /// Out of SSA form: what allocates registers then
     #[arg(long, value_name = "WHAT", value_parser = choices::parser::<Registers>())]
     after: Option<Registers>,
@@ -170,6 +174,7 @@ impl AllocatorOptions {
                 set(&mut dominance.elimination, self.eliminate);
                 set(&mut dominance.assign.pins, self.pins);
                 self.coalesce.into_iter().for_each(|how| dominance.coalesce(how));
+                set(&mut preset.coalescing, self.cssa);
                 // Who wants to see memory moved to memory wants values that are in memory all their lives.
                 if self.spill.is_none() && dominance.choice.splits() && !dominance.elimination.is_frugal() {
                     dominance.choice = spill::Choice::Lightest;
@@ -203,6 +208,9 @@ impl AllocatorOptions {
         }
         if self.coalesce.is_some() {
             return Err(format!("{name} has a way of its own to coalesce copies, so `--coalesce` does not apply"));
+        }
+        if self.cssa.is_some() {
+            return Err(format!("{name} has values share registers, not only slots, so `--cssa` does not apply"));
         }
         if self.spill.is_some() {
             return Err(format!("{name} spills a variable when it finds no register for it, so `--spill` does not apply"));
@@ -260,6 +268,7 @@ impl AllocatorOptions {
             ("--forms", self.forms.is_some()),
             ("--pins", self.pins.is_some()),
             ("--coalesce", self.coalesce.is_some()),
+            ("--cssa", self.cssa.is_some()),
             ("--after", self.after.is_some()),
             ("--interference", self.interference.is_some()),
             ("--virtualize", self.virtualize.is_some()),
@@ -334,6 +343,7 @@ fn describe(preset: &Preset) -> OwnOptions {
         forms: preset.forms,
         pins: preset.registers.pins().name().into(),
         coalesce: preset.registers.coalescing().name().into(),
+        cssa: matches!(preset.registers, Registers::Dominance(_)).then(|| preset.coalescing.name().into()),
         destruction: destruction(preset),
         swap: preset.swap.name().into(),
     }
@@ -381,6 +391,7 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         forms,
         pins,
         coalesce,
+        cssa,
         destruction,
         swap,
     } = describe(preset);
@@ -399,8 +410,8 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         format!("--pins {pins}"),
         format!("--swap {swap}"),
     ];
-    if matches!(preset.registers, Registers::Dominance(_)) {
-        arguments.push(format!("--coalesce {coalesce}"));
+    if let Some(cssa) = cssa {
+        arguments.extend([format!("--coalesce {coalesce}"), format!("--cssa {cssa}")]);
     }
     if let Some(DestructionOptions { after, interference, virtualize, liveness, merge }) = destruction {
         arguments.extend([

@@ -39,6 +39,8 @@ impl RegSet {
     pub const CAPACITY: usize = 128;
     /// The set without members.
     pub const EMPTY: RegSet = RegSet(0);
+    /// The set of all that there can be.
+    pub const ALL: RegSet = RegSet(u128::MAX);
 
     /// The set of one register.
     pub fn only(reg: Reg) -> Self {

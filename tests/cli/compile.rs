@@ -585,6 +585,24 @@ fn statistics_of_ssa_destruction() {
     assert!(refined["total"]["time_ns"]["destruct"].as_u64().expect("a time") > 0);
 }
 
+/// How many of the copies that isolate φs are left depends on which are taken back, if φ-related values share slots only.
+#[test]
+fn copies_of_phi_isolation_are_taken_back_in_several_ways() {
+    let folder = Folder::with_program(&[]);
+    let arguments = ["compile", "p.bc", "--stats", "p.json", "--cssa"];
+    let left = ["none", "phi-mem", "pairwise", "value"].map(|how| {
+        folder.chordal(&[&arguments[..], &[how, "--allocator", "spill-free"]].concat()).assert().success();
+        let json = folder.json("p.json");
+        assert_eq!(json["options"]["cssa"], how);
+        json["total"]["conversion"]["copies_after"].as_u64().expect("a count")
+    });
+    assert!(left[1..].iter().all(|&copies| copies < left[0]), "{left:?}");
+    for allocator in ["linear-scan", "irc", "out-of-ssa"] {
+        let refused = folder.chordal(&[&arguments[..], &["value", "--allocator", allocator]].concat()).assert().failure();
+        refused.stderr(contains("has values share registers, not only slots, so `--cssa` does not apply"));
+    }
+}
+
 /// What the papers' tables ask for is counted, and differs between the allocators as it has to.
 #[test]
 fn statistics_of_the_papers() {

@@ -17,6 +17,9 @@ use cranelift_entity::SecondaryMap;
 pub fn convert(function: &Function, coalescing: Coalescing) -> Conventional {
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
+    if coalescing == Coalescing::Value {
+        return cssa::by_value(function, &order, &dominators).expect("there is no strong interference");
+    }
     let liveness = Liveness::new(function);
     let interference = Interference::new(function, &dominators, &liveness);
     cssa::conventional(function, &order, &dominators, &interference, coalescing)

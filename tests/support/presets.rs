@@ -77,6 +77,23 @@ pub fn variants() -> Vec<Preset> {
             p.spill.effort = Effort::Least;
         });
         vary(|p| dominance(p).choice = Choice::Everything);
+        vary(|p| p.coalescing = Coalescing::Value);
+        vary(|p| {
+            p.coalescing = Coalescing::Value;
+            dominance(p).choice = Choice::Farthest(Entry::Predecessors);
+        });
+        vary(|p| {
+            p.coalescing = Coalescing::Value;
+            dominance(p).choice = Choice::Priced;
+        });
+        vary(|p| {
+            p.coalescing = Coalescing::Value;
+            dominance(p).choice = Choice::Everything;
+        });
+        vary(|p| {
+            p.coalescing = Coalescing::Value;
+            dominance(p).elimination = Elimination::OnDemand;
+        });
         vary(|p| dominance(p).elimination = Elimination::SpareRegister);
         vary(|p| dominance(p).elimination = Elimination::OnDemand);
     }

@@ -7,8 +7,8 @@
 //! instructions stay as they are: a copy within a web disappears when the web has its register, or its slot.
 //! Relies on: [`Classes`], the classes of pairwise coalescing, which are merged in the same way for copies.
 
-use super::classes::{Classes, Sharing};
-use super::{Conventional, Web};
+use super::classes::Classes;
+use super::{Conventional, Sharing, Web};
 use crate::analysis::{Dominators, Interference, Liveness, PinLiveness, contested};
 use crate::machine::{Function, InstKind, RegSet, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};

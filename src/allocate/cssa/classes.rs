@@ -1,8 +1,15 @@
 //! The growing φ-webs.
+//!
+//! Merging is Budimlić's walk in dominance order, but it visits the members of the smaller class only: each finds the nearest
+//! members of the larger one above and below it in a search tree. So a member is visited once each time its class at least
+//! doubles, and a φ of many arguments, or a web of many φs, takes no longer than the same number of small ones.
 
+use super::{Sharing, Web, Webs};
 use crate::analysis::{DefPoint, Dominators, Interference, Partition};
 use crate::machine::{Block, Function, Value};
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
+use std::collections::BTreeMap;
+use std::ops::Bound;
 
 /// A member of a web.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -12,20 +19,49 @@ enum Member {
     Tail(Block),
 }
 
-/// What the members of a class are to share.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sharing {
-    /// A memory location.
-    Memory,
-    /// A register.
-    Register,
+/// A member among the others of its class.
+#[derive(Clone, Copy)]
+struct Entry {
+    member: Member,
+    /// The last point that its definition dominates: what lies between is all dominated.
+    last: DefPoint,
+    /// The nearest member whose definition dominates this one's.
+    above: Option<DefPoint>,
+}
+
+/// The members of a class by their definitions, which are in different places or would interfere: a forest in preorder.
+#[derive(Clone, Default)]
+struct Class(BTreeMap<DefPoint, Entry>);
+
+impl Class {
+    /// The nearest member whose definition is at this point, or dominates it.
+    fn above(&self, point: DefPoint) -> Option<DefPoint> {
+        let before = self.0.range(..=point).next_back().map(|(&at, _)| at);
+        std::iter::successors(before, |at| self.0[at].above).find(|at| self.0[at].last >= point)
+    }
+
+    /// The members that are dominated by a definition, but not by one another.
+    fn below(&self, at: DefPoint, last: DefPoint) -> impl Iterator<Item = DefPoint> {
+        let mut behind = at;
+        std::iter::from_fn(move || {
+            let (&at, entry) = self.0.range((Bound::Excluded(behind), Bound::Included(last))).next()?;
+            behind = entry.last;
+            Some(at)
+        })
+    }
+
+    fn insert(&mut self, at: DefPoint, entry: Entry) {
+        let below: Vec<DefPoint> = self.below(at, entry.last).collect();
+        below.into_iter().for_each(|other| self.0.get_mut(&other).expect("it has been found").above = Some(at));
+        self.0.insert(at, Entry { above: self.above(at), ..entry });
+    }
 }
 
 /// Disjoint classes of values that do not interfere within a class.
 pub(super) struct Classes<'a> {
     partition: Partition<Value>,
-    /// Of each representative, the members in the order of their definitions; empty for a class of one value.
-    members: SecondaryMap<Value, Vec<(DefPoint, Member)>>,
+    /// Of each representative; empty for a value that nobody has asked about.
+    members: SecondaryMap<Value, Class>,
     dominators: &'a Dominators,
     interference: &'a Interference<'a>,
     sharing: Sharing,
@@ -53,77 +89,82 @@ impl<'a> Classes<'a> {
         if a == b {
             return true;
         }
-        let Some(merged) = self.merged(&self.members_of(a), &self.members_of(b)) else { return false };
-        self.partition.attach(b, a);
-        self.members[a] = merged;
-        self.members[b] = Vec::new();
+        self.grow(a);
+        self.grow(b);
+        let (small, large) = if self.members[a].0.len() < self.members[b].0.len() { (a, b) } else { (b, a) };
+        if self.interfere(&self.members[small], &self.members[large]) {
+            return false;
+        }
+        self.partition.attach(small, large);
+        let small = std::mem::take(&mut self.members[small]);
+        small.0.into_iter().for_each(|(at, entry)| self.members[large].insert(at, entry));
         true
     }
 
-    /// Whether a member of the value's class is live at the end of the block.
-    pub(super) fn lives_out(&mut self, value: Value, block: Block, interference: &Interference) -> bool {
+    /// Numbers the classes that φs relate.
+    pub(super) fn webs(&mut self, function: &Function) -> Webs {
+        let mut by_root: SecondaryMap<Value, PackedOption<Web>> = SecondaryMap::new();
+        let mut webs = Webs::default();
+        for phi in function.blocks.values().flat_map(|data| &data.phis) {
+            let web = &mut by_root[self.find(phi.def)];
+            if web.is_none() {
+                *web = webs.fresh().into();
+            }
+        }
+        for value in function.values.keys() {
+            webs.of[value] = by_root[self.find(value)];
+        }
+        webs
+    }
+
+    /// Whether a member of the value's class is live at the end of the block. Only the nearest one that dominates it can be:
+    /// were a farther one live there, it would be live behind that one's definition, too.
+    pub(super) fn lives_out(&mut self, value: Value, block: Block) -> bool {
         let root = self.find(value);
-        self.members_of(root).iter().any(|&(_, member)| match member {
-            Member::Value(v) => interference.live_out(v, block),
-            Member::Tail(b) => b == block,
-        })
+        self.grow(root);
+        let class = &self.members[root];
+        let above = class.above(self.end_of(block)).map(|at| class.0[&at].member);
+        above.is_some_and(|member| self.live_behind(member, Member::Tail(block)))
     }
 
     /// Adds the copy at the end of a block to the value's class.
     pub(super) fn add_tail(&mut self, value: Value, block: Block) {
         let root = self.find(value);
-        let mut members = self.members_of(root);
-        let point = DefPoint::end_of(self.dominators.preorder(block));
-        let at = members.partition_point(|&(p, _)| p <= point);
-        members.insert(at, (point, Member::Tail(block)));
-        self.members[root] = members;
+        self.grow(root);
+        let (at, last) = (self.end_of(block), self.last_below(block));
+        self.members[root].insert(at, Entry { member: Member::Tail(block), last, above: None });
     }
 
-    fn members_of(&self, root: Value) -> Vec<(DefPoint, Member)> {
-        let members = &self.members[root];
-        if members.is_empty() { vec![(self.interference.def_point(root), Member::Value(root))] } else { members.clone() }
+    /// Gives a class of one value a member.
+    fn grow(&mut self, root: Value) {
+        if self.members[root].0.is_empty() {
+            let last = self.last_below(self.interference.def_block(root));
+            self.members[root]
+                .insert(self.interference.def_point(root), Entry { member: Member::Value(root), last, above: None });
+        }
     }
 
-    /// The union of two classes, or nothing if they interfere.
+    /// Behind all definitions in a block.
+    fn end_of(&self, block: Block) -> DefPoint {
+        DefPoint::end_of(self.dominators.preorder(block))
+    }
+
+    /// Behind all definitions in what a block dominates.
+    fn last_below(&self, block: Block) -> DefPoint {
+        DefPoint::end_of(self.dominators.last_below(block))
+    }
+
+    /// Whether members of two classes interfere.
     ///
-    /// The definitions are visited in dominance order with a stack of those that dominate the current one. It is enough to
-    /// test against the nearest of them: were a farther one of the other class live here, it would be live behind the
-    /// nearest one's definition too, and interfere with it, which was tested or holds within neither class.
-    fn merged(&self, a: &[(DefPoint, Member)], b: &[(DefPoint, Member)]) -> Option<Vec<(DefPoint, Member)>> {
-        let mut union: Vec<(DefPoint, Member)> = Vec::with_capacity(a.len() + b.len());
-        let mut dominating: Vec<(Block, Member, bool)> = Vec::new();
-        let (mut i, mut j) = (0, 0);
-        while i < a.len() || j < b.len() {
-            let from_a = j == b.len() || (i < a.len() && a[i].0 <= b[j].0);
-            let (point, member) = if from_a { a[i] } else { b[j] };
-            if from_a {
-                i += 1
-            } else {
-                j += 1
-            }
-            let block = self.block_of(member);
-            while let Some(&(above, ..)) = dominating.last()
-                && !self.dominators.dominates(above, block)
-            {
-                dominating.pop();
-            }
-            if let Some(&(_, nearest, nearest_in_a)) = dominating.last()
-                && nearest_in_a != from_a
-                && self.live_behind(nearest, member)
-            {
-                return None;
-            }
-            dominating.push((block, member, from_a));
-            union.push((point, member));
-        }
-        Some(union)
-    }
-
-    fn block_of(&self, member: Member) -> Block {
-        match member {
-            Member::Value(value) => self.interference.def_block(value),
-            Member::Tail(block) => block,
-        }
+    /// Of the larger class, it is enough to test the nearest member above each of the smaller one, and the nearest ones below.
+    /// Were a farther one above live here, it would be live behind the nearest one's definition too, and interfere with it,
+    /// which holds within no class; and so would a member of the smaller class that is live at one farther below.
+    fn interfere(&self, small: &Class, large: &Class) -> bool {
+        small.0.iter().any(|(&at, entry)| {
+            let member = |at: DefPoint| large.0[&at].member;
+            large.above(at).is_some_and(|above| self.live_behind(member(above), entry.member))
+                || large.below(at, entry.last).any(|below| self.live_behind(entry.member, member(below)))
+        })
     }
 
     /// Whether a member is live behind the definition of one that it dominates.
@@ -136,6 +177,52 @@ impl<'a> Classes<'a> {
             (Member::Value(v), Member::Tail(block)) => self.interference.live_out(v, block),
             (Member::Tail(a), Member::Tail(b)) => a == b,
             (Member::Tail(_), Member::Value(_)) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The last definition that each one dominates; definitions are numbered in preorder: 0 (1 (2 3) 4 (5)).
+    const LAST: [u32; 6] = [5, 3, 2, 3, 5, 5];
+
+    fn dominates(a: u32, b: u32) -> bool {
+        (a..=LAST[a as usize]).contains(&b)
+    }
+
+    /// Some of the definitions as a class, in an order that this number says.
+    fn class(members: &[u32], mut order: usize) -> Class {
+        let mut left = members.to_vec();
+        let mut class = Class::default();
+        while !left.is_empty() {
+            let number = left.remove(order % left.len());
+            order /= left.len() + 1;
+            let last = DefPoint::end_of(LAST[number as usize]);
+            class.insert(DefPoint::end_of(number), Entry { member: Member::Tail(Block::from_u32(number)), last, above: None });
+        }
+        class
+    }
+
+    /// All classes that there are, made in all orders.
+    #[test]
+    fn neighbours_are_the_nearest_by_dominance() {
+        for which in 0..1 << LAST.len() {
+            let members: Vec<u32> = (0..LAST.len() as u32).filter(|&number| which >> number & 1 == 1).collect();
+            for order in 0..(1..=members.len()).product() {
+                let class = class(&members, order);
+                for number in 0..LAST.len() as u32 {
+                    let above = members.iter().rfind(|&&other| dominates(other, number));
+                    assert_eq!(class.above(DefPoint::end_of(number)), above.map(|&other| DefPoint::end_of(other)));
+                    let dominated: Vec<u32> =
+                        members.iter().copied().filter(|&other| other != number && dominates(number, other)).collect();
+                    let nearest = |&other: &u32| !dominated.iter().any(|&between| between != other && dominates(between, other));
+                    let below: Vec<DefPoint> = dominated.iter().copied().filter(nearest).map(DefPoint::end_of).collect();
+                    let last = DefPoint::end_of(LAST[number as usize]);
+                    assert_eq!(class.below(DefPoint::end_of(number), last).collect::<Vec<_>>(), below);
+                }
+            }
         }
     }
 }

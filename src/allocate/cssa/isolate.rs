@@ -1,8 +1,8 @@
 //! Inserting the copies of Method I that could not be coalesced.
 
-use super::{Conventional, ConversionCounts, Isolation, Web, classes::Classes, is_entered_without_code};
+use super::{Conventional, ConversionCounts, Isolation, Web, Webs, is_entered_without_code};
 use crate::machine::{Block, Function, InstKind, Operand, Phi, Point, RegClass, Rewriter, Value};
-use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
+use cranelift_entity::packed_option::PackedOption;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -15,52 +15,17 @@ struct InsertedCopy {
     from: Value,
 }
 
-/// Inserts the copies and numbers the webs.
-pub(super) fn insert(function: &Function, classes: &mut Classes, isolations: &[Isolation]) -> Conventional {
-    let mut rewriter = Rewriter::new(function);
-    let mut webs = Webs::default();
-    for data in function.blocks.values() {
-        for phi in &data.phis {
-            webs.of_root(classes.find(phi.def));
-        }
-    }
-    for value in function.values.keys() {
-        webs.webs[value] = webs.by_root[classes.find(value)];
-    }
-    let mut isolator = Isolator { function, rewriter: &mut rewriter, webs: &mut webs, alike: HashMap::new(), copies: Vec::new() };
+/// Inserts the copies, to webs of this function or new ones.
+pub(super) fn insert(function: &Function, webs: Webs, isolations: &[Isolation]) -> Conventional {
+    let rewriter = Rewriter::new(function);
+    let mut isolator = Isolator { function, rewriter, webs, alike: HashMap::new(), copies: Vec::new(), without_code: Vec::new() };
     for isolation in isolations {
         isolator.isolate(isolation);
     }
-    let copies = isolator.copies;
+    let Isolator { mut rewriter, webs, copies, without_code, .. } = isolator;
     write(function, &mut rewriter, copies);
-    Conventional {
-        function: rewriter.new,
-        webs: webs.webs,
-        web_count: webs.count,
-        without_code: webs.without_code,
-        counts: ConversionCounts::default(),
-    }
-}
-
-#[derive(Default)]
-struct Webs {
-    webs: SecondaryMap<Value, PackedOption<Web>>,
-    by_root: SecondaryMap<Value, PackedOption<Web>>,
-    count: usize,
-    without_code: Vec<Value>,
-}
-
-impl Webs {
-    fn fresh(&mut self) -> Web {
-        self.count += 1;
-        Web::new(self.count - 1)
-    }
-
-    fn of_root(&mut self, root: Value) {
-        if self.by_root[root].is_none() {
-            self.by_root[root] = self.fresh().into();
-        }
-    }
+    let counts = ConversionCounts::default();
+    Conventional { function: rewriter.new, webs: webs.of, web_count: webs.count, without_code, counts }
 }
 
 /// What φs take over edges that can take no code: each argument by the point where it departs, and the class.
@@ -75,17 +40,18 @@ struct Shared {
     block: Block,
 }
 
-struct Isolator<'a, 'f> {
+struct Isolator<'f> {
     function: &'f Function,
-    rewriter: &'a mut Rewriter<'f>,
-    webs: &'a mut Webs,
+    rewriter: Rewriter<'f>,
+    webs: Webs,
     /// What is computed goto in the program has, at each label, a φ for each variable, and all take the same values from the
     /// same jumps. They share the copies of their arguments, or there were as many at each jump as there are labels.
     alike: HashMap<Signature, Vec<Shared>>,
     copies: Vec<InsertedCopy>,
+    without_code: Vec<Value>,
 }
 
-impl Isolator<'_, '_> {
+impl Isolator<'_> {
     /// Gives the φ its new names and lists the copies to them.
     fn isolate(&mut self, isolation: &Isolation) {
         let &Isolation { block, row, whole, ref columns } = isolation;
@@ -94,7 +60,7 @@ impl Isolator<'_, '_> {
         let web = if without_code {
             self.copy_alike(block, row)
         } else {
-            let web = if whole { self.webs.fresh() } else { self.webs.webs[phi.def].expect("a φ's definition is in a web") };
+            let web = if whole { self.webs.fresh() } else { self.webs.of[phi.def].expect("a φ's definition is in a web") };
             for &column in columns {
                 let copy = self.copy_argument(block, phi, column, web, without_code);
                 self.rewriter.new.blocks[block].phis[row].args[column] = copy;
@@ -147,9 +113,9 @@ impl Isolator<'_, '_> {
     /// A new value of a web.
     fn name(&mut self, class: RegClass, web: Web, without_code: bool) -> Value {
         let value = self.rewriter.value(class);
-        self.webs.webs[value] = web.into();
+        self.webs.of[value] = web.into();
         if without_code {
-            self.webs.without_code.push(value);
+            self.without_code.push(value);
         }
         value
     }

@@ -14,16 +14,27 @@ mod isolate;
 mod phi_mem;
 
 use crate::allocate::destruct;
+use crate::allocate::failure::Unsupported;
 use crate::analysis::{Dominators, Interference, Order};
-use crate::machine::{Block, EdgePlace, Function, Phi, Value};
-use classes::{Classes, Sharing};
-use cranelift_entity::{SecondaryMap, entity_impl, packed_option::PackedOption};
+use crate::machine::{Block, EdgePlace, Function, Value};
+use classes::Classes;
+use cranelift_entity::{EntityRef, SecondaryMap, entity_impl, packed_option::PackedOption};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 
 /// A φ-web: values related by φs (and copies, if those were coalesced too), none of which interferes with another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Web(u32);
 entity_impl!(Web, "web");
+
+/// What the members of a class are to share.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Sharing {
+    /// A memory location.
+    Memory,
+    /// A register.
+    Register,
+}
 
 /// Which of the copies that isolate φs are taken back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,11 +47,28 @@ pub enum Coalescing {
     /// order finds no interference, before any copy is inserted. (The walk is Budimlić's; he unites all first, and takes out again
     /// what interferes, as [`destruct`](super::destruct) can.)
     Pairwise,
-    /// As before, and then every other copy too, two-address operands included, as far as one register can hold both sides:
+    /// As [`destruct`](super::destruct) does it: copies are taken back one by one, those first that are executed most, and of a
+    /// class two members may be live at once if they have one value.
+    Value,
+    /// As [`Self::Pairwise`], and then every other copy too, two-address operands included, as far as one register can hold both sides:
     /// webs are virtual registers of the program out of SSA form.
     Aggressive,
-    /// As before, but as [`destruct`](super::destruct) does it: of all copies at once, on the graph without blocks on edges.
+    /// The same, but as [`destruct`](super::destruct) does it, on the graph without blocks on edges.
     Destruction(destruct::Policy),
+}
+
+/// The webs of a function.
+#[derive(Default)]
+struct Webs {
+    of: SecondaryMap<Value, PackedOption<Web>>,
+    count: usize,
+}
+
+impl Webs {
+    fn fresh(&mut self) -> Web {
+        self.count += 1;
+        Web::new(self.count - 1)
+    }
 }
 
 /// A function in conventional SSA form.
@@ -80,7 +108,21 @@ struct Isolation {
     columns: Vec<usize>,
 }
 
-/// Converts a function, otherwise than by [`Coalescing::Destruction`].
+/// Converts a function by [`Coalescing::Value`].
+///
+/// # Errors
+/// If a φ takes what is defined too late to be copied, and interferes with it.
+pub fn by_value(function: &Function, order: &Order, dominators: &Dominators) -> Result<Conventional, Unsupported> {
+    let conventional = destruct::phi_webs(function, order, dominators)?;
+    let lifted = lift(function, order);
+    let without_code = |isolation: &Isolation| is_entered_without_code(function, isolation.block);
+    let isolations: Vec<Isolation> = lifted.isolations.into_iter().filter(without_code).collect();
+    let webs = Webs { of: conventional.webs, count: conventional.web_count };
+    let conventional = isolate::insert(&conventional.function, webs, &isolations);
+    Ok(conventional.counted(function, lifted.copies))
+}
+
+/// Converts a function, otherwise than by [`Coalescing::Value`] and [`Coalescing::Destruction`].
 pub fn conventional(
     function: &Function,
     order: &Order,
@@ -93,32 +135,37 @@ pub fn conventional(
     let mut classes = Classes::new(function, dominators, interference, sharing);
     let isolations = match coalescing {
         Coalescing::Nothing | Coalescing::PhiMem => lifted.isolations,
-        Coalescing::Pairwise | Coalescing::Aggressive | Coalescing::Destruction(_) => {
+        Coalescing::Pairwise | Coalescing::Aggressive | Coalescing::Value | Coalescing::Destruction(_) => {
             // Of two classes that cannot both take a third, the one that is executed more often gets it.
             let mut phis: Vec<(Block, usize)> = phis(function, order).collect();
             let frequency = |(block, _): &(Block, usize)| function.blocks[*block].frequency;
             phis.sort_by(|a, b| frequency(b).total_cmp(&frequency(a)));
-            phis.into_iter().filter_map(|(block, row)| coalesce(function, interference, &mut classes, block, row)).collect()
+            phis.into_iter().filter_map(|(block, row)| coalesce(function, &mut classes, block, row)).collect()
         }
     };
-    let mut conventional = isolate::insert(function, &mut classes, &isolations);
+    let mut conventional = isolate::insert(function, classes.webs(function), &isolations);
     match coalescing {
         Coalescing::PhiMem => conventional = phi_mem::coalesce(conventional, dominators),
         Coalescing::Aggressive => conventional = aggressive::coalesce(conventional, dominators),
-        Coalescing::Nothing | Coalescing::Pairwise | Coalescing::Destruction(_) => {}
+        Coalescing::Nothing | Coalescing::Pairwise | Coalescing::Value | Coalescing::Destruction(_) => {}
     }
-    conventional.counts = ConversionCounts {
-        copies_before: lifted.copies,
-        copies_after: (conventional.function.insts.len() - function.insts.len()) as u64,
-        classes_before: phis(function, order).count() as u64,
-        classes_after: conventional.related_classes(),
-    };
-    conventional
+    conventional.counted(function, lifted.copies)
 }
 
 impl Conventional {
+    /// With counts, when this function has been converted, whose φs (and whatever else) so many copies isolate.
+    pub(super) fn counted(mut self, function: &Function, copies_before: u64) -> Self {
+        self.counts = ConversionCounts {
+            copies_before,
+            copies_after: (self.function.insts.len() - function.insts.len()) as u64,
+            classes_before: function.blocks.values().map(|data| data.phis.len() as u64).sum(),
+            classes_after: self.related_classes(),
+        };
+        self
+    }
+
     /// The number of webs that φs of the function relate.
-    pub(super) fn related_classes(&self) -> u64 {
+    fn related_classes(&self) -> u64 {
         let mut seen = vec![false; self.web_count];
         for phi in self.function.blocks.values().flat_map(|data| &data.phis) {
             let web = self.webs[phi.def].expand().expect("a φ's values are in a web");
@@ -144,32 +191,28 @@ struct Lifted {
 /// φ's copy is where it ends.
 fn lift(function: &Function, order: &Order) -> Lifted {
     let mut lifted = Lifted { isolations: Vec::new(), copies: 0 };
-    for (block, row) in phis(function, order) {
-        let data = &function.blocks[block];
-        let phi = &data.phis[row];
-        let takes_it = |other: &Phi| other.args.iter().any(|arg| arg.expand() == Some(phi.def));
-        let whole =
-            is_entered_without_code(function, block) || data.phis.iter().any(|other| other.def != phi.def && takes_it(other));
-        let columns: Vec<usize> = (0..phi.args.len()).filter(|&column| phi.args[column].is_some()).collect();
-        lifted.copies += columns.len() as u64 + u64::from(whole);
-        lifted.isolations.push(Isolation { block, row, whole, columns });
+    for &block in order.blocks() {
+        let phis = &function.blocks[block].phis;
+        let taken = phis.iter().flat_map(|phi| phi.args.iter().map(|arg| arg.expand()).filter(|&arg| arg != Some(phi.def)));
+        let taken_by_another: HashSet<Value> = taken.flatten().collect();
+        let without_code = is_entered_without_code(function, block);
+        for (row, phi) in phis.iter().enumerate() {
+            let whole = without_code || taken_by_another.contains(&phi.def);
+            let columns: Vec<usize> = (0..phi.args.len()).filter(|&column| phi.args[column].is_some()).collect();
+            lifted.copies += columns.len() as u64 + u64::from(whole);
+            lifted.isolations.push(Isolation { block, row, whole, columns });
+        }
     }
     lifted
 }
 
 /// Whether an edge into the block can take no code, so that a φ and what it takes have to be in one place.
-fn is_entered_without_code(function: &Function, block: Block) -> bool {
+pub(super) fn is_entered_without_code(function: &Function, block: Block) -> bool {
     function.blocks[block].preds.iter().any(|&pred| function.edge_place(pred, block) == EdgePlace::Nowhere)
 }
 
 /// Coalesces a φ's arguments with its definition as far as their webs do not interfere.
-fn coalesce(
-    function: &Function,
-    interference: &Interference,
-    classes: &mut Classes,
-    block: Block,
-    row: usize,
-) -> Option<Isolation> {
+fn coalesce(function: &Function, classes: &mut Classes, block: Block, row: usize) -> Option<Isolation> {
     let data = &function.blocks[block];
     let phi = &data.phis[row];
     let whole = Isolation { block, row, whole: true, columns: (0..phi.args.len()).collect() };
@@ -185,8 +228,7 @@ fn coalesce(
     }
     // A copy at the end of a predecessor shares the web's memory with whatever of the web lives there.
     // One for a landing pad stands before the call that throws, beside whatever of the web the rest of the block needs.
-    let collides =
-        |classes: &mut Classes, column: &usize| data.landing_pad || classes.lives_out(phi.def, data.preds[*column], interference);
+    let collides = |classes: &mut Classes, column: &usize| data.landing_pad || classes.lives_out(phi.def, data.preds[*column]);
     if columns.iter().any(|column| collides(classes, column)) {
         return Some(whole);
     }

@@ -1,11 +1,11 @@
 //! PhiMemCoalesce of `ssa-register-allocator.txt`, section 4.3: the copies of φ-lifting are taken back where that makes no
 //! two φ-related values interfere.
 
-use super::classes::{Classes, Sharing};
-use super::{Conventional, Web};
+use super::classes::Classes;
+use super::{Conventional, Sharing, Webs};
 use crate::analysis::{Dominators, Interference, Liveness};
 use crate::machine::{Function, Inst, Rewriter, Value};
-use cranelift_entity::{EntityRef, EntitySet, SecondaryMap, packed_option::PackedOption};
+use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
 /// Merges the classes of each copy's source and target unless they interfere, in the order in which φ-lifting made the
 /// copies, and removes the copies within classes. Values on edges that can take no code keep theirs.
@@ -48,7 +48,7 @@ pub(super) fn coalesce(lifted: Conventional, dominators: &Dominators) -> Convent
         }
     }
     let rewritten = without(function, &removed, &renamed);
-    let (webs, web_count) = webs(&rewritten, &mut classes);
+    let Webs { of: webs, count: web_count } = classes.webs(&rewritten);
     Conventional { function: rewritten, webs, web_count, without_code: lifted.without_code, counts: lifted.counts }
 }
 
@@ -73,22 +73,4 @@ fn without(
         }
     }
     rewriter.new
-}
-
-/// Numbers the classes that φs relate.
-fn webs(function: &Function, classes: &mut Classes) -> (SecondaryMap<Value, PackedOption<Web>>, usize) {
-    let mut by_root: SecondaryMap<Value, PackedOption<Web>> = SecondaryMap::new();
-    let mut count = 0;
-    for phi in function.blocks.values().flat_map(|data| &data.phis) {
-        let root = classes.find(phi.def);
-        if by_root[root].is_none() {
-            by_root[root] = Web::new(count).into();
-            count += 1;
-        }
-    }
-    let mut webs = SecondaryMap::new();
-    for value in function.values.keys() {
-        webs[value] = by_root[classes.find(value)];
-    }
-    (webs, count)
 }

@@ -5,6 +5,7 @@
 //! definition overwrites is a copy made before its instruction. All copies of one place are parallel.
 
 use super::bytes;
+use crate::allocate::cssa::{Sharing, is_entered_without_code};
 use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Point, RegClass, Rewriter, Role, Value};
 use cranelift_entity::EntityRef;
 
@@ -73,17 +74,28 @@ pub(super) struct Isolation {
     /// In program order.
     pub(super) copies: Vec<IsolatingCopy>,
     pub(super) non_split: Vec<NonSplit>,
+    /// Blocks whose φs are not isolated.
+    pub(super) left: Vec<Block>,
+    /// What the variables of a class are to share.
+    pub(super) sharing: Sharing,
     /// How many values the function has; what only copies make is numbered from there on.
     pub(super) values: usize,
 }
 
 impl Isolation {
-    pub(super) fn new(function: &Function) -> Self {
-        let mut isolation = Isolation { copies: Vec::new(), non_split: Vec::new(), values: function.values.len() };
+    /// What shares memory need not know about two-address instructions; and where an edge can take no code, it is no matter of
+    /// copies whether what a φ relates is in memory.
+    pub(super) fn new(function: &Function, sharing: Sharing) -> Self {
+        let (copies, non_split, left) = (Vec::new(), Vec::new(), Vec::new());
+        let mut isolation = Isolation { copies, non_split, left, sharing, values: function.values.len() };
         for block in function.blocks.keys() {
-            isolation.phis(function, block);
-            for inst in function.block_insts(block) {
-                isolation.ties(function, block, inst);
+            if sharing == Sharing::Memory && is_entered_without_code(function, block) {
+                isolation.left.push(block);
+            } else {
+                isolation.phis(function, block);
+            }
+            if sharing == Sharing::Register {
+                function.block_insts(block).for_each(|inst| isolation.ties(function, block, inst));
             }
         }
         isolation.copies.sort_by_key(IsolatingCopy::place);

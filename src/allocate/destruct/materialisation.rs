@@ -26,17 +26,8 @@ pub(super) fn write(
     let mut writer = Writer { classes, webs, counts };
     isolation.write(function, &mut rewriter, |rewriter, parallel, operands| writer.parallel(rewriter, parallel, operands));
     let Webs { webs, count, .. } = writer.webs;
-    let counts = writer.counts;
-    let conversion = ConversionCounts {
-        copies_before: counts.isolating + counts.ties,
-        copies_after: (rewriter.new.insts.len() - function.insts.len()) as u64,
-        classes_before: function.blocks.values().map(|data| data.phis.len() as u64).sum(),
-        classes_after: 0,
-    };
-    let mut conventional =
-        Conventional { function: rewriter.new, webs, web_count: count, without_code: Vec::new(), counts: conversion };
-    conventional.counts.classes_after = conventional.related_classes();
-    conventional
+    let (without_code, counts) = (Vec::new(), ConversionCounts::default());
+    Conventional { function: rewriter.new, webs, web_count: count, without_code, counts }
 }
 
 /// Counts copies before and after.

@@ -7,6 +7,7 @@
 
 use super::bytes;
 use super::isolation::{IsolatingCopy, Isolation, Site, is_overwritten_early, read_copy};
+use crate::allocate::cssa::Sharing;
 use crate::analysis::grouped::Grouped;
 use crate::analysis::{Dominators, Order, Partition};
 use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, RegClass, RegSet, Role, Value};
@@ -100,6 +101,10 @@ impl Members {
         scan.phis();
         let apart = defined_by_jumps(function, count);
         scan.affinities.retain(|affinity| !apart[affinity.to.index()] && !apart[affinity.from.index()]);
+        if isolation.sharing == Sharing::Memory {
+            let is_fresh = |variable: Value| variable.index() >= isolation.values;
+            scan.affinities.retain(|affinity| is_fresh(affinity.to) || is_fresh(affinity.from));
+        }
         let allowed = allowed(function, isolation, count);
         let Scan { def, mut uses, copy_of, affinities, .. } = scan;
         uses.sort_unstable();
@@ -175,8 +180,11 @@ fn defined_by_jumps(function: &Function, count: usize) -> Vec<bool> {
     defined
 }
 
-/// The registers of each variable's class.
+/// The registers of each variable's class; memory suits all.
 fn allowed(function: &Function, isolation: &Isolation, count: usize) -> Vec<RegSet> {
+    if isolation.sharing == Sharing::Memory {
+        return vec![RegSet::ALL; count];
+    }
     let registers = |class: RegClass| function.file.classes[class].regs;
     let mut allowed = vec![RegSet::EMPTY; count];
     function.values.keys().take(isolation.values).for_each(|value| allowed[value.index()] = function.allowed(value));
@@ -309,5 +317,13 @@ impl Scan<'_> {
         }
         let arguments = self.isolation.non_split.iter();
         self.uses.extend(arguments.map(|operand| (operand.value, Place::end(operand.pred))));
+        for &block in &self.isolation.left {
+            let data = &self.function.blocks[block];
+            for phi in &data.phis {
+                self.def[phi.def.index()] = Place::head(block);
+                let arguments = phi.args.iter().zip(&data.preds);
+                self.uses.extend(arguments.filter_map(|(arg, &pred)| Some((arg.expand()?, Place::end(pred)))));
+            }
+        }
     }
 }

@@ -20,7 +20,7 @@ mod members;
 mod sequence;
 pub mod unsplit;
 
-use super::cssa::Conventional;
+use super::cssa::{Conventional, Sharing};
 use super::failure::Unsupported;
 use crate::analysis::{Dominators, Order};
 use crate::machine::{BlockData, Function, InstData, Value, ValueData};
@@ -38,6 +38,12 @@ pub struct Policy {
     pub virtualize: bool,
     pub liveness: Source,
     pub merging: Merging,
+}
+
+impl Policy {
+    /// With all refinements.
+    pub const REFINED: Policy =
+        Policy { notion: Notion::Value, virtualize: true, liveness: Source::Check, merging: Merging::ByWeight };
 }
 
 /// In which order copies' sides become one variable.
@@ -111,7 +117,29 @@ pub fn destruct(
     policy: Policy,
     coalesce: bool,
 ) -> Result<(Conventional, DestructionCounts), Unsupported> {
-    let isolation = Isolation::new(function);
+    let isolation = Isolation::new(function, Sharing::Register);
+    let (conventional, counts) = convert(function, order, dominators, isolation, policy, coalesce)?;
+    Ok((conventional.counted(function, counts.isolating + counts.ties), counts))
+}
+
+/// Gives the values that φs relate webs, each of which can share a memory location. φs on edges that can take no code are left as
+/// they are, and so are two-address operands and the program's own copies.
+///
+/// # Errors
+/// If variables that no copy can part interfere.
+pub(super) fn phi_webs(function: &Function, order: &Order, dominators: &Dominators) -> Result<Conventional, Unsupported> {
+    let isolation = Isolation::new(function, Sharing::Memory);
+    Ok(convert(function, order, dominators, isolation, Policy::REFINED, true)?.0)
+}
+
+fn convert(
+    function: &Function,
+    order: &Order,
+    dominators: &Dominators,
+    isolation: Isolation,
+    policy: Policy,
+    coalesce: bool,
+) -> Result<(Conventional, DestructionCounts), Unsupported> {
     let isolated = (!policy.virtualize).then(|| isolation.insert(function));
     let members = match &isolated {
         Some(isolated) => Members::new(isolated, &isolation, order, dominators, Copies::Inserted),

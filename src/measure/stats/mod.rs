@@ -113,6 +113,9 @@ pub struct OwnOptions {
     /// `--coalesce`.
     #[serde(default)]
     pub coalesce: String,
+    /// `--cssa`, where phi-related values share memory, and each may have a register of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cssa: Option<String>,
     /// Of allocators whose program leaves SSA form before.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub destruction: Option<DestructionOptions>,
