@@ -60,7 +60,8 @@ const KINDS: &[(&str, Plant)] = &[
         let (Edit::Load { to, .. } | Edit::Move { to, .. } | Edit::Rematerialise { to, .. }) = &mut a.overlay.edits[at].1 else {
             unreachable!("it is one of these")
         };
-        Some(*to = other)
+        *to = other;
+        Some(())
     }),
     ("an edit reads another register", |a| {
         let other = a.register()?;
@@ -68,13 +69,15 @@ const KINDS: &[(&str, Plant)] = &[
         let (Edit::Store { from, .. } | Edit::Move { from, .. }) = &mut a.overlay.edits[at].1 else {
             unreachable!("it is one of these")
         };
-        Some(*from = other)
+        *from = other;
+        Some(())
     }),
     ("an edit exchanges another register", |a| {
         let other = a.register()?;
         let at = a.edit(|edit| matches!(edit, Edit::Swap { a, b, .. } if *a != other && *b != other))?;
         let Edit::Swap { a: exchanged, .. } = &mut a.overlay.edits[at].1 else { unreachable!("it is one") };
-        Some(*exchanged = other)
+        *exchanged = other;
+        Some(())
     }),
     ("code for an edge does something else", |a| {
         let other = a.register()?;
@@ -93,7 +96,8 @@ const KINDS: &[(&str, Plant)] = &[
         let other = a.slot()?;
         let at = a.edit(|edit| matches!(edit, Edit::Load { .. }))?;
         let Edit::Load { from, .. } = &mut a.overlay.edits[at].1 else { unreachable!("it is one") };
-        Some(*from = other)
+        *from = other;
+        Some(())
     }),
     ("a store writes another slot", |a| {
         let other = a.slot()?;
@@ -101,7 +105,8 @@ const KINDS: &[(&str, Plant)] = &[
         let (Edit::Store { to, .. } | Edit::StoreConstant { to, .. }) = &mut a.overlay.edits[at].1 else {
             unreachable!("it is one of these")
         };
-        Some(*to = other)
+        *to = other;
+        Some(())
     }),
     ("two slots are one", |a| {
         let (kept, gone) = (a.slot()?, a.slot()?);
@@ -120,7 +125,8 @@ const KINDS: &[(&str, Plant)] = &[
     ("a slot is too small", |a| {
         let slot = a.slot()?;
         let SlotData { size, .. } = a.overlay.slots[slot];
-        Some(a.overlay.slots[slot].size = size / 2)
+        a.overlay.slots[slot].size = size / 2;
+        Some(())
     }),
     ("another constant is computed again", |a| {
         let function = a.function;
@@ -130,7 +136,8 @@ const KINDS: &[(&str, Plant)] = &[
         let (Edit::Rematerialise { inst, .. } | Edit::StoreConstant { inst, .. }) = &mut a.overlay.edits[at].1 else {
             unreachable!("it is one of these")
         };
-        Some(*inst = other)
+        *inst = other;
+        Some(())
     }),
     ("what is no constant is computed again", |a| {
         let function = a.function;
@@ -138,19 +145,22 @@ const KINDS: &[(&str, Plant)] = &[
         let other = pick(&mut a.rng, function.insts.keys().filter(|&i| defines(i) && !function.insts[i].rematerialisable))?;
         let at = a.edit(|edit| matches!(edit, Edit::Rematerialise { .. }))?;
         let Edit::Rematerialise { inst, .. } = &mut a.overlay.edits[at].1 else { unreachable!("it is one") };
-        Some(*inst = other)
+        *inst = other;
+        Some(())
     }),
     ("a load is a constant of another value", |a| {
         let function = a.function;
         let constant = pick(&mut a.rng, function.insts.keys().filter(|&inst| function.insts[inst].rematerialisable))?;
         let at = a.edit(|edit| matches!(edit, Edit::Load { .. }))?;
         let Edit::Load { to, .. } = a.overlay.edits[at].1 else { unreachable!("it is one") };
-        Some(a.overlay.edits[at].1 = Edit::Rematerialise { to, inst: constant })
+        a.overlay.edits[at].1 = Edit::Rematerialise { to, inst: constant };
+        Some(())
     }),
     ("a swap overwrites flags", |a| {
         let at = a.edit(|edit| matches!(edit, Edit::Swap { kind: SwapKind::Exchange, .. }))?;
         let Edit::Swap { kind, .. } = &mut a.overlay.edits[at].1 else { unreachable!("it is one") };
-        Some(*kind = SwapKind::Xor)
+        *kind = SwapKind::Xor;
+        Some(())
     }),
     ("two registers trade places in an instruction", |a| {
         let operands = a.operands(|_, _| true)?;
@@ -160,7 +170,7 @@ const KINDS: &[(&str, Plant)] = &[
     ("two registers trade places in a block's rest", |a| {
         let (x, y) = (a.register()?, a.register()?);
         let from = a.point()?;
-        Some(a.rename(from, |reg| {
+        a.rename(from, |reg| {
             if reg == x {
                 y
             } else if reg == y {
@@ -168,19 +178,22 @@ const KINDS: &[(&str, Plant)] = &[
             } else {
                 reg
             }
-        }))
+        });
+        Some(())
     }),
     ("an operand is in another register", |a| {
         let other = Location::Reg(a.register()?);
         let operands = a.operands(|_, _| true)?;
         let at = a.rng.usize(operands);
-        Some(a.overlay.locations[at] = Some(other))
+        a.overlay.locations[at] = Some(other);
+        Some(())
     }),
     ("an operand is in another slot", |a| {
         let other = Location::Slot(a.slot()?);
         let locations = &a.overlay.locations;
         let at = pick(&mut a.rng, (0..locations.len()).filter(|&at| matches!(locations[at], Some(Location::Slot(_)))))?;
-        Some(a.overlay.locations[at] = Some(other))
+        a.overlay.locations[at] = Some(other);
+        Some(())
     }),
     ("what has to be overwritten is not", |a| {
         let other = Location::Reg(a.register()?);
@@ -188,7 +201,8 @@ const KINDS: &[(&str, Plant)] = &[
         let ties = |at: &usize| function.operands[*at].reuse.is_some();
         let at = pick(&mut a.rng, (0..function.operands.len()).filter(ties))?;
         let location = a.overlay.locations[at].as_mut()?;
-        Some(*location = other)
+        *location = other;
+        Some(())
     }),
     ("what is written early is where something is read", |a| {
         let operands = a.operands(|function, inst| {
@@ -198,20 +212,23 @@ const KINDS: &[(&str, Plant)] = &[
         let function = a.function;
         let of = |role: Role| operands.clone().filter(move |&at| function.operands[at].role == role);
         let (early, usage) = (pick(&mut a.rng, of(Role::EarlyDef))?, pick(&mut a.rng, of(Role::Use))?);
-        Some(a.overlay.locations[early] = a.overlay.locations[usage])
+        a.overlay.locations[early] = a.overlay.locations[usage];
+        Some(())
     }),
     ("a register that the program holds is overwritten", |a| {
         let held = a.named(|pins| pins.uses)?;
         let function = a.function;
         let at = pick(&mut a.rng, (0..function.operands.len()).filter(|&at| function.operands[at].is_def()))?;
         let location = a.overlay.locations[at].as_mut()?;
-        Some(*location = Location::Reg(held))
+        *location = Location::Reg(held);
+        Some(())
     }),
     ("a value stays where an instruction destroys it", |a| {
         let destroyed = a.named(|pins| pins.clobbers | pins.defs | pins.early_defs)?;
         let kept = a.register()?;
         let from = a.point()?;
-        Some(a.rename(from, |reg| if reg == kept { destroyed } else { reg }))
+        a.rename(from, |reg| if reg == kept { destroyed } else { reg });
+        Some(())
     }),
     ("what is needed is dropped", |a| {
         let function = a.function;
@@ -234,13 +251,15 @@ const KINDS: &[(&str, Plant)] = &[
     ("an instruction is performed in another form", |a| {
         let at = a.edit(|edit| matches!(edit, Edit::Perform { .. }))?;
         let Edit::Perform { flagless, .. } = &mut a.overlay.edits[at].1 else { unreachable!("it is one") };
-        Some(*flagless = !*flagless)
+        *flagless = !*flagless;
+        Some(())
     }),
     ("the debugger looks elsewhere", |a| {
         let other = Location::Reg(a.register()?);
         let debug = &a.overlay.debug_locations;
         let at = pick(&mut a.rng, (0..debug.len()).filter(|&at| debug[at].is_some()))?;
-        Some(a.overlay.debug_locations[at] = Some(other))
+        a.overlay.debug_locations[at] = Some(other);
+        Some(())
     }),
 ];
 
