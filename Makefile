@@ -1,7 +1,9 @@
 # `make` alone says what there is.
 CARGO ?= cargo
 
-.PHONY: help setup demo test optimal test-optimal bench bench-destruction bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
+N ?= 100
+
+.PHONY: csmith help setup demo test optimal test-optimal bench bench-destruction bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -53,6 +55,11 @@ corpus-test: setup ## send the corpus through chordal and compare what it does w
 corpus-matrix: setup ## the corpus under every allocator and option (an hour), and totals of what each counts
 	$(CARGO) build --release
 	scripts/corpus-matrix
+
+csmith: setup ## random C programs under random allocators, against gcc's builds (N=10000: as many; two a second)
+	@scripts/setup csmith
+	$(CARGO) build --release
+	scripts/csmith.py $(N)
 
 executed: setup ## what the corpus executes, by allocator: instructions, loads, stores (docs/quality.md; twenty minutes, resumable)
 	$(CARGO) build --release

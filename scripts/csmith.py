@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Random C programs under random allocators: what they print is what another compiler's build prints.
+
+    scripts/csmith.py               100 programs, by seeds 1 to 100
+    scripts/csmith.py 10000         as many
+    scripts/csmith.py 1 --seed 77   one again
+
+Csmith makes each program, without undefined behaviour. clang-22 makes bitcode of it, at a random level, for x86-64 or
+i386, with random features of this processor; chordal compiles that, with a random allocator, options and registers, with
+its checker and LLVM's verifier; gcc -O0 is the independent build. All that is random follows from the seed.
+
+What fails is kept in a folder of its own: the program, its commands, what both sides printed, and `interesting`, by which
+C-Reduce makes the program small (creduce ./interesting program.c). Exit status 1 if anything failed.
+"""
+
+import argparse
+import random
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SECONDS = 20
+LEVELS = ["-O0", "-O1", "-O2", "-O3", "-Os"]
+FLAGS = ["-fPIC", "-fno-omit-frame-pointer", "-fstack-protector-all", "-fno-inline", "-fno-strict-aliasing", "-g", "-ftrapv"]
+FEATURES = {"-mavx": "avx", "-mavx2": "avx2", "-mbmi2": "bmi2", "-mavx512f": "avx512f"}
+LISTS = {
+    "x86-64": ["4", "6", "8", "12", "15", "all", "rax,rcx,rbx,rsi,rdi,r12", "rbx,rbp,r12,r13,r14,rdx"],
+    "i386": ["5", "6", "7", "all", "eax,ecx,ebx,esi,edi"],
+}
+OPTIONS = [
+    "--spill weight", "--spill belady", "--spill min", "--spill priced", "--coalesce none", "--coalesce punctual",
+    "--coalesce units", "--coalesce recolor", "--pins avoid", "--pins repair", "--pins perm", "--store-hoist off", "--load-lower off",
+    "--load-lower weighted", "--memory-coalesce off", "--swap xchg", "--swap xor", "--rematerialise off", "--fold off", "--forms on",
+    "--merge-copies on", "--sink on", "--eliminate spare-register", "--eliminate on-demand", "--frugal off", "--effort 0", "--effort 3",
+    "--weigh-size on", "--cssa none", "--cssa phi-mem", "--cssa pairwise", "--cssa value", "--after graph-coloring",
+    "--interference chaitin", "--interference intersection", "--virtualize off", "--liveness sets", "--merge at-once",
+]
+WRONG_USAGE = 2
+# The names of LLVM's allocators and of another project's are no tests of ours.
+FOREIGN = ("llvm-", "optimal")
+
+
+class Failed(Exception):
+    """Something differs; the message says what."""
+
+
+def run(command, **kept):
+    """Runs a command; what it did."""
+    try:
+        return subprocess.run(command, capture_output=True, timeout=SECONDS * 3, **kept)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"no end after {SECONDS * 3} s: {shlex.join(map(str, command))}") from None
+
+
+def do(command, **kept):
+    """Runs a command that has to succeed."""
+    done = run(command, **kept)
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        raise Failed(f"{shlex.join(map(str, command))}: status {done.returncode}: {said[0] if said else 'it said nothing'}")
+    return done
+
+
+def allocators(chordal):
+    """The names of chordal's allocators."""
+    lines = do([chordal, "list"]).stdout.decode().splitlines()
+    names = [line.split()[0] for line in lines[1 : lines.index("")] if line.startswith("  ") and line[2] != " "]
+    return [name for name in names if not name.startswith(FOREIGN)]
+
+
+def processor():
+    """What this processor can do."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return set(next((line for line in lines if line.startswith("flags")), "").split())
+
+
+class Trial:
+    """A program and how it is compiled."""
+
+    def __init__(self, seed, folder, chordal, names, features):
+        chance = random.Random(seed)
+        self.seed, self.folder, self.chordal = seed, folder, chordal
+        self.machine = chance.choice(["x86-64", "x86-64", "i386"])
+        self.width = ["-m32"] if self.machine == "i386" else []
+        self.flags = [chance.choice(LEVELS), *(flag for flag in FLAGS if chance.random() < 0.15)]
+        self.flags += [flag for flag, name in FEATURES.items() if name in features and chance.random() < 0.15]
+        self.allocator = chance.choice(names)
+        chosen = (option for option in OPTIONS if chance.random() < 0.08)
+        self.options = list({option.split()[0]: option for option in chosen}.values())
+        self.registers = chance.choice(LISTS[self.machine])
+
+    def compile(self):
+        """The command, without options that the allocator does not have."""
+        command = [self.chordal, "compile", "program.bc", "-o", "program.s", "--verify-llvm", "--allocator", self.allocator]
+        command += ["--registers", self.registers]
+        options = [word for option in self.options for word in option.split()]
+        done = run(command + options, cwd=self.folder)
+        if done.returncode == WRONG_USAGE:
+            options = []
+            done = run(command, cwd=self.folder)
+        self.command = command + options
+        if done.returncode:
+            raise Failed(f"chordal: status {done.returncode}: {done.stderr.decode(errors='replace').strip()}")
+        return b"left to LLVM's greedy allocator" in done.stderr
+
+    def output(self, program):
+        """What a program prints, and how it ends; nothing if it does not end."""
+        try:
+            done = subprocess.run([self.folder / program], capture_output=True, timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            return None
+        return done.stdout, done.returncode
+
+    def test(self):
+        """What became of it."""
+        do(["csmith", "--seed", str(self.seed), "-o", "program.c"], cwd=self.folder)
+        sources = ["-w", "-I/usr/include/csmith", "program.c"]
+        do(["gcc", "-O0", *self.width, *sources, "-o", "reference"], cwd=self.folder)
+        expected = self.output("reference")
+        if expected is None:
+            return "endless"
+        do(["clang-22", *self.width, *self.flags, *sources, "-emit-llvm", "-c", "-o", "program.bc"], cwd=self.folder)
+        has_fallback = self.compile()
+        do(["clang-22", *self.width, "program.s", "-o", "program"], cwd=self.folder)
+        found = self.output("program")
+        if found != expected:
+            raise Failed(f"it prints {found and found[0]!r}, not {expected[0]!r}")
+        return "right, with functions left to LLVM" if has_fallback else "right"
+
+    def keep(self, kept, why):
+        """Keeps what somebody needs who looks for the cause."""
+        place = kept / str(self.seed)
+        place.mkdir(parents=True, exist_ok=True)
+        for name in ["program.c", "program.bc", "program.s"]:
+            if (self.folder / name).exists():
+                (place / name).write_bytes((self.folder / name).read_bytes())
+        width, flags = shlex.join(self.width), shlex.join(self.flags)
+        chordal = shlex.join(map(str, getattr(self, "command", ["false"])))
+        (place / "why").write_text(f"{why}\n")
+        script = f"""#!/bin/sh
+# Whether program.c is still wrong: C-Reduce asks (creduce ./interesting program.c).
+set -e
+gcc -O0 {width} -w -I/usr/include/csmith program.c -o reference
+gcc -O1 {width} -w -fsanitize=undefined,address -fno-sanitize-recover -I/usr/include/csmith program.c -o sane && ./sane >/dev/null
+timeout {SECONDS} ./reference >expected || exit 1
+clang-22 {width} {flags} -w -I/usr/include/csmith program.c -emit-llvm -c -o program.bc
+{chordal} || exit 0
+clang-22 {width} program.s -o program
+timeout {SECONDS} ./program >found || exit 0
+! cmp -s expected found
+"""
+        (place / "interesting").write_text(script)
+        (place / "interesting").chmod(0o755)
+        return place
+
+
+def attempt(seed, arguments, names, features):
+    """Tests one program; what became of it, and what to say."""
+    with tempfile.TemporaryDirectory(prefix="chordal-csmith-") as folder:
+        trial = Trial(seed, Path(folder), arguments.chordal, names, features)
+        try:
+            return trial.test(), None
+        except Failed as why:
+            place = trial.keep(arguments.keep, why)
+            return "WRONG", f"FAIL seed {seed}: {trial.allocator} {trial.registers} {trial.machine}: {why}\n     kept in {place}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("count", nargs="?", type=int, default=100, metavar="N", help="how many programs [default: 100]")
+    parser.add_argument("--seed", type=int, default=1, help="the first seed [default: 1]")
+    parser.add_argument("--jobs", type=int, default=2, help="how many side by side [default: 2]")
+    parser.add_argument("--chordal", type=Path, default=ROOT / "target/release/chordal", help="the binary")
+    parser.add_argument("--keep", type=Path, default=ROOT / "target/csmith", help="where failures are kept")
+    arguments = parser.parse_args()
+    arguments.chordal, arguments.keep = arguments.chordal.resolve(), arguments.keep.resolve()
+    names, features = allocators(arguments.chordal), processor()
+    results = Counter()
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        seeds = range(arguments.seed, arguments.seed + arguments.count)
+        for done, (result, message) in enumerate(pool.map(lambda seed: attempt(seed, arguments, names, features), seeds), 1):
+            results[result] += 1
+            if message:
+                print(message, flush=True)
+            if done % 100 == 0:
+                print(f"{done} programs: {', '.join(f'{count} {result}' for result, count in sorted(results.items()))}", flush=True)
+    print(", ".join(f"{count} {result}" for result, count in sorted(results.items())))
+    return 1 if results["WRONG"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
