@@ -1,7 +1,7 @@
 //! Runs every program of `testdata/programs` through chordal and holds its output and exit status against clang's build of the
 //! same bitcode. (`support/programs.rs` says what a program's first lines mean.)
 //!
-//! Programs named `*_avx2`, `*_avx512` and `*_cx16` are executed only where the processor can.
+//! Programs named `*_avx2`, `*_avx512`, `*_bmi2` and `*_cx16` are executed only where the processor can.
 //!
 //! Environment: `CHORDAL_BIN` (another binary).
 
@@ -76,6 +76,7 @@ fn runs_here(program: &Program) -> bool {
     match program.name().rsplit('_').next() {
         Some("avx2") => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
         Some("avx512") => is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw"),
+        Some("bmi2") => is_x86_feature_detected!("bmi2"),
         Some("cx16") => is_x86_feature_detected!("cmpxchg16b"),
         _ => true,
     }

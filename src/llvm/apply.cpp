@@ -253,7 +253,7 @@ private:
     if (ThreeAddresses)
       return loosen(Inst, MI);
     if (MI.isInsertSubreg())
-      return lowerInsert(MI, I.kind == CH_COPY);
+      return lowerInsert(MI, I.kind == CH_COPY || MI.getOperand(1).isUndef());
     if (MI.isCopy() && MI.getOperand(0).getReg() == MI.getOperand(1).getReg() && MI.getNumOperands() == 2)
       MI.eraseFromParent();
   }

@@ -24,6 +24,7 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
   readReservedRegisters(MF);
   extendInsteadOfZeroing(MF, T);
   zeroInOneInstruction(MF, T);
+  widenInsertions();
   numberValues();
   findJumpTables();
   for (MachineBasicBlock &MBB : MF)
@@ -45,6 +46,38 @@ ChFunction Export::view() const {
   F.returns_twice = MF.exposesReturnsTwice();
   F.unsupported = str(Unsupported);
   return F;
+}
+
+// Has an insertion of a value's part into an undefined register copy as much as both have, as the model says that copies do: what is
+// beyond the part is anybody's.
+void Export::widenInsertions() {
+  for (MachineBasicBlock &MBB : MF)
+    for (MachineInstr &MI : MBB) {
+      if (!MI.isInsertSubreg() || !isUndefined(MI.getOperand(1)))
+        continue;
+      MachineOperand &Part = MI.getOperand(2), &Index = MI.getOperand(3);
+      if (Part.getSubReg() != Index.getImm() || T.TRI.getSubRegIdxOffset(Index.getImm()) != 0 || !Part.getReg().isVirtual())
+        continue;
+      const TargetRegisterClass *To = MRI.getRegClass(MI.getOperand(0).getReg()), *From = MRI.getRegClass(Part.getReg());
+      if (unsigned Whole = lowPart(To, From)) {
+        Part.setSubReg(0);
+        Index.setImm(Whole);
+      } else if (unsigned Low = lowPart(From, To); Low || T.TRI.getRegSizeInBits(*From) == T.TRI.getRegSizeInBits(*To)) {
+        Part.setSubReg(Low);
+        MI.removeOperand(3);
+        MI.removeOperand(1);
+        MI.setDesc(TII.get(TargetOpcode::COPY));
+      }
+    }
+}
+
+// The index by which registers of a class have a low part as wide as those of a narrower one; 0 if there is none.
+unsigned Export::lowPart(const TargetRegisterClass *Of, const TargetRegisterClass *Narrower) const {
+  for (unsigned Index = 1; Index < T.TRI.getNumSubRegIndices(); ++Index)
+    if (T.TRI.getSubRegIdxOffset(Index) == 0 && T.TRI.getSubRegIdxSize(Index) == T.TRI.getRegSizeInBits(*Narrower) &&
+        T.TRI.getSubClassWithSubReg(Of, Index) == Of)
+      return Index;
+  return 0;
 }
 
 // Values are numbered in the order of their definitions, so that numbers are dense and independent of LLVM's history.
@@ -365,6 +398,12 @@ void Export::addPin(const MachineOperand &MO, ChPins &Sets) {
     unite(Sets.uses, Roots);
 }
 
+// Whether nothing has been written to an operand.
+bool Export::isUndefined(const MachineOperand &MO) const {
+  const MachineInstr *Def = MO.getReg().isVirtual() ? MRI.getVRegDef(MO.getReg()) : nullptr;
+  return MO.isUndef() || (Def && Def->isImplicitDef());
+}
+
 // Whether an instruction is a copy within one bank, and of what kind; everything but the operands is filled in.
 ChInst Export::copyKind(const MachineInstr &MI) const {
   ChInst Op = {CH_OP, 0, 0, 0, 0, 0};
@@ -376,13 +415,9 @@ ChInst Export::copyKind(const MachineInstr &MI) const {
   const MachineOperand &Src = MI.getOperand(MI.isCopy() ? 1 : 2);
   if (Src.isUndef() || Dst.getSubReg())
     return Op;
-  if (Insert) {
-    const MachineOperand &Base = MI.getOperand(1);
-    const MachineInstr *Def = Base.getReg().isVirtual() ? MRI.getVRegDef(Base.getReg()) : nullptr;
-    if (!Base.isUndef() && !(Def && Def->isImplicitDef()))
-      return Op;
-  }
-  if (!MI.isCopy() && T.TRI.getSubRegIdxOffset(MI.getOperand(3).getImm()) != 0)
+  if (Insert && !isUndefined(MI.getOperand(1)))
+    return Op;
+  if (!MI.isCopy() && (Src.getSubReg() || T.TRI.getSubRegIdxOffset(MI.getOperand(3).getImm()) != 0))
     return Op;
   if (Src.getSubReg() && T.TRI.getSubRegIdxOffset(Src.getSubReg()) != 0)
     return Op;

@@ -54,6 +54,8 @@ public:
   std::string Unsupported;
 
 private:
+  void widenInsertions();
+  unsigned lowPart(const llvm::TargetRegisterClass *Of, const llvm::TargetRegisterClass *Narrower) const;
   void numberValues();
   void addBlock(llvm::MachineBasicBlock &MBB, const llvm::MachineBlockFrequencyInfo &MBFI);
   void addEdges(llvm::MachineBasicBlock &MBB, double Frequency);
@@ -66,6 +68,7 @@ private:
   bool addAgain(llvm::MachineInstr &MI);
   void addReuse(llvm::MachineInstr &MI, unsigned First, const std::vector<unsigned> &Position);
   void addPin(const llvm::MachineOperand &MO, ChPins &Sets);
+  bool isUndefined(const llvm::MachineOperand &MO) const;
   ChInst copyKind(const llvm::MachineInstr &MI) const;
   unsigned findThrow(llvm::MachineBasicBlock &MBB) const;
   void findJumpTables();

@@ -1,8 +1,13 @@
 #!/bin/sh
 # Stands in for the compiler where a comparison is tested: what goes wrong is
-# the name of the module.
-module=$2 statistics=$8
-case $module in
+# the name of the module, its last argument.
+while [ $# -gt 1 ]; do
+    case $1 in
+    --stats) statistics=$2 ;;
+    esac
+    shift
+done
+case $1 in
 endless) exec sleep 600 ;;
 crash)
     echo oh >&2
