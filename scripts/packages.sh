@@ -175,13 +175,14 @@ tests_m4() {
 
 package_gawk() {
     configured --disable-mpfr --disable-nls --without-readline
-    make_kept
+    # Debian leaves the manual out of the tarball.
+    make_kept SUBDIRS="support . extension"
 }
 
 # A test that passes removes what it wrote.
 tests_gawk() {
     local name
-    make_kept -k check >gawk.out 2>&1 || true
+    make_kept -k -C test check >gawk.out 2>&1 || true
     cat gawk.out >&2
     sed -n 's/^\([a-z][A-Za-z0-9_-]*\)\( .*\)\{0,1\}$/\1/p' gawk.out | sort -u | while read -r name; do
         grep -q "^$name:" test/Makefile || continue
@@ -280,14 +281,14 @@ package_leveldb() {
     ln -s "$GOOGLETEST" third_party/googletest
     # Asked for, and not used without benchmarks.
     mkdir third_party/benchmark
-    : >third_party/benchmark/CMakeLists.txt
+    say 'add_library(benchmark INTERFACE)' >third_party/benchmark/CMakeLists.txt
     made -DLEVELDB_BUILD_BENCHMARKS=OFF -DHAVE_SNAPPY=0 -DHAVE_TCMALLOC=0 -DCMAKE_CXX_STANDARD=14
 }
 tests_leveldb() { tests_made; }
 
 package_re2() {
     # Debian leaves out what is made of Unicode's tables, and has these.
-    sed -i 's|"https://[^"]*"|"/usr/share/unicode"|' re2/unicode.py
+    sed -i 's|"https://[^"][^"]*"|"/usr/share/unicode"|' re2/unicode.py
     # shellcheck disable=SC2046  # names are words
     make $(re2_programs) REBUILD_TABLES=1 CXX="$CXX" CXXFLAGS="$FLAGS -std=c++14"
 }
