@@ -176,7 +176,9 @@ tests_m4() {
 package_gawk() {
     configured --disable-mpfr --disable-nls --without-readline
     # Debian leaves the manual out of the tarball.
-    make_kept SUBDIRS="support . extension"
+    make_kept -C support
+    make_kept gawk
+    make_kept -C extension
 }
 
 # A test that passes removes what it wrote.
