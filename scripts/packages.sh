@@ -76,6 +76,16 @@ tell() {
     if "$@" >&2; then say "PASS $name"; else say "FAIL $name"; fi
 }
 
+# as_nobody COMMAND...: without root's rights, in the current folder.
+as_nobody() {
+    if [ "$(id -u)" -ne 0 ]; then
+        "$@"
+        return
+    fi
+    chown -R nobody:nogroup .
+    setpriv --reuid=nobody --regid=nogroup --clear-groups env HOME="$PWD" "$@"
+}
+
 # -- The packages ----------------------------------------------------------
 
 package_zlib() {
@@ -225,7 +235,8 @@ tcl_folder() { dirname "$(find /usr/lib -name tclConfig.sh | head -n 1)"; }
 
 # Its quick set, a quarter of a million tests.
 tests_sqlite() {
-    ./testfixture test/extraquick.test --verbose=file --output=tests.out >&2 || true
+    # It refuses to run as root.
+    as_nobody ./testfixture test/extraquick.test --verbose=file --output=tests.out >&2 || true
     tail -n 20 tests.out >&2
     sed -n -e 's/^\(.*\)\.\.\. Ok$/PASS \1/p' -e 's/^! \(.*\) expected: .*/FAIL \1/p' tests.out
 }
@@ -297,11 +308,11 @@ package_re2() {
     make $(re2_programs) REBUILD_TABLES=1 CXX="$CXX" CXXFLAGS="$FLAGS -std=c++14"
 }
 
-# What its `make test` runs, and of the big ones those that take seconds.
+# What its `make test` runs; of the big ones, the one that takes seconds.
 re2_programs() {
     local name
     for name in charclass compile filtered_re2 mimics_pcre parse possible_match re2 re2_arg regexp required_prefix search \
-        set simplify string_generator dfa exhaustive1 random; do
+        set simplify string_generator dfa; do
         say "obj/test/${name}_test"
     done
 }
