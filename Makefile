@@ -61,7 +61,7 @@ csmith: setup ## random C programs under random allocators, against gcc's builds
 	$(CARGO) build --release
 	scripts/csmith.py $(N)
 
-packages-test: setup ## build packages with chordal cc and run their own tests (half an hour; needs make corpus)
+packages-test: setup ## build real packages with chordal cc and c++, run their own tests, compare with clang's builds
 	$(CARGO) build --release
 	scripts/packages-test
 

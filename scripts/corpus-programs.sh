@@ -6,16 +6,12 @@
 # A configuration is x86-64 or i386, both at -O2; O0 and O3 are x86-64 at other
 # levels, and only the small programs have them.
 
-CORPUS=${CORPUS:-$ROOT/corpus}
+. "$ROOT/scripts/corpus-fetch.sh"
 CLANG=${CLANG:-clang-22}
-TABLE=$ROOT/scripts/corpus-programs.txt
 CONFIGS=${CONFIGS:-x86-64 i386 O0 O3}
 
-# field NAME COLUMN: of the line of a program (2 package, 3 version, 4 checksum).
-field() { awk -v name="$1" -v column="$2" '$1 == name { print $column }' "$TABLE"; }
-
 # All but what is only linked into another one.
-PROGRAMS=${PROGRAMS:-$(awk '/^[^#]/ && $1 != "gmp" { print $1 }' "$TABLE" | tr '\n' ' ')}
+PROGRAMS=${PROGRAMS:-$(awk '/^[^#]/ && $1 != "gmp" { print $1 }' "${TABLES[0]}" | tr '\n' ' ')}
 
 # pairs: each program of $PROGRAMS with each of $CONFIGS that it is built for, a line each.
 pairs() {

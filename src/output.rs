@@ -25,9 +25,10 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// A file, or standard output for `-`.
+    /// A file, or standard output for `-` and the system's names of it: what that is redirected to is not replaced.
     pub fn new(path: &Path) -> Self {
-        if path.as_os_str() == "-" { Destination::Stdout } else { Destination::File(path.to_owned()) }
+        const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+        if STDOUT.iter().any(|name| path == Path::new(name)) { Destination::Stdout } else { Destination::File(path.to_owned()) }
     }
 
     /// Whether writing one would overwrite the other, whatever they are called.
@@ -156,6 +157,9 @@ impl Written {
 fn target(path: &Path) -> PathBuf {
     const LONGEST: usize = 40;
     let mut target = path.to_owned();
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return target; // A descriptor's link to a pipe leads to no path.
+    }
     for _ in 0..LONGEST {
         match fs::read_link(&target) {
             Ok(link) => target = folder(&target).join(link),
@@ -198,12 +202,13 @@ impl TemporaryFolder {
     }
 }
 
-/// From here on, an interrupted process removes its temporary files and folders before it ends, as the signal says.
+/// From here on, an interrupted process removes its temporary files and folders before it ends, as the signal says. What it was
+/// started to ignore (`nohup`) it ignores.
 ///
 /// # Errors
 /// If no signal can be waited for.
 pub fn clean_up_when_interrupted() -> io::Result<()> {
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM].into_iter().filter(|&signal| !is_ignored(signal)))?;
     thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
             // The lock is never given back: nobody makes anything any more.
@@ -213,6 +218,14 @@ pub fn clean_up_when_interrupted() -> io::Result<()> {
         }
     });
     Ok(())
+}
+
+fn is_ignored(signal: libc::c_int) -> bool {
+    // SAFETY: a null action asks for the present one, which is written in full if the signal exists.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut action) == 0 && action.sa_sigaction == libc::SIG_IGN
+    }
 }
 
 /// Ends the process with a message and exit status 1, and nothing left behind.

@@ -211,7 +211,7 @@ fn bad_inputs() {
     let unknown = base.replace("\"name\": \"", "\"name\": \"other_");
     refused(&unknown, "has nothing in common with base.json that was allocated in both\n");
     diff(&["base.json", "missing.json"]).assert().code(1).stderr(starts_with("chordal: error: missing.json: cannot be read: "));
-    diff(&["base.json", "."]).assert().code(1).stderr(starts_with("chordal: error: .: cannot be read: "));
+    diff(&["base.json", "."]).assert().code(1).stderr("chordal: error: .: compare-base.json: is no chordal-stats/1\n");
     let mixed =
         "chordal: error: compare-new.json: is chordal-compare/1, and base.json is chordal-stats/1: two of a kind are needed\n";
     diff(&["base.json", "compare-new.json"]).assert().code(1).stderr(mixed);

@@ -58,6 +58,32 @@ fn what_is_no_file_is_written_through() {
     assert!(fs::symlink_metadata(folder.path("pipe")).expect("it is there").file_type().is_fifo());
 }
 
+/// A shell's `>> log` is added to, not replaced by another file.
+#[test]
+fn standard_output_by_its_other_name_is_still_what_it_is_redirected_to() {
+    let folder = Folder::with_program(&[]);
+    folder.write("log", "before\n");
+    let log = File::options().append(true).open(folder.path("log")).expect("it is there");
+    let mut command = Process::new(chordal().get_program());
+    command.current_dir(folder.path("")).args(["compile", "p.bc", "-o", "/dev/null", "--stats", "/dev/stdout"]);
+    assert!(command.stdout(log).stderr(Stdio::null()).status().expect("chordal starts").success());
+    let log = folder.read("log");
+    assert!(log.starts_with(b"before\n{\n") && log.ends_with(b"}\n"));
+    // And a pipe by a descriptor's name, as shells write `>(...)`.
+    let script = r#""$0" compile p.bc -o /dev/null --stats /dev/fd/3 3>&1 >/dev/null 2>&1 | cat"#;
+    assert!(folder.run(Process::new("sh").args(["-c", script]).arg(chordal().get_program())).ends_with("}\n"));
+}
+
+/// `nohup` has SIGHUP ignored.
+#[test]
+fn signals_that_are_ignored_stay_so() {
+    let folder = with_long_work();
+    let script =
+        r#"trap "" HUP; "$0" compile long.bc -o long.s & for i in 1 2 3 4 5 6 7 8; do kill -HUP $!; sleep 0.05; done; wait $!"#;
+    folder.run(Process::new("sh").args(["-c", script]).arg(chordal().get_program()));
+    assert!(folder.read("long.s").ends_with(b"\n"));
+}
+
 #[test]
 fn no_output_overwrites_an_input_or_another_output() {
     let folder = Folder::with_program(&[]);
