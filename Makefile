@@ -3,7 +3,7 @@ CARGO ?= cargo
 
 N ?= 100
 
-.PHONY: csmith packages-test help setup demo test optimal test-optimal bench bench-destruction bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
+.PHONY: csmith limits packages-test help setup demo test optimal test-optimal bench bench-destruction bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -64,6 +64,10 @@ csmith: setup ## random C programs under random allocators, against gcc's builds
 packages-test: setup ## build real packages with chordal cc and c++, run their own tests, compare with clang's builds
 	$(CARGO) build --release
 	scripts/packages-test
+
+limits: setup ## functions as large as can be: time and memory beside LLVM's greedy allocator
+	$(CARGO) build --release
+	scripts/limits.py
 
 executed: setup ## what the corpus executes, by allocator: instructions, loads, stores (docs/quality.md; twenty minutes, resumable)
 	$(CARGO) build --release
