@@ -65,7 +65,7 @@ packages-test: setup ## build real packages with chordal cc and c++, run their o
 	$(CARGO) build --release
 	scripts/packages-test
 
-limits: setup ## functions as large as can be: time and memory beside LLVM's greedy allocator
+limits: setup ## time and memory of functions as large as can be, beside LLVM's greedy allocator (long; scripts/limits.py --largest 4 takes minutes)
 	$(CARGO) build --release
 	scripts/limits.py
 
