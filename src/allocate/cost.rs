@@ -12,38 +12,47 @@ pub const SAVE_AND_RESTORE: f32 = 2.0;
 /// A register that a value cannot keep: more than any number of copies that it saves.
 pub const CONTESTED: f32 = 1e6;
 
-/// A kind of instruction that allocation adds.
+/// What allocation adds to the program: an instruction, or an operand in memory.
 #[derive(Clone, Copy)]
 pub struct Added {
     /// What it costs each time that it is executed: by the weights of LLVM's `RegAllocScore`, which all allocators are measured by.
     weight: f64,
+    /// What else it costs then, if that counts, for there to be an instruction.
+    instruction: f64,
     /// What it costs by being there, if that counts, for each time that the function is entered.
     size: f64,
 }
 
+/// What any instruction costs besides what it does. By the weights alone, a store for each turn of a loop would be as cheap as
+/// a quarter of a reload, or of an operand in memory, which takes no instruction at all.
+const INSTRUCTION: f64 = 0.5;
+
 /// What an instruction with a memory operand, an address or an immediate costs by being there. It decides where blocks are hardly
 /// ever executed, and nowhere else.
-const LONG: f64 = 0.15;
+const LONG: f64 = 0.2;
 
 /// Likewise, of one that only names a register.
 const SHORT: f64 = 0.05;
 
-pub const RELOAD: Added = Added { weight: 4.0, size: LONG };
+pub const RELOAD: Added = Added { weight: 4.0, instruction: INSTRUCTION, size: LONG };
+
+/// Reading a value's home in the instruction that uses it.
+pub const FOLDED_RELOAD: Added = Added { instruction: 0.0, ..RELOAD };
 
 /// A store to a value's home.
-pub const STORE: Added = Added { weight: 1.0, size: LONG };
+pub const STORE: Added = Added { weight: 1.0, instruction: INSTRUCTION, size: LONG };
 
 /// Executing a constant's instruction again; one that is dearer than a move ([`InstData::dear`]) is of the second kind.
-pub const REMATERIALISATION: Added = Added { weight: 0.2, size: LONG };
-pub const DEAR_REMATERIALISATION: Added = Added { weight: 1.0, size: LONG };
+pub const REMATERIALISATION: Added = Added { weight: 0.2, instruction: INSTRUCTION, size: LONG };
+pub const DEAR_REMATERIALISATION: Added = Added { weight: 1.0, ..REMATERIALISATION };
 
 /// Jumping back from a block that an edge gets for the code on it: half an instruction, for layout makes some of these jumps fall
 /// through.
-pub const JUMP: Added = Added { weight: 0.5, size: 0.1 };
+pub const JUMP: Added = Added { weight: 0.5, instruction: 0.0, size: 0.1 };
 
 /// Saving what the caller left in a register, and restoring it.
-pub const SAVE: Added = Added { weight: 1.0, size: SHORT };
-pub const RESTORE: Added = Added { weight: 4.0, size: SHORT };
+pub const SAVE: Added = Added { weight: 1.0, instruction: INSTRUCTION, size: SHORT };
+pub const RESTORE: Added = Added { weight: 4.0, instruction: INSTRUCTION, size: SHORT };
 
 /// What [`weigh_size`] adds to frequencies.
 const SIZE: f64 = 0.02;
@@ -55,9 +64,10 @@ pub fn weigh_size(function: &mut Function) {
 }
 
 impl Added {
-    /// What it costs in a block of this frequency, in which size is weighed or not ([`weigh_size`]).
+    /// What it costs in a block of this frequency, in which size is weighed or not ([`weigh_size`]), and instructions with it.
     pub fn cost(self, frequency: f64, weigh_size: bool) -> f64 {
-        if weigh_size { self.weight * (frequency - SIZE) + self.size } else { self.weight * frequency }
+        let Added { weight, instruction, size } = self;
+        if weigh_size { (weight + instruction) * (frequency - SIZE) + size } else { weight * frequency }
     }
 }
 

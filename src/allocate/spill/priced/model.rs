@@ -9,8 +9,8 @@
 //! can change is no decision at all.
 //!
 //! Requires: conventional SSA form, and what has been chosen to be in memory in any case.
-//! Ensures: a plan that keeps to a labelling costs what the labelling does. Where classes of registers overlap, keeping to the
-//! rows may not suffice.
+//! Ensures: a plan that keeps to a labelling costs what the labelling does, or a little more where several operands of an
+//! instruction could be read from memory, as one is. Where classes of registers overlap, keeping to the rows may not suffice.
 //! What is decided beforehand: what crosses bundles in registers, and which operand of an instruction is folded if its value is
 //! in memory. The bound is one for plans that agree with that.
 
@@ -28,7 +28,7 @@ use crate::allocate::spill::cuts::{Decision, Decisions, FORBIDDEN, MOST_BOUGHT, 
 use crate::allocate::spill::plan::Refill;
 use crate::allocate::spill::{Choice, Problem};
 use crate::analysis::{Liveness, Occupancy};
-use crate::machine::{Block, EdgePlace, Function, Inst, Value};
+use crate::machine::{Block, EdgePlace, Function, Inst, Operand, Value};
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -361,6 +361,7 @@ impl Builder<'_> {
                     if liveness.kills(first + k) { Place::MEMORY } else { self.segment(operand.value) };
             }
         }
+        self.cheapen_folds(inst, frequency);
         if self.tight.insts[inst] > 0 {
             self.rows(block, inst);
         }
@@ -370,6 +371,22 @@ impl Builder<'_> {
                 let before = if operand.is_def() { Place::MEMORY } else { self.place[operand.value] };
                 self.change(operand.value, before, behind);
                 self.place[operand.value] = behind;
+            }
+        }
+    }
+
+    /// An operand that is read from memory costs less than a reload, unless its value is wanted in a register behind. Of several
+    /// that could be, one is, whichever; so where all are in memory, this is less than what they cost.
+    fn cheapen_folds(&mut self, inst: Inst, frequency: f64) {
+        let operands = self.function.operands(inst);
+        let first = self.function.insts[inst].operands.start as usize;
+        let cost = |added: cost::Added| price(self.problem.cost(added, frequency));
+        let saved = cost(cost::RELOAD) - cost(cost::FOLDED_RELOAD);
+        for k in foldable_operands(self.function, inst, self.problem.policy.fold) {
+            let Operand { value, .. } = operands[k];
+            if !operands[k].is_def() && !self.chosen.spilled[value] && self.problem.refill(value) == Refill::Load {
+                self.model.in_memory(self.place[value], -saved);
+                self.model.only_in(self.model.places.behind[first + k], self.place[value], saved);
             }
         }
     }
