@@ -7,6 +7,7 @@ use std::process::Command;
 const BRIDGE: &[&str] = &[
     "target",
     "export",
+    "flags",
     "fold",
     "forms",
     "reserved",

@@ -1,4 +1,5 @@
 #include "export.h"
+#include "flags.h"
 #include "forms.h"
 #include "reserved.h"
 #include "immediates.h"
@@ -25,6 +26,7 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
   extendInsteadOfZeroing(MF, T);
   zeroInOneInstruction(MF, T);
   widenInsertions();
+  markDeadFlags(MF, T);
   numberValues();
   findJumpTables();
   for (MachineBasicBlock &MBB : MF)

@@ -11,15 +11,17 @@ namespace chordal {
 
 static const TargetInstrInfo &infoOf(const MachineInstr &MI) { return *MI.getMF()->getSubtarget().getInstrInfo(); }
 
-// Whether exchanging two operands leaves the instruction one of the same kind: tried on a copy. (Some become others, or stay as
-// they are, as their immediates say; those keep their order.)
+// Whether exchanging two operands leaves the instruction one of the same kind: tried on a copy. A conditional move then takes the
+// opposite condition. (Others become other instructions, or stay as they are, as their immediates say; those keep their order.)
 static bool probe(MachineInstr &MI, unsigned A, unsigned B) {
   MachineInstr *Clone = MI.getMF()->CloneMachineInstr(&MI);
   MI.getParent()->insert(MI.getIterator(), Clone);
   MachineInstr *New = infoOf(MI).commuteInstruction(*Clone, /*NewMI=*/false, A, B);
   bool Same = New == Clone && New->getOpcode() == MI.getOpcode();
+  bool HasCondition = infoOf(MI).getName(MI.getOpcode()).starts_with("CMOV");
   for (unsigned I = 0; Same && I < MI.getNumOperands(); ++I)
-    Same = New->getOperand(I).isIdenticalTo(MI.getOperand(I == A ? B : I == B ? A : I));
+    Same = New->getOperand(I).isIdenticalTo(MI.getOperand(I == A ? B : I == B ? A : I)) ||
+           (HasCondition && New->getOperand(I).isImm());
   Clone->eraseFromParent();
   return Same;
 }

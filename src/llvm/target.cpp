@@ -79,7 +79,7 @@ void Target::addRoots(bool Is64Bit) {
   }
   for (unsigned R = 1; R < TRI.getNumRegs(); ++R)
     if (StringRef(TRI.getName(R)) == StatusRegister)
-      Add(R, "eflags", CH_NONE);
+      Add(Flags = R, "eflags", CH_NONE);
   if (RootRegs.size() > 128)
     report_fatal_error("too many x86 register families for a 128-bit set");
 

@@ -62,6 +62,9 @@ public:
 
   const llvm::TargetRegisterInfo &TRI;
 
+  // The status register.
+  llvm::MCRegister Flags;
+
   // What Folder has found out about foldable operands: LLVM's answers depend on the subtarget.
   llvm::DenseMap<uint64_t, bool> Foldable;
 

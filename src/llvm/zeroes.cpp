@@ -1,4 +1,5 @@
 #include "zeroes.h"
+#include "flags.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/MachineRegisterInfo.h"
@@ -63,17 +64,6 @@ void removeIfUnused(MachineInstr &Zero) {
   Zero.eraseFromParent();
 }
 
-// Calls `Visit` with the instructions of a block in front of which nobody wants the flags.
-void forAllWithoutFlags(MachineBasicBlock &MBB, MCRegister Flags, function_ref<void(MachineInstr &)> Visit) {
-  const TargetRegisterInfo *TRI = MBB.getParent()->getSubtarget().getRegisterInfo();
-  bool Live = any_of(MBB.successors(), [&](const MachineBasicBlock *Next) { return Next->isLiveIn(Flags); });
-  for (MachineInstr &MI : make_early_inc_range(reverse(MBB))) {
-    Live = MI.readsRegister(Flags, TRI) || (Live && !MI.modifiesRegister(Flags, TRI));
-    if (!Live)
-      Visit(MI);
-  }
-}
-
 } // namespace
 
 void zeroInOneInstruction(MachineFunction &MF, Target &T) {
@@ -94,7 +84,6 @@ void zeroInOneInstruction(MachineFunction &MF, Target &T) {
 void zeroByExclusiveOr(MachineFunction &MF, Target &T) {
   const TargetInstrInfo &TII = *MF.getSubtarget().getInstrInfo();
   const MCInstrDesc &Zero = TII.get(T.opcode(ZeroByXor, TII));
-  MCRegister Flags = Zero.implicit_defs().front();
   SmallDenseSet<unsigned> Moves;
   for (StringRef Name : {"MOV8ri", "MOV16ri", "MOV32ri64"})
     Moves.insert(T.opcode(Name, TII));
@@ -104,7 +93,7 @@ void zeroByExclusiveOr(MachineFunction &MF, Target &T) {
   for (MachineBasicBlock &MBB : MF) {
     if (none_of(MBB, IsZero))
       continue;
-    forAllWithoutFlags(MBB, Flags, [&](MachineInstr &MI) {
+    forAllWithoutFlags(MBB, T, [&](MachineInstr &MI) {
       if (!IsZero(MI))
         return;
       MCRegister Reg = MI.getOperand(0).getReg().asMCReg();
@@ -113,7 +102,7 @@ void zeroByExclusiveOr(MachineFunction &MF, Target &T) {
       if (!Low)
         return;
       auto New = BuildMI(MBB, MI, MI.getDebugLoc(), Zero, Low).addReg(Reg, RegState::ImplicitDefine);
-      New->findRegisterDefOperand(Flags, &T.TRI)->setIsDead();
+      New->findRegisterDefOperand(T.Flags, &T.TRI)->setIsDead();
       New->setDebugInstrNum(MI.peekDebugInstrNum());
       MI.eraseFromParent();
     });

@@ -195,18 +195,29 @@ fn code_of(assembly: &str, function: &str) -> Vec<String> {
         .collect()
 }
 
-/// Bytes in `lea`, conditions without a zeroed register, and constants in registers that cannot be allocated.
+/// Bytes in `lea`, also where the flags of the same sum are wanted; conditions without a zeroed register, and such that choose the
+/// other way round; constants in registers that cannot be allocated.
 #[test]
 fn forms_that_llvm_finds_with_virtual_registers() {
     let folder = Folder::new();
     let functions = "define void @sum(i8 %a, ptr %p, ptr %q) {\n  %s = add i8 %a, 7\n  store volatile i8 %s, ptr %p\n  \
                      store volatile i8 %a, ptr %q\n  ret void\n}\n\
                      define i32 @condition(i32 %a, i32 %b) {\n  %c = icmp slt i32 %a, %b\n  %z = zext i1 %c to i32\n  ret i32 %z\n}\n\
+                     define i32 @chosen(i32 %a, i32 %b, i32 %k, ptr %p) {\n  %s = add i32 %a, %b\n  %c = icmp sgt i32 %s, 100\n  \
+                     %r = select i1 %c, i32 %s, i32 %k\n  store volatile i32 %k, ptr %p\n  ret i32 %r\n}\n\
+                     declare { i16, i1 } @llvm.sadd.with.overflow.i16(i16, i16)\n\
+                     define i16 @overflow(i16 %a, i16 %b, ptr %p) {\n  \
+                     %r = call { i16, i1 } @llvm.sadd.with.overflow.i16(i16 %a, i16 %b)\n  \
+                     %s = extractvalue { i16, i1 } %r, 0\n  %o = extractvalue { i16, i1 } %r, 1\n  %t = ashr i16 %s, 15\n  \
+                     %x = xor i16 %t, -32768\n  %v = select i1 %o, i16 %x, i16 %s\n  store volatile i16 %b, ptr %p\n  \
+                     ret i16 %v\n}\n\
                      declare void @g(i32)\ndefine void @constant() {\n  call void @g(i32 7)\n  call void @g(i32 7)\n  ret void\n}\n";
     folder.write("forms.ll", format!("{IR}{functions}"));
-    let options = ["--registers", "rax,rcx,rdx,rbx", "--verify-llvm", "--no-fallback"];
-    folder.chordal(&["compile", "forms.ll", "-o", "out.s"]).args(options).assert().success();
-    let assembly = String::from_utf8(folder.read("out.s")).unwrap();
+    let compiled = |options: &[&str]| {
+        folder.chordal(&["compile", "forms.ll", "-o", "out.s", "--verify-llvm", "--no-fallback"]).args(options).assert().success();
+        String::from_utf8(folder.read("out.s")).unwrap()
+    };
+    let assembly = compiled(&["--registers", "rax,rcx,rdx,rbx"]);
     let condition = code_of(&assembly, "condition");
     assert!(condition.iter().all(|line| !line.starts_with("xorl") && !line.starts_with("movb")), "{condition:?}");
     assert_eq!(condition[condition.len() - 2], "movzbl %al, %eax");
@@ -215,6 +226,13 @@ fn forms_that_llvm_finds_with_virtual_registers() {
     let constant = code_of(&assembly, "constant");
     assert_eq!(constant.iter().filter(|line| *line == "movl $7, %edi").count(), 2, "{constant:?}");
     assert!(constant.iter().all(|line| !line.starts_with("movl %")), "{constant:?}");
+
+    let assembly = compiled(&[]);
+    let chosen = code_of(&assembly, "chosen");
+    assert!(chosen.contains(&"cmovll %edx, %edi".to_owned()), "{chosen:?}");
+    let overflow = code_of(&assembly, "overflow");
+    assert_eq!(overflow.iter().filter(|line| line.starts_with("movl %")).count(), 1, "{overflow:?}");
+    assert!(overflow.iter().any(|line| line.starts_with("leal (")), "{overflow:?}");
 }
 
 /// What is two instructions in selected code is a constant for chordal; memory gets it without a register.

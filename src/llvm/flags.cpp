@@ -1,0 +1,40 @@
+#include "flags.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace chordal {
+namespace {
+
+// Calls `Visit` with each instruction of a block, from the last to the first, and whether anybody wants the flags behind it and
+// in front of it.
+void forAll(MachineBasicBlock &MBB, Target &T, function_ref<void(MachineInstr &, bool Behind, bool InFront)> Visit) {
+  bool Live = any_of(MBB.successors(), [&](const MachineBasicBlock *Next) { return Next->isLiveIn(T.Flags); });
+  for (MachineInstr &MI : make_early_inc_range(reverse(MBB))) {
+    bool Behind = Live;
+    Live = MI.readsRegister(T.Flags, &T.TRI) || (Live && !MI.modifiesRegister(T.Flags, &T.TRI));
+    Visit(MI, Behind, Live);
+  }
+}
+
+} // namespace
+
+void markDeadFlags(MachineFunction &MF, Target &T) {
+  for (MachineBasicBlock &MBB : MF)
+    forAll(MBB, T, [&](MachineInstr &MI, bool Behind, bool) {
+      if (Behind)
+        return;
+      for (MachineOperand &MO : MI.all_defs())
+        if (MO.getReg() == T.Flags)
+          MO.setIsDead();
+    });
+}
+
+void forAllWithoutFlags(MachineBasicBlock &MBB, Target &T, function_ref<void(MachineInstr &)> Visit) {
+  forAll(MBB, T, [&](MachineInstr &MI, bool, bool InFront) {
+    if (!InFront)
+      Visit(MI);
+  });
+}
+
+} // namespace chordal
