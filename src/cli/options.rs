@@ -61,7 +61,7 @@ pub struct AllocatorOptions {
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     rematerialise: Option<Switch>,
 
-    /// Whether instructions cost a little however seldom they are executed, since they take space
+    /// Whether instructions cost a little however seldom they are executed and however little they do
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     weigh_size: Option<Switch>,
 
