@@ -140,7 +140,7 @@ fn random_functions_are_no_trouble() {
         let found = complaint(seed);
         found.iter().for_each(|text| println!("{text}"));
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-        if done % REPORT == 0 {
+        if done.is_multiple_of(REPORT) {
             println!("{done} functions");
         }
         found.into_iter().collect()
