@@ -1,9 +1,7 @@
-# `make` alone says what there is.
+# `make` alone says what there is. Where a number is taken, N= says how many, and SEED= with which one to begin.
 CARGO ?= cargo
 
-N ?= 100
-
-.PHONY: csmith limits packages-test help setup demo test optimal test-optimal bench bench-destruction bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
+.PHONY: csmith fuzz fuzz-input limits packages-test help setup demo test optimal test-optimal bench bench-destruction bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -64,6 +62,13 @@ csmith: setup ## random C programs under random allocators, against gcc's builds
 packages-test: setup ## build real packages with chordal cc and c++, run their own tests, compare with clang's builds
 	$(CARGO) build --release
 	scripts/packages-test
+
+fuzz: setup ## random machine functions under all allocators and options, checked and executed (N=100000: as many)
+	$(if $(SEED),CHORDAL_SEED=$(SEED)) $(if $(N),CHORDAL_COUNT=$(N)) $(CARGO) test --test integration fuzz:: -- --ignored --nocapture
+
+fuzz-input: setup ## damaged bitcode, IR, objects, statistics, records and texts: one message or the right result (N=100000: as many)
+	$(CARGO) build --release
+	scripts/fuzz-input.py $(N) $(if $(SEED),--seed $(SEED)) --jobs $$(nproc)
 
 limits: setup ## time and memory of functions as large as can be, beside LLVM's greedy allocator (long; scripts/limits.py --largest 4 takes minutes)
 	$(CARGO) build --release

@@ -2,6 +2,8 @@
 
 mod architecture;
 mod cli;
+mod coverage;
+mod fuzz;
 mod interpreter;
 mod invariants;
 mod join_sets;

@@ -1,17 +1,24 @@
 //! Random functions are valid, and survive their text form.
 
+use crate::support::fixture::fixture;
+use crate::support::interpret::compare;
 use crate::support::presets::variants;
-use crate::support::random::{Shape, random_function, shapes};
+use crate::support::random::{Shape, damaged, jumping, random_function, shapes};
+use crate::support::reach::reached;
+use chordal::allocate::failure::Failure;
 use chordal::allocate::pipeline::allocate;
 use chordal::analysis::{Bundles, Liveness, PinLiveness};
 use chordal::machine::{
     Block, BlockData, EdgePlace, Function, Inst, InstData, InstKind, Operand, Phi, Role, parse, print, validate,
 };
-use std::collections::HashSet;
+
+fn all_shapes() -> Vec<Shape> {
+    [shapes(), jumping()].concat()
+}
 
 #[test]
 fn random_functions_are_valid_and_survive_their_text() {
-    for shape in shapes() {
+    for shape in all_shapes() {
         for seed in 0..60 {
             let function = random_function(seed, &shape);
             let text = print(&function);
@@ -34,12 +41,7 @@ fn damaged_texts_do_no_harm() {
         let mut rng = fastrand::Rng::with_seed(seed);
         let shape = Shape { blocks: 4, insts_per_block: 2, ..Shape::default() };
         let text = print(&random_function(seed % 20, &shape));
-        let mut words: Vec<&str> = text.split_inclusive([' ', '\n', ',', '(', ')', ':', '=']).collect();
-        for _ in 0..rng.usize(1..4) {
-            let (to, from) = (rng.usize(..words.len()), rng.usize(..words.len()));
-            words[to] = if rng.bool() { words[from] } else { "" };
-        }
-        if let Ok(function) = parse(&words.concat()) {
+        if let Ok(function) = parse(&damaged(&text, &mut rng)) {
             read += 1;
             let text = print(&function);
             let again = parse(&text).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
@@ -53,7 +55,7 @@ fn damaged_texts_do_no_harm() {
 /// The validator's idea of dominance against its definition: no way from the entry to the use avoids the definition.
 #[test]
 fn uses_without_a_definition_before_them_are_found() {
-    let shape = Shape { blocks: 12, insts_per_block: 2, classes: &["w"], landing_pads: false, ..Shape::default() };
+    let shape = Shape { blocks: 12, insts_per_block: 2, classes: &["w"], landing_pads: false, jumps: false, ..Shape::default() };
     let (mut good, mut bad) = (0, 0);
     for seed in 0..600 {
         let mut rng = fastrand::Rng::with_seed(seed);
@@ -63,7 +65,8 @@ fn uses_without_a_definition_before_them_are_found() {
         let (Some(used), Some(def)) = (rng.choice(uses), rng.choice(defs)) else { continue };
         function.operands[used].value = function.operands[def].value;
         let (from, to) = (place(&function, def), place(&function, used));
-        let reaches = if from.0 == to.0 { from.1 < to.1 } else { !reachable_without(&function, from.0).contains(&to.0) };
+        let reaches =
+            if from.0 == to.0 { from.1 < to.1 } else { !reached(&function, function.entry(), Some(from.0)).contains(&to.0) };
         assert_eq!(validate(&function).is_ok(), reaches, "seed {seed}: {from:?}, {to:?}\n{function}");
         *if reaches { &mut good } else { &mut bad } += 1;
     }
@@ -77,21 +80,10 @@ fn place(function: &Function, operand: usize) -> (Block, Inst) {
     (block, inst)
 }
 
-fn reachable_without(function: &Function, removed: Block) -> HashSet<Block> {
-    let mut reached = HashSet::new();
-    let mut stack = vec![function.entry()];
-    while let Some(block) = stack.pop() {
-        if block != removed && reached.insert(block) {
-            stack.extend(&function.blocks[block].succs);
-        }
-    }
-    reached
-}
-
 /// Every register that is read holds something, and nothing destroys it in between.
 #[test]
 fn random_pins_make_sense() {
-    for shape in shapes() {
+    for shape in all_shapes() {
         for seed in 0..60 {
             let function = random_function(seed, &shape);
             for (block, data) in &function.blocks {
@@ -163,6 +155,25 @@ fn random_functions_have_everything() {
     assert!(inst(|_, data, operands| data.terminator && !operands.is_empty()) > 100);
     assert!(inst(|_, data, _| data.rematerialisable) > 200);
     assert!(functions.iter().all(|f| f.insts.len() < 400));
+
+    let overwrites_early = |o: &Operand| o.role == Role::EarlyDef && o.reuse.is_some();
+    let early = |f: &&Function| f.operands.iter().any(overwrites_early);
+    assert!(functions.iter().filter(early).count() > 20);
+    assert!(inst(|_, _, operands| operands.iter().filter(|o| !o.is_def()).count() > 3) > 50);
+    assert!(inst(|_, _, operands| operands.iter().filter(|o| o.is_def()).count() > 2) > 50);
+    assert!(inst(|f, data, _| data.movable && !f.pins[data.pins].defs.is_empty()) > 100);
+    assert!(inst(|_, data, _| data.movable && data.kind == InstKind::Copy) > 50);
+    assert!(inst(|f, data, _| (f.pins[data.pins].uses & (f.pins[data.pins].defs - f.file.status)).len() > 1) > 50);
+    assert!(inst(|f, data, _| data.terminator && !f.pins[data.pins].clobbers.is_empty()) > 10);
+    assert!(functions.iter().filter(|f| f.returns_twice).count() > 5);
+
+    let functions: Vec<Function> = jumping().iter().flat_map(|shape| (0..100).map(|seed| random_function(seed, shape))).collect();
+    let with_jump = |holds: fn(&[Operand]) -> bool| {
+        let jumps = |f: &&Function| f.insts.iter().any(|(inst, data)| data.jumps && holds(f.operands(inst)));
+        functions.iter().filter(jumps).count()
+    };
+    assert!(with_jump(|_| true) > 50);
+    assert!(with_jump(|operands| operands.iter().any(Operand::is_def)) > 30);
 }
 
 /// Every allocator, with every option, allocates every random function, and the checker, which shares no code with it, accepts every allocation.
@@ -176,5 +187,30 @@ fn random_functions_are_allocated() {
                     .unwrap_or_else(|failure| panic!("seed {seed}, {shape:?}, {preset:?}: {failure}\n{}", print(&function)));
             }
         }
+    }
+}
+
+/// Functions, made small, that once found an allocator out.
+#[test]
+fn what_random_functions_found_is_allocated() {
+    for name in ["copy_behind_throw", "early_copy", "few_registers", "forms_beside_memory", "jump_outputs", "older_name"] {
+        let function = fixture(name);
+        for preset in variants() {
+            let (overlay, _) = allocate(&function, preset).unwrap_or_else(|failure| panic!("{name}, {preset:?}: {failure}"));
+            for path in 0..4 {
+                compare(&function, &overlay, path, 10).unwrap_or_else(|found| panic!("{name}, {preset:?}: {found}"));
+            }
+        }
+    }
+}
+
+/// What inline assembly defines that jumps cannot be moved on its way to a φ.
+#[test]
+fn phis_of_what_a_jump_defines_are_refused() {
+    let text = "target tiny\nfunction f\nb0: -> b1 b2\n  v0:w = op jumps\nb1:\nb2: jump-target\n  v1:w = phi b0:v0\n  op v1\n";
+    let function = parse(text).expect("it is well-formed");
+    for preset in variants() {
+        let refused = allocate(&function, preset).expect_err("no code can stand there");
+        assert!(matches!(&refused, Failure::Unsupported(reason) if reason.0.starts_with("a φ of b2 takes")), "{refused}");
     }
 }

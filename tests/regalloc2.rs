@@ -23,8 +23,8 @@ fn allocated(function: &Function, algorithm: Algorithm) -> Result<Overlay, Strin
     }
 }
 
-/// Random functions have few registers and every oddity, so that some are beyond regalloc2. It panics where two definitions
-/// are tied and hardly a register is free.
+/// Random functions have few registers and every oddity, so that some are beyond regalloc2. Where two definitions are tied, it
+/// panics if hardly a register is free, and mistakes values if what one overwrites is read again, so that is not handed over.
 #[test]
 fn random_functions_are_allocated() {
     for (name, algorithm) in Algorithm::ALL {
@@ -39,7 +39,7 @@ fn random_functions_are_allocated() {
                 }
             }
         }
-        assert!(refused.len() * 10 < total, "{name} refuses {} of {total}:\n{}", refused.len(), refused.join("\n"));
+        assert!(refused.len() * 2 < total, "{name} refuses {} of {total}:\n{}", refused.len(), refused.join("\n"));
         assert!(compared > 30_000, "{name}: {compared} reads were compared");
     }
 }
@@ -78,8 +78,12 @@ fn fixtures_are_allocated() {
     let count = refused.len();
     refused.retain(|refused| !defined_last(refused));
     assert_eq!(count - refused.len(), 3 * Algorithm::ALL.len(), "{refused:?}");
-    let expected = [("fold_to_fit", Fast, TOO_MANY), ("jumping", Backtracking, JUMPS), ("jumping", Fast, JUMPS)];
-    assert_eq!(refused, expected.map(|(name, algorithm, reason)| (name.to_owned(), algorithm, reason.to_owned())));
+    let mut expected = vec![("fold_to_fit", Fast, TOO_MANY)];
+    expected.extend(
+        ["jump_outputs", "jumping", "older_name"].iter().flat_map(|name| [(*name, Backtracking, JUMPS), (*name, Fast, JUMPS)]),
+    );
+    let expected = expected.into_iter().map(|(name, algorithm, reason)| (name.to_owned(), algorithm, reason.to_owned()));
+    assert_eq!(refused, expected.collect::<Vec<_>>());
 }
 
 /// The functions in `testdata/functions`.

@@ -12,7 +12,7 @@
 //! Ensures: the same function without such copies, and without constants that only such copies read. The overlay drops them.
 
 use crate::analysis::{Dominators, Liveness, Order};
-use crate::machine::{Block, Function, Inst, InstKind, Operand, PinSets, Rewriter, SwapSupport, Value};
+use crate::machine::{Block, Function, Inst, InstKind, Operand, PinSets, Rewriter, Role, SwapSupport, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use std::collections::BTreeMap;
 
@@ -28,6 +28,7 @@ pub(super) fn merge(
         dominators,
         arguments: EntitySet::new(),
         fixed: EntitySet::new(),
+        apart: EntitySet::new(),
         value_of: SecondaryMap::new(),
         wider: SecondaryMap::new(),
         operands: function.operands.clone(),
@@ -39,6 +40,10 @@ pub(super) fn merge(
     copies.arguments.extend(args.filter_map(|arg| arg.expand()));
     let jumping = function.insts.keys().filter(|&inst| function.insts[inst].jumps);
     copies.fixed.extend(jumping.flat_map(|inst| function.operands(inst)).map(|operand| operand.value));
+    let overwrites_early = |operand: &Operand| operand.role == Role::EarlyDef && operand.reuse.is_some();
+    let early =
+        function.insts.keys().map(|inst| function.operands(inst)).filter(|operands| operands.iter().any(overwrites_early));
+    copies.apart.extend(early.flatten().map(|operand| operand.value));
     for &block in order.blocks() {
         for inst in function.block_insts(block) {
             copies.instruction(block, inst);
@@ -71,6 +76,8 @@ struct Copies<'a> {
     arguments: EntitySet<Value>,
     /// What inline assembly that jumps defines: it can be in memory nowhere behind.
     fixed: EntitySet<Value>,
+    /// What is read where a definition overwrites something before all is read: a value and its copy take two registers there.
+    apart: EntitySet<Value>,
     /// What a merged copy is another name of.
     value_of: SecondaryMap<Value, PackedOption<Value>>,
     /// A wider copy of each value, and the block from which on there is one.
@@ -102,7 +109,7 @@ impl Copies<'_> {
         let operands = &self.operands[range.start as usize..range.end as usize];
         let end = |is_def: bool| operands.iter().find(|operand| operand.is_def() == is_def).map(|operand| operand.value);
         let (Some(copy), Some(value)) = (end(true), end(false)) else { return };
-        if self.fixed.contains(value) {
+        if self.fixed.contains(value) || self.apart.contains(copy) {
             return;
         }
         // What it names may be a wider copy of its source, which it is no part of.
@@ -111,9 +118,15 @@ impl Copies<'_> {
         if is_part && (self.has_class_of(copy, value) || !self.arguments.contains(copy)) {
             self.value_of[copy] = value.into();
             self.merged.insert(inst);
-        } else if self.is_part_of(value, copy) && source == Some(value) {
+        } else if self.is_part_of(value, copy) && source == Some(value) && !self.is_behind_an_exit(block, inst) {
             self.wider[value] = Some((copy, block));
         }
+    }
+
+    /// Whether control may have left the block before the instruction: not all that the block dominates comes from there.
+    fn is_behind_an_exit(&self, block: Block, inst: Inst) -> bool {
+        let throws = self.function.blocks[block].throws.expand();
+        throws.into_iter().chain(self.function.jump(block)).any(|exit| exit < inst)
     }
 
     /// What is read in place of a value.

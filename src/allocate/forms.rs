@@ -38,7 +38,7 @@ fn choose_for(conventional: &mut Conventional, liveness: &Liveness, first: usize
     if let Some(other) = instead {
         operands[k].reuse = Some(other);
         operands[k].reuse_instead = Some(reuse);
-        operands[usize::from(other)].foldable = false;
+        operands.iter_mut().for_each(|operand| operand.foldable = false);
     } else if operands[k].reuse_none && !dies(reuse) {
         operands[k].reuse = None;
         operands[k].reuse_instead = None;

@@ -54,6 +54,10 @@ impl Allocate for Strategy {
                 format!("a terminator of {block} defines a value, and no code can stand behind it: only out-of-ssa can do it");
             return Err(Unsupported(message).into());
         }
+        if let Some(block) = function.blocks.keys().find(|&block| takes_over_a_jump(function, block)) {
+            let message = format!("a φ of {block} takes what inline assembly defines that jumps there, and no code can move it");
+            return Err(Unsupported(message).into());
+        }
         match self {
             Strategy::Phases(preset) => by_phases(function, preset),
             Strategy::Regalloc2(algorithm) => by_regalloc2(function, *algorithm),
@@ -79,6 +83,18 @@ impl Strategy {
 fn terminators_define(function: &Function, block: Block) -> bool {
     let terminators = function.block_insts(block).rev().take_while(|&inst| function.insts[inst].terminator);
     terminators.flat_map(|inst| function.operands(inst)).any(|operand| operand.is_def())
+}
+
+/// Whether a φ takes what the inline assembly defines from which control comes: no LLVM code that is handed over has such.
+fn takes_over_a_jump(function: &Function, block: Block) -> bool {
+    let data = &function.blocks[block];
+    let preds = data.preds.iter().enumerate().filter(|_| data.jump_target);
+    let jumps = preds.filter_map(|(column, &pred)| Some((column, function.jump(pred)?)));
+    let mut jumps = jumps.map(|(column, jump)| (column, function.operands(jump)));
+    jumps.any(|(column, operands)| {
+        let defines = |value: Value| operands.iter().any(|operand| operand.is_def() && operand.value == value);
+        data.phis.iter().filter_map(|phi| phi.args[column].expand()).any(defines)
+    })
 }
 
 /// What allocating one function came to, for the statistics.

@@ -229,6 +229,7 @@ fn inputs(paths: &[PathBuf], with_join_sets: bool) -> Result<Vec<Input>, Failure
     let mut inputs: Vec<Input> = Vec::new();
     for path in paths {
         let name = path.display();
+        llvm::die_with_prefix(&format!("chordal: error: {name}: "));
         let source = Source::read(path).with_context(|| name.to_string())?;
         let module = Module::parse(&source).with_context(|| name.to_string())?;
         let machine = match module.target() {

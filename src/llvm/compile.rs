@@ -1,5 +1,6 @@
 //! Compiling a module: the safe side of the bridge.
 
+use super::fatal::{Stage, during};
 use super::ffi;
 use super::module::{Module, ReadError, Target, one_line};
 use super::session::{Failed, Ours, Session};
@@ -177,7 +178,7 @@ fn run(module: &Module<'_>, options: &CompileOptions<'_>, fallbacks: &[Failed]) 
     };
     let start = Instant::now();
     // SAFETY: the module, the options and the session are alive during the call.
-    let status = unsafe { ffi::ch_codegen(module.as_mut_ptr(), &flat, &session.callbacks()) };
+    let status = during(Stage::Generating, || unsafe { ffi::ch_codegen(module.as_mut_ptr(), &flat, &session.callbacks()) });
     let time_ns = start.elapsed().as_nanos() as u64;
     if session.failures.is_empty() {
         check(&session, status)?;
@@ -232,7 +233,9 @@ fn measure(module: &Module<'_>, kind: Output, output: &[u8], functions: &mut [Fu
 fn assemble(module: &Module<'_>, assembly: &[u8]) -> Result<Vec<u8>, CompileError> {
     let mut session = Session::new(None, None, &|_| ());
     // SAFETY: the module, the text and the session are alive during the call.
-    let status = unsafe { ffi::ch_assemble(module.as_mut_ptr(), ffi::Str::new(assembly), &session.callbacks()) };
+    let status = during(Stage::Generating, || unsafe {
+        ffi::ch_assemble(module.as_mut_ptr(), ffi::Str::new(assembly), &session.callbacks())
+    });
     check(&session, status)?;
     Ok(session.output)
 }

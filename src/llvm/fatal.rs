@@ -1,15 +1,39 @@
 //! What LLVM does not report as a result: its fatal errors, and crashes.
 //!
-//! LLVM's readers are not hardened: a corrupted file can make them crash. The process then still ends with one message and
-//! status 1.
+//! LLVM's readers are not hardened: a corrupted file can make them crash. The process then still ends with one message, which
+//! says whose fault it is, and status 1.
 
 use super::ffi;
 use std::ptr::null_mut;
 use std::sync::Once;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
 /// What a last message starts with. Replaced prefixes are leaked, because a signal may interrupt anything.
 static PREFIX: AtomicPtr<String> = AtomicPtr::new(null_mut());
+
+/// Who is at work.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+pub(super) enum Stage {
+    Ours,
+    /// LLVM reads and verifies a module.
+    Reading,
+    /// LLVM's passes run, and the bridge's among them.
+    Generating,
+}
+
+static STAGE: AtomicU8 = AtomicU8::new(Stage::Ours as u8);
+
+/// Does something that is said to have been at work if it ends the process.
+pub(super) fn during<T>(stage: Stage, work: impl FnOnce() -> T) -> T {
+    let before = STAGE.swap(stage as u8, Ordering::Relaxed);
+    let done = work();
+    STAGE.store(before, Ordering::Relaxed);
+    done
+}
+
+const READING: u8 = Stage::Reading as u8;
+const GENERATING: u8 = Stage::Generating as u8;
 
 const CRASHES: [libc::c_int; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGTRAP, libc::SIGFPE, libc::SIGABRT];
 
@@ -35,7 +59,8 @@ pub fn die_with_prefix(prefix: &str) {
 pub(super) extern "C" fn report(message: ffi::Str) {
     // SAFETY: LLVM passes a text that is alive.
     let message = super::module::one_line(&unsafe { message.text() });
-    eprintln!("{}{message}", prefix());
+    let who = if STAGE.load(Ordering::Relaxed) == READING { "LLVM's reader gave up: " } else { "" };
+    eprintln!("{}{who}{message}", prefix());
     std::process::exit(1);
 }
 
@@ -45,12 +70,17 @@ fn prefix() -> &'static str {
 }
 
 extern "C" fn crashed(signal: libc::c_int) {
-    let reason = match signal {
-        libc::SIGSEGV => "internal error: crashed (segmentation fault)\n",
-        libc::SIGABRT => "internal error: aborted\n",
-        _ => "internal error: crashed\n",
+    let (who, why) = match STAGE.load(Ordering::Relaxed) {
+        READING => ("LLVM's reader", ": the file is damaged\n"),
+        GENERATING => ("LLVM's code generation, or chordal's part in it,", "\n"),
+        _ => ("internal error: chordal", "\n"),
     };
-    for text in [prefix(), reason] {
+    let how = match signal {
+        libc::SIGSEGV => " crashed (segmentation fault)",
+        libc::SIGABRT => " crashed (abort)",
+        _ => " crashed",
+    };
+    for text in [prefix(), who, how, why] {
         // SAFETY: write and _exit may be called in a signal handler.
         unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
     }

@@ -1,5 +1,6 @@
 //! Reading modules: bitcode or textual IR, from a file or from standard input.
 
+use super::fatal::{Stage, during};
 use inkwell::context::Context;
 use inkwell::debug_info::debug_metadata_version;
 use inkwell::llvm_sys::core::LLVMContextSetDiagnosticHandler;
@@ -118,6 +119,10 @@ impl<'s> Module<'s> {
             return Err(ReadError::NotBitcode);
         }
         super::initialise();
+        during(Stage::Reading, || Module::read(source))
+    }
+
+    fn read(source: &'s Source) -> Result<Module<'s>, ReadError> {
         let context = Box::new(Context::create());
         unsafe { LLVMContextSetDiagnosticHandler(context.raw(), Some(ignore), std::ptr::null_mut()) };
         let buffer = MemoryBuffer::create_from_memory_range_copy(&source.bytes, BUFFER);

@@ -1,6 +1,7 @@
 //! The callbacks of one run of the code generator.
 
 use super::answer::Arrays;
+use super::fatal::{Stage, during};
 use super::{ffi, import, registers};
 use crate::allocate::failure::{Defect, Failure, Unsupported, guarded};
 use crate::allocate::pipeline::{self, Allocate, Report};
@@ -257,7 +258,7 @@ unsafe fn session<'a>(user: *mut c_void) -> &'a mut Session<'a> {
 extern "C" fn allocate(user: *mut c_void, function: *const ffi::Function, answer: *mut ffi::Answer) {
     // SAFETY: the bridge passes back its user and valid arrays.
     let (session, flat, answer) = unsafe { (session(user), &*function, &mut *answer) };
-    match unsafe { session.allocate(flat) } {
+    match during(Stage::Ours, || unsafe { session.allocate(flat) }) {
         Ok(()) => *answer = session.answer.answer(),
         Err(failed) => {
             answer.outcome = ffi::FAILED;

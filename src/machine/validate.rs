@@ -63,6 +63,8 @@ pub enum Rule {
     #[error("the pin sets are not interned after the empty one")]
     PinsNotInterned,
 
+    #[error("no way leads there from the entry")]
+    Unreachable,
     #[error("the entry has predecessors")]
     EntryHasPreds,
     #[error("{0} is a predecessor or a successor twice")]
@@ -405,6 +407,7 @@ impl Scan<'_> {
         let function = self.function;
         let mut dominance = Dominance::new(function);
         for block in function.blocks.keys() {
+            self.require(dominance.is_reached(block), Place::Block(block), Rule::Unreachable);
             for phi in &function.blocks[block].phis {
                 let first = dominance.define(phi.def, Position::head(block));
                 self.require(first, Place::Block(block), Rule::DefinedTwice(phi.def));

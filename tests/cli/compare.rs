@@ -166,6 +166,10 @@ fn a_comparison_goes_on_from_its_records() {
     assert_eq!(folder.read("r.jsonl"), written);
     let fewer = compare(&folder, &["p.bc", "--allocators", "simple", "--records", "r.jsonl", "--resume", "--format", "json"]);
     assert_eq!(json(&fewer)["modules"][0]["runs"][0], json(&first)["modules"][0]["runs"][1]);
+    // A line was added for the module; the one before counts no more.
+    compare(&folder, &["p.bc", "--allocators", "hack", "--records", "r.jsonl", "--resume"]);
+    assert_eq!(folder.read("r.jsonl").iter().filter(|&&byte| byte == b'\n').count(), 2);
+    folder.chordal(&["diff", "r.jsonl", "r.jsonl"]).assert().success().stderr("");
     // Another module of the same name has to be run.
     folder.write("p.c", "int f(void) { return 1; }");
     folder.run(std::process::Command::new("clang-22").args(["-O2", "-emit-llvm", "-c", "p.c", "-o", "p.bc"]));

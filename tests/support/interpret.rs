@@ -5,8 +5,8 @@
 //! of the last round of a loop is not taken for this round's. A landing pad is entered from the instruction that throws.
 
 use chordal::machine::{
-    Block, Edit, Function, Inst, InstKind, Location, Operand, Overlay, Phi, PinSets, Point, Reg, RegClass, RegSet, Role,
-    SwapKind, SwapSupport, Value,
+    Block, BlockData, Edit, Function, Inst, InstKind, Location, Operand, Overlay, Phi, PinSets, Point, Reg, RegClass, RegSet,
+    Role, SwapKind, SwapSupport, Value,
 };
 use std::collections::BTreeMap;
 
@@ -68,7 +68,7 @@ pub fn compare(function: &Function, overlay: &Overlay, seed: u64, steps: usize) 
     machine.receive(block);
     for _ in 0..steps {
         let next = rng.choice(&function.blocks[block].succs).copied();
-        machine.block(block, next.filter(|&next| function.blocks[next].landing_pad))?;
+        machine.block(block, next)?;
         let Some(next) = next else { break };
         machine.phis(block, next);
         if function.blocks[next].landing_pad {
@@ -112,15 +112,17 @@ impl Machine<'_> {
         }
     }
 
-    /// Executes a block: all of it, or until it throws to a landing pad.
-    fn block(&mut self, block: Block, pad: Option<Block>) -> Result<(), Difference> {
+    /// Executes a block: all of it, or until it throws to a landing pad, or jumps.
+    fn block(&mut self, block: Block, next: Option<Block>) -> Result<(), Difference> {
+        let goes_to = |wanted: fn(&BlockData) -> bool| next.is_some_and(|next| wanted(&self.function.blocks[next]));
+        let (pad, jump_target) = (goes_to(|to| to.landing_pad), goes_to(|to| to.jump_target));
         for (index, inst) in self.function.block_insts(block).enumerate() {
             let at = Point { block, index: index as u32 };
             self.edits(at)?;
             self.debug_uses(at)?;
-            let throws = pad.is_some() && self.function.blocks[block].throws.expand() == Some(inst);
+            let throws = pad && self.function.blocks[block].throws.expand() == Some(inst);
             self.inst(inst, throws).map_err(|what| Difference { at, what: format!("{inst}: {what}") })?;
-            if throws {
+            if throws || jump_target && self.function.insts[inst].jumps {
                 return Ok(());
             }
         }

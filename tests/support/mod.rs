@@ -9,3 +9,4 @@ pub mod phases;
 pub mod presets;
 pub mod programs;
 pub mod random;
+pub mod reach;

@@ -1,5 +1,5 @@
 //! Liveness by brute force: its equations over single instructions, iterated until nothing changes. Control leaves for a
-//! landing pad at the instruction that throws.
+//! landing pad at the instruction that throws, and for a jump's target behind the one that jumps.
 
 use chordal::machine::{Block, Function, Inst, Operand, RegSet, Role, Value};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
@@ -38,15 +38,19 @@ impl Live {
 
     /// Applies the equations once to a block; says whether what is live into it has changed.
     fn scan(&mut self, function: &Function, block: Block) -> bool {
-        let mut now = self.along_edges(function, block, false);
+        let (throws, jumps) = (function.blocks[block].throws.expand(), function.jump(block));
+        let mut now = self.along_edges(function, block, None);
         self.out[block] = now.clone();
         for inst in function.block_insts(block).rev() {
+            if jumps == Some(inst) {
+                now.extend(self.along_edges(function, block, jumps));
+            }
             self.after[inst] = now.clone();
             for def in in_registers(function, inst).filter(|o| o.is_def()) {
                 now.remove(&def.value);
             }
-            if function.blocks[block].throws == inst.into() {
-                now.extend(self.along_edges(function, block, true));
+            if throws == Some(inst) {
+                now.extend(self.along_edges(function, block, throws));
             }
             now.extend(in_registers(function, inst).filter(|o| !o.is_def()).map(|o| o.value));
             self.before[inst] = now.clone();
@@ -57,10 +61,15 @@ impl Live {
         std::mem::replace(&mut self.into[block], now.clone()) != now
     }
 
-    /// What the successors need that are landing pads, or those that are not.
-    fn along_edges(&self, function: &Function, from: Block, landing_pads: bool) -> BTreeSet<Value> {
+    /// What the successors need that control leaves for at an instruction, or at the block's end.
+    fn along_edges(&self, function: &Function, from: Block, at: Option<Inst>) -> BTreeSet<Value> {
         let mut needed = BTreeSet::new();
-        for &to in function.blocks[from].succs.iter().filter(|&&to| function.blocks[to].landing_pad == landing_pads) {
+        let leaves = |to: Block| match &function.blocks[to] {
+            target if target.landing_pad => function.blocks[from].throws.expand(),
+            target if target.jump_target => function.jump(from),
+            _ => None,
+        };
+        for &to in function.blocks[from].succs.iter().filter(|&&to| leaves(to) == at) {
             needed.extend(&self.into[to]);
             let column = function.column(from, to);
             let args = function.blocks[to].phis.iter().map(|phi| phi.args[column]);
@@ -76,8 +85,18 @@ impl Live {
             let heads = self.into[block].iter().copied().chain(data.phis.iter().map(|phi| phi.def));
             all.push(Together { place: format!("at the head of {block}"), values: heads.collect() });
             for inst in function.block_insts(block) {
-                let early = in_registers(function, inst).filter(|o| o.role == Role::EarlyDef).map(|o| o.value);
-                let values = self.before[inst].iter().copied().chain(early).collect();
+                let early = || in_registers(function, inst).filter(|o| o.role == Role::EarlyDef);
+                let free = early().filter(|o| o.reuse.is_none()).map(|o| o.value);
+                let values: BTreeSet<Value> = self.before[inst].iter().copied().chain(free).collect();
+                // What overwrites a use is in its place.
+                for overwriting in early() {
+                    let Some(reused) = overwriting.reuse.map(|reuse| function.operands(inst)[usize::from(reuse)].value) else {
+                        continue;
+                    };
+                    let others = values.iter().copied().filter(|&value| value != reused);
+                    let values = others.chain([overwriting.value]).collect();
+                    all.push(Together { place: format!("while {inst} of {block} overwrites"), values });
+                }
                 all.push(Together { place: format!("before {inst} of {block}"), values });
                 let defs = in_registers(function, inst).filter(|o| o.is_def()).map(|o| o.value);
                 let values = self.after[inst].iter().copied().chain(defs).collect();

@@ -1,4 +1,4 @@
-//! Random functions over the `tiny` register file, valid by construction.
+//! Random functions, valid by construction.
 //!
 //! A function is made in four steps: the control-flow graph, with edges split as an importer splits them; its
 //! dominators; block by block, dominators first, instructions whose uses are drawn from what is defined on every
@@ -8,15 +8,52 @@
 //! and in a bank that cannot swap one register more stays free. How many values are alive at once is not bounded.
 
 mod cfg;
+mod damage;
 mod fill;
 mod steps;
+
+pub use damage::damaged;
 
 use chordal::machine::{Function, RegClass, RegSet, RegisterFile, parse};
 use fastrand::Rng;
 
+/// Which register file a function is over.
+#[derive(Clone, Copy, Debug)]
+pub enum Target {
+    /// The built-in one.
+    Tiny,
+    /// With more classes.
+    Varied,
+}
+
+/// What real register files have beyond that: classes of equal registers, of a few and of three, memory forms of registers that
+/// cannot swap, memory that is larger than aligned, and a register that is in no bank.
+const VARIED: &str = "target
+  bank g exchange
+  bank x xor
+  bank f never
+  registers g a b c d s t u v
+  registers x x0 x1 x2 x3
+  registers f f0 f1 f2 f3 f4
+  registers - flags sp
+  class w g 8/8 a c d b u v s t
+  class l g 4/4 a c d b u v s t
+  class k g 8/8 a c d b s
+  class n g 1/1 a b c d
+  class p g 8/8 a c d
+  class x x 16/16 x0 x1 x2 x3
+  class y x 8/8 x0 x1 x2 x3
+  class e f 12/4 f0 f1 f2 f3 f4
+  class f f 8/4 f0 f1 f2 f3 f4
+  class h f 4/4 f0 f1 f2 f3 f4
+  callee-saved b s t
+  status flags
+";
+
 /// How large a function is and what occurs in it.
 #[derive(Clone, Debug)]
 pub struct Shape {
+    pub target: Target,
     /// Blocks, those on edges not counted.
     pub blocks: usize,
     /// Instructions a block, on average.
@@ -32,6 +69,8 @@ pub struct Shape {
     pub calls: bool,
     /// Calls that throw, and critical edges to where they do.
     pub landing_pads: bool,
+    /// Inline assembly that jumps.
+    pub jumps: bool,
     /// Several blocks that all go to the same several blocks over edges that can take no code.
     pub gotos: bool,
     pub debug_uses: bool,
@@ -41,6 +80,7 @@ impl Default for Shape {
     /// Some of everything.
     fn default() -> Self {
         Shape {
+            target: Target::Tiny,
             blocks: 8,
             insts_per_block: 6,
             phis_per_block: 4,
@@ -49,6 +89,7 @@ impl Default for Shape {
             pins: true,
             calls: true,
             landing_pads: true,
+            jumps: false,
             gotos: true,
             debug_uses: true,
         }
@@ -56,6 +97,33 @@ impl Default for Shape {
 }
 
 impl Shape {
+    /// Shapes with less of something.
+    pub fn smaller(&self) -> Vec<Shape> {
+        let less = |count: usize, least: usize| {
+            [count / 2, count.saturating_sub(1)].into_iter().filter(move |&less| less >= least && less < count)
+        };
+        let mut smaller: Vec<Shape> = less(self.blocks, 1).map(|blocks| Shape { blocks, ..self.clone() }).collect();
+        smaller.extend(less(self.insts_per_block, 0).map(|insts_per_block| Shape { insts_per_block, ..self.clone() }));
+        smaller.extend(less(self.phis_per_block, 0).map(|phis_per_block| Shape { phis_per_block, ..self.clone() }));
+        smaller.extend(less(self.classes.len(), 1).map(|count| Shape { classes: &self.classes[..count], ..self.clone() }));
+        let flags: [fn(&mut Shape) -> &mut bool; 7] = [
+            |shape| &mut shape.loops,
+            |shape| &mut shape.pins,
+            |shape| &mut shape.calls,
+            |shape| &mut shape.landing_pads,
+            |shape| &mut shape.jumps,
+            |shape| &mut shape.gotos,
+            |shape| &mut shape.debug_uses,
+        ];
+        for flag in flags {
+            let mut without = self.clone();
+            if std::mem::take(flag(&mut without)) {
+                smaller.push(without);
+            }
+        }
+        smaller
+    }
+
     fn classes(&self, file: &RegisterFile) -> Vec<RegClass> {
         let class = |name: &&str| file.classes.iter().find(|(_, c)| c.name == *name).map(|(class, _)| class);
         self.classes.iter().map(|name| class(name).expect("a class of the file")).collect()
@@ -66,6 +134,26 @@ impl Shape {
         let banks: Vec<_> = self.classes(file).into_iter().map(|class| Some(file.classes[class].bank)).collect();
         let regs = names.split_whitespace().map(|name| file.by_name(name).expect("a register of the file"));
         regs.filter(|&reg| banks.contains(&file.bank(reg))).collect()
+    }
+}
+
+/// Any shape that is not too large to go through many allocators.
+pub fn random_shape(rng: &mut Rng) -> Shape {
+    let shapes = [shapes(), jumping()].concat();
+    let Shape { target, classes, .. } = shapes[rng.usize(..shapes.len())];
+    Shape {
+        target,
+        classes,
+        blocks: rng.usize(1..24).min(rng.usize(1..24)),
+        insts_per_block: rng.usize(1..12).min(rng.usize(1..12)),
+        phis_per_block: rng.usize(..8),
+        loops: rng.u8(..4) != 0,
+        pins: rng.u8(..4) != 0,
+        calls: rng.bool(),
+        landing_pads: rng.bool(),
+        jumps: rng.bool(),
+        gotos: rng.bool(),
+        debug_uses: rng.bool(),
     }
 }
 
@@ -82,17 +170,37 @@ pub fn shapes() -> Vec<Shape> {
         Shape { classes: &["w", "n"], loops: true, pins: true, ..none.clone() },
         Shape { landing_pads: true, calls: true, loops: true, ..none.clone() },
         Shape { gotos: true, loops: true, classes: &["w"], ..none.clone() },
+        varied(),
         Shape { blocks: 12, gotos: true, calls: true, loops: true, pins: true, ..none.clone() },
         none,
         all,
     ]
 }
 
+/// Over more classes of registers.
+fn varied() -> Shape {
+    Shape { target: Target::Varied, classes: &["w", "l", "k", "n", "p", "x", "y", "e", "f", "h"], ..Shape::default() }
+}
+
+/// With inline assembly that jumps. Not every function of these can be allocated: [`may_be_refused`].
+pub fn jumping() -> Vec<Shape> {
+    vec![Shape { jumps: true, ..Shape::default() }, Shape { jumps: true, blocks: 12, ..varied() }]
+}
+
+/// Behind inline assembly that jumps nothing can be moved on all ways out: where a value would have to be, the function is refused.
+pub fn may_be_refused(function: &Function) -> bool {
+    function.insts.values().any(|data| data.jumps)
+}
+
 /// A valid function, the same one for the same arguments.
 pub fn random_function(seed: u64, shape: &Shape) -> Function {
     let mut rng = Rng::with_seed(seed);
-    let mut function = parse("target tiny\nfunction random\n").expect("an empty function over a built-in file is well-formed");
-    function.name = format!("random_{seed}");
+    let target = match shape.target {
+        Target::Tiny => "target tiny\n",
+        Target::Varied => VARIED,
+    };
+    let mut function = parse(&format!("{target}function random_{seed}\n")).expect("an empty function is well-formed");
+    function.returns_twice = shape.calls && rng.u8(..8) == 0;
     cfg::add_blocks(&mut function, shape, &mut rng);
     fill::fill_blocks(&mut function, shape, &mut rng);
     function

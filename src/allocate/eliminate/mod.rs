@@ -159,7 +159,9 @@ fn edge(spilled: &Spilled, coloured: &Coloured, from: Block, to: Block, column: 
     for &EdgeRefill { row, source, .. } in spilled.edge_refills[to].iter().filter(|refill| refill.from == from) {
         let to = colours.of(phis[row].def);
         match source {
-            EdgeSource::Slot { slot, class } => loads.push(PhiLoad { to, from: slot, class }),
+            EdgeSource::Slot { slot, class } => {
+                loads.push(PhiLoad { to, from: slot, class: function.file.carrier(class, RegSet::only(to)) });
+            }
             EdgeSource::Rematerialise(inst) => again.push(Edit::Rematerialise { to, inst }),
         }
     }

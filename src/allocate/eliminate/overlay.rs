@@ -195,7 +195,11 @@ impl Layer<'_> {
             InstKind::Inserted(Inserted::StoreConstant(to, inst)) => Edit::StoreConstant { to, inst },
             InstKind::Inserted(Inserted::Rematerialise(inst)) => Edit::Rematerialise { to: reg(0), inst },
             InstKind::Copy if reg(0) == reg(1) => return,
-            InstKind::Copy => Edit::Move { to: reg(0), from: reg(1), class: function.file.wider(class(0), class(1)) },
+            InstKind::Copy => {
+                let (to, from) = (reg(0), reg(1));
+                let class = function.file.wider(class(0), class(1));
+                Edit::Move { to, from, class: function.file.carrier(class, RegSet::from_iter([to, from])) }
+            }
             // A copy that isolates a φ, with one side in memory.
             InstKind::Op => {
                 let (from, class) = (reg(0), class(0));

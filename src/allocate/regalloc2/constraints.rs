@@ -159,6 +159,9 @@ impl<'a> Constraints<'a> {
         let written_early = operands.iter().any(|o| o.role == Role::EarlyDef && o.reuse.is_some());
         // Where a definition is tied, regalloc2 keeps it apart from the other uses, as if they were late.
         let ties = operands.iter().any(|o| o.reuse.is_some());
+        if operands.iter().filter(|o| o.reuse.is_some()).count() > 1 && reads_what_it_overwrites(operands) {
+            return Err("regalloc2 mistakes values where two definitions are tied and what one overwrites is read again".into());
+        }
         let span = if ties { Span::Both } else { Span::Reading };
         let mut wishes: Vec<Option<Wish>> = vec![None; operands.len()];
         let (uses, defs): (Vec<usize>, Vec<usize>) = (0..operands.len()).partition(|&k| !operands[k].is_def());
@@ -257,6 +260,12 @@ impl<'a> Constraints<'a> {
         let preg = self.registers.preg(reg).expect("a class of the function has numbered registers");
         Ok(OperandConstraint::FixedReg(preg))
     }
+}
+
+/// Whether a tied use's value has another use.
+fn reads_what_it_overwrites(operands: &[Operand]) -> bool {
+    let reads = |value: Value| operands.iter().filter(|o| !o.is_def() && o.value == value).count();
+    operands.iter().filter_map(|o| o.reuse).any(|reuse| reads(operands[usize::from(reuse)].value) > 1)
 }
 
 /// The constraint to be where the operand with this number is.

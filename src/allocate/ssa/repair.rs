@@ -105,8 +105,10 @@ pub fn repair(function: &mut Function, order: &Order, dominators: &Dominators, p
         let arrives = |&pad: &Block| function.blocks[pad].preds.iter().all(|&pred| comes_over(refilled.get(base), pred, pad));
         pads.into_iter().filter(arrives).for_each(|pad| live_into_pads[pad].push(base));
         at.extend(asked.get(base).iter().copied().filter(|&block| live.contains(block)));
-        let mut assigned: Vec<Block> = places.defs.get(base).iter().map(|&(block, _)| block).collect();
+        let mut assigned: Vec<Block> = places.defs.get(base).iter().map(|def| def.block).collect();
         assigned.extend_from_slice(&at);
+        // What is entered before the value gets its last name in the block before has another name.
+        assigned.extend(live.iter().filter(|&block| places.has_older_name(function, base, block)));
         worklist.append(&assigned, |block| live.contains(block), &mut at);
         at.sort_unstable();
         at.dedup();
@@ -152,10 +154,19 @@ fn add_phi(function: &mut Function, bases: &mut Bases, block: Block, base: Value
 /// Of each name, what it is a piece of, if that is to be repaired.
 type Bases = SecondaryMap<Value, PackedOption<Value>>;
 
+/// The definitions of a value's names in a block.
+#[derive(Clone, Copy)]
+struct Def {
+    block: Block,
+    /// The number of instructions up to behind the first: 0 for a φ.
+    first: u32,
+    /// Likewise, behind the last.
+    last: u32,
+}
+
 /// Where values to be repaired are defined, and where they are used without being defined before in the block.
 struct Places {
-    /// Block, and the number of instructions up to behind the definition: 0 for a φ.
-    defs: Grouped<Value, (Block, u32)>,
+    defs: Grouped<Value, Def>,
     uses: Grouped<Value, Block>,
 }
 
@@ -164,10 +175,13 @@ impl Places {
         let (mut defs, mut uses) = (Vec::new(), Vec::new());
         // The last block in which each value was found defined.
         let mut defined: SecondaryMap<Value, PackedOption<Block>> = SecondaryMap::new();
+        // Of each value, the place of its latest definition in the list.
+        let mut latest: SecondaryMap<Value, usize> = SecondaryMap::new();
         for (block, data) in &function.blocks {
             for base in data.phis.iter().filter_map(|phi| bases[phi.def].expand()) {
                 defined[base] = block.into();
-                defs.push((base, (block, 0)));
+                latest[base] = defs.len();
+                defs.push((base, Def { block, first: 0, last: 0 }));
             }
             for (index, inst) in function.block_insts(block).enumerate() {
                 let operands = function.operands(inst);
@@ -177,10 +191,13 @@ impl Places {
                     }
                 }
                 for base in operands.iter().filter(|operand| operand.is_def()).filter_map(|o| bases[o.value].expand()) {
+                    let behind = index as u32 + 1;
                     if defined[base] != block.into() {
                         defined[base] = block.into();
-                        defs.push((base, (block, index as u32 + 1)));
+                        latest[base] = defs.len();
+                        defs.push((base, Def { block, first: behind, last: behind }));
                     }
+                    defs[latest[base]].1.last = behind;
                 }
             }
         }
@@ -200,9 +217,19 @@ impl Places {
     /// Whether a value is defined in `from` before control leaves it for `to`.
     fn is_defined(&self, function: &Function, base: Value, from: Block, to: Block) -> bool {
         let early = is_entered_from_the_middle(function, to);
+        self.def(base, from).is_some_and(|def| !early || def.first <= defined_until(function, from, to))
+    }
+
+    /// Whether control leaves a block's one predecessor for it before the value gets its last name there.
+    fn has_older_name(&self, function: &Function, base: Value, block: Block) -> bool {
+        let [pred] = function.blocks[block].preds[..] else { return false };
+        let early = is_entered_from_the_middle(function, block);
+        early && self.def(base, pred).is_some_and(|def| def.last > defined_until(function, pred, block))
+    }
+
+    fn def(&self, base: Value, block: Block) -> Option<Def> {
         let defs = self.defs.get(base);
-        let def = defs.binary_search_by_key(&from, |&(block, _)| block).ok().map(|found| defs[found].1);
-        def.is_some_and(|behind| !early || behind <= function.departure(from, to).index)
+        defs.binary_search_by_key(&block, |def| def.block).ok().map(|found| defs[found])
     }
 
     /// The blocks that a value is live into, if no name comes over some edges.
@@ -218,6 +245,13 @@ impl Places {
         }
         live
     }
+}
+
+/// The number of instructions whose definitions are there when control leaves a block for another from its middle: those of inline
+/// assembly that jumps are.
+fn defined_until(function: &Function, from: Block, to: Block) -> u32 {
+    let jumps = function.blocks[to].jump_target && function.jump(from).is_some();
+    function.departure(from, to).index + u32::from(jumps)
 }
 
 /// The walk of the dominator tree that has every use read the latest name.
@@ -291,14 +325,15 @@ impl Renamer<'_> {
             self.function.blocks[block].succs.iter().partition(|&&succ| is_entered_from_the_middle(self.function, succ));
         for (index, inst) in self.function.block_insts(block).enumerate() {
             self.debug_uses(Point { block, index: index as u32 });
-            early.retain(|&succ| {
-                let departs = self.function.departure(block, succ).index == index as u32;
-                if departs {
-                    self.depart(block, succ);
-                }
-                !departs
-            });
+            let (here, later): (Vec<Block>, Vec<Block>) =
+                early.into_iter().partition(|&succ| self.function.departure(block, succ).index == index as u32);
+            early = later;
+            // A landing pad has nothing that the call defines; where inline assembly jumps to, there is what that defines.
+            let (pads, targets): (Vec<Block>, Vec<Block>) =
+                here.into_iter().partition(|&succ| self.function.blocks[succ].landing_pad);
+            pads.into_iter().for_each(|succ| self.depart(block, succ));
             self.instruction(inst);
+            targets.into_iter().for_each(|succ| self.depart(block, succ));
         }
         self.debug_uses(Point { block, index: self.function.blocks[block].insts.len() as u32 });
         early.into_iter().chain(late).for_each(|succ| self.depart(block, succ));

@@ -1,11 +1,11 @@
 //! Dominance of program positions, computed for the validator alone (Cooper, Harvey, Kennedy: "A simple, fast
 //! dominance algorithm").
 //!
-//! An exceptional edge leaves its block in the middle. So that what the block defines behind that does not count as
-//! defined in the landing pad, every block is two nodes: the part before the instruction that throws, and the rest.
+//! Exceptional edges, and those of inline assembly that jumps, leave their block in the middle. So that what the block defines
+//! behind that does not count as defined in their targets, every block is cut there: each part is a node.
 
 use crate::machine::{Block, Function, Inst, Value};
-use cranelift_entity::{EntityRef, SecondaryMap};
+use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 
 /// Where something is defined or used: at the head of a block, at one of its instructions, or at its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,9 +32,33 @@ impl Position {
 /// A node whose dominator no pass has seen yet.
 const UNKNOWN: usize = usize::MAX;
 
+/// Parts that a block has at most.
+const PARTS: usize = 3;
+
+/// Where edges leave a block before its end: what is defined until then is defined there.
+#[derive(Clone, Copy)]
+struct Exits {
+    throws: Option<Position>,
+    jumps: Option<Position>,
+}
+
+impl Exits {
+    fn new(function: &Function, block: Block) -> Self {
+        Exits {
+            throws: function.blocks[block].throws.expand().map(|inst| Position::read(block, inst)),
+            jumps: function.jump(block).map(|inst| Position::written(block, inst)),
+        }
+    }
+
+    fn cuts(&self) -> impl Iterator<Item = Position> {
+        self.throws.into_iter().chain(self.jumps)
+    }
+}
+
 /// Which definition is where, and which positions it dominates.
 pub struct Dominance<'a> {
     function: &'a Function,
+    exits: PrimaryMap<Block, Exits>,
     /// The position of a node in reverse postorder; `None` if it cannot be reached.
     order: Vec<Option<usize>>,
     /// The immediate dominator, both in reverse postorder; the first node's is itself.
@@ -44,7 +68,8 @@ pub struct Dominance<'a> {
 
 impl<'a> Dominance<'a> {
     pub fn new(function: &'a Function) -> Self {
-        let mut result = Dominance { function, order: Vec::new(), idom: Vec::new(), defs: SecondaryMap::new() };
+        let exits = function.blocks.keys().map(|block| Exits::new(function, block)).collect();
+        let mut result = Dominance { function, exits, order: Vec::new(), idom: Vec::new(), defs: SecondaryMap::new() };
         let nodes = result.reverse_postorder();
         result.idom = vec![UNKNOWN; nodes.len()];
         result.idom[0] = 0;
@@ -61,19 +86,27 @@ impl<'a> Dominance<'a> {
         self.defs[value].is_some()
     }
 
-    /// Where the edge leaves the block `from`: at its end, or where it throws.
+    /// Whether some way leads from the entry to the block.
+    pub fn is_reached(&self, block: Block) -> bool {
+        self.order[self.node(Position::head(block))].is_some()
+    }
+
+    /// Where the edge leaves the block `from`: at its end, or where it throws or jumps.
     pub fn exit(&self, from: Block, to: Block) -> Position {
-        match self.function.blocks[from].throws.expand() {
-            Some(throws) if self.function.blocks[to].landing_pad => Position::read(from, throws),
-            _ => Position { block: from, time: u64::MAX },
-        }
+        let Exits { throws, jumps } = self.exits[from];
+        let early = match &self.function.blocks[to] {
+            target if target.landing_pad => throws,
+            target if target.jump_target => jumps,
+            _ => None,
+        };
+        early.unwrap_or(Position { block: from, time: u64::MAX })
     }
 
     /// Whether the value is defined before this position on every way to it.
     pub fn reaches(&self, value: Value, at: Position) -> bool {
         let Some(def) = self.defs[value] else { return false };
         if def.block == at.block {
-            return def.time < at.time || self.order[self.node(at)].is_none();
+            return def.time <= at.time || self.order[self.node(at)].is_none();
         }
         let Some(mut node) = self.order[self.node(at)] else { return true };
         let Some(target) = self.order[self.node(def)] else { return false };
@@ -84,23 +117,21 @@ impl<'a> Dominance<'a> {
     }
 
     fn node(&self, at: Position) -> usize {
-        let throws = self.function.blocks[at.block].throws.expand();
-        let behind = throws.is_some_and(|inst| at.time > Position::read(at.block, inst).time);
-        2 * at.block.index() + usize::from(behind)
+        PARTS * at.block.index() + self.exits[at.block].cuts().filter(|cut| at.time > cut.time).count()
     }
 
     fn successors(&self, node: usize) -> Vec<usize> {
-        let data = &self.function.blocks[Block::new(node / 2)];
-        let before = node.is_multiple_of(2);
-        let exceptional = |to: Block| data.throws.is_some() && self.function.blocks[to].landing_pad;
-        let edges = data.succs.iter().filter(|&&to| exceptional(to) == before).map(|to| 2 * to.index());
-        edges.chain(before.then_some(node + 1)).collect()
+        let block = Block::new(node / PARTS);
+        let leaves = |&&to: &&Block| self.node(self.exit(block, to)) == node;
+        let edges = self.function.blocks[block].succs.iter().filter(leaves).map(|&to| self.node(Position::head(to)));
+        let is_last = node % PARTS == self.exits[block].cuts().count();
+        edges.chain((!is_last).then_some(node + 1)).collect()
     }
 
     /// The nodes that can be reached; fills [`Self::order`].
     fn reverse_postorder(&mut self) -> Vec<usize> {
         let mut postorder = Vec::new();
-        let mut visited = vec![false; 2 * self.function.blocks.len()];
+        let mut visited = vec![false; PARTS * self.function.blocks.len()];
         visited[0] = true;
         let mut stack = vec![(0, self.successors(0))];
         while let Some((node, rest)) = stack.last_mut() {

@@ -225,6 +225,23 @@ fn what_a_block_defines_behind_its_throw_does_not_reach_the_landing_pad() {
 }
 
 #[test]
+fn what_a_block_defines_behind_its_jump_does_not_reach_where_it_jumps_to() {
+    for (argument, reaches) in [("v0", true), ("v1", true), ("v2", false)] {
+        let text = format!(
+            "target tiny\nfunction f\nb0: -> b1 b2\n  v0:w = op\n  v1:w = op jumps\n  v2:w = op\nb1:\n  op v2\n\
+             b2: jump-target\n  v3:w = phi b0:{argument}\n"
+        );
+        assert_eq!(validate(&parse(&text).unwrap()).is_ok(), reaches, "{argument}");
+    }
+}
+
+#[test]
+fn every_block_can_be_reached() {
+    let function = parse("target tiny\nfunction f\nb0:\n  op terminator\nb1:\n  op terminator\n").unwrap();
+    assert_eq!(validate(&function), Err(vec![Violation { place: Place::Block(b(1)), rule: Rule::Unreachable }]));
+}
+
+#[test]
 fn debug_uses_are_in_order() {
     let at = |block, index| Point { block: b(block), index };
     broken(Place::Block(b(2)), Rule::DebugPoint(v(9)), |f| f.debug_uses[1].at = at(2, 4));

@@ -171,22 +171,28 @@ fn comparison(documents: &[&RawValue], metrics: &[Metric]) -> Result<IndexMap<Op
         #[serde(borrow)]
         modules: Option<Vec<Record<'t>>>,
     }
+    let at = |index: usize, why: String| if documents.len() == 1 { why } else { format!("record {}: {why}", index + 1) };
     let mut runs = IndexMap::new();
+    let mut lines: IndexMap<String, (usize, Record)> = IndexMap::new();
     for (index, document) in documents.iter().enumerate() {
-        let at = |why: String| if documents.len() == 1 { why } else { format!("record {}: {why}", index + 1) };
+        let at = |why: String| at(index, why);
         let schema = schema(document).map_err(at)?;
         if schema != record::SCHEMA {
             return Err(at(format!("the schema is `{schema}`, not `{}` or `{}`", stats::SCHEMA, record::SCHEMA)));
         }
         let invalid = |error: serde_json::Error| at(error.to_string());
         let parsed: Document<'_> = serde_json::from_str(document.get()).map_err(invalid)?;
-        let records = match parsed.modules {
-            Some(modules) => modules,
-            None => vec![serde_json::from_str(document.get()).map_err(invalid)?],
-        };
-        for record in records {
-            record.add_to(&mut runs, metrics).map_err(at)?;
+        match parsed.modules {
+            Some(modules) => modules.into_iter().try_for_each(|record| record.add_to(&mut runs, metrics)).map_err(at)?,
+            None => {
+                // A comparison that went on adds a line for a module that it has one of, with all that is in that.
+                let record: Record = serde_json::from_str(document.get()).map_err(invalid)?;
+                lines.insert(record.source.clone(), (index, record));
+            }
         }
+    }
+    for (index, record) in lines.into_values() {
+        record.add_to(&mut runs, metrics).map_err(|why| at(index, why))?;
     }
     Ok(runs)
 }
@@ -381,6 +387,14 @@ mod tests {
     }
 
     #[test]
+    fn a_later_line_replaces_an_earlier_one_of_the_module() {
+        let earlier = recorded().to_string().replace("timed-out", "crashed");
+        let file = read(&format!("{earlier}\n{}\n", recorded())).expect("as `chordal compare --resume` writes it");
+        let statuses: Vec<Status> = file.runs.values().map(Run::status).collect();
+        assert_eq!(statuses, [Status::Allocated, Status::TimedOut { message: "after 10 s".into() }]);
+    }
+
+    #[test]
     fn counters_that_a_file_does_not_have_are_missing() {
         let text = json!({ "schema": stats::SCHEMA, "target": "x86_64", "total": {}, "functions": [{ "name": "f" }] });
         let file = read(&text.to_string()).expect("it is well-formed");
@@ -405,7 +419,8 @@ mod tests {
         refused(&format!("{statistics}{statistics}"), "record 1: the schema is `chordal-stats/1`");
         refused(&statistics.replace("\"g\"", "\"f\""), "function f is there twice");
         refused(&statistics.replace("\"target\"", "\"triple\""), "missing field `target`");
-        refused(&format!("{}\n{}", recorded(), recorded()), "a.bc: linear-scan, 4 registers: this run is there twice");
+        let twice = json!({ "schema": record::SCHEMA, "modules": [recorded(), recorded()] });
+        refused(&twice.to_string(), "a.bc: linear-scan, 4 registers: this run is there twice");
         refused(&recorded().to_string().replace("timed-out", "bored"), "unknown variant `bored`");
     }
 }

@@ -29,6 +29,9 @@ pub fn add_blocks(function: &mut Function, shape: &Shape, rng: &mut Rng) {
         }
     }
     give_pads_an_alternative(function);
+    if shape.jumps {
+        add_jump_targets(function, rng);
+    }
     let dispatch = if shape.gotos && count > 3 { add_dispatch(function, rng) } else { Vec::new() };
     split_critical_edges(function, &dispatch, rng);
     order_preds(function, rng);
@@ -69,9 +72,30 @@ fn give_pads_an_alternative(function: &mut Function) {
     }
 }
 
+/// Inline assembly may jump to these blocks, or go on to another one behind it.
+fn add_jump_targets(function: &mut Function, rng: &mut Rng) {
+    for block in function.blocks.keys().skip(1).collect::<Vec<_>>() {
+        function.blocks[block].jump_target = !function.blocks[block].landing_pad && rng.u8(..4) == 0;
+    }
+    for block in function.blocks.keys() {
+        let succs = &function.blocks[block].succs;
+        let is_early = |&&succ: &&Block| function.blocks[succ].landing_pad || function.blocks[succ].jump_target;
+        if let Some(&first) = succs.iter().find(|&&succ| function.blocks[succ].jump_target)
+            && succs.iter().filter(is_early).count() == succs.len()
+        {
+            function.blocks[first].jump_target = false;
+        }
+    }
+    for block in function.blocks.keys().collect::<Vec<_>>() {
+        let jumped_to = function.blocks[block].preds.iter().any(|&pred| jumps(function, pred));
+        function.blocks[block].jump_target &= jumped_to;
+    }
+}
+
 /// What computed goto makes: edges from each of some blocks to each of some others, none of which can be split. Answers them.
 fn add_dispatch(function: &mut Function, rng: &mut Rng) -> Vec<(Block, Block)> {
-    let ordinary: Vec<usize> = (1..function.blocks.len()).filter(|&b| !function.blocks[Block::new(b)].landing_pad).collect();
+    let at_end = |data: &BlockData| !data.landing_pad && !data.jump_target;
+    let ordinary: Vec<usize> = (1..function.blocks.len()).filter(|&b| at_end(&function.blocks[Block::new(b)])).collect();
     let mut choose = |least: usize| rng.choose_multiple(ordinary.iter().copied(), least + rng.clone().usize(..3));
     let (sources, targets) = (choose(1), choose(2));
     let mut edges = Vec::new();
@@ -84,13 +108,14 @@ fn add_dispatch(function: &mut Function, rng: &mut Rng) -> Vec<(Block, Block)> {
     edges
 }
 
-/// As an importer does it: with blocks behind all others, but not into landing pads.
+/// As an importer does it: with blocks behind all others, but not where control comes from the middle of blocks.
 fn split_critical_edges(function: &mut Function, unsplit: &[(Block, Block)], rng: &mut Rng) {
     let edges: Vec<(Block, Block)> =
         function.blocks.iter().flat_map(|(b, data)| data.succs.iter().map(move |&s| (b, s))).collect();
     for (from, to) in edges {
         let critical = function.blocks[from].succs.len() > 1 && function.blocks[to].preds.len() > 1;
-        if !critical || function.blocks[to].landing_pad || unsplit.contains(&(from, to)) {
+        let BlockData { landing_pad, jump_target, .. } = function.blocks[to];
+        if !critical || landing_pad || jump_target || unsplit.contains(&(from, to)) {
             continue;
         }
         let block = BlockData { preds: vec![from], succs: vec![to], on_edge: true, ..empty_block(rng) };
@@ -120,12 +145,20 @@ pub fn throws(function: &Function, block: Block) -> bool {
     function.blocks[block].succs.iter().any(|&succ| function.blocks[succ].landing_pad)
 }
 
-/// A block in two: up to where it throws (`2 * block`), and behind that (`2 * block + 1`).
+/// Whether inline assembly in the block jumps.
+pub fn jumps(function: &Function, block: Block) -> bool {
+    let succs = &function.blocks[block].succs;
+    !throws(function, block) && succs.len() > 1 && succs.iter().any(|&succ| function.blocks[succ].jump_target)
+}
+
+/// A block in two: up to where it throws or jumps (`2 * block`), and behind that (`2 * block + 1`).
 pub type Half = usize;
 
 /// Where the edge leaves its source.
 pub fn exit(function: &Function, from: Block, to: Block) -> Half {
-    2 * from.index() + usize::from(!function.blocks[to].landing_pad)
+    let target = &function.blocks[to];
+    let is_early = target.landing_pad || target.jump_target && jumps(function, from);
+    2 * from.index() + usize::from(!is_early)
 }
 
 /// Every half's immediate dominator, and the blocks in an order in which dominators come first.

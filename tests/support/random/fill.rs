@@ -1,10 +1,10 @@
 //! Random φs and instructions for a given control-flow graph.
 
 use super::Shape;
-use super::cfg::{self, throws};
+use super::cfg::{self, jumps, throws};
 use super::steps::Draft;
 use chordal::machine::{
-    Block, DebugUse, Function, InstData, InstKind, Operand, Phi, PinSets, Pins, Point, RegClass, RegSet, Role, Value,
+    Block, DebugUse, Function, InstData, Operand, Phi, PinSets, Pins, Point, Reg, RegClass, RegSet, RegisterFile, Role, Value,
 };
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
@@ -24,54 +24,69 @@ pub struct Filler<'a> {
     pub live: RegSet,
     /// Values for the debugger, each before a draft.
     pub debug: Vec<(usize, Value)>,
+    /// What inline assembly that jumps defines: a target that control reaches from nowhere else can read it.
+    pub jumped: Vec<Value>,
 }
 
 /// Gives every block φs and instructions.
 pub fn fill_blocks(function: &mut Function, shape: &Shape, rng: &mut Rng) {
     let dominators = cfg::dominators(function);
     let mut pools: Vec<Vec<Value>> = vec![Vec::new(); dominators.idom.len()];
+    let mut jumped: Vec<Vec<Value>> = vec![Vec::new(); function.blocks.len()];
     let mut bodies: Vec<Body> = function.blocks.keys().map(|_| Body::default()).collect();
-    let flags_out = choose_live_ins(function, shape, rng);
+    let live_outs = choose_live_ins(function, shape, rng);
     for block in dominators.order {
         let first_half = 2 * block.index();
-        let pool = dominators.idom[first_half].map_or(Vec::new(), |idom| pools[idom].clone());
+        let mut pool = dominators.idom[first_half].map_or(Vec::new(), |idom| pools[idom].clone());
+        if let (true, &[pred]) = (function.blocks[block].jump_target, &function.blocks[block].preds[..]) {
+            pool.extend(&jumped[pred.index()]);
+        }
         let live = function.blocks[block].live_in_pins;
-        let mut filler = Filler { function, shape, rng, pool, drafts: Vec::new(), live, debug: Vec::new() };
+        let mut filler = Filler { function, shape, rng, pool, drafts: Vec::new(), live, debug: Vec::new(), jumped: Vec::new() };
         pools[first_half] = filler.first_half(block);
-        filler.second_half(block, flags_out[block.index()]);
+        filler.second_half(block, live_outs[block.index()]);
         pools[first_half + 1] = filler.pool;
+        jumped[block.index()] = filler.jumped;
         bodies[block.index()] = Body { drafts: filler.drafts, debug: filler.debug };
     }
+    let reserved = reserved(&function.file);
+    function.blocks.values_mut().for_each(|data| data.live_in_pins |= reserved);
     add_arguments(function, &pools, rng);
     number_instructions(function, bodies);
 }
 
-/// Chooses the registers live into blocks; answers, by block, whether flags have to be live at its end.
-fn choose_live_ins(function: &mut Function, shape: &Shape, rng: &mut Rng) -> Vec<bool> {
-    let mut flags_out = vec![false; function.blocks.len()];
+/// The registers that always hold something and that nobody allocates.
+pub fn reserved(file: &RegisterFile) -> RegSet {
+    (0..file.regs.len()).map(Reg::new).filter(|&reg| file.bank(reg).is_none() && !file.status.contains(reg)).collect()
+}
+
+/// Chooses the registers live into blocks; answers, by block, which have to be live at its end for that.
+fn choose_live_ins(function: &mut Function, shape: &Shape, rng: &mut Rng) -> Vec<RegSet> {
+    let mut live_outs = vec![RegSet::EMPTY; function.blocks.len()];
     if !shape.pins {
-        return flags_out;
+        return live_outs;
     }
-    let flags = function.file.status;
-    let arguments = ["", "a", "a b", "a s", "d c t", "x0", "b x1 s"][rng.usize(..7)];
+    let file = function.file.clone();
+    let arguments = ["", "a", "a b", "a s", "d c t", "x0", "b x1 s", "a b s x0 x1"][rng.usize(..8)];
     let entry = function.entry();
-    function.blocks[entry].live_in_pins = shape.registers(&function.file, arguments);
+    function.blocks[entry].live_in_pins = shape.registers(&file, arguments);
     for block in function.blocks.keys().skip(1) {
         let data = &function.blocks[block];
         if data.landing_pad {
-            function.blocks[block].live_in_pins = shape.registers(&function.file, "a d");
-        } else if !data.on_edge && rng.u8(..6) == 0 {
-            function.blocks[block].live_in_pins |= flags;
+            function.blocks[block].live_in_pins = shape.registers(&file, ["a d", "a d", ""][rng.usize(..3)]);
+        } else if !data.on_edge && !data.jump_target && rng.u8(..6) == 0 {
+            let live = if rng.u8(..6) == 0 { shape.registers(&file, "s") } else { file.status };
+            function.blocks[block].live_in_pins |= live;
             for mut pred in function.blocks[block].preds.clone() {
                 if function.blocks[pred].on_edge {
-                    function.blocks[pred].live_in_pins |= flags;
+                    function.blocks[pred].live_in_pins |= live;
                     pred = function.blocks[pred].preds[0];
                 }
-                flags_out[pred.index()] = true;
+                live_outs[pred.index()] |= live;
             }
         }
     }
-    flags_out
+    live_outs
 }
 
 impl Filler<'_> {
@@ -79,11 +94,14 @@ impl Filler<'_> {
     fn first_half(&mut self, block: Block) -> Vec<Value> {
         let data = &self.function.blocks[block];
         let (joins, pad, on_edge) = (data.preds.len(), data.landing_pad, data.on_edge);
+        let jump_target = data.jump_target;
         if on_edge {
             return self.pool.clone();
         }
         let phis = match joins {
             0 => 0,
+            // (LLVM has none where inline assembly jumps to and control comes from nowhere else.)
+            1 if jump_target => 0,
             1 => usize::from(self.rng.u8(..8) == 0),
             _ => self.rng.usize(..=self.shape.phis_per_block),
         };
@@ -96,25 +114,30 @@ impl Filler<'_> {
             self.drafts.push(Draft { label: true, ..Draft::default() });
         }
         self.steps();
-        let before = self.pool.clone();
-        if !throws(self.function, block) {
-            return before;
+        if throws(self.function, block) {
+            self.end_intervals(self.live);
+            self.call(true)
+        } else if jumps(self.function, block) {
+            self.end_intervals(self.live);
+            self.jump()
+        } else {
+            self.pool.clone()
         }
-        self.end_intervals(self.live);
-        self.call(true)
     }
 
-    fn second_half(&mut self, block: Block, flags_out: bool) {
+    fn second_half(&mut self, block: Block, live_out: RegSet) {
         let data = &self.function.blocks[block];
         if data.on_edge {
             return;
         }
         let succs = data.succs.len();
-        if throws(self.function, block) {
+        if throws(self.function, block) || jumps(self.function, block) {
             self.steps();
         }
-        self.end_intervals(self.live);
-        if flags_out || (self.shape.pins && succs > 1 && self.rng.bool()) {
+        let flags = self.function.file.status;
+        self.end_intervals(self.live - (live_out - flags));
+        self.begin_intervals(live_out - flags - self.live);
+        if live_out.intersects(flags) || (self.shape.pins && succs > 1 && self.rng.bool()) {
             self.compare();
         }
         self.terminators(succs);
@@ -135,9 +158,9 @@ impl Filler<'_> {
             _ => {
                 let pins = PinSets { uses: self.live, ..PinSets::default() };
                 // Only the first terminator reads values: between terminators nothing can be loaded.
-                let uses = self.rng.usize(..2);
+                let uses = self.rng.usize(..3);
                 self.op(pins, uses, 0).terminator = true;
-                if self.rng.bool() {
+                for _ in 0..[0, 0, 1, 1, 1, 2][self.rng.usize(..6)] {
                     self.op(pins, 0, 0).terminator = true;
                 }
             }
@@ -222,7 +245,6 @@ fn number_instructions(function: &mut Function, bodies: Vec<Body>) {
             if draft.throws {
                 function.blocks[block].throws = inst.into();
             }
-            let plain = draft.kind == InstKind::Op && draft.pins == PinSets::default() && !draft.terminator && !draft.throws;
             let pins = *interned.entry(draft.pins).or_insert_with(|| function.pins.push(draft.pins));
             function.insts.push(InstData {
                 kind: draft.kind,
@@ -230,12 +252,12 @@ fn number_instructions(function: &mut Function, bodies: Vec<Body>) {
                 operands: first..function.operands.len() as u32,
                 pins,
                 terminator: draft.terminator,
-                jumps: false,
+                jumps: draft.jumps,
                 label: draft.label,
                 rematerialisable: draft.rematerialisable,
                 dear: inst.index().is_multiple_of(3),
                 storable: draft.rematerialisable && !inst.index().is_multiple_of(5),
-                movable: plain && !draft.label && inst.index().is_multiple_of(2),
+                movable: draft.movable && inst.index().is_multiple_of(2),
             });
         }
         function.blocks[block].insts = start..function.insts.len() as u32;
@@ -247,7 +269,8 @@ fn number_instructions(function: &mut Function, bodies: Vec<Body>) {
 /// Has some definitions overwrite another use instead, or none, if that is chosen.
 fn offer_forms(function: &Function, operands: &mut [Operand], rng: &mut Rng) {
     let class = |value: Value| function.values[value].class;
-    for k in (0..operands.len()).filter(|&k| operands[k].reuse.is_some()).collect::<Vec<_>>() {
+    let may = |o: &Operand| o.reuse.is_some() && o.role == Role::Def;
+    for k in (0..operands.len()).filter(|&k| may(&operands[k])).collect::<Vec<_>>() {
         let others = (0..operands.len()).filter(|&other| {
             let Operand { value, role, .. } = operands[other];
             let taken = |o: &Operand| [o.reuse, o.reuse_instead].contains(&Some(other as u8));

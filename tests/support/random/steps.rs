@@ -1,6 +1,6 @@
 //! Random instructions, each of which can be allocated by itself.
 
-use super::fill::Filler;
+use super::fill::{Filler, reserved};
 use chordal::machine::{Bank, InstKind, Operand, PinSets, Reg, RegClass, RegSet, Role, SwapSupport, Value};
 use fastrand::Rng;
 
@@ -12,7 +12,10 @@ pub struct Draft {
     pub terminator: bool,
     pub label: bool,
     pub rematerialisable: bool,
+    /// It does nothing but compute.
+    pub movable: bool,
     pub throws: bool,
+    pub jumps: bool,
 }
 
 impl Default for Draft {
@@ -24,7 +27,9 @@ impl Default for Draft {
             terminator: false,
             label: false,
             rematerialisable: false,
+            movable: false,
             throws: false,
+            jumps: false,
         }
     }
 }
@@ -41,8 +46,7 @@ struct Wish {
 impl Filler<'_> {
     /// Adds an instruction or a few that belong together.
     pub fn step(&mut self) {
-        let intervals = self.live - self.function.file.status;
-        match self.rng.u8(..24) {
+        match self.rng.u8(..26) {
             0..=1 => self.copy(),
             2..=4 => self.constant(),
             5..=6 if self.shape.pins => self.compare(),
@@ -51,13 +55,14 @@ impl Filler<'_> {
                 let reg = any(self.rng, self.live);
                 self.end_interval(reg);
             }
-            12 if !intervals.is_empty() => self.modify(intervals),
+            12 if !self.live.is_empty() => self.modify(),
             13 if self.shape.pins => self.destroy(),
             14 if self.shape.calls => drop(self.call(false)),
             15..=16 if self.shape.debug_uses => {
                 let value = self.rng.choice(&self.pool).copied();
                 self.debug.extend(value.map(|value| (self.drafts.len(), value)));
             }
+            17 if self.shape.pins => self.divide(),
             _ => self.plain(),
         }
     }
@@ -68,21 +73,21 @@ impl Filler<'_> {
         if self.shape.pins && !self.live.intersects(flags) && self.rng.bool() {
             pins.defs = flags;
         }
-        let (uses, defs) = (self.rng.usize(..4), self.rng.usize(..3));
-        self.op(pins, uses, defs);
+        let (uses, defs) = ([0, 1, 1, 2, 2, 3, 3, 4][self.rng.usize(..8)], [0, 0, 1, 1, 1, 2, 2, 3][self.rng.usize(..8)]);
+        self.op(pins, uses, defs).movable = true;
     }
 
     fn copy(&mut self) {
         let Some(source) = self.recent(None) else { return };
         let class = self.class_like(source);
         let operands = vec![operand(self.define(class), Role::Def), operand(source, Role::Use)];
-        self.drafts.push(Draft { kind: InstKind::Copy, operands, ..Draft::default() });
+        self.drafts.push(Draft { kind: InstKind::Copy, operands, movable: true, ..Draft::default() });
     }
 
     fn constant(&mut self) {
         let class = self.class();
         let operands = vec![operand(self.define(class), Role::Def)];
-        self.drafts.push(Draft { operands, rematerialisable: true, ..Draft::default() });
+        self.drafts.push(Draft { operands, rematerialisable: true, movable: true, ..Draft::default() });
     }
 
     /// Makes flags live.
@@ -123,10 +128,37 @@ impl Filler<'_> {
         regs.iter().for_each(|reg| self.end_interval(reg));
     }
 
-    /// Reads and writes a live register.
-    fn modify(&mut self, intervals: RegSet) {
-        let reg = RegSet::only(any(self.rng, intervals));
+    /// Has registers hold something new.
+    pub fn begin_intervals(&mut self, regs: RegSet) {
+        for reg in regs.iter() {
+            self.op(PinSets { defs: RegSet::only(reg), ..PinSets::default() }, 1, 0);
+            self.live.insert(reg);
+        }
+    }
+
+    /// Reads and writes a live register, or flags.
+    fn modify(&mut self) {
+        let reg = RegSet::only(any(self.rng, self.live));
         self.op(PinSets { uses: reg, defs: reg, ..PinSets::default() }, 1, 1);
+    }
+
+    /// Reads and writes two registers, which then hold results.
+    fn divide(&mut self) {
+        let regs = self.arguments(&["a d", "a d", "c s"]);
+        let flags = self.function.file.status - self.live;
+        self.op(PinSets { uses: regs, defs: regs | flags, ..PinSets::default() }, 1, 0);
+    }
+
+    /// Inline assembly that jumps; answers what is defined before it.
+    pub fn jump(&mut self) -> Vec<Value> {
+        let before = self.pool.clone();
+        let flags = if self.shape.pins { self.function.file.status } else { RegSet::EMPTY };
+        let pins = [PinSets { clobbers: flags, ..PinSets::default() }, PinSets { early_defs: flags, ..PinSets::default() }];
+        let pins = pins[self.rng.usize(..2)];
+        let (uses, defs) = (self.rng.usize(..3), self.rng.usize(..3));
+        self.op(pins, uses, defs).jumps = true;
+        self.jumped = self.pool[before.len()..].to_vec();
+        before
     }
 
     /// Overwrites registers that nobody asked for.
@@ -143,12 +175,13 @@ impl Filler<'_> {
     pub fn call(&mut self, throws: bool) -> Vec<Value> {
         let file = self.function.file.clone();
         let all: RegSet = (0..file.regs.len()).map(Reg::new).collect();
-        let clobbers = all - file.callee_saved;
+        let reserved = reserved(&file);
+        let clobbers = all - file.callee_saved - reserved;
         self.end_intervals(self.live & clobbers);
         let (mut arguments, mut results) = (RegSet::EMPTY, RegSet::EMPTY);
         if self.shape.pins {
-            arguments = self.arguments(&["", "a", "a b", "x0 c", "s", "a s"]);
-            let wanted = self.registers(&["", "a", "a d", "x0"]);
+            arguments = self.arguments(&["", "a", "a b", "x0 c", "s", "a s", "a b s x0 x1"]);
+            let wanted = self.registers(&["", "a", "a d", "x0", "a d x0"]);
             let fits = wanted.iter().all(|reg| arguments.contains(reg) || self.may_pin(reg));
             if fits && (self.live | wanted).len() <= 3 {
                 results = wanted;
@@ -156,7 +189,8 @@ impl Filler<'_> {
         }
         let before = self.pool.clone();
         let (uses, defs) = (usize::from(self.rng.u8(..4) == 0), usize::from(self.rng.u8(..4) == 0));
-        self.op(PinSets { uses: arguments, defs: results, clobbers, ..PinSets::default() }, uses, defs).throws = throws;
+        let pins = PinSets { uses: arguments | reserved, defs: results | reserved, clobbers, ..PinSets::default() };
+        self.op(pins, uses, defs).throws = throws;
         self.live = (self.live - arguments) | results;
         for reg in results.iter() {
             match self.rng.u8(..4) {
@@ -187,10 +221,14 @@ impl Filler<'_> {
         arguments
     }
 
-    /// Leaves the function, often with a value.
+    /// Leaves the function, often with a value, sometimes for another one.
     pub fn return_value(&mut self) {
-        let uses = if self.shape.pins { self.arguments(&["", "a", "x0"]) } else { RegSet::EMPTY };
-        self.drafts.push(Draft { pins: PinSets { uses, ..PinSets::default() }, terminator: true, ..Draft::default() });
+        let uses = if self.shape.pins { self.arguments(&["", "a", "x0", "a b s x0"]) } else { RegSet::EMPTY };
+        let file = &self.function.file;
+        let all: RegSet = (0..file.regs.len()).map(Reg::new).collect();
+        let is_call = self.shape.calls && self.rng.u8(..6) == 0;
+        let clobbers = if is_call { all - file.callee_saved - reserved(file) } else { RegSet::EMPTY };
+        self.op(PinSets { uses, clobbers, ..PinSets::default() }, usize::from(is_call), 0).terminator = true;
     }
 
     fn copy_to(&mut self, reg: Reg, value: Value) {
@@ -205,9 +243,10 @@ impl Filler<'_> {
 
     fn copy_from(&mut self, reg: Reg, bank: Bank) {
         let pins = PinSets { uses: RegSet::only(reg), ..PinSets::default() };
-        let class =
-            self.shape.classes(&self.function.file).into_iter().find(|&class| self.function.file.classes[class].bank == bank);
-        let def = self.define(class.expect("only registers of the shape's banks are pinned"));
+        let mut classes = self.shape.classes(&self.function.file);
+        classes.retain(|&class| self.function.file.classes[class].bank == bank);
+        let class = classes[self.rng.usize(..classes.len())];
+        let def = self.define(class);
         self.drafts.push(Draft {
             kind: InstKind::CopyFrom(reg),
             operands: vec![operand(def, Role::Def)],
@@ -266,7 +305,8 @@ impl Filler<'_> {
         match self.rng.choice(free) {
             Some(index) if self.rng.u8(..3) == 0 => {
                 let class = self.class_like(uses[index]);
-                Wish { class, early: false, reuse: Some(index) }
+                let is_alone = uses.iter().filter(|&&value| value == uses[index]).count() == 1;
+                Wish { class, early: may_be_early && is_alone && self.rng.u8(..6) == 0, reuse: Some(index) }
             }
             _ => Wish { class: self.class(), early: may_be_early && self.rng.u8(..6) == 0, reuse: None },
         }
@@ -275,34 +315,21 @@ impl Filler<'_> {
     /// Whether the operands find registers beside the occupied ones, before and behind the instruction.
     fn fits(&self, uses: &[Value], defs: &[Wish], occupied: RegSet) -> bool {
         let regs = |class: RegClass| self.function.file.classes[class].regs;
-        let mut read: Vec<(Value, RegSet)> = Vec::new();
+        let mut wanted: Vec<Wanted> = Vec::new();
         for (index, &value) in uses.iter().enumerate() {
             let tied = defs.iter().find(|d| d.reuse == Some(index));
-            let set = self.function.allowed(value) & tied.map_or(RegSet::from_bits(u128::MAX), |d| regs(d.class));
-            match read.iter_mut().find(|(other, _)| *other == value) {
-                Some((_, other)) => *other = *other & set,
-                None => read.push((value, set)),
+            let set = self.function.allowed(value) & tied.map_or(RegSet::ALL, |d| regs(d.class));
+            match wanted.iter_mut().find(|other| other.value == Some(value)) {
+                Some(other) => *other = Wanted { set: other.set & set, behind: other.behind || tied.is_some(), ..*other },
+                None => wanted.push(Wanted { value: Some(value), set, before: true, behind: tied.is_some() }),
             }
         }
-        let three_of_a_bank =
-            read.iter().any(|&(a, _)| read.iter().filter(|&&(b, _)| self.bank_of(a) == self.bank_of(b)).count() > 2);
-        let written = defs.iter().map(|d| {
-            let source = d.reuse.map_or(RegSet::from_bits(u128::MAX), |index| self.function.allowed(uses[index]));
-            regs(d.class) & source
-        });
-        let early = defs.iter().filter(|d| d.early).map(|d| regs(d.class));
-        let before: Vec<RegSet> = read.iter().map(|&(_, set)| set).chain(early).collect();
-        !three_of_a_bank && self.matches(&before, occupied) && self.matches(&written.collect::<Vec<_>>(), occupied)
-    }
-
-    /// Hall's condition; the classes of a bank are nested.
-    fn matches(&self, wanted: &[RegSet], occupied: RegSet) -> bool {
+        let free = defs.iter().filter(|d| d.reuse.is_none());
+        wanted.extend(free.map(|d| Wanted { value: None, set: regs(d.class), before: d.early, behind: true }));
         let file = &self.function.file;
-        file.classes.values().all(|class| {
-            let spare = usize::from(file.banks[class.bank].swap == SwapSupport::Never);
-            let demand = wanted.iter().filter(|set| set.is_subset(class.regs)).count();
-            demand == 0 || demand + spare <= (class.regs - occupied).len()
-        })
+        let spare = file.banks.iter().filter(|(_, bank)| bank.swap == SwapSupport::Never).map(|(bank, _)| file.allocatable(bank));
+        wanted.extend(spare.map(|set| Wanted { value: None, set, before: true, behind: true }));
+        find_registers(&wanted, occupied, occupied)
     }
 
     /// Half of every bank and of every class stays free of pins.
@@ -335,6 +362,26 @@ impl Filler<'_> {
         let count = values.len();
         (count > 0).then(|| values[self.rng.usize(..count).min(self.rng.usize(..count))])
     }
+}
+
+/// A register that an instruction needs.
+struct Wanted {
+    value: Option<Value>,
+    set: RegSet,
+    /// While it reads.
+    before: bool,
+    /// When it has written.
+    behind: bool,
+}
+
+/// Whether each finds one, by trial.
+fn find_registers(wanted: &[Wanted], before: RegSet, behind: RegSet) -> bool {
+    let Some((first, rest)) = wanted.split_first() else { return true };
+    let taken = |is_taken: bool, set: RegSet| if is_taken { set } else { RegSet::EMPTY };
+    (first.set - taken(first.before, before) - taken(first.behind, behind)).iter().any(|reg| {
+        let reg = RegSet::only(reg);
+        find_registers(rest, before | taken(first.before, reg), behind | taken(first.behind, reg))
+    })
 }
 
 fn operand(value: Value, role: Role) -> Operand {
