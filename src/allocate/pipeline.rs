@@ -148,8 +148,9 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
     clock.lap("analysis");
-    let Prepared { program, changes } = prepare(function, &order, &dominators, preset, &mut clock);
-    let (mut conventional, destruction) = convert(program.as_ref().unwrap_or(function), &order, &dominators, preset, &mut clock)?;
+    let Prepared { program, liveness, changes } = prepare(function, &order, &dominators, preset, &mut clock);
+    let prepared = program.as_ref().unwrap_or(function);
+    let (mut conventional, destruction) = convert(prepared, liveness, &order, &dominators, preset, &mut clock)?;
     // From here on, what takes most memory is there at once.
     drop(program);
     let liveness = Liveness::new(&conventional.function);
@@ -189,13 +190,15 @@ fn by_regalloc2(function: &Function, algorithm: Algorithm) -> Result<(Overlay, R
 struct Prepared {
     /// If it is not as imported.
     program: Option<Function>,
+    /// Of the program as it is now, if anybody has asked for it.
+    liveness: Option<Liveness>,
     changes: Changes,
 }
 
 fn prepare(function: &Function, order: &Order, dominators: &Dominators, preset: &Preset, clock: &mut Clock) -> Prepared {
     // Memory of a value may be read behind the first return of a call that returns twice when the value has been written anew.
     let mut changes = Changes::default();
-    let mut prepared = None;
+    let (mut prepared, mut known) = (None, None);
     if preset.merge_copies && !function.returns_twice {
         let merged = copies::merge(function, order, dominators, preset.spill.rematerialise);
         (prepared, changes.computed) = (Some(merged.0), merged.1);
@@ -205,15 +208,16 @@ fn prepare(function: &Function, order: &Order, dominators: &Dominators, preset: 
         let program = prepared.as_ref().unwrap_or(function);
         let liveness = Liveness::new(program);
         clock.lap("analysis");
-        if let Some((program, moved)) = sink(program, &liveness) {
-            (prepared, changes.moved) = (Some(program), moved);
+        match sink(program, &liveness) {
+            Some((program, moved)) => (prepared, changes.moved) = (Some(program), moved),
+            None => known = Some(liveness),
         }
         clock.lap("sink");
     }
     if preset.spill.weigh_size {
         cost::weigh_size(prepared.get_or_insert_with(|| function.clone()));
     }
-    Prepared { program: prepared, changes }
+    Prepared { program: prepared, liveness: known, changes }
 }
 
 /// The program's graph, if the program is to leave SSA form before allocation, which needs no blocks on edges.
@@ -223,6 +227,7 @@ fn without_blocks_on_edges(function: &Function, preset: &Preset) -> Option<Funct
 
 fn convert(
     function: &Function,
+    liveness: Option<Liveness>,
     order: &Order,
     dominators: &Dominators,
     preset: &Preset,
@@ -239,7 +244,7 @@ fn convert(
         clock.lap("cssa");
         return Ok((conventional, DestructionCounts::default()));
     }
-    let liveness = Liveness::new(function);
+    let liveness = liveness.unwrap_or_else(|| Liveness::new(function));
     clock.lap("analysis");
     let interference = Interference::new(function, dominators, &liveness);
     let conventional = cssa::conventional(function, order, dominators, &interference, coalescing);
@@ -252,7 +257,7 @@ fn sizes_before_spilling(function: &Function, preset: &Preset) -> GraphSizes {
     let function = unsplit.as_ref().unwrap_or(function);
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
-    let Ok((conventional, _)) = convert(function, &order, &dominators, preset, &mut Clock::default()) else {
+    let Ok((conventional, _)) = convert(function, None, &order, &dominators, preset, &mut Clock::default()) else {
         return GraphSizes::default();
     };
     let function = &conventional.function;

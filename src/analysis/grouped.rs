@@ -29,8 +29,8 @@ impl<K: EntityRef, T: Copy> Grouped<K, T> {
             starts[k + 1] += starts[k];
         }
         let mut next = starts.clone();
-        let mut items: Vec<T> = Vec::with_capacity(next[keys] as usize);
-        items.extend(pairs.clone().map(|(_, item)| item));
+        // Any items will do until each has found its place.
+        let mut items = pairs.clone().next().map_or_else(Vec::new, |(_, item)| vec![item; next[keys] as usize]);
         for (key, item) in pairs {
             let at = &mut next[key.index()];
             items[*at as usize] = item;
@@ -46,6 +46,11 @@ impl<K: EntityRef, T: Copy> Grouped<K, T> {
 
     pub(crate) fn get(&self, key: K) -> &[T] {
         &self.items[self.range(key)]
+    }
+
+    /// How many keys there are.
+    pub(crate) fn keys(&self) -> usize {
+        self.starts.len() - 1
     }
 
     /// How many items all keys have together.

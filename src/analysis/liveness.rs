@@ -33,10 +33,11 @@ impl Liveness {
                 walk.up_from(function, value, site, def_block[value]);
             }
         }
-        let blocks = function.blocks.len();
-        let live_out = Grouped::new(blocks, &walk.live_out);
+        let Walk { live_in, live_out, .. } = walk;
+        let grouped = |pairs: Vec<(Block, Value)>| Grouped::new(function.blocks.len(), &pairs);
+        let (live_out, live_in) = (grouped(live_out), grouped(live_in));
         let kills = kills(function, &live_out, &unused);
-        Liveness { live_in: Grouped::new(blocks, &walk.live_in), live_out, unused, kills }
+        Liveness { live_in, live_out, unused, kills }
     }
 
     /// The values live before the block's φs, ascending: these and the φs' definitions are live before its first

@@ -1,8 +1,8 @@
 //! Hand-made functions for unit tests.
 
 use crate::machine::{
-    Bank, BankInfo, Block, BlockData, ClassInfo, Function, Inst, InstData, InstKind, Operand, Phi, PinSets, Pins, Reg, RegClass,
-    RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value,
+    Bank, BankInfo, Block, BlockData, BlockList, ClassInfo, Function, Inst, InstData, InstKind, Operand, Phi, PinSets, Pins, Reg,
+    RegClass, RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value,
 };
 use cranelift_entity::{PrimaryMap, packed_option::PackedOption};
 use std::rc::Rc;
@@ -25,7 +25,7 @@ pub(crate) fn def(of: u32) -> Operand {
 
 /// A function of empty blocks with these successors.
 pub(crate) fn graph(succs: &[&[usize]]) -> Function {
-    let empty = BlockData::new(0..0, Vec::new(), Vec::new(), 1.0);
+    let empty = BlockData::new(0..0, BlockList::new(), BlockList::new(), 1.0);
     let mut blocks: PrimaryMap<Block, BlockData> = succs.iter().map(|_| empty.clone()).collect();
     for (from, &targets) in succs.iter().enumerate() {
         for &to in targets {
@@ -41,7 +41,7 @@ pub(crate) fn graph(succs: &[&[usize]]) -> Function {
         insts: PrimaryMap::new(),
         operands: vec![],
         values: PrimaryMap::new(),
-        pins: [PinSets::default()].into_iter().collect(),
+        pins: Rc::new([PinSets::default()].into_iter().collect()),
         debug_uses: vec![],
     }
 }
@@ -124,5 +124,5 @@ pub(crate) fn phi(function: &mut Function, at: usize, def: u32, args: &[Option<u
 
 /// Has an instruction name physical registers.
 pub(crate) fn pin(function: &mut Function, inst: Inst, sets: PinSets) {
-    function.insts[inst].pins = function.pins.push(sets);
+    function.insts[inst].pins = Rc::make_mut(&mut function.pins).push(sets);
 }

@@ -2,10 +2,11 @@
 
 use super::ffi;
 use crate::machine::{
-    Bank, BankInfo, Block, BlockData, ClassInfo, DebugUse, Function, Inst, InstData, InstKind, Operand, Phi, PinSets, Pins,
-    Point, Reg, RegClass, RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value,
+    Bank, BankInfo, Block, BlockData, BlockList, ClassInfo, DebugUse, Function, Inst, InstData, InstKind, Operand, Phi, PinSets,
+    Pins, Point, Reg, RegClass, RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value,
 };
 use cranelift_entity::{EntityRef, PrimaryMap, packed_option::PackedOption};
+use smallvec::smallvec;
 use std::rc::Rc;
 
 impl From<ffi::RegSet> for RegSet {
@@ -88,7 +89,7 @@ pub unsafe fn function(flat: &ffi::Function, file: Rc<RegisterFile>) -> Function
         insts: insts.iter().enumerate().map(|(index, data)| inst(index, data)).collect(),
         operands: operands.iter().map(operand).collect(),
         values: classes.iter().map(|&class| RegClass::from_u32(class).into()).collect(),
-        pins: pins.iter().map(pin_sets).collect(),
+        pins: Rc::new(pins.iter().map(pin_sets).collect()),
         debug_uses: debug_uses.iter().map(debug_use).collect(),
     };
     connect(&mut function.blocks, blocks, edges);
@@ -109,7 +110,7 @@ fn block(data: &ffi::Block) -> BlockData {
         landing_pad: data.landing_pad != 0,
         jump_target: data.jump_target != 0,
         throws: optional(data.throws),
-        ..BlockData::new(data.first_inst..data.end_inst, Vec::new(), Vec::new(), data.frequency)
+        ..BlockData::new(data.first_inst..data.end_inst, BlockList::new(), BlockList::new(), data.frequency)
     }
 }
 
@@ -204,7 +205,7 @@ unsafe fn add_phis(blocks: &mut PrimaryMap<Block, BlockData>, flat: &ffi::Functi
                 column[source.index()] = index;
             }
         }
-        let mut row = vec![PackedOption::default(); blocks[block].preds.len()];
+        let mut row = smallvec![PackedOption::default(); blocks[block].preds.len()];
         for arg in &args[phi.first_arg as usize..phi.end_arg as usize] {
             row[column[arg.pred as usize]] = optional(arg.value);
         }

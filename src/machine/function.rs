@@ -3,6 +3,7 @@
 use super::overlay::SlotData;
 use super::registers::{Reg, RegClass, RegSet, RegisterFile};
 use cranelift_entity::{PrimaryMap, entity_impl, packed_option::PackedOption};
+use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -148,8 +149,11 @@ pub struct Phi {
     pub def: Value,
     /// One argument a predecessor, in the order of [`BlockData::preds`]; `None` if any content will do (the argument is
     /// undefined).
-    pub args: Vec<PackedOption<Value>>,
+    pub args: SmallVec<[PackedOption<Value>; 4]>,
 }
+
+/// The blocks beside one. They are few, and functions are copied often: so they are not on the heap.
+pub type BlockList = SmallVec<[Block; 4]>;
 
 /// A basic block.
 #[derive(Clone, Debug)]
@@ -158,9 +162,9 @@ pub struct BlockData {
     /// Consecutive instructions, by index.
     pub insts: Range<u32>,
     /// Distinct blocks.
-    pub preds: Vec<Block>,
+    pub preds: BlockList,
     /// Distinct blocks.
-    pub succs: Vec<Block>,
+    pub succs: BlockList,
     /// Executions per execution of the function, estimated; not negative.
     pub frequency: f64,
     /// Physical registers (status registers included) that are live at the head.
@@ -177,7 +181,7 @@ pub struct BlockData {
 
 impl BlockData {
     /// A block without φs, and without anything else that could be said of it.
-    pub fn new(insts: Range<u32>, preds: Vec<Block>, succs: Vec<Block>, frequency: f64) -> Self {
+    pub fn new(insts: Range<u32>, preds: BlockList, succs: BlockList, frequency: f64) -> Self {
         BlockData {
             phis: Vec::new(),
             insts,
@@ -194,7 +198,7 @@ impl BlockData {
 
     /// A block on an edge; `end` is where the function's instructions end.
     pub fn on_edge(end: u32, from: Block, to: Block, live_in_pins: RegSet, frequency: f64) -> Self {
-        BlockData { live_in_pins, on_edge: true, ..BlockData::new(end..end, vec![from], vec![to], frequency) }
+        BlockData { live_in_pins, on_edge: true, ..BlockData::new(end..end, smallvec![from], smallvec![to], frequency) }
     }
 }
 
@@ -253,7 +257,7 @@ pub struct Function {
     pub operands: Vec<Operand>,
     pub values: PrimaryMap<Value, ValueData>,
     /// Interned; the first entry is the empty one.
-    pub pins: PrimaryMap<Pins, PinSets>,
+    pub pins: Rc<PrimaryMap<Pins, PinSets>>,
     /// In program order.
     pub debug_uses: Vec<DebugUse>,
 }

@@ -214,7 +214,11 @@ fn forms_that_llvm_finds_with_virtual_registers() {
                      declare void @g(i32)\ndefine void @constant() {\n  call void @g(i32 7)\n  call void @g(i32 7)\n  ret void\n}\n";
     folder.write("forms.ll", format!("{IR}{functions}"));
     let compiled = |options: &[&str]| {
-        folder.chordal(&["compile", "forms.ll", "-o", "out.s", "--verify-llvm", "--no-fallback"]).args(options).assert().success();
+        folder
+            .chordal(&["compile", "forms.ll", "-o", "out.s", "--verify-llvm", "--no-fallback"])
+            .args(options)
+            .assert()
+            .success();
         String::from_utf8(folder.read("out.s")).unwrap()
     };
     let assembly = compiled(&["--registers", "rax,rcx,rdx,rbx"]);

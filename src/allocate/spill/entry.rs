@@ -88,11 +88,8 @@ impl<'a> Entries<'a> {
         let arriving = if met { self.arriving(block) } else { Vec::new() };
         let comes = |value: Value| !met || arriving.binary_search(&value).is_ok();
         let crosses = |value: Value| head == Head::Bundle && !chosen.off_bundles[value];
-        let (fixed, mut candidates): (Vec<Candidate>, Vec<Candidate>) = live
-            .filter(|it| comes(it.value))
-            .chain(phis)
-            .filter(|it| !chosen.spilled[it.value])
-            .partition(|it| crosses(it.value) || problem.unspillable.contains(it.value));
+        let candidates = live.filter(|it| comes(it.value)).chain(phis).filter(|it| !chosen.spilled[it.value]);
+        let (fixed, mut candidates) = parted(candidates, |it| crosses(it.value) || problem.unspillable.contains(it.value));
         candidates.sort_unstable_by_key(|it| (it.next_use, it.value));
         let mut room = Room::new(problem, self.pins, block);
         fixed.iter().for_each(|it| room.add(it.value));
@@ -102,10 +99,8 @@ impl<'a> Entries<'a> {
             Way::Predecessors(_) if met => self.where_ways_meet(block, candidates, room),
             Way::Predecessors(pressures) => self.at_loop(pressures, block, candidates, room),
             Way::Solved(solution) => {
-                let (wanted, others): (Vec<_>, Vec<_>) = candidates
-                    .into_iter()
-                    .filter(|it| it.next_use != NEVER)
-                    .partition(|it| solution.is_in_register_at_head(block, it.index));
+                let candidates = candidates.into_iter().filter(|it| it.next_use != NEVER);
+                let (wanted, others) = parted(candidates, |it| solution.is_in_register_at_head(block, it.index));
                 let chosen = room.take(wanted);
                 let passing = others.into_iter().filter(|&it| it.row.is_none() && self.arrivals(block, it) > 0).collect();
                 self.passing[block] = room.take(passing).into_iter().map(|it| it.value).collect();
@@ -212,6 +207,13 @@ impl<'a> Entries<'a> {
         let BlockData { landing_pad, jump_target, .. } = self.problem.conventional.function.blocks[to];
         self.problem.unspillable.contains(value) || !landing_pad && !jump_target && self.is_at_end(from, value)
     }
+}
+
+/// The candidates that are of a kind, and the others.
+fn parted(candidates: impl Iterator<Item = Candidate>, is_one: impl Fn(&Candidate) -> bool) -> (Vec<Candidate>, Vec<Candidate>) {
+    let (mut ones, mut others) = (Vec::new(), Vec::with_capacity(candidates.size_hint().1.unwrap_or(0)));
+    candidates.for_each(|it| if is_one(&it) { &mut ones } else { &mut others }.push(it));
+    (ones, others)
 }
 
 /// The registers at a block's head.

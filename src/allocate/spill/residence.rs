@@ -126,7 +126,8 @@ impl<'a> Walk<'a> {
         let function = self.function();
         let since_definition = self.entries.solution().is_none();
         let entering = self.entries.enter(block, self.chosen).into_iter();
-        self.residents = entering.map(|it| Resident { since_definition, ..Resident::entering(it) }).collect();
+        self.residents.clear();
+        self.residents.extend(entering.map(|it| Resident { since_definition, ..Resident::entering(it) }));
         let tail = function.before_terminators(block);
         for (index, inst) in function.block_insts(block).enumerate() {
             if self.chosen.drops(function.operands(inst)) {
@@ -146,11 +147,12 @@ impl<'a> Walk<'a> {
     /// Notes what is in registers at the end of a block and live behind it.
     fn leave(&mut self, block: Block) {
         let length = self.function().blocks[block].insts.len() as u32;
-        let leaving = self.residents.iter().filter(|resident| (length..NEVER).contains(&resident.next_use));
-        let leaving: Vec<&Resident> = leaving.collect();
-        let defined = leaving.iter().filter(|resident| resident.since_definition).map(|resident| resident.value);
+        let leaving = || self.residents.iter().filter(|resident| (length..NEVER).contains(&resident.next_use));
+        let defined = leaving().filter(|resident| resident.since_definition).map(|resident| resident.value);
         self.read_where_defined.extend(defined);
-        self.entries.leave(block, leaving.into_iter().map(|resident| resident.value).collect());
+        let mut values = Vec::with_capacity(self.residents.len());
+        values.extend(leaving().map(|resident| resident.value));
+        self.entries.leave(block, values);
     }
 
     /// The next use behind an operand's instruction, from the block's head. What was chosen to be in memory is there at the

@@ -2,11 +2,12 @@
 
 use super::target::{find_class, find_register, parse_target};
 use crate::machine::{
-    Block, BlockData, DebugUse, Function, Inserted, Inst, InstData, InstKind, Operand, Phi, PinSets, Pins, Point, RegClass,
-    RegSet, RegisterFile, Role, Slot, Value, ValueData,
+    Block, BlockData, BlockList, DebugUse, Function, Inserted, Inst, InstData, InstKind, Operand, Phi, PinSets, Pins, Point,
+    RegClass, RegSet, RegisterFile, Role, Slot, Value, ValueData,
 };
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, PrimaryMap};
+use smallvec::SmallVec;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
@@ -125,7 +126,7 @@ struct Parser {
     seen: BTreeMap<Value, usize>,
     /// Every block that occurs, likewise.
     targets: BTreeMap<Block, usize>,
-    explicit_preds: BTreeMap<Block, Vec<Block>>,
+    explicit_preds: BTreeMap<Block, BlockList>,
     rows: Vec<Row>,
     interned: HashMap<PinSets, Pins>,
 }
@@ -141,7 +142,7 @@ impl Parser {
                 insts: PrimaryMap::new(),
                 operands: Vec::new(),
                 values: PrimaryMap::new(),
-                pins: PrimaryMap::new(),
+                pins: Rc::default(),
                 debug_uses: Vec::new(),
             },
             line: 0,
@@ -191,7 +192,7 @@ impl Parser {
         let arrow = words.iter().position(|&word| word == "->").unwrap_or(words.len());
         let succs = words.iter().skip(arrow + 1).map(|word| self.target(word)).collect::<Result<_, _>>()?;
         let start = self.function.insts.len() as u32;
-        let mut data = BlockData::new(start..start, Vec::new(), succs, 1.0);
+        let mut data = BlockData::new(start..start, BlockList::new(), succs, 1.0);
         for word in &words[..arrow] {
             match word.split_once('=').unwrap_or((word, "")) {
                 ("freq", number) => {
@@ -354,7 +355,7 @@ impl Parser {
     }
 
     fn intern(&mut self, pins: PinSets) -> Pins {
-        *self.interned.entry(pins).or_insert_with(|| self.function.pins.push(pins))
+        *self.interned.entry(pins).or_insert_with(|| Rc::make_mut(&mut self.function.pins).push(pins))
     }
 
     fn finish(mut self) -> Result<Function, ParseError> {
@@ -416,7 +417,7 @@ impl Parser {
     fn add_phis(&mut self) -> Result<(), ParseError> {
         for Row { line, block, def, mut args } in std::mem::take(&mut self.rows) {
             let data = &mut self.function.blocks[block];
-            let mut row = Vec::new();
+            let mut row = SmallVec::new();
             for &pred in &data.preds {
                 let at = args.iter().position(|&(label, _)| label == pred);
                 let at = at.ok_or(ParseError { line, reason: Reason::NoArgument(pred) })?;

@@ -90,7 +90,7 @@ impl<'a> Printer<'a> {
             write!(f, " freq={}", data.frequency)?;
         }
         self.registers(f, "live", data.live_in_pins)?;
-        if self.preds.get(&block).map_or(&[][..], |preds| preds) != data.preds {
+        if self.preds.get(&block).map_or(&[][..], |preds| preds) != &data.preds[..] {
             write!(f, " preds={}", joined(&data.preds))?;
         }
         let marks = [("landing-pad", data.landing_pad), ("jump-target", data.jump_target), ("on-edge", data.on_edge)];

@@ -55,7 +55,7 @@ fn everything_survives() {
     assert!(function.operands[3].foldable && !function.operands[5].foldable);
     assert_eq!(function.operands[6].role, Role::EarlyDef);
     assert_eq!(function.blocks[Block::new(0)].throws.expand(), Some(Inst::new(2)));
-    assert_eq!(function.blocks[Block::new(1)].preds, [2, 0].map(Block::new));
+    assert_eq!(function.blocks[Block::new(1)].preds[..], [2, 0].map(Block::new));
     assert!(function.blocks[Block::new(3)].preds.is_empty());
     let to = function.block_insts(Block::new(1)).nth(2).unwrap();
     let InstKind::CopyTo(a) = function.insts[to].kind else { panic!("{to} is a copy-to") };

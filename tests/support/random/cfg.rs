@@ -1,7 +1,7 @@
 //! Random control-flow graphs, and dominance in them.
 
 use super::Shape;
-use chordal::machine::{Block, BlockData, Function, RegSet};
+use chordal::machine::{Block, BlockData, BlockList, Function, RegSet};
 use cranelift_entity::EntityRef;
 use fastrand::Rng;
 
@@ -41,8 +41,8 @@ fn empty_block(rng: &mut Rng) -> BlockData {
     BlockData {
         phis: Vec::new(),
         insts: 0..0,
-        preds: Vec::new(),
-        succs: Vec::new(),
+        preds: BlockList::new(),
+        succs: BlockList::new(),
         frequency: [0.0, 0.125, 0.3, 1.0, 7.5, 1000.0][rng.usize(..6)],
         live_in_pins: RegSet::EMPTY,
         landing_pad: false,
@@ -118,7 +118,7 @@ fn split_critical_edges(function: &mut Function, unsplit: &[(Block, Block)], rng
         if !critical || landing_pad || jump_target || unsplit.contains(&(from, to)) {
             continue;
         }
-        let block = BlockData { preds: vec![from], succs: vec![to], on_edge: true, ..empty_block(rng) };
+        let block = BlockData { preds: vec![from].into(), succs: vec![to].into(), on_edge: true, ..empty_block(rng) };
         let middle = function.blocks.push(block);
         replace(&mut function.blocks[from].succs, to, middle);
         replace(&mut function.blocks[to].preds, from, middle);

@@ -7,9 +7,9 @@ use chordal::machine::{
     Block, DebugUse, Function, InstData, Operand, Phi, PinSets, Pins, Point, Reg, RegClass, RegSet, RegisterFile, Role, Value,
 };
 use cranelift_entity::EntityRef;
-use cranelift_entity::packed_option::PackedOption;
 use fastrand::Rng;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// A function whose blocks are being filled, and the block that is at the moment.
 pub struct Filler<'a> {
@@ -108,7 +108,7 @@ impl Filler<'_> {
         for _ in 0..phis {
             let class = self.class();
             let def = self.define(class);
-            self.function.blocks[block].phis.push(Phi { def, args: Vec::new() });
+            self.function.blocks[block].phis.push(Phi { def, args: Default::default() });
         }
         if pad || self.rng.u8(..8) == 0 {
             self.drafts.push(Draft { label: true, ..Draft::default() });
@@ -185,7 +185,7 @@ fn add_arguments(function: &mut Function, pools: &[Vec<Value>], rng: &mut Rng) {
     for block in function.blocks.keys() {
         let defs: Vec<Value> = function.blocks[block].phis.iter().map(|phi| phi.def).collect();
         if let Some(other) = alike(function, block).filter(|_| rng.u8(..4) != 0) {
-            let args: Vec<Vec<PackedOption<Value>>> = function.blocks[other].phis.iter().map(|phi| phi.args.clone()).collect();
+            let args: Vec<_> = function.blocks[other].phis.iter().map(|phi| phi.args.clone()).collect();
             function.blocks[block].phis.iter_mut().zip(args).for_each(|(phi, args)| phi.args = args);
             continue;
         }
@@ -245,7 +245,7 @@ fn number_instructions(function: &mut Function, bodies: Vec<Body>) {
             if draft.throws {
                 function.blocks[block].throws = inst.into();
             }
-            let pins = *interned.entry(draft.pins).or_insert_with(|| function.pins.push(draft.pins));
+            let pins = *interned.entry(draft.pins).or_insert_with(|| Rc::make_mut(&mut function.pins).push(draft.pins));
             function.insts.push(InstData {
                 kind: draft.kind,
                 origin: inst.into(),

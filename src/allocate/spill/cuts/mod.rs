@@ -86,6 +86,11 @@ impl Decisions {
         *sum = together(*sum, cost);
     }
 
+    /// Drops everything else.
+    fn into_pairs(self) -> Vec<Pair> {
+        self.pairs
+    }
+
     /// What it costs if `one` is 1 and `zero` is 0.
     pub(super) fn pair(&mut self, one: Decision, zero: Decision, cost: i64) {
         self.pairs.push(Pair { one, zero, cost });

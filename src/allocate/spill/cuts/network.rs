@@ -53,11 +53,19 @@ pub(in crate::allocate::spill) struct Network {
 
 impl Network {
     pub(in crate::allocate::spill) fn new(decisions: Decisions) -> Self {
-        let (pairs, clusters) = clusters(&decisions);
-        let of_cluster = Grouped::new(clusters, &pairs);
+        let mut network = Network::without_arcs(&decisions);
+        // Arcs take most memory while they are made: by then, nothing else is left of the decisions.
+        (network.arcs, network.first_arc) = arcs(decisions.into_pairs(), &network.node_of);
+        network
+    }
+
+    /// The nodes, and the rows that they are in.
+    fn without_arcs(decisions: &Decisions) -> Self {
+        let of_cluster = by_cluster(decisions);
+        let (nodes, clusters) = (of_cluster.len(), of_cluster.keys());
         let mut node_of: PrimaryMap<Decision, Node> = decisions.costs.keys().map(|_| Node::new(0)).collect();
-        let (mut costs, mut cluster_of) = (PrimaryMap::with_capacity(pairs.len()), PrimaryMap::with_capacity(pairs.len()));
-        let (mut first, mut decision_of) = (PrimaryMap::with_capacity(clusters), PrimaryMap::with_capacity(pairs.len()));
+        let (mut costs, mut cluster_of) = (PrimaryMap::with_capacity(nodes), PrimaryMap::with_capacity(nodes));
+        let (mut first, mut decision_of) = (PrimaryMap::with_capacity(clusters), PrimaryMap::with_capacity(nodes));
         for cluster in (0..clusters).map(Cluster::new) {
             first.push(costs.next_key());
             for &decision in of_cluster.get(cluster) {
@@ -66,18 +74,16 @@ impl Network {
                 decision_of.push(decision);
             }
         }
-        let Decisions { pairs, rows, runs, .. } = decisions;
-        let (arcs, first_arc) = arcs(pairs, &node_of);
-        let runs = runs.iter().map(|run| (node_of[run.decision], (Row(run.rows.start), Row(run.rows.end))));
+        let runs = decisions.runs.iter().map(|run| (node_of[run.decision], (Row(run.rows.start), Row(run.rows.end))));
         Network {
-            runs: Grouped::from_pairs(costs.len(), runs),
-            rooms: rows.iter().map(|data| data.rooms).collect(),
-            frequency: rows.iter().map(|data| data.frequency).collect(),
+            runs: Grouped::from_pairs(nodes, runs),
+            rooms: decisions.rows.iter().map(|data| data.rooms).collect(),
+            frequency: decisions.rows.iter().map(|data| data.frequency).collect(),
             costs,
             cluster_of,
             first,
-            arcs,
-            first_arc,
+            arcs: Vec::new(),
+            first_arc: Vec::new(),
             node_of,
             decision_of,
         }
@@ -145,8 +151,8 @@ impl Network {
     }
 }
 
-/// The decisions that are left, with their clusters, which are numbered in the order of their first decisions.
-fn clusters(decisions: &Decisions) -> (Vec<(Cluster, Decision)>, usize) {
+/// The decisions that are left, by clusters, which are numbered in the order of their first decisions.
+fn by_cluster(decisions: &Decisions) -> Grouped<Cluster, Decision> {
     let mut partition: Partition<Decision> = Partition::discrete(decisions.costs.len());
     for pair in &decisions.pairs {
         let (one, zero) = (partition.find(pair.one), partition.find(pair.zero));
@@ -156,8 +162,9 @@ fn clusters(decisions: &Decisions) -> (Vec<(Cluster, Decision)>, usize) {
     }
     let mut numbers: SecondaryMap<Decision, PackedOption<Cluster>> = SecondaryMap::with_capacity(decisions.costs.len());
     let mut count = 0;
+    let mut pairs = Vec::with_capacity(decisions.costs.len());
     let left = decisions.costs.keys().filter(|&decision| !decisions.taken_out.contains(decision));
-    let pairs = left.map(|decision| {
+    pairs.extend(left.map(|decision| {
         let number = &mut numbers[partition.find(decision)];
         let cluster = number.expand().unwrap_or_else(|| {
             *number = Cluster::new(count).into();
@@ -165,9 +172,8 @@ fn clusters(decisions: &Decisions) -> (Vec<(Cluster, Decision)>, usize) {
             Cluster::new(count - 1)
         });
         (cluster, decision)
-    });
-    let pairs = pairs.collect();
-    (pairs, count)
+    }));
+    Grouped::new(count, &pairs)
 }
 
 /// Two nodes and what depends on both.

@@ -5,7 +5,7 @@
 //! the two and of one pair again. So nothing is lost: once the others are known, so is this one.
 
 use super::{Decision, Decisions, FORBIDDEN, Pair};
-use cranelift_entity::{EntitySet, PrimaryMap};
+use cranelift_entity::PrimaryMap;
 use smallvec::SmallVec;
 
 /// Decisions to be made last.
@@ -65,7 +65,7 @@ impl Reduction {
 pub(in crate::allocate::spill) fn reduce(decisions: &mut Decisions) -> Reduction {
     let mut reducer = Reducer::new(decisions);
     let mut next = Vec::new();
-    let mut queue: Vec<Decision> = reducer.decisions.costs.keys().collect();
+    let mut queue: Vec<Decision> = reducer.decisions.costs.keys().filter(|&it| reducer.number[it] != CONFINED).collect();
     while !queue.is_empty() {
         for decision in std::mem::take(&mut queue) {
             next.extend(reducer.take_out(decision));
@@ -81,46 +81,61 @@ pub(in crate::allocate::spill) fn reduce(decisions: &mut Decisions) -> Reduction
     Reduction { steps, base }
 }
 
+/// No number.
+const CONFINED: u32 = u32::MAX;
+
 struct Reducer<'d> {
     decisions: &'d mut Decisions,
-    confined: EntitySet<Decision>,
+    /// Of each decision that no row confines.
+    number: PrimaryMap<Decision, u32>,
     /// Those that are left cost something.
     pairs: Vec<Pair>,
-    /// The pairs that each decision was in when it was looked at last, and later ones.
-    pairs_of: PrimaryMap<Decision, SmallVec<[u32; 4]>>,
+    /// By these numbers, the pairs that each decision was in when it was looked at last, and later ones.
+    pairs_of: Vec<SmallVec<[u32; 4]>>,
     steps: Vec<Step>,
     base: i64,
 }
 
 impl<'d> Reducer<'d> {
     fn new(decisions: &'d mut Decisions) -> Self {
-        let mut confined = EntitySet::with_capacity(decisions.costs.len());
-        confined.extend(decisions.runs.iter().map(|run| run.decision));
+        let mut number: PrimaryMap<Decision, u32> = decisions.costs.keys().map(|_| 0).collect();
+        decisions.runs.iter().for_each(|run| number[run.decision] = CONFINED);
+        let mut count = 0;
+        for number in number.values_mut().filter(|number| **number != CONFINED) {
+            *number = count;
+            count += 1;
+        }
         let mut pairs = std::mem::take(&mut decisions.pairs);
         pairs.retain(|pair| pair.one != pair.zero && pair.cost > 0);
-        let mut pairs_of: PrimaryMap<Decision, SmallVec<[u32; 4]>> = decisions.costs.keys().map(|_| SmallVec::new()).collect();
-        for (index, pair) in (0..).zip(&pairs) {
-            pairs_of[pair.one].push(index);
-            pairs_of[pair.zero].push(index);
+        let pairs_of = (0..count).map(|_| SmallVec::new()).collect();
+        let mut reducer = Reducer { decisions, number, pairs, pairs_of, steps: Vec::new(), base: 0 };
+        (0..reducer.pairs.len()).for_each(|index| reducer.enter(index));
+        reducer
+    }
+
+    /// Both decisions of a pair know it.
+    fn enter(&mut self, index: usize) {
+        let Pair { one, zero, .. } = self.pairs[index];
+        for decision in [one, zero] {
+            if let Some(pairs) = self.pairs_of.get_mut(self.number[decision] as usize) {
+                pairs.push(index as u32);
+            }
         }
-        Reducer { decisions, confined, pairs, pairs_of, steps: Vec::new(), base: 0 }
     }
 
     fn pair(&mut self, pair: Pair) {
-        let index = self.pairs.len() as u32;
-        self.pairs_of[pair.one].push(index);
-        self.pairs_of[pair.zero].push(index);
         self.pairs.push(pair);
+        self.enter(self.pairs.len() - 1);
     }
 
-    /// Takes a decision out, if it can be. Answers the others that it was paired with.
+    /// Takes a decision out that no row confines, if it can be. Answers the others that it was paired with.
     fn take_out(&mut self, decision: Decision) -> SmallVec<[Decision; 2]> {
-        if self.confined.contains(decision) || self.decisions.taken_out.contains(decision) {
+        if self.decisions.taken_out.contains(decision) {
             return SmallVec::new();
         }
         let Some(near) = self.near(decision) else { return SmallVec::new() };
         self.decisions.taken_out.insert(decision);
-        for index in std::mem::take(&mut self.pairs_of[decision]) {
+        for index in std::mem::take(&mut self.pairs_of[self.number[decision] as usize]) {
             self.pairs[index as usize].cost = 0;
         }
         let step = Step { decision, costs: std::mem::take(&mut self.decisions.costs[decision]), near };
@@ -129,7 +144,7 @@ impl<'d> Reducer<'d> {
             [near] => [false, true].iter().for_each(|&is_one| self.decisions.charge(near.other, is_one, step.least(|_| is_one))),
             [a, b, ..] => self.replace(&step, a.other, b.other),
         }
-        let others = step.near.iter().map(|near| near.other).collect();
+        let others = step.near.iter().map(|near| near.other).filter(|&other| self.number[other] != CONFINED).collect();
         self.steps.push(step);
         others
     }
@@ -139,7 +154,7 @@ impl<'d> Reducer<'d> {
         /// Further pairs are not looked at.
         const PAIRS: usize = 8;
         let pairs = &self.pairs;
-        let own = &mut self.pairs_of[decision];
+        let own = &mut self.pairs_of[self.number[decision] as usize];
         own.retain(|index| pairs[*index as usize].cost > 0);
         if own.len() > PAIRS {
             return None;

@@ -1,6 +1,7 @@
 //! The rows of one set of registers, made while the program is walked.
 //!
-//! Ensures: a row has the decisions that are competing when it is made, so that those of one segment follow each other.
+//! Ensures: a row has the decisions that are competing when it is made, so that those of one segment follow each other: they
+//! are one run, also where the segment goes on into the next block.
 //! A row that says no more than the one before it in its block is left out, or takes its place. Time is constant for a row, and
 //! for each segment that comes or goes.
 
@@ -18,6 +19,8 @@ pub(super) struct Contest {
     runs: Vec<Run>,
     /// Of each value that competes and is not in a register in any case, the first row that it is in.
     since: SecondaryMap<Value, u32>,
+    /// Of each value, the run that was made of it last.
+    latest: SecondaryMap<Value, u32>,
     /// How many values compete, and how many are in registers in any case.
     open: i32,
     fixed: i32,
@@ -34,8 +37,8 @@ pub(super) struct Contest {
 impl Contest {
     pub(super) fn new() -> Self {
         let (rows, runs, newcomers) = Default::default();
-        let since = SecondaryMap::with_default(AWAY);
-        Contest { rows, runs, since, open: 0, fixed: 0, first: 0, newcomers, new: 0, left: false }
+        let [since, latest] = [(); 2].map(|()| SecondaryMap::with_default(AWAY));
+        Contest { rows, runs, since, latest, open: 0, fixed: 0, first: 0, newcomers, new: 0, left: false }
     }
 
     /// The number of the next row.
@@ -63,10 +66,21 @@ impl Contest {
             self.open -= 1;
             let since = std::mem::replace(&mut self.since[value], AWAY);
             if since < self.next() {
-                self.runs.push(Run { decision, rows: since..self.next() });
+                self.run(value, Run { decision, rows: since..self.next() });
                 self.left = true;
             } else {
                 self.new -= 1;
+            }
+        }
+    }
+
+    /// Adds a run, to the one before it if it goes on.
+    fn run(&mut self, value: Value, run: Run) {
+        match self.runs.get_mut(self.latest[value] as usize) {
+            Some(last) if last.decision == run.decision && last.rows.end == run.rows.start => last.rows.end = run.rows.end,
+            _ => {
+                self.latest[value] = self.runs.len() as u32;
+                self.runs.push(run);
             }
         }
     }
@@ -127,8 +141,10 @@ impl Contest {
     /// Adds the rows to those of other sets.
     pub(super) fn finish(self, decisions: &mut Decisions) {
         let before = decisions.rows.len() as u32;
+        decisions.rows.reserve_exact(self.rows.len());
         decisions.rows.extend(self.rows);
         let moved = |run: Run| Run { rows: before + run.rows.start..before + run.rows.end, ..run };
+        decisions.runs.reserve_exact(self.runs.len());
         decisions.runs.extend(self.runs.into_iter().map(moved));
     }
 }

@@ -458,7 +458,7 @@ impl Builder<'_> {
     /// What is at the head of `to` comes from a value on this edge.
     fn edge(&mut self, from: Block, to: Block, head: Place, value: Value, before: &mut Before) {
         let tail = self.arriving(from, to, value, before);
-        if head != Place::MEMORY && tail != Place::REGISTER {
+        if head != tail && head != Place::MEMORY && tail != Place::REGISTER {
             self.model.only_in(head, tail, self.refill_on_edge(value, from, to));
         }
     }

@@ -20,64 +20,26 @@ pub(super) struct Tight {
 impl Tight {
     /// `pins` are those of the program, and the callee-saved registers that can be bought.
     pub(super) fn new(problem: &Problem, chosen: &Chosen, pins: &PinLiveness) -> Self {
-        let Problem { conventional, order, liveness, limits, .. } = problem;
-        let function = &conventional.function;
-        let mut tight = Tight { insts: SecondaryMap::new(), heads: SecondaryMap::new(), values: EntitySet::new() };
-        let mut live = LiveSet::new(function, limits);
-        let in_register = |value: Value| !chosen.spilled[value];
-        for &block in order.blocks() {
-            live.clear();
-            let phis = function.blocks[block].phis.iter().map(|phi| phi.def).filter(|&def| !liveness.is_dead(def));
-            let entering = liveness.live_in(block).iter().copied().chain(phis).filter(|&value| in_register(value));
-            entering.for_each(|value| live.add(value));
-            let occupied = pins.at(function, function.head(block)) | function.blocks[block].live_in_pins;
-            for set in limits.sets() {
-                let excess = i32::from(live.counts()[set]) - limits.room(set, occupied);
-                if excess > 0 {
-                    tight.heads[block] = tight.heads[block].max(excess as u16);
-                    tight.mark(problem, set, live.values().iter().copied());
-                }
-            }
-            for inst in function.block_insts(block) {
-                if !chosen.drops(function.operands(inst)) {
-                    tight.look_at(problem, chosen, pins, block, inst, &live);
-                }
-                live.advance(liveness, inst, in_register);
-            }
-        }
+        let function = &problem.conventional.function;
+        let count = function.values.len();
+        let mut walk = Walk {
+            problem,
+            chosen,
+            pins,
+            live: LiveSet::new(function, &problem.limits),
+            since: SecondaryMap::with_capacity(count),
+            place: 0,
+            last: problem.limits.sets().map(|_| 0).collect(),
+            tight: Tight {
+                insts: SecondaryMap::with_capacity(function.insts.len()),
+                heads: SecondaryMap::with_capacity(function.blocks.len()),
+                values: EntitySet::with_capacity(count),
+            },
+        };
+        problem.order.blocks().iter().for_each(|&block| walk.block(block));
+        let mut tight = walk.tight;
         tight.relate(function);
         tight
-    }
-
-    /// Whether an instruction fits beside the values that are live before it.
-    fn look_at(&mut self, problem: &Problem, chosen: &Chosen, pins: &PinLiveness, block: Block, inst: Inst, live: &LiveSet) {
-        let Problem { conventional, liveness, limits, .. } = problem;
-        let function = &conventional.function;
-        let operands = function.operands(inst);
-        let first = function.insts[inst].operands.start as usize;
-        let last_use = |k: usize| match liveness.kills(first + k) {
-            _ if chosen.spilled[operands[k].value] => LastUse::OfRefill,
-            true => LastUse::OfValue,
-            false => LastUse::No,
-        };
-        let in_register = |value: Value| !chosen.spilled[value];
-        let demand = Demand::of(function, limits, inst, None, last_use).hold(function, limits, pins.held(inst), in_register);
-        let through = live.counts_without(&demand.dying);
-        let occupancy = pins.occupancy(function, block, inst);
-        for set in limits.sets() {
-            let excess = i32::from(through[set]) - demand.left(limits, set, &occupancy).least();
-            if excess > 0 {
-                self.insts[inst] = self.insts[inst].max(excess as u16);
-                let accessed = operands.iter().map(|operand| operand.value).filter(|&value| !chosen.spilled[value]);
-                self.mark(problem, set, live.values().iter().copied().chain(accessed));
-            }
-        }
-    }
-
-    fn mark(&mut self, problem: &Problem, set: usize, values: impl Iterator<Item = Value>) {
-        let Problem { conventional, limits, unspillable, .. } = problem;
-        let confined = |value: &Value| limits.is_confined(conventional.function.values[*value].class, set);
-        self.values.extend(values.filter(confined).filter(|&value| !unspillable.contains(value)));
     }
 
     /// Adds what φs relate to the values.
@@ -96,5 +58,101 @@ impl Tight {
         roots.extend(self.values.iter().map(|value| partition.find(value)));
         let related = phis().flat_map(|phi| phi.args.iter().filter_map(|arg| arg.expand()).chain([phi.def]));
         self.values.extend(related.filter(|&value| roots.contains(partition.find(value))));
+    }
+}
+
+/// Looks at one place after the other: heads of blocks, and instructions.
+struct Walk<'a> {
+    problem: &'a Problem<'a>,
+    chosen: &'a Chosen,
+    pins: &'a PinLiveness,
+    live: LiveSet<'a>,
+    /// Of each live value, the first place in the block that it is at.
+    since: SecondaryMap<Value, u32>,
+    place: u32,
+    /// Of each set of registers, the last place that has too many values for it.
+    last: Vec<u32>,
+    tight: Tight,
+}
+
+impl Walk<'_> {
+    fn block(&mut self, block: Block) {
+        let Problem { conventional, liveness, limits, .. } = self.problem;
+        let function = &conventional.function;
+        self.place += 1;
+        self.live.clear();
+        let phis = function.blocks[block].phis.iter().map(|phi| phi.def).filter(|&def| !liveness.is_dead(def));
+        for value in liveness.live_in(block).iter().copied().chain(phis).filter(|&value| !self.chosen.spilled[value]) {
+            self.live.add(value);
+            self.since[value] = self.place;
+        }
+        let occupied = self.pins.at(function, function.head(block)) | function.blocks[block].live_in_pins;
+        for set in limits.sets() {
+            let excess = i32::from(self.live.counts()[set]) - limits.room(set, occupied);
+            if excess > 0 {
+                self.tight.heads[block] = self.tight.heads[block].max(excess as u16);
+                self.last[set] = self.place;
+            }
+        }
+        for inst in function.block_insts(block) {
+            self.place += 1;
+            if !self.chosen.drops(function.operands(inst)) {
+                self.look_at(block, inst);
+            }
+            self.advance(inst);
+        }
+        for index in 0..self.live.values().len() {
+            self.leave(self.live.values()[index]);
+        }
+    }
+
+    /// Whether an instruction fits beside the values that are live before it.
+    fn look_at(&mut self, block: Block, inst: Inst) {
+        let Problem { conventional, liveness, limits, .. } = self.problem;
+        let function = &conventional.function;
+        let operands = function.operands(inst);
+        let first = function.insts[inst].operands.start as usize;
+        let in_register = |value: Value| !self.chosen.spilled[value];
+        let last_use = |k: usize| match liveness.kills(first + k) {
+            _ if !in_register(operands[k].value) => LastUse::OfRefill,
+            true => LastUse::OfValue,
+            false => LastUse::No,
+        };
+        let held = self.pins.held(inst);
+        let demand = Demand::of(function, limits, inst, None, last_use).hold(function, limits, held, in_register);
+        let through = self.live.counts_without(&demand.dying);
+        let occupancy = self.pins.occupancy(function, block, inst);
+        for set in limits.sets() {
+            let excess = i32::from(through[set]) - demand.left(limits, set, &occupancy).least();
+            if excess > 0 {
+                self.tight.insts[inst] = self.tight.insts[inst].max(excess as u16);
+                self.last[set] = self.place;
+            }
+        }
+    }
+
+    /// Passes an instruction: it is a place of what it reads, and of what it defines.
+    fn advance(&mut self, inst: Inst) {
+        let Problem { conventional, liveness, .. } = self.problem;
+        let first = conventional.function.insts[inst].operands.start as usize;
+        for (k, operand) in conventional.function.operands(inst).iter().enumerate() {
+            let value = operand.value;
+            if operand.is_def() && !self.chosen.spilled[value] {
+                self.since[value] = self.place;
+            }
+            if liveness.kills(first + k) && !self.chosen.spilled[value] {
+                self.leave(value);
+            }
+        }
+        self.live.advance(liveness, inst, |value| !self.chosen.spilled[value]);
+    }
+
+    /// What a value has been too much for is known when it goes.
+    fn leave(&mut self, value: Value) {
+        let Problem { conventional, limits, unspillable, .. } = self.problem;
+        let mut sets = limits.sets_of(conventional.function.values[value].class);
+        if sets.any(|set| self.last[set] >= self.since[value]) && !unspillable.contains(value) {
+            self.tight.values.insert(value);
+        }
     }
 }
