@@ -193,7 +193,16 @@ fn random_functions_are_allocated() {
 /// Functions, made small, that once found an allocator out.
 #[test]
 fn what_random_functions_found_is_allocated() {
-    for name in ["copy_behind_throw", "early_copy", "few_registers", "forms_beside_memory", "jump_outputs", "older_name"] {
+    let names = [
+        "copy_behind_throw",
+        "debug_behind_copy",
+        "early_copy",
+        "few_registers",
+        "forms_beside_memory",
+        "jump_outputs",
+        "older_name",
+    ];
+    for name in names {
         let function = fixture(name);
         for preset in variants() {
             let (overlay, _) = allocate(&function, preset).unwrap_or_else(|failure| panic!("{name}, {preset:?}: {failure}"));
@@ -213,4 +222,23 @@ fn phis_of_what_a_jump_defines_are_refused() {
         let refused = allocate(&function, preset).expect_err("no code can stand there");
         assert!(matches!(&refused, Failure::Unsupported(reason) if reason.0.starts_with("a φ of b2 takes")), "{refused}");
     }
+}
+
+/// Behind inline assembly that jumps, not everything can be had. What cannot is refused, and the rest is right.
+#[test]
+fn random_functions_that_jump_are_allocated_or_refused() {
+    let (mut allocated, mut refused) = (0, 0);
+    for preset in variants() {
+        for shape in jumping() {
+            for seed in 0..20 {
+                let function = random_function(seed, &shape);
+                match allocate(&function, preset) {
+                    Ok(_) => allocated += 1,
+                    Err(Failure::Unsupported(_)) => refused += 1,
+                    Err(failure) => panic!("seed {seed}, {shape:?}, {preset:?}: {failure}\n{}", print(&function)),
+                }
+            }
+        }
+    }
+    assert!(allocated > refused, "{allocated} allocated, {refused} refused");
 }

@@ -190,31 +190,14 @@ impl Copies<'_> {
         for arg in phis.flat_map(|phi| &mut phi.args) {
             *arg = arg.expand().map(value_of).into();
         }
-        let live = new.debug_uses.iter_mut().zip(self.are_live_for_debugging()).filter(|&(_, is_live)| is_live);
-        live.for_each(|(debug, _)| debug.value = value_of(debug.value));
-        new
-    }
-
-    /// Of each debug use, whether its value is live there: nobody knows where a dead one is.
-    fn are_live_for_debugging(&self) -> Vec<bool> {
-        let function = self.function;
-        if function.debug_uses.is_empty() {
-            return Vec::new();
-        }
-        let liveness = Liveness::new(function);
-        let mut last_use: SecondaryMap<Value, Option<(Block, u32)>> = SecondaryMap::with_capacity(function.values.len());
-        let mut found = Vec::with_capacity(function.debug_uses.len());
-        for uses in function.debug_uses.chunk_by(|a, b| a.at.block == b.at.block) {
-            let block = uses[0].at.block;
-            for (index, inst) in (0..).zip(function.block_insts(block)) {
-                let read = function.operands(inst).iter().filter(|operand| !operand.is_def());
-                read.for_each(|operand| last_use[operand.value] = Some((block, index)));
+        if !new.debug_uses.is_empty() {
+            // What is read in place of other values lives longer than the program knows.
+            let nowhere = new.values.push(new.values[new.debug_uses[0].value].class.into());
+            let live = Liveness::new(self.function).at_debug_uses(self.function);
+            for (debug, is_live) in new.debug_uses.iter_mut().zip(live) {
+                debug.value = if is_live { value_of(debug.value) } else { nowhere };
             }
-            found.extend(uses.iter().map(|debug| {
-                let leaves = liveness.live_out(block).binary_search(&debug.value).is_ok();
-                leaves || last_use[debug.value].is_some_and(|(at, index)| at == block && index >= debug.at.index)
-            }));
         }
-        found
+        new
     }
 }
