@@ -64,7 +64,8 @@ pub struct Policy {
     pub load_lower: LoadLowering,
     /// A copy from a slot to the same slot is dropped (section 6.3).
     pub memory_coalesce: bool,
-    /// Instructions cost a little however seldom they are executed ([`cost::weigh_size`] has said so in frequencies).
+    /// Instructions cost a little however seldom they are executed ([`cost::weigh_size`] has said so in frequencies), and however
+    /// little they do.
     pub weigh_size: bool,
     /// How long [`Choice::Priced`] looks for something better, and how good what [`Choice::Optimal`] begins with is.
     pub effort: Effort,
