@@ -413,6 +413,9 @@ private:
         continue;
       }
       MachineOperand &MO = MI.getOperand(E.DebugAt[I].Index);
+      // An operand before it, of the same instruction, has settled this one, too.
+      if (!MO.isReg() || !MO.getReg().isVirtual())
+        continue;
       if (Location >= 0)
         setRegister(MO, Location);
       else if (Location == INT32_MIN || !MI.isDebugValue())

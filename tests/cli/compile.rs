@@ -239,6 +239,31 @@ fn forms_that_llvm_finds_with_virtual_registers() {
     assert!(overflow.iter().any(|line| line.starts_with("leal (")), "{overflow:?}");
 }
 
+/// A variable that the debugger computes from two values, of which one is gone, is nowhere. (On x86-64, debug instructions name
+/// instructions rather than values.)
+#[test]
+fn debug_values_of_which_one_is_gone_are_gone() {
+    let folder = Folder::new();
+    let function = "target triple = \"i386-pc-linux-gnu\"\n\
+                    define i8 @f(ptr %p, ptr %q) !dbg !3 {\n  %a = load volatile i8, ptr %p, !dbg !6\n  %b = load i8, ptr %q, !dbg !6\n    \
+                    #dbg_value(!DIArgList(i8 %a, i8 %b), !7, !DIExpression(DW_OP_LLVM_arg, 0, DW_OP_LLVM_arg, 1, DW_OP_plus, DW_OP_stack_value), !6)\n  \
+                    %r = and i8 %b, 1, !dbg !6\n  ret i8 %r, !dbg !6\n}\n\
+                    !llvm.dbg.cu = !{!0}\n!llvm.module.flags = !{!2}\n\
+                    !0 = distinct !DICompileUnit(language: DW_LANG_C11, file: !1, isOptimized: true, emissionKind: FullDebug)\n\
+                    !1 = !DIFile(filename: \"f.c\", directory: \"\")\n!2 = !{i32 2, !\"Debug Info Version\", i32 3}\n\
+                    !3 = distinct !DISubprogram(name: \"f\", file: !1, line: 1, type: !4, spFlags: DISPFlagDefinition | DISPFlagOptimized, unit: !0)\n\
+                    !4 = !DISubroutineType(types: !5)\n!5 = !{null}\n!6 = !DILocation(line: 1, scope: !3)\n\
+                    !7 = !DILocalVariable(name: \"sum\", scope: !3, file: !1, line: 1, type: !8)\n\
+                    !8 = !DIBasicType(name: \"char\", size: 8, encoding: DW_ATE_signed)\n";
+    folder.write("gone.ll", function);
+    for allocator in ["tuned", "irc", "linear-scan"] {
+        let arguments = ["compile", "gone.ll", "-o", "out.s", "--verify-llvm", "--no-fallback", "--allocator", allocator];
+        folder.chordal(&arguments).assert().success();
+        let assembly = String::from_utf8(folder.read("out.s")).unwrap();
+        assert!(assembly.contains(".debug_info") && !assembly.contains(".debug_loc"), "{allocator}: {assembly}");
+    }
+}
+
 /// What is two instructions in selected code is a constant for chordal; memory gets it without a register.
 #[test]
 fn zeroes_of_all_widths_are_constants() {
