@@ -199,6 +199,7 @@ fn what_random_functions_found_is_allocated() {
         "early_copy",
         "few_registers",
         "forms_beside_memory",
+        "held_to_meet",
         "jump_outputs",
         "older_name",
     ];
@@ -211,6 +212,21 @@ fn what_random_functions_found_is_allocated() {
             }
         }
     }
+}
+
+/// What is live where inline assembly jumps to stays where it is until the block ends, however little it matters there.
+#[test]
+fn what_lives_into_jump_targets_stays_or_is_refused() {
+    let function = fixture("settled_at_jumps");
+    let (mut allocated, mut refused) = (0, 0);
+    for preset in variants() {
+        match allocate(&function, preset) {
+            Ok(_) => allocated += 1,
+            Err(Failure::Unsupported(reason)) if reason.0.starts_with("a value would have to move behind") => refused += 1,
+            Err(failure) => panic!("{preset:?}: {failure}"),
+        }
+    }
+    assert!(allocated > 0 && refused > 0, "{allocated} allocated, {refused} refused");
 }
 
 /// What inline assembly defines that jumps cannot be moved on its way to a φ.
@@ -230,7 +246,7 @@ fn random_functions_that_jump_are_allocated_or_refused() {
     let (mut allocated, mut refused) = (0, 0);
     for preset in variants() {
         for shape in jumping() {
-            for seed in 0..20 {
+            for seed in 0..27 {
                 let function = random_function(seed, &shape);
                 match allocate(&function, preset) {
                     Ok(_) => allocated += 1,

@@ -80,7 +80,9 @@ fn fixtures_are_allocated() {
     assert_eq!(count - refused.len(), 3 * Algorithm::ALL.len(), "{refused:?}");
     let mut expected = vec![("fold_to_fit", Fast, TOO_MANY)];
     expected.extend(
-        ["jump_outputs", "jumping", "older_name"].iter().flat_map(|name| [(*name, Backtracking, JUMPS), (*name, Fast, JUMPS)]),
+        ["jump_outputs", "jumping", "older_name", "settled_at_jumps"]
+            .iter()
+            .flat_map(|name| [(*name, Backtracking, JUMPS), (*name, Fast, JUMPS)]),
     );
     let expected = expected.into_iter().map(|(name, algorithm, reason)| (name.to_owned(), algorithm, reason.to_owned()));
     assert_eq!(refused, expected.collect::<Vec<_>>());

@@ -40,6 +40,7 @@ pub(super) fn walk(
         taken: RegSet::EMPTY,
         used: RegSet::EMPTY,
         holding: holding::needed(function, liveness, pins),
+        departed: Vec::new(),
         debug: 0,
         result: Assignment::empty(function),
     };
@@ -91,6 +92,9 @@ struct Walk<'a> {
     used: RegSet,
     /// Copies to registers of the program that have to hold the copied values from there on.
     holding: EntitySet<Inst>,
+    /// Behind inline assembly that jumps, what is live where it jumps to. Control may leave for there at the block's end, too, so
+    /// these values stay where they are.
+    departed: Vec<Value>,
     /// The next debug use, for the block that is being walked.
     debug: usize,
     result: Assignment,
@@ -121,12 +125,12 @@ impl Walk<'_> {
         self.enter(block)?;
         self.debug = self.function.debug_uses.partition_point(|debug| debug.at.block < block);
         self.expect(block);
-        let mut jumped = None;
+        self.departed.clear();
         for (index, inst) in self.function.block_insts(block).enumerate() {
             let occupancy = self.pins.occupancy(self.function, block, inst);
             self.leaving = self.bundles.exit(block).filter(|_| self.function.insts[inst].terminator);
             let permute = self.policy.pins == PinPolicy::Permute && occupancy.takes(self.pins.before(inst));
-            let to_be_moved = !self.is_in_place(block)? || self.early(index).next().is_some() || self.has_to_be_held(inst);
+            let to_be_moved = !self.is_in_place(block)? || self.early(inst, index).next().is_some() || self.has_to_be_held(inst);
             if permute || to_be_moved || !self.simple(inst, &occupancy) {
                 self.repair(block, inst, &occupancy, permute)?;
             }
@@ -139,24 +143,18 @@ impl Walk<'_> {
             }
             self.define(inst);
             if self.function.insts[inst].jumps {
-                jumped = Some(self.at_jump_targets(block));
+                self.departed = self.live_into_jump_targets(block);
             }
         }
         self.debug_uses(block, self.function.blocks[block].insts.len() as u32);
         self.result.exit[block] = self.liveness.live_out(block).iter().map(|&value| self.at(value)).collect();
-        match jumped {
-            Some(registers) if registers != self.at_jump_targets(block) => {
-                Err(Unsupported(format!("values move behind the inline assembly that jumps in {block}")).into())
-            }
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
-    /// The registers of the values live into the block's jump targets.
-    fn at_jump_targets(&self, block: Block) -> Vec<Option<Reg>> {
+    fn live_into_jump_targets(&self, block: Block) -> Vec<Value> {
         let blocks = &self.function.blocks;
         let targets = blocks[block].succs.iter().filter(|&&succ| blocks[succ].jump_target);
-        targets.flat_map(|&target| self.liveness.live_in(target)).map(|&value| self.register[value]).collect()
+        targets.flat_map(|&target| self.liveness.live_in(target)).copied().collect()
     }
 
     /// Whether a value that is copied has to be in the register that it is copied to, and is elsewhere.
@@ -169,6 +167,11 @@ impl Walk<'_> {
     /// already, or copied to.
     fn holder(&self, inst: Inst, value: Value, reg: Reg) -> Option<Held> {
         self.pins.holder(inst, value).filter(|it| it.reg == reg || !it.before)
+    }
+
+    /// Whether a value is held at an instruction and behind it. Whatever else moves, it stays: it takes no register there.
+    fn stays_held(&self, inst: Inst, value: Value) -> bool {
+        self.pins.holder(inst, value).is_some_and(|it| it.behind && it.reg == self.at(value))
     }
 
     /// The registers of the program at an instruction that values are held in.
@@ -215,10 +218,11 @@ impl Walk<'_> {
 
     /// The values that can move where they are going to meet already before an instruction of the block, since nothing else is
     /// there any more. That costs no more than moving at the end, and what is computed meanwhile may have their registers.
-    fn early(&self, index: usize) -> impl Iterator<Item = (Value, Reg)> {
+    fn early(&self, inst: Inst, index: usize) -> impl Iterator<Item = (Value, Reg)> {
         let Expected { places, occupied } = &self.expected;
         let free = move |reg: Reg| !self.taken.contains(reg) && !occupied[index].contains(reg);
-        let elsewhere = move |&&(value, place): &&(Value, Reg)| free(place) && self.is_live(value);
+        let elsewhere =
+            move |&&(value, place): &&(Value, Reg)| free(place) && self.is_live(value) && !self.stays_held(inst, value);
         places.iter().filter(elsewhere).copied()
     }
 
@@ -603,7 +607,7 @@ impl Walk<'_> {
         let spanning = occupancy.before | occupancy.after;
         let dying = self.dying(inst);
         let index = inst.as_u32() - self.function.blocks[block].insts.start;
-        let early: Vec<(Value, Reg)> = self.early(index as usize).collect();
+        let early: Vec<(Value, Reg)> = self.early(inst, index as usize).collect();
         let mut values = Vec::new();
         let mut wants = Vec::new();
         for reg in self.taken.iter() {
@@ -616,14 +620,18 @@ impl Walk<'_> {
                 let occupied = (spanning | occupancy.clobbers) - holder;
                 self.want(value, Span::Both, occupied, Some(reg))
             };
-            if let Some(copied) = holder.filter(|it| !it.before && self.holding.contains(inst)) {
-                want.domain = RegSet::only(copied.reg);
+            let is_needed = |it: &Held| !it.before && self.holding.contains(inst);
+            if let Some(it) = holder.filter(|it| is_needed(it) || self.stays_held(inst, value)) {
+                want.domain = RegSet::only(it.reg);
             }
             if let Some(&(_, place)) = early.iter().find(|&&(moving, _)| moving == value) {
                 want.current = Some(place);
             }
             if let Some(place) = self.leaving.and_then(|bundle| self.place(bundle, value)) {
                 want.domain = want.domain & RegSet::only(place);
+            }
+            if self.departed.contains(&value) {
+                want.domain = want.domain & RegSet::only(reg);
             }
             values.push(value);
             wants.push(want);
@@ -645,8 +653,7 @@ impl Walk<'_> {
             defs.push((k, wants.len()));
             wants.push(want);
         }
-        let registers = fit(&wants)
-            .ok_or_else(|| Defect::Impossible(format!("no registers for the values at instruction {index} of {block}")))?;
+        let registers = fit(&wants).ok_or_else(|| self.without_registers(block, index))?;
         let mut splits = Vec::new();
         for &(k, index) in &defs {
             self.result.operands[first + k] = Some(registers[index]);
@@ -662,6 +669,14 @@ impl Walk<'_> {
             self.result.repairs.push(Repair { before: inst, splits });
         }
         Ok(())
+    }
+
+    /// Why there are no registers for the values at an instruction.
+    fn without_registers(&self, block: Block, index: u32) -> Failure {
+        if self.departed.is_empty() {
+            return Defect::Impossible(format!("no registers for the values at instruction {index} of {block}")).into();
+        }
+        Unsupported(format!("a value would have to move behind the inline assembly that jumps in {block}")).into()
     }
 
     /// Moves the live values to their new registers.
