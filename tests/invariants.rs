@@ -21,6 +21,7 @@ use chordal::machine::{
 };
 use cranelift_entity::{EntityRef, SecondaryMap};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// What the phases behind spilling make of a function.
 struct Phases {
@@ -59,9 +60,13 @@ fn for_each_spilled(mut look: impl FnMut(&str, &Conventional, &Spilled)) {
     });
 }
 
-fn for_each_random(mut look: impl FnMut(&str, &Function)) {
+fn for_each_random(look: impl FnMut(&str, &Function)) {
+    for_seeds(0..40, look);
+}
+
+fn for_seeds(seeds: Range<u64>, mut look: impl FnMut(&str, &Function)) {
     for (number, shape) in shapes().iter().enumerate() {
-        for seed in 0..40 {
+        for seed in seeds.clone() {
             look(&format!("shape {number}, seed {seed}"), &random_function(seed, shape));
         }
     }
@@ -750,13 +755,14 @@ fn variables_out_of_ssa_form_have_one_value_at_a_time() {
 #[test]
 fn webs_by_value_have_one_value_at_a_time() {
     let (mut copies, mut shared) = (0, 0);
-    for_each_random(|which, function| {
+    // (Few random φs take a copy beside what it is a copy of.)
+    for_seeds(0..200, |which, function| {
         let conventional = convert(function, Coalescing::Value);
         validate(&conventional.function).unwrap_or_else(|found| panic!("{which}: {found:?}"));
         copies += conventional.counts.copies_after;
         shared += assert_one_value(which, &conventional, Notion::Value);
     });
-    assert!(copies > 300 && shared > 0, "{copies} copies are left, {shared} names share");
+    assert!(copies > 1500 && shared > 10, "{copies} copies are left, {shared} names share");
 }
 
 /// Returns how many pairs of names are live at once in one web.

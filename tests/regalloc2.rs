@@ -24,7 +24,8 @@ fn allocated(function: &Function, algorithm: Algorithm) -> Result<Overlay, Strin
 }
 
 /// Random functions have few registers and every oddity, so that some are beyond regalloc2. Where two definitions are tied, it
-/// panics if hardly a register is free, and mistakes values if what one overwrites is read again, so that is not handed over.
+/// panics if hardly a register is free, and mistakes values if what one overwrites is read again, so that is not handed over:
+/// random functions have it all the time, real ones hardly ever.
 #[test]
 fn random_functions_are_allocated() {
     for (name, algorithm) in Algorithm::ALL {
@@ -39,7 +40,10 @@ fn random_functions_are_allocated() {
                 }
             }
         }
-        assert!(refused.len() * 2 < total, "{name} refuses {} of {total}:\n{}", refused.len(), refused.join("\n"));
+        let (tied, other): (Vec<String>, Vec<String>) =
+            refused.into_iter().partition(|reason| reason.contains("definitions are tied"));
+        assert!(tied.len() * 2 < total, "{name} refuses {} of {total} for what is tied", tied.len());
+        assert!(other.len() * 6 < total, "{name} refuses {} of {total}:\n{}", other.len(), other.join("\n"));
         assert!(compared > 30_000, "{name}: {compared} reads were compared");
     }
 }
