@@ -113,8 +113,13 @@ impl Chooser<'_> {
             let bundled = |pred: Block| bundle.is_some() && self.bundles.exit(pred) == bundle;
             let without_code = |pred: Block| self.function.edge_place(pred, block) == EdgePlace::Nowhere;
             if data.preds.iter().any(|&pred| !bundled(pred) && without_code(pred)) {
-                for &value in self.liveness.live_in(block).iter().filter(|_| !splits || bundle.is_some()) {
-                    self.spill_crossing(value)?;
+                for &value in self.liveness.live_in(block) {
+                    match splits && bundle.is_none() {
+                        // There alone it is in memory. Where inline assembly jumps to, what that defines is in no other register yet.
+                        true if data.jump_target => {}
+                        true => self.require_spillable(value)?,
+                        false => self.spill_crossing(value)?,
+                    }
                 }
                 for phi in &data.phis {
                     webs[conventional.webs[phi.def].expect("a φ's definition is in a web")] = true;
