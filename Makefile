@@ -1,7 +1,7 @@
 # `make` alone says what there is. Where a number is taken, N= says how many, and SEED= with which one to begin.
 CARGO ?= cargo
 
-.PHONY: csmith fuzz fuzz-input limits packages-test help setup demo test optimal test-optimal bench bench-destruction bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
+.PHONY: csmith fuzz fuzz-input fuzz-targets limits packages-test help setup demo test optimal test-optimal bench bench-destruction bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -69,6 +69,9 @@ fuzz: setup ## random machine functions under all allocators and options, checke
 fuzz-input: setup ## damaged bitcode, IR, objects, statistics, records and texts: one message or the right result (N=100000: as many)
 	$(CARGO) build --release
 	scripts/fuzz-input.py $(N) $(if $(SEED),--seed $(SEED)) --jobs $$(nproc)
+
+fuzz-targets: setup ## libFuzzer on texts, modules and what other commands read (N=60: seconds each; docs/testing.md)
+	scripts/fuzz-targets $(N)
 
 limits: setup ## time and memory of functions as large as can be, beside LLVM's greedy allocator (long; scripts/limits.py --largest 4 takes minutes)
 	$(CARGO) build --release

@@ -7,6 +7,7 @@ mod fuzz;
 mod interpreter;
 mod invariants;
 mod join_sets;
+mod large;
 mod mutations;
 #[cfg(feature = "optimal")]
 mod optimal;

@@ -5,8 +5,10 @@ use crate::support::interpret::compare;
 use crate::support::presets::variants;
 use crate::support::random::{Shape, damaged, jumping, random_function, shapes};
 use crate::support::reach::reached;
+use chordal::allocate::allocators::{Preset, Registers};
 use chordal::allocate::failure::Failure;
 use chordal::allocate::pipeline::allocate;
+use chordal::allocate::spill::{Choice, Entry};
 use chordal::analysis::{Bundles, Liveness, PinLiveness};
 use chordal::machine::{
     Block, BlockData, EdgePlace, Function, Inst, InstData, InstKind, Operand, Phi, Role, parse, print, validate,
@@ -190,11 +192,30 @@ fn random_functions_are_allocated() {
     }
 }
 
+/// Where values do not move, what inline assembly defines that jumps cannot cross edges without code, however others are spilled.
+#[test]
+fn what_a_jump_defines_crosses_edges_without_code_only_where_values_move() {
+    let function = fixture("jump_and_goto");
+    for choice in [Choice::Lightest, Choice::Farthest(Entry::Nearest), Choice::Farthest(Entry::Predecessors), Choice::Priced] {
+        for (name, is_refused) in [("ch-o3", true), ("tuned", false)] {
+            let mut preset = Preset::named(name).expect("it exists");
+            let Registers::Dominance(dominance) = &mut preset.registers else { unreachable!("both choose what to spill") };
+            dominance.choice = choice;
+            match allocate(&function, preset) {
+                Ok(_) => assert!(!is_refused, "{preset:?}"),
+                Err(Failure::Unsupported(_)) => assert!(is_refused, "{preset:?}"),
+                Err(failure) => panic!("{preset:?}: {failure}"),
+            }
+        }
+    }
+}
+
 /// Functions, made small, that once found an allocator out.
 #[test]
 fn what_random_functions_found_is_allocated() {
     let names = [
         "copy_behind_throw",
+        "dead_early",
         "debug_behind_copy",
         "early_copy",
         "few_registers",
@@ -202,6 +223,7 @@ fn what_random_functions_found_is_allocated() {
         "held_to_meet",
         "jump_outputs",
         "older_name",
+        "widths_in_one_home",
     ];
     for name in names {
         let function = fixture(name);

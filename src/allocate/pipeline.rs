@@ -281,6 +281,7 @@ fn colour(
 ) -> Result<Allocated, Failure> {
     let problem = Problem::new(conventional, order, dominators, liveness, preset.spill, preset.registers.downstream())?;
     let mut requested: SecondaryMap<Value, bool> = SecondaryMap::new();
+    let mut rounds = 0;
     loop {
         let plan = problem.plan(&requested)?;
         if cfg!(debug_assertions)
@@ -302,11 +303,20 @@ fn colour(
         clock.lap("assign");
         match coloured {
             Ok(coloured) => return Ok(Allocated { spilled, coloured }),
-            Err(Refusal::Evicted(values)) => values.into_iter().for_each(|value| requested[value] = true),
+            Err(Refusal::Evicted(values)) => {
+                let kept = plan.in_memory.iter().filter(|_| rounds >= PATIENCE);
+                values.into_iter().chain(kept).for_each(|value| requested[value] = true);
+                rounds += 1;
+            }
             Err(Refusal::Failed(failure)) => return Err(failure),
         }
     }
 }
+
+/// In so many rounds, a value that assignment evicts may leave its place to another one that has been spilled before. From then
+/// on, what is spilled stays so: hundreds of values could follow each other into one place that none of them can keep. (One of
+/// bzip2's functions takes 43 rounds.)
+const PATIENCE: usize = 64;
 
 /// The first few complaints, and how many more there are.
 fn listed(complaints: &[check::Complaint]) -> String {

@@ -32,10 +32,11 @@ impl Liveness {
             for &site in uses.get(value) {
                 walk.up_from(function, value, site, def_block[value]);
             }
+            walk.live_in.end();
+            walk.live_out.end();
         }
         let Walk { live_in, live_out, .. } = walk;
-        let grouped = |pairs: Vec<(Block, Value)>| Grouped::new(function.blocks.len(), &pairs);
-        let (live_out, live_in) = (grouped(live_out), grouped(live_in));
+        let (live_out, live_in) = (live_out.by_block(function.blocks.len()), live_in.by_block(function.blocks.len()));
         let kills = kills(function, &live_out, &unused);
         Liveness { live_in, live_out, unused, kills }
     }
@@ -168,11 +169,38 @@ impl Places {
     }
 }
 
-/// The sets under construction, as pairs in ascending order of values.
+/// The blocks of each value, one after the other: half of what pairs take, and where many values live long, nothing takes
+/// more.
+#[derive(Default)]
+struct Blocks {
+    blocks: Vec<Block>,
+    /// Of each value that has been walked, where its blocks end.
+    ends: Vec<u32>,
+}
+
+impl Blocks {
+    /// The next value begins.
+    fn end(&mut self) {
+        self.ends.push(self.blocks.len() as u32);
+    }
+
+    /// The values of each block, ascending.
+    fn by_block(self, blocks: usize) -> Grouped<Block, Value> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let values = starts.zip(&self.ends).enumerate();
+        let of_value = |(value, (start, &end)): (usize, (u32, &u32))| {
+            let blocks = &self.blocks[start as usize..end as usize];
+            blocks.iter().map(move |&block| (block, Value::new(value)))
+        };
+        Grouped::from_pairs(blocks, values.flat_map(of_value))
+    }
+}
+
+/// The sets under construction.
 #[derive(Default)]
 struct Walk {
-    live_in: Vec<(Block, Value)>,
-    live_out: Vec<(Block, Value)>,
+    live_in: Blocks,
+    live_out: Blocks,
     last_in: SecondaryMap<Block, PackedOption<Value>>,
     last_out: SecondaryMap<Block, PackedOption<Value>>,
     stack: Vec<Block>,
@@ -196,7 +224,7 @@ impl Walk {
     fn leave(&mut self, block: Block, value: Value, def_block: PackedOption<Block>) {
         if self.last_out[block] != value.into() {
             self.last_out[block] = value.into();
-            self.live_out.push((block, value));
+            self.live_out.blocks.push(block);
             self.enter(block, value, def_block);
         }
     }
@@ -205,7 +233,7 @@ impl Walk {
     fn enter(&mut self, block: Block, value: Value, def_block: PackedOption<Block>) {
         if def_block != block.into() && self.last_in[block] != value.into() {
             self.last_in[block] = value.into();
-            self.live_in.push((block, value));
+            self.live_in.blocks.push(block);
             self.stack.push(block);
         }
     }

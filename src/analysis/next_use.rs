@@ -30,7 +30,8 @@ pub struct NextUses<'a> {
 
 impl<'a> NextUses<'a> {
     pub fn new(function: &Function, order: &Order, liveness: &'a Liveness, loops: &Loops) -> Self {
-        let mut uses = NextUses { liveness, entry: Vec::new(), exit: Vec::new(), phis: SecondaryMap::new() };
+        let [entry, exit] = [liveness.all_live_in(), liveness.all_live_out()].map(Vec::with_capacity);
+        let mut uses = NextUses { liveness, entry, exit, phis: SecondaryMap::new() };
         let mut first_use: SecondaryMap<Value, u32> = SecondaryMap::with_default(NEVER);
         first_use.resize(function.values.len());
         // The rows of both lists are in the order of the blocks' numbers.

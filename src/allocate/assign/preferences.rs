@@ -5,7 +5,7 @@ use crate::allocate::cost;
 use crate::analysis::grouped::Grouped;
 use crate::analysis::{Liveness, PinLiveness, contested};
 use crate::machine::{Function, InstKind, Reg, RegSet, Value};
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntityRef, SecondaryMap};
 
 /// Something that a value would like to share a register with.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,8 @@ impl Preferences {
             Preference::Frequency => by_frequency(function),
             Preference::Punctual => of_definitions(function),
         };
-        Preferences { partners: Grouped::new(function.values.len(), &partners), contested: contested(function, liveness, pins) }
+        let partners = foremost(Grouped::new(function.values.len(), &partners));
+        Preferences { partners, contested: contested(function, liveness, pins) }
     }
 
     /// The value's partners with what sharing a register with them is worth.
@@ -43,6 +44,29 @@ impl Preferences {
     pub(super) fn contested(&self, value: Value) -> RegSet {
         self.contested[value]
     }
+}
+
+/// How many partners of a value are looked at. Whenever a register is chosen for a value, all of these are: a φ that takes tens of
+/// thousands of values would take as long for each choice.
+const LOOKED_AT: usize = 1_000;
+
+/// The partners of each value that are worth most.
+fn foremost(partners: Grouped<Value, (Partner, f32)>) -> Grouped<Value, (Partner, f32)> {
+    let values = || (0..partners.keys()).map(Value::new);
+    if values().all(|value| partners.get(value).len() <= LOOKED_AT) {
+        return partners;
+    }
+    let mut pairs = Vec::new();
+    for value in values() {
+        let mut ranked: Vec<(usize, (Partner, f32))> = partners.get(value).iter().copied().enumerate().collect();
+        if ranked.len() > LOOKED_AT {
+            ranked.sort_by(|(_, (_, a)), (_, (_, b))| b.total_cmp(a));
+            ranked.truncate(LOOKED_AT);
+            ranked.sort_unstable_by_key(|&(place, _)| place);
+        }
+        pairs.extend(ranked.into_iter().map(|(_, partner)| (value, partner)));
+    }
+    Grouped::new(partners.keys(), &pairs)
 }
 
 /// Partners as `ssa-register-allocator.txt` has them: the source of a copy that dies there above all, and for φs one point
@@ -133,4 +157,22 @@ fn by_frequency(function: &Function) -> Vec<(Value, (Partner, f32))> {
         }
     }
     pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_too_many_partners_those_worth_most_stay_in_their_order() {
+        let [few, many] = [0, 1].map(Value::new);
+        let partner = |worth: usize| (Partner::Value(Value::new(2 + worth)), (worth % (2 * LOOKED_AT)) as f32);
+        let mut pairs = vec![(few, partner(1)), (few, partner(0))];
+        pairs.extend((0..4 * LOOKED_AT).map(|worth| (many, partner(worth))));
+        let foremost = foremost(Grouped::new(2, &pairs));
+        let worths = |value| -> Vec<f32> { foremost.get(value).iter().map(|&(_, worth)| worth).collect() };
+        assert_eq!(worths(few), [1.0, 0.0]);
+        let half = (3 * LOOKED_AT / 2..2 * LOOKED_AT).map(|worth| worth as f32);
+        assert_eq!(worths(many), half.clone().chain(half).collect::<Vec<f32>>());
+    }
 }

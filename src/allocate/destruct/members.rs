@@ -24,7 +24,8 @@ pub(super) struct Place {
 const EARLY: u32 = 6;
 const USE: u32 = 7;
 const LATE: u32 = 8;
-const STAGES: u32 = 9;
+const DONE: u32 = 9;
+const STAGES: u32 = 10;
 
 impl Place {
     fn head(block: Block) -> Self {
@@ -282,7 +283,11 @@ impl Scan<'_> {
                 Role::Use if is_overwritten_early(operands, k) => self.uses.push((value, Place::at(block, index, EARLY))),
                 Role::Use => self.uses.push((value, Place::at(block, index, USE))),
                 Role::Def => self.def[value.index()] = Place::at(block, index, LATE),
-                Role::EarlyDef => self.def[value.index()] = Place::at(block, index, EARLY),
+                Role::EarlyDef => {
+                    self.def[value.index()] = Place::at(block, index, EARLY);
+                    // Nothing that is written later is where it is, though nobody may ever read it.
+                    self.uses.push((value, Place::at(block, index, DONE)));
+                }
             }
         }
         let width = |value: Value| function.slot_for(value).size;

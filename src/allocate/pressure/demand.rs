@@ -125,13 +125,13 @@ impl Demand {
     /// What the demand leaves of a set's registers.
     pub(in crate::allocate) fn left(&self, limits: &Limits, set: usize, occupancy: &Occupancy) -> Left {
         let Occupancy { before, after, clobbers } = *occupancy;
-        let both = i32::from(self.both[set]);
+        let both = self.both[set];
         let throughout = limits.room(set, before | after | clobbers).min(limits.room(set, before | after) - both);
-        let [held_before, held, held_behind] = self.held.each_ref().map(|counts| i32::from(counts[set]));
+        let [held_before, held, held_behind] = self.held.each_ref().map(|counts| counts[set]);
         Left {
-            before: limits.room(set, before) - both - i32::from(self.before[set]) + held_before,
+            before: limits.room(set, before) - both - self.before[set] + held_before,
             passing: throughout + held,
-            behind: limits.room(set, after) - both - i32::from(self.after[set]) + held_behind,
+            behind: limits.room(set, after) - both - self.after[set] + held_behind,
         }
     }
 

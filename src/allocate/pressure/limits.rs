@@ -5,7 +5,7 @@ use crate::machine::{Function, Reg, RegClass, RegSet, SwapSupport};
 use cranelift_entity::SecondaryMap;
 
 /// A count for each register set of [`Limits`].
-pub(in crate::allocate) type Counts = [u16; Limits::MAX];
+pub(in crate::allocate) type Counts = [i32; Limits::MAX];
 
 /// The register sets whose registers have to suffice for the values that are restricted to them.
 ///
@@ -78,8 +78,8 @@ impl Limits {
     }
 
     /// Counts a value of this class (with `delta` 1) or takes it back (-1).
-    pub(in crate::allocate) fn count(&self, counts: &mut Counts, class: RegClass, delta: i16) {
-        self.sets_of(class).for_each(|set| counts[set] = counts[set].wrapping_add_signed(delta));
+    pub(in crate::allocate) fn count(&self, counts: &mut Counts, class: RegClass, delta: i32) {
+        self.sets_of(class).for_each(|set| counts[set] += delta);
     }
 
     /// The sets that a class is confined to.
@@ -126,8 +126,8 @@ impl Limits {
     /// `spare` ones.
     pub(in crate::allocate) fn exceeded(&self, counts: &[&Counts], occupied: RegSet, spare: usize) -> Option<usize> {
         (0..self.sets.len()).find(|&set| {
-            let wanted: usize = counts.iter().map(|c| usize::from(c[set])).sum();
-            wanted > 0 && wanted + self.reserve[set] + spare > (self.sets[set] - occupied).len()
+            let wanted: i32 = counts.iter().map(|c| c[set]).sum();
+            wanted > 0 && wanted + spare as i32 > self.room(set, occupied)
         })
     }
 }
@@ -135,5 +135,23 @@ impl Limits {
 fn add(sets: &mut Vec<RegSet>, set: RegSet) {
     if !sets.contains(&set) {
         sets.push(set);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::parse;
+
+    /// There may be more values than registers have numbers.
+    #[test]
+    fn tens_of_thousands_of_values_are_counted() {
+        let function = parse("target wide\nfunction f\nb0:\n  v0:w = op\n").unwrap();
+        let limits = Limits::new(&function, false).unwrap();
+        let mut counts = Counts::default();
+        for _ in 0..(1 << 16) + 10 {
+            limits.count(&mut counts, function.values.values().next().unwrap().class, 1);
+        }
+        assert_eq!(limits.exceeded(&[&counts], RegSet::EMPTY, 0), Some(0));
     }
 }

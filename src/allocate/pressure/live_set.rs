@@ -44,14 +44,18 @@ impl<'a> LiveSet<'a> {
 
     /// Removes a value if it is a member.
     pub(in crate::allocate) fn remove(&mut self, value: Value) {
-        let place = self.place[value] as usize;
-        if self.values.get(place) == Some(&value) {
+        if self.contains(value) {
+            let place = self.place[value] as usize;
             self.values.swap_remove(place);
             if let Some(&moved) = self.values.get(place) {
                 self.place[moved] = place as u32;
             }
             self.limits.count(&mut self.counts, self.function.values[value].class, -1);
         }
+    }
+
+    pub(in crate::allocate) fn contains(&self, value: Value) -> bool {
+        self.values.get(self.place[value] as usize) == Some(&value)
     }
 
     /// The counts without some that are among them.

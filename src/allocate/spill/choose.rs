@@ -10,6 +10,7 @@ use crate::allocate::pressure::live_set::LiveSet;
 use crate::analysis::{Bundles, Liveness, Occupancy, Order, PinLiveness};
 use crate::machine::{Block, EdgePlace, Function, Inst, Operand, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
+use std::cmp::Ordering;
 
 /// The values to spill.
 pub(super) struct Chosen {
@@ -112,8 +113,13 @@ impl Chooser<'_> {
             let bundled = |pred: Block| bundle.is_some() && self.bundles.exit(pred) == bundle;
             let without_code = |pred: Block| self.function.edge_place(pred, block) == EdgePlace::Nowhere;
             if data.preds.iter().any(|&pred| !bundled(pred) && without_code(pred)) {
-                for &value in self.liveness.live_in(block).iter().filter(|_| !splits || bundle.is_some()) {
-                    self.spill_crossing(value)?;
+                for &value in self.liveness.live_in(block) {
+                    match splits && bundle.is_none() {
+                        // There alone it is in memory. Where inline assembly jumps to, what that defines is in no other register yet.
+                        true if data.jump_target => {}
+                        true => self.require_spillable(value)?,
+                        false => self.spill_crossing(value)?,
+                    }
                 }
                 for phi in &data.phis {
                     webs[conventional.webs[phi.def].expect("a φ's definition is in a web")] = true;
@@ -185,9 +191,13 @@ impl Chooser<'_> {
         }
         let occupied = pins.at(self.function, self.function.head(block)) | self.function.blocks[block].live_in_pins;
         let mut spare = self.limits.spare();
+        let mut lightest = Lightest::default();
         while let Some(set) = self.limits.exceeded(&[self.live.counts()], occupied, spare) {
-            match self.spill_lightest(set, |_| true) {
-                Some(()) => {}
+            match lightest.next(self, set) {
+                Some(value) => {
+                    self.live.remove(value);
+                    self.spill(value);
+                }
                 None if spare > 0 => spare = 0,
                 None => return Err(format!("too many pinned registers at the head of {block}")),
             }
@@ -309,6 +319,11 @@ impl Chooser<'_> {
         }
     }
 
+    /// Which of two values is spilled first: the lighter one, of equal ones the younger.
+    fn lighter(&self, a: Value, b: Value) -> Ordering {
+        self.weights[a].total_cmp(&self.weights[b]).then(b.cmp(&a))
+    }
+
     /// Spills the live value of least weight that is confined to a register set, of equal ones the youngest; `None` if there
     /// is no candidate.
     fn spill_lightest(&mut self, set: usize, candidate: impl Fn(Value) -> bool) -> Option<()> {
@@ -320,10 +335,36 @@ impl Chooser<'_> {
             .copied()
             .filter(confined)
             .filter(|&value| !self.unspillable.contains(value) && candidate(value))
-            .min_by(|&a, &b| self.weights[a].total_cmp(&self.weights[b]).then(b.cmp(&a)))?;
+            .min_by(|&a, &b| self.lighter(a, b))?;
         self.live.remove(lightest);
         self.spill(lightest);
         Some(())
+    }
+}
+
+/// The values at a block's head, lightest first: tens of thousands of φs may have to go there.
+#[derive(Default)]
+struct Lightest {
+    /// Empty until somebody asks.
+    values: Vec<Value>,
+    /// For each set of registers, how many of the values are gone, or not confined to it.
+    passed: Vec<usize>,
+}
+
+impl Lightest {
+    /// The lightest that is still live and confined to a set.
+    fn next(&mut self, chooser: &Chooser, set: usize) -> Option<Value> {
+        if self.passed.is_empty() {
+            self.values = chooser.live.values().to_vec();
+            self.values.retain(|&value| !chooser.unspillable.contains(value));
+            self.values.sort_unstable_by(|&a, &b| chooser.lighter(a, b));
+            self.passed = chooser.limits.sets().map(|_| 0).collect();
+        }
+        let is_candidate =
+            |value: Value| chooser.live.contains(value) && chooser.limits.is_confined(chooser.function.values[value].class, set);
+        let passed = &mut self.passed[set];
+        *passed += self.values[*passed..].iter().position(|&value| is_candidate(value))?;
+        Some(self.values[*passed])
     }
 }
 

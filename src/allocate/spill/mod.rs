@@ -98,6 +98,9 @@ pub struct Downstream {
     pub pins: PinPolicy,
 }
 
+/// How many instructions and edges all values may live across, for each instruction that there is, if prices are to decide.
+const CROWDED: u64 = 512;
+
 /// Which values are spilled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Choice {
@@ -120,6 +123,14 @@ impl Choice {
     /// blocks that are alike are decided about together, and the bound is one of plans that do so.
     pub fn considers_all(self, effort: Effort) -> bool {
         self == Choice::Optimal || matches!(effort, Effort::More | Effort::Most)
+    }
+
+    /// What can be done in time and memory that grow with the function alone. Prices are about each value in each segment of
+    /// the program, so where thousands of values live long, their number is a product of both; then nearly all are in memory
+    /// nearly everywhere, and which are not is decided for all their lives.
+    fn within_reach(self, effort: Effort, crossed: u64, insts: usize) -> Self {
+        let is_crowded = crossed > CROWDED * insts as u64;
+        if self == Choice::Priced && !self.considers_all(effort) && is_crowded { Choice::Lightest } else { self }
     }
 
     /// Whether a value may be in a register in one part of its life, and in memory in another.
@@ -298,7 +309,8 @@ impl<'a> Problem<'a> {
         let pins = downstream.pins.occupied(function, liveness, RegSet::EMPTY);
         let unspillable = unspillable(function, liveness);
         let loops = Loops::new(function, order, dominators);
-        let mut weights = weights::weights(function, &loops, liveness);
+        let (mut weights, crossed) = weights::weights(function, &loops, liveness);
+        let choice = downstream.choice.map(|choice| choice.within_reach(policy.effort, crossed, function.insts.len()));
         unspillable.iter().for_each(|value| weights[value] = f64::INFINITY);
         let (constants, web_constants) = constants(conventional);
         let origins = |wanted: fn(&InstData) -> bool| {
@@ -325,7 +337,7 @@ impl<'a> Problem<'a> {
             storable,
             limits: Limits::new(function, downstream.spare)?,
             policy,
-            downstream,
+            downstream: Downstream { choice, ..downstream },
         })
     }
 

@@ -6,7 +6,7 @@
 
 use super::choose::Chosen;
 use super::hoist::{ArgumentStores, argument_stores};
-use super::homes::Homes;
+use super::homes::{Home, Homes};
 use super::plan::{Plan, Refill, Site, Store};
 use super::{Problem, SpillCounts};
 use crate::allocate::pressure::demand::{Demand, LastUse, foldable_operands, folded_operand, is_first_use};
@@ -191,13 +191,16 @@ impl<'a> Planner<'a> {
     }
 
     /// Makes nothing of a copy from a home to the same home (`spill-free-ssa-elimination.txt`, section 6.3): the values are
-    /// φ-related, so the source is dead behind it.
+    /// φ-related, so the source is dead behind it. A home of another width has another form of what x87 registers hold, which
+    /// no copy accesses itself.
     fn coalesce(&mut self, inst: Inst) -> bool {
         let function = self.function();
         let [to, from] = *function.operands(inst) else { return false };
         let home = |value: Value| self.plan.homes.of(value).filter(|_| self.plan.in_memory.contains(value));
+        let class = function.values[to.value].class;
+        let in_own_form = |home: Home| function.file.memory_form(class, self.plan.homes.sizes[home].size) == class;
         let redundant = function.insts[inst].kind == InstKind::Copy
-            && home(to.value).is_some()
+            && home(to.value).is_some_and(in_own_form)
             && home(to.value) == home(from.value)
             && function.slot_for(to.value) == function.slot_for(from.value);
         if !self.problem.policy.memory_coalesce || !redundant {

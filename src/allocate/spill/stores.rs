@@ -46,6 +46,8 @@ pub(super) fn place(
         region: Vec::new(),
         transitions: Vec::new(),
         definitions: Vec::new(),
+        stores: Vec::new(),
+        elsewhere: EntitySet::new(),
     };
     for value in stored.iter() {
         let Some(definition) = defined[value] else { continue };
@@ -53,9 +55,17 @@ pub(super) fn place(
             placing.value(value, definition, in_blocks.get(value), at_ends.get(value));
         }
         placing.forget_region();
+        if placing.decisions.costs.len() >= AT_ONCE {
+            placing.solve();
+        }
     }
-    placing.solve()
+    placing.solve();
+    (placing.stores, placing.elsewhere)
 }
+
+/// Values do not depend on each other, so that few at once have decisions: all together would take memory for each value and
+/// block.
+const AT_ONCE: usize = 1 << 14;
 
 /// A store that may be.
 struct Transition {
@@ -76,6 +86,9 @@ struct Placing<'a> {
     transitions: Vec<Transition>,
     /// Of each value, the decision about the block that defines it.
     definitions: Vec<(Value, Decision)>,
+    /// Of the values that have been solved, what [`place`] answers.
+    stores: Vec<Store>,
+    elsewhere: EntitySet<Value>,
 }
 
 impl Placing<'_> {
@@ -199,7 +212,8 @@ impl Placing<'_> {
         self.transitions.extend(store.map(|store| Transition { before, behind: Some(behind), store }));
     }
 
-    fn solve(mut self) -> (Vec<Store>, EntitySet<Value>) {
+    /// Makes the decisions that there are.
+    fn solve(&mut self) {
         let network = Network::new(std::mem::take(&mut self.decisions));
         let mut residual = Residual::new(&network);
         let mut cutter = Cutter::new(&network);
@@ -209,9 +223,9 @@ impl Placing<'_> {
             network.nodes(cluster).for_each(|node| is_one[node] = cutter.is_one(node));
         }
         let is_one = |decision: Decision| is_one[network.node(decision)];
-        let is_taken = |it: &&Transition| is_one(it.before) && it.behind.is_none_or(|behind| !is_one(behind));
-        let mut elsewhere = EntitySet::new();
-        elsewhere.extend(self.definitions.iter().filter(|&&(_, decision)| is_one(decision)).map(|&(value, _)| value));
-        (self.transitions.iter().filter(is_taken).map(|it| it.store).collect(), elsewhere)
+        let is_taken = |it: &Transition| is_one(it.before) && it.behind.is_none_or(|behind| !is_one(behind));
+        self.stores.extend(self.transitions.drain(..).filter(is_taken).map(|it| it.store));
+        let elsewhere = self.definitions.drain(..).filter(|&(_, decision)| is_one(decision));
+        self.elsewhere.extend(elsewhere.map(|(value, _)| value));
     }
 }

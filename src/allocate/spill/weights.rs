@@ -8,8 +8,9 @@ use cranelift_entity::SecondaryMap;
 const DEEPEST: u32 = 200;
 
 /// The weight of each value: the accesses that spilling it costs, ten times as many for each loop around them, by the
-/// number of instructions and control-flow edges that its live range crosses. Light values are spilled first.
-pub(super) fn weights(function: &Function, loops: &Loops, liveness: &Liveness) -> SecondaryMap<Value, f64> {
+/// number of instructions and control-flow edges that its live range crosses. Light values are spilled first. And the sum of
+/// these numbers.
+pub(super) fn weights(function: &Function, loops: &Loops, liveness: &Liveness) -> (SecondaryMap<Value, f64>, u64) {
     let mut weights = SecondaryMap::with_capacity(function.values.len());
     let access = |block: Block| 1.0 + 10f64.powi(loops.depth(block).min(DEEPEST) as i32);
     for (block, data) in &function.blocks {
@@ -30,10 +31,12 @@ pub(super) fn weights(function: &Function, loops: &Loops, liveness: &Liveness) -
             }
         }
     }
-    for (value, size) in sizes(function, liveness).iter() {
-        weights[value] /= f64::from((*size).max(1));
+    let mut all = 0;
+    for (value, &size) in sizes(function, liveness).iter() {
+        weights[value] /= f64::from(size.max(1));
+        all += u64::from(size);
     }
-    weights
+    (weights, all)
 }
 
 /// The number of instructions and edges that each live range crosses, its definition and its end not among them.
@@ -99,7 +102,7 @@ mod tests {
         let function = parse(text).unwrap();
         let order = Order::new(&function);
         let loops = Loops::new(&function, &order, &Dominators::new(&function, &order));
-        let weights = weights(&function, &loops, &Liveness::new(&function));
+        let (weights, _) = weights(&function, &loops, &Liveness::new(&function));
         (function, loops, weights)
     }
 

@@ -17,7 +17,7 @@ use crate::machine::{Block, Function, Inst, Operand, Value};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
 /// By how many registers a block has to be better supplied if many executions do not come there.
-const LEAD: u16 = 2;
+const LEAD: i32 = 2;
 
 /// How often a block is executed, for each execution of one before it, if most come there.
 const MOST_COME: f64 = 0.6;
@@ -36,14 +36,14 @@ pub(super) struct Passing<'a> {
     /// Likewise behind the last one, to the block's end.
     behind: Scarcity,
     /// How scarce registers have been at most where a segment passes.
-    scarcest: SecondaryMap<Decision, u16>,
+    scarcest: SecondaryMap<Decision, i32>,
 }
 
 /// How scarce registers are between one end of a block and each value's access that is nearest to it, and in the whole block.
 #[derive(Default)]
 struct Scarcity {
-    in_block: u16,
-    of: SecondaryMap<Value, (PackedOption<Block>, u16)>,
+    in_block: i32,
+    of: SecondaryMap<Value, (PackedOption<Block>, i32)>,
 }
 
 impl Scarcity {
@@ -53,7 +53,7 @@ impl Scarcity {
         }
     }
 
-    fn of(&self, block: Block, value: Value) -> Option<u16> {
+    fn of(&self, block: Block, value: Value) -> Option<i32> {
         let (of, scarcity) = self.of[value];
         (of == Some(block).into()).then_some(scarcity)
     }

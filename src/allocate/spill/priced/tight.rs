@@ -11,8 +11,8 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 /// Where there are too many values for all to be in registers, and which ones that concerns.
 pub(super) struct Tight {
     /// How many values too many there are for some set of registers.
-    pub(super) insts: SecondaryMap<Inst, u16>,
-    pub(super) heads: SecondaryMap<Block, u16>,
+    pub(super) insts: SecondaryMap<Inst, i32>,
+    pub(super) heads: SecondaryMap<Block, i32>,
     /// Those that are there, and what φs relate to them.
     pub(super) values: EntitySet<Value>,
 }
@@ -88,9 +88,9 @@ impl Walk<'_> {
         }
         let occupied = self.pins.at(function, function.head(block)) | function.blocks[block].live_in_pins;
         for set in limits.sets() {
-            let excess = i32::from(self.live.counts()[set]) - limits.room(set, occupied);
+            let excess = self.live.counts()[set] - limits.room(set, occupied);
             if excess > 0 {
-                self.tight.heads[block] = self.tight.heads[block].max(excess as u16);
+                self.tight.heads[block] = self.tight.heads[block].max(excess);
                 self.last[set] = self.place;
             }
         }
@@ -123,9 +123,9 @@ impl Walk<'_> {
         let through = self.live.counts_without(&demand.dying);
         let occupancy = self.pins.occupancy(function, block, inst);
         for set in limits.sets() {
-            let excess = i32::from(through[set]) - demand.left(limits, set, &occupancy).least();
+            let excess = through[set] - demand.left(limits, set, &occupancy).least();
             if excess > 0 {
-                self.tight.insts[inst] = self.tight.insts[inst].max(excess as u16);
+                self.tight.insts[inst] = self.tight.insts[inst].max(excess);
                 self.last[set] = self.place;
             }
         }
