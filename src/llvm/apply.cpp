@@ -416,9 +416,9 @@ private:
       // An operand before it, of the same instruction, has settled this one, too.
       if (!MO.isReg() || !MO.getReg().isVirtual())
         continue;
-      if (Location >= 0)
+      if (Location >= 0 && hasName(MRI.getRegClass(MO.getReg()), MO.getSubReg(), Location))
         setRegister(MO, Location);
-      else if (Location == INT32_MIN || !MI.isDebugValue())
+      else if (Location >= 0 || Location == INT32_MIN || !MI.isDebugValue())
         setUndefined(MI, MO);
       else
         updateDbgValueForSpill(MI, Slots[~Location], MO.getReg());
@@ -431,6 +431,15 @@ private:
               setUndefined(MI, MO);
   }
 
+  // Whether a value of a class, or a part of it, can be named in a register: a byte may be moved about in ones of which i386 has no
+  // name for the lowest eight bits.
+  bool hasName(const TargetRegisterClass *RC, unsigned Sub, unsigned Root) const {
+    MCRegister Reg = E.T.view(RC, Root);
+    if (Reg.isValid() && Sub)
+      Reg = TRI.getSubReg(Reg, Sub);
+    return Reg.isValid() && !MRI.isReserved(Reg);
+  }
+
   static void setUndefined(MachineInstr &MI, MachineOperand &MO) {
     MO.setSubReg(0);
     if (MI.isDebugValue())
@@ -440,11 +449,11 @@ private:
   }
 
   void numberedPhi(MachineInstr &Phi, int32_t Location) {
-    if (Location == INT32_MIN)
+    const TargetRegisterClass *RC = MRI.getRegClass(Phi.getOperand(0).getReg());
+    if (Location == INT32_MIN || (Location >= 0 && !hasName(RC, 0, Location)))
       return;
     MachineBasicBlock &MBB = *Phi.getParent();
     auto DbgPhi = BuildMI(MBB, MBB.getFirstNonPHI(), DebugLoc(), TII.get(TargetOpcode::DBG_PHI));
-    const TargetRegisterClass *RC = MRI.getRegClass(Phi.getOperand(0).getReg());
     if (Location >= 0)
       DbgPhi.addReg(E.T.view(RC, Location)).addImm(Phi.peekDebugInstrNum());
     else

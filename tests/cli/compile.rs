@@ -264,6 +264,17 @@ fn debug_values_of_which_one_is_gone_are_gone() {
     }
 }
 
+/// regalloc2 moves bytes through registers of i386 whose lowest eight bits have no name. The debugger is not told.
+#[test]
+fn the_debugger_is_told_of_registers_that_have_names() {
+    let folder = Folder::new();
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/programs/parser.c");
+    let flags = ["-m32", "-march=x86-64-v4", "-O3", "-g", "-emit-llvm", "-c", program, "-o", "p.bc"];
+    folder.run(Process::new("clang-22").args(flags));
+    let arguments = ["--allocator", "regalloc2", "--registers", "5", "--verify-llvm", "--no-fallback"];
+    folder.chordal(&["compile", "p.bc", "-o", "p.s"]).args(arguments).assert().success();
+}
+
 /// What is two instructions in selected code is a constant for chordal; memory gets it without a register.
 #[test]
 fn zeroes_of_all_widths_are_constants() {
