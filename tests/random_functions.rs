@@ -268,7 +268,7 @@ fn random_functions_that_jump_are_allocated_or_refused() {
     let (mut allocated, mut refused) = (0, 0);
     for preset in variants() {
         for shape in jumping() {
-            for seed in 0..27 {
+            for seed in 0..40 {
                 let function = random_function(seed, &shape);
                 match allocate(&function, preset) {
                     Ok(_) => allocated += 1,
