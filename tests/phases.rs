@@ -3,11 +3,11 @@
 use crate::support::fixture::fixture;
 use crate::support::fixtures::{allocated, blocks, edits, registers, spilled_values, v};
 use crate::support::interpret::compare;
-use crate::support::phases::{convert, spill};
+use crate::support::phases::{convert, convert_to_split, spill};
 use crate::support::presets::spill_free;
 use chordal::allocate::allocators::{Preset, Registers};
 use chordal::allocate::assign::PinPolicy;
-use chordal::allocate::cssa::Coalescing;
+use chordal::allocate::cssa::{Coalescing, Conventional};
 use chordal::allocate::eliminate::SwapPolicy;
 use chordal::allocate::pipeline::allocate;
 use chordal::check::check;
@@ -66,6 +66,27 @@ b3: on-edge -> b1
         let function = fixture("swap_problem");
         let counts = [Coalescing::Pairwise, Coalescing::Value].map(|coalescing| convert(&function, coalescing).counts);
         assert_eq!(counts.map(|counts| counts.copies_after), [6, 3]);
+    }
+
+    /// All but the one that lives beside what takes its place, and what memory holds of it is the web's.
+    #[test]
+    fn phis_at_crowded_labels_define_the_programs_names() {
+        let function = fixture("crowded_labels");
+        let (isolated, rejoined) = (convert(&function, Coalescing::Pairwise), convert_to_split(&function));
+        let named = |conventional: &Conventional| {
+            let phis = conventional.function.blocks.values().flat_map(|data| &data.phis);
+            phis.map(|phi| phi.def).filter(|&def| def < v(20)).collect::<Vec<Value>>()
+        };
+        assert_eq!(named(&isolated), []);
+        assert_eq!(named(&rejoined), [6, 7, 8, 9, 10, 13, 15, 16, 17].map(v));
+        assert_eq!(isolated.counts.copies_after - rejoined.counts.copies_after, 9);
+        assert_eq!(rejoined.webs[v(6)], rejoined.webs[v(13)]);
+        assert!(rejoined.webs[v(6)].is_some());
+        assert!(!rejoined.without_code.iter().any(|&value| value < v(20)));
+        let (overlay, _) = allocate(&function, Preset::named("tuned").unwrap()).expect("it can be allocated");
+        for path in 0..4 {
+            compare(&function, &overlay, path, 20).unwrap_or_else(|found| panic!("path {path}: {found}"));
+        }
     }
 
     #[test]

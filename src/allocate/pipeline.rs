@@ -12,7 +12,7 @@ use crate::allocate::eliminate::EliminationCounts;
 use crate::allocate::failure::{Defect, Failure, Unsupported};
 use crate::allocate::recolour::RecolouringCounts;
 use crate::allocate::regalloc2::{self, Algorithm};
-use crate::allocate::spill::{Problem, SpillCounts, Spilled, verify::verify};
+use crate::allocate::spill::{Choice, Problem, SpillCounts, Spilled, verify::verify};
 use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Order, PinLiveness, graph_sizes};
 use crate::check;
 use crate::machine::{Block, Function, Overlay, Value};
@@ -247,7 +247,10 @@ fn convert(
     let liveness = liveness.unwrap_or_else(|| Liveness::new(function));
     clock.lap("analysis");
     let interference = Interference::new(function, dominators, &liveness);
-    let conventional = cssa::conventional(function, order, dominators, &interference, coalescing);
+    let mut conventional = cssa::conventional(function, order, dominators, &interference, coalescing);
+    if coalescing == Coalescing::Pairwise && preset.registers.spilling().is_some_and(Choice::splits) {
+        conventional = cssa::rejoin(conventional, dominators);
+    }
     clock.lap("cssa");
     Ok((conventional, DestructionCounts::default()))
 }

@@ -25,6 +25,12 @@ pub fn convert(function: &Function, coalescing: Coalescing) -> Conventional {
     cssa::conventional(function, &order, &dominators, &interference, coalescing)
 }
 
+/// The same as allocators do whose spilling splits live ranges.
+pub fn convert_to_split(function: &Function) -> Conventional {
+    let order = Order::new(function);
+    cssa::rejoin(convert(function, Coalescing::Pairwise), &Dominators::new(function, &order))
+}
+
 /// Converts a function that can be allocated, and looks at the plan for its spills.
 pub fn with_plan<T>(function: &Function, look: impl FnOnce(&Problem, &Plan) -> T) -> (Conventional, T) {
     with_plan_of(spill_free(), function, look)

@@ -169,7 +169,7 @@ pub fn shapes() -> Vec<Shape> {
         Shape { classes: &["w"], ..none.clone() },
         Shape { classes: &["w", "n"], loops: true, pins: true, ..none.clone() },
         Shape { landing_pads: true, calls: true, loops: true, ..none.clone() },
-        Shape { gotos: true, loops: true, classes: &["w"], ..none.clone() },
+        Shape { gotos: true, loops: true, phis_per_block: 12, classes: &["w"], ..none.clone() },
         varied(),
         Shape { blocks: 12, gotos: true, calls: true, loops: true, pins: true, ..none.clone() },
         none,

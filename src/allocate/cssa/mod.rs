@@ -11,7 +11,10 @@
 mod aggressive;
 mod classes;
 mod isolate;
+mod labels;
 mod phi_mem;
+
+pub use labels::rejoin;
 
 use crate::allocate::destruct;
 use crate::allocate::failure::Unsupported;

@@ -14,12 +14,7 @@ pub(super) fn coalesce(lifted: Conventional, dominators: &Dominators) -> Convent
     let liveness = Liveness::new(function);
     let interference = Interference::new(function, dominators, &liveness);
     let mut classes = Classes::new(function, dominators, &interference, Sharing::Memory);
-    for phi in function.blocks.values().flat_map(|data| &data.phis) {
-        for arg in phi.args.iter().filter_map(|arg| arg.expand()) {
-            let conventional = classes.merge(phi.def, arg);
-            debug_assert!(conventional, "{} and {arg} are isolated", phi.def);
-        }
-    }
+    merge_phis(function, &mut classes);
     // Values on edges that can take no code keep their names.
     let mut without_code = EntitySet::new();
     without_code.extend(lifted.without_code.iter().copied());
@@ -52,8 +47,18 @@ pub(super) fn coalesce(lifted: Conventional, dominators: &Dominators) -> Convent
     Conventional { function: rewritten, webs, web_count, without_code: lifted.without_code, counts: lifted.counts }
 }
 
+/// Merges the classes of isolated φs' definitions and arguments.
+pub(super) fn merge_phis(function: &Function, classes: &mut Classes) {
+    for phi in function.blocks.values().flat_map(|data| &data.phis) {
+        for arg in phi.args.iter().filter_map(|arg| arg.expand()) {
+            let conventional = classes.merge(phi.def, arg);
+            debug_assert!(conventional, "{} and {arg} are isolated", phi.def);
+        }
+    }
+}
+
 /// The function without the removed copies; only φs name what these were made for.
-fn without(
+pub(super) fn without(
     function: &Function,
     removed: &SecondaryMap<Inst, bool>,
     renamed: &SecondaryMap<Value, PackedOption<Value>>,

@@ -44,6 +44,8 @@ pub(super) fn choose(problem: &Problem, requested: &SecondaryMap<Value, bool>) -
         constants,
         rematerialise: policy.rematerialise,
         folding: policy.fold,
+        splits: downstream.choice.is_some_and(Choice::splits),
+        without_code: EntitySet::new(),
         chosen: Chosen {
             spilled: SecondaryMap::with_capacity(function.values.len()),
             rematerialised: SecondaryMap::with_capacity(function.values.len()),
@@ -51,6 +53,7 @@ pub(super) fn choose(problem: &Problem, requested: &SecondaryMap<Value, bool>) -
         },
         live: LiveSet::new(function, limits),
     };
+    chooser.without_code.extend(conventional.without_code.iter().copied());
     for (value, _) in requested.iter().filter(|&(_, &requested)| requested) {
         if unspillable.contains(value) {
             return Err("what inline assembly that jumps defines finds no register".into());
@@ -61,13 +64,9 @@ pub(super) fn choose(problem: &Problem, requested: &SecondaryMap<Value, bool>) -
         chooser.drop_constants_without_register(order, pins, |chosen, value| chosen.spilled[value]);
         return Ok(chooser.chosen);
     };
-    let splits = choice.splits();
-    chooser.spill_across_edges_without_code(conventional, splits)?;
+    chooser.spill_across_edges_without_code(conventional)?;
     for value in crossing::excess(problem, &chooser.chosen.spilled) {
-        match splits && bundles.related(value).is_empty() {
-            true => chooser.keep_off_bundles(value)?,
-            false => chooser.spill_crossing(value)?,
-        }
+        chooser.keep_off_bundles(value)?;
     }
     match choice {
         Choice::Everything => chooser.spill_everything(),
@@ -97,6 +96,10 @@ struct Chooser<'a> {
     constants: &'a SecondaryMap<Value, PackedOption<Inst>>,
     rematerialise: bool,
     folding: bool,
+    /// Whether what is in memory at bundles may be in registers elsewhere.
+    splits: bool,
+    /// The values that are only there to cross edges without code.
+    without_code: EntitySet<Value>,
     chosen: Chosen,
     /// The values live at the current point in registers.
     live: LiveSet<'a>,
@@ -106,7 +109,7 @@ impl Chooser<'_> {
     /// A value that crosses an edge where no code can stand may have to be elsewhere at its two ends: it is in memory, if the
     /// edge is in no bundle (there alone, if live ranges are split and no bundle begins or ends there). So are the φs there,
     /// with all of their webs.
-    fn spill_across_edges_without_code(&mut self, conventional: &Conventional, splits: bool) -> Result<(), String> {
+    fn spill_across_edges_without_code(&mut self, conventional: &Conventional) -> Result<(), String> {
         let mut webs: SecondaryMap<Web, bool> = SecondaryMap::new();
         for (block, data) in &self.function.blocks {
             let bundle = self.bundles.entry(block);
@@ -114,7 +117,7 @@ impl Chooser<'_> {
             let without_code = |pred: Block| self.function.edge_place(pred, block) == EdgePlace::Nowhere;
             if data.preds.iter().any(|&pred| !bundled(pred) && without_code(pred)) {
                 for &value in self.liveness.live_in(block) {
-                    match splits && bundle.is_none() {
+                    match self.splits && bundle.is_none() {
                         // There alone it is in memory. Where inline assembly jumps to, what that defines is in no other register yet.
                         true if data.jump_target => {}
                         true => self.require_spillable(value)?,
@@ -140,10 +143,27 @@ impl Chooser<'_> {
         Ok(())
     }
 
+    /// Has a value, and what φs relate it to over edges that can take no code, be in memory at bundles.
     fn keep_off_bundles(&mut self, value: Value) -> Result<(), String> {
-        self.require_spillable(value)?;
-        self.chosen.off_bundles[value] = true;
+        if !self.splits {
+            return self.spill_crossing(value);
+        }
+        let related = self.bundles.related(value).iter().copied();
+        for member in related.filter(|&related| related != value).chain([value]) {
+            self.require_spillable(member)?;
+            self.leave_bundles(member);
+        }
         Ok(())
+    }
+
+    /// Has a value be in memory at bundles: there alone, if live ranges are split and it lives elsewhere.
+    fn leave_bundles(&mut self, value: Value) {
+        if self.splits && !self.without_code.contains(value) {
+            self.chosen.off_bundles[value] = true;
+        } else {
+            self.chosen.spilled[value] = true;
+            self.live.remove(value);
+        }
     }
 
     fn require_spillable(&self, value: Value) -> Result<(), String> {
@@ -286,13 +306,12 @@ impl Chooser<'_> {
         self.chosen.drops(self.function.operands(inst))
     }
 
-    /// Spills a value, and what φs relate it to over edges that can take no code.
+    /// Spills a value; what φs relate it to over edges that can take no code is in memory there.
     fn spill(&mut self, value: Value) {
         self.chosen.spilled[value] = true;
         self.chosen.rematerialised[value] = self.rematerialise && self.constants[value].is_some();
-        for &related in self.bundles.related(value) {
-            self.chosen.spilled[related] = true;
-            self.live.remove(related);
+        for &related in self.bundles.related(value).iter().filter(|&&related| related != value) {
+            self.leave_bundles(related);
         }
     }
 

@@ -2,12 +2,15 @@
 
 use super::Problem;
 use crate::allocate::cost;
+use crate::allocate::cssa::Conventional;
+use crate::allocate::pressure::demand::is_first_use;
 use crate::allocate::pressure::limits::{Counts, Limits};
 use crate::allocate::pressure::matching::{Want, fit};
 use crate::allocate::pressure::meeting;
-use crate::analysis::Meeting;
-use crate::machine::{Block, EdgePlace, Function, RegClass, Value};
-use cranelift_entity::SecondaryMap;
+use crate::analysis::{Liveness, Meeting};
+use crate::machine::{Block, EdgePlace, Function, InstKind, RegClass, Value};
+use cranelift_entity::{EntitySet, SecondaryMap};
+use std::ops::Add;
 
 /// What can be in registers at the head of a block, as far as the edges to it say.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,30 +41,28 @@ pub(super) fn head(problem: &Problem, block: Block) -> Head {
 
 /// The representatives of what has to be in memory at the bundles, beside what is `spilled` already.
 ///
-/// Everything takes one register at each bundle that it crosses, so what is accessed most often goes first: sets of values
-/// that find registers are the independent sets of a matroid, of which the greedy choice finds the heaviest.
+/// Everything takes one register at each bundle that it crosses, so what is worth most there goes first: sets of values that
+/// find registers are the independent sets of a matroid, of which the greedy choice finds the heaviest. Worth most is what is
+/// accessed most often for as long as it lives: behind the bundle, too, it is in the way of others until it dies.
 pub(super) fn excess(problem: &Problem, spilled: &SecondaryMap<Value, bool>) -> Vec<Value> {
-    let Problem { conventional, bundles, unspillable, limits, .. } = problem;
+    let Problem { conventional, bundles, liveness, unspillable, limits, .. } = problem;
     let function = &conventional.function;
-    let mut accesses: Option<SecondaryMap<Value, f64>> = None;
+    let mut tenures: Option<SecondaryMap<Value, Tenure>> = None;
     let mut out: SecondaryMap<Value, bool> = SecondaryMap::new();
     let mut excess = Vec::new();
     for (_, meeting) in bundles.iter() {
-        let accesses = accesses.get_or_insert_with(|| cost::accesses(function));
-        let gain = |value: Value| -> f64 {
-            let related = bundles.related(value).iter().filter(|&&other| other != value);
-            if unspillable.contains(value) {
-                f64::INFINITY
-            } else {
-                accesses[value] + related.map(|&other| accesses[other]).sum::<f64>()
-            }
+        let tenures = tenures.get_or_insert_with(|| tenures_of_names(conventional, liveness));
+        let worth = |value: Value| match bundles.related(value) {
+            _ if unspillable.contains(value) => f64::INFINITY,
+            [] => tenures[value].density(),
+            related => related.iter().fold(Tenure::default(), |sum, &value| sum + tenures[value]).density(),
         };
         let mut crossing: Vec<(f64, Value)> = meeting
             .crossing
             .iter()
             .chain(&meeting.beside)
             .filter(|&&value| !spilled[value] && !out[value])
-            .map(|&value| (gain(value), value))
+            .map(|&value| (worth(value), value))
             .collect();
         crossing.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut room = Room::new(function, limits, meeting);
@@ -74,6 +75,66 @@ pub(super) fn excess(problem: &Problem, spilled: &SecondaryMap<Value, bool>) -> 
         }
     }
     excess
+}
+
+/// How a value lives.
+#[derive(Clone, Copy, Default)]
+struct Tenure {
+    /// How often it is accessed.
+    accesses: f64,
+    /// How often instructions are executed that it lives at.
+    length: f64,
+}
+
+impl Tenure {
+    fn density(self) -> f64 {
+        self.accesses / self.length.max(f64::MIN_POSITIVE)
+    }
+}
+
+impl Add for Tenure {
+    type Output = Tenure;
+
+    fn add(self, other: Tenure) -> Tenure {
+        Tenure { accesses: self.accesses + other.accesses, length: self.length + other.length }
+    }
+}
+
+/// How each value lives; what is only there to cross edges without code lives on in what it is copied to.
+fn tenures_of_names(conventional: &Conventional, liveness: &Liveness) -> SecondaryMap<Value, Tenure> {
+    let function = &conventional.function;
+    let mut tenures = tenures(function, liveness);
+    let mut without_code: EntitySet<Value> = EntitySet::new();
+    without_code.extend(conventional.without_code.iter().copied());
+    let copies = function.insts.keys().filter(|&inst| function.insts[inst].kind == InstKind::Copy);
+    for inst in copies {
+        let [to, from] = [0, 1].map(|k| function.operands(inst)[k].value);
+        if without_code.contains(from) {
+            tenures[from] = tenures[from] + tenures[to];
+        }
+    }
+    tenures
+}
+
+fn tenures(function: &Function, liveness: &Liveness) -> SecondaryMap<Value, Tenure> {
+    let accesses = cost::accesses(function);
+    let mut tenures: SecondaryMap<Value, Tenure> = SecondaryMap::with_capacity(function.values.len());
+    for (block, data) in &function.blocks {
+        // From where it ends, less to where it begins; what is live in begins where the block does.
+        let end = data.insts.len() as f64;
+        liveness.live_out(block).iter().for_each(|&value| tenures[value].length += data.frequency * end);
+        for (index, inst) in function.block_insts(block).enumerate() {
+            let (first, operands) = (function.insts[inst].operands.start as usize, function.operands(inst));
+            let at = data.frequency * index as f64;
+            for (k, operand) in operands.iter().enumerate() {
+                let begins = operand.is_def();
+                let ends = liveness.kills(first + k) && (begins || is_first_use(operands, k));
+                tenures[operand.value].length += at * f64::from(i32::from(ends) - i32::from(begins));
+            }
+        }
+    }
+    function.values.keys().for_each(|value| tenures[value].accesses = accesses[value]);
+    tenures
 }
 
 /// The registers at a bundle, and who wants them.

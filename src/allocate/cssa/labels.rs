@@ -1,0 +1,78 @@
+//! φs where computed jumps meet, under the program's names again.
+//!
+//! A φ on edges that can take no code is isolated from the rest of the program, so what it defines is copied to the program's
+//! name at the head of its block. Where such a label has more φs than there are registers, most of them are in memory, and
+//! the two names have homes of their own: whatever the program keeps in memory is copied from slot to slot at each label. So
+//! here the φ defines the program's name, which shares the home of the web, unless the two interfere. (Where there are
+//! registers enough, the copy is worth more than it costs: the name may be in memory where the web is in a register.)
+
+use super::phi_mem::{merge_phis, without};
+use super::{Classes, Conventional, ConversionCounts, Sharing, Webs, is_entered_without_code};
+use crate::analysis::{Dominators, Interference, Liveness};
+use crate::machine::{Block, Function, Inst, Value};
+use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
+
+/// Takes the copies of φs' definitions back at crowded labels.
+pub fn rejoin(isolated: Conventional, dominators: &Dominators) -> Conventional {
+    let function = &isolated.function;
+    let mut copies: Vec<(Block, Inst)> = Vec::new();
+    if !isolated.without_code.is_empty() {
+        let crowded = function.blocks.keys().filter(|&block| is_crowded(function, block));
+        copies.extend(crowded.flat_map(|block| copies_at_head(function, block).map(move |inst| (block, inst))));
+    }
+    if copies.is_empty() {
+        return isolated;
+    }
+    let frequency = |(block, _): &(Block, Inst)| function.blocks[*block].frequency;
+    copies.sort_by(|a, b| frequency(b).total_cmp(&frequency(a)));
+    let liveness = Liveness::new(function);
+    let interference = Interference::new(function, dominators, &liveness);
+    let mut classes = Classes::new(function, dominators, &interference, Sharing::Memory);
+    merge_phis(function, &mut classes);
+    let mut renamed: SecondaryMap<Value, PackedOption<Value>> = SecondaryMap::new();
+    let mut removed: SecondaryMap<Inst, bool> = SecondaryMap::new();
+    for (_, inst) in copies {
+        let [to, from] = copied(function, inst);
+        // Whether a φ crosses a bundle is asked of what is live.
+        let alike = function.values[to].class == function.values[from].class && !liveness.is_dead(to);
+        if alike && classes.merge(from, to) {
+            renamed[from] = to.into();
+            removed[inst] = true;
+        }
+    }
+    let rewritten = without(function, &removed, &renamed);
+    let Webs { of: webs, count: web_count } = classes.webs(&rewritten);
+    let mut without_code = isolated.without_code;
+    without_code.retain(|&value| renamed[value].is_none());
+    let taken_back = (function.insts.len() - rewritten.insts.len()) as u64;
+    let counts = ConversionCounts { copies_after: isolated.counts.copies_after - taken_back, ..isolated.counts };
+    let mut rejoined = Conventional { function: rewritten, webs, web_count, without_code, counts };
+    rejoined.counts.classes_after = rejoined.related_classes();
+    rejoined
+}
+
+/// Whether a label of computed jumps has more φs of some bank than the bank has registers.
+fn is_crowded(function: &Function, block: Block) -> bool {
+    let data = &function.blocks[block];
+    if data.landing_pad || data.jump_target || !is_entered_without_code(function, block) {
+        return false;
+    }
+    let bank = |value: Value| function.file.classes[function.values[value].class].bank;
+    function.file.banks.keys().any(|of| {
+        let phis = data.phis.iter().filter(|phi| bank(phi.def) == of).count();
+        phis > function.file.allocatable(of).len()
+    })
+}
+
+/// The copies of what a block's φs define.
+fn copies_at_head(function: &Function, block: Block) -> impl Iterator<Item = Inst> {
+    let mut defined = EntitySet::new();
+    defined.extend(function.blocks[block].phis.iter().map(|phi| phi.def));
+    let copies = function.block_insts(block).filter(|&inst| function.insts[inst].origin.is_none());
+    copies.filter(move |&inst| defined.contains(copied(function, inst)[1]))
+}
+
+/// What an inserted copy defines, and what it copies.
+fn copied(function: &Function, inst: Inst) -> [Value; 2] {
+    [0, 1].map(|k| function.operands(inst)[k].value)
+}
