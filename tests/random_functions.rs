@@ -221,8 +221,10 @@ fn what_random_functions_found_is_allocated() {
         "few_registers",
         "forms_beside_memory",
         "held_to_meet",
+        "in_memory_anyway",
         "jump_outputs",
         "older_name",
+        "stored_at_head",
         "widths_in_one_home",
     ];
     for name in names {
