@@ -225,6 +225,7 @@ fn what_random_functions_found_is_allocated() {
         "jump_outputs",
         "older_name",
         "stored_at_head",
+        "thrown_from_memory",
         "widths_in_one_home",
     ];
     for name in names {
