@@ -226,6 +226,7 @@ fn what_random_functions_found_is_allocated() {
         "older_name",
         "stored_at_head",
         "thrown_from_memory",
+        "wider_copies",
         "widths_in_one_home",
     ];
     for name in names {
