@@ -228,6 +228,7 @@ fn what_random_functions_found_is_allocated() {
         "thrown_from_memory",
         "wider_copies",
         "widths_in_one_home",
+        "x87_copy_written_twice",
     ];
     for name in names {
         let function = fixture(name);
