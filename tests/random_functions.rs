@@ -256,6 +256,20 @@ fn what_lives_into_jump_targets_stays_or_is_refused() {
     assert!(allocated > 0 && refused > 0, "{allocated} allocated, {refused} refused");
 }
 
+/// What inline assembly defines that jumps is where another such block is left for a label, if it never moves.
+#[test]
+fn what_a_jump_defines_meets_itself_at_labels_only_if_it_never_moves() {
+    let function = fixture("jumps_to_meet");
+    for preset in variants() {
+        let moves = matches!(preset.registers, Registers::Dominance(_));
+        match allocate(&function, preset) {
+            Ok(_) => assert!(!moves, "{preset:?}"),
+            Err(Failure::Unsupported(_)) => assert!(moves, "{preset:?}"),
+            Err(failure) => panic!("{preset:?}: {failure}"),
+        }
+    }
+}
+
 /// What inline assembly defines that jumps cannot be moved on its way to a φ.
 #[test]
 fn phis_of_what_a_jump_defines_are_refused() {
