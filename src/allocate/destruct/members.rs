@@ -299,7 +299,7 @@ impl Scan<'_> {
                 operands.chunks(2).for_each(|pair| self.copy(pair[0].value, pair[1].value, same(pair), block));
             }
             // What is copied into a wider value leaves the rest of its register to chance; memory does not.
-            InstKind::Copy if same(&operands) => self.copy(operands[0].value, operands[1].value, true, block),
+            InstKind::Copy if same(operands) => self.copy(operands[0].value, operands[1].value, true, block),
             _ => {}
         }
     }
