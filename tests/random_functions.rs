@@ -221,9 +221,14 @@ fn what_random_functions_found_is_allocated() {
         "few_registers",
         "forms_beside_memory",
         "held_to_meet",
+        "in_memory_anyway",
         "jump_outputs",
         "older_name",
+        "stored_at_head",
+        "thrown_from_memory",
+        "wider_copies",
         "widths_in_one_home",
+        "x87_copy_written_twice",
     ];
     for name in names {
         let function = fixture(name);
@@ -249,6 +254,20 @@ fn what_lives_into_jump_targets_stays_or_is_refused() {
         }
     }
     assert!(allocated > 0 && refused > 0, "{allocated} allocated, {refused} refused");
+}
+
+/// What inline assembly defines that jumps is where another such block is left for a label, if it never moves.
+#[test]
+fn what_a_jump_defines_meets_itself_at_labels_only_if_it_never_moves() {
+    let function = fixture("jumps_to_meet");
+    for preset in variants() {
+        let moves = matches!(preset.registers, Registers::Dominance(_));
+        match allocate(&function, preset) {
+            Ok(_) => assert!(!moves, "{preset:?}"),
+            Err(Failure::Unsupported(_)) => assert!(moves, "{preset:?}"),
+            Err(failure) => panic!("{preset:?}: {failure}"),
+        }
+    }
 }
 
 /// What inline assembly defines that jumps cannot be moved on its way to a φ.

@@ -258,11 +258,14 @@ pub(super) fn located(location: Option<Location>) -> Location {
 }
 
 /// Whether an instruction is a copy that is as wide as its source, or a part of it: every place that holds the source holds the
-/// copy.
+/// copy. (Of what has another form in memory for each width, nothing narrower is a part.)
 pub(super) fn is_part(function: &Function, inst: Inst) -> bool {
     let class = |value: Value| &function.file.classes[function.values[value].class];
     let one_form = |value: Value| function.file.banks[class(value).bank].swap != SwapSupport::Never;
-    copied(function, inst).is_some_and(|(copy, source)| one_form(source) && class(copy).slot_size <= class(source).slot_size)
+    copied(function, inst).is_some_and(|(copy, source)| {
+        let (width, of) = (class(copy).slot_size, class(source).slot_size);
+        width == of || width < of && one_form(source)
+    })
 }
 
 /// What a copy between values defines, and what it reads.

@@ -66,7 +66,7 @@ pub(super) struct Members {
     pub(super) uses: Grouped<Value, Place>,
     /// The first variable with the same value.
     pub(super) value: Vec<Value>,
-    /// What each is a copy of.
+    /// What each is a copy of that is as wide.
     pub(super) copy_of: Vec<PackedOption<Value>>,
     /// The registers that each may be in.
     pub(super) allowed: Vec<RegSet>,
@@ -269,7 +269,9 @@ impl Scan<'_> {
     fn virtual_copy(&mut self, copy: &IsolatingCopy) {
         let (point, stage) = copy.place();
         let at = |stage| Place::at(point.block, point.index as usize, stage);
-        self.copy(copy.to, copy.from, point.block);
+        let width = |class: RegClass| self.function.file.classes[class].slot_size;
+        let same = width(copy.class) == width(self.function.values[copy.old()].class);
+        self.copy(copy.to, copy.from, same, point.block);
         self.uses.push((copy.from, at(2 * stage)));
         self.def[copy.to.index()] = at(2 * stage + 1);
     }
@@ -291,20 +293,22 @@ impl Scan<'_> {
             }
         }
         let width = |value: Value| function.slot_for(value).size;
+        let same = |pair: &[Operand]| width(pair[0].value) == width(pair[1].value);
         match function.insts[inst].kind {
             InstKind::Inserted(Inserted::Parallel) => {
-                operands.chunks(2).for_each(|pair| self.copy(pair[0].value, pair[1].value, block));
+                operands.chunks(2).for_each(|pair| self.copy(pair[0].value, pair[1].value, same(pair), block));
             }
             // What is copied into a wider value leaves the rest of its register to chance; memory does not.
-            InstKind::Copy if width(operands[0].value) == width(operands[1].value) => {
-                self.copy(operands[0].value, operands[1].value, block);
-            }
+            InstKind::Copy if same(operands) => self.copy(operands[0].value, operands[1].value, true, block),
             _ => {}
         }
     }
 
-    fn copy(&mut self, to: Value, from: Value, block: Block) {
-        self.copy_of[to.index()] = from.into();
+    /// Notes a copy; what it copies has the same content if it is as wide.
+    fn copy(&mut self, to: Value, from: Value, as_wide: bool, block: Block) {
+        if as_wide {
+            self.copy_of[to.index()] = from.into();
+        }
         self.affinities.push(Affinity { to, from, weight: self.function.blocks[block].frequency });
     }
 

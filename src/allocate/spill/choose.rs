@@ -118,8 +118,7 @@ impl Chooser<'_> {
             if data.preds.iter().any(|&pred| !bundled(pred) && without_code(pred)) {
                 for &value in self.liveness.live_in(block) {
                     match self.splits && bundle.is_none() {
-                        // There alone it is in memory. Where inline assembly jumps to, what that defines is in no other register yet.
-                        true if data.jump_target => {}
+                        // There alone it is in memory.
                         true => self.require_spillable(value)?,
                         false => self.spill_crossing(value)?,
                     }

@@ -121,9 +121,14 @@ impl Connector<'_> {
             Site::At(point) => (point.block, value),
             Site::Edge { from, .. } => (from, value),
         });
-        let taken = self.arguments().map(|(from, _, arg, _)| (from, arg));
         let folded = self.folded().filter(|(_, operand)| !operand.is_def()).map(|(block, operand)| (block, operand.value));
-        Reads { in_blocks: loads.chain(folded).collect(), at_ends: taken.collect() }
+        let mut reads = Reads { in_blocks: loads.chain(folded).collect(), at_ends: Vec::new() };
+        for (from, to, arg, _) in self.arguments() {
+            // Where control leaves in the middle of a block, its end is too late.
+            let at_end = self.function.departure(from, to) == self.function.before_terminators(from);
+            if at_end { &mut reads.at_ends } else { &mut reads.in_blocks }.push((from, arg));
+        }
+        reads
     }
 
     /// The operands that instructions access in memory themselves.

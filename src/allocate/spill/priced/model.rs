@@ -468,23 +468,25 @@ impl Builder<'_> {
         price(self.problem.cost(cost::STORE, frequency))
     }
 
-    /// Where stretches begin with a region, values are stored on its edges, or, where several meet, at its head. Anywhere else
-    /// in the stretch, that costs hardly less. Where control comes back, what has been stored by then is.
+    /// Where stretches begin with a region, values are stored on its edges, or, where several meet or no code can stand there,
+    /// at its head. Anywhere else in the stretch, that costs hardly less. Where control comes back, what has been stored by
+    /// then is.
     fn stores_into(&mut self, region: Region) {
         let function = self.function;
         let regions = &self.stretches.regions;
         let block = regions.blocks(region)[0];
         let from: Vec<Block> = function.blocks[block].preds.iter().copied().filter(|&from| regions.of(from) < region).collect();
+        let without_code = |from: Block| function.edge_place(from, block) == EdgePlace::Nowhere;
+        let at_head = from.len() != 1 || without_code(from[0]);
         for &value in self.problem.liveness.live_in(block) {
             let Some((homeless, least)) = self.stretches.since_head(block, value) else { continue };
-            let arriving = if from.len() == 1 { homeless } else { self.model.decisions.decide() };
-            if from.len() > 1 {
+            let arriving = if at_head { self.model.decisions.decide() } else { homeless };
+            if at_head {
                 self.model.decisions.pair(arriving, homeless, self.store(least));
             }
             for &from in &from {
-                let without_code = function.edge_place(from, block) == EdgePlace::Nowhere;
                 let frequency = cost::edge(function, from, block).min(least);
-                let store = if without_code { FORBIDDEN } else { self.store(frequency) };
+                let store = if without_code(from) { FORBIDDEN } else { self.store(frequency) };
                 let leaving = self.homeless_in(from, value);
                 self.model.decisions.pair(leaving, arriving, store);
             }

@@ -4,8 +4,9 @@ use crate::allocate::pressure::demand::{Demand, LastUse};
 use crate::allocate::pressure::live_set::LiveSet;
 use crate::allocate::spill::Problem;
 use crate::allocate::spill::choose::Chosen;
+use crate::allocate::spill::crossing::{Head, head};
 use crate::analysis::{Partition, PinLiveness};
-use crate::machine::{Block, Function, Inst, Value};
+use crate::machine::{Block, BlockData, Function, Inst, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// Where there are too many values for all to be in registers, and which ones that concerns.
@@ -13,7 +14,8 @@ pub(super) struct Tight {
     /// How many values too many there are for some set of registers.
     pub(super) insts: SecondaryMap<Inst, i32>,
     pub(super) heads: SecondaryMap<Block, i32>,
-    /// Those that are there, and what φs relate to them.
+    /// Those that are there; if there are any, those that are in memory somewhere else in any case, so that it is to be decided
+    /// how long; and what φs relate to all these.
     pub(super) values: EntitySet<Value>,
 }
 
@@ -38,6 +40,9 @@ impl Tight {
         };
         problem.order.blocks().iter().for_each(|&block| walk.block(block));
         let mut tight = walk.tight;
+        if !tight.values.is_empty() {
+            tight.values.extend(in_memory_somewhere(problem, chosen).filter(|&value| !problem.unspillable.contains(value)));
+        }
         tight.relate(function);
         tight
     }
@@ -59,6 +64,16 @@ impl Tight {
         let related = phis().flat_map(|phi| phi.args.iter().filter_map(|arg| arg.expand()).chain([phi.def]));
         self.values.extend(related.filter(|&value| roots.contains(partition.find(value))));
     }
+}
+
+/// Values that are in memory where they cross edges without code.
+fn in_memory_somewhere<'a>(problem: &'a Problem, chosen: &'a Chosen) -> impl Iterator<Item = Value> + 'a {
+    let blocks = &problem.conventional.function.blocks;
+    let in_memory =
+        |&(block, data): &(Block, &BlockData)| data.landing_pad || data.jump_target || head(problem, block) == Head::Nothing;
+    let arriving = blocks.iter().filter(in_memory).flat_map(|(block, _)| problem.liveness.live_in(block)).copied();
+    let off_bundles = chosen.off_bundles.iter().filter(|&(_, &is_off)| is_off).map(|(value, _)| value);
+    arriving.chain(off_bundles).filter(|&value| !chosen.spilled[value])
 }
 
 /// Looks at one place after the other: heads of blocks, and instructions.
