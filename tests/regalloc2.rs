@@ -84,7 +84,7 @@ fn fixtures_are_allocated() {
     assert_eq!(count - refused.len(), 3 * Algorithm::ALL.len(), "{refused:?}");
     let mut expected = vec![("fold_to_fit", Fast, TOO_MANY)];
     expected.extend(
-        ["jump_and_goto", "jump_outputs", "jumping", "older_name", "settled_at_jumps"]
+        ["jump_and_goto", "jump_outputs", "jumping", "jumps_to_meet", "older_name", "settled_at_jumps"]
             .iter()
             .flat_map(|name| [(*name, Backtracking, JUMPS), (*name, Fast, JUMPS)]),
     );

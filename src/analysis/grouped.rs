@@ -13,6 +13,40 @@ pub(crate) struct Grouped<K, T> {
     key: PhantomData<K>,
 }
 
+/// Lists whose lengths are known and whose items come in any order of keys: the second half of a counting sort.
+pub(crate) struct Filling<K, T> {
+    lists: Grouped<K, T>,
+    /// Of each key, where its next item goes.
+    next: Vec<u32>,
+}
+
+impl<K: EntityRef, T: Copy> Filling<K, T> {
+    /// Lists of so many items each; any item will do until each has found its place.
+    pub(crate) fn new(counts: Vec<u32>, any: T) -> Self {
+        let mut starts = counts;
+        let mut total = 0;
+        for count in &mut starts {
+            total += std::mem::replace(count, total);
+        }
+        let next = starts.clone();
+        starts.push(total);
+        Filling { lists: Grouped { starts, items: vec![any; total as usize], key: PhantomData }, next }
+    }
+
+    /// The key's next items.
+    pub(crate) fn extend(&mut self, key: K, items: impl Iterator<Item = T>) {
+        let next = &mut self.next[key.index()];
+        for item in items {
+            self.lists.items[*next as usize] = item;
+            *next += 1;
+        }
+    }
+
+    pub(crate) fn end(self) -> Grouped<K, T> {
+        self.lists
+    }
+}
+
 impl<K: EntityRef, T: Copy> Grouped<K, T> {
     /// Groups the pairs by key (keys are below `keys`), keeping their order within a group: a counting sort.
     pub(crate) fn new(keys: usize, pairs: &[(K, T)]) -> Self {
@@ -21,22 +55,16 @@ impl<K: EntityRef, T: Copy> Grouped<K, T> {
 
     /// The same of pairs that are nowhere in one piece.
     pub(crate) fn from_pairs(keys: usize, pairs: impl Iterator<Item = (K, T)> + Clone) -> Self {
-        let mut starts = vec![0u32; keys + 1];
+        let mut counts = vec![0u32; keys];
         for (key, _) in pairs.clone() {
-            starts[key.index() + 1] += 1;
+            counts[key.index()] += 1;
         }
-        for k in 0..keys {
-            starts[k + 1] += starts[k];
-        }
-        let mut next = starts.clone();
-        // Any items will do until each has found its place.
-        let mut items = pairs.clone().next().map_or_else(Vec::new, |(_, item)| vec![item; next[keys] as usize]);
-        for (key, item) in pairs {
-            let at = &mut next[key.index()];
-            items[*at as usize] = item;
-            *at += 1;
-        }
-        Grouped { starts, items, key: PhantomData }
+        let Some((_, any)) = pairs.clone().next() else {
+            return Grouped { starts: vec![0; keys + 1], items: Vec::new(), key: PhantomData };
+        };
+        let mut filling = Filling::new(counts, any);
+        pairs.for_each(|(key, item)| filling.extend(key, std::iter::once(item)));
+        filling.end()
     }
 
     /// What it takes.

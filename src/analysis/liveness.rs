@@ -10,7 +10,7 @@
 //! each, so that those that live in the same blocks are walked together, and what is known of a block is a word. Time is linear
 //! in the sets' edges at most.
 
-use super::grouped::Grouped;
+use super::grouped::{Filling, Grouped};
 use crate::machine::{Block, DebugUse, Function, Inst, Operand, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 use std::ops::Range;
@@ -218,20 +218,29 @@ impl Sets {
 
     /// The values of each block, ascending.
     fn by_block(self, blocks: usize) -> Grouped<Block, Value> {
-        let Sets { blocks: at, bits, ends, .. } = &self;
-        let groups = std::iter::once(0).chain(ends.iter().copied()).zip(ends).enumerate();
-        let of_group = |(group, (start, &end)): (usize, (usize, &usize))| {
-            let sets = at[start..end].iter().zip(&bits[start..end]);
-            sets.flat_map(move |(&block, &bits)| ones(bits).map(move |bit| (block, Value::new(group * GROUP + bit))))
-        };
-        Grouped::from_pairs(blocks, groups.flat_map(of_group))
+        let mut counts = vec![0; blocks];
+        for (block, bits) in self.blocks.iter().zip(&self.bits) {
+            counts[block.index()] += bits.count_ones();
+        }
+        let mut filling = Filling::new(counts, Value::new(0));
+        let mut start = 0;
+        for (group, end) in self.ends.into_iter().enumerate() {
+            for at in start..end {
+                filling.extend(self.blocks[at], ones(self.bits[at]).map(|bit| Value::new(group * GROUP + bit)));
+            }
+            start = end;
+        }
+        filling.end()
     }
 }
 
 /// The numbers of the bits that are set, ascending.
-fn ones(bits: Bits) -> impl Iterator<Item = usize> + Clone {
-    let next = |&bits: &Bits| Some(bits & (bits - 1)).filter(|&rest| rest != 0);
-    std::iter::successors(Some(bits).filter(|&bits| bits != 0), next).map(|bits| bits.trailing_zeros() as usize)
+fn ones(mut bits: Bits) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = (bits != 0).then(|| bits.trailing_zeros() as usize);
+        bits &= bits.wrapping_sub(1);
+        lowest
+    })
 }
 
 /// The sets under construction.
