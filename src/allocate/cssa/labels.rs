@@ -15,11 +15,7 @@ use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 /// Takes the copies of φs' definitions back at crowded labels.
 pub fn rejoin(isolated: Conventional, dominators: &Dominators) -> Conventional {
     let function = &isolated.function;
-    let mut copies: Vec<(Block, Inst)> = Vec::new();
-    if !isolated.without_code.is_empty() {
-        let crowded = function.blocks.keys().filter(|&block| is_crowded(function, block));
-        copies.extend(crowded.flat_map(|block| copies_at_head(function, block).map(move |inst| (block, inst))));
-    }
+    let mut copies = if isolated.without_code.is_empty() { Vec::new() } else { copies_at_crowded_labels(function) };
     if copies.is_empty() {
         return isolated;
     }
@@ -64,12 +60,13 @@ fn is_crowded(function: &Function, block: Block) -> bool {
     })
 }
 
-/// The copies of what a block's φs define.
-fn copies_at_head(function: &Function, block: Block) -> impl Iterator<Item = Inst> {
+/// The copies of what φs define at crowded labels. Each is at the head of its φ's block.
+fn copies_at_crowded_labels(function: &Function) -> Vec<(Block, Inst)> {
+    let crowded: Vec<Block> = function.blocks.keys().filter(|&block| is_crowded(function, block)).collect();
     let mut defined = EntitySet::new();
-    defined.extend(function.blocks[block].phis.iter().map(|phi| phi.def));
-    let copies = function.block_insts(block).filter(|&inst| function.insts[inst].origin.is_none());
-    copies.filter(move |&inst| defined.contains(copied(function, inst)[1]))
+    defined.extend(crowded.iter().flat_map(|&block| &function.blocks[block].phis).map(|phi| phi.def));
+    let insts = crowded.iter().flat_map(|&block| function.block_insts(block).map(move |inst| (block, inst)));
+    insts.filter(|&(_, it)| function.insts[it].origin.is_none() && defined.contains(copied(function, it)[1])).collect()
 }
 
 /// What an inserted copy defines, and what it copies.
