@@ -1,6 +1,6 @@
 //! Lists of items by a dense key, all in one array (compressed sparse rows).
 
-use cranelift_entity::EntityRef;
+use cranelift_entity::{EntityRef, SecondaryMap};
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -44,6 +44,48 @@ impl<K: EntityRef, T: Copy> Filling<K, T> {
 
     pub(crate) fn end(self) -> Grouped<K, T> {
         self.lists
+    }
+}
+
+/// Lists that are written one after the other, in any order of keys.
+pub(crate) struct Lists<K: EntityRef, T> {
+    items: Vec<T>,
+    /// Of each key that has been written, where its items are.
+    rows: SecondaryMap<K, Option<(u32, u32)>>,
+}
+
+impl<K: EntityRef, T: Copy> Lists<K, T> {
+    pub(crate) fn new(keys: usize) -> Self {
+        let mut rows = SecondaryMap::new();
+        rows.resize(keys);
+        Lists { items: Vec::new(), rows }
+    }
+
+    /// Adds items to the list of a key that is new, or was written last. Answers the list.
+    pub(crate) fn add(&mut self, key: K, items: impl IntoIterator<Item = T>) -> &mut [T] {
+        let end = self.items.len() as u32;
+        let (start, row_end) = self.rows[key].unwrap_or((end, end));
+        debug_assert_eq!(row_end, end, "another list has been begun");
+        self.items.extend(items);
+        self.rows[key] = Some((start, self.items.len() as u32));
+        &mut self.items[start as usize..]
+    }
+
+    /// Removes an item from the list that was written last.
+    pub(crate) fn remove(&mut self, key: K, index: usize) {
+        let (start, end) = self.rows[key].expect("the list has been written");
+        debug_assert_eq!(end as usize, self.items.len(), "another list has been begun");
+        self.items.remove(start as usize + index);
+        self.rows[key] = Some((start, end - 1));
+    }
+
+    pub(crate) fn is_written(&self, key: K) -> bool {
+        self.rows[key].is_some()
+    }
+
+    /// The key's items; none if nothing has been written.
+    pub(crate) fn get(&self, key: K) -> &[T] {
+        self.rows[key].map_or(&[], |(start, end)| &self.items[start as usize..end as usize])
     }
 }
 

@@ -160,13 +160,18 @@ impl Occupancy {
         Occupancy { before: self.before | kept, after: self.after | kept, ..self }
     }
 
+    /// The registers that some value cannot have.
+    pub fn all(&self) -> RegSet {
+        self.before | self.after | self.clobbers
+    }
+
     /// Whether values that live on lose registers here, besides those that are occupied already.
     pub fn takes(&self, occupied: RegSet) -> bool {
-        !((self.before | self.after | self.clobbers) - occupied).is_empty()
+        !(self.all() - occupied).is_empty()
     }
 
     /// Whether there is nothing in the way.
     pub fn is_empty(&self) -> bool {
-        (self.before | self.after | self.clobbers).is_empty()
+        self.all().is_empty()
     }
 }

@@ -3,6 +3,7 @@
 use super::limits::{Counts, Limits};
 use crate::analysis::{Held, Occupancy};
 use crate::machine::{Function, Inst, InstKind, Operand, RegClass, Role, SwapSupport, Value};
+use smallvec::SmallVec;
 
 /// Whether the register that a use reads is free behind the instruction.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,9 +27,9 @@ pub(in crate::allocate) struct Demand {
     after: Counts,
     /// Wanted all the time.
     both: Counts,
-    /// Values that live on and take no register of their own, while operands are read, until definitions are written, and
-    /// then ([`Held`]).
-    held: [Counts; 3],
+    /// The classes of values that live on and take no register of their own until definitions are written; and whether they
+    /// take none while operands are read, and when definitions are written ([`Held`]).
+    held: SmallVec<[(RegClass, bool, bool); 2]>,
 }
 
 /// How many registers of a set an instruction leaves to values that live on past it. There may be less than none.
@@ -107,19 +108,18 @@ impl Demand {
     }
 
     /// Takes into account that some values that live on are in registers of the program, of those that may be.
-    pub(in crate::allocate) fn hold(
-        mut self,
-        function: &Function,
-        limits: &Limits,
-        held: &[Held],
-        in_register: impl Fn(Value) -> bool,
-    ) -> Self {
-        for it in held.iter().filter(|it| in_register(it.value)) {
-            for (counts, there) in self.held.iter_mut().zip([it.before, true, it.behind]) {
-                limits.count(counts, function.values[it.value].class, there.into());
-            }
-        }
-        self
+    pub(in crate::allocate) fn hold(&mut self, function: &Function, held: &[Held], in_register: impl Fn(Value) -> bool) {
+        let held = held.iter().filter(|it| in_register(it.value));
+        self.held.extend(held.map(|it| (function.values[it.value].class, it.before, it.behind)));
+    }
+
+    /// How many values that live on take no register of their own in a set: while operands are read, until definitions are
+    /// written, and then.
+    fn held(&self, limits: &Limits, set: usize) -> [i32; 3] {
+        let confined = self.held.iter().filter(|&&(class, ..)| limits.is_confined(class, set));
+        confined.fold([0; 3], |[first, passing, last], &(_, before, behind)| {
+            [first + i32::from(before), passing + 1, last + i32::from(behind)]
+        })
     }
 
     /// What the demand leaves of a set's registers.
@@ -127,7 +127,7 @@ impl Demand {
         let Occupancy { before, after, clobbers } = *occupancy;
         let both = self.both[set];
         let throughout = limits.room(set, before | after | clobbers).min(limits.room(set, before | after) - both);
-        let [held_before, held, held_behind] = self.held.each_ref().map(|counts| counts[set]);
+        let [held_before, held, held_behind] = self.held(limits, set);
         Left {
             before: limits.room(set, before) - both - self.before[set] + held_before,
             passing: throughout + held,
@@ -145,22 +145,20 @@ impl Demand {
         spare: usize,
     ) -> Option<Excess> {
         let Occupancy { before, after, clobbers } = *occupancy;
-        let at = |counts: &[&Counts], occupied, while_reading| {
-            limits.exceeded(counts, occupied, spare).map(|set| Excess { set, while_reading })
+        let most = |set: usize| through[set] + self.both[set] + self.before[set].max(self.after[set]);
+        if !limits.sets().any(|set| limits.is_exceeded(set, most(set), occupancy.all(), spare)) {
+            return None;
+        }
+        let at = |wanted: &dyn Fn(usize) -> i32, occupied, while_reading| {
+            let exceeded = limits.sets().find(|&set| limits.is_exceeded(set, wanted(set), occupied, spare));
+            exceeded.map(|set| Excess { set, while_reading })
         };
-        let [before_through, passing, behind_through] = self.held.each_ref().map(|held| without(through, held));
-        at(&[&passing], before | after | clobbers, false)
-            .or_else(|| at(&[&passing, &self.both], before | after, false))
-            .or_else(|| at(&[&behind_through, &self.both, &self.after], after, false))
-            .or_else(|| at(&[&before_through, &self.both, &self.before], before, true))
+        let at_point = |set: usize, point: usize| through[set] - self.held(limits, set)[point];
+        at(&|set| at_point(set, 1), before | after | clobbers, false)
+            .or_else(|| at(&|set| at_point(set, 1) + self.both[set], before | after, false))
+            .or_else(|| at(&|set| at_point(set, 2) + self.both[set] + self.after[set], after, false))
+            .or_else(|| at(&|set| at_point(set, 0) + self.both[set] + self.before[set], before, true))
     }
-}
-
-/// Counts without some that are among them.
-pub(in crate::allocate) fn without(counts: &Counts, leaving: &Counts) -> Counts {
-    let mut rest = *counts;
-    rest.iter_mut().zip(leaving).for_each(|(count, leaving)| *count -= leaving);
-    rest
 }
 
 /// The operand that the instruction accesses in memory itself, if one of those that `in_memory` names is: the first of

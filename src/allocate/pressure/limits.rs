@@ -13,8 +13,8 @@ pub(in crate::allocate) type Counts = [i32; Limits::MAX];
 /// register for each of a set of values if for every such union there are as many registers as values confined to it.
 pub(in crate::allocate) struct Limits {
     sets: Vec<RegSet>,
-    /// Registers of the set that have to stay free: one in a bank whose registers cannot be swapped without.
-    reserve: Vec<usize>,
+    /// How many registers each set has, but for one that has to stay free in a bank whose registers cannot be swapped without.
+    sizes: Vec<i32>,
     /// Registers of each set that are to stay free besides, wherever that is possible.
     spare: usize,
     nested: bool,
@@ -53,16 +53,16 @@ impl Limits {
         }
         let never = |set: &RegSet| {
             let bank = set.first().and_then(|reg| file.bank(reg));
-            usize::from(bank.is_some_and(|bank| file.banks[bank].swap == SwapSupport::Never))
+            i32::from(bank.is_some_and(|bank| file.banks[bank].swap == SwapSupport::Never))
         };
-        let reserve = sets.iter().map(never).collect();
+        let sizes = sets.iter().map(|set| set.len() as i32 - never(set)).collect();
         let mut confined = SecondaryMap::new();
         for &class in &classes {
             let within = |(index, set): (usize, &RegSet)| u32::from(file.classes[class].regs.is_subset(*set)) << index;
             confined[class] = sets.iter().enumerate().map(within).sum();
         }
         let nested = sets.iter().enumerate().any(|(i, a)| sets[..i].iter().any(|b| a.intersects(*b)));
-        Ok(Limits { sets, reserve, spare: usize::from(spare), nested, confined })
+        Ok(Limits { sets, sizes, spare: usize::from(spare), nested, confined })
     }
 
     /// Whether some values are confined to a part of the registers that others may have. Then there may be no way to satisfy
@@ -119,16 +119,25 @@ impl Limits {
 
     /// How many values can be in registers of a set, of which some are `occupied`.
     pub(in crate::allocate) fn room(&self, set: usize, occupied: RegSet) -> i32 {
-        (self.sets[set] - occupied).len() as i32 - self.reserve[set] as i32
+        let taken = self.sets[set] & occupied;
+        // Counting bits takes as long as all else that is asked about an instruction.
+        if taken.is_empty() { self.sizes[set] } else { self.sizes[set] - taken.len() as i32 }
     }
 
-    /// The first set that has fewer registers outside of `occupied` than the sum of the counts, beyond those in reserve and
-    /// `spare` ones.
-    pub(in crate::allocate) fn exceeded(&self, counts: &[&Counts], occupied: RegSet, spare: usize) -> Option<usize> {
-        (0..self.sets.len()).find(|&set| {
-            let wanted: i32 = counts.iter().map(|c| c[set]).sum();
-            wanted > 0 && wanted + spare as i32 > self.room(set, occupied)
-        })
+    /// Whether so many values of a set, if there are any, are more than its registers outside of `occupied`, beyond those in
+    /// reserve and `spare` ones.
+    pub(in crate::allocate) fn is_exceeded(&self, set: usize, wanted: i32, occupied: RegSet, spare: usize) -> bool {
+        wanted > 0 && wanted + spare as i32 > self.room(set, occupied)
+    }
+
+    /// Whether all sets have room for so many more values than are counted.
+    pub(in crate::allocate) fn are_ample(&self, counts: &Counts, more: i32, occupied: RegSet, spare: usize) -> bool {
+        self.sets().all(|set| !self.is_exceeded(set, counts[set] + more, occupied, spare))
+    }
+
+    /// The first set that has too few registers for what is counted.
+    pub(in crate::allocate) fn exceeded(&self, counts: &Counts, occupied: RegSet, spare: usize) -> Option<usize> {
+        self.sets().find(|&set| self.is_exceeded(set, counts[set], occupied, spare))
     }
 }
 
@@ -152,6 +161,6 @@ mod tests {
         for _ in 0..(1 << 16) + 10 {
             limits.count(&mut counts, function.values.values().next().unwrap().class, 1);
         }
-        assert_eq!(limits.exceeded(&[&counts], RegSet::EMPTY, 0), Some(0));
+        assert_eq!(limits.exceeded(&counts, RegSet::EMPTY, 0), Some(0));
     }
 }

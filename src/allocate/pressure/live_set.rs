@@ -1,6 +1,5 @@
 //! The values in registers at the current point of a walk, with their counts.
 
-use super::demand::without;
 use super::limits::{Counts, Limits};
 use crate::analysis::Liveness;
 use crate::machine::{Function, Inst, Value};
@@ -60,7 +59,9 @@ impl<'a> LiveSet<'a> {
 
     /// The counts without some that are among them.
     pub(in crate::allocate) fn counts_without(&self, leaving: &Counts) -> Counts {
-        without(&self.counts, leaving)
+        let mut rest = self.counts;
+        rest.iter_mut().zip(leaving).for_each(|(count, leaving)| *count -= leaving);
+        rest
     }
 
     /// Passes an instruction: what dies there leaves, and what it defines comes in, if it is `in_register`.

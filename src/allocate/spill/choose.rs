@@ -211,7 +211,7 @@ impl Chooser<'_> {
         let occupied = pins.at(self.function, self.function.head(block)) | self.function.blocks[block].live_in_pins;
         let mut spare = self.limits.spare();
         let mut lightest = Lightest::default();
-        while let Some(set) = self.limits.exceeded(&[self.live.counts()], occupied, spare) {
+        while let Some(set) = self.limits.exceeded(self.live.counts(), occupied, spare) {
             match lightest.next(self, set) {
                 Some(value) => {
                     self.live.remove(value);

@@ -159,7 +159,7 @@ impl<'a> Room<'a> {
         self.limits.count(&mut self.counts, class, 1);
         self.wants.push(want);
         let spare = self.limits.spare();
-        let fits = self.limits.exceeded(&[&self.counts], self.meeting.occupied, spare).is_none() && fit(&self.wants).is_some();
+        let fits = self.limits.exceeded(&self.counts, self.meeting.occupied, spare).is_none() && fit(&self.wants).is_some();
         if !fits {
             self.limits.count(&mut self.counts, class, -1);
             self.wants.pop();

@@ -6,6 +6,7 @@ use super::crossing::{self, Head};
 use super::priced::Solution;
 use crate::allocate::pressure::limits::Counts;
 use crate::allocate::pressure::live_set::LiveSet;
+use crate::analysis::grouped::Lists;
 use crate::analysis::{LEAVING, Loops, NEVER, NextUses, PinLiveness};
 use crate::machine::{Block, BlockData, RegClass, RegSet, Value};
 use cranelift_entity::SecondaryMap;
@@ -37,11 +38,14 @@ pub(super) struct Entries<'a> {
     way: Way<'a>,
     pins: &'a PinLiveness,
     /// Ascending.
-    heads: SecondaryMap<Block, Vec<Value>>,
+    heads: Lists<Block, Value>,
     /// What finds room at a block's head beside these, but is not read in a register before it leaves.
-    passing: SecondaryMap<Block, Vec<Value>>,
-    /// Ascending; nothing of blocks that have not been left.
-    ends: SecondaryMap<Block, Option<Vec<Value>>>,
+    passing: Lists<Block, Value>,
+    /// Ascending; of blocks that have been left.
+    ends: Lists<Block, Value>,
+    /// What could be in registers at the current block's head, and what is: kept for their memory.
+    candidates: Vec<Candidate>,
+    entering: Vec<Candidate>,
 }
 
 /// A value that could be in a register at a block's head.
@@ -58,8 +62,9 @@ pub(super) struct Candidate {
 
 impl<'a> Entries<'a> {
     pub(super) fn new(problem: &'a Problem<'a>, ahead: &'a NextUses<'a>, way: Way<'a>, pins: &'a PinLiveness) -> Self {
-        let (heads, passing, ends) = Default::default();
-        Entries { problem, ahead, way, pins, heads, passing, ends }
+        let lists = || Lists::new(problem.conventional.function.blocks.len());
+        let (candidates, entering) = Default::default();
+        Entries { problem, ahead, way, pins, heads: lists(), passing: lists(), ends: lists(), candidates, entering }
     }
 
     /// What is to be in registers where, if that has been decided.
@@ -71,54 +76,77 @@ impl<'a> Entries<'a> {
     }
 
     /// Decides for a block whose predecessors have been left, those along back edges apart.
-    pub(super) fn enter(&mut self, block: Block, chosen: &Chosen) -> Vec<Candidate> {
+    pub(super) fn enter(&mut self, block: Block, chosen: &Chosen) -> &[Candidate] {
         let problem = self.problem;
-        let function = &problem.conventional.function;
         let head = crossing::head(problem, block);
         let met = head == Head::Anything && matches!(self.way, Way::Predecessors(_)) && !self.is_loop_head(block);
-        let live_in = problem.liveness.live_in(block);
+        let crosses = |value: Value| head == Head::Bundle && !chosen.off_bundles[value];
+        let mut room = Room::new(problem, self.pins, block);
+        let (mut candidates, mut entering) = (std::mem::take(&mut self.candidates), std::mem::take(&mut self.entering));
+        candidates.clear();
+        entering.clear();
+        for it in self.live_at_head(block, met).filter(|it| !chosen.spilled[it.value]) {
+            if crosses(it.value) || problem.unspillable.contains(it.value) {
+                room.add(it.value);
+                entering.push(it);
+            } else if head == Head::Anything {
+                candidates.push(it);
+            }
+        }
+        match self.way {
+            Way::Nearest => entering.extend(room.take(nearest_first(&mut candidates))),
+            Way::Predecessors(_) if met => self.where_ways_meet(block, nearest_first(&mut candidates), room, &mut entering),
+            Way::Predecessors(pressures) => {
+                self.at_loop(pressures, block, nearest_first(&mut candidates), room, &mut entering);
+            }
+            Way::Solved(solution) => self.as_solved(solution, block, &mut candidates, room, &mut entering),
+        }
+        self.heads.add(block, entering.iter().map(|it| it.value)).sort_unstable();
+        (self.candidates, self.entering) = (candidates, entering);
+        &self.entering
+    }
+
+    /// What is live into a block, of which nothing but what is `arriving` if that is asked for, and what its φs define.
+    fn live_at_head(&self, block: Block, arriving: bool) -> impl Iterator<Item = Candidate> {
+        let function = &self.problem.conventional.function;
+        let live_in = self.problem.liveness.live_in(block);
         let live = live_in.iter().zip(self.ahead.at_entry(block)).enumerate();
         let live = live.map(|(index, (&value, &next_use))| Candidate { value, next_use, row: None, index });
-        let phis = function.blocks[block].phis.iter().enumerate().map(|(row, phi)| Candidate {
+        let phis = function.blocks[block].phis.iter().enumerate().map(move |(row, phi)| Candidate {
             value: phi.def,
             next_use: self.ahead.from_phi(function, block, row),
             row: Some(row),
             index: live_in.len() + row,
         });
-        let arriving = if met { self.arriving(block) } else { Vec::new() };
-        let comes = |value: Value| !met || arriving.binary_search(&value).is_ok();
-        let crosses = |value: Value| head == Head::Bundle && !chosen.off_bundles[value];
-        let candidates = live.filter(|it| comes(it.value)).chain(phis).filter(|it| !chosen.spilled[it.value]);
-        let (fixed, mut candidates) = parted(candidates, |it| crosses(it.value) || problem.unspillable.contains(it.value));
-        candidates.sort_unstable_by_key(|it| (it.next_use, it.value));
-        let mut room = Room::new(problem, self.pins, block);
-        fixed.iter().for_each(|it| room.add(it.value));
-        let chosen = match self.way {
-            _ if head != Head::Anything => Vec::new(),
-            Way::Nearest => room.take(candidates),
-            Way::Predecessors(_) if met => self.where_ways_meet(block, candidates, room),
-            Way::Predecessors(pressures) => self.at_loop(pressures, block, candidates, room),
-            Way::Solved(solution) => {
-                let candidates = candidates.into_iter().filter(|it| it.next_use != NEVER);
-                let (wanted, others) = parted(candidates, |it| solution.is_in_register_at_head(block, it.index));
-                let chosen = room.take(wanted);
-                let passing = others.into_iter().filter(|&it| it.row.is_none() && self.arrivals(block, it) > 0).collect();
-                self.passing[block] = room.take(passing).into_iter().map(|it| it.value).collect();
-                chosen
-            }
-        };
-        let chosen: Vec<Candidate> = fixed.into_iter().chain(chosen).collect();
-        let mut head: Vec<Value> = chosen.iter().map(|it| it.value).collect();
-        head.sort_unstable();
-        self.heads[block] = head;
-        chosen
+        let those = arriving.then(|| self.arriving(block));
+        live.filter(move |it| those.as_ref().is_none_or(|those| those.binary_search(&it.value).is_ok())).chain(phis)
+    }
+
+    /// What has been decided to be there; beside it, what comes in registers, but need not be there.
+    fn as_solved(
+        &mut self,
+        solution: &Solution,
+        block: Block,
+        candidates: &mut Vec<Candidate>,
+        mut room: Room,
+        entering: &mut Vec<Candidate>,
+    ) {
+        let is_wanted = |it: &Candidate| solution.is_in_register_at_head(block, it.index);
+        candidates.retain(|it| it.next_use != NEVER && (it.row.is_none() || is_wanted(it)));
+        candidates.sort_unstable_by_key(|it| (!is_wanted(it), it.next_use, it.value));
+        let (wanted, others) = candidates.split_at(candidates.partition_point(is_wanted));
+        entering.extend(room.take(wanted));
+        let comes = |it: &Candidate| self.comes_from(block, *it).any(|comes| comes);
+        let passing = others.iter().filter(|it| comes(it) && room.fits(it.value)).map(|it| it.value);
+        let passing: Vec<Value> = passing.collect();
+        self.passing.add(block, passing);
     }
 
     /// What is live into a block and in a register at the end of a predecessor, or cannot be anywhere else; ascending.
     fn arriving(&self, block: Block) -> Vec<Value> {
         let live = self.problem.liveness.live_in(block);
         let preds = &self.problem.conventional.function.blocks[block].preds;
-        let at_ends = preds.iter().filter_map(|&pred| self.ends[pred].as_ref()).flatten().copied();
+        let at_ends = preds.iter().flat_map(|&pred| self.ends.get(pred)).copied();
         let arriving = at_ends.chain(self.problem.unspillable.iter()).filter(|value| live.binary_search(value).is_ok());
         let mut arriving: Vec<Value> = arriving.collect();
         arriving.sort_unstable();
@@ -128,48 +156,53 @@ impl<'a> Entries<'a> {
 
     /// Whether control comes from blocks that follow in the order.
     fn is_loop_head(&self, block: Block) -> bool {
-        self.problem.conventional.function.blocks[block].preds.iter().any(|&pred| self.ends[pred].is_none())
+        self.problem.conventional.function.blocks[block].preds.iter().any(|&pred| !self.ends.is_written(pred))
     }
 
     /// What is used in the loop, and of what is only live through it as much as the loop leaves room for.
-    fn at_loop(&self, pressures: &Pressures, block: Block, candidates: Vec<Candidate>, mut room: Room) -> Vec<Candidate> {
-        let (used, through): (Vec<Candidate>, Vec<Candidate>) = candidates.into_iter().partition(|it| it.next_use < LEAVING);
-        let mut chosen = room.take(used);
+    fn at_loop(
+        &self,
+        pressures: &Pressures,
+        block: Block,
+        candidates: &[Candidate],
+        mut room: Room,
+        entering: &mut Vec<Candidate>,
+    ) {
+        let (used, through): (Vec<Candidate>, Vec<Candidate>) = candidates.iter().partition(|it| it.next_use < LEAVING);
+        entering.extend(room.take(&used));
         let mut left = pressures.left(self.problem, block, &through);
-        let arriving = through.into_iter().filter(|&it| self.arrivals(block, it) > 0);
-        let through = arriving.filter(|it| left.fits(it.value)).collect();
-        chosen.extend(room.take(through));
-        chosen
+        let arriving = through.iter().filter(|&&it| self.comes_from(block, it).any(|comes| comes));
+        let through = arriving.filter(|it| left.fits(it.value));
+        entering.extend(room.take(through));
     }
 
     /// What comes in registers from all predecessors, then what comes from some.
-    fn where_ways_meet(&self, block: Block, candidates: Vec<Candidate>, mut room: Room) -> Vec<Candidate> {
-        let count = self.problem.conventional.function.blocks[block].preds.len();
-        let arriving: Vec<(Candidate, usize)> =
-            candidates.into_iter().map(|it| (it, self.arrivals(block, it))).filter(|&(_, arrivals)| arrivals > 0).collect();
-        let (all, some): (Vec<_>, Vec<_>) = arriving.into_iter().partition(|&(_, arrivals)| arrivals == count);
-        let candidates = all.into_iter().chain(some).map(|(candidate, _)| candidate);
-        room.take(candidates.collect())
+    fn where_ways_meet(&self, block: Block, candidates: &[Candidate], mut room: Room, entering: &mut Vec<Candidate>) {
+        let from_all = |it: &&Candidate| self.comes_from(block, **it).all(|comes| comes);
+        let from_some = |it: &&Candidate| !from_all(it) && self.comes_from(block, **it).any(|comes| comes);
+        entering.extend(room.take(candidates.iter().filter(from_all)));
+        entering.extend(room.take(candidates.iter().filter(from_some)));
     }
 
-    /// From how many predecessors a value comes in a register; what a φ takes comes as the φ.
-    fn arrivals(&self, block: Block, Candidate { value, row, .. }: Candidate) -> usize {
+    /// Of each predecessor, whether a value comes from there in a register; what a φ takes comes as the φ.
+    fn comes_from(&self, block: Block, Candidate { value, row, .. }: Candidate) -> impl Iterator<Item = bool> {
         let data = &self.problem.conventional.function.blocks[block];
-        let comes = |(column, &pred): (usize, &Block)| match row.map(|row| data.phis[row].args[column].expand()) {
+        data.preds.iter().enumerate().map(move |(column, &pred)| match row.map(|row| data.phis[row].args[column].expand()) {
             // It is undefined: anything will do.
             Some(None) => true,
             Some(Some(arg)) => self.comes_over(pred, block, arg),
             None => self.comes_over(pred, block, value),
-        };
-        data.preds.iter().enumerate().filter(|&it| comes(it)).count()
+        })
     }
 
     /// A value that is in a register at the block's head is displaced before it is read: it need not be there, unless it has
     /// come over a bundle.
     pub(super) fn withdraw(&mut self, block: Block, value: Value) {
         if self.problem.bundles.entry(block).is_none() {
-            self.heads[block].retain(|&other| other != value);
-            self.passing[block].push(value);
+            if let Ok(index) = self.heads.get(block).binary_search(&value) {
+                self.heads.remove(block, index);
+            }
+            self.passing.add(block, [value]);
         }
     }
 
@@ -178,27 +211,26 @@ impl<'a> Entries<'a> {
     pub(super) fn can_store_at_head(&self, block: Block, value: Value) -> bool {
         let preds = &self.problem.conventional.function.blocks[block].preds;
         let comes = || preds.iter().all(|&pred| self.comes_over(pred, block, value));
-        self.is_in(block, value) || self.passing[block].contains(&value) && comes()
+        self.is_in(block, value) || self.passing.get(block).contains(&value) && comes()
     }
 
     /// The block is left with these values in registers.
-    pub(super) fn leave(&mut self, block: Block, mut values: Vec<Value>) {
-        values.sort_unstable();
-        self.ends[block] = Some(values);
+    pub(super) fn leave(&mut self, block: Block, values: impl Iterator<Item = Value>) {
+        self.ends.add(block, values).sort_unstable();
     }
 
     /// The values in registers at the head of a block, behind its φs; ascending.
     pub(super) fn at_head(&self, block: Block) -> &[Value] {
-        &self.heads[block]
+        self.heads.get(block)
     }
 
     pub(super) fn is_in(&self, block: Block, value: Value) -> bool {
-        self.heads[block].binary_search(&value).is_ok()
+        self.heads.get(block).binary_search(&value).is_ok()
     }
 
     /// Whether a value is in a register when control reaches the end of a block.
     pub(super) fn is_at_end(&self, block: Block, value: Value) -> bool {
-        self.ends[block].as_ref().is_some_and(|values| values.binary_search(&value).is_ok())
+        self.ends.get(block).binary_search(&value).is_ok()
     }
 
     /// Whether a value that is wanted in `to` is in a register when control leaves `from` for it. Where it does so in the
@@ -209,11 +241,10 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// The candidates that are of a kind, and the others.
-fn parted(candidates: impl Iterator<Item = Candidate>, is_one: impl Fn(&Candidate) -> bool) -> (Vec<Candidate>, Vec<Candidate>) {
-    let (mut ones, mut others) = (Vec::new(), Vec::with_capacity(candidates.size_hint().1.unwrap_or(0)));
-    candidates.for_each(|it| if is_one(&it) { &mut ones } else { &mut others }.push(it));
-    (ones, others)
+/// The candidates in the order in which they are used next.
+fn nearest_first(candidates: &mut [Candidate]) -> &[Candidate] {
+    candidates.sort_unstable_by_key(|it| (it.next_use, it.value));
+    candidates
 }
 
 /// The registers at a block's head.
@@ -240,18 +271,17 @@ impl<'a> Room<'a> {
     }
 
     /// The candidates that find room, one after the other.
-    fn take(&mut self, candidates: Vec<Candidate>) -> Vec<Candidate> {
-        candidates.into_iter().filter(|it| self.fits(it.value)).collect()
+    fn take<'c>(&mut self, candidates: impl IntoIterator<Item = &'c Candidate>) -> impl Iterator<Item = Candidate> {
+        candidates.into_iter().filter(|it| self.fits(it.value)).copied()
     }
 
     /// Takes a register for a value, if there is one.
     fn fits(&mut self, value: Value) -> bool {
         let Problem { limits, .. } = self.problem;
-        self.add(value);
-        let fits = limits.exceeded(&[&self.taken], self.occupied, limits.spare()).is_none();
-        if !fits {
-            let class = self.class(value);
-            limits.count(&mut self.taken, class, -1);
+        let is_full = |set: usize| limits.is_exceeded(set, self.taken[set] + 1, self.occupied, limits.spare());
+        let fits = !limits.sets_of(self.class(value)).any(is_full);
+        if fits {
+            self.add(value);
         }
         fits
     }

@@ -14,7 +14,7 @@ use super::priced;
 
 use super::refill::next_uses;
 use super::{Certificate, Problem};
-use crate::allocate::pressure::demand::{Demand, LastUse, foldable_operands, folded_operand, is_first_use};
+use crate::allocate::pressure::demand::{Demand, Excess, LastUse, foldable_operands, folded_operand, is_first_use};
 use crate::allocate::pressure::feasible;
 use crate::allocate::pressure::limits::Counts;
 use crate::analysis::{NEVER, NextUses, Occupancy, PinLiveness};
@@ -125,9 +125,9 @@ impl<'a> Walk<'a> {
     fn block(&mut self, block: Block) -> Result<(), String> {
         let function = self.function();
         let since_definition = self.entries.solution().is_none();
-        let entering = self.entries.enter(block, self.chosen).into_iter();
+        let entering = self.entries.enter(block, self.chosen).iter();
         self.residents.clear();
-        self.residents.extend(entering.map(|it| Resident { since_definition, ..Resident::entering(it) }));
+        self.residents.extend(entering.map(|&it| Resident { since_definition, ..Resident::entering(it) }));
         let tail = function.before_terminators(block);
         for (index, inst) in function.block_insts(block).enumerate() {
             if self.chosen.drops(function.operands(inst)) {
@@ -150,9 +150,7 @@ impl<'a> Walk<'a> {
         let leaving = || self.residents.iter().filter(|resident| (length..NEVER).contains(&resident.next_use));
         let defined = leaving().filter(|resident| resident.since_definition).map(|resident| resident.value);
         self.read_where_defined.extend(defined);
-        let mut values = Vec::with_capacity(self.residents.len());
-        values.extend(leaving().map(|resident| resident.value));
-        self.entries.leave(block, values);
+        self.entries.leave(block, leaving().map(|resident| resident.value));
     }
 
     /// The next use behind an operand's instruction, from the block's head. What was chosen to be in memory is there at the
@@ -184,8 +182,12 @@ impl<'a> Walk<'a> {
             self.read(at, operand.value);
         }
         self.folds.extend(folded.map(|k| (inst, k)));
-        let crossing = self.residents.iter().filter(|it| it.crosses && !it.filled).map(|it| it.value);
-        crossing.collect::<Vec<Value>>().into_iter().for_each(|value| self.read(at, value));
+        for index in 0..self.residents.len() {
+            let Resident { value, crosses, filled, .. } = self.residents[index];
+            if crosses && !filled {
+                self.read(at, value);
+            }
+        }
         let displaced = |it: &&Resident| !it.kept && it.untouched && it.next_use != NEVER;
         self.residents.iter().filter(displaced).for_each(|it| self.entries.withdraw(at.block, it.value));
         self.residents.retain(|resident| resident.kept);
@@ -260,30 +262,15 @@ impl<'a> Walk<'a> {
         let Problem { limits, policy, unspillable, .. } = self.problem;
         let function = self.function();
         let operands = function.operands(inst);
-        let mut ways_out: Vec<usize> =
-            foldable_operands(function, inst, policy.fold).filter(|&k| self.can_fold(inst, k)).collect();
-        ways_out.reverse();
         let mut folded = None;
+        let mut tried = 0;
         let mut spare = limits.spare();
         loop {
             folded = folded.or_else(|| self.accessed_once(at.block, inst));
             if let Some(k) = folded {
                 self.residents.iter_mut().filter(|it| it.value == operands[k].value).for_each(|it| it.kept = false);
             }
-            let kept = |value: Value| self.residents.iter().any(|it| it.value == value && it.kept);
-            let last_use = |k: usize| if kept(operands[k].value) { LastUse::No } else { LastUse::OfRefill };
-            let held = self.pins.held(inst);
-            let demand = Demand::of(function, limits, inst, folded, last_use).hold(function, limits, held, kept);
-            let mut through = Counts::default();
-            for resident in self.residents.iter().filter(|it| it.kept) {
-                limits.count(&mut through, function.values[resident.value].class, 1);
-            }
-            let excess = demand.excess(limits, &through, occupancy, spare).or_else(|| {
-                let holder = |value: Value| self.pins.holder(inst, value).map(|it| it.reg);
-                let live = self.residents.iter().filter(|it| it.kept).map(|it| (it.value, holder(it.value)));
-                feasible::misfit(function, limits, inst, occupancy, live, folded, last_use)
-            });
-            let Some(excess) = excess else { return Ok(folded) };
+            let Some(excess) = self.excess(inst, occupancy, folded, spare) else { return Ok(folded) };
             let candidate = |it: &&mut Resident| {
                 let confined = limits.is_confined(function.values[it.value].class, excess.set);
                 it.kept && confined && !it.crosses && !unspillable.contains(it.value)
@@ -291,15 +278,42 @@ impl<'a> Walk<'a> {
             match self.residents.iter_mut().filter(candidate).max_by_key(|it| (it.next_use, it.value)) {
                 Some(farthest) => farthest.kept = false,
                 None if spare > 0 => spare = 0,
-                None => match ways_out.pop() {
-                    Some(k) => folded = Some(k),
-                    None => {
+                None => {
+                    let mut ways_out = foldable_operands(function, inst, policy.fold).filter(|&k| self.can_fold(inst, k));
+                    let Some(k) = ways_out.nth(tried) else {
                         let (index, block) = (at.index, at.block);
                         return Err(format!("instruction {index} of {block} needs more registers than there are"));
-                    }
-                },
+                    };
+                    folded = Some(k);
+                    tried += 1;
+                }
             }
         }
+    }
+
+    /// Where an instruction demands too much beside the residents that are kept.
+    fn excess(&self, inst: Inst, occupancy: &Occupancy, folded: Option<usize>, spare: usize) -> Option<Excess> {
+        let Problem { limits, .. } = self.problem;
+        let function = self.function();
+        let operands = function.operands(inst);
+        let kept = || self.residents.iter().filter(|it| it.kept);
+        let mut through = Counts::default();
+        kept().for_each(|it| limits.count(&mut through, function.values[it.value].class, 1));
+        let is_kept = |value: Value| kept().any(|it| it.value == value);
+        let last_use = |k: usize| if is_kept(operands[k].value) { LastUse::No } else { LastUse::OfRefill };
+        let of_counts = || {
+            let mut demand = Demand::of(function, limits, inst, folded, last_use);
+            demand.hold(function, self.pins.held(inst), is_kept);
+            demand.excess(limits, &through, occupancy, spare)
+        };
+        let of_matching = || {
+            let holder = |value: Value| self.pins.holder(inst, value).map(|it| it.reg);
+            let live = kept().map(|it| (it.value, holder(it.value)));
+            feasible::misfit(function, limits, inst, occupancy, live, folded, last_use)
+        };
+        // Most of the time there is room for all operands at once.
+        let is_ample = limits.are_ample(&through, operands.len() as i32, occupancy.all(), spare);
+        if is_ample { None } else { of_counts() }.or_else(of_matching)
     }
 
     /// Whether an operand can be accessed in memory: a use of what may be there alone, or a definition that was chosen to be.

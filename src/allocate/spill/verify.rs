@@ -397,13 +397,13 @@ impl Verifier<'_> {
             return true;
         }
         let last_use = |k: usize| if behind.contains(operands[k].value) { LastUse::No } else { LastUse::OfRefill };
-        let demand = Demand::of(self.function, limits, inst, folds.first().copied(), last_use);
+        let mut demand = Demand::of(self.function, limits, inst, folds.first().copied(), last_use);
         let mut through = Counts::default();
         for value in before.iter().filter(|&value| behind.contains(value)) {
             limits.count(&mut through, self.function.values[value].class, 1);
         }
         let in_register = |value: Value| before.contains(value) && behind.contains(value);
-        let demand = demand.hold(self.function, limits, self.pins.held(inst), in_register);
+        demand.hold(self.function, self.pins.held(inst), in_register);
         demand.excess(limits, &through, &self.pins.occupancy(self.function, at.block, inst), 0).is_none()
     }
 

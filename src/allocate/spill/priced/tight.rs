@@ -134,7 +134,8 @@ impl Walk<'_> {
             false => LastUse::No,
         };
         let held = self.pins.held(inst);
-        let demand = Demand::of(function, limits, inst, None, last_use).hold(function, limits, held, in_register);
+        let mut demand = Demand::of(function, limits, inst, None, last_use);
+        demand.hold(function, held, in_register);
         let through = self.live.counts_without(&demand.dying);
         let occupancy = self.pins.occupancy(function, block, inst);
         for set in limits.sets() {
