@@ -11,6 +11,7 @@
 //! Requires: SSA form.
 //! Ensures: the same function without such copies, and without constants that only such copies read. The overlay drops them.
 
+use crate::analysis::grouped::of_each;
 use crate::analysis::{Dominators, Liveness, Order};
 use crate::machine::{Block, Function, Inst, InstKind, Operand, PinSets, Rewriter, Role, SwapSupport, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
@@ -55,7 +56,7 @@ pub(super) fn merge(
 
 /// What is as cheap to compute as to copy, and the instruction that does.
 fn constants(function: &Function) -> SecondaryMap<Value, PackedOption<Inst>> {
-    let mut constants: SecondaryMap<Value, PackedOption<Inst>> = SecondaryMap::with_capacity(function.values.len());
+    let mut constants: SecondaryMap<Value, PackedOption<Inst>> = of_each(function.values.len());
     let has_one_form = |value: Value| {
         let class = &function.file.classes[function.values[value].class];
         function.file.banks[class.bank].swap != SwapSupport::Never

@@ -3,6 +3,7 @@
 //! Frequencies are those of blocks, relative to the entry. Whoever weighs one decision against another takes both from here.
 //! (The papers' allocators weigh values by loop depth instead: [`super::spill`], `weights.rs`.)
 
+use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Function, InstData, Operand, Value};
 use cranelift_entity::SecondaryMap;
 
@@ -108,7 +109,7 @@ pub fn copies(function: &Function, block: Block) -> f64 {
 
 /// Of each value, the executions of instructions, once for each of these operands.
 fn executions(function: &Function, counts: impl Fn(&Operand) -> bool) -> SecondaryMap<Value, f64> {
-    let mut executions = SecondaryMap::with_capacity(function.values.len());
+    let mut executions = of_each(function.values.len());
     for (block, data) in &function.blocks {
         let operands = function.block_insts(block).flat_map(|inst| function.operands(inst));
         operands.filter(|operand| counts(operand)).for_each(|operand| executions[operand.value] += data.frequency);

@@ -1,6 +1,7 @@
 //! The graph of interferences between values and physical registers (`ssa-register-allocator.txt`, "Handling Pre-colored
 //! Virtual Registers"), and how much smaller it is than the whole interference graph (Table 1 there).
 
+use super::grouped::of_each;
 use super::{Liveness, PinLiveness};
 use crate::machine::{Block, Function, Inst, RegSet, Value};
 use cranelift_entity::SecondaryMap;
@@ -70,7 +71,7 @@ fn interferences(function: &Function, liveness: &Liveness, bank: impl Fn(Value) 
 ///
 /// Linear where no more values are live at an instruction than there are registers, as behind spilling.
 pub fn contested(function: &Function, liveness: &Liveness, pins: &PinLiveness) -> SecondaryMap<Value, RegSet> {
-    let mut contested: SecondaryMap<Value, RegSet> = SecondaryMap::with_capacity(function.values.len());
+    let mut contested: SecondaryMap<Value, RegSet> = of_each(function.values.len());
     let mut live: Vec<Value> = Vec::new();
     for block in function.blocks.keys() {
         enter(function, liveness, block, &mut live);
@@ -80,12 +81,12 @@ pub fn contested(function: &Function, liveness: &Liveness, pins: &PinLiveness) -
         for inst in function.block_insts(block) {
             let first = function.insts[inst].operands.start as usize;
             let operands = function.operands(inst);
-            live.retain(|&value| !dies(function, liveness, inst, value));
+            end(function, liveness, inst, &mut live);
             let occupancy = pins.occupancy(function, block, inst);
             if !occupancy.is_empty() {
                 for &value in &live {
                     let held = pins.holder(inst, value).map_or(RegSet::EMPTY, |held| RegSet::only(held.reg));
-                    contested[value] |= (occupancy.before | occupancy.after | occupancy.clobbers) - held;
+                    contested[value] |= occupancy.all() - held;
                 }
             }
             for (k, operand) in operands.iter().enumerate() {
@@ -103,7 +104,7 @@ pub fn contested(function: &Function, liveness: &Liveness, pins: &PinLiveness) -
 ///
 /// Linear likewise.
 pub fn endangered(function: &Function, liveness: &Liveness) -> SecondaryMap<Value, f64> {
-    let mut endangered: SecondaryMap<Value, f64> = SecondaryMap::with_capacity(function.values.len());
+    let mut endangered: SecondaryMap<Value, f64> = of_each(function.values.len());
     let mut live: Vec<Value> = Vec::new();
     let destroys = |inst: Inst| !function.pins(inst).clobbers.is_empty();
     for (block, data) in function.blocks.iter().filter(|&(block, _)| function.block_insts(block).any(destroys)) {
@@ -111,7 +112,7 @@ pub fn endangered(function: &Function, liveness: &Liveness) -> SecondaryMap<Valu
         for inst in function.block_insts(block) {
             let first = function.insts[inst].operands.start as usize;
             let operands = function.operands(inst);
-            live.retain(|&value| !dies(function, liveness, inst, value));
+            end(function, liveness, inst, &mut live);
             if destroys(inst) {
                 live.iter().for_each(|&value| endangered[value] += data.frequency);
             }
@@ -122,11 +123,16 @@ pub fn endangered(function: &Function, liveness: &Liveness) -> SecondaryMap<Valu
     endangered
 }
 
-/// Whether an instruction reads a value for the last time.
-fn dies(function: &Function, liveness: &Liveness, inst: Inst, value: Value) -> bool {
+/// Removes what an instruction reads for the last time.
+fn end(function: &Function, liveness: &Liveness, inst: Inst, live: &mut Vec<Value>) {
     let first = function.insts[inst].operands.start as usize;
-    let mut operands = function.operands(inst).iter().enumerate();
-    operands.any(|(k, o)| o.value == value && !o.is_def() && liveness.kills(first + k))
+    let operands = function.operands(inst).iter().enumerate();
+    for (_, operand) in operands.filter(|&(k, operand)| !operand.is_def() && liveness.kills(first + k)) {
+        // It may be read twice.
+        if let Some(place) = live.iter().position(|&value| value == operand.value) {
+            live.swap_remove(place);
+        }
+    }
 }
 
 fn enter(function: &Function, liveness: &Liveness, block: Block, live: &mut Vec<Value>) {

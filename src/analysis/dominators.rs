@@ -4,6 +4,7 @@
 //! Relies on: Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm" (2001): immediate dominators as a fixed
 //! point over reverse postorder, which reducible functions reach in two passes.
 
+use super::grouped::of_each;
 use super::{Graph, Order};
 use crate::machine::Block;
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
@@ -21,9 +22,9 @@ impl Dominators {
     pub fn new(graph: &impl Graph, order: &Order) -> Self {
         let idom_index = immediate_dominators(graph, order);
         let blocks = order.blocks();
-        let mut idom = SecondaryMap::with_capacity(blocks.len());
-        let mut pre = SecondaryMap::with_capacity(blocks.len());
-        let mut size = SecondaryMap::with_capacity(blocks.len());
+        let mut idom = of_each(blocks.len());
+        let mut pre = of_each(blocks.len());
+        let mut size = of_each(blocks.len());
         // A dominator precedes what it dominates: children are complete before their parent in the backward pass, and
         // numbered after it in the forward pass.
         for (i, &block) in blocks.iter().enumerate().skip(1).rev() {
@@ -33,7 +34,7 @@ impl Dominators {
             size[parent] += size[block];
         }
         size[graph.entry()] += 1;
-        let mut next_free: SecondaryMap<Block, u32> = SecondaryMap::with_capacity(blocks.len());
+        let mut next_free: SecondaryMap<Block, u32> = of_each(blocks.len());
         next_free[graph.entry()] = 1;
         for (i, &block) in blocks.iter().enumerate().skip(1) {
             let free = &mut next_free[blocks[idom_index[i] as usize]];

@@ -6,7 +6,7 @@
 //! Relies on: Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm" (2001), section 4: from each predecessor of a
 //! join, walk up the tree to the join's immediate dominator. Time is linear in the sets' sizes.
 
-use super::grouped::Grouped;
+use super::grouped::{Grouped, of_each};
 use super::{Dominators, Graph, Order};
 use crate::machine::Block;
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
@@ -18,7 +18,7 @@ impl Frontiers {
     pub fn new(graph: &impl Graph, order: &Order, dominators: &Dominators) -> Self {
         let mut pairs = Vec::new();
         // The last join that was added to each block's frontier.
-        let mut last: SecondaryMap<Block, PackedOption<Block>> = SecondaryMap::with_capacity(graph.block_count());
+        let mut last: SecondaryMap<Block, PackedOption<Block>> = of_each(graph.block_count());
         for &join in order.blocks().iter().filter(|&&block| graph.preds(block).len() > 1) {
             for &pred in graph.preds(join) {
                 let mut runner = pred;

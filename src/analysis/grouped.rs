@@ -1,8 +1,15 @@
-//! Lists of items by a dense key, all in one array (compressed sparse rows).
+//! Items, and lists of items, by a dense key; lists are all in one array (compressed sparse rows).
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use std::marker::PhantomData;
 use std::ops::Range;
+
+/// One item for each of so many keys. (A map with room for them would still be made larger key by key.)
+pub(crate) fn of_each<K: EntityRef, V: Clone + Default>(keys: usize) -> SecondaryMap<K, V> {
+    let mut map = SecondaryMap::new();
+    map.resize(keys);
+    map
+}
 
 /// For each key, a list of items.
 #[derive(Clone)]
@@ -56,9 +63,7 @@ pub(crate) struct Lists<K: EntityRef, T> {
 
 impl<K: EntityRef, T: Copy> Lists<K, T> {
     pub(crate) fn new(keys: usize) -> Self {
-        let mut rows = SecondaryMap::new();
-        rows.resize(keys);
-        Lists { items: Vec::new(), rows }
+        Lists { items: Vec::new(), rows: of_each(keys) }
     }
 
     /// Adds items to the list of a key that is new, or was written last. Answers the list.

@@ -6,7 +6,7 @@
 //! Relies on: French and Amaral, "Eliminating Redundant Join-Set Computations in Static Single Assignment" (2005): J⁺(A) is
 //! the iterated dominance frontier of A (Theorem 1, Cytron et al. 1991), and J⁺(X ∪ Y) = J⁺(X) ∪ J⁺(Y) (Theorem 4).
 
-use super::grouped::Grouped;
+use super::grouped::{Grouped, of_each};
 use super::{Dominators, Frontiers, Graph, Order};
 use crate::machine::Block;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
@@ -65,7 +65,7 @@ pub struct DjGraph {
 
 impl DjGraph {
     pub fn new(graph: &impl Graph, order: &Order, dominators: &Dominators) -> Self {
-        let mut level: SecondaryMap<Block, u32> = SecondaryMap::with_capacity(graph.block_count());
+        let mut level: SecondaryMap<Block, u32> = of_each(graph.block_count());
         let (mut tree, mut j_edges) = (Vec::new(), Vec::new());
         let mut deepest = 0;
         for &block in order.blocks() {
@@ -246,7 +246,7 @@ impl<'a> Subsets<'a> {
     fn new(sets: impl Iterator<Item = &'a [Block]>) -> Self {
         let mut occurrences: SecondaryMap<Block, u32> = SecondaryMap::new();
         sets.flatten().for_each(|&block| occurrences[block] += 1);
-        let by_rarest = SecondaryMap::with_capacity(occurrences.capacity());
+        let by_rarest = of_each(occurrences.capacity());
         Subsets { sets: PrimaryMap::new(), occurrences, by_rarest, before: PrimaryMap::new(), members: Marks::default() }
     }
 

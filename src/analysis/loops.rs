@@ -8,6 +8,7 @@
 //! (with its header's predecessors) to the loops around it. Every edge is looked at a constant number of times but for
 //! the path compression of the nodes' union-find.
 
+use super::grouped::of_each;
 use super::{Dominators, Graph, Order};
 use crate::machine::Block;
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
@@ -25,7 +26,7 @@ impl Loops {
         for &header in order.blocks().iter().rev() {
             forest.add_loop(graph, dominators, header);
         }
-        let mut depth: SecondaryMap<Block, u32> = SecondaryMap::with_capacity(order.blocks().len());
+        let mut depth: SecondaryMap<Block, u32> = of_each(order.blocks().len());
         for &block in order.blocks() {
             let around = forest.parent[block].expand().map_or(0, |header| depth[header]);
             depth[block] = around + u32::from(forest.is_header[block]);

@@ -5,6 +5,7 @@
 //! its successors except along retreating edges.
 
 use super::Graph;
+use super::grouped::of_each;
 use crate::machine::Block;
 use cranelift_entity::SecondaryMap;
 
@@ -19,7 +20,7 @@ impl Order {
         let mut blocks = postorder(graph);
         assert_eq!(blocks.len(), graph.block_count(), "an unreachable block");
         blocks.reverse();
-        let mut index = SecondaryMap::with_capacity(blocks.len());
+        let mut index = of_each(blocks.len());
         for (i, &block) in blocks.iter().enumerate() {
             index[block] = i as u32;
         }
@@ -39,7 +40,7 @@ impl Order {
 
 /// A depth-first search with a stack of its own: functions can be deeper than the thread's.
 fn postorder(graph: &impl Graph) -> Vec<Block> {
-    let mut seen = SecondaryMap::with_capacity(graph.block_count());
+    let mut seen = of_each(graph.block_count());
     let mut done = Vec::with_capacity(graph.block_count());
     // A block, and how many of its successors have been looked at.
     let mut stack = vec![(graph.entry(), 0)];

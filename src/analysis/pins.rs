@@ -3,7 +3,7 @@
 //! A definition is taken to write the whole register, also where it names only a part.
 
 use super::Liveness;
-use super::grouped::Grouped;
+use super::grouped::{Grouped, of_each};
 use crate::machine::{Block, Function, Inst, InstKind, Point, Reg, RegSet, Value};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use std::ops::Range;
@@ -14,6 +14,8 @@ use std::rc::Rc;
 pub struct PinLiveness {
     before: Rc<PrimaryMap<Inst, RegSet>>,
     end: Rc<SecondaryMap<Block, RegSet>>,
+    /// Those that values can be in.
+    allocatable: RegSet,
     /// Those that the program does not name, and that keep what they hold from the function's entry on.
     kept: RegSet,
     /// By instruction.
@@ -36,7 +38,7 @@ pub struct Held {
 impl PinLiveness {
     pub fn new(function: &Function) -> Self {
         let mut before: PrimaryMap<Inst, RegSet> = function.insts.keys().map(|_| RegSet::EMPTY).collect();
-        let mut end = SecondaryMap::with_default(RegSet::EMPTY);
+        let mut end: SecondaryMap<Block, RegSet> = of_each(function.blocks.len());
         for (block, data) in &function.blocks {
             // What is live into a landing pad was put there by the unwinder, not by the block.
             let succs = data.succs.iter().map(|&succ| &function.blocks[succ]).filter(|succ| !succ.landing_pad);
@@ -49,7 +51,8 @@ impl PinLiveness {
             }
         }
         let held = Grouped::new(function.insts.len(), &[]);
-        PinLiveness { before: before.into(), end: end.into(), kept: RegSet::EMPTY, held: held.into() }
+        let allocatable = function.file.classes.values().fold(RegSet::EMPTY, |set, class| set | class.regs);
+        PinLiveness { before: before.into(), end: end.into(), allocatable, kept: RegSet::EMPTY, held: held.into() }
     }
 
     /// The same where some registers, which the program does not name, keep what they hold from the function's entry on.
@@ -136,14 +139,15 @@ impl PinLiveness {
         let index = inst.as_u32() - function.blocks[block].insts.start;
         let pins = function.pins(inst);
         Occupancy {
-            before: self.before(inst) | pins.early_defs,
-            after: self.at(function, Point { block, index: index + 1 }) | pins.defs | pins.early_defs,
-            clobbers: pins.clobbers,
+            before: (self.before(inst) | pins.early_defs) & self.allocatable,
+            after: (self.at(function, Point { block, index: index + 1 }) | pins.defs | pins.early_defs) & self.allocatable,
+            clobbers: pins.clobbers & self.allocatable,
         }
     }
 }
 
-/// The registers that an instruction's operands and the values that live on past it cannot have.
+/// The registers that an instruction's operands and the values that live on past it cannot have, of those that any value can
+/// have. (Most instructions write flags; nothing else is in the way of most.)
 #[derive(Clone, Copy, Debug)]
 pub struct Occupancy {
     /// While operands are read.

@@ -7,6 +7,7 @@
 //! below the least that it reaches (Yildirim, Chaoji, Zaki, "GRAIL: Scalable Reachability Index for Large Graphs", 2010); what
 //! these labels and dominance leave open is searched for.
 
+use super::grouped::of_each;
 use super::{Dominators, Graph, Order};
 use crate::machine::Block;
 use cranelift_entity::SecondaryMap;
@@ -39,7 +40,7 @@ impl<'a, G: Graph> Reach<'a, G> {
     /// Prepares to answer; `None` if the graph is irreducible.
     pub fn new(graph: &'a G, order: &'a Order, dominators: &'a Dominators) -> Option<Self> {
         let goes_back = |from: Block, to: Block| order.index(to) <= order.index(from);
-        let mut labels: SecondaryMap<Block, Label> = SecondaryMap::with_capacity(graph.block_count());
+        let mut labels: SecondaryMap<Block, Label> = of_each(graph.block_count());
         for (number, &block) in order.blocks().iter().rev().enumerate() {
             let number = number as u32;
             let mut least = number;

@@ -22,9 +22,9 @@ use super::variables::temporaries::Placing;
 use super::{Assignment, Evictable, Refusal};
 use crate::allocate::failure::Failure;
 use crate::allocate::spill::Spilled;
+use crate::analysis::grouped::of_each;
 use crate::analysis::{Liveness, PinLiveness};
 use crate::machine::{Function, Reg, RegSet, Value};
-use cranelift_entity::SecondaryMap;
 
 /// Assigns registers, or finds out which values have to be spilled first.
 pub(super) fn scan(
@@ -40,7 +40,7 @@ pub(super) fn scan(
     let mut scan = Scan {
         function,
         registers: Registers::new(fixed),
-        chosen: SecondaryMap::with_capacity(intervals.data.len()),
+        chosen: of_each(intervals.data.len()),
         awaited: [None; RegSet::CAPACITY],
         evicted: Vec::new(),
         positions: &positions,

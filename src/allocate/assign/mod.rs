@@ -23,6 +23,7 @@ pub use split::{Coloured, Colours};
 use crate::allocate::cssa::Web;
 use crate::allocate::failure::Failure;
 use crate::allocate::spill::Spilled;
+use crate::analysis::grouped::of_each;
 use crate::analysis::{Dominators, Liveness, Order, PinLiveness};
 use crate::machine::{Block, Function, Inst, Reg, RegSet, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
@@ -73,10 +74,10 @@ impl Assignment {
             operands: vec![None; function.operands.len()],
             repairs: Vec::new(),
             redundant: EntitySet::new(),
-            entry: SecondaryMap::with_capacity(function.blocks.len()),
-            exit: SecondaryMap::with_capacity(function.blocks.len()),
+            entry: of_each(function.blocks.len()),
+            exit: of_each(function.blocks.len()),
             at_throw: SecondaryMap::new(),
-            phi_register: SecondaryMap::with_capacity(function.values.len()),
+            phi_register: of_each(function.values.len()),
             debug: vec![None; function.debug_uses.len()],
         }
     }

@@ -8,6 +8,7 @@
 use super::{Assignment, Split};
 use crate::allocate::spill::{Fold, Spilled};
 use crate::allocate::ssa::{Pieces, repair};
+use crate::analysis::grouped::of_each;
 use crate::analysis::{Dominators, Liveness, Order};
 use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Reg, RegSet, Rewriter, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
@@ -73,7 +74,7 @@ pub(super) fn split_at_repairs(
         rewriter: Rewriter::new(function),
         colours: colours(function, &assignment),
         pieces: Pieces::new(function),
-        name: SecondaryMap::with_capacity(function.values.len()),
+        name: of_each(function.values.len()),
         named: Vec::new(),
         folds: Vec::with_capacity(spilled.folds.len()),
         old_folds: &spilled.folds,

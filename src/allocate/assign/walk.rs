@@ -6,6 +6,7 @@ use crate::allocate::cost;
 use crate::allocate::failure::{Defect, Failure, Unsupported};
 use crate::allocate::pressure::matching::{Span, Want, fit};
 use crate::allocate::pressure::meeting;
+use crate::analysis::grouped::of_each;
 use crate::analysis::{Bundle, Bundles, Held, Liveness, Occupancy, Order, PinLiveness, endangered};
 use crate::machine::{Block, Function, Inst, InstKind, Reg, RegSet, Role, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -34,8 +35,8 @@ pub(super) fn walk(
         places: SecondaryMap::new(),
         leaving: None,
         expected: Expected::default(),
-        evicted: SecondaryMap::with_capacity(function.values.len()),
-        register: SecondaryMap::with_capacity(function.values.len()),
+        evicted: of_each(function.values.len()),
+        register: of_each(function.values.len()),
         owner: [None; RegSet::CAPACITY],
         taken: RegSet::EMPTY,
         used: RegSet::EMPTY,

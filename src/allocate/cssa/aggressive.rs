@@ -9,6 +9,7 @@
 
 use super::classes::Classes;
 use super::{Conventional, Sharing, Web};
+use crate::analysis::grouped::of_each;
 use crate::analysis::{Dominators, Interference, Liveness, PinLiveness, contested};
 use crate::machine::{Function, InstKind, RegSet, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
@@ -106,7 +107,7 @@ impl Merger<'_> {
 
     /// Numbers the classes of φ-related values, and all others of more than one value.
     fn webs(mut self) -> (SecondaryMap<Value, PackedOption<Web>>, usize) {
-        let mut sizes: SecondaryMap<Value, u32> = SecondaryMap::with_capacity(self.function.values.len());
+        let mut sizes: SecondaryMap<Value, u32> = of_each(self.function.values.len());
         for value in self.function.values.keys() {
             sizes[self.classes.find(value)] += 1;
         }
@@ -114,7 +115,7 @@ impl Merger<'_> {
             sizes[self.classes.find(phi.def)] += 1;
         }
         let mut by_root: SecondaryMap<Value, PackedOption<Web>> = SecondaryMap::new();
-        let mut webs = SecondaryMap::with_capacity(self.function.values.len());
+        let mut webs = of_each(self.function.values.len());
         let mut count = 0;
         for value in self.function.values.keys() {
             let root = self.classes.find(value);

@@ -7,7 +7,7 @@
 
 use super::Source;
 use super::members::{Members, Place};
-use crate::analysis::grouped::Grouped;
+use crate::analysis::grouped::{Grouped, of_each};
 use crate::analysis::{Dominators, Loops, Order, Reach};
 use crate::machine::{Block, Function, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
@@ -83,7 +83,7 @@ impl<'a> LiveOut<'a> {
 fn sets(function: &Function, members: &Members) -> Grouped<Block, Value> {
     let mut pairs: Vec<(Block, Value)> = Vec::new();
     // Of each block, the last variable that was found live in it, and at its end.
-    let mut live_in: SecondaryMap<Block, PackedOption<Value>> = SecondaryMap::with_capacity(function.blocks.len());
+    let mut live_in: SecondaryMap<Block, PackedOption<Value>> = of_each(function.blocks.len());
     let mut live_out = live_in.clone();
     let mut open = Vec::new();
     for variable in (0..members.count()).map(Value::new) {

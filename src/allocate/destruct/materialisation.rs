@@ -7,6 +7,7 @@ use super::isolation::{IsolatingCopy, Isolation, Site, read_copy};
 use super::members::Members;
 use super::sequence::{Source, Step, sequence};
 use crate::allocate::cssa::{Conventional, ConversionCounts, Web};
+use crate::analysis::grouped::of_each;
 use crate::machine::{Function, InstKind, Operand, RegClass, Rewriter, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 use std::collections::BTreeMap;
@@ -74,7 +75,7 @@ impl Webs {
         let mut sizes = vec![0; members.count()];
         let phis = isolation.copies.iter().filter(|copy| matches!(copy.site, Site::Definition { .. })).map(|copy| copy.from);
         (0..members.count()).map(Value::new).chain(phis).for_each(|variable| sizes[classes.of(variable).index()] += 1);
-        Webs { webs: SecondaryMap::with_capacity(members.count()), of_class: vec![None.into(); members.count()], sizes, count: 0 }
+        Webs { webs: of_each(members.count()), of_class: vec![None.into(); members.count()], sizes, count: 0 }
     }
 
     /// Puts a value of the new function into the web of a class.

@@ -113,6 +113,11 @@ impl Demand {
         self.held.extend(held.map(|it| (function.values[it.value].class, it.before, it.behind)));
     }
 
+    /// No fewer registers of a set than the demand takes at any point.
+    pub(in crate::allocate) fn most(&self, set: usize) -> i32 {
+        self.both[set] + self.before[set].max(self.after[set])
+    }
+
     /// How many values that live on take no register of their own in a set: while operands are read, until definitions are
     /// written, and then.
     fn held(&self, limits: &Limits, set: usize) -> [i32; 3] {
@@ -145,7 +150,7 @@ impl Demand {
         spare: usize,
     ) -> Option<Excess> {
         let Occupancy { before, after, clobbers } = *occupancy;
-        let most = |set: usize| through[set] + self.both[set] + self.before[set].max(self.after[set]);
+        let most = |set: usize| through[set] + self.most(set);
         if !limits.sets().any(|set| limits.is_exceeded(set, most(set), occupancy.all(), spare)) {
             return None;
         }

@@ -2,6 +2,7 @@
 
 use super::limits::{Counts, Limits};
 use crate::analysis::Liveness;
+use crate::analysis::grouped::of_each;
 use crate::machine::{Function, Inst, Value};
 use cranelift_entity::SecondaryMap;
 
@@ -17,7 +18,7 @@ pub(in crate::allocate) struct LiveSet<'a> {
 
 impl<'a> LiveSet<'a> {
     pub(in crate::allocate) fn new(function: &'a Function, limits: &'a Limits) -> Self {
-        let place = SecondaryMap::with_capacity(function.values.len());
+        let place = of_each(function.values.len());
         LiveSet { function, limits, values: Vec::new(), place, counts: Counts::default() }
     }
 

@@ -9,6 +9,7 @@ use super::affinities::{Affinities, Affinity};
 use super::colouring::Colouring;
 use super::conflicts::{Conflicts, Node};
 use crate::analysis::Partition;
+use crate::analysis::grouped::of_each;
 use crate::machine::{Reg, RegSet};
 use cranelift_entity::SecondaryMap;
 use std::collections::BinaryHeap;
@@ -28,7 +29,7 @@ const LARGE: usize = 1_000;
 
 /// Recolours chunks, the heaviest first.
 pub(super) fn optimise(colouring: &mut Colouring, conflicts: &Conflicts, affinities: &Affinities) {
-    let mut recolouring = Recolouring { colouring, conflicts, affinities, open: SecondaryMap::new() };
+    let mut recolouring = Recolouring { colouring, conflicts, affinities, open: of_each(conflicts.colours.len()) };
     let mut chunks = BinaryHeap::new();
     for nodes in gather(conflicts, affinities) {
         chunks.extend(recolouring.connected(&nodes));
@@ -67,10 +68,10 @@ impl<T: Ord> PartialOrd for Weighted<T> {
 fn gather(conflicts: &Conflicts, affinities: &Affinities) -> Vec<Vec<Node>> {
     let count = conflicts.colours.len();
     let mut sets: Partition<Node> = Partition::discrete(count);
-    let mut members: SecondaryMap<Node, Vec<Node>> = SecondaryMap::with_capacity(count);
-    let mut common: SecondaryMap<Node, RegSet> = SecondaryMap::with_capacity(count);
+    let mut members: SecondaryMap<Node, Vec<Node>> = of_each(count);
+    let mut common: SecondaryMap<Node, RegSet> = of_each(count);
     // Nodes and neighbours.
-    let mut size: SecondaryMap<Node, usize> = SecondaryMap::with_capacity(count);
+    let mut size: SecondaryMap<Node, usize> = of_each(count);
     for node in conflicts.colours.keys() {
         common[node] = conflicts.allowed(node);
         size[node] = 1 + conflicts.neighbours(node).len();

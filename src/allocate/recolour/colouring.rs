@@ -2,6 +2,7 @@
 
 use super::affinities::Affinities;
 use super::conflicts::{Conflicts, Node};
+use crate::analysis::grouped::of_each;
 use crate::machine::{Reg, RegSet};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 
@@ -39,7 +40,7 @@ impl<'a> Colouring<'a> {
             colours: conflicts.colours.clone(),
             journal: Vec::new(),
             added: Vec::new(),
-            held: SecondaryMap::with_capacity(conflicts.colours.len()),
+            held: of_each(conflicts.colours.len()),
             holding: Vec::new(),
             patience: PATIENCE,
         }

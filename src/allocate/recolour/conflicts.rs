@@ -9,7 +9,7 @@
 //! of the many times that recolouring wants to know them.
 
 use crate::allocate::assign::{Coloured, Colours};
-use crate::analysis::grouped::Grouped;
+use crate::analysis::grouped::{Grouped, of_each};
 use crate::analysis::{Liveness, Occupancy, Partition, PinLiveness};
 use crate::machine::{Block, EdgePlace, Function, Inst, Reg, RegSet, Role, Value};
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
@@ -92,7 +92,7 @@ fn nodes(function: &Function, colours: &Colours) -> (SecondaryMap<Value, PackedO
             }
         }
     }
-    let mut of: SecondaryMap<Value, PackedOption<Node>> = SecondaryMap::with_capacity(function.values.len());
+    let mut of: SecondaryMap<Value, PackedOption<Node>> = of_each(function.values.len());
     of.resize(function.values.len());
     let mut registers: PrimaryMap<Node, Reg> = PrimaryMap::new();
     for name in function.values.keys() {

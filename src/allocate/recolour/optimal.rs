@@ -10,6 +10,7 @@ use super::colouring::Colouring;
 use super::conflicts::{Conflicts, Node};
 use crate::allocate::integer_program::{Program, Variable};
 use crate::analysis::Partition;
+use crate::analysis::grouped::of_each;
 use crate::machine::{Reg, RegSet};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use std::collections::HashSet;
@@ -51,7 +52,7 @@ impl<'a> Graph<'a> {
             neighbours
         };
         let neighbours: PrimaryMap<Node, Vec<Node>> = conflicts.colours.keys().map(neighbours).collect();
-        let mut degree: SecondaryMap<Node, usize> = SecondaryMap::with_capacity(neighbours.len());
+        let mut degree: SecondaryMap<Node, usize> = of_each(neighbours.len());
         neighbours.iter().for_each(|(node, others)| degree[node] = others.len());
         let mut graph = Graph { conflicts, affinities, neighbours, last: Vec::new(), place: SecondaryMap::new() };
         let mut queue: Vec<Node> = conflicts.colours.keys().collect();

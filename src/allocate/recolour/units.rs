@@ -13,6 +13,7 @@
 use super::affinities::{Affinities, Row};
 use super::colouring::Colouring;
 use super::conflicts::{Conflicts, Node};
+use crate::analysis::grouped::of_each;
 use crate::machine::Reg;
 use cranelift_entity::SecondaryMap;
 
@@ -21,8 +22,7 @@ const EXACT: usize = 12;
 
 /// Optimises unit by unit, the heaviest first.
 pub(super) fn optimise(colouring: &mut Colouring, conflicts: &Conflicts, affinities: &Affinities) {
-    let mut optimiser =
-        Optimiser { colouring, conflicts, affinities, pinned: SecondaryMap::with_capacity(conflicts.colours.len()) };
+    let mut optimiser = Optimiser { colouring, conflicts, affinities, pinned: of_each(conflicts.colours.len()) };
     let mut units: Vec<Unit> = affinities.rows.iter().filter_map(|row| Unit::new(conflicts, row)).collect();
     units.sort_by(|a, b| b.weight().total_cmp(&a.weight()));
     for unit in units {

@@ -7,6 +7,7 @@ use crate::allocate::pressure::demand::{Demand, Excess, LastUse, first_reuse, fo
 use crate::allocate::pressure::feasible;
 use crate::allocate::pressure::limits::Limits;
 use crate::allocate::pressure::live_set::LiveSet;
+use crate::analysis::grouped::of_each;
 use crate::analysis::{Bundles, Liveness, Occupancy, Order, PinLiveness};
 use crate::machine::{Block, EdgePlace, Function, Inst, Operand, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
@@ -47,8 +48,8 @@ pub(super) fn choose(problem: &Problem, requested: &SecondaryMap<Value, bool>) -
         splits: downstream.choice.is_some_and(Choice::splits),
         without_code: EntitySet::new(),
         chosen: Chosen {
-            spilled: SecondaryMap::with_capacity(function.values.len()),
-            rematerialised: SecondaryMap::with_capacity(function.values.len()),
+            spilled: of_each(function.values.len()),
+            rematerialised: of_each(function.values.len()),
             off_bundles: SecondaryMap::new(),
         },
         live: LiveSet::new(function, limits),

@@ -6,6 +6,7 @@ use super::homes::Homes;
 use super::plan::{Plan, Refill, Site, Store};
 use super::stores::{self, Reads};
 use super::{Problem, SpillCounts};
+use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Function, Inst, Operand, Phi, Point, RegSet, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
@@ -177,7 +178,7 @@ impl Connector<'_> {
 
     /// The block in which each value is defined.
     fn definitions(&self) -> SecondaryMap<Value, Option<Block>> {
-        let mut defined = SecondaryMap::with_capacity(self.function.values.len());
+        let mut defined = of_each(self.function.values.len());
         for (block, data) in &self.function.blocks {
             data.phis.iter().for_each(|phi| defined[phi.def] = Some(block));
             let operands = self.function.block_insts(block).flat_map(|inst| self.function.operands(inst));

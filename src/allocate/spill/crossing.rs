@@ -7,6 +7,7 @@ use crate::allocate::pressure::demand::is_first_use;
 use crate::allocate::pressure::limits::{Counts, Limits};
 use crate::allocate::pressure::matching::{Want, fit};
 use crate::allocate::pressure::meeting;
+use crate::analysis::grouped::of_each;
 use crate::analysis::{Liveness, Meeting};
 use crate::machine::{Block, EdgePlace, Function, InstKind, RegClass, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -118,7 +119,7 @@ fn tenures_of_names(conventional: &Conventional, liveness: &Liveness) -> Seconda
 
 fn tenures(function: &Function, liveness: &Liveness) -> SecondaryMap<Value, Tenure> {
     let accesses = cost::accesses(function);
-    let mut tenures: SecondaryMap<Value, Tenure> = SecondaryMap::with_capacity(function.values.len());
+    let mut tenures: SecondaryMap<Value, Tenure> = of_each(function.values.len());
     for (block, data) in &function.blocks {
         // From where it ends, less to where it begins; what is live in begins where the block does.
         let end = data.insts.len() as f64;

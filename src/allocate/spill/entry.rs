@@ -131,13 +131,18 @@ impl<'a> Entries<'a> {
         mut room: Room,
         entering: &mut Vec<Candidate>,
     ) {
-        let is_wanted = |it: &Candidate| solution.is_in_register_at_head(block, it.index);
-        candidates.retain(|it| it.next_use != NEVER && (it.row.is_none() || is_wanted(it)));
-        candidates.sort_unstable_by_key(|it| (!is_wanted(it), it.next_use, it.value));
-        let (wanted, others) = candidates.split_at(candidates.partition_point(is_wanted));
-        entering.extend(room.take(wanted));
-        let comes = |it: &Candidate| self.comes_from(block, *it).any(|comes| comes);
-        let passing = others.iter().filter(|it| comes(it) && room.fits(it.value)).map(|it| it.value);
+        candidates.retain(|it| it.next_use != NEVER);
+        let mut wanted = 0;
+        for index in 0..candidates.len() {
+            if solution.is_in_register_at_head(block, candidates[index].index) {
+                candidates.swap(index, wanted);
+                wanted += 1;
+            }
+        }
+        let (wanted, others) = candidates.split_at_mut(wanted);
+        entering.extend(room.take(nearest_first(wanted)));
+        let comes = |it: &&Candidate| it.row.is_none() && self.comes_from(block, **it).any(|comes| comes);
+        let passing = nearest_first(others).iter().filter(comes).filter(|it| room.fits(it.value)).map(|it| it.value);
         let passing: Vec<Value> = passing.collect();
         self.passing.add(block, passing);
     }
@@ -243,7 +248,7 @@ impl<'a> Entries<'a> {
 
 /// The candidates in the order in which they are used next.
 fn nearest_first(candidates: &mut [Candidate]) -> &[Candidate] {
-    candidates.sort_unstable_by_key(|it| (it.next_use, it.value));
+    candidates.sort_unstable_by_key(|it| u64::from(it.next_use) << 32 | u64::from(it.value.as_u32()));
     candidates
 }
 

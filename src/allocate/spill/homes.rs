@@ -1,6 +1,7 @@
 //! Memory for values: one home a φ-web (frugality).
 
 use crate::allocate::cssa::{Conventional, Web};
+use crate::analysis::grouped::of_each;
 use crate::machine::{SlotData, Value};
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 
@@ -28,7 +29,7 @@ impl Homes {
         }
         let widths = web_widths(conventional);
         let mut of_web: SecondaryMap<Web, PackedOption<Home>> = SecondaryMap::new();
-        let mut homes = Homes { of: SecondaryMap::with_capacity(function.values.len()), sizes: PrimaryMap::new() };
+        let mut homes = Homes { of: of_each(function.values.len()), sizes: PrimaryMap::new() };
         for value in function.values.keys().filter(|&value| in_memory.contains(value)) {
             let web = conventional.webs[value].expand();
             let known = web.filter(|_| shared[value]).and_then(|web| of_web[web].expand());

@@ -9,6 +9,7 @@ use super::plan::{Plan, Refill, Site};
 use super::slots::{self, Slots};
 use super::{EdgeRefill, EdgeSource, Fold, MemoryPhi, Problem, Spilled};
 use crate::allocate::ssa::{Join, Pieces, repair};
+use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Phi, Point, RegClass, Rewriter, Slot, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use smallvec::SmallVec;
@@ -26,7 +27,7 @@ pub(super) fn insert(problem: &Problem, plan: &Plan) -> Spilled {
     let mut rewritten = rewriter.new;
     let joins = repair(&mut rewritten, problem.order, problem.dominators, &pieces);
     refill_on_edges(&rewritten, plan, &slots, &joins, &mut edge_refills);
-    let mut slot_of = SecondaryMap::with_capacity(function.values.len());
+    let mut slot_of = of_each(function.values.len());
     for value in plan.in_memory.iter() {
         slot_of[value] = slots.of(plan, value).into();
     }
@@ -121,7 +122,7 @@ impl<'a> Writer<'a> {
             slots,
             rewriter: Rewriter::new(function),
             split,
-            name: SecondaryMap::with_capacity(function.values.len()),
+            name: of_each(function.values.len()),
             named: Vec::new(),
             pieces,
             folds: Vec::new(),

@@ -42,6 +42,7 @@ use crate::allocate::cost::{self, Added};
 use crate::allocate::cssa::{Conventional, Web};
 use crate::allocate::failure::Unsupported;
 use crate::allocate::pressure::limits::Limits;
+use crate::analysis::grouped::of_each;
 use crate::analysis::{Bundles, Dominators, Liveness, Loops, Order, PinLiveness};
 use crate::machine::{Block, Function, Inst, InstData, InstKind, PinSets, RegClass, RegSet, Slot, SlotData, Value};
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, packed_option::PackedOption};
@@ -434,7 +435,7 @@ type Constants = SecondaryMap<Value, PackedOption<Inst>>;
 /// the register of one may not be into another's.
 fn constants(conventional: &Conventional) -> (Constants, Constants) {
     let function = &conventional.function;
-    let mut outside = SecondaryMap::with_capacity(function.values.len());
+    let mut outside = of_each(function.values.len());
     let mut of_webs = SecondaryMap::new();
     for (inst, data) in function.insts.iter().filter(|(_, data)| data.rematerialisable) {
         let def = function.operands(inst)[0].value;
@@ -453,7 +454,7 @@ fn constants(conventional: &Conventional) -> (Constants, Constants) {
         }
     }
     let member = |value: Value| Some((value, conventional.webs[value].expand()?));
-    let mut class_of: SecondaryMap<Web, Option<RegClass>> = SecondaryMap::with_capacity(conventional.web_count);
+    let mut class_of: SecondaryMap<Web, Option<RegClass>> = of_each(conventional.web_count);
     let mut mixed: EntitySet<Web> = EntitySet::new();
     for (value, web) in function.values.keys().filter_map(member) {
         if *class_of[web].get_or_insert(class(value)) != class(value) {

@@ -3,6 +3,7 @@
 use super::Problem;
 use super::homes::Home;
 use super::plan::Plan;
+use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Function, Point, Slot, SlotData, Value};
 use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
 use std::collections::BTreeMap;
@@ -30,7 +31,7 @@ pub(super) fn assign(problem: &Problem, plan: &Plan) -> Slots {
 fn extents(problem: &Problem, plan: &Plan) -> PrimaryMap<Home, Extent> {
     let function = &problem.conventional.function;
     let mut extents: PrimaryMap<Home, Extent> = plan.homes.sizes.keys().map(|_| Extent { first: u32::MAX, last: 0 }).collect();
-    let mut starts: SecondaryMap<Block, u32> = SecondaryMap::with_capacity(function.blocks.len());
+    let mut starts: SecondaryMap<Block, u32> = of_each(function.blocks.len());
     let mut start = 0;
     for &block in problem.order.blocks() {
         starts[block] = start;
@@ -78,7 +79,7 @@ fn colour(plan: &Plan, extents: &PrimaryMap<Home, Extent>, sharing: bool) -> Slo
     let mut by_first: Vec<Home> = extents.keys().collect();
     by_first.sort_by_key(|&home| (extents[home].first, home));
     let mut slots: PrimaryMap<Slot, SlotData> = PrimaryMap::new();
-    let mut of: SecondaryMap<Home, PackedOption<Slot>> = SecondaryMap::with_capacity(extents.len());
+    let mut of: SecondaryMap<Home, PackedOption<Slot>> = of_each(extents.len());
     // For each size and alignment, the slots of it by the last point at which they are taken.
     let mut taken: BTreeMap<(u32, u32), BTreeMap<(u32, Slot), ()>> = BTreeMap::new();
     for home in by_first {

@@ -1,5 +1,6 @@
 //! Spill weights: ComputeWeight of `ssa-register-allocator.txt`, section 4.4.
 
+use crate::analysis::grouped::of_each;
 use crate::analysis::{Liveness, Loops};
 use crate::machine::{Block, Function, Value};
 use cranelift_entity::SecondaryMap;
@@ -11,7 +12,7 @@ const DEEPEST: u32 = 200;
 /// number of instructions and control-flow edges that its live range crosses. Light values are spilled first. And the sum of
 /// these numbers.
 pub(super) fn weights(function: &Function, loops: &Loops, liveness: &Liveness) -> (SecondaryMap<Value, f64>, u64) {
-    let mut weights = SecondaryMap::with_capacity(function.values.len());
+    let mut weights = of_each(function.values.len());
     let access = |block: Block| 1.0 + 10f64.powi(loops.depth(block).min(DEEPEST) as i32);
     for (block, data) in &function.blocks {
         for phi in &data.phis {
@@ -41,10 +42,10 @@ pub(super) fn weights(function: &Function, loops: &Loops, liveness: &Liveness) -
 
 /// The number of instructions and edges that each live range crosses, its definition and its end not among them.
 fn sizes(function: &Function, liveness: &Liveness) -> SecondaryMap<Value, u32> {
-    let mut sizes: SecondaryMap<Value, u32> = SecondaryMap::with_capacity(function.values.len());
+    let mut sizes: SecondaryMap<Value, u32> = of_each(function.values.len());
     sizes.resize(function.values.len());
     // Of a value that is live in the current block: the index of the instruction from which on it is.
-    let mut since: SecondaryMap<Value, u32> = SecondaryMap::with_capacity(function.values.len());
+    let mut since: SecondaryMap<Value, u32> = of_each(function.values.len());
     for (block, data) in &function.blocks {
         for &value in liveness.live_in(block) {
             since[value] = 0;

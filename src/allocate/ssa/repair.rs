@@ -9,7 +9,7 @@
 //!
 //! Values are told apart by their *base*: the name that they had before they were split.
 
-use crate::analysis::grouped::Grouped;
+use crate::analysis::grouped::{Grouped, of_each};
 use crate::analysis::{Dominators, JoinSet, Order, Worklist};
 use crate::machine::{Block, Function, Inst, Phi, Point, Value, ValueData};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
@@ -38,12 +38,7 @@ pub struct Join {
 impl Pieces {
     /// No value is split.
     pub fn new(function: &Function) -> Self {
-        Pieces {
-            base: SecondaryMap::with_capacity(function.values.len()),
-            broken: EntitySet::new(),
-            joins: Vec::new(),
-            refilled: Vec::new(),
-        }
+        Pieces { base: of_each(function.values.len()), broken: EntitySet::new(), joins: Vec::new(), refilled: Vec::new() }
     }
 
     /// A name is defined that is a piece of a value.
@@ -71,7 +66,7 @@ impl Pieces {
 
     /// Of each name, what it is a piece of, if that has to be repaired.
     fn to_repair(&self, function: &Function) -> Bases {
-        let mut to_repair = SecondaryMap::with_capacity(function.values.len());
+        let mut to_repair = of_each(function.values.len());
         for base in self.broken.iter() {
             to_repair[base] = base.into();
         }
@@ -96,31 +91,35 @@ pub fn repair(function: &mut Function, order: &Order, dominators: &Dominators, p
     let refilled = Grouped::new(function.values.len(), &pieces.refilled);
     let mut joins = Vec::new();
     // What is live into blocks that are entered from the middle of others.
-    let mut live_into_pads: SecondaryMap<Block, Vec<Value>> = SecondaryMap::new();
+    let mut live_into_pads: SecondaryMap<Block, Vec<Value>> = of_each(function.blocks.len());
+    let (mut live, mut pending) = (EntitySet::with_capacity(function.blocks.len()), Vec::new());
+    let (mut at, mut assigned): (Vec<Block>, Vec<Block>) = Default::default();
     for base in pieces.broken.iter() {
-        let live = places.live_in(function, base, refilled.get(base));
+        places.live_in(function, base, refilled.get(base), &mut live, &mut pending);
         let forced = |block: &Block| is_entered_from_the_middle(function, *block) && function.blocks[*block].preds.len() > 1;
         let pads: Vec<Block> = live.iter().filter(|&block| is_entered_from_the_middle(function, block)).collect();
-        let mut at: Vec<Block> = pads.iter().copied().filter(forced).collect();
+        at.clear();
+        at.extend(pads.iter().copied().filter(forced));
         let arrives = |&pad: &Block| function.blocks[pad].preds.iter().all(|&pred| comes_over(refilled.get(base), pred, pad));
         pads.into_iter().filter(arrives).for_each(|pad| live_into_pads[pad].push(base));
         at.extend(asked.get(base).iter().copied().filter(|&block| live.contains(block)));
-        let mut assigned: Vec<Block> = places.defs.get(base).iter().map(|def| def.block).collect();
+        assigned.clear();
+        assigned.extend(places.defs.get(base).iter().map(|def| def.block));
         assigned.extend_from_slice(&at);
         // What is entered before the value gets its last name in the block before has another name.
         assigned.extend(live.iter().filter(|&block| places.has_older_name(function, base, block)));
         worklist.append(&assigned, |block| live.contains(block), &mut at);
         at.sort_unstable();
         at.dedup();
-        joins.extend(at.into_iter().map(|block| (block, base)));
+        joins.extend(at.iter().map(|&block| (block, base)));
     }
     joins.sort_unstable();
     let add = |(block, base)| add_phi(function, &mut bases, block, base, refilled.get(base));
     let joins: Vec<Join> = joins.into_iter().map(add).collect();
     Renamer {
-        current: SecondaryMap::new(),
+        current: of_each(function.values.len()),
         undo: Vec::new(),
-        entering: SecondaryMap::new(),
+        entering: of_each(function.blocks.len()),
         function,
         bases: &bases,
         live_into_pads,
@@ -174,9 +173,9 @@ impl Places {
     fn new(function: &Function, bases: &Bases) -> Self {
         let (mut defs, mut uses) = (Vec::new(), Vec::new());
         // The last block in which each value was found defined.
-        let mut defined: SecondaryMap<Value, PackedOption<Block>> = SecondaryMap::new();
+        let mut defined: SecondaryMap<Value, PackedOption<Block>> = of_each(function.values.len());
         // Of each value, the place of its latest definition in the list.
-        let mut latest: SecondaryMap<Value, usize> = SecondaryMap::new();
+        let mut latest: SecondaryMap<Value, usize> = of_each(function.values.len());
         for (block, data) in &function.blocks {
             for base in data.phis.iter().filter_map(|phi| bases[phi.def].expand()) {
                 defined[base] = block.into();
@@ -232,10 +231,17 @@ impl Places {
         defs.binary_search_by_key(&block, |def| def.block).ok().map(|found| defs[found])
     }
 
-    /// The blocks that a value is live into, if no name comes over some edges.
-    fn live_in(&self, function: &Function, base: Value, refilled: &[(Block, Block)]) -> EntitySet<Block> {
-        let mut live = EntitySet::new();
-        let mut pending: Vec<Block> = self.uses.get(base).to_vec();
+    /// Makes `live` the blocks that a value is live into, if no name comes over some edges; `pending` is empty before and behind.
+    fn live_in(
+        &self,
+        function: &Function,
+        base: Value,
+        refilled: &[(Block, Block)],
+        live: &mut EntitySet<Block>,
+        pending: &mut Vec<Block>,
+    ) {
+        live.clear();
+        pending.extend_from_slice(self.uses.get(base));
         while let Some(block) = pending.pop() {
             if live.insert(block) {
                 let preds = function.blocks[block].preds.iter().copied();
@@ -243,7 +249,6 @@ impl Places {
                 pending.extend(comes.filter(|&pred| !self.is_defined(function, base, pred, block)));
             }
         }
-        live
     }
 }
 

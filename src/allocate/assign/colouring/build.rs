@@ -2,6 +2,7 @@
 
 use super::graph::{Graph, State};
 use crate::allocate::assign::variables::intervals::{Interval, Intervals, Range};
+use crate::analysis::grouped::of_each;
 use crate::machine::{Function, RegSet};
 use cranelift_entity::SecondaryMap;
 
@@ -64,7 +65,7 @@ fn spill_lightest(intervals: &Intervals, active: &[(Interval, Range)], graph: &m
 
 /// How often the values of each interval are accessed.
 fn costs(function: &Function, intervals: &Intervals) -> SecondaryMap<Interval, f64> {
-    let mut costs: SecondaryMap<Interval, f64> = SecondaryMap::with_capacity(intervals.data.len());
+    let mut costs: SecondaryMap<Interval, f64> = of_each(intervals.data.len());
     for (block, data) in &function.blocks {
         for operand in function.block_insts(block).flat_map(|inst| function.operands(inst)) {
             costs[intervals.of(operand.value)] += data.frequency;

@@ -1,6 +1,7 @@
 //! The interference graph.
 
 use crate::allocate::assign::variables::intervals::Interval;
+use crate::analysis::grouped::of_each;
 use crate::machine::{Reg, RegSet};
 use cranelift_entity::SecondaryMap;
 
@@ -41,12 +42,12 @@ pub(super) struct Graph {
 impl Graph {
     pub(super) fn new(nodes: usize) -> Self {
         Graph {
-            adjacent: SecondaryMap::with_capacity(nodes),
-            allowed: SecondaryMap::with_capacity(nodes),
-            degree: SecondaryMap::with_capacity(nodes),
-            cost: SecondaryMap::with_capacity(nodes),
-            state: SecondaryMap::with_capacity(nodes),
-            seen: SecondaryMap::with_capacity(nodes),
+            adjacent: of_each(nodes),
+            allowed: of_each(nodes),
+            degree: of_each(nodes),
+            cost: of_each(nodes),
+            state: of_each(nodes),
+            seen: of_each(nodes),
             now: 0,
         }
     }

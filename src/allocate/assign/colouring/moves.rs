@@ -2,6 +2,7 @@
 
 use super::graph::{Graph, State};
 use crate::allocate::assign::variables::intervals::{Interval, Intervals};
+use crate::analysis::grouped::of_each;
 use crate::machine::Reg;
 use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl};
 
@@ -43,7 +44,7 @@ pub(super) struct Moves {
 
 impl Moves {
     pub(super) fn none(nodes: usize) -> Self {
-        Moves { data: PrimaryMap::new(), of: SecondaryMap::with_capacity(nodes) }
+        Moves { data: PrimaryMap::new(), of: of_each(nodes) }
     }
 
     /// The moves between intervals that can be spilled, and between these and registers that they can have.

@@ -8,6 +8,7 @@ use crate::allocate::assign::variables::intervals::{Interval, Intervals, LiveInt
 use crate::allocate::assign::variables::positions::Positions;
 use crate::allocate::assign::variables::temporaries::Placing;
 use crate::allocate::failure::Unsupported;
+use crate::analysis::grouped::of_each;
 use crate::machine::{Function, Reg, RegSet, Value};
 use cranelift_entity::SecondaryMap;
 
@@ -35,13 +36,13 @@ impl<'a> Select<'a> {
         simplified: &'a Simplified,
     ) -> Self {
         let Simplified { graph, stack } = simplified;
-        let mut members: SecondaryMap<Interval, Vec<Interval>> = SecondaryMap::with_capacity(intervals.data.len());
+        let mut members: SecondaryMap<Interval, Vec<Interval>> = of_each(intervals.data.len());
         intervals.data.keys().for_each(|number| members[graph.find(number)].push(number));
-        let mut group = SecondaryMap::with_capacity(intervals.data.len());
+        let mut group = of_each(intervals.data.len());
         for (index, temporaries) in intervals.temporaries.iter().enumerate() {
             temporaries.intervals.iter().for_each(|&number| group[number] = index);
         }
-        let colours = SecondaryMap::with_capacity(intervals.data.len());
+        let colours = of_each(intervals.data.len());
         Select { function, positions, intervals, graph, stack, members, group, colours, evicted: Vec::new() }
     }
 

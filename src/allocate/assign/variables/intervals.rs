@@ -11,6 +11,7 @@ use crate::allocate::assign::Evictable;
 use crate::allocate::cssa::Web;
 use crate::allocate::spill::Spilled;
 use crate::analysis::Liveness;
+use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Reg, RegClass, RegSet, Role, Slot, Value};
 use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 use std::collections::BTreeMap;
@@ -100,11 +101,7 @@ impl Intervals {
             positions,
             evictable,
             of_web: SecondaryMap::new(),
-            intervals: Intervals {
-                data: PrimaryMap::new(),
-                of: SecondaryMap::with_capacity(spilled.function.values.len()),
-                temporaries: Vec::new(),
-            },
+            intervals: Intervals { data: PrimaryMap::new(), of: of_each(spilled.function.values.len()), temporaries: Vec::new() },
             spent: SecondaryMap::new(),
             noted: SecondaryMap::new(),
         };

@@ -1,5 +1,6 @@
 //! The program in a line.
 
+use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Function, Inst};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 
@@ -32,7 +33,7 @@ impl Positions {
             order.push(block);
             order.extend(data.succs.iter().filter(|&&succ| function.blocks[succ].on_edge));
         }
-        let mut head = SecondaryMap::with_capacity(function.blocks.len());
+        let mut head = of_each(function.blocks.len());
         let mut read: PrimaryMap<Inst, Position> = function.insts.keys().map(|_| 0).collect();
         let mut next = 0;
         for &block in &order {

@@ -60,7 +60,9 @@ pub(super) const UNIT: f64 = 65536.0;
 pub(super) fn price(cost: f64) -> i64 {
     // Beyond this, nothing else counts.
     const MOST: f64 = (1u64 << 40) as f64;
-    (cost * UNIT).round().min(MOST) as i64
+    // (`round` is a call where processors need not have an instruction for it.)
+    let units = (cost * UNIT).min(MOST);
+    (units + 0.5_f64.copysign(units)) as i64
 }
 
 /// Decisions, their costs, and rows.

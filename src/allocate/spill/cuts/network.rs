@@ -5,7 +5,7 @@
 
 use super::{Decision, Decisions, Pair, Rooms, together};
 use crate::analysis::Partition;
-use crate::analysis::grouped::Grouped;
+use crate::analysis::grouped::{Grouped, of_each};
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 use std::ops::Range;
 
@@ -160,7 +160,7 @@ fn by_cluster(decisions: &Decisions) -> Grouped<Cluster, Decision> {
             partition.attach(one.max(zero), one.min(zero));
         }
     }
-    let mut numbers: SecondaryMap<Decision, PackedOption<Cluster>> = SecondaryMap::with_capacity(decisions.costs.len());
+    let mut numbers: SecondaryMap<Decision, PackedOption<Cluster>> = of_each(decisions.costs.len());
     let mut count = 0;
     let mut pairs = Vec::with_capacity(decisions.costs.len());
     let left = decisions.costs.keys().filter(|&decision| !decisions.taken_out.contains(decision));

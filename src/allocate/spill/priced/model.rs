@@ -27,6 +27,7 @@ use crate::allocate::spill::crossing::{self, Head};
 use crate::allocate::spill::cuts::{Decision, Decisions, FORBIDDEN, MOST_BOUGHT, price};
 use crate::allocate::spill::plan::Refill;
 use crate::allocate::spill::{Choice, Problem};
+use crate::analysis::grouped::of_each;
 use crate::analysis::{Liveness, Occupancy};
 use crate::machine::{Block, EdgePlace, Function, Inst, Operand, Value};
 use cranelift_entity::SecondaryMap;
@@ -78,11 +79,7 @@ impl Places {
     fn new(problem: &Problem) -> Self {
         let Function { blocks, operands, .. } = &problem.conventional.function;
         let heads = problem.liveness.all_live_in() + blocks.values().map(|data| data.phis.len()).sum::<usize>();
-        Places {
-            heads: Vec::with_capacity(heads),
-            start: SecondaryMap::with_capacity(blocks.len()),
-            behind: vec![Place::REGISTER; operands.len()],
-        }
+        Places { heads: Vec::with_capacity(heads), start: of_each(blocks.len()), behind: vec![Place::REGISTER; operands.len()] }
     }
 
     /// Where the values are that are live into a block, in the order of [`crate::analysis::Liveness::live_in`], and, behind
@@ -572,11 +569,12 @@ impl Builder<'_> {
     fn find_crowded(&mut self, demand: &Demand, occupancy: &Occupancy, operands: usize) {
         let Problem { limits, .. } = self.problem;
         self.crowded.clear();
-        for set in limits.sets() {
+        let all = occupancy.all() | self.callee_saved.untouched(0);
+        let competing = |set: usize| self.contests[set].count() + operands as i32;
+        for set in limits.sets().filter(|&set| competing(set) + demand.most(set) > limits.room(set, all)) {
             let with = |bought: usize| demand.left(limits, set, &occupancy.keeping(self.callee_saved.untouched(bought)));
-            if self.contests[set].count() + operands as i32 > with(0).least() {
-                let left = self.by_bought(with);
-                self.crowded.push((set, left));
+            if competing(set) > with(0).least() {
+                self.crowded.push((set, self.by_bought(with)));
             }
         }
     }

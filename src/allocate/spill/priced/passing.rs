@@ -13,6 +13,7 @@
 use super::tight::Tight;
 use crate::allocate::spill::cuts::Decision;
 use crate::allocate::spill::{Choice, Problem};
+use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Function, Inst, Operand, Value};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
@@ -40,13 +41,16 @@ pub(super) struct Passing<'a> {
 }
 
 /// How scarce registers are between one end of a block and each value's access that is nearest to it, and in the whole block.
-#[derive(Default)]
 struct Scarcity {
     in_block: i32,
     of: SecondaryMap<Value, (PackedOption<Block>, i32)>,
 }
 
 impl Scarcity {
+    fn new(function: &Function) -> Self {
+        Scarcity { in_block: 0, of: of_each(function.values.len()) }
+    }
+
     fn meet(&mut self, block: Block, value: Value) {
         if self.of[value].0 != Some(block).into() {
             self.of[value] = (Some(block).into(), self.in_block);
@@ -66,8 +70,8 @@ impl<'a> Passing<'a> {
         (!problem.downstream.choice.is_some_and(all)).then(|| Passing {
             function: &problem.conventional.function,
             always: problem.liveness.all_live_in() > CONSIDERED * problem.conventional.function.insts.len(),
-            ahead: Scarcity::default(),
-            behind: Scarcity::default(),
+            ahead: Scarcity::new(&problem.conventional.function),
+            behind: Scarcity::new(&problem.conventional.function),
             scarcest: SecondaryMap::new(),
         })
     }

@@ -254,13 +254,14 @@ impl<'n> Prices<'n> {
         let mut prices: PrimaryMap<Row, f64> = network.rooms.keys().map(|_| 0.0).collect();
         let is_full = |row: Row| load[row.index()] >= network.rooms[row][rounded.bought];
         let mut full: Vec<Row> = Vec::new();
+        let mut listed: PrimaryMap<Row, Option<Cluster>> = network.rooms.keys().map(|_| None).collect();
         for cluster in self.network.clusters().filter(|&cluster| rounded.cost_of[cluster] > 0) {
             full.clear();
-            for node in self.network.nodes(cluster).filter(|&node| !rounded.is_one[node]) {
-                full.extend(network.rows_of(node).filter(|&row| is_full(row)));
+            for row in network.nodes(cluster).filter(|&node| !rounded.is_one[node]).flat_map(|node| network.rows_of(node)) {
+                if is_full(row) && listed[row].replace(cluster) != Some(cluster) {
+                    full.push(row);
+                }
             }
-            full.sort_unstable();
-            full.dedup();
             let frequencies: f64 = full.iter().map(|&row| self.frequency(row)).sum();
             for &row in &full {
                 let share = rounded.cost_of[cluster] as f64 * self.frequency(row) / frequencies;

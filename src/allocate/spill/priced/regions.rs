@@ -4,6 +4,7 @@
 //! of it is executed much less often than another one before it.
 
 use crate::analysis::Order;
+use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Function};
 use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 
@@ -36,7 +37,7 @@ impl Regions {
     /// A block that is executed less than `similar` times for each execution of one before it is in another region.
     pub(super) fn new(function: &Function, order: &Order, similar: f64) -> Self {
         let count = function.blocks.len();
-        let (of, least) = (SecondaryMap::with_capacity(count), SecondaryMap::with_capacity(count));
+        let (of, least) = (of_each(count), of_each(count));
         let mut regions = Regions { of, data: PrimaryMap::new(), least };
         for &block in order.blocks() {
             let frequency = function.blocks[block].frequency;

@@ -14,6 +14,7 @@ use crate::allocate::cost;
 use crate::allocate::spill::Problem;
 use crate::allocate::spill::cuts::{Decision, Decisions};
 use crate::analysis::Dominators;
+use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Function, Value};
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 
@@ -68,7 +69,7 @@ impl<'a> Stretches<'a> {
             similar: similar.min(1.0),
             colder,
             data: PrimaryMap::new(),
-            current: SecondaryMap::with_capacity(function.values.len()),
+            current: of_each(function.values.len()),
             here: Vec::new(),
             by_region: PrimaryMap::new(),
         }

@@ -5,6 +5,7 @@ use crate::allocate::pressure::live_set::LiveSet;
 use crate::allocate::spill::Problem;
 use crate::allocate::spill::choose::Chosen;
 use crate::allocate::spill::crossing::{Head, head};
+use crate::analysis::grouped::of_each;
 use crate::analysis::{Partition, PinLiveness};
 use crate::machine::{Block, BlockData, Function, Inst, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -29,12 +30,12 @@ impl Tight {
             chosen,
             pins,
             live: LiveSet::new(function, &problem.limits),
-            since: SecondaryMap::with_capacity(count),
+            since: of_each(count),
             place: 0,
             last: problem.limits.sets().map(|_| 0).collect(),
             tight: Tight {
-                insts: SecondaryMap::with_capacity(function.insts.len()),
-                heads: SecondaryMap::with_capacity(function.blocks.len()),
+                insts: of_each(function.insts.len()),
+                heads: of_each(function.blocks.len()),
                 values: EntitySet::with_capacity(count),
             },
         };
@@ -138,7 +139,8 @@ impl Walk<'_> {
         demand.hold(function, held, in_register);
         let through = self.live.counts_without(&demand.dying);
         let occupancy = self.pins.occupancy(function, block, inst);
-        for set in limits.sets() {
+        let all = occupancy.all();
+        for set in limits.sets().filter(|&set| through[set] + demand.most(set) > limits.room(set, all)) {
             let excess = through[set] - demand.left(limits, set, &occupancy).least();
             if excess > 0 {
                 self.tight.insts[inst] = self.tight.insts[inst].max(excess);
