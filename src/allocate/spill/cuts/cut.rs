@@ -35,16 +35,6 @@ impl Residual {
         Residual { excess: Vec::with_capacity(nodes), inflow: Vec::with_capacity(arcs), first: 0, first_arc: 0 }
     }
 
-    /// Becomes that of a cluster before any flow.
-    pub(in crate::allocate::spill) fn reset(&mut self, network: &Network, cluster: Cluster) {
-        let (nodes, arcs) = (network.node_range(cluster), network.arcs_of_cluster(cluster));
-        (self.first, self.first_arc) = (nodes.start, arcs.start);
-        self.excess.clear();
-        self.excess.extend(network.nodes(cluster).map(|node| network.costs[node]).map(|[zero, one]| zero - one));
-        self.inflow.clear();
-        self.inflow.extend(network.arcs[arcs].iter().map(|arc| arc.cost));
-    }
-
     /// Becomes what another one says of a cluster.
     pub(in crate::allocate::spill) fn copy_from(&mut self, other: &Residual, network: &Network, cluster: Cluster) {
         let (nodes, arcs) = (network.node_range(cluster), network.arcs_of_cluster(cluster));
@@ -128,8 +118,8 @@ impl<'n> Cutter<'n> {
             for &node in &self.queue {
                 self.next[node] = self.network.arcs_of(node).start as u32;
             }
-            for source in std::mem::take(&mut self.sources) {
-                self.augment(source, residual);
+            for index in 0..self.sources.len() {
+                self.augment(self.sources[index], residual);
             }
         }
     }

@@ -48,7 +48,7 @@ pub(super) fn solve(network: &Network, market: Market, limits: Limits) -> Soluti
     let mut value = prices.relax();
     let mut bound = value;
     let mut best = cheapest_number(&mut rounding, &prices.relaxed(), market);
-    rounding.improve(&mut best);
+    rounding.improve(&mut best, &prices.relaxed());
     prices.start_from(&best);
     for round in 0..limits.rounds {
         if best.cost <= bound || prices.cutter.work + rounding.work() > limits.work {
@@ -59,10 +59,12 @@ pub(super) fn solve(network: &Network, market: Market, limits: Limits) -> Soluti
         }
         value = prices.relax();
         bound = bound.max(value);
+        let relaxed = prices.relaxed();
+        rounding.put_in_order(&relaxed);
         for bought in towards(best.bought, prices.bought) {
-            let mut rounded = rounding.round(&prices.relaxed(), bought);
+            let mut rounded = rounding.round(&relaxed, bought);
             if rounded.cost < best.cost + best.cost / PROMISING {
-                rounding.improve(&mut rounded);
+                rounding.improve(&mut rounded, &relaxed);
             }
             if rounded.cost < best.cost {
                 best = rounded;
@@ -74,6 +76,7 @@ pub(super) fn solve(network: &Network, market: Market, limits: Limits) -> Soluti
 
 /// Buys all places, and fewer as long as that is cheaper.
 fn cheapest_number(rounding: &mut Rounding, relaxed: &Relaxed, market: Market) -> Rounded {
+    rounding.put_in_order(relaxed);
     let mut best = rounding.round(relaxed, market.most);
     rounding.sell(&mut best, market.least);
     while best.bought > market.least {
@@ -115,7 +118,12 @@ impl Relaxed<'_> {
     /// How much dearer a node is as 0 than as 1; what has flowed is taken off. Where the labels of a cluster do not change by
     /// it, prices may have changed since it was cut.
     pub(super) fn excess(&self, node: Node) -> i64 {
-        self.prices.residual.excess(node) + self.prices.at_cut[node] - self.prices.of_node[node]
+        self.excess_without_prices(node) - self.prices.of_node[node]
+    }
+
+    /// The same if nothing had a price.
+    pub(super) fn excess_without_prices(&self, node: Node) -> i64 {
+        self.prices.residual.excess(node) + self.prices.at_cut[node]
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) struct Rounding<'n> {
     is_one: PrimaryMap<Node, bool>,
     /// Of each row, how many more members can be 1.
     left: Vec<i32>,
-    /// The clusters, with what they lose by leaving.
+    /// The clusters, with what they lose by leaving: those first that lose most.
     order: Vec<(f64, Cluster)>,
 }
 
@@ -76,14 +76,20 @@ impl<'n> Rounding<'n> {
         self.left.iter_mut().zip(self.network.rooms.values()).for_each(|(left, rooms)| *left = i32::from(rooms[bought]));
     }
 
+    /// Clusters are going to be placed by what they lose by leaving, from these labels.
+    pub(super) fn put_in_order(&mut self, relaxed: &Relaxed) {
+        let gain = |cluster: Cluster| (self.nothing[cluster] - relaxed.value[cluster]) as f64 / self.size[cluster].max(1) as f64;
+        self.order.clear();
+        self.order.extend(self.network.clusters().map(|cluster| (gain(cluster), cluster)));
+        self.order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    }
+
     /// Makes relaxed labels fit, with so many places bought.
     pub(super) fn round(&mut self, relaxed: &Relaxed, bought: usize) -> Rounded {
         self.buy(bought);
-        let gain = |cluster: Cluster| (self.nothing[cluster] - relaxed.value[cluster]) as f64 / self.size[cluster].max(1) as f64;
-        let mut order: Vec<(f64, Cluster)> = self.network.clusters().map(|cluster| (gain(cluster), cluster)).collect();
-        order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut cost_of: PrimaryMap<Cluster, i64> = self.network.clusters().map(|_| 0).collect();
-        for &(_, cluster) in &order {
+        for index in 0..self.order.len() {
+            let (_, cluster) = self.order[index];
             for node in self.network.nodes(cluster) {
                 self.is_one[node] = relaxed.is_one[node];
             }
@@ -95,7 +101,6 @@ impl<'n> Rounding<'n> {
                 self.cost(cluster)
             };
         }
-        self.order = order;
         let cost = cost_of.values().sum::<i64>() + self.price * bought as i64;
         Rounded { is_one: self.is_one.clone(), cost, cost_of, bought }
     }
@@ -105,7 +110,7 @@ impl<'n> Rounding<'n> {
     }
 
     /// Places those clusters again that could have more ones.
-    pub(super) fn improve(&mut self, rounded: &mut Rounded) {
+    pub(super) fn improve(&mut self, rounded: &mut Rounded, relaxed: &Relaxed) {
         if rounded.bought != self.bought {
             self.buy(rounded.bought);
             self.is_one = rounded.is_one.clone();
@@ -114,7 +119,8 @@ impl<'n> Rounding<'n> {
             }
         }
         let mut before: Vec<bool> = Vec::new();
-        for (_, cluster) in std::mem::take(&mut self.order) {
+        for index in 0..self.order.len() {
+            let (_, cluster) = self.order[index];
             let confined = |node: Node| self.network.runs_of(node).next().is_some();
             let could = |node: Node| !self.is_one[node] && confined(node) && self.fits(node);
             if rounded.cost_of[cluster] <= 0 || !self.network.nodes(cluster).any(could) {
@@ -123,7 +129,7 @@ impl<'n> Rounding<'n> {
             before.clear();
             before.extend(self.network.nodes(cluster).map(|node| self.is_one[node]));
             self.change_left(cluster, 1);
-            self.place(cluster);
+            self.place(cluster, relaxed);
             let cost = self.cost(cluster);
             if cost < rounded.cost_of[cluster] {
                 rounded.cost -= rounded.cost_of[cluster] - cost;
@@ -170,10 +176,14 @@ impl<'n> Rounding<'n> {
         false
     }
 
-    /// Labels a cluster so that it fits.
-    fn place(&mut self, cluster: Cluster) {
-        self.scratch.reset(self.network, cluster);
-        self.network.nodes(cluster).for_each(|node| self.is_one[node] = true);
+    /// Labels a cluster so that it fits. What flows under prices may flow without: nodes are the dearer as 0 for what they do
+    /// not pay any more.
+    fn place(&mut self, cluster: Cluster, relaxed: &Relaxed) {
+        self.scratch.copy_from(relaxed.residual(), self.network, cluster);
+        for node in self.network.nodes(cluster) {
+            self.is_one[node] = true;
+            *self.scratch.excess_mut(node) = relaxed.excess_without_prices(node);
+        }
         self.make_fit(cluster);
     }
 
