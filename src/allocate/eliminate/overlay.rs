@@ -73,13 +73,14 @@ impl Layer<'_> {
         self.names_in = [0; RegSet::CAPACITY];
         self.liveness.live_in(block).iter().copied().chain(phis).for_each(|name| self.names_in[self.colour(name).index()] += 1);
         for inst in function.block_insts(block) {
+            self.read(inst);
             let origin = function.insts[inst].origin.expand();
             if let Some(origin) = origin
                 && let Some(&flagless) = self.changes.moved.get(&origin)
             {
                 self.locate(origin, inst);
                 self.push(point, Edit::Perform { inst: origin, flagless });
-                self.advance(inst);
+                self.define(inst);
                 continue;
             }
             if let Some(origin) = origin {
@@ -104,7 +105,7 @@ impl Layer<'_> {
                 }
                 None => self.inserted(inst, point),
             }
-            self.advance(inst);
+            self.define(inst);
         }
         self.overlay.dropped.extend((start + point.index..self.imported.blocks[block].insts.end).map(Inst::from_u32));
         point.index = self.imported.blocks[block].insts.len() as u32;
@@ -124,9 +125,22 @@ impl Layer<'_> {
         self.coloured.colours.of(name)
     }
 
-    /// Passes an instruction.
-    fn advance(&mut self, inst: Inst) {
-        self.names_in = self.living_on(inst);
+    /// An instruction has read its operands: what does not live on leaves.
+    fn read(&mut self, inst: Inst) {
+        let function = &self.coloured.function;
+        let first = function.insts[inst].operands.start as usize;
+        let operands = function.operands(inst);
+        for (k, operand) in operands.iter().enumerate() {
+            let ends = !operand.is_def() && self.liveness.kills(first + k);
+            // All uses of a name say that it dies.
+            if ends && operands[..k].iter().all(|other| other.is_def() || other.value != operand.value) {
+                self.names_in[self.colour(operand.value).index()] -= 1;
+            }
+        }
+    }
+
+    /// An instruction writes what it defines.
+    fn define(&mut self, inst: Inst) {
         let function = &self.coloured.function;
         let first = function.insts[inst].operands.start as usize;
         for (k, operand) in function.operands(inst).iter().enumerate() {
@@ -134,23 +148,6 @@ impl Layer<'_> {
                 self.names_in[self.colour(operand.value).index()] += 1;
             }
         }
-    }
-
-    /// How many names in each register live on when an instruction has read its operands.
-    fn living_on(&self, inst: Inst) -> [u32; RegSet::CAPACITY] {
-        let function = &self.coloured.function;
-        let first = function.insts[inst].operands.start as usize;
-        let operands = function.operands(inst);
-        let mut names_in = self.names_in;
-        for (k, operand) in
-            operands.iter().enumerate().filter(|&(k, operand)| !operand.is_def() && self.liveness.kills(first + k))
-        {
-            // All uses of a name say that it dies.
-            if operands[..k].iter().all(|other| other.is_def() || other.value != operand.value) {
-                names_in[self.colour(operand.value).index()] -= 1;
-            }
-        }
-        names_in
     }
 
     /// The folds of an instruction, which come in order.
@@ -226,8 +223,7 @@ impl Layer<'_> {
                 Transfer { from, to, class: function.values[pair[1].value].class }
             })
             .collect();
-        let names_in = self.living_on(inst);
-        let kept = (0..RegSet::CAPACITY).filter(|&index| names_in[index] > 0).map(Reg::new).collect();
+        let kept = (0..RegSet::CAPACITY).filter(|&index| self.names_in[index] > 0).map(Reg::new).collect();
         let around = surroundings(self.coloured, self.pins, Point { index, ..point }, kept, self.policy);
         let steps = sequentialise(&transfers, &around);
         self.overlay.edits.extend(steps.into_iter().map(|step| (point, Edit::from(step))));

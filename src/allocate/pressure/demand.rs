@@ -187,8 +187,10 @@ pub(in crate::allocate) fn foldable_operands(function: &Function, inst: Inst, fo
     let one_form = move |k: usize| function.file.banks[class(k).bank].swap != SwapSupport::Never;
     let whole = kind != InstKind::Copy || class(0).slot_size == class(1).slot_size;
     let once = |k: usize| operands.iter().filter(|o| o.value == operands[k].value && !o.is_def()).count() == 1;
-    let foldable =
-        move |k: &usize| one_form(*k) && if kind.is_copy() { whole } else { folding && operands[*k].foldable && once(*k) };
+    let foldable = move |k: &usize| match kind.is_copy() {
+        true => whole && one_form(*k),
+        false => folding && operands[*k].foldable && one_form(*k) && once(*k),
+    };
     // A copy's source comes first: it is last.
     (0..operands.len()).rev().filter(foldable)
 }

@@ -76,7 +76,7 @@ impl<'a> Entries<'a> {
     }
 
     /// Decides for a block whose predecessors have been left, those along back edges apart.
-    pub(super) fn enter(&mut self, block: Block, chosen: &Chosen) -> &[Candidate] {
+    pub(super) fn enter(&mut self, block: Block, chosen: &Chosen) {
         let problem = self.problem;
         let head = crossing::head(problem, block);
         let met = head == Head::Anything && matches!(self.way, Way::Predecessors(_)) && !self.is_loop_head(block);
@@ -103,6 +103,10 @@ impl<'a> Entries<'a> {
         }
         self.heads.add(block, entering.iter().map(|it| it.value)).sort_unstable();
         (self.candidates, self.entering) = (candidates, entering);
+    }
+
+    /// What is in registers at the head of the block that was entered last.
+    pub(super) fn entering(&self) -> &[Candidate] {
         &self.entering
     }
 

@@ -71,6 +71,7 @@ fn walk(problem: &Problem, chosen: &Chosen, way: Way, pins: &PinLiveness) -> Res
         ahead: &ahead,
         in_block: next_uses(function),
         residents: Vec::new(),
+        counts: Counts::default(),
         entries: Entries::new(problem, &ahead, way, pins),
         refills: Vec::new(),
         folds: Vec::new(),
@@ -110,6 +111,8 @@ struct Walk<'a> {
     /// For each operand, the next instruction of its block that uses the value.
     in_block: Vec<u32>,
     residents: Vec<Resident>,
+    /// How many they are, for each set of registers.
+    counts: Counts,
     entries: Entries<'a>,
     refills: Vec<(Site, Value, Refill)>,
     folds: Vec<(Inst, usize)>,
@@ -125,9 +128,13 @@ impl<'a> Walk<'a> {
     fn block(&mut self, block: Block) -> Result<(), String> {
         let function = self.function();
         let since_definition = self.entries.solution().is_none();
-        let entering = self.entries.enter(block, self.chosen).iter();
         self.residents.clear();
-        self.residents.extend(entering.map(|&it| Resident { since_definition, ..Resident::entering(it) }));
+        self.counts = Counts::default();
+        self.entries.enter(block, self.chosen);
+        for index in 0..self.entries.entering().len() {
+            let it = self.entries.entering()[index];
+            self.admit(Resident { since_definition, ..Resident::entering(it) });
+        }
         let tail = function.before_terminators(block);
         for (index, inst) in function.block_insts(block).enumerate() {
             if self.chosen.drops(function.operands(inst)) {
@@ -142,6 +149,25 @@ impl<'a> Walk<'a> {
         }
         self.leave(block);
         Ok(())
+    }
+
+    /// A value is in a register from here on.
+    fn admit(&mut self, resident: Resident) {
+        let class = self.function().values[resident.value].class;
+        self.problem.limits.count(&mut self.counts, class, 1);
+        self.residents.push(resident);
+    }
+
+    /// What is not kept is in no register any more.
+    fn drop_displaced(&mut self) {
+        let function = self.function();
+        let Walk { problem, residents, counts, .. } = self;
+        residents.retain(|resident| {
+            if !resident.kept {
+                problem.limits.count(counts, function.values[resident.value].class, -1);
+            }
+            resident.kept
+        });
     }
 
     /// Notes what is in registers at the end of a block and live behind it.
@@ -190,14 +216,14 @@ impl<'a> Walk<'a> {
         }
         let displaced = |it: &&Resident| !it.kept && it.untouched && it.next_use != NEVER;
         self.residents.iter().filter(displaced).for_each(|it| self.entries.withdraw(at.block, it.value));
-        self.residents.retain(|resident| resident.kept);
+        self.drop_displaced();
         for (k, operand) in operands.iter().enumerate().filter(|&(k, operand)| Some(k) != folded && operand.is_def()) {
             let next_use = self.next_use(at.block, inst, k);
             if self.stays(inst, k, next_use) {
                 if self.entries.solution().is_some() {
                     self.read_where_defined.insert(operand.value);
                 }
-                self.residents.push(Resident::defined(operand.value, next_use));
+                self.admit(Resident::defined(operand.value, next_use));
             }
         }
         Ok(())
@@ -227,7 +253,7 @@ impl<'a> Walk<'a> {
             let kept = self.stays(inst, k, next_use);
             match self.residents.iter_mut().find(|resident| resident.value == operand.value) {
                 Some(resident) => (resident.next_use, resident.kept) = (next_use, kept),
-                None => self.residents.push(Resident { kept, ..Resident::wanted(operand.value, next_use) }),
+                None => self.admit(Resident { kept, ..Resident::wanted(operand.value, next_use) }),
             }
         }
         if at == function.before_terminators(at.block) {
@@ -251,7 +277,7 @@ impl<'a> Walk<'a> {
                 Some(resident) => resident.crosses = true,
                 None => {
                     let next_use = self.ahead.from_exit(block, value).saturating_add(length);
-                    self.residents.push(Resident { crosses: true, ..Resident::wanted(value, next_use) });
+                    self.admit(Resident { crosses: true, ..Resident::wanted(value, next_use) });
                 }
             }
         }
@@ -297,11 +323,11 @@ impl<'a> Walk<'a> {
         let function = self.function();
         let operands = function.operands(inst);
         let kept = || self.residents.iter().filter(|it| it.kept);
-        let mut through = Counts::default();
-        kept().for_each(|it| limits.count(&mut through, function.values[it.value].class, 1));
         let is_kept = |value: Value| kept().any(|it| it.value == value);
         let last_use = |k: usize| if is_kept(operands[k].value) { LastUse::No } else { LastUse::OfRefill };
         let of_counts = || {
+            let mut through = Counts::default();
+            kept().for_each(|it| limits.count(&mut through, function.values[it.value].class, 1));
             let mut demand = Demand::of(function, limits, inst, folded, last_use);
             demand.hold(function, self.pins.held(inst), is_kept);
             demand.excess(limits, &through, occupancy, spare)
@@ -311,8 +337,8 @@ impl<'a> Walk<'a> {
             let live = kept().map(|it| (it.value, holder(it.value)));
             feasible::misfit(function, limits, inst, occupancy, live, folded, last_use)
         };
-        // Most of the time there is room for all operands at once.
-        let is_ample = limits.are_ample(&through, operands.len() as i32, occupancy.all(), spare);
+        // Most of the time there is room for all residents and operands at once.
+        let is_ample = limits.are_ample(&self.counts, operands.len() as i32, occupancy.all(), spare);
         if is_ample { None } else { of_counts() }.or_else(of_matching)
     }
 
