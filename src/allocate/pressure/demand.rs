@@ -2,7 +2,7 @@
 
 use super::limits::{Counts, Limits};
 use crate::analysis::{Held, Occupancy};
-use crate::machine::{Function, Inst, InstKind, Operand, RegClass, Role, SwapSupport, Value};
+use crate::machine::{Function, Inst, InstKind, Operand, Reg, RegClass, RegSet, Role, SwapSupport, Value};
 use smallvec::SmallVec;
 
 /// Whether the register that a use reads is free behind the instruction.
@@ -30,6 +30,34 @@ pub(in crate::allocate) struct Demand {
     /// The classes of values that live on and take no register of their own until definitions are written; and whether they
     /// take none while operands are read, and when definitions are written ([`Held`]).
     held: SmallVec<[(RegClass, bool, bool); 2]>,
+}
+
+/// How many registers of a set the program leaves at an instruction.
+pub(in crate::allocate) struct Rooms {
+    before: i32,
+    after: i32,
+    /// To what is read and written there, but does not have to survive in between.
+    before_and_after: i32,
+    /// To what lives on past it.
+    passing: i32,
+}
+
+impl Rooms {
+    pub(in crate::allocate) fn new(limits: &Limits, set: usize, occupancy: &Occupancy) -> Self {
+        let Occupancy { before, after, .. } = *occupancy;
+        let room = |occupied: RegSet| limits.room(set, occupied);
+        Rooms { before: room(before), after: room(after), before_and_after: room(before | after), passing: room(occupancy.all()) }
+    }
+
+    /// A register is free that was not, unless it is occupied besides.
+    pub(in crate::allocate) fn free(&mut self, limits: &Limits, set: usize, occupancy: &Occupancy, reg: Reg) {
+        let Occupancy { before, after, .. } = *occupancy;
+        let more = |occupied: RegSet| i32::from(limits.contains(set, reg) && !occupied.contains(reg));
+        self.before += more(before);
+        self.after += more(after);
+        self.before_and_after += more(before | after);
+        self.passing += more(occupancy.all());
+    }
 }
 
 /// How many registers of a set an instruction leaves to values that live on past it. There may be less than none.
@@ -129,14 +157,17 @@ impl Demand {
 
     /// What the demand leaves of a set's registers.
     pub(in crate::allocate) fn left(&self, limits: &Limits, set: usize, occupancy: &Occupancy) -> Left {
-        let Occupancy { before, after, clobbers } = *occupancy;
+        self.leaves(limits, set, &Rooms::new(limits, set, occupancy))
+    }
+
+    /// The same of so many.
+    pub(in crate::allocate) fn leaves(&self, limits: &Limits, set: usize, rooms: &Rooms) -> Left {
         let both = self.both[set];
-        let throughout = limits.room(set, before | after | clobbers).min(limits.room(set, before | after) - both);
         let [held_before, held, held_behind] = self.held(limits, set);
         Left {
-            before: limits.room(set, before) - both - self.before[set] + held_before,
-            passing: throughout + held,
-            behind: limits.room(set, after) - both - self.after[set] + held_behind,
+            before: rooms.before - both - self.before[set] + held_before,
+            passing: rooms.passing.min(rooms.before_and_after - both) + held,
+            behind: rooms.after - both - self.after[set] + held_behind,
         }
     }
 

@@ -112,6 +112,11 @@ impl Limits {
         0..self.sets.len()
     }
 
+    /// Whether a register is in a set.
+    pub(in crate::allocate) fn contains(&self, set: usize, reg: Reg) -> bool {
+        self.sets[set].contains(reg)
+    }
+
     /// How many of the sets a register is in.
     pub(in crate::allocate) fn sets_with(&self, reg: Reg) -> usize {
         self.sets.iter().filter(|set| set.contains(reg)).count()

@@ -58,9 +58,15 @@ impl CalleeSaved {
         self.untouched.len() - 1
     }
 
-    /// Those that keep what the caller left in them, if so many are bought.
+    /// Those that keep what the caller left in them, if so many are bought, or as many as there are.
     pub(super) fn untouched(&self, bought: usize) -> RegSet {
-        self.untouched[bought]
+        self.untouched[bought.min(self.count())]
+    }
+
+    /// The register that is bought as the last of so many.
+    pub(super) fn bought_as(&self, number: usize) -> Option<Reg> {
+        let before = self.untouched.get(number.checked_sub(1)?)?;
+        (*before - *self.untouched.get(number)?).first()
     }
 
     /// What one costs, in units of [`price`].

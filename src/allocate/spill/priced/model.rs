@@ -21,7 +21,7 @@ use super::regions::{NONE_SIMILAR, Region, SIMILAR};
 use super::stretches::Stretches;
 use super::tight::Tight;
 use crate::allocate::cost;
-use crate::allocate::pressure::demand::{Demand, LastUse, Left, first_reuse, foldable_operands, is_first_use};
+use crate::allocate::pressure::demand::{Demand, LastUse, Left, Rooms, first_reuse, foldable_operands, is_first_use};
 use crate::allocate::spill::choose::Chosen;
 use crate::allocate::spill::crossing::{self, Head};
 use crate::allocate::spill::cuts::{Decision, Decisions, FORBIDDEN, MOST_BOUGHT, price};
@@ -145,6 +145,7 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, callee_saved: &CalleeSav
         place: SecondaryMap::with_default(Place::REGISTER),
         tails: vec![Place::REGISTER; problem.liveness.all_live_out()],
         contests: problem.limits.sets().map(|_| Contest::new()).collect(),
+        is_crowded: false,
         crowded: Vec::new(),
     };
     for region in builder.stretches.regions.iter() {
@@ -173,8 +174,9 @@ struct Builder<'a> {
     stretches: Stretches<'a>,
     /// Where the values that are live at the ends of blocks are, in the order of [`crate::analysis::Liveness::live_out_row`].
     tails: Vec<Place>,
-    /// For each set of registers, what may be in them at the current point.
+    /// For each set of registers, what may be in them at the current point, if the current block has places for rows.
     contests: Vec<Contest>,
+    is_crowded: bool,
     /// The sets that may not have enough registers for an instruction, and how many they have, by how many are bought.
     crowded: Vec<(usize, [Left; MOST_BOUGHT + 1])>,
 }
@@ -192,6 +194,7 @@ impl Builder<'_> {
         let Problem { liveness, .. } = self.problem;
         let function = self.function;
         self.contests.iter_mut().for_each(Contest::begin);
+        self.is_crowded = self.tight.blocks.contains(block);
         if let Some(passing) = &mut self.passing {
             passing.enter(&self.tight, block);
         }
@@ -231,7 +234,7 @@ impl Builder<'_> {
 
     /// From here on, a value is in another place.
     fn change(&mut self, value: Value, from: Place, to: Place) {
-        if from != to {
+        if from != to && self.is_crowded {
             for set in self.problem.limits.sets_of(self.function.values[value].class) {
                 self.contests[set].leave(value, from);
                 self.contests[set].enter(value, to);
@@ -244,7 +247,7 @@ impl Builder<'_> {
         let Problem { pins, limits, .. } = self.problem;
         let occupied = pins.at(self.function, self.function.head(block)) | self.function.blocks[block].live_in_pins;
         for set in limits.sets() {
-            let left = self.by_bought(|bought| limits.room(set, occupied | self.callee_saved.untouched(bought)));
+            let left = std::array::from_fn(|bought| limits.room(set, occupied | self.callee_saved.untouched(bought)));
             self.row(block, set, left);
         }
     }
@@ -258,6 +261,8 @@ impl Builder<'_> {
         } else if head == Head::Nothing || head == Head::Bundle && self.chosen.off_bundles[value] {
             self.in_memory(value)
         } else if head == Head::Bundle {
+            Place::REGISTER
+        } else if !self.tight.values.contains(value) {
             Place::REGISTER
         } else if let Some(decision) = self.arriving_segment(block, value, before) {
             Place::open(decision)
@@ -454,6 +459,11 @@ impl Builder<'_> {
 
     /// What is at the head of `to` comes from a value on this edge.
     fn edge(&mut self, from: Block, to: Block, head: Place, value: Value, before: &mut Before) {
+        let target = &self.function.blocks[to];
+        let stays = head == Place::REGISTER && !self.tight.values.contains(value) && !self.chosen.spilled[value];
+        if (stays || head == Place::MEMORY) && !target.landing_pad && !target.jump_target {
+            return;
+        }
         let tail = self.arriving(from, to, value, before);
         if head != tail && head != Place::MEMORY && tail != Place::REGISTER {
             self.model.only_in(head, tail, self.refill_on_edge(value, from, to));
@@ -475,8 +485,9 @@ impl Builder<'_> {
         let from: Vec<Block> = function.blocks[block].preds.iter().copied().filter(|&from| regions.of(from) < region).collect();
         let without_code = |from: Block| function.edge_place(from, block) == EdgePlace::Nowhere;
         let at_head = from.len() != 1 || without_code(from[0]);
-        for &value in self.problem.liveness.live_in(block) {
-            let Some((homeless, least)) = self.stretches.since_head(block, value) else { continue };
+        let live_in = self.problem.liveness.live_in(block);
+        let arriving = self.stretches.beginning_with(region).filter(|(value, ..)| live_in.binary_search(value).is_ok());
+        for (value, homeless, least) in arriving.collect::<Vec<_>>() {
             let arriving = if at_head { self.model.decisions.decide() } else { homeless };
             if at_head {
                 self.model.decisions.pair(arriving, homeless, self.store(least));
@@ -572,9 +583,15 @@ impl Builder<'_> {
         let all = occupancy.all() | self.callee_saved.untouched(0);
         let competing = |set: usize| self.contests[set].count() + operands as i32;
         for set in limits.sets().filter(|&set| competing(set) + demand.most(set) > limits.room(set, all)) {
-            let with = |bought: usize| demand.left(limits, set, &occupancy.keeping(self.callee_saved.untouched(bought)));
-            if competing(set) > with(0).least() {
-                self.crowded.push((set, self.by_bought(with)));
+            let mut rooms = Rooms::new(limits, set, &occupancy.keeping(self.callee_saved.untouched(0)));
+            if competing(set) > demand.leaves(limits, set, &rooms).least() {
+                let by_bought = std::array::from_fn(|bought| {
+                    if let Some(reg) = self.callee_saved.bought_as(bought) {
+                        rooms.free(limits, set, occupancy, reg);
+                    }
+                    demand.leaves(limits, set, &rooms)
+                });
+                self.crowded.push((set, by_bought));
             }
         }
     }
@@ -631,11 +648,6 @@ impl Builder<'_> {
         self.model.only_in(self.place[value], here, FORBIDDEN);
         self.model.only_in(behind, here, FORBIDDEN);
         here
-    }
-
-    /// What there is with each number of callee-saved registers bought.
-    fn by_bought<T>(&self, with: impl Fn(usize) -> T) -> [T; MOST_BOUGHT + 1] {
-        std::array::from_fn(|bought| with(bought.min(self.callee_saved.count())))
     }
 
     /// A row of what competes for a set of registers, of which so many are left, by how many have been bought.

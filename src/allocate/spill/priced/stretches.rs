@@ -141,14 +141,17 @@ impl<'a> Stretches<'a> {
     /// Such a decision about a value that is defined in this block, if somebody has asked for it, and how often the value is
     /// stored at least if that is done in the same stretch.
     pub(super) fn since_definition(&self, block: Block, value: Value) -> Option<(Decision, f64)> {
-        let stretch = self.passed(block, value).or(self.current[value].expand())?;
+        let stretch = if self.colder.contains(value) { self.passed(block, value) } else { self.current[value].expand() }?;
         let StretchData { least, homeless, .. } = self.data[stretch];
         Some((homeless.expand()?, least.min(self.regions.least_from(block))))
     }
 
-    /// Likewise, if the stretch begins at the head of this block, of a value that is live into it.
-    pub(super) fn since_head(&self, block: Block, value: Value) -> Option<(Decision, f64)> {
-        let StretchData { first, least, homeless } = self.data[self.passed(block, value)?];
-        (first == block.into()).then_some((homeless.expand()?, least))
+    /// The values of which stretches begin with a region, likewise.
+    pub(super) fn beginning_with(&self, region: Region) -> impl Iterator<Item = (Value, Decision, f64)> {
+        let block = self.regions.blocks(region)[0];
+        self.by_region[region].iter().filter_map(move |&(value, stretch)| {
+            let StretchData { first, least, homeless } = self.data[stretch];
+            (first == block.into()).then_some((value, homeless.expand()?, least))
+        })
     }
 }

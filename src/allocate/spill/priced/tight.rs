@@ -15,6 +15,8 @@ pub(super) struct Tight {
     /// How many values too many there are for some set of registers.
     pub(super) insts: SecondaryMap<Inst, i32>,
     pub(super) heads: SecondaryMap<Block, i32>,
+    /// Blocks with such heads or instructions.
+    pub(super) blocks: EntitySet<Block>,
     /// Those that are there; if there are any, those that are in memory somewhere else in any case, so that it is to be decided
     /// how long; and what φs relate to all these.
     pub(super) values: EntitySet<Value>,
@@ -36,6 +38,7 @@ impl Tight {
             tight: Tight {
                 insts: of_each(function.insts.len()),
                 heads: of_each(function.blocks.len()),
+                blocks: EntitySet::with_capacity(function.blocks.len()),
                 values: EntitySet::with_capacity(count),
             },
         };
@@ -107,6 +110,7 @@ impl Walk<'_> {
             let excess = self.live.counts()[set] - limits.room(set, occupied);
             if excess > 0 {
                 self.tight.heads[block] = self.tight.heads[block].max(excess);
+                self.tight.blocks.insert(block);
                 self.last[set] = self.place;
             }
         }
@@ -127,6 +131,10 @@ impl Walk<'_> {
         let Problem { conventional, liveness, limits, .. } = self.problem;
         let function = &conventional.function;
         let operands = function.operands(inst);
+        let occupancy = self.pins.occupancy(function, block, inst);
+        if limits.are_ample(self.live.counts(), operands.len() as i32, occupancy.all(), 0) {
+            return;
+        }
         let first = function.insts[inst].operands.start as usize;
         let in_register = |value: Value| !self.chosen.spilled[value];
         let last_use = |k: usize| match liveness.kills(first + k) {
@@ -138,12 +146,12 @@ impl Walk<'_> {
         let mut demand = Demand::of(function, limits, inst, None, last_use);
         demand.hold(function, held, in_register);
         let through = self.live.counts_without(&demand.dying);
-        let occupancy = self.pins.occupancy(function, block, inst);
         let all = occupancy.all();
         for set in limits.sets().filter(|&set| through[set] + demand.most(set) > limits.room(set, all)) {
             let excess = through[set] - demand.left(limits, set, &occupancy).least();
             if excess > 0 {
                 self.tight.insts[inst] = self.tight.insts[inst].max(excess);
+                self.tight.blocks.insert(block);
                 self.last[set] = self.place;
             }
         }
