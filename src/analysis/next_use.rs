@@ -7,6 +7,7 @@
 //! Relies on: `nextuse` of `ssa-allocation-lecture.txt`, "Spilling with Belady's Algorithm", as a least fixed point; Braun and
 //! Hack, "Register Spilling and Live-Range Splitting for SSA-Form Programs" (CC 2009), section 4.1, for the lengths of edges.
 
+use super::grouped::Lists;
 use super::{Liveness, Loops, Order};
 use crate::machine::{Block, BlockData, Function, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -25,18 +26,18 @@ pub struct NextUses<'a> {
     /// Of each block, in the order of [`Liveness::live_out`].
     exit: Vec<u32>,
     /// Of each block's φs, to the first use in the block.
-    phis: SecondaryMap<Block, Vec<u32>>,
+    phis: Lists<Block, u32>,
 }
 
 impl<'a> NextUses<'a> {
     pub fn new(function: &Function, order: &Order, liveness: &'a Liveness, loops: &Loops) -> Self {
         let [entry, exit] = [liveness.all_live_in(), liveness.all_live_out()].map(Vec::with_capacity);
-        let mut uses = NextUses { liveness, entry, exit, phis: SecondaryMap::new() };
+        let mut uses = NextUses { liveness, entry, exit, phis: Lists::new(function.blocks.len()) };
         let mut first_use: SecondaryMap<Value, u32> = SecondaryMap::with_default(NEVER);
         first_use.resize(function.values.len());
         // The rows of both lists are in the order of the blocks' numbers.
         for block in function.blocks.keys() {
-            uses.phis[block] = within(function, liveness, block, &mut first_use, &mut uses.entry);
+            within(function, liveness, block, &mut first_use, &mut uses.entry, &mut uses.phis);
             on_edges(function, liveness, block, &mut uses.exit);
         }
         let mut stale = EntitySet::with_capacity(function.blocks.len());
@@ -69,7 +70,7 @@ impl<'a> NextUses<'a> {
     pub fn from_phi(&self, function: &Function, block: Block, row: usize) -> u32 {
         let BlockData { phis, insts, .. } = &function.blocks[block];
         let length = insts.len() as u32;
-        self.phis[block][row].min(self.from_exit(block, phis[row].def).saturating_add(length))
+        self.phis.get(block)[row].min(self.from_exit(block, phis[row].def).saturating_add(length))
     }
 
     /// From the end of a block.
@@ -130,15 +131,15 @@ fn on_edges(function: &Function, liveness: &Liveness, block: Block, exit: &mut V
     }
 }
 
-/// Appends the distances from a block's head to the first uses in it, of what is live into it; returns those of what its φs
-/// define.
+/// Appends the distances from a block's head to the first uses in it, of what is live into it and of what its φs define.
 fn within(
     function: &Function,
     liveness: &Liveness,
     block: Block,
     first_use: &mut SecondaryMap<Value, u32>,
     entry: &mut Vec<u32>,
-) -> Vec<u32> {
+    phis: &mut Lists<Block, u32>,
+) {
     let uses = || {
         let insts = function.block_insts(block).enumerate();
         insts.flat_map(|(index, inst)| {
@@ -150,9 +151,8 @@ fn within(
         first_use[value] = first_use[value].min(index);
     }
     entry.extend(liveness.live_in(block).iter().map(|&value| first_use[value]));
-    let of_phis = function.blocks[block].phis.iter().map(|phi| first_use[phi.def]).collect();
+    phis.add(block, function.blocks[block].phis.iter().map(|phi| first_use[phi.def]));
     uses().for_each(|(value, _)| first_use[value] = NEVER);
-    of_phis
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub use split::{Coloured, Colours};
 use crate::allocate::cssa::Web;
 use crate::allocate::failure::Failure;
 use crate::allocate::spill::Spilled;
-use crate::analysis::grouped::of_each;
+use crate::analysis::grouped::{Lists, of_each};
 use crate::analysis::{Dominators, Liveness, Order, PinLiveness};
 use crate::machine::{Block, Function, Inst, Reg, RegSet, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
@@ -54,10 +54,10 @@ pub(in crate::allocate) struct Assignment {
     /// Loaded names whose registers have the slot's content already.
     pub redundant: EntitySet<Value>,
     /// Of each block, the registers of its live-in values, parallel to [`Liveness::live_in`].
-    pub entry: SecondaryMap<Block, Vec<Reg>>,
+    pub entry: Lists<Block, Reg>,
     /// Of each block, the registers of its live-out values, parallel to [`Liveness::live_out`]. For an edge to a landing
     /// pad, see `at_throw`.
-    pub exit: SecondaryMap<Block, Vec<Reg>>,
+    pub exit: Lists<Block, Reg>,
     /// Of a block with landing pads, the values that live on past its [`throws`](crate::machine::BlockData::throws),
     /// ascending, and their registers.
     pub at_throw: SecondaryMap<Block, (Vec<Value>, Vec<Reg>)>,
@@ -74,8 +74,8 @@ impl Assignment {
             operands: vec![None; function.operands.len()],
             repairs: Vec::new(),
             redundant: EntitySet::new(),
-            entry: of_each(function.blocks.len()),
-            exit: of_each(function.blocks.len()),
+            entry: Lists::new(function.blocks.len()),
+            exit: Lists::new(function.blocks.len()),
             at_throw: SecondaryMap::new(),
             phi_register: of_each(function.values.len()),
             debug: vec![None; function.debug_uses.len()],
@@ -92,8 +92,8 @@ impl Assignment {
         values: impl Iterator<Item = Value> + 'a,
     ) -> impl Iterator<Item = Reg> + 'a {
         let (leaving, registers) = match &self.at_throw[from] {
-            (values, registers) if function.blocks[to].landing_pad => (&values[..], registers),
-            _ => (liveness.live_out(from), &self.exit[from]),
+            (values, registers) if function.blocks[to].landing_pad => (&values[..], &registers[..]),
+            _ => (liveness.live_out(from), self.exit.get(from)),
         };
         let mut leaving = leaving.iter().zip(registers);
         values.map(move |value| *leaving.find(|&(&other, _)| other == value).expect("the value is live on the edge").1)

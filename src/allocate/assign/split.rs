@@ -89,7 +89,7 @@ pub(super) fn split_at_repairs(
     let mut split = rewriter.new;
     for join in repair(&mut split, order, dominators, &pieces) {
         let place = liveness.live_in(join.block).binary_search(&join.base).expect("the value is live where names of it meet");
-        colours[join.name] = Some(assignment.entry[join.block][place]);
+        colours[join.name] = Some(assignment.entry.get(join.block)[place]);
     }
     let names = split.debug_uses.iter().zip(&assignment.debug).map(|(debug, reg)| reg.map(|_| debug.value));
     let debug: Vec<Option<Value>> = names.collect();
@@ -135,7 +135,7 @@ impl Splitter<'_> {
         for &pred in &self.function.blocks[block].preds {
             let live = liveness.live_in(block);
             let arriving = self.assignment.on_exit(self.function, liveness, pred, block, live.iter().copied());
-            for ((&value, &expected), found) in live.iter().zip(&self.assignment.entry[block]).zip(arriving) {
+            for ((&value, &expected), found) in live.iter().zip(self.assignment.entry.get(block)).zip(arriving) {
                 if expected != found {
                     self.pieces.join(value, block);
                 }

@@ -42,6 +42,8 @@ pub(super) fn walk(
         used: RegSet::EMPTY,
         holding: holding::needed(function, liveness, pins),
         departed: Vec::new(),
+        arriving: Vec::new(),
+        before: Vec::new(),
         debug: 0,
         result: Assignment::empty(function),
     };
@@ -96,6 +98,10 @@ struct Walk<'a> {
     /// Behind inline assembly that jumps, what is live where it jumps to. Control may leave for there at the block's end, too, so
     /// these values stay where they are.
     departed: Vec<Value>,
+    /// The values that are live into the block that is being entered, with their registers at the end of a predecessor; and where
+    /// these and what its φs define were known to be before. Kept for their memory.
+    arriving: Vec<(Value, Reg)>,
+    before: Vec<(Value, Option<Reg>)>,
     /// The next debug use, for the block that is being walked.
     debug: usize,
     result: Assignment,
@@ -148,7 +154,8 @@ impl Walk<'_> {
             }
         }
         self.debug_uses(block, self.function.blocks[block].insts.len() as u32);
-        self.result.exit[block] = self.liveness.live_out(block).iter().map(|&value| self.at(value)).collect();
+        let register = |&value: &Value| self.register[value].expect("a live value is in a register");
+        self.result.exit.add(block, self.liveness.live_out(block).iter().map(register));
         Ok(())
     }
 
@@ -286,7 +293,8 @@ impl Walk<'_> {
             Some(bundle) => self.enter_from_bundle(bundle, block)?,
             None => self.enter_from_frequent(block)?,
         }
-        self.result.entry[block] = self.liveness.live_in(block).iter().map(|&value| self.at(value)).collect();
+        let register = |&value: &Value| self.register[value].expect("a live value is in a register");
+        self.result.entry.add(block, self.liveness.live_in(block).iter().map(register));
         for phi in &self.function.blocks[block].phis {
             self.result.phi_register[phi.def] = Some(self.at(phi.def));
             if self.liveness.is_dead(phi.def) || self.evicted[phi.def] {
@@ -316,32 +324,36 @@ impl Walk<'_> {
         let source =
             data.preds.iter().filter(walked).max_by(|a, b| frequency(a).total_cmp(&frequency(b)).then(b.cmp(a))).copied();
         let occupied = data.live_in_pins | self.pins.at(self.function, self.function.head(block));
-        let here: Vec<Value> = live_in.iter().copied().filter(|&value| !self.evicted[value]).collect();
-        let current: Vec<Reg> = source.map_or(Vec::new(), |source| {
-            self.result.on_exit(self.function, self.liveness, source, block, here.iter().copied()).collect()
-        });
-        let phis = data.phis.iter().map(|phi| phi.def);
-        let before: Vec<(Value, Option<Reg>)> =
-            here.iter().copied().chain(phis).map(|value| (value, self.register[value])).collect();
+        let (mut arriving, mut before) = (std::mem::take(&mut self.arriving), std::mem::take(&mut self.before));
+        arriving.clear();
+        before.clear();
+        let here = live_in.iter().copied().filter(|&value| !self.evicted[value]);
+        if let Some(source) = source {
+            let registers = self.result.on_exit(self.function, self.liveness, source, block, here.clone());
+            arriving.extend(here.zip(registers));
+        }
+        let values = arriving.iter().map(|&(value, _)| value).chain(data.phis.iter().map(|phi| phi.def));
+        before.extend(values.map(|value| (value, self.register[value])));
         let used = self.used;
-        for (&value, &reg) in here.iter().zip(&current) {
+        for &(value, reg) in &arriving {
             if (self.function.allowed(value) - occupied).contains(reg) {
                 self.put(value, reg);
             }
         }
-        if self.taken.len() < here.len() || !self.place_phis(block, occupied) {
-            let wants = self.wants_before(before, used, here.iter().copied().zip(current), occupied);
-            self.place_together(block, occupied, here, wants)?;
+        if self.taken.len() < arriving.len() || !self.place_phis(block, occupied) {
+            let wants = self.wants_before(&mut before, used, &arriving, occupied);
+            self.place_together(block, occupied, &arriving, wants)?;
         }
+        (self.arriving, self.before) = (arriving, before);
         Ok(())
     }
 
     /// What live-in values want by what was known before any of the block's values was placed. (Most blocks never ask.)
     fn wants_before(
         &mut self,
-        mut before: Vec<(Value, Option<Reg>)>,
+        before: &mut [(Value, Option<Reg>)],
         mut used: RegSet,
-        live_in: impl Iterator<Item = (Value, Reg)>,
+        live_in: &[(Value, Reg)],
         occupied: RegSet,
     ) -> Vec<Want> {
         let mut exchange = |walk: &mut Self| {
@@ -349,7 +361,7 @@ impl Walk<'_> {
             std::mem::swap(&mut used, &mut walk.used);
         };
         exchange(self);
-        let wants = live_in.map(|(value, reg)| self.want(value, Span::Before, occupied, Some(reg))).collect();
+        let wants = live_in.iter().map(|&(value, reg)| self.want(value, Span::Before, occupied, Some(reg))).collect();
         exchange(self);
         wants
     }
@@ -371,17 +383,17 @@ impl Walk<'_> {
         &mut self,
         block: Block,
         occupied: RegSet,
-        live_in: Vec<Value>,
+        live_in: &[(Value, Reg)],
         mut wants: Vec<Want>,
     ) -> Result<(), Failure> {
         let phis = self.function.blocks[block].phis.iter().map(|phi| phi.def);
-        let values: Vec<Value> = live_in.into_iter().chain(phis.clone()).collect();
+        let values = live_in.iter().map(|&(value, _)| value).chain(phis.clone());
         wants.extend(phis.map(|def| self.want(def, Span::Before, occupied, None)));
         let registers =
             fit(&wants).ok_or_else(|| Defect::Impossible(format!("no registers for the values at the head of {block}")))?;
         self.owner = [None; RegSet::CAPACITY];
         self.taken = RegSet::EMPTY;
-        for (value, reg) in values.into_iter().zip(registers) {
+        for (value, reg) in values.zip(registers) {
             self.put(value, reg);
         }
         Ok(())

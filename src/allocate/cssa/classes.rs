@@ -5,6 +5,7 @@
 //! doubles, and a φ of many arguments, or a web of many φs, takes no longer than the same number of small ones.
 
 use super::{Sharing, Web, Webs};
+use crate::analysis::grouped::of_each;
 use crate::analysis::{DefPoint, Dominators, Interference, Partition};
 use crate::machine::{Block, Function, Value};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
@@ -75,7 +76,7 @@ impl<'a> Classes<'a> {
         sharing: Sharing,
     ) -> Self {
         let partition = Partition::discrete(function.values.len());
-        Classes { partition, members: SecondaryMap::new(), dominators, interference, sharing }
+        Classes { partition, members: of_each(function.values.len()), dominators, interference, sharing }
     }
 
     /// The representative of a value's class.
@@ -103,8 +104,9 @@ impl<'a> Classes<'a> {
 
     /// Numbers the classes that φs relate.
     pub(super) fn webs(&mut self, function: &Function) -> Webs {
-        let mut by_root: SecondaryMap<Value, PackedOption<Web>> = SecondaryMap::new();
-        let mut webs = Webs::default();
+        let count = function.values.len();
+        let mut by_root: SecondaryMap<Value, PackedOption<Web>> = of_each(count);
+        let mut webs = Webs { of: of_each(count), count: 0 };
         for phi in function.blocks.values().flat_map(|data| &data.phis) {
             let web = &mut by_root[self.find(phi.def)];
             if web.is_none() {

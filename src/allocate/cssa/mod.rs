@@ -18,12 +18,12 @@ pub use labels::rejoin;
 
 use crate::allocate::destruct;
 use crate::allocate::failure::Unsupported;
+use crate::analysis::grouped::of_each;
 use crate::analysis::{Dominators, Interference, Order};
-use crate::machine::{Block, EdgePlace, Function, Value};
+use crate::machine::{Block, EdgePlace, Function, Phi, Value};
 use classes::Classes;
 use cranelift_entity::{EntityRef, SecondaryMap, entity_impl, packed_option::PackedOption};
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
 
 /// A φ-web: values related by φs (and copies, if those were coalesced too), none of which interferes with another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -117,12 +117,12 @@ struct Isolation {
 /// If a φ takes what is defined too late to be copied, and interferes with it.
 pub fn by_value(function: &Function, order: &Order, dominators: &Dominators) -> Result<Conventional, Unsupported> {
     let conventional = destruct::phi_webs(function, order, dominators)?;
-    let lifted = lift(function, order);
+    let lifted = Lifted::new(function, order);
     let without_code = |isolation: &Isolation| is_entered_without_code(function, isolation.block);
-    let isolations: Vec<Isolation> = lifted.isolations.into_iter().filter(without_code).collect();
+    let isolations: Vec<Isolation> = lifted.isolations(function).filter(without_code).collect();
     let webs = Webs { of: conventional.webs, count: conventional.web_count };
     let conventional = isolate::insert(&conventional.function, webs, &isolations);
-    Ok(conventional.counted(function, lifted.copies))
+    Ok(conventional.counted(function, lifted.copies(function)))
 }
 
 /// Converts a function, otherwise than by [`Coalescing::Value`] and [`Coalescing::Destruction`].
@@ -133,11 +133,11 @@ pub fn conventional(
     interference: &Interference,
     coalescing: Coalescing,
 ) -> Conventional {
-    let lifted = lift(function, order);
     let sharing = if coalescing == Coalescing::Aggressive { Sharing::Register } else { Sharing::Memory };
     let mut classes = Classes::new(function, dominators, interference, sharing);
-    let isolations = match coalescing {
-        Coalescing::Nothing | Coalescing::PhiMem => lifted.isolations,
+    let lifted = Lifted::new(function, order);
+    let isolations: Vec<Isolation> = match coalescing {
+        Coalescing::Nothing | Coalescing::PhiMem => lifted.isolations(function).collect(),
         Coalescing::Pairwise | Coalescing::Aggressive | Coalescing::Value | Coalescing::Destruction(_) => {
             // Of two classes that cannot both take a third, the one that is executed more often gets it.
             let mut phis: Vec<(Block, usize)> = phis(function, order).collect();
@@ -152,7 +152,7 @@ pub fn conventional(
         Coalescing::Aggressive => conventional = aggressive::coalesce(conventional, dominators),
         Coalescing::Nothing | Coalescing::Pairwise | Coalescing::Value | Coalescing::Destruction(_) => {}
     }
-    conventional.counted(function, lifted.copies)
+    conventional.counted(function, lifted.copies(function))
 }
 
 impl Conventional {
@@ -183,30 +183,43 @@ fn phis<'a>(function: &'a Function, order: &'a Order) -> impl Iterator<Item = (B
     order.blocks().iter().flat_map(|&block| (0..function.blocks[block].phis.len()).map(move |row| (block, row)))
 }
 
-/// Isolations of all φs, and the number of copies that they take.
-struct Lifted {
-    isolations: Vec<Isolation>,
-    copies: u64,
-}
+/// All φs isolated (PhiLifting), each with its arguments and, if that is said, its definition. The definition needs a copy only
+/// where it meets a copy of an argument, which it does if another φ takes it from the same predecessor (the swap problem): there
+/// it is alive until that φ's copy is made. Its own φ's copy is where it ends.
+struct Lifted(Vec<(Block, usize, bool)>);
 
-/// Isolates every φ (PhiLifting). The definition needs a copy only where it meets a copy of an argument, which it does if
-/// another φ takes it from the same predecessor (the swap problem): there it is alive until that φ's copy is made. Its own
-/// φ's copy is where it ends.
-fn lift(function: &Function, order: &Order) -> Lifted {
-    let mut lifted = Lifted { isolations: Vec::new(), copies: 0 };
-    for &block in order.blocks() {
-        let phis = &function.blocks[block].phis;
-        let taken = phis.iter().flat_map(|phi| phi.args.iter().map(|arg| arg.expand()).filter(|&arg| arg != Some(phi.def)));
-        let taken_by_another: HashSet<Value> = taken.flatten().collect();
-        let without_code = is_entered_without_code(function, block);
-        for (row, phi) in phis.iter().enumerate() {
-            let whole = without_code || taken_by_another.contains(&phi.def);
-            let columns: Vec<usize> = (0..phi.args.len()).filter(|&column| phi.args[column].is_some()).collect();
-            lifted.copies += columns.len() as u64 + u64::from(whole);
-            lifted.isolations.push(Isolation { block, row, whole, columns });
+impl Lifted {
+    fn new(function: &Function, order: &Order) -> Self {
+        let mut lifted = Vec::new();
+        // The last block of which another φ was found to take a value.
+        let mut taken: SecondaryMap<Value, PackedOption<Block>> = of_each(function.values.len());
+        for &block in order.blocks() {
+            let phis = &function.blocks[block].phis;
+            for phi in phis {
+                for arg in phi.args.iter().filter_map(|arg| arg.expand()).filter(|&arg| arg != phi.def) {
+                    taken[arg] = block.into();
+                }
+            }
+            let without_code = !phis.is_empty() && is_entered_without_code(function, block);
+            let whole = |phi: &Phi| without_code || taken[phi.def] == block.into();
+            lifted.extend(phis.iter().enumerate().map(|(row, phi)| (block, row, whole(phi))));
         }
+        Lifted(lifted)
     }
-    lifted
+
+    fn isolations(&self, function: &Function) -> impl Iterator<Item = Isolation> {
+        self.0.iter().map(|&(block, row, whole)| {
+            let args = &function.blocks[block].phis[row].args;
+            let columns = (0..args.len()).filter(|&column| args[column].is_some()).collect();
+            Isolation { block, row, whole, columns }
+        })
+    }
+
+    /// The number of copies that all this takes.
+    fn copies(&self, function: &Function) -> u64 {
+        let args = |block: Block, row: usize| function.blocks[block].phis[row].args.iter().filter(|arg| arg.is_some()).count();
+        self.0.iter().map(|&(block, row, whole)| args(block, row) as u64 + u64::from(whole)).sum()
+    }
 }
 
 /// Whether an edge into the block can take no code, so that a φ and what it takes have to be in one place.
@@ -218,9 +231,9 @@ pub(super) fn is_entered_without_code(function: &Function, block: Block) -> bool
 fn coalesce(function: &Function, classes: &mut Classes, block: Block, row: usize) -> Option<Isolation> {
     let data = &function.blocks[block];
     let phi = &data.phis[row];
-    let whole = Isolation { block, row, whole: true, columns: (0..phi.args.len()).collect() };
+    let whole = || Some(Isolation { block, row, whole: true, columns: (0..phi.args.len()).collect() });
     if is_entered_without_code(function, block) {
-        return Some(whole);
+        return whole();
     }
     let mut columns = Vec::new();
     for (column, arg) in phi.args.iter().enumerate() {
@@ -233,7 +246,7 @@ fn coalesce(function: &Function, classes: &mut Classes, block: Block, row: usize
     // One for a landing pad stands before the call that throws, beside whatever of the web the rest of the block needs.
     let collides = |classes: &mut Classes, column: &usize| data.landing_pad || classes.lives_out(phi.def, data.preds[*column]);
     if columns.iter().any(|column| collides(classes, column)) {
-        return Some(whole);
+        return whole();
     }
     for &column in &columns {
         classes.add_tail(phi.def, data.preds[column]);

@@ -141,9 +141,9 @@ fn edge(spilled: &Spilled, coloured: &Coloured, from: Block, to: Block, column: 
     let Coloured { function, colours, .. } = coloured;
     let phis = &function.blocks[to].phis;
     let is_piece = |phi: &Phi| function.values[phi.def].of.is_some();
-    let (pieces, of_program): (Vec<&Phi>, Vec<&Phi>) = phis.iter().partition(|phi| is_piece(phi));
+    let pieces = phis.iter().filter(|phi| is_piece(phi));
     let mut registers = Vec::with_capacity(phis.len());
-    for phi in pieces.into_iter().chain(of_program) {
+    for phi in pieces.chain(phis.iter().filter(|phi| !is_piece(phi))) {
         let Some(arg) = phi.args[column].expand() else { continue };
         let (from, to) = (colours.of(arg), colours.of(phi.def));
         let class = function.values[phi.def].class;

@@ -40,15 +40,12 @@ impl Conflicts {
         let live = vec![Vec::new(); function.file.banks.len()];
         let mut walk = Walk { function, liveness, pins, of: &of, allowed, live, edges: Vec::new() };
         function.blocks.keys().for_each(|block| walk.block(block));
-        let Walk { mut allowed, mut edges, .. } = walk;
-        for i in 0..edges.len() {
-            let (a, b) = edges[i];
-            edges.push((b, a));
-        }
+        let Walk { mut allowed, edges, .. } = walk;
+        let both_ways = edges.iter().copied().chain(edges.iter().map(|&(a, b)| (b, a)));
         // A callee-saved register that is not in use yet would have to be saved.
         let untouched = function.file.callee_saved - coloured.used;
         allowed.values_mut().for_each(|registers| *registers = *registers - untouched);
-        Conflicts { of, neighbours: Grouped::new(colours.len(), &edges), colours, allowed }
+        Conflicts { of, neighbours: Grouped::from_pairs(colours.len(), both_ways), colours, allowed }
     }
 
     /// The node of a name.

@@ -11,7 +11,7 @@
 
 use crate::analysis::grouped::{Grouped, of_each};
 use crate::analysis::{Dominators, JoinSet, Order, Worklist};
-use crate::machine::{Block, Function, Inst, Phi, Point, Value, ValueData};
+use crate::machine::{Block, BlockList, Function, Inst, Phi, Point, Value, ValueData};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
 /// Which names are pieces of which values.
@@ -326,15 +326,20 @@ impl Renamer<'_> {
         for row in 0..self.function.blocks[block].phis.len() {
             self.define(self.function.blocks[block].phis[row].def);
         }
-        let (mut early, late): (Vec<Block>, Vec<Block>) =
-            self.function.blocks[block].succs.iter().partition(|&&succ| is_entered_from_the_middle(self.function, succ));
+        let succs = self.function.blocks[block].succs.clone();
+        let (mut early, late): (BlockList, BlockList) =
+            succs.into_iter().partition(|&succ| is_entered_from_the_middle(self.function, succ));
         for (index, inst) in self.function.block_insts(block).enumerate() {
             self.debug_uses(Point { block, index: index as u32 });
-            let (here, later): (Vec<Block>, Vec<Block>) =
+            if early.is_empty() {
+                self.instruction(inst);
+                continue;
+            }
+            let (here, later): (BlockList, BlockList) =
                 early.into_iter().partition(|&succ| self.function.departure(block, succ).index == index as u32);
             early = later;
             // A landing pad has nothing that the call defines; where inline assembly jumps to, there is what that defines.
-            let (pads, targets): (Vec<Block>, Vec<Block>) =
+            let (pads, targets): (BlockList, BlockList) =
                 here.into_iter().partition(|&succ| self.function.blocks[succ].landing_pad);
             pads.into_iter().for_each(|succ| self.depart(block, succ));
             self.instruction(inst);

@@ -34,8 +34,8 @@ impl Placed<'_> {
     /// Fills in where values are at a block's head and end.
     fn borders(&self, liveness: &Liveness, block: Block, assignment: &mut Assignment) {
         let registers = |values: &[Value]| -> Vec<Reg> { values.iter().map(|&value| self.register(value)).collect() };
-        assignment.entry[block] = registers(liveness.live_in(block));
-        assignment.exit[block] = registers(liveness.live_out(block));
+        assignment.entry.add(block, registers(liveness.live_in(block)));
+        assignment.exit.add(block, registers(liveness.live_out(block)));
         let data = &self.function.blocks[block];
         if data.throws.is_some() {
             // What lives on past the call lives to the block's end.

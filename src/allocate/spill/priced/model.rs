@@ -187,7 +187,7 @@ impl Builder<'_> {
         for index in 0..self.stretches.regions.blocks(region).len() {
             self.block(self.stretches.regions.blocks(region)[index]);
         }
-        self.stretches.leave_region();
+        self.stretches.leave_region(region);
     }
 
     fn block(&mut self, block: Block) {
@@ -203,7 +203,8 @@ impl Builder<'_> {
         let phis = || function.blocks[block].phis.iter().map(|phi| phi.def);
         live_in.iter().copied().chain(phis()).for_each(|value| self.stretches.enter(block, value));
         self.model.places.start[block] = self.model.places.heads.len() as u32;
-        let mut before: Vec<Before> = function.blocks[block].preds.iter().map(|&pred| Before::new(liveness, pred)).collect();
+        let mut before: SmallVec<[Before; 4]> = SmallVec::new();
+        before.extend(function.blocks[block].preds.iter().map(|&pred| Before::new(liveness, pred)));
         for &value in live_in {
             let place = self.entering(block, head, value, &mut before);
             self.enter_block(value, place);

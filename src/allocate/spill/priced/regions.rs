@@ -65,7 +65,7 @@ impl Regions {
         before.all(|region| region == first).then_some(first)
     }
 
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = Region> + use<> {
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = Region> + ExactSizeIterator + use<> {
         self.data.keys()
     }
 

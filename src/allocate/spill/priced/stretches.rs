@@ -14,7 +14,7 @@ use crate::allocate::cost;
 use crate::allocate::spill::Problem;
 use crate::allocate::spill::cuts::{Decision, Decisions};
 use crate::analysis::Dominators;
-use crate::analysis::grouped::of_each;
+use crate::analysis::grouped::{Lists, of_each};
 use crate::machine::{Block, Function, Value};
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 
@@ -47,7 +47,7 @@ pub(super) struct Stretches<'a> {
     /// Those of the colder values in the current region.
     here: Vec<(Value, Stretch)>,
     /// Likewise in each region that has been passed, ascending.
-    by_region: PrimaryMap<Region, Vec<(Value, Stretch)>>,
+    by_region: Lists<Region, (Value, Stretch)>,
 }
 
 impl<'a> Stretches<'a> {
@@ -62,6 +62,7 @@ impl<'a> Stretches<'a> {
             let is_colder = |value: &Value| frequency < definitions[*value] && tight.values.contains(*value);
             colder.extend(problem.liveness.live_in(first).iter().copied().filter(is_colder));
         }
+        let count = regions.iter().len();
         Stretches {
             function,
             dominators: problem.dominators,
@@ -71,7 +72,7 @@ impl<'a> Stretches<'a> {
             data: PrimaryMap::new(),
             current: of_each(function.values.len()),
             here: Vec::new(),
-            by_region: PrimaryMap::new(),
+            by_region: Lists::new(count),
         }
     }
 
@@ -102,16 +103,14 @@ impl<'a> Stretches<'a> {
     }
 
     /// All blocks of a region have been passed.
-    pub(super) fn leave_region(&mut self) {
-        let mut here = std::mem::take(&mut self.here);
-        here.sort_unstable_by_key(|&(value, _)| value);
-        here.iter().for_each(|&(value, _)| self.current[value] = None.into());
-        self.by_region.push(here);
+    pub(super) fn leave_region(&mut self, region: Region) {
+        self.here.iter().for_each(|&(value, _)| self.current[value] = None.into());
+        self.by_region.add(region, self.here.drain(..)).sort_unstable_by_key(|&(value, _)| value);
     }
 
     /// The stretch of a colder value in a block of a region that has been passed.
     fn passed(&self, block: Block, value: Value) -> Option<Stretch> {
-        let stretches = self.by_region.get(self.regions.of(block))?;
+        let stretches = self.by_region.get(self.regions.of(block));
         Some(stretches[stretches.binary_search_by_key(&value, |&(value, _)| value).ok()?].1)
     }
 
@@ -149,7 +148,7 @@ impl<'a> Stretches<'a> {
     /// The values of which stretches begin with a region, likewise.
     pub(super) fn beginning_with(&self, region: Region) -> impl Iterator<Item = (Value, Decision, f64)> {
         let block = self.regions.blocks(region)[0];
-        self.by_region[region].iter().filter_map(move |&(value, stretch)| {
+        self.by_region.get(region).iter().filter_map(move |&(value, stretch)| {
             let StretchData { first, least, homeless } = self.data[stretch];
             (first == block.into()).then_some((value, homeless.expand()?, least))
         })
