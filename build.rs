@@ -13,6 +13,7 @@ const BRIDGE: &[&str] = &[
     "reserved",
     "immediates",
     "zeroes",
+    "liveins",
     "apply",
     "instructions",
     "count",

@@ -1,10 +1,9 @@
 #include "apply.h"
 #include "forms.h"
 #include "immediates.h"
+#include "liveins.h"
 #include "weigh.h"
 #include "zeroes.h"
-#include "llvm/ADT/BitVector.h"
-#include "llvm/CodeGen/LivePhysRegs.h"
 #include "llvm/CodeGen/MachineFrameInfo.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/MachineJumpTableInfo.h"
@@ -43,31 +42,10 @@ public:
     MRI.leaveSSA();
     MF.getProperties().resetIsSSA();
     MF.getProperties().setNoPHIs().setNoVRegs().setTiedOpsRewritten();
-    liveIns(MF);
-    for (MachineBasicBlock &MBB : MF)
-      recomputeLivenessFlags(MBB);
+    setLiveness(MF);
   }
 
 private:
-  // What fullyRecomputeLiveIns does, without looking again at blocks of which no successor has changed.
-  static void liveIns(MachineFunction &MF) {
-    std::vector<MachineBasicBlock *> Backwards;
-    for (MachineBasicBlock &MBB : reverse(MF))
-      Backwards.push_back(&MBB);
-    // Not every number is that of a block.
-    BitVector Stale(MF.getNumBlockIDs(), true);
-    for (bool Changed = true; std::exchange(Changed, false);)
-      for (MachineBasicBlock *MBB : Backwards) {
-        bool WasStale = Stale.test(MBB->getNumber());
-        Stale.reset(MBB->getNumber());
-        if (!WasStale || !recomputeLiveIns(*MBB))
-          continue;
-        Changed = true;
-        for (const MachineBasicBlock *Pred : MBB->predecessors())
-          Stale.set(Pred->getNumber());
-      }
-  }
-
   void createSlots() {
     for (size_t I = 0; I < A.num_slots; ++I) {
       Align Alignment(A.slots[I].align);

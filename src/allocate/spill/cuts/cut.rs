@@ -134,19 +134,27 @@ impl<'n> Cutter<'n> {
         self.queue.clear();
         self.sources.clear();
         for node in self.network.nodes(cluster) {
-            let (is_within, is_sink) = (within(node), residual.excess(node) < 0);
-            self.level[node] = if is_within && !is_sink { UNREACHED } else { 0 };
-            self.queue.extend((is_within && is_sink).then_some(node));
+            self.level[node] = 0;
+            if within(node) {
+                if residual.excess(node) < 0 {
+                    self.queue.push(node);
+                } else {
+                    self.level[node] = UNREACHED;
+                }
+            }
         }
         let mut head = 0;
         while let Some(&node) = self.queue.get(head) {
             head += 1;
+            let next = self.level[node] + 1;
             let arcs = self.network.arcs_of(node);
             for (arc, &inflow) in self.network.arcs[arcs.clone()].iter().zip(residual.inflows(arcs)) {
                 if inflow > 0 && self.level[arc.to] == UNREACHED {
-                    self.level[arc.to] = self.level[node] + 1;
+                    self.level[arc.to] = next;
                     self.queue.push(arc.to);
-                    self.sources.extend((residual.excess(arc.to) > 0).then_some(arc.to));
+                    if residual.excess(arc.to) > 0 {
+                        self.sources.push(arc.to);
+                    }
                 }
             }
         }
