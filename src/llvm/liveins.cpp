@@ -31,7 +31,7 @@ public:
   }
 
   void run() {
-    for (const MachineBasicBlock &MBB : MF)
+    for (MachineBasicBlock &MBB : MF)
       pass(MBB);
     solve();
     for (MachineBasicBlock &MBB : MF) {
@@ -43,51 +43,68 @@ public:
 private:
   Passage &of(const MachineBasicBlock &MBB) { return Passages[MBB.getNumber()]; }
 
-  // All operands that name registers, or those that calls leave alone.
-  template <class Each> static void operands(const MachineInstr &MI, Each Visit) {
-    auto Concerns = [](const MachineOperand &MO) {
-      return MO.isRegMask() || (MO.isReg() && !MO.isDebug() && MO.getReg().isPhysical());
-    };
-    for (ConstMIBundleOperands MO(MI); MO.isValid(); ++MO)
-      if (Concerns(*MO))
-        Visit(*MO);
-  }
+  // The operands of an instruction, or of a bundle, that concern registers.
+  struct Operands {
+    SmallVector<MachineOperand *, 8> Defs, Uses;
+    // What calls destroy, as masks of what they leave alone.
+    SmallVector<const uint32_t *, 1> Masks;
 
-  template <class Each> void aliases(MCRegister Reg, Each Visit) const {
-    for (MCRegAliasIterator Alias(Reg, &TRI, /*IncludeSelf=*/true); Alias.isValid(); ++Alias)
-      Visit((*Alias).id());
-  }
+    void read(MachineInstr &MI) {
+      Defs.clear();
+      Uses.clear();
+      Masks.clear();
+      if (!MI.isBundledWithSucc()) {
+        for (MachineOperand &MO : MI.operands())
+          add(MO);
+        return;
+      }
+      for (MIBundleOperands MO(MI); MO.isValid(); ++MO)
+        add(*MO);
+    }
 
-  void addReads(const MachineInstr &MI, BitVector &Live) const {
-    operands(MI, [&](const MachineOperand &MO) {
-      if (MO.isReg() && MO.readsReg())
-        for (MCPhysReg Part : TRI.subregs_inclusive(MO.getReg()))
+  private:
+    void add(MachineOperand &MO) {
+      if (MO.isRegMask()) {
+        Masks.push_back(MO.getRegMask());
+      } else if (MO.isReg() && MO.getReg() && !MO.isDebug()) {
+        if (MO.isDef())
+          Defs.push_back(&MO);
+        if (MO.readsReg())
+          Uses.push_back(&MO);
+      }
+    }
+  };
+
+  MCRegAliasIterator aliases(MCRegister Reg) const { return MCRegAliasIterator(Reg, &TRI, /*IncludeSelf=*/true); }
+
+  void addRead(BitVector &Live) const {
+    for (const MachineOperand *MO : Current.Uses)
+      if (!Live.test(MO->getReg().id()))
+        for (MCPhysReg Part : TRI.subregs_inclusive(MO->getReg()))
           Live.set(Part);
-    });
   }
 
-  void removeWritten(const MachineInstr &MI, BitVector &Live) const {
-    operands(MI, [&](const MachineOperand &MO) {
-      if (MO.isRegMask())
-        Live.clearBitsNotInMask(MO.getRegMask());
-      else if (MO.isDef())
-        aliases(MO.getReg(), [&](unsigned Alias) { Live.reset(Alias); });
-    });
+  void removeWritten(BitVector &Live) const {
+    for (const uint32_t *Mask : Current.Masks)
+      Live.clearBitsNotInMask(Mask);
+    for (const MachineOperand *MO : Current.Defs)
+      for (MCRegAliasIterator Alias = aliases(MO->getReg()); Alias.isValid(); ++Alias)
+        Live.reset((*Alias).id());
   }
 
-  void pass(const MachineBasicBlock &MBB) {
+  void pass(MachineBasicBlock &MBB) {
     Passage &P = of(MBB);
     for (BitVector *Set : {&P.Read, &P.Written, &P.In})
       Set->resize(TRI.getNumRegs());
-    for (const MachineInstr &MI : reverse(MBB)) {
-      removeWritten(MI, P.Read);
-      operands(MI, [&](const MachineOperand &MO) {
-        if (MO.isRegMask())
-          P.Written.setBitsNotInMask(MO.getRegMask());
-        else if (MO.isDef())
-          aliases(MO.getReg(), [&](unsigned Alias) { P.Written.set(Alias); });
-      });
-      addReads(MI, P.Read);
+    for (MachineInstr &MI : reverse(MBB)) {
+      Current.read(MI);
+      removeWritten(P.Read);
+      for (const uint32_t *Mask : Current.Masks)
+        P.Written.setBitsNotInMask(Mask);
+      for (const MachineOperand *MO : Current.Defs)
+        for (MCRegAliasIterator Alias = aliases(MO->getReg()); Alias.isValid(); ++Alias)
+          P.Written.set((*Alias).id());
+      addRead(P.Read);
     }
   }
 
@@ -148,22 +165,24 @@ private:
 
   // Whether nothing behind wants a register, or a part of it.
   bool isLast(const BitVector &Live, MCRegister Reg) const {
-    bool Wanted = MRI.isReserved(Reg);
-    aliases(Reg, [&](unsigned Alias) { Wanted |= Live.test(Alias); });
-    return !Wanted;
+    if (MRI.isReserved(Reg))
+      return false;
+    for (MCRegAliasIterator Alias = aliases(Reg); Alias.isValid(); ++Alias)
+      if (Live.test((*Alias).id()))
+        return false;
+    return true;
   }
 
   void flag(MachineBasicBlock &MBB) {
     BitVector Live = out(MBB);
     for (MachineInstr &MI : reverse(MBB)) {
-      for (MIBundleOperands MO(MI); MO.isValid(); ++MO)
-        if (MO->isReg() && MO->isDef() && !MO->isDebug() && MO->getReg())
-          MO->setIsDead(isLast(Live, MO->getReg()));
-      removeWritten(MI, Live);
-      for (MIBundleOperands MO(MI); MO.isValid(); ++MO)
-        if (MO->isReg() && MO->readsReg() && !MO->isDebug() && MO->getReg())
-          MO->setIsKill(isLast(Live, MO->getReg()));
-      addReads(MI, Live);
+      Current.read(MI);
+      for (MachineOperand *MO : Current.Defs)
+        MO->setIsDead(isLast(Live, MO->getReg()));
+      removeWritten(Live);
+      for (MachineOperand *MO : Current.Uses)
+        MO->setIsKill(isLast(Live, MO->getReg()));
+      addRead(Live);
     }
   }
 
@@ -171,6 +190,8 @@ private:
   const MachineRegisterInfo &MRI;
   const TargetRegisterInfo &TRI;
   std::vector<Passage> Passages;
+  // Of the instruction that is being passed.
+  Operands Current;
   // The registers that the unwinder writes before it comes to a landing pad.
   std::array<MCRegister, 2> ByUnwinder = {};
 };
