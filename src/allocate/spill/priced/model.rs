@@ -261,9 +261,7 @@ impl Builder<'_> {
             Place::MEMORY
         } else if head == Head::Nothing || head == Head::Bundle && self.chosen.off_bundles[value] {
             self.in_memory(value)
-        } else if head == Head::Bundle {
-            Place::REGISTER
-        } else if !self.tight.values.contains(value) {
+        } else if head == Head::Bundle || !self.tight.values.contains(value) {
             Place::REGISTER
         } else if let Some(decision) = self.arriving_segment(block, value, before) {
             Place::open(decision)
