@@ -44,8 +44,9 @@ const PROMISING: i64 = 20;
 /// Labels all nodes.
 pub(super) fn solve(network: &Network, market: Market, limits: Limits) -> Solution {
     let mut prices = Prices::new(network, market);
-    let mut rounding = Rounding::new(network, market.price);
     let mut value = prices.relax();
+    // Nothing has a price yet.
+    let mut rounding = Rounding::new(network, market.price, &prices.relaxed());
     let mut bound = value;
     let mut best = cheapest_number(&mut rounding, &prices.relaxed(), market);
     rounding.improve(&mut best, &prices.relaxed());

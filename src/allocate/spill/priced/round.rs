@@ -27,8 +27,9 @@ pub(super) struct Rounding<'n> {
     cutter: Cutter<'n>,
     /// What flows have left of the cluster that is being placed.
     scratch: Residual,
-    /// What each cluster costs with nothing in registers.
+    /// What each cluster costs with nothing in registers, and at least.
     nothing: PrimaryMap<Cluster, i64>,
+    least: PrimaryMap<Cluster, i64>,
     /// How many places in rows each cluster could take.
     size: PrimaryMap<Cluster, usize>,
     is_one: PrimaryMap<Node, bool>,
@@ -39,7 +40,8 @@ pub(super) struct Rounding<'n> {
 }
 
 impl<'n> Rounding<'n> {
-    pub(super) fn new(network: &'n Network, price: i64) -> Self {
+    /// `alone` is what clusters cost without regard to rows.
+    pub(super) fn new(network: &'n Network, price: i64, alone: &Relaxed) -> Self {
         let size = |cluster: Cluster| network.nodes(cluster).flat_map(|node| network.runs_of(node)).map(|run| run.len()).sum();
         Rounding {
             network,
@@ -48,6 +50,7 @@ impl<'n> Rounding<'n> {
             cutter: Cutter::new(network),
             scratch: Residual::of_any_cluster(network),
             nothing: network.clusters().map(|cluster| network.cost(cluster, |_| false)).collect(),
+            least: alone.cost.clone(),
             size: network.clusters().map(size).collect(),
             is_one: network.costs.keys().map(|_| false).collect(),
             left: vec![0; network.rooms.len()],
@@ -123,7 +126,7 @@ impl<'n> Rounding<'n> {
             let (_, cluster) = self.order[index];
             let confined = |node: Node| self.network.runs_of(node).next().is_some();
             let could = |node: Node| !self.is_one[node] && confined(node) && self.fits(node);
-            if rounded.cost_of[cluster] <= 0 || !self.network.nodes(cluster).any(could) {
+            if rounded.cost_of[cluster] <= self.least[cluster] || !self.network.nodes(cluster).any(could) {
                 continue;
             }
             before.clear();
