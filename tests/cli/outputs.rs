@@ -247,3 +247,22 @@ fn loops_may_be_nested_as_deep_as_they_like() {
         .success()
         .stderr("");
 }
+
+/// LLVM's instruction selection takes more of the stack for so many values that wait for each other than processes have at first.
+#[test]
+fn a_block_may_have_ten_thousand_phis() {
+    let folder = Folder::new();
+    let of_each = |line: fn(usize) -> String| (0..10_000).map(line).collect::<String>();
+    let module = [
+        "target triple = \"x86_64-pc-linux-gnu\"\ndefine i64 @f(ptr %p, i64 %n) {\n",
+        &of_each(|it| format!("%a{it} = getelementptr i64, ptr %p, i64 {it}\n%i{it} = load volatile i64, ptr %a{it}\n")),
+        "br label %head\nhead:\n",
+        &of_each(|it| format!("%x{it} = phi i64 [ %i{it}, %0 ], [ %y{it}, %head ]\n")),
+        &of_each(|it| format!("%y{it} = add i64 %x{it}, %x{}\n", (it + 1) % 10_000)),
+        "%c = icmp slt i64 %y0, %n\nbr i1 %c, label %head, label %out\nout:\n",
+        &of_each(|it| format!("store volatile i64 %y{it}, ptr %a{it}\n")),
+        "ret i64 %y0\n}\n",
+    ];
+    folder.write("phis.ll", module.concat());
+    folder.chordal(&["compile", "phis.ll", "-o", "/dev/null", "--no-fallback"]).assert().success().stderr("");
+}
