@@ -76,6 +76,23 @@ fn standard_output_by_its_other_name_is_still_what_it_is_redirected_to() {
 
 /// `nohup` has SIGHUP ignored.
 #[test]
+fn an_open_descriptor_is_written_to_as_it_is() {
+    let folder = Folder::new();
+    folder.write("m.ll", "target triple = \"x86_64-pc-linux-gnu\"\ndefine void @f() { ret void }\n");
+    let chordal = chordal().get_program().to_owned();
+    let script = "exec 3>out; echo before >&3; \"$0\" compile m.ll -o /dev/fd/3; echo behind >&3";
+    let status = Process::new("sh").current_dir(folder.path("")).args(["-c", script]).arg(chordal).status().expect("it starts");
+    let written = String::from_utf8(folder.read("out")).expect("text");
+    assert!(status.success() && written.starts_with("before\n") && written.ends_with("behind\n"), "{written}");
+    assert!(written.contains("f:"), "{written}");
+    assert_fails(
+        folder.chordal(&["compile", "m.ll", "-o", "/dev/fd/99"]).assert(),
+        "chordal: error: /dev/fd/99: cannot be written",
+        "",
+    );
+}
+
+#[test]
 fn signals_that_are_ignored_stay_so() {
     let folder = with_long_work();
     let script =
