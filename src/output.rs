@@ -11,6 +11,7 @@ use signal_hook::iterator::Signals;
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
+use std::os::fd::FromRawFd as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -119,10 +120,29 @@ enum Written {
         bytes: Vec<u8>,
         target: PathBuf,
     },
+    /// So does what the process was started with.
+    To {
+        bytes: Vec<u8>,
+        open: File,
+    },
+}
+
+/// Another handle of a descriptor that is open, if a path is the system's name of one. What it is redirected to is not replaced,
+/// and written where others have stopped.
+fn descriptor(path: &Path) -> Option<io::Result<File>> {
+    let number: libc::c_int =
+        ["/dev/fd", "/proc/self/fd"].iter().find_map(|folder| path.strip_prefix(folder).ok())?.to_str()?.parse().ok()?;
+    // SAFETY: it makes a copy of what the number stands for, if it stands for something.
+    let copy = unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 0) };
+    // SAFETY: nobody else has the copy.
+    Some(if copy < 0 { Err(io::Error::last_os_error()) } else { Ok(unsafe { File::from_raw_fd(copy) }) })
 }
 
 impl Written {
     fn new(path: &Path, bytes: &[u8]) -> io::Result<Self> {
+        if let Some(open) = descriptor(path) {
+            return Ok(Written::To { bytes: bytes.to_vec(), open: open? });
+        }
         let target = target(path);
         let mode = match fs::metadata(&target) {
             Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
@@ -149,6 +169,7 @@ impl Written {
         match self {
             Written::Beside { file, target } => file.persist(target).map(drop).map_err(|error| error.error),
             Written::Through { bytes, target } => OpenOptions::new().write(true).open(target)?.write_all(&bytes),
+            Written::To { bytes, mut open } => open.write_all(&bytes),
         }
     }
 }

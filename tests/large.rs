@@ -2,7 +2,8 @@
 
 use chordal::allocate::allocators::Preset;
 use chordal::allocate::pipeline::{Report, allocate};
-use chordal::machine::parse;
+use chordal::check::check;
+use chordal::machine::{Edit, Point, parse};
 use std::fmt::Write;
 
 /// A loop of so many φs, each of which takes its neighbour.
@@ -18,6 +19,20 @@ fn loop_of_phis(count: usize) -> String {
     text
 }
 
+/// So many values that all live through as many conditions, and each of which one of these uses.
+fn values_through_conditions(count: usize) -> String {
+    let mut text = "target wide\nfunction live\nb0: -> b1\n".to_owned();
+    (0..count).for_each(|it| writeln!(text, "  v{it}:w = op").unwrap());
+    for it in 0..count {
+        let [head, left, right, next] = [1, 2, 3, 4].map(|block| 3 * it + block);
+        writeln!(text, "b{head}: -> b{left} b{right}\n  op v{} terminator", it * 7 % count).unwrap();
+        writeln!(text, "b{left}: -> b{next}\n  op v{}\nb{right}: -> b{next}", it * 3 % count).unwrap();
+    }
+    writeln!(text, "b{}:", 1 + 3 * count).unwrap();
+    (0..count).for_each(|it| writeln!(text, "  op v{it}").unwrap());
+    text
+}
+
 fn allocated(text: &str, allocator: &str) -> Report {
     allocate(&parse(text).unwrap(), Preset::named(allocator).expect("it exists")).unwrap().1
 }
@@ -27,4 +42,23 @@ fn allocated(text: &str, allocator: &str) -> Report {
 fn prices_decide_unless_too_much_is_live() {
     assert!(allocated(&loop_of_phis(100), "tuned").spill.certificate.is_some());
     assert!(allocated(&loop_of_phis(700), "tuned").spill.certificate.is_none());
+}
+
+/// The checker's states share what is the same from block to block: what is wrong in one block is seen there, and in no other.
+#[test]
+fn one_edit_too_few_among_many_equal_states_is_noticed() {
+    let function = parse(&values_through_conditions(300)).unwrap();
+    for allocator in ["ch-o3", "tuned"] {
+        let (overlay, _) = allocate(&function, Preset::named(allocator).expect("it exists")).unwrap();
+        assert!(check(&function, &overlay).is_ok());
+        let is_load = |(index, (_, edit)): (usize, &(Point, Edit))| matches!(edit, Edit::Load { .. }).then_some(index);
+        let loads: Vec<usize> = overlay.edits.iter().enumerate().filter_map(is_load).collect();
+        assert!(loads.len() > 100, "{allocator} has few registers");
+        for index in loads.into_iter().step_by(50) {
+            let mut broken = overlay.clone();
+            let (at, _) = broken.edits.remove(index);
+            let complaints = check(&function, &broken).expect_err("a reload is missing");
+            assert!(complaints.iter().any(|complaint| complaint.to_string().contains(&at.block.to_string())), "{complaints:?}");
+        }
+    }
 }

@@ -224,6 +224,7 @@ fn what_random_functions_found_is_allocated() {
         "in_memory_anyway",
         "jump_outputs",
         "older_name",
+        "overwritten_once",
         "stored_at_head",
         "thrown_from_memory",
         "wider_copies",

@@ -7,18 +7,19 @@
 //! control leaves these earlier.
 //! Relies on: Boissinot, Brandner, Darte, Dupont de Dinechin, Rastello, "Computing Liveness Sets for SSA-Form Programs"
 //! (2011), section 5.2: from each use, walk the predecessors up to the definition. Values are taken 64 at a time, with a bit for
-//! each, so that those that live in the same blocks are walked together, and what is known of a block is a word. Time is linear
+//! each ([`super::live_sets`]), so that those that live in the same blocks are walked together, and what is known of a block is a word. Time is linear
 //! in the sets' edges at most.
 
-use super::grouped::{Filling, Grouped};
+use super::grouped::Grouped;
+use super::live_sets::{Bits, GROUP, Lists, Sets, bit};
 use crate::machine::{Block, DebugUse, Function, Inst, Operand, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 use std::ops::Range;
 
 /// What is live at the blocks' borders, and where values die.
 pub struct Liveness {
-    live_in: Grouped<Block, Value>,
-    live_out: Grouped<Block, Value>,
+    live_in: Lists,
+    live_out: Lists,
     /// Indexed by value: no use at all.
     unused: Vec<bool>,
     /// Indexed like [`Function::operands`].
@@ -171,78 +172,6 @@ impl Places {
     }
 }
 
-/// Some values of a group, by bit.
-type Bits = u64;
-
-/// How many values are walked together: those of consecutive numbers.
-const GROUP: usize = Bits::BITS as usize;
-
-/// Of a value in its group.
-fn bit(value: Value) -> Bits {
-    1 << (value.index() % GROUP)
-}
-
-/// Which values of a group live in a block: where many values live long, this takes a fraction of what pairs do, and nothing
-/// takes more.
-#[derive(Default)]
-struct Sets {
-    /// Of the current group, by block.
-    here: SecondaryMap<Block, Bits>,
-    /// Blocks where some of it live; those of the groups before it come first.
-    blocks: Vec<Block>,
-    /// Of the groups before it.
-    bits: Vec<Bits>,
-    /// Of each group that has been walked, where its blocks end.
-    ends: Vec<usize>,
-}
-
-impl Sets {
-    /// Adds values to a block's; answers which are new there.
-    fn add(&mut self, block: Block, bits: Bits) -> Bits {
-        let here = &mut self.here[block];
-        let new = bits & !*here;
-        if *here == 0 && new != 0 {
-            self.blocks.push(block);
-        }
-        *here |= new;
-        new
-    }
-
-    /// The next group begins.
-    fn end(&mut self) {
-        for &block in &self.blocks[self.bits.len()..] {
-            self.bits.push(std::mem::take(&mut self.here[block]));
-        }
-        self.ends.push(self.blocks.len());
-    }
-
-    /// The values of each block, ascending.
-    fn by_block(self, blocks: usize) -> Grouped<Block, Value> {
-        let mut counts = vec![0; blocks];
-        for (block, bits) in self.blocks.iter().zip(&self.bits) {
-            counts[block.index()] += bits.count_ones();
-        }
-        let mut filling = Filling::new(counts, Value::new(0));
-        let mut start = 0;
-        for (group, end) in self.ends.into_iter().enumerate() {
-            for at in start..end {
-                filling.extend(self.blocks[at], ones(self.bits[at]).map(|bit| Value::new(group * GROUP + bit)));
-            }
-            start = end;
-        }
-        filling.end()
-    }
-}
-
-/// The numbers of the bits that are set, ascending.
-fn ones(mut bits: Bits) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let lowest = (bits != 0).then(|| bits.trailing_zeros() as usize);
-        bits &= bits.wrapping_sub(1);
-        lowest
-    })
-}
-
 /// The sets under construction.
 struct Walk<'a> {
     function: &'a Function,
@@ -312,15 +241,13 @@ impl<'a> Walk<'a> {
 }
 
 /// Scans each block backwards, remembering which values were seen live.
-fn kills(function: &Function, live_out: &Grouped<Block, Value>, unused: &[bool]) -> Vec<bool> {
+fn kills(function: &Function, live_out: &Lists, unused: &[bool]) -> Vec<bool> {
     let mut kills = vec![false; function.operands.len()];
     // The block that is being scanned if the value is live at the current place in it.
     let mut live_in_scan: SecondaryMap<Value, PackedOption<Block>> = SecondaryMap::with_capacity(function.values.len());
     live_in_scan.resize(function.values.len());
     for block in function.blocks.keys() {
-        for &value in live_out.get(block) {
-            live_in_scan[value] = block.into();
-        }
+        mentioned(function, block, live_out.get(block)).for_each(|value| live_in_scan[value] = block.into());
         for inst in function.block_insts(block).rev() {
             let first = function.insts[inst].operands.start as usize;
             let operands = function.operands(inst);
@@ -337,6 +264,16 @@ fn kills(function: &Function, live_out: &Grouped<Block, Value>, unused: &[bool])
         }
     }
     kills
+}
+
+/// Of what lives at a block's end, all that the block's instructions name.
+fn mentioned<'a>(function: &'a Function, block: Block, live_out: &'a [Value]) -> impl Iterator<Item = Value> {
+    let operands = || function.block_insts(block).flat_map(|inst| function.operands(inst));
+    // A search takes some steps.
+    let search = live_out.len() > GROUP && live_out.len() / 16 > operands().count();
+    let named = search.then(|| operands().map(|operand| operand.value).filter(|value| live_out.binary_search(value).is_ok()));
+    let all = (!search).then(|| live_out.iter().copied());
+    named.into_iter().flatten().chain(all.into_iter().flatten())
 }
 
 #[cfg(test)]

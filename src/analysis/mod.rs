@@ -8,6 +8,7 @@ mod graph;
 pub(crate) mod grouped;
 mod interference;
 mod join_sets;
+mod live_sets;
 mod liveness;
 mod loops;
 mod next_use;

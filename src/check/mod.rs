@@ -38,6 +38,7 @@
 //! Relies on: all transfer functions distribute over the meet, so the greatest fixed point is the meet over all paths. More than
 //! that, whether a place holds a value afterwards depends on at most one place and value before ([`solve`]).
 
+mod boundary;
 mod complaint;
 mod form;
 mod rules;
@@ -60,11 +61,11 @@ pub fn check(function: &Function, overlay: &Overlay) -> Result<(), Vec<Complaint
     form::check(function, overlay)?;
     let liveness = Liveness::new(function);
     let transfer = Transfer::new(function, overlay, &liveness);
-    let mut state = State::new(overlay.slots.len());
-    let entries = solve::entries(&transfer, &mut state);
+    let mut state = State::new(function.values.len(), overlay.slots.len(), Direction::Held);
+    let entries = solve::entries(&transfer, &mut state, overlay.slots.len());
     let mut rules = Rules::new(function, overlay);
     for block in function.blocks.keys() {
-        state.load(&entries[block], Direction::Held);
+        state.load(&entries[block]);
         rules.enter(block);
         transfer.walk(&mut state, block, &mut rules);
     }

@@ -77,7 +77,7 @@ impl<'a> Rules<'a> {
             let location = self.overlay.debug_locations[self.debug_use];
             self.debug_use += 1;
             if let Some(location) = location.filter(|&l| !state.holds(l, usage.value)) {
-                let fault = Fault::Missing { value: usage.value, location, found: state.contents(location).to_vec() };
+                let fault = Fault::Missing { value: usage.value, location, found: state.contents(location) };
                 self.complain(usage.at, Subject::Variable(usage.value), fault);
             }
         }
@@ -277,7 +277,7 @@ fn use_faults(state: &State, site: &Site) -> Vec<Fault> {
     let mut faults = Vec::new();
     let (value, location) = (site.operand().value, site.location());
     if !state.holds(location, value) {
-        faults.push(Fault::Missing { value, location, found: state.contents(location).to_vec() });
+        faults.push(Fault::Missing { value, location, found: state.contents(location) });
     }
     if let Location::Reg(reg) = location
         && (site.pins.early_defs.contains(reg) || site.overwritten_early())

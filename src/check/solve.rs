@@ -6,7 +6,8 @@
 //! that time is linear in the entries, and in the function's size for each pass; there are as many passes as back edges that a
 //! pair's loss takes one after the other.
 
-use super::state::{self, Boundary, Change, Direction, State};
+use super::boundary::{Boundary, Change};
+use super::state::{Direction, State};
 use super::transfer::{Transfer, Visitor};
 use crate::analysis::Order;
 use crate::machine::{Block, BlockData};
@@ -14,7 +15,7 @@ use cranelift_entity::SecondaryMap;
 use std::collections::BTreeSet;
 
 /// The states at the blocks' heads, behind their φs.
-pub(super) fn entries(transfer: &Transfer, state: &mut State) -> SecondaryMap<Block, Boundary> {
+pub(super) fn entries(transfer: &Transfer, state: &mut State, slots: usize) -> SecondaryMap<Block, Boundary> {
     let function = transfer.function;
     let mut solver = Solver {
         transfer,
@@ -24,20 +25,23 @@ pub(super) fn entries(transfer: &Transfer, state: &mut State) -> SecondaryMap<Bl
         at: 0,
         now: BTreeSet::new(),
         later: BTreeSet::new(),
-        edge: Boundary::new(),
-        met: Boundary::new(),
     };
-    solver.entries[function.entry()] = Some(Boundary::new());
+    solver.entries[function.entry()] = Some(Boundary::default());
     solver.tell(function.entry(), Change::Unknown);
+    let mut losing = None;
     while let Some(block) = solver.next() {
         match std::mem::replace(&mut solver.news[block], Change::Nothing) {
             Change::Nothing => unreachable!("only blocks with news are queued"),
             Change::Unknown => {
-                state.load(solver.entries[block].as_ref().expect("only reached blocks are queued"), Direction::Held);
+                state.load(solver.entries[block].as_ref().expect("only reached blocks are queued"));
+                transfer.walk(state, block, &mut solver);
             }
-            Change::Lost(lost) => state.load(&lost, Direction::Lost),
+            Change::Lost(lost) => {
+                let losing = losing.get_or_insert_with(|| State::new(function.values.len(), slots, Direction::Lost));
+                losing.load_pairs(&lost);
+                transfer.walk(losing, block, &mut solver);
+            }
         }
-        transfer.walk(state, block, &mut solver);
     }
     SecondaryMap::from_iter(function.blocks.keys().map(|block| {
         let entry = solver.entries[block].take();
@@ -57,9 +61,6 @@ struct Solver<'a> {
     /// Positions of the blocks with news that this pass still comes to, and of those that the next one has to begin with.
     now: BTreeSet<usize>,
     later: BTreeSet<usize>,
-    /// What flows along the edge at hand, and what it makes of the target's entry.
-    edge: Boundary,
-    met: Boundary,
 }
 
 impl Solver<'_> {
@@ -88,16 +89,11 @@ impl Solver<'_> {
     fn flow(&mut self, state: &State, from: Block, wanted: fn(&BlockData) -> bool) {
         let blocks = &self.transfer.function.blocks;
         for &to in blocks[from].succs.iter().filter(|&&to| wanted(&blocks[to])) {
-            self.transfer.edge(state, from, to, &mut self.edge);
             let change = match (&mut self.entries[to], state.direction()) {
-                (Some(entry), Direction::Held) => {
-                    let change = state::meet(entry, &self.edge, &mut self.met);
-                    std::mem::swap(entry, &mut self.met);
-                    change
-                }
-                (Some(entry), Direction::Lost) => state::lose(entry, &self.edge),
+                (Some(entry), Direction::Held) => entry.meet(&self.transfer.held_on_edge(state, from, to)),
+                (Some(entry), Direction::Lost) => entry.lose(&self.transfer.lost_on_edge(state, from, to)),
                 (unreached, _) => {
-                    *unreached = Some(self.edge.clone());
+                    *unreached = Some(self.transfer.held_on_edge(state, from, to));
                     Change::Unknown
                 }
             };

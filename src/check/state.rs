@@ -1,8 +1,10 @@
 //! The lattice: which values each place holds.
 
+use super::boundary::{Boundary, GROUP, Pairs, group};
 use crate::machine::{Location, Reg, RegSet, Slot, Value};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use smallvec::SmallVec;
+use std::rc::Rc;
 
 /// A location as a dense index, or the pseudo-place [`Place::ANYWHERE`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,60 +42,6 @@ impl From<Location> for Place {
     }
 }
 
-/// A state as it is kept between blocks: sorted, each pair once; a value that is anywhere has that pair alone.
-pub(super) type Boundary = Vec<(Value, Place)>;
-
-/// How a state at a block's head changed.
-#[derive(Clone, Default)]
-pub(super) enum Change {
-    #[default]
-    Nothing,
-    /// These pairs are gone, in no order.
-    Lost(Boundary),
-    /// It is another one: there was none before, or what was anywhere is in some places only.
-    Unknown,
-}
-
-/// Puts the intersection of a state and another one into `met`, and says how it differs from the former.
-pub(super) fn meet(state: &[(Value, Place)], other: &[(Value, Place)], met: &mut Boundary) -> Change {
-    met.clear();
-    let (mut lost, mut refined) = (Boundary::new(), false);
-    let same_value = |x: &(Value, Place), y: &(Value, Place)| x.0 == y.0;
-    let mut others = other.chunk_by(same_value).peekable();
-    for pairs in state.chunk_by(same_value) {
-        let (value, first) = pairs[0];
-        while others.next_if(|g| g[0].0 < value).is_some() {}
-        let other = others.next_if(|g| g[0].0 == value).unwrap_or_default();
-        let other_is_anywhere = other.first().is_some_and(|&(_, place)| place == Place::ANYWHERE);
-        if first == Place::ANYWHERE {
-            met.extend_from_slice(other);
-            refined |= !other_is_anywhere;
-        } else if other_is_anywhere {
-            met.extend_from_slice(pairs);
-        } else {
-            for pair in pairs {
-                if other.binary_search(pair).is_ok() { &mut *met } else { &mut lost }.push(*pair);
-            }
-        }
-    }
-    if refined { Change::Unknown } else { Change::lost(lost) }
-}
-
-/// Removes what is listed from a state, and says what of it was there.
-pub(super) fn lose(state: &mut Boundary, listed: &[(Value, Place)]) -> Change {
-    let lost: Boundary = listed.iter().copied().filter(|pair| state.binary_search(pair).is_ok()).collect();
-    if !lost.is_empty() {
-        state.retain(|pair| lost.binary_search(pair).is_err());
-    }
-    Change::lost(lost)
-}
-
-impl Change {
-    fn lost(lost: Boundary) -> Self {
-        if lost.is_empty() { Change::Nothing } else { Change::Lost(lost) }
-    }
-}
-
 /// What the pairs of a state that walks a block are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Direction {
@@ -108,24 +56,69 @@ pub(super) struct State {
     /// By place.
     contents: Vec<SmallVec<[Value; 2]>>,
     places: SecondaryMap<Value, SmallVec<[Place; 2]>>,
-    /// Every place with contents, and maybe others: what has to be emptied before the next block.
-    touched: Vec<Place>,
+    /// The registers that hold something, and maybe others: few of those that a call destroys.
+    registers: RegSet,
+    /// Of each group, the values that are somewhere, by bit, and maybe others.
+    present: Vec<u64>,
+    /// What it was when it was last loaded. Of two blocks walked one after the other, most groups have the same pairs, so that
+    /// only the others are taken out and put in.
+    loaded: Boundary,
+    /// The groups that may have other pairs since, each once.
+    changed: Vec<usize>,
+    is_changed: Vec<bool>,
     direction: Direction,
 }
 
 impl State {
-    pub(super) fn new(slots: usize) -> Self {
-        let contents = vec![SmallVec::new(); Place::FIRST_SLOT + slots];
-        State { contents, places: SecondaryMap::new(), touched: Vec::new(), direction: Direction::Held }
+    /// One that nothing has been loaded into.
+    pub(super) fn new(values: usize, slots: usize, direction: Direction) -> Self {
+        let mut places = SecondaryMap::with_capacity(values);
+        places.resize(values);
+        State {
+            contents: vec![SmallVec::new(); Place::FIRST_SLOT + slots],
+            places,
+            registers: RegSet::EMPTY,
+            present: vec![0; values.div_ceil(GROUP)],
+            loaded: Boundary::default(),
+            changed: Vec::new(),
+            is_changed: vec![false; values.div_ceil(GROUP)],
+            direction,
+        }
     }
 
     /// Becomes this state.
-    pub(super) fn load(&mut self, boundary: &Boundary, direction: Direction) {
-        while let Some(place) = self.touched.pop() {
-            self.clear(place);
+    pub(super) fn load(&mut self, boundary: &Boundary) {
+        for index in 0..self.changed.len() {
+            self.empty(self.changed[index]);
         }
-        self.direction = direction;
-        for &(value, place) in boundary {
+        let mut loaded = std::mem::take(&mut self.loaded);
+        for (group, old, new) in loaded.beside(boundary) {
+            if let (Some(old), Some(new)) = (old, new)
+                && Rc::ptr_eq(old, new)
+                && !self.is_changed[group]
+            {
+                continue;
+            }
+            self.empty(group);
+            new.into_iter().flat_map(|pairs| pairs.iter()).for_each(|&(value, place)| self.insert(place, value));
+        }
+        loaded.clone_from(boundary);
+        self.loaded = loaded;
+        self.changed.drain(..).for_each(|group| self.is_changed[group] = false);
+    }
+
+    /// No place holds a value of the group.
+    fn empty(&mut self, group: usize) {
+        for value in values(group, std::mem::take(&mut self.present[group])) {
+            forget(&mut self.contents, &mut self.places, value);
+        }
+    }
+
+    /// Becomes a state that has these pairs, few of all.
+    pub(super) fn load_pairs(&mut self, pairs: &[(Value, Place)]) {
+        self.load(&Boundary::default());
+        for &(value, place) in pairs {
+            self.change(value);
             self.insert(place, value);
         }
     }
@@ -135,8 +128,11 @@ impl State {
         self.places[value].iter().any(|&p| p == place || p == Place::ANYWHERE)
     }
 
-    pub(super) fn contents(&self, place: impl Into<Place>) -> &[Value] {
-        &self.contents[place.into().0 as usize]
+    /// The values that a place holds, ascending.
+    pub(super) fn contents(&self, place: impl Into<Place>) -> Vec<Value> {
+        let mut values = self.contents[place.into().0 as usize].to_vec();
+        values.sort_unstable();
+        values
     }
 
     pub(super) fn places(&self, value: Value) -> &[Place] {
@@ -147,14 +143,28 @@ impl State {
         self.direction
     }
 
-    /// The values that places hold, each once for each of them.
-    pub(super) fn values(&self) -> impl Iterator<Item = Value> {
-        self.touched.iter().flat_map(|place| self.contents[place.0 as usize].iter().copied())
+    /// Of each group, ascending, what the state had of it when it was loaded, unless it may be something else by now.
+    pub(super) fn unchanged(&self) -> impl Iterator<Item = (usize, &Pairs)> {
+        self.loaded.groups().filter(|&(group, _)| !self.is_changed[group])
+    }
+
+    /// The values that places hold and may not have held when the state was loaded, each once, in no order.
+    pub(super) fn changed(&self) -> impl Iterator<Item = Value> {
+        let values = self.changed.iter().flat_map(|&group| values(group, self.present[group]));
+        values.filter(|&value| !self.places[value].is_empty())
+    }
+
+    fn change(&mut self, value: Value) {
+        let group = group(value);
+        if !std::mem::replace(&mut self.is_changed[group], true) {
+            self.changed.push(group);
+        }
     }
 
     /// The place holds this value from now on, whatever was where.
     pub(super) fn generate(&mut self, place: impl Into<Place>, value: Value) {
         let place = place.into();
+        self.change(value);
         match self.direction {
             Direction::Held => self.insert(place, value),
             Direction::Lost => {
@@ -164,36 +174,41 @@ impl State {
         }
     }
 
-    /// The place holds this value too.
-    fn insert(&mut self, place: impl Into<Place>, value: Value) {
-        let place = place.into();
+    /// The place holds this value too, whose group is marked as changed, or is being loaded.
+    fn insert(&mut self, place: Place, value: Value) {
         if !self.places[value].contains(&place) {
             self.places[value].push(place);
-            let contents = &mut self.contents[place.0 as usize];
-            if contents.is_empty() {
-                self.touched.push(place);
-            }
-            contents.push(value);
+            self.contents[place.0 as usize].push(value);
+            place.as_reg().into_iter().for_each(|reg| self.registers.insert(reg));
+            self.present[group(value)] |= 1 << (value.index() % GROUP);
         }
+    }
+
+    /// These registers hold nothing.
+    pub(super) fn clear_all(&mut self, registers: RegSet) {
+        let holding = registers & self.registers;
+        self.registers = self.registers - holding;
+        holding.iter().for_each(|reg| self.clear(reg));
     }
 
     /// The place holds nothing.
     pub(super) fn clear(&mut self, place: impl Into<Place>) {
         let place = place.into();
         while let Some(value) = self.contents[place.0 as usize].pop() {
+            self.change(value);
             self.places[value].retain(|p| *p != place);
         }
     }
 
     /// No place holds the value.
     pub(super) fn forget(&mut self, value: Value) {
-        while let Some(place) = self.places[value].pop() {
-            self.contents[place.0 as usize].retain(|v| *v != value);
-        }
+        self.change(value);
+        forget(&mut self.contents, &mut self.places, value);
     }
 
     /// A value is wherever another one is, too.
     pub(super) fn alias(&mut self, value: Value, other: Value) {
+        self.change(value);
         for place in self.places[other].clone() {
             self.insert(place, value);
         }
@@ -219,7 +234,23 @@ impl State {
     fn put(&mut self, to: Place, values: &[Value], carried: impl Fn(Value) -> bool) {
         self.clear(to);
         for &value in values.iter().filter(|&&v| carried(v)) {
+            self.change(value);
             self.insert(to, value);
         }
     }
+}
+
+fn forget(contents: &mut [SmallVec<[Value; 2]>], places: &mut SecondaryMap<Value, SmallVec<[Place; 2]>>, value: Value) {
+    while let Some(place) = places[value].pop() {
+        contents[place.0 as usize].retain(|v| *v != value);
+    }
+}
+
+/// The values of a group that these bits are set for.
+fn values(group: usize, mut bits: u64) -> impl Iterator<Item = Value> {
+    std::iter::from_fn(move || {
+        let lowest = (bits != 0).then(|| Value::new(group * GROUP + bits.trailing_zeros() as usize));
+        bits &= bits.wrapping_sub(1);
+        lowest
+    })
 }

@@ -1,6 +1,7 @@
 //! The transfer functions: what edits, instructions and edges do to a state.
 
-use super::state::{Boundary, Direction, Place, State};
+use super::boundary::{Boundary, GROUP, group};
+use super::state::{Place, State};
 use crate::analysis::Liveness;
 use crate::machine::{
     Block, Edit, Function, Inst, InstKind, Location, Overlay, PinSets, Point, RegClass, RegSet, SwapSupport, Value,
@@ -116,9 +117,7 @@ impl<'a> Transfer<'a> {
                 }
             }
             Edit::Rematerialise { to, inst } => {
-                for reg in written(self.function.pins(inst)).iter() {
-                    state.clear(reg);
-                }
+                state.clear_all(written(self.function.pins(inst)));
                 state.clear(to);
                 // A constant is the same whenever it is computed, and so are copies of it.
                 for operand in self.function.operands(inst).iter().filter(|o| o.is_def()) {
@@ -142,12 +141,12 @@ impl<'a> Transfer<'a> {
 
     fn overwrite(&self, state: &mut State, inst: Inst) {
         let copy = copy_ends(self.function, self.overlay, inst);
-        for reg in written(self.function.pins(inst)).iter() {
-            // The target of a copy may be its source as well.
-            if copy.is_none_or(|(to, _)| to != Location::Reg(reg)) {
-                state.clear(reg);
-            }
+        let mut written = written(self.function.pins(inst));
+        // The target of a copy may be its source as well.
+        if let Some((Location::Reg(to), _)) = copy {
+            written.remove(to);
         }
+        state.clear_all(written);
         let locations = self.overlay.operands(self.function, inst);
         for (operand, &location) in self.function.operands(inst).iter().zip(locations) {
             if operand.is_def() {
@@ -192,47 +191,90 @@ impl<'a> Transfer<'a> {
         }
     }
 
-    /// What the state at the end of `from` (for a landing pad: at its throwing call) is behind the φs of `to`: sorted, each pair
-    /// once.
-    pub(super) fn edge(&self, state: &State, from: Block, to: Block, boundary: &mut Boundary) {
-        boundary.clear();
-        let mut carry = |value: Value, places: &[Place]| match places.contains(&Place::ANYWHERE) {
-            true => boundary.push((value, Place::ANYWHERE)),
-            false => boundary.extend(places.iter().map(|&place| (value, place))),
-        };
-        let live_in = self.liveness.live_in(to);
-        match state.direction() {
-            Direction::Held => live_in.iter().for_each(|&value| carry(value, state.places(value))),
-            // Few, and not all of them live.
-            Direction::Lost => {
-                let mut lost: SmallVec<[Value; 16]> =
-                    state.values().filter(|value| live_in.binary_search(value).is_ok()).collect();
-                lost.sort_unstable();
-                lost.dedup();
-                lost.iter().for_each(|&value| carry(value, state.places(value)));
-            }
-        }
+    /// What the state at the end of `from` (for a landing pad: at its throwing call) is behind the φs of `to`.
+    pub(super) fn held_on_edge(&self, state: &State, from: Block, to: Block) -> Boundary {
         let target = &self.function.blocks[to];
-        if !target.phis.is_empty() {
-            let column = self.function.column(from, to);
-            for phi in target.phis.iter().filter(|phi| !self.liveness.is_dead(phi.def)) {
-                match phi.args[column].expand() {
-                    Some(arg) => carry(phi.def, state.places(arg)),
-                    None if state.direction() == Direction::Held => carry(phi.def, &[Place::ANYWHERE]),
-                    None => {}
-                }
+        let mut defined = Few::new();
+        for (phi, arg) in self.taken_on_edge(from, to) {
+            carry(&mut defined, phi, arg.map_or(&[Place::ANYWHERE], |arg| state.places(arg)));
+        }
+        defined.sort_unstable();
+        let mut defined = defined.chunk_by(|a, b| group(a.0) == group(b.0)).peekable();
+        let mut live_in = self.liveness.live_in(to).chunk_by(|&a, &b| group(a) == group(b)).peekable();
+        let mut unchanged = state.unchanged().peekable();
+        let (mut boundary, mut pairs) = (Boundary::default(), Few::new());
+        while let Some(next) = [defined.peek().map(|it| it[0].0), live_in.peek().map(|it| it[0])].into_iter().flatten().min() {
+            let here = group(next);
+            let live = live_in.next_if(|it| group(it[0]) == here).unwrap_or_default();
+            let defined = defined.next_if(|it| group(it[0].0) == here).unwrap_or_default();
+            while unchanged.next_if(|it| it.0 < here).is_some() {}
+            let known = unchanged.next_if(|it| it.0 == here).map(|(_, pairs)| pairs);
+            if let Some(known) = known.filter(|known| defined.is_empty() && !target.landing_pad && are_among(known, live)) {
+                boundary.push(known.clone());
+                continue;
+            }
+            pairs.clear();
+            live.iter().for_each(|&value| carry(&mut pairs, value, state.places(value)));
+            pairs.extend_from_slice(defined);
+            self.enter(to, &mut pairs);
+            if !pairs.is_empty() {
+                boundary.push(known.filter(|known| known[..] == pairs[..]).cloned().unwrap_or_else(|| pairs[..].into()));
             }
         }
-        if target.landing_pad {
-            boundary.retain(|(_, place)| place.as_reg().is_none_or(|reg| !target.live_in_pins.contains(reg)));
+        boundary
+    }
+
+    /// Likewise, of a state of what was lost: sorted, each pair once.
+    pub(super) fn lost_on_edge(&self, state: &State, from: Block, to: Block) -> Few {
+        let live_in = self.liveness.live_in(to);
+        let mut lost = Few::new();
+        let live = state.changed().filter(|value| live_in.binary_search(value).is_ok());
+        live.for_each(|value| carry(&mut lost, value, state.places(value)));
+        for (phi, arg) in self.taken_on_edge(from, to) {
+            arg.into_iter().for_each(|arg| carry(&mut lost, phi, state.places(arg)));
         }
-        boundary.sort_unstable();
+        self.enter(to, &mut lost);
+        lost
+    }
+
+    /// The definitions of the target's φs, but for dead ones, with what they take over an edge.
+    fn taken_on_edge(&self, from: Block, to: Block) -> impl Iterator<Item = (Value, Option<Value>)> {
+        let phis = &self.function.blocks[to].phis;
+        let column = (!phis.is_empty()).then(|| self.function.column(from, to));
+        let phis = phis.iter().filter(|phi| !self.liveness.is_dead(phi.def));
+        phis.zip(column.into_iter().cycle()).map(|(phi, column)| (phi.def, phi.args[column].expand()))
+    }
+
+    /// Sorts what flows into a block; what the unwinder writes for a landing pad holds none of it.
+    fn enter(&self, to: Block, pairs: &mut Few) {
+        let target = &self.function.blocks[to];
+        if target.landing_pad {
+            pairs.retain(|(_, place)| place.as_reg().is_none_or(|reg| !target.live_in_pins.contains(reg)));
+        }
+        pairs.sort_unstable();
     }
 
     /// How wide a value is: the size of a slot for it.
     fn size(&self, value: Value) -> u32 {
         self.function.file.classes[self.function.values[value].class].slot_size
     }
+}
+
+/// Pairs that a group may have, or not many more.
+type Few = SmallVec<[(Value, Place); GROUP]>;
+
+/// Adds that a value is in these places; what is anywhere is so alone.
+fn carry(pairs: &mut Few, value: Value, places: &[Place]) {
+    match places.contains(&Place::ANYWHERE) {
+        true => pairs.push((value, Place::ANYWHERE)),
+        false => pairs.extend(places.iter().map(|&place| (value, place))),
+    }
+}
+
+/// Whether all values of some pairs are among others, both ascending.
+fn are_among(pairs: &[(Value, Place)], values: &[Value]) -> bool {
+    let mut values = values.iter();
+    pairs.chunk_by(|a, b| a.0 == b.0).all(|pairs| values.any(|&value| value == pairs[0].0))
 }
 
 /// A value, what follows from it, what follows from that, and so on.

@@ -56,3 +56,19 @@ fn resident() -> Option<u64> {
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     Some(pages * u64::try_from(size).ok()?)
 }
+
+/// The stack that a process has room for, whatever its limit was when it started.
+const STACK: libc::rlim_t = 120 << 20;
+
+/// Lets the stack grow so far, if the process may. LLVM's instruction selection calls itself for each of a chain of operands:
+/// a loop of 10,000 φs takes more than the usual eight megabytes.
+pub fn raise_stack_limit() {
+    // SAFETY: the struct is plain numbers, written and read by these calls only.
+    unsafe {
+        let mut stack: libc::rlimit = std::mem::zeroed();
+        if libc::getrlimit(libc::RLIMIT_STACK, &raw mut stack) == 0 && stack.rlim_cur < STACK.min(stack.rlim_max) {
+            stack.rlim_cur = STACK.min(stack.rlim_max);
+            libc::setrlimit(libc::RLIMIT_STACK, &raw const stack);
+        }
+    }
+}

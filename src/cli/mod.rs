@@ -88,6 +88,7 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 
 /// Runs the command that the process's arguments ask for.
 pub fn main() -> ExitCode {
+    limits::raise_stack_limit();
     if let Err(error) = output::clean_up_when_interrupted() {
         eprintln!("chordal: warning: temporary files stay where this is interrupted: {error}");
     }

@@ -7,7 +7,6 @@ mod dominance;
 
 use super::function::{Block, Function, Inserted, Inst, InstKind, Operand, Phi, PinSets, Role, Value};
 use super::registers::{Reg, RegClass, RegSet, RegisterFile};
-use cranelift_entity::EntitySet;
 use dominance::{Dominance, Position};
 use std::collections::HashSet;
 use std::fmt;
@@ -125,7 +124,7 @@ pub enum Rule {
 
 /// Everything that is wrong with a function, as far as it can be told.
 pub fn validate(function: &Function) -> Result<(), Vec<Violation>> {
-    let mut scan = Scan { function, found: Vec::new() };
+    let mut scan = Scan { function, edges: Edges::new(function), found: Vec::new() };
     scan.numbers();
     if scan.found.is_empty() {
         scan.file(&function.file);
@@ -139,9 +138,27 @@ pub fn validate(function: &Function) -> Result<(), Vec<Violation>> {
     if scan.found.is_empty() { Ok(()) } else { Err(scan.found) }
 }
 
+/// A function's edges, as pairs of source and target.
+struct Edges {
+    /// As the sources list them.
+    from: HashSet<(Block, Block)>,
+    /// As the targets do.
+    to: HashSet<(Block, Block)>,
+}
+
+impl Edges {
+    fn new(function: &Function) -> Self {
+        let blocks = &function.blocks;
+        let from = blocks.iter().flat_map(|(block, data)| data.succs.iter().map(move |&succ| (block, succ)));
+        let to = blocks.iter().flat_map(|(block, data)| data.preds.iter().map(move |&pred| (pred, block)));
+        Edges { from: from.collect(), to: to.collect() }
+    }
+}
+
 /// The function and what has been found wrong with it.
 struct Scan<'a> {
     function: &'a Function,
+    edges: Edges,
     found: Vec<Violation>,
 }
 
@@ -277,16 +294,16 @@ impl Scan<'_> {
         let place = Place::Block(block);
         self.require(block != function.entry() || data.preds.is_empty(), place, Rule::EntryHasPreds);
         for neighbours in [&data.preds, &data.succs] {
-            let mut seen = EntitySet::new();
+            let mut seen = HashSet::new();
             for &other in neighbours {
                 self.require(seen.insert(other), place, Rule::NeighbourTwice(other));
             }
         }
         for &succ in &data.succs {
-            self.require(function.blocks[succ].preds.contains(&block), place, Rule::EdgeWithoutPred(succ));
+            self.require(self.edges.to.contains(&(block, succ)), place, Rule::EdgeWithoutPred(succ));
         }
         for &pred in &data.preds {
-            self.require(function.blocks[pred].succs.contains(&block), place, Rule::EdgeWithoutSucc(pred));
+            self.require(self.edges.from.contains(&(pred, block)), place, Rule::EdgeWithoutSucc(pred));
         }
     }
 
@@ -312,8 +329,8 @@ impl Scan<'_> {
             let target = data.succs.iter().any(|&succ| function.blocks[succ].jump_target);
             self.require(target, Place::Inst(block, inst), Rule::JumpsNowhere);
         }
-        let jumped_to = data.preds.iter().any(|&pred| function.jump(pred).is_some());
-        self.require(!data.jump_target || jumped_to, Place::Block(block), Rule::NothingJumps);
+        let jumped_to = || data.preds.iter().any(|&pred| function.jump(pred).is_some());
+        self.require(!data.jump_target || jumped_to(), Place::Block(block), Rule::NothingJumps);
     }
 
     fn inst(&mut self, block: Block, inst: Inst) {

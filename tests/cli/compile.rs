@@ -367,7 +367,7 @@ fn corrupted_bitcode_never_crashes() {
 /// Whose crash it was is said, whatever reads the module.
 #[test]
 fn a_crash_of_llvms_reader_is_told_as_such() {
-    const DEPTH: usize = 300_000;
+    const DEPTH: usize = 3_000_000;
     let folder = Folder::new();
     folder.write("deep.ll", format!("@x = external global {}i8{}\n", "[1 x ".repeat(DEPTH), "]".repeat(DEPTH)));
     folder.assert_refused("deep.ll", "deep.ll: LLVM's reader crashed (segmentation fault): the file is damaged");

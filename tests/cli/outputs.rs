@@ -76,6 +76,23 @@ fn standard_output_by_its_other_name_is_still_what_it_is_redirected_to() {
 
 /// `nohup` has SIGHUP ignored.
 #[test]
+fn an_open_descriptor_is_written_to_as_it_is() {
+    let folder = Folder::new();
+    folder.write("m.ll", "target triple = \"x86_64-pc-linux-gnu\"\ndefine void @f() { ret void }\n");
+    let chordal = chordal().get_program().to_owned();
+    let script = "exec 3>out; echo before >&3; \"$0\" compile m.ll -o /dev/fd/3; echo behind >&3";
+    let status = Process::new("sh").current_dir(folder.path("")).args(["-c", script]).arg(chordal).status().expect("it starts");
+    let written = String::from_utf8(folder.read("out")).expect("text");
+    assert!(status.success() && written.starts_with("before\n") && written.ends_with("behind\n"), "{written}");
+    assert!(written.contains("f:"), "{written}");
+    assert_fails(
+        folder.chordal(&["compile", "m.ll", "-o", "/dev/fd/99"]).assert(),
+        "chordal: error: /dev/fd/99: cannot be written",
+        "",
+    );
+}
+
+#[test]
 fn signals_that_are_ignored_stay_so() {
     let folder = with_long_work();
     let script =
@@ -246,4 +263,23 @@ fn loops_may_be_nested_as_deep_as_they_like() {
         .assert()
         .success()
         .stderr("");
+}
+
+/// LLVM's instruction selection takes more of the stack for so many values that wait for each other than processes have at first.
+#[test]
+fn a_block_may_have_ten_thousand_phis() {
+    let folder = Folder::new();
+    let of_each = |line: fn(usize) -> String| (0..10_000).map(line).collect::<String>();
+    let module = [
+        "target triple = \"x86_64-pc-linux-gnu\"\ndefine i64 @f(ptr %p, i64 %n) {\n",
+        &of_each(|it| format!("%a{it} = getelementptr i64, ptr %p, i64 {it}\n%i{it} = load volatile i64, ptr %a{it}\n")),
+        "br label %head\nhead:\n",
+        &of_each(|it| format!("%x{it} = phi i64 [ %i{it}, %0 ], [ %y{it}, %head ]\n")),
+        &of_each(|it| format!("%y{it} = add i64 %x{it}, %x{}\n", (it + 1) % 10_000)),
+        "%c = icmp slt i64 %y0, %n\nbr i1 %c, label %head, label %out\nout:\n",
+        &of_each(|it| format!("store volatile i64 %y{it}, ptr %a{it}\n")),
+        "ret i64 %y0\n}\n",
+    ];
+    folder.write("phis.ll", module.concat());
+    folder.chordal(&["compile", "phis.ll", "-o", "/dev/null", "--no-fallback"]).assert().success().stderr("");
 }

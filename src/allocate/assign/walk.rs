@@ -623,6 +623,8 @@ impl Walk<'_> {
         let early: Vec<(Value, Reg)> = self.early(inst, index as usize).collect();
         let mut values = Vec::new();
         let mut wants = Vec::new();
+        // What cannot move, and where it could if control had not left for where it is wanted.
+        let mut held_back = Vec::new();
         for reg in self.taken.iter() {
             let value = self.owner[reg.index()].expect("a taken register has an owner");
             let holder = self.holder(inst, value, reg);
@@ -644,6 +646,7 @@ impl Walk<'_> {
                 want.domain = want.domain & RegSet::only(place);
             }
             if self.departed.contains(&value) {
+                held_back.push((wants.len(), want.domain));
                 want.domain = want.domain & RegSet::only(reg);
             }
             values.push(value);
@@ -666,7 +669,10 @@ impl Walk<'_> {
             defs.push((k, wants.len()));
             wants.push(want);
         }
-        let registers = fit(&wants).ok_or_else(|| self.without_registers(block, index))?;
+        let registers = fit(&wants).ok_or_else(|| {
+            held_back.into_iter().for_each(|(at, domain)| wants[at].domain |= domain);
+            without_registers(block, index, fit(&wants).is_some())
+        })?;
         let mut splits = Vec::new();
         for &(k, index) in &defs {
             self.result.operands[first + k] = Some(registers[index]);
@@ -682,14 +688,6 @@ impl Walk<'_> {
             self.result.repairs.push(Repair { before: inst, splits });
         }
         Ok(())
-    }
-
-    /// Why there are no registers for the values at an instruction.
-    fn without_registers(&self, block: Block, index: u32) -> Failure {
-        if self.departed.is_empty() {
-            return Defect::Impossible(format!("no registers for the values at instruction {index} of {block}")).into();
-        }
-        Unsupported(format!("a value would have to move behind the inline assembly that jumps in {block}")).into()
     }
 
     /// Moves the live values to their new registers.
@@ -738,4 +736,13 @@ impl Walk<'_> {
             self.debug += 1;
         }
     }
+}
+
+/// Why there are no registers for the values at an instruction: unless there were some if what is live where inline assembly has
+/// jumped to could move, spilling has left too many.
+fn without_registers(block: Block, index: u32, movable: bool) -> Failure {
+    if movable {
+        return Unsupported(format!("a value would have to move behind the inline assembly that jumps in {block}")).into();
+    }
+    Defect::Impossible(format!("no registers for the values at instruction {index} of {block}")).into()
 }

@@ -6,7 +6,7 @@ use crate::machine::{
     RegClass, RegSet, RegisterFile, Role, Slot, Value, ValueData,
 };
 use cranelift_entity::packed_option::PackedOption;
-use cranelift_entity::{EntityRef, PrimaryMap};
+use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -108,12 +108,15 @@ impl<'t> Lines<'t> {
     }
 }
 
+/// What a φ takes from a block.
+type Argument = (Block, PackedOption<Value>);
+
 /// A φ whose columns wait until all predecessors are known.
 struct Row {
     line: usize,
     block: Block,
     def: Value,
-    args: Vec<(Block, PackedOption<Value>)>,
+    args: Vec<Argument>,
 }
 
 struct Parser {
@@ -374,11 +377,15 @@ impl Parser {
     fn split_repeated_edges(&mut self) {
         let blocks = &mut self.function.blocks;
         let end = self.function.insts.len() as u32;
+        // The last block with an edge there.
+        let mut reached: SecondaryMap<Block, PackedOption<Block>> = SecondaryMap::new();
         for from in (0..blocks.len()).map(Block::new) {
-            for place in 1..blocks[from].succs.len() {
+            for place in 0..blocks[from].succs.len() {
                 let to = blocks[from].succs[place];
-                let column = blocks[to].preds.iter().rposition(|&pred| pred == from);
-                if let Some(column) = column.filter(|_| blocks[from].succs[..place].contains(&to)) {
+                if std::mem::replace(&mut reached[to], from.into()) != from.into() {
+                    continue;
+                }
+                if let Some(column) = blocks[to].preds.iter().rposition(|&pred| pred == from) {
                     let frequency = blocks[from].frequency.min(blocks[to].frequency);
                     let edge = blocks.push(BlockData::on_edge(end, from, to, blocks[to].live_in_pins, frequency));
                     blocks[from].succs[place] = edge;
@@ -415,20 +422,28 @@ impl Parser {
     }
 
     fn add_phis(&mut self) -> Result<(), ParseError> {
-        for Row { line, block, def, mut args } in std::mem::take(&mut self.rows) {
+        for Row { line, block, def, args } in std::mem::take(&mut self.rows) {
             let data = &mut self.function.blocks[block];
-            let mut row = SmallVec::new();
-            for &pred in &data.preds {
-                let at = args.iter().position(|&(label, _)| label == pred);
-                let at = at.ok_or(ParseError { line, reason: Reason::NoArgument(pred) })?;
-                row.push(args.remove(at).1);
-            }
-            if let Some(&(label, _)) = args.first() {
-                return Err(ParseError { line, reason: Reason::NoPredecessor(label) });
-            }
-            data.phis.push(Phi { def, args: row });
+            let args = columns(&data.preds, args).map_err(|reason| ParseError { line, reason })?;
+            data.phis.push(Phi { def, args });
         }
         Ok(())
+    }
+}
+
+/// A φ's arguments in the order of the predecessors. There may be tens of thousands; a predecessor that is there twice takes
+/// the first of its arguments first.
+fn columns(preds: &[Block], args: Vec<Argument>) -> Result<SmallVec<[PackedOption<Value>; 4]>, Reason> {
+    let labelled = args.into_iter().enumerate().map(|(index, (label, value))| ((label, index), value));
+    let mut left: BTreeMap<(Block, usize), PackedOption<Value>> = labelled.collect();
+    let mut row = SmallVec::with_capacity(preds.len());
+    for &pred in preds {
+        let first = left.range((pred, 0)..=(pred, usize::MAX)).next().map(|(&key, _)| key);
+        row.push(first.and_then(|key| left.remove(&key)).ok_or(Reason::NoArgument(pred))?);
+    }
+    match left.keys().min_by_key(|(_, index)| index) {
+        Some(&(label, _)) => Err(Reason::NoPredecessor(label)),
+        None => Ok(row),
     }
 }
 

@@ -1,0 +1,239 @@
+//! Sets of values for blocks, as [`super::Liveness`] makes and keeps them.
+//!
+//! They are made 64 values at a time, with a bit for each: where many values live long, this takes a fraction of what pairs of
+//! block and value do, and nothing takes more. They are kept as ascending lists. Where these are long, blocks of equal sets share
+//! one: thousands of values that live through thousands of blocks are listed once, and not once a block.
+
+use crate::machine::{Block, Value};
+use cranelift_entity::{EntityRef, SecondaryMap};
+use std::ops::Range;
+
+/// Some values of a group, by bit.
+pub(super) type Bits = u64;
+
+/// How many values are taken together: those of consecutive numbers.
+pub(super) const GROUP: usize = Bits::BITS as usize;
+
+/// Lists are shared where they have more values than this for each block there is: elsewhere, finding out which are equal would
+/// cost more than writing them.
+const LONG: usize = 64;
+
+/// Of a value in its group.
+pub(super) fn bit(value: Value) -> Bits {
+    1 << (value.index() % GROUP)
+}
+
+/// Which values are in the set of which block, group by group.
+#[derive(Default)]
+pub(super) struct Sets {
+    /// Of the current group, by block.
+    here: SecondaryMap<Block, Bits>,
+    /// Blocks with some of it; those of the groups before it come first.
+    blocks: Vec<Block>,
+    /// Of the groups before it.
+    bits: Vec<Bits>,
+    /// Of each group before it, where its blocks end.
+    ends: Vec<usize>,
+}
+
+impl Sets {
+    /// Adds values of the current group to a block's; answers which are new there.
+    pub(super) fn add(&mut self, block: Block, bits: Bits) -> Bits {
+        let here = &mut self.here[block];
+        let new = bits & !*here;
+        if *here == 0 && new != 0 {
+            self.blocks.push(block);
+        }
+        *here |= new;
+        new
+    }
+
+    /// The next group begins.
+    pub(super) fn end(&mut self) {
+        for &block in &self.blocks[self.bits.len()..] {
+            self.bits.push(std::mem::take(&mut self.here[block]));
+        }
+        self.ends.push(self.blocks.len());
+    }
+
+    /// The values of each block, ascending.
+    pub(super) fn by_block(self, blocks: usize) -> Lists {
+        let mut counts = vec![0; blocks];
+        let mut len = 0;
+        for (block, bits) in self.blocks.iter().zip(&self.bits) {
+            counts[block.index()] += bits.count_ones();
+            len += bits.count_ones() as usize;
+        }
+        if len <= LONG * blocks {
+            let (mut lists, items) = laid_out(counts.into_iter());
+            let items = self.fill(&mut lists, items, |_| true);
+            return Lists { lists, items, starts: Vec::new(), len };
+        }
+        let listed_for = self.equal(blocks);
+        let is_listed = |block: Block| listed_for[block.index()] == block;
+        let own = counts.iter().zip(listed_for.iter().enumerate());
+        let (mut lists, items) = laid_out(own.map(|(&count, (at, block))| if block.index() == at { count } else { 0 }));
+        let items = self.fill(&mut lists, items, is_listed);
+        let lists = listed_for.iter().map(|block| lists[block.index()].clone()).collect();
+        let starts = counts.iter().scan(0, |end, &count| Some(std::mem::replace(end, *end + count as usize))).collect();
+        Lists { lists, items, starts, len }
+    }
+
+    /// Writes the lists of some blocks, which are empty and have room.
+    fn fill(&self, lists: &mut [Range<u32>], items: usize, is_listed: impl Fn(Block) -> bool) -> Vec<Value> {
+        let mut items = vec![Value::new(0); items];
+        for (group, range) in self.groups() {
+            for at in range.filter(|&at| is_listed(self.blocks[at])) {
+                let end = &mut lists[self.blocks[at].index()].end;
+                for bit in ones(self.bits[at]) {
+                    items[*end as usize] = Value::new(group * GROUP + bit);
+                    *end += 1;
+                }
+            }
+        }
+        items
+    }
+
+    /// The groups, each with where its blocks are.
+    fn groups(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| start..end).enumerate()
+    }
+
+    /// Of each block, the first of those found to have the same set.
+    ///
+    /// Blocks of equal sets are classes, which each group parts. Of a class, those with the same values of the group stay
+    /// together if they follow each other in its list, as neighbours do most of the time; that some that are equal are not found
+    /// to be costs no more than their lists.
+    fn equal(&self, blocks: usize) -> Vec<Block> {
+        /// What blocks of a class were last found to have of a group, and the class that they are since; at first nothing, which
+        /// no block in a group's list has.
+        #[derive(Clone, Copy, Default)]
+        struct Part {
+            group: usize,
+            bits: Bits,
+            class: usize,
+        }
+        let mut class_of = vec![0; blocks];
+        let mut parts = vec![Part::default()];
+        for (group, range) in self.groups() {
+            for (block, &bits) in self.blocks[range.clone()].iter().zip(&self.bits[range]) {
+                let class = &mut class_of[block.index()];
+                let part = &mut parts[*class];
+                if (part.group, part.bits) == (group, bits) {
+                    *class = part.class;
+                } else {
+                    let new = parts.len();
+                    parts[std::mem::replace(class, new)] = Part { group, bits, class: new };
+                    parts.push(Part::default());
+                }
+            }
+        }
+        let mut first = vec![None; parts.len()];
+        let blocks = class_of.into_iter().enumerate();
+        blocks.map(|(block, class)| *first[class].get_or_insert(Block::new(block))).collect()
+    }
+}
+
+/// The values of each block, ascending.
+pub(super) struct Lists {
+    /// Where each block's are among the items; blocks may share them.
+    lists: Vec<Range<u32>>,
+    items: Vec<Value>,
+    /// If any do: where the blocks' lists would be if each had its own.
+    starts: Vec<usize>,
+    len: usize,
+}
+
+impl Lists {
+    pub(super) fn get(&self, block: Block) -> &[Value] {
+        let list = &self.lists[block.index()];
+        &self.items[list.start as usize..list.end as usize]
+    }
+
+    /// Where a block's values are if those of all blocks follow each other.
+    pub(super) fn range(&self, block: Block) -> Range<usize> {
+        let list = &self.lists[block.index()];
+        let start = self.starts.get(block.index()).map_or(list.start as usize, |&start| start);
+        start..start + list.len()
+    }
+
+    /// How many values all blocks have together.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+}
+
+/// Where lists begin that follow each other, each empty as yet, if they are to have so many items; and how many all will have.
+fn laid_out(counts: impl Iterator<Item = u32>) -> (Vec<Range<u32>>, usize) {
+    let mut end = 0;
+    let lists = counts.map(|count| {
+        let start = end;
+        end += count;
+        start..start
+    });
+    (lists.collect(), end as usize)
+}
+
+/// The numbers of the bits that are set, ascending.
+fn ones(mut bits: Bits) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = (bits != 0).then(|| bits.trailing_zeros() as usize);
+        bits &= bits.wrapping_sub(1);
+        lowest
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sets of three hundred values for each of some blocks, chosen by a rule.
+    fn sets(blocks: usize, is_in: impl Fn(usize, usize) -> bool) -> Lists {
+        let mut sets = Sets::default();
+        for group in (0..300).collect::<Vec<usize>>().chunks(GROUP) {
+            for block in 0..blocks {
+                for &value in group.iter().filter(|&&value| is_in(block, value)) {
+                    sets.add(Block::new(block), bit(Value::new(value)));
+                }
+            }
+            sets.end();
+        }
+        sets.by_block(blocks)
+    }
+
+    fn check(lists: &Lists, blocks: usize, is_in: impl Fn(usize, usize) -> bool) {
+        let mut end = 0;
+        for block in 0..blocks {
+            let expected: Vec<Value> = (0..300).filter(|&value| is_in(block, value)).map(Value::new).collect();
+            assert_eq!(lists.get(Block::new(block)), expected);
+            assert_eq!(lists.range(Block::new(block)), end..end + expected.len());
+            end += expected.len();
+        }
+        assert_eq!(lists.len(), end);
+    }
+
+    #[test]
+    fn short_lists_are_not_shared() {
+        let is_in = |block: usize, value: usize| value % 16 == block % 4;
+        let lists = sets(8, is_in);
+        check(&lists, 8, is_in);
+        assert!(lists.starts.is_empty());
+    }
+
+    #[test]
+    fn blocks_of_equal_long_sets_share_a_list() {
+        let is_in = |block: usize, value: usize| block != 3 && value != 5 + (block / 4) * 100;
+        let lists = sets(12, is_in);
+        check(&lists, 12, is_in);
+        assert_eq!(lists.items.len(), 3 * 299);
+    }
+
+    #[test]
+    fn sets_that_differ_in_one_group_are_apart_again() {
+        // Equal but for values of the first group, and of the last; an empty one among them.
+        let is_in = |block: usize, value: usize| block != 2 && value != block % 3 && (value < 256 || block.is_multiple_of(2));
+        let lists = sets(30, is_in);
+        check(&lists, 30, is_in);
+    }
+}
