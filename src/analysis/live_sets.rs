@@ -14,7 +14,7 @@ pub(super) type Bits = u64;
 /// How many values are taken together: those of consecutive numbers.
 pub(super) const GROUP: usize = Bits::BITS as usize;
 
-/// Lists are shared where they have more values than this for each block there is: elsewhere, finding out which are equal would
+/// LiveLists are shared where they have more values than this for each block there is: elsewhere, finding out which are equal would
 /// cost more than writing them.
 const LONG: usize = 64;
 
@@ -57,7 +57,7 @@ impl Sets {
     }
 
     /// The values of each block, ascending.
-    pub(super) fn by_block(self, blocks: usize) -> Lists {
+    pub(super) fn by_block(self, blocks: usize) -> LiveLists {
         let mut counts = vec![0; blocks];
         let mut len = 0;
         for (block, bits) in self.blocks.iter().zip(&self.bits) {
@@ -67,7 +67,7 @@ impl Sets {
         if len <= LONG * blocks {
             let (mut lists, items) = laid_out(counts.into_iter());
             let items = self.fill(&mut lists, items, |_| true);
-            return Lists { lists, items, starts: Vec::new(), len };
+            return LiveLists { lists, items, starts: Vec::new(), len };
         }
         let listed_for = self.equal(blocks);
         let is_listed = |block: Block| listed_for[block.index()] == block;
@@ -76,7 +76,7 @@ impl Sets {
         let items = self.fill(&mut lists, items, is_listed);
         let lists = listed_for.iter().map(|block| lists[block.index()].clone()).collect();
         let starts = counts.iter().scan(0, |end, &count| Some(std::mem::replace(end, *end + count as usize))).collect();
-        Lists { lists, items, starts, len }
+        LiveLists { lists, items, starts, len }
     }
 
     /// Writes the lists of some blocks, which are empty and have room.
@@ -136,7 +136,7 @@ impl Sets {
 }
 
 /// The values of each block, ascending.
-pub(super) struct Lists {
+pub(super) struct LiveLists {
     /// Where each block's are among the items; blocks may share them.
     lists: Vec<Range<u32>>,
     items: Vec<Value>,
@@ -145,7 +145,7 @@ pub(super) struct Lists {
     len: usize,
 }
 
-impl Lists {
+impl LiveLists {
     pub(super) fn get(&self, block: Block) -> &[Value] {
         let list = &self.lists[block.index()];
         &self.items[list.start as usize..list.end as usize]
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     /// Sets of three hundred values for each of some blocks, chosen by a rule.
-    fn sets(blocks: usize, is_in: impl Fn(usize, usize) -> bool) -> Lists {
+    fn sets(blocks: usize, is_in: impl Fn(usize, usize) -> bool) -> LiveLists {
         let mut sets = Sets::default();
         for group in (0..300).collect::<Vec<usize>>().chunks(GROUP) {
             for block in 0..blocks {
@@ -202,7 +202,7 @@ mod tests {
         sets.by_block(blocks)
     }
 
-    fn check(lists: &Lists, blocks: usize, is_in: impl Fn(usize, usize) -> bool) {
+    fn check(lists: &LiveLists, blocks: usize, is_in: impl Fn(usize, usize) -> bool) {
         let mut end = 0;
         for block in 0..blocks {
             let expected: Vec<Value> = (0..300).filter(|&value| is_in(block, value)).map(Value::new).collect();

@@ -7,19 +7,19 @@
 //! control leaves these earlier.
 //! Relies on: Boissinot, Brandner, Darte, Dupont de Dinechin, Rastello, "Computing Liveness Sets for SSA-Form Programs"
 //! (2011), section 5.2: from each use, walk the predecessors up to the definition. Values are taken 64 at a time, with a bit for
-//! each ([`super::live_sets`]), so that those that live in the same blocks are walked together, and what is known of a block is a word. Time is linear
-//! in the sets' edges at most.
+//! each ([`super::live_sets`]), so that those that live in the same blocks are walked together, and what is known of a block is
+//! a word. Time is linear in the sets' edges at most.
 
 use super::grouped::Grouped;
-use super::live_sets::{Bits, GROUP, Lists, Sets, bit};
+use super::live_sets::{Bits, GROUP, LiveLists, Sets, bit};
 use crate::machine::{Block, DebugUse, Function, Inst, Operand, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 use std::ops::Range;
 
 /// What is live at the blocks' borders, and where values die.
 pub struct Liveness {
-    live_in: Lists,
-    live_out: Lists,
+    live_in: LiveLists,
+    live_out: LiveLists,
     /// Indexed by value: no use at all.
     unused: Vec<bool>,
     /// Indexed like [`Function::operands`].
@@ -241,7 +241,7 @@ impl<'a> Walk<'a> {
 }
 
 /// Scans each block backwards, remembering which values were seen live.
-fn kills(function: &Function, live_out: &Lists, unused: &[bool]) -> Vec<bool> {
+fn kills(function: &Function, live_out: &LiveLists, unused: &[bool]) -> Vec<bool> {
     let mut kills = vec![false; function.operands.len()];
     // The block that is being scanned if the value is live at the current place in it.
     let mut live_in_scan: SecondaryMap<Value, PackedOption<Block>> = SecondaryMap::with_capacity(function.values.len());
