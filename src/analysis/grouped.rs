@@ -20,40 +20,6 @@ pub(crate) struct Grouped<K, T> {
     key: PhantomData<K>,
 }
 
-/// Lists whose lengths are known and whose items come in any order of keys: the second half of a counting sort.
-pub(crate) struct Filling<K, T> {
-    lists: Grouped<K, T>,
-    /// Of each key, where its next item goes.
-    next: Vec<u32>,
-}
-
-impl<K: EntityRef, T: Copy> Filling<K, T> {
-    /// Lists of so many items each; any item will do until each has found its place.
-    pub(crate) fn new(counts: Vec<u32>, any: T) -> Self {
-        let mut starts = counts;
-        let mut total = 0;
-        for count in &mut starts {
-            total += std::mem::replace(count, total);
-        }
-        let next = starts.clone();
-        starts.push(total);
-        Filling { lists: Grouped { starts, items: vec![any; total as usize], key: PhantomData }, next }
-    }
-
-    /// The key's next items.
-    pub(crate) fn extend(&mut self, key: K, items: impl Iterator<Item = T>) {
-        let next = &mut self.next[key.index()];
-        for item in items {
-            self.lists.items[*next as usize] = item;
-            *next += 1;
-        }
-    }
-
-    pub(crate) fn end(self) -> Grouped<K, T> {
-        self.lists
-    }
-}
-
 /// Lists that are written one after the other, in any order of keys.
 pub(crate) struct Lists<K: EntityRef, T> {
     items: Vec<T>,
@@ -102,16 +68,24 @@ impl<K: EntityRef, T: Copy> Grouped<K, T> {
 
     /// The same of pairs that are nowhere in one piece.
     pub(crate) fn from_pairs(keys: usize, pairs: impl Iterator<Item = (K, T)> + Clone) -> Self {
-        let mut counts = vec![0u32; keys];
+        let mut starts = vec![0u32; keys];
         for (key, _) in pairs.clone() {
-            counts[key.index()] += 1;
+            starts[key.index()] += 1;
         }
-        let Some((_, any)) = pairs.clone().next() else {
-            return Grouped { starts: vec![0; keys + 1], items: Vec::new(), key: PhantomData };
-        };
-        let mut filling = Filling::new(counts, any);
-        pairs.for_each(|(key, item)| filling.extend(key, std::iter::once(item)));
-        filling.end()
+        let mut total = 0;
+        for count in &mut starts {
+            total += std::mem::replace(count, total);
+        }
+        let mut next = starts.clone();
+        starts.push(total);
+        // Any item will do until each has found its place.
+        let mut items = pairs.clone().next().map_or_else(Vec::new, |(_, any)| vec![any; total as usize]);
+        for (key, item) in pairs {
+            let next = &mut next[key.index()];
+            items[*next as usize] = item;
+            *next += 1;
+        }
+        Grouped { starts, items, key: PhantomData }
     }
 
     /// What it takes.

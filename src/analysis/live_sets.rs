@@ -14,7 +14,7 @@ pub(super) type Bits = u64;
 /// How many values are taken together: those of consecutive numbers.
 pub(super) const GROUP: usize = Bits::BITS as usize;
 
-/// LiveLists are shared where they have more values than this for each block there is: elsewhere, finding out which are equal would
+/// Lists are shared where they have more values than this for each block there is: elsewhere, finding out which are equal would
 /// cost more than writing them.
 const LONG: usize = 64;
 

@@ -10,7 +10,7 @@
 //! each ([`super::live_sets`]), so that those that live in the same blocks are walked together, and what is known of a block is
 //! a word. Time is linear in the sets' edges at most.
 
-use super::grouped::Grouped;
+use super::grouped::{Grouped, of_each};
 use super::live_sets::{Bits, GROUP, LiveLists, Sets, bit};
 use crate::machine::{Block, DebugUse, Function, Inst, Operand, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
@@ -144,8 +144,7 @@ struct Places {
 impl Places {
     fn new(function: &Function) -> Self {
         let count = function.values.len();
-        let mut def_block: SecondaryMap<Value, PackedOption<Block>> = SecondaryMap::with_capacity(count);
-        def_block.resize(count);
+        let mut def_block: SecondaryMap<Value, PackedOption<Block>> = of_each(count);
         let mut unused = vec![true; count];
         let mut uses = Vec::new();
         for (block, data) in &function.blocks {
@@ -244,8 +243,7 @@ impl<'a> Walk<'a> {
 fn kills(function: &Function, live_out: &LiveLists, unused: &[bool]) -> Vec<bool> {
     let mut kills = vec![false; function.operands.len()];
     // The block that is being scanned if the value is live at the current place in it.
-    let mut live_in_scan: SecondaryMap<Value, PackedOption<Block>> = SecondaryMap::with_capacity(function.values.len());
-    live_in_scan.resize(function.values.len());
+    let mut live_in_scan: SecondaryMap<Value, PackedOption<Block>> = of_each(function.values.len());
     for block in function.blocks.keys() {
         mentioned(function, block, live_out.get(block)).for_each(|value| live_in_scan[value] = block.into());
         for inst in function.block_insts(block).rev() {

@@ -1,6 +1,7 @@
 //! The lattice: which values each place holds.
 
 use super::boundary::{Boundary, GROUP, Pairs, group};
+use crate::analysis::grouped::of_each;
 use crate::machine::{Location, Reg, RegSet, Slot, Value};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use smallvec::SmallVec;
@@ -72,11 +73,9 @@ pub(super) struct State {
 impl State {
     /// One that nothing has been loaded into.
     pub(super) fn new(values: usize, slots: usize, direction: Direction) -> Self {
-        let mut places = SecondaryMap::with_capacity(values);
-        places.resize(values);
         State {
             contents: vec![SmallVec::new(); Place::FIRST_SLOT + slots],
-            places,
+            places: of_each(values),
             registers: RegSet::EMPTY,
             present: vec![0; values.div_ceil(GROUP)],
             loaded: Boundary::default(),

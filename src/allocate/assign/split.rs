@@ -100,8 +100,7 @@ pub(super) fn split_at_repairs(
 
 /// The registers of the names that there are before any split.
 fn colours(function: &Function, assignment: &Assignment) -> SecondaryMap<Value, Option<Reg>> {
-    let mut colours = SecondaryMap::new();
-    colours.resize(function.values.len());
+    let mut colours: SecondaryMap<Value, Option<Reg>> = of_each(function.values.len());
     for (operand, &reg) in function.operands.iter().zip(&assignment.operands).filter(|(operand, _)| operand.is_def()) {
         colours[operand.value] = reg;
     }

@@ -90,7 +90,6 @@ fn nodes(function: &Function, colours: &Colours) -> (SecondaryMap<Value, PackedO
         }
     }
     let mut of: SecondaryMap<Value, PackedOption<Node>> = of_each(function.values.len());
-    of.resize(function.values.len());
     let mut registers: PrimaryMap<Node, Reg> = PrimaryMap::new();
     for name in function.values.keys() {
         let Some(reg) = colours.get(name) else { continue };

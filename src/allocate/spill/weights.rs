@@ -43,7 +43,6 @@ pub(super) fn weights(function: &Function, loops: &Loops, liveness: &Liveness) -
 /// The number of instructions and edges that each live range crosses, its definition and its end not among them.
 fn sizes(function: &Function, liveness: &Liveness) -> SecondaryMap<Value, u32> {
     let mut sizes: SecondaryMap<Value, u32> = of_each(function.values.len());
-    sizes.resize(function.values.len());
     // Of a value that is live in the current block: the index of the instruction from which on it is.
     let mut since: SecondaryMap<Value, u32> = of_each(function.values.len());
     for (block, data) in &function.blocks {
