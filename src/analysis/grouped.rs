@@ -6,7 +6,12 @@ use std::ops::Range;
 
 /// One item for each of so many keys. (A map with room for them would still be made larger key by key.)
 pub(crate) fn of_each<K: EntityRef, V: Clone + Default>(keys: usize) -> SecondaryMap<K, V> {
-    let mut map = SecondaryMap::new();
+    each(keys, V::default())
+}
+
+/// The same item for each of so many keys.
+pub(crate) fn each<K: EntityRef, V: Clone>(keys: usize, item: V) -> SecondaryMap<K, V> {
+    let mut map = SecondaryMap::with_default(item);
     map.resize(keys);
     map
 }

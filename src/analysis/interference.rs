@@ -8,7 +8,7 @@
 //! What shares a register has to keep apart a little more than what shares memory: a definition that overwrites a use's
 //! register occupies it from where the operands are read (see [`Interference::live_while_defining`]).
 
-use super::grouped::Grouped;
+use super::grouped::{Grouped, each, of_each};
 use super::{Dominators, Liveness};
 use crate::machine::{Block, Function, Role, Value};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
@@ -51,9 +51,8 @@ pub struct Interference<'a> {
 
 impl<'a> Interference<'a> {
     pub fn new(function: &Function, dominators: &'a Dominators, liveness: &'a Liveness) -> Self {
-        let mut defs = SecondaryMap::with_default((function.entry(), 0));
-        defs.resize(function.values.len());
-        let mut overwritten = SecondaryMap::new();
+        let mut defs = each(function.values.len(), (function.entry(), 0));
+        let mut overwritten = of_each(function.values.len());
         let mut uses = Vec::with_capacity(function.operands.len());
         for (block, data) in &function.blocks {
             for phi in &data.phis {

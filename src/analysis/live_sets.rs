@@ -4,6 +4,7 @@
 //! block and value do, and nothing takes more. They are kept as ascending lists. Where these are long, blocks of equal sets share
 //! one: thousands of values that live through thousands of blocks are listed once, and not once a block.
 
+use super::grouped::of_each;
 use crate::machine::{Block, Value};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use std::ops::Range;
@@ -24,7 +25,6 @@ pub(super) fn bit(value: Value) -> Bits {
 }
 
 /// Which values are in the set of which block, group by group.
-#[derive(Default)]
 pub(super) struct Sets {
     /// Of the current group, by block.
     here: SecondaryMap<Block, Bits>,
@@ -37,6 +37,11 @@ pub(super) struct Sets {
 }
 
 impl Sets {
+    /// Empty ones, of so many blocks.
+    pub(super) fn new(blocks: usize) -> Self {
+        Sets { here: of_each(blocks), blocks: Vec::with_capacity(blocks), bits: Vec::with_capacity(blocks), ends: Vec::new() }
+    }
+
     /// Adds values of the current group to a block's; answers which are new there.
     pub(super) fn add(&mut self, block: Block, bits: Bits) -> Bits {
         let here = &mut self.here[block];
@@ -190,7 +195,7 @@ mod tests {
 
     /// Sets of three hundred values for each of some blocks, chosen by a rule.
     fn sets(blocks: usize, is_in: impl Fn(usize, usize) -> bool) -> LiveLists {
-        let mut sets = Sets::default();
+        let mut sets = Sets::new(blocks);
         for group in (0..300).collect::<Vec<usize>>().chunks(GROUP) {
             for block in 0..blocks {
                 for &value in group.iter().filter(|&&value| is_in(block, value)) {

@@ -146,7 +146,7 @@ impl Places {
         let count = function.values.len();
         let mut def_block: SecondaryMap<Value, PackedOption<Block>> = of_each(count);
         let mut unused = vec![true; count];
-        let mut uses = Vec::new();
+        let mut uses = Vec::with_capacity(function.operands.len());
         for (block, data) in &function.blocks {
             for phi in &data.phis {
                 def_block[phi.def] = block.into();
@@ -185,8 +185,9 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn new(function: &'a Function) -> Self {
-        let [live_in, live_out] = [(); 2].map(|()| Sets::default());
-        let [defined, pending] = [(); 2].map(|()| SecondaryMap::with_capacity(function.blocks.len()));
+        let blocks = function.blocks.len();
+        let [live_in, live_out] = [(); 2].map(|()| Sets::new(blocks));
+        let [defined, pending] = [(); 2].map(|()| of_each(blocks));
         Walk { function, live_in, live_out, defined, pending, stack: Vec::new() }
     }
 

@@ -7,7 +7,7 @@
 //! Relies on: `nextuse` of `ssa-allocation-lecture.txt`, "Spilling with Belady's Algorithm", as a least fixed point; Braun and
 //! Hack, "Register Spilling and Live-Range Splitting for SSA-Form Programs" (CC 2009), section 4.1, for the lengths of edges.
 
-use super::grouped::Lists;
+use super::grouped::{Lists, each};
 use super::{Liveness, Loops, Order};
 use crate::machine::{Block, BlockData, Function, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -33,8 +33,7 @@ impl<'a> NextUses<'a> {
     pub fn new(function: &Function, order: &Order, liveness: &'a Liveness, loops: &Loops) -> Self {
         let [entry, exit] = [liveness.all_live_in(), liveness.all_live_out()].map(Vec::with_capacity);
         let mut uses = NextUses { liveness, entry, exit, phis: Lists::new(function.blocks.len()) };
-        let mut first_use: SecondaryMap<Value, u32> = SecondaryMap::with_default(NEVER);
-        first_use.resize(function.values.len());
+        let mut first_use: SecondaryMap<Value, u32> = each(function.values.len(), NEVER);
         // The rows of both lists are in the order of the blocks' numbers.
         for block in function.blocks.keys() {
             within(function, liveness, block, &mut first_use, &mut uses.entry, &mut uses.phis);

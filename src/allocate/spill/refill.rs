@@ -13,6 +13,7 @@ use crate::allocate::pressure::demand::{Demand, LastUse, foldable_operands, fold
 use crate::allocate::pressure::feasible;
 use crate::allocate::pressure::live_set::LiveSet;
 use crate::analysis::Occupancy;
+use crate::analysis::grouped::each;
 use crate::machine::{Block, Function, Inst, InstKind, Point, RegSet, Role, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
@@ -69,8 +70,7 @@ const NEVER: u32 = u32::MAX;
 pub(super) fn next_uses(function: &Function) -> Vec<u32> {
     let mut next_use = vec![NEVER; function.operands.len()];
     // The nearest use behind the current instruction, if it is in the block that is being scanned.
-    let mut nearest: SecondaryMap<Value, u32> = SecondaryMap::with_default(NEVER);
-    nearest.resize(function.values.len());
+    let mut nearest: SecondaryMap<Value, u32> = each(function.values.len(), NEVER);
     for (block, data) in &function.blocks {
         for inst in function.block_insts(block).rev() {
             let first = function.insts[inst].operands.start as usize;

@@ -27,7 +27,7 @@ use crate::allocate::spill::crossing::{self, Head};
 use crate::allocate::spill::cuts::{Decision, Decisions, FORBIDDEN, MOST_BOUGHT, price};
 use crate::allocate::spill::plan::Refill;
 use crate::allocate::spill::{Choice, Problem};
-use crate::analysis::grouped::of_each;
+use crate::analysis::grouped::{each, of_each};
 use crate::analysis::{Liveness, Occupancy};
 use crate::machine::{Block, EdgePlace, Function, Inst, Operand, Value};
 use cranelift_entity::SecondaryMap;
@@ -142,7 +142,7 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, callee_saved: &CalleeSav
         tight,
         passing: Passing::new(problem),
         model: Model { places: Places::new(problem), ..Model::default() },
-        place: SecondaryMap::with_default(Place::REGISTER),
+        place: each(function.values.len(), Place::REGISTER),
         tails: vec![Place::REGISTER; problem.liveness.all_live_out()],
         contests: problem.limits.sets().map(|_| Contest::new()).collect(),
         is_crowded: false,
