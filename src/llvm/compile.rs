@@ -243,6 +243,8 @@ fn assemble(module: &Module<'_>, assembly: &[u8]) -> Result<Vec<u8>, CompileErro
 #[cfg(test)]
 mod tests {
     use super::super::module::Source;
+    use std::thread;
+
     use super::*;
     use crate::allocate::allocators::Preset;
     use crate::allocate::failure::{Defect, Unsupported, guarded};
@@ -276,9 +278,13 @@ mod tests {
     }
 
     fn compiled(allocator: &Spoilt, fallback: bool) -> Result<Compiled, CompileError> {
+        compiled_by(Allocator::Ours(Ours { allocator, check: true, graphs: false }), fallback)
+    }
+
+    fn compiled_by(allocator: Allocator<'_>, fallback: bool) -> Result<Compiled, CompileError> {
         let source = Source::new("module".into(), MODULE.into()).expect("it is not empty");
         let options = CompileOptions {
-            allocator: Allocator::Ours(Ours { allocator, check: true, graphs: false }),
+            allocator,
             output: Output::Assembly,
             sections: Sections::default(),
             verify: false,
@@ -327,5 +333,29 @@ mod tests {
         assert_eq!(fallbacks, [("f", Some("too odd")), ("g", None)]);
         let error = compiled(&allocator, false).expect_err("it may not fall back");
         assert_eq!(error.to_string(), "function f: too odd");
+    }
+
+    /// Every allocator configures LLVM in its own way, and what it sets is the process's.
+    #[test]
+    fn threads_compile_with_different_allocators() {
+        fn stock(algorithm: Algorithm) -> Result<Compiled, CompileError> {
+            compiled_by(Allocator::Llvm(Stock { algorithm, schedule: false }), false)
+        }
+        let kinds: [fn() -> Result<Compiled, CompileError>; 4] = [
+            || compiled(&Spoilt(|allocated| allocated), false),
+            || compiled(&Spoilt(|_| Err(Unsupported("too odd".into()).into())), true),
+            || stock(Algorithm::Greedy),
+            || stock(Algorithm::Fast),
+        ];
+        let output = |kind: fn() -> Result<Compiled, CompileError>| kind().expect("it compiles").output;
+        thread::scope(|scope| {
+            for kind in kinds {
+                let alone = output(kind);
+                for _ in 0..2 {
+                    let alone = alone.clone();
+                    scope.spawn(move || (0..20).for_each(|_| assert_eq!(output(kind), alone)));
+                }
+            }
+        });
     }
 }

@@ -33,6 +33,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
+#include <mutex>
 
 using namespace llvm;
 
@@ -179,6 +180,18 @@ void configure(TargetPassConfig &TPC, Run &R) {
   TPC.insertPass(&PrologEpilogCodeInserterID, IdentifyingPassPtr(new Weigh(R)));
 }
 
+// LLVM's options and its default allocator are the process's, and are asked while passes are made: one module at a time.
+bool addPasses(TargetPassConfig &TPC, Run &R) {
+  static std::mutex Configuring;
+  std::lock_guard<std::mutex> Guard(Configuring);
+  configure(TPC, R);
+  if (TPC.addISelPasses())
+    return false;
+  TPC.addMachinePasses();
+  TPC.setInitialized();
+  return true;
+}
+
 std::unique_ptr<TargetMachine> createTargetMachine(const Module &M, std::string &Error) {
   const llvm::Target *T = TargetRegistry::lookupTarget(M.getTargetTriple(), Error);
   if (!T)
@@ -200,11 +213,8 @@ bool generate(Module &M, TargetMachine &TM, Run &R, raw_pwrite_stream &Out) {
   PM.add(TPC);
   auto *MMIWP = new MachineModuleInfoWrapperPass(&TM);
   PM.add(MMIWP);
-  configure(*TPC, R);
-  if (TPC->addISelPasses())
+  if (!addPasses(*TPC, R))
     return false;
-  TPC->addMachinePasses();
-  TPC->setInitialized();
   PM.add(new Count(R));
   auto Type = R.Options.object ? CodeGenFileType::ObjectFile : CodeGenFileType::AssemblyFile;
   if (TM.addAsmPrinter(PM, Out, nullptr, Type, MMIWP->getMMI().getContext()))
