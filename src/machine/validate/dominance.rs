@@ -4,6 +4,8 @@
 //! Exceptional edges, and those of inline assembly that jumps, leave their block in the middle. So that what the block defines
 //! behind that does not count as defined in their targets, every block is cut there: each part is a node.
 
+use std::ops::Range;
+
 use crate::machine::{Block, Function, Inst, Value};
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 
@@ -63,17 +65,21 @@ pub struct Dominance<'a> {
     order: Vec<Option<usize>>,
     /// The immediate dominator, both in reverse postorder; the first node's is itself.
     idom: Vec<usize>,
+    /// What a node dominates, by position in reverse postorder, as numbers in the order of the dominator tree.
+    dominated: Vec<Range<usize>>,
     defs: SecondaryMap<Value, Option<Position>>,
 }
 
 impl<'a> Dominance<'a> {
     pub fn new(function: &'a Function) -> Self {
         let exits = function.blocks.keys().map(|block| Exits::new(function, block)).collect();
-        let mut result = Dominance { function, exits, order: Vec::new(), idom: Vec::new(), defs: SecondaryMap::new() };
+        let mut result =
+            Dominance { function, exits, order: Vec::new(), idom: Vec::new(), dominated: Vec::new(), defs: SecondaryMap::new() };
         let nodes = result.reverse_postorder();
         result.idom = vec![UNKNOWN; nodes.len()];
         result.idom[0] = 0;
         while result.sweep(&nodes) {}
+        result.dominated = dominated(&result.idom);
         result
     }
 
@@ -108,12 +114,9 @@ impl<'a> Dominance<'a> {
         if def.block == at.block {
             return def.time <= at.time || self.order[self.node(at)].is_none();
         }
-        let Some(mut node) = self.order[self.node(at)] else { return true };
+        let Some(node) = self.order[self.node(at)] else { return true };
         let Some(target) = self.order[self.node(def)] else { return false };
-        while node > target {
-            node = self.idom[node];
-        }
-        node == target
+        self.dominated[target].contains(&self.dominated[node].start)
     }
 
     fn node(&self, at: Position) -> usize {
@@ -176,4 +179,22 @@ impl<'a> Dominance<'a> {
         }
         a
     }
+}
+
+/// What each node dominates, from the immediate dominators: a node's own number comes first, then its children's. A node comes
+/// behind what dominates it in reverse postorder.
+fn dominated(idom: &[usize]) -> Vec<Range<usize>> {
+    let mut sizes = vec![1; idom.len()];
+    for node in (1..idom.len()).rev() {
+        sizes[idom[node]] += sizes[node];
+    }
+    // Where the numbers of a node's next child begin.
+    let mut next = vec![0; idom.len()];
+    let number = |(node, &parent): (usize, &usize)| {
+        let start = next[parent];
+        next[parent] += sizes[node];
+        next[node] = start + 1;
+        start..start + sizes[node]
+    };
+    idom.iter().enumerate().map(number).collect()
 }
