@@ -56,7 +56,7 @@ fn defs(operands: &[Operand]) -> usize {
 }
 
 fn foldable(operands: &[Operand]) -> usize {
-    operands.iter().filter(|o| o.foldable).count()
+    operands.iter().filter(|o| o.foldable && !o.is_def()).count()
 }
 
 /// An operand's value is used by another operand, too.
@@ -162,6 +162,7 @@ const FEATURES: &[(&str, Feature)] = &[
     ("a foldable use, and nothing is defined", |f| op(f, |o| foldable(o) > 0 && defs(o) == 0)),
     ("two-address code", |f| op(f, |o| o.iter().any(|d| d.reuse.is_some()))),
     ("two-address code that reads a foldable use", |f| op(f, |o| foldable(o) > 0 && o.iter().any(|d| d.reuse.is_some()))),
+    ("two-address code that can change memory", |f| op(f, |o| o.iter().any(|d| d.foldable && d.is_def()))),
     ("two-address code that reads twice what it overwrites", |f| {
         op(f, |o| o.iter().any(|d| reused(o, d).is_some_and(|use_| shared(o, use_))))
     }),

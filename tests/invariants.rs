@@ -355,7 +355,7 @@ fn single_accesses_are_folded() {
                 // Memory of x87 values may have another form.
                 let bank = |value| &old.file.banks[old.file.classes[old.values[value].class].bank];
                 let one_form = |value| bank(value).swap != SwapSupport::Never;
-                let foldable = |o: &Operand| o.foldable && slot_of[o.value].is_some() && one_form(o.value);
+                let foldable = |o: &Operand| o.foldable && !o.is_def() && slot_of[o.value].is_some() && one_form(o.value);
                 let single = |o: &&Operand| foldable(o) && accesses(o.value) == 1;
                 let Some(operand) = old.operands(inst).iter().find(single) else { continue };
                 let new = by_origin[&old.insts[inst].origin.expand().expect("copies are not foldable")];

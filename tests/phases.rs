@@ -330,6 +330,16 @@ b3:
     }
 
     #[test]
+    fn what_is_loaded_changed_and_stored_is_changed_in_memory() {
+        let function = fixture("update");
+        let (overlay, _) = allocate(&function, Preset::named("tuned").unwrap()).unwrap();
+        let stored = ["b0.1 store s0 a", "b0.1 store s1 b"];
+        let second = ["b1.2 load a s1", "b1.3 store s1 a"];
+        assert_eq!(edits(&function, &overlay), [&stored[..], &second, &["b2.0 load a s0", "b2.0 load b s1"]].concat());
+        assert_eq!([2, 3].map(|inst| registers(&function, &overlay, inst)), [vec!["s0", "s0"], vec!["a", "a"]]);
+    }
+
+    #[test]
     fn an_instruction_with_too_many_operands_reads_one_from_memory() {
         let function = fixture("fold_to_fit");
         assert_eq!(spilled_values(&spill(&function).1), [0, 1].map(v));

@@ -4,7 +4,7 @@
 //!   rematerialisable instruction is executed again, and only what a storable one computes is written to memory at once; nothing that the program keeps in a register is overwritten, flags
 //!   included.
 //! - Every operand is in a register of its value's class; an operand of a copy may be in a fitting slot, and so may one
-//!   foldable use of an instruction.
+//!   foldable use of an instruction, or a foldable definition together with the use that it overwrites.
 //! - A use has its value, and nothing writes its register before all operands are read.
 //! - A definition is where the use is that it overwrites, shares its register with no other definition and no register that
 //!   the instruction writes by itself, and overwrites nothing that the program keeps. An early one avoids what the
@@ -169,6 +169,14 @@ impl<'a> Rules<'a> {
         }
     }
 
+    /// How many slots an instruction accesses, one that it changes counted once.
+    fn accesses(&self, inst: Inst) -> usize {
+        let (operands, locations) = (self.function.operands(inst), self.overlay.operands(self.function, inst));
+        let in_memory = |k: usize| matches!(locations[k], Some(Location::Slot(_)));
+        let changed = |k: usize| (0..operands.len()).any(|def| in_memory(def) && operands[def].reuse.map(usize::from) == Some(k));
+        (0..operands.len()).filter(|&k| in_memory(k) && !changed(k)).count()
+    }
+
     fn in_class(&self, reg: Reg, class: RegClass) -> Option<Fault> {
         let fits = self.function.file.classes[class].regs.contains(reg);
         (!fits).then_some(Fault::OutsideClass { reg, class })
@@ -190,7 +198,7 @@ impl<'a> Rules<'a> {
             // Computed where it is copied to.
             Location::Reg(reg) if self.function.insts[site.inst].kind == InstKind::CopyTo(reg) => {}
             Location::Reg(reg) => faults.extend(self.in_class(reg, class)),
-            Location::Slot(slot) if operand.foldable || self.function.insts[site.inst].kind.is_copy() => {
+            Location::Slot(slot) if site.may_be_in_memory() || self.function.insts[site.inst].kind.is_copy() => {
                 faults.extend(self.slot_fits(slot, class));
                 let reads = |other: &&Operand| !other.is_def() && other.value == operand.value;
                 if site.operands.iter().filter(reads).count() > 1 {
@@ -238,8 +246,7 @@ impl Visitor for Rules<'_> {
         {
             self.complain(point, Subject::Instruction, Fault::MemoryToMemory);
         }
-        let folded = self.overlay.operands(self.function, inst).iter().filter(|l| matches!(l, Some(Location::Slot(_)))).count();
-        if folded > 1 && !self.function.insts[inst].kind.is_copy() {
+        if self.accesses(inst) > 1 && !self.function.insts[inst].kind.is_copy() {
             self.complain(point, Subject::Instruction, Fault::FoldedTwice);
         }
     }
@@ -257,6 +264,14 @@ impl Site<'_> {
 
     fn location(&self) -> Location {
         located(self.locations[self.index])
+    }
+
+    /// Whether the instruction can access the operand in memory, or change it there with the definition that overwrites it.
+    fn may_be_in_memory(&self) -> bool {
+        let updates = |(o, &l): (&Operand, &Option<Location>)| {
+            o.foldable && o.reuse.map(usize::from) == Some(self.index) && l == Some(self.location())
+        };
+        self.operand().foldable || self.operands.iter().zip(self.locations).any(updates)
     }
 
     /// Whether an early definition (other than one that is meant to) overwrites this use.

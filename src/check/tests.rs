@@ -369,6 +369,42 @@ fn a_folded_use_is_read_from_its_slot() {
     assert_eq!(broken(folding(), |p| p.overlay.locations[2] = Some(at("a"))), [""; 0]);
 }
 
+/// A value is stored, and an instruction changes it in its slot.
+fn updating() -> Program {
+    let mut p = defined(&["a", "b"], &[GP; 4]);
+    p.edit(0, 1, store("a", 0));
+    p.edit(0, 1, store("b", 1));
+    p.op(0, &[(Operand { foldable: true, ..reuse(2, 1) }, "s0"), (usage(0), "s0"), (usage(1), "b")]);
+    p.op(0, &[(usage(2), "a")]);
+    p.edit(0, 2, load("a", 0));
+    p.assert_accepted();
+    p
+}
+
+#[test]
+fn a_value_is_changed_in_its_slot() {
+    let inst = |what: &str| format!("b0, instruction 1{what}");
+    let apart = broken(updating(), |p| p.overlay.locations[3] = Some(at("s1")));
+    assert_eq!(apart[0], inst(", operand 0: is in s0, but the use that it overwrites is in s1"));
+    assert_eq!(apart[1], inst(", operand 1: is in s1, but the instruction cannot access a slot there"));
+    let rigid = broken(updating(), |p| p.function.operands[2].foldable = false);
+    assert_eq!(rigid, [0, 1].map(|k| inst(&format!(", operand {k}: is in s0, but the instruction cannot access a slot there"))));
+    let read = broken(updating(), |p| p.overlay.locations[3] = Some(at("a")));
+    assert_eq!(read, [inst(", operand 0: is in s0, but the use that it overwrites is in a")]);
+    let twice = broken(updating(), |p| {
+        p.function.operands[4].value = value(0);
+        p.overlay.locations[4] = Some(at("a"));
+    });
+    assert_eq!(twice, [inst(", operand 1: is in s0, but the instruction also reads the value in another operand")]);
+    let third = broken(updating(), |p| {
+        p.function.operands[4].foldable = true;
+        p.overlay.locations[4] = Some(at("s1"));
+    });
+    assert_eq!(third, [inst(": accesses more than one slot")]);
+    let old = broken(updating(), |p| p.function.operands[5].value = value(0));
+    assert_eq!(old, ["b0, instruction 2, operand 0: expected v0 in a, which holds v2"]);
+}
+
 #[test]
 fn slots_that_do_not_fit() {
     let unfit = |slot: u32, data| broken(program(), |p| p.overlay.slots[Slot::from_u32(slot)] = data).swap_remove(0);

@@ -53,7 +53,7 @@ pub struct AllocatorOptions {
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     memory_coalesce: Option<Switch>,
 
-    /// Whether instructions read spilled operands directly from memory; if not, only copies do
+    /// Whether instructions read spilled operands directly from memory, or change them there; if not, only copies do
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     fold: Option<Switch>,
 

@@ -216,6 +216,9 @@ private:
           return replaceByAccess(*E.InstAt[Inst], I, K);
         if (!foldOperand(Inst, K))
           return;
+        // What a folded definition reuses is folded with it, and comes behind.
+        if (E.Operands[K].role != CH_USE)
+          break;
       }
     MachineInstr &MI = *E.InstAt[Inst];
     bool ThreeAddresses = !commute(MI, I) || Flagless.contains(Inst);
@@ -266,24 +269,32 @@ private:
     E.InstAt[Inst] = New;
   }
 
-  // Replaces an instruction by one that reads an operand from its slot. That is done while its other operands are still
+  // Replaces an instruction by one that accesses an operand in its slot. That is done while its other operands are still
   // virtual registers, as when the exporter asked whether it can be.
   bool foldOperand(unsigned Inst, unsigned K) {
     MachineInstr &MI = *E.InstAt[Inst];
     unsigned Index = E.OperandAt[K].Index[0];
-    MachineInstr *New = fold(MI, E.OperandAt[K].all(), Slots[~A.locations[K]]);
+    bool Updates = E.Operands[K].role != CH_USE;
+    SmallVector<unsigned, 2> Indices(E.OperandAt[K].all());
+    if (Updates)
+      Indices.push_back(E.OperandAt[E.Insts[Inst].first_operand + E.Operands[K].reuse].Index[0]);
+    unsigned Last = Indices.back(), Added = addedOperands(MI, Indices);
+    MachineInstr *New = fold(MI, Indices, Slots[~A.locations[K]]);
     if (!New) {
       raw_string_ostream Message(Failure);
       Message << "LLVM does not fold operand " << Index << " after all: ";
       MI.print(Message, /*IsStandalone=*/true, /*SkipOpers=*/false, /*SkipDebugLoc=*/true, /*AddNewLine=*/false);
       return false;
     }
-    if (MI.peekDebugInstrNum())
+    if (unsigned Number = MI.peekDebugInstrNum()) {
       MF.substituteDebugValuesForInst(MI, *New, Index);
+      if (Updates)
+        MF.makeDebugValueSubstitution({Number, Index}, {New->getDebugInstrNum(), MachineFunction::DebugOperandMemNumber});
+    }
     for (unsigned Other = E.Insts[Inst].first_operand; Other < E.Insts[Inst].end_operand; ++Other)
       for (unsigned &Behind : E.OperandAt[Other].Index)
-        if (Behind > Index)
-          Behind += AddressOperands - 1;
+        if (Behind > Last)
+          Behind += Added;
     MI.eraseFromParent();
     E.InstAt[Inst] = New;
     return true;

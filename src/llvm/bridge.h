@@ -102,7 +102,8 @@ typedef struct {
   uint16_t reuse;         // index among the instruction's operands, or UINT16_MAX
   uint16_t reuse_instead; // likewise: the definition can reuse this one, if no operand is in memory
   uint8_t reuse_none;     // the definition can be anywhere, if no operand is in memory
-  uint8_t foldable;       // the instruction can read this use from its spill slot, as the only one of its operands
+  uint8_t foldable;       // the instruction can read this use from its spill slot, as the only one of its operands; or it can
+                          // change what this definition reuses in their common slot
 } ChOperand;
 
 typedef struct {

@@ -387,8 +387,14 @@ bool Export::addAgain(MachineInstr &MI) {
 
 void Export::addFoldable(MachineInstr &MI, unsigned First) {
   for (unsigned K = First; K < Operands.size(); ++K) {
-    uint32_t Class = Classes[Operands[K].value];
-    Operands[K].foldable = Operands[K].role == CH_USE && Class != CH_NONE && Folding.foldable(MI, OperandAt[K].all(), Class);
+    ChOperand &Operand = Operands[K];
+    uint32_t Class = Classes[Operand.value];
+    if (Class == CH_NONE)
+      continue;
+    if (Operand.role == CH_USE)
+      Operand.foldable = Folding.foldable(MI, OperandAt[K].all(), Class);
+    else if (Operand.role == CH_DEF && Operand.reuse != UINT16_MAX && Classes[Operands[First + Operand.reuse].value] == Class)
+      Operand.foldable = Folding.foldable(MI, {OperandAt[K].Index[0], OperandAt[First + Operand.reuse].Index[0]}, Class);
   }
 }
 

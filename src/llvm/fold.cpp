@@ -7,6 +7,13 @@ using namespace llvm;
 
 namespace chordal {
 
+// Whether what is folded is a definition and the use that it overwrites.
+static bool isUpdate(const MachineInstr &MI, ArrayRef<unsigned> Indices) { return MI.getOperand(Indices.front()).isDef(); }
+
+unsigned addedOperands(const MachineInstr &MI, ArrayRef<unsigned> Indices) {
+  return AddressOperands - (isUpdate(MI, Indices) ? Indices.size() : 1);
+}
+
 static bool isAddressOf(const MachineInstr &MI, unsigned First, int Object) {
   auto NoRegister = [&](unsigned I) { return MI.getOperand(First + I).isReg() && !MI.getOperand(First + I).getReg(); };
   auto Immediate = [&](unsigned I, int64_t Value) {
@@ -19,13 +26,14 @@ static bool isAddressOf(const MachineInstr &MI, unsigned First, int Object) {
 // Whether `New` has the operands `Old` that MI had, bound in the same way, but for what took the places of the folded ones.
 static bool isSameBut(const MachineInstr &New, ArrayRef<MachineOperand> Old, const MachineInstr &MI, ArrayRef<unsigned> Indices,
                       int Object) {
-  unsigned Index = Indices.front();
+  unsigned Index = Indices.front(), Added = addedOperands(MI, Indices);
+  bool Updates = isUpdate(MI, Indices);
   const TargetInstrInfo &TII = *MI.getMF()->getSubtarget().getInstrInfo();
-  if (New.getNumOperands() != Old.size() + AddressOperands - 1 || !isAddressOf(New, Index, Object))
+  if (New.getNumOperands() != Old.size() + Added || !isAddressOf(New, Index, Object))
     return false;
-  auto Shifted = [&](unsigned I) { return I < Index ? I : I + AddressOperands - 1; };
+  auto Shifted = [&](unsigned I) { return I < Index ? I : I + Added; };
   for (unsigned I = 0; I < Old.size(); ++I) {
-    if (I == Index)
+    if (I == Index || (Updates && is_contained(Indices, I)))
       continue;
     if (is_contained(Indices, I)) {
       if (!New.getOperand(Shifted(I)).isImm() || New.getOperand(Shifted(I)).getImm() != 0)
@@ -42,13 +50,17 @@ static bool isSameBut(const MachineInstr &New, ArrayRef<MachineOperand> Old, con
     if (I < MI.getDesc().getNumOperands() && TII.getRegClass(MI.getDesc(), I) != TII.getRegClass(New.getDesc(), Shifted(I)))
       return false;
   }
-  return New.mayLoad() && New.mayStore() == MI.mayStore();
+  return New.mayLoad() && New.mayStore() == (Updates || MI.mayStore());
 }
 
 MachineInstr *fold(MachineInstr &MI, ArrayRef<unsigned> Indices, int Object) {
   const TargetInstrInfo &TII = *MI.getMF()->getSubtarget().getInstrInfo();
+  bool Updates = isUpdate(MI, Indices);
+  // LLVM goes by the definition, and has to see that both are one register.
+  if (Updates)
+    MI.getOperand(Indices[1]).setReg(MI.getOperand(Indices[0]).getReg());
   SmallVector<MachineOperand, 8> Operands(MI.operands());
-  MachineInstr *New = TII.foldMemoryOperand(MI, Indices, Object);
+  MachineInstr *New = TII.foldMemoryOperand(MI, Updates ? Indices.take_front() : Indices, Object);
   if (!New || isSameBut(*New, Operands, MI, Indices, Object))
     return New;
   New->eraseFromParent();
@@ -66,9 +78,14 @@ Folder::~Folder() {
 bool Folder::foldable(MachineInstr &MI, ArrayRef<unsigned> Indices, uint32_t Class) {
   if (MI.getOpcode() <= TargetOpcode::GENERIC_OP_END || MI.mayLoad() || MI.isCall() || MI.isTerminator())
     return false;
+  bool Updates = isUpdate(MI, Indices);
+  if (Updates && MI.mayStore())
+    return false;
   for (unsigned Index : Indices) {
     const MachineOperand &MO = MI.getOperand(Index);
-    if (MO.isImplicit() || MI.isRegTiedToDefOperand(Index) || Index > UINT8_MAX)
+    if (MO.isImplicit() || (!Updates && MI.isRegTiedToDefOperand(Index)) || Index > UINT8_MAX)
+      return false;
+    if (Updates && MO.getSubReg())
       return false;
     if (MO.getSubReg() && T.TRI.getSubRegIdxOffset(MO.getSubReg()) != 0)
       return false;

@@ -1,4 +1,4 @@
-// Uses that instructions read from spill slots themselves.
+// Operands that instructions access in spill slots themselves.
 #ifndef CHORDAL_FOLD_H
 #define CHORDAL_FOLD_H
 
@@ -13,17 +13,21 @@ constexpr unsigned AddressOperands = 5;
 
 // The instruction anew, before MI, with an address on a stack object in place of one use; null if LLVM has none that is the
 // same in all else. There may be two indices, of uses of one value (`test %0, %0`): the address takes the place of the first,
-// and a zero that of the second (`cmp [object], 0`). MI is to be erased afterwards: it may have been changed.
+// and a zero that of the second (`cmp [object], 0`). Or of a definition and the use that it overwrites: the address takes the
+// place of both, and the instruction changes the object. MI is to be erased afterwards: it may have been changed.
 llvm::MachineInstr *fold(llvm::MachineInstr &MI, llvm::ArrayRef<unsigned> Indices, int Object);
 
-// Knows the uses of a function in SSA form that fold() can fold.
+// By how many operands fold() makes an instruction longer.
+unsigned addedOperands(const llvm::MachineInstr &MI, llvm::ArrayRef<unsigned> Indices);
+
+// Knows the operands of a function in SSA form that fold() can fold.
 class Folder {
 public:
   Folder(llvm::MachineFunction &MF, Target &T);
   Folder(const Folder &) = delete;
   ~Folder();
 
-  // Whether one or two uses of a value of this (exported) class can be folded into their instruction.
+  // Whether fold() has such an instruction for values of this (exported) class.
   bool foldable(llvm::MachineInstr &MI, llvm::ArrayRef<unsigned> Indices, uint32_t Class);
 
 private:

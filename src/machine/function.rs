@@ -57,8 +57,9 @@ pub struct Operand {
     /// For a definition that overwrites a use: it can be in any register instead, if no operand is in memory. (The instruction
     /// has a form with three addresses.)
     pub reuse_none: bool,
-    /// This use can be read by the instruction straight from its spill slot, if no other operand reads the value too; of one
-    /// instruction at most one operand is.
+    /// A use can be read by the instruction straight from its spill slot, if no other operand reads the value too; of one
+    /// instruction at most one operand is. Of a definition that overwrites a use: if both are in one slot, and the use's value is
+    /// read by no other operand, the instruction can change it there.
     pub foldable: bool,
 }
 

@@ -74,7 +74,7 @@ pub struct SlotData {
 #[derive(Clone, Debug, Default)]
 pub struct Overlay {
     /// One location an operand, parallel to [`Function::operands`]; none for those of dropped instructions. Slots only for
-    /// operands of copies and for foldable ones.
+    /// operands of copies, for foldable ones, and for what a foldable definition in the same slot overwrites.
     pub locations: Vec<Option<Location>>,
     /// Sorted by point; edits at one point happen in order, all before the instruction there. At a point behind a
     /// terminator there is none.

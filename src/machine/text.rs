@@ -37,7 +37,7 @@
 //! kind      = "op" | "copy" | copy-to(reg) | copy-from(reg) | load(sN) | store(sN) | store-constant(sN=iN)
 //!           | rematerialise(iN) | "parallel"
 //! use       = vN[("foldable")]
-//! def       = vN:class[([of=vN,]["early",][reuse=N["|"N]["|none"]])]  of the value that it is a piece of
+//! def       = vN:class[([of=vN,]["early",][reuse=N["|"N]["|none"],]["foldable"])]  of the value that it is a piece of
 //! mark      = uses=reg,… | defs=reg,… | early=reg,… | clobbers=reg,…
 //!           | "terminator" | "label" | "jumps" | "rematerialisable" | "dear" | "storable" | "movable" | "throws"
 //!           | origin=iN | origin=none             its own number unless given

@@ -99,7 +99,9 @@ pub enum Rule {
     ReuseInstead(usize),
     #[error("is storable, but not rematerialisable")]
     Storable,
-    #[error("operand {0} is foldable, but is not a use of an operation, or is tied to a definition")]
+    #[error(
+        "operand {0} is foldable, but is no operation's, or is a use that is overwritten, or a definition that overwrites none"
+    )]
     Foldable(usize),
     #[error("a {0} does not have the operands of one")]
     Operands(&'static str),
@@ -390,9 +392,12 @@ impl Scan<'_> {
 
     fn folds(&mut self, kind: InstKind, operands: &[Operand], place: Place) {
         for (index, operand) in operands.iter().enumerate() {
-            let tied = operands.iter().any(|o| o.reuse.map(usize::from) == Some(index));
-            let may_be = kind == InstKind::Op && operand.role == Role::Use && !tied;
-            self.require(!operand.foldable || may_be, place, Rule::Foldable(index));
+            let may_be = match operand.role {
+                Role::Use => operands.iter().all(|o| o.reuse.map(usize::from) != Some(index)),
+                Role::Def => operand.reuse.is_some(),
+                Role::EarlyDef => false,
+            };
+            self.require(!operand.foldable || kind == InstKind::Op && may_be, place, Rule::Foldable(index));
         }
     }
 

@@ -220,7 +220,7 @@ pub(in crate::allocate) fn foldable_operands(function: &Function, inst: Inst, fo
     let once = |k: usize| operands.iter().filter(|o| o.value == operands[k].value && !o.is_def()).count() == 1;
     let foldable = move |k: &usize| match kind.is_copy() {
         true => whole && one_form(*k),
-        false => folding && operands[*k].foldable && one_form(*k) && once(*k),
+        false => folding && operands[*k].foldable && !operands[*k].is_def() && one_form(*k) && once(*k),
     };
     // A copy's source comes first: it is last.
     (0..operands.len()).rev().filter(foldable)

@@ -209,10 +209,7 @@ impl<'a> Writer<'a> {
                 continue;
             }
             let value = if operand.is_def() { operand.value } else { self.name_of(operand.value) };
-            let reuse = operand.reuse.map(|reused| {
-                let before = folds.iter().filter(|&&(_, folded)| folded < usize::from(reused)).count();
-                reused - before as u8
-            });
+            let reuse = reused_behind(operand, |k| folds.iter().any(|&(_, folded)| folded == k));
             operands.push(Operand { value, reuse, reuse_instead: None, reuse_none: false, ..operand });
         }
         for operand in operands.iter().filter(|operand| operand.is_def()) {
@@ -277,6 +274,11 @@ impl<'a> Writer<'a> {
         let class = classes.fold(function.values[phi.def].class, |wide, class| function.file.wider(wide, class));
         from.iter().any(|from| from.is_some_and(|from| from != to)).then_some(MemoryPhi { to, class, from })
     }
+}
+
+/// What an operand reuses, once these operands of its instruction have left.
+pub(super) fn reused_behind(operand: Operand, leaves: impl Fn(usize) -> bool) -> Option<u8> {
+    operand.reuse.map(|reused| (0..reused).filter(|&k| !leaves(usize::from(k))).count() as u8)
 }
 
 /// Where debug uses find values that are in memory and live.

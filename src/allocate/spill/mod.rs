@@ -2,7 +2,8 @@
 //!
 //! - **Decide**: a strategy ([`Choice`]) gives a [`Plan`] about the values of the function.
 //! - **Verify** : pressure, reachability of refills and validity of homes are computed again from the plan alone.
-//! - **Insert** ([`insert`]) is the only writer: it makes the loads, the stores and the names, and keeps SSA form.
+//! - **Insert** ([`insert`]) is the only writer: it makes the loads, the stores and the names, and keeps SSA form. (Then what is
+//!   loaded, changed and stored is changed in memory: [`update`].)
 //!
 //! Requires: conventional SSA form.
 //! Ensures: at every point, the values in registers fit: for every set of registers that some class allows, the values
@@ -30,6 +31,7 @@ mod refill;
 mod residence;
 mod slots;
 mod stores;
+mod update;
 pub mod verify;
 mod weights;
 
@@ -406,7 +408,8 @@ impl<'a> Problem<'a> {
 
     /// Writes what a plan says.
     pub fn insert(&self, plan: &Plan) -> Spilled {
-        insert::insert(self, plan)
+        let spilled = insert::insert(self, plan);
+        if self.policy.fold { update::update(spilled) } else { spilled }
     }
 }
 

@@ -309,7 +309,7 @@ impl Parser {
         if operand.is_def() { Ok(operand) } else { Err(Reason::unexpected("a definition with a class", word)) }
     }
 
-    /// `v1`, `v1(foldable)`, `v1:class` or `v1:class(of=v0,early,reuse=0)`.
+    /// `v1`, `v1(foldable)`, `v1:class` or `v1:class(of=v0,early,reuse=0,foldable)`.
     fn operand(&mut self, word: &str) -> Result<Operand, Reason> {
         let (name, marks) = match word.strip_suffix(')').and_then(|word| word.split_once('(')) {
             Some((name, marks)) => (name, marks.split(',').collect()),
@@ -328,7 +328,7 @@ impl Parser {
                     let original = self.value(original)?;
                     self.pieces.insert(value, original);
                 }
-                (Role::Use, None) if mark == "foldable" => operand.foldable = true,
+                (_, None) if mark == "foldable" => operand.foldable = true,
                 _ => return Err(Reason::unexpected("an operand's mark", mark)),
             }
         }

@@ -287,7 +287,9 @@ impl Filler<'_> {
         for wish in defs {
             let role = if wish.early { Role::EarlyDef } else { Role::Def };
             let reuse = wish.reuse.map(|index| (index + offset) as u8);
-            operands.push(Operand { reuse, ..operand(self.define(wish.class), role) });
+            let value = self.define(wish.class);
+            let foldable = reuse.is_some() && !wish.early && value.as_u32().is_multiple_of(2);
+            operands.push(Operand { reuse, foldable, ..operand(value, role) });
         }
         for (index, operand) in operands.iter_mut().take(uses.len()).enumerate() {
             operand.foldable = defs.iter().all(|d| d.reuse != Some(index)) && self.rng.u8(..3) == 0;
