@@ -30,19 +30,19 @@ public:
       return Failure;
     for (MachineInstr *Phi : E.PhiAt)
       Phi->eraseFromParent();
-    finish(MF);
+    finish(MF, E.T);
     zeroByExclusiveOr(MF, E.T);
     return {};
   }
 
   // Brings the function's bookkeeping in line with its being in physical registers.
-  static void finish(MachineFunction &MF) {
+  static void finish(MachineFunction &MF, Target &T) {
     MachineRegisterInfo &MRI = MF.getRegInfo();
     MRI.clearVirtRegs();
     MRI.leaveSSA();
     MF.getProperties().resetIsSSA();
     MF.getProperties().setNoPHIs().setNoVRegs().setTiedOpsRewritten();
-    setLiveness(MF);
+    setLiveness(MF, T);
   }
 
 private:
@@ -477,7 +477,7 @@ static void setAnyRegisters(MachineInstr &MI) {
       MO.setReg(*MRI.getRegClass(MO.getReg())->begin());
 }
 
-void gut(MachineFunction &MF) {
+void gut(MachineFunction &MF, Target &T) {
   for (MachineBasicBlock &MBB : MF) {
     for (MachineInstr &MI : make_early_inc_range(MBB.instrs()))
       if (isLookedFor(MI))
@@ -487,7 +487,7 @@ void gut(MachineFunction &MF) {
     while (!MBB.succ_empty())
       MBB.removeSuccessor(MBB.succ_begin());
   }
-  Applier::finish(MF);
+  Applier::finish(MF, T);
 }
 
 } // namespace chordal

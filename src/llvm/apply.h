@@ -11,7 +11,7 @@ namespace chordal {
 std::string apply(Export &E, const ChAnswer &Answer);
 
 // Empties a function whose allocation failed, so that the rest of LLVM's pipeline can pass over it.
-void gut(llvm::MachineFunction &MF);
+void gut(llvm::MachineFunction &MF, Target &T);
 
 } // namespace chordal
 #endif

@@ -4,7 +4,6 @@
 #include "llvm/CodeGen/MachineInstrBundle.h"
 #include "llvm/CodeGen/MachineRegisterInfo.h"
 #include "llvm/CodeGen/TargetLowering.h"
-#include "llvm/CodeGen/TargetRegisterInfo.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
 
 using namespace llvm;
@@ -15,15 +14,16 @@ namespace {
 // What passing a block backwards does to the set of live registers. A register is a member with all its parts, as in LLVM's
 // LivePhysRegs; writing a part ends all that has it.
 struct Passage {
-  BitVector Read, Written;
+  PhysRegs Read, Written;
   // Live before the block.
-  BitVector In;
+  PhysRegs In;
 };
 
 class Liveness {
 public:
-  explicit Liveness(MachineFunction &MF)
-      : MF(MF), MRI(MF.getRegInfo()), TRI(*MF.getSubtarget().getRegisterInfo()), Passages(MF.getNumBlockIDs()) {
+  Liveness(MachineFunction &MF, Target &T) : MF(MF), MRI(MF.getRegInfo()), T(T), Passages(MF.getNumBlockIDs()) {
+    for (unsigned Reg : MRI.getReservedRegs().set_bits())
+      Reserved.insert(Reg);
     const Function &F = MF.getFunction();
     const TargetLowering &TLI = *MF.getSubtarget().getTargetLowering();
     if (F.hasPersonalityFn())
@@ -75,61 +75,49 @@ private:
     }
   };
 
-  MCRegAliasIterator aliases(MCRegister Reg) const { return MCRegAliasIterator(Reg, &TRI, /*IncludeSelf=*/true); }
-
-  void addRead(BitVector &Live) const {
+  void addRead(PhysRegs &Live) const {
     for (const MachineOperand *MO : Current.Uses)
-      if (!Live.test(MO->getReg().id()))
-        for (MCPhysReg Part : TRI.subregs_inclusive(MO->getReg()))
-          Live.set(Part);
+      if (!Live.contains(MO->getReg()))
+        Live |= T.Registers.parts(MO->getReg());
   }
 
-  void removeWritten(BitVector &Live) const {
+  // What the instruction writes and destroys.
+  PhysRegs written() const {
+    PhysRegs Written;
     for (const uint32_t *Mask : Current.Masks)
-      Live.clearBitsNotInMask(Mask);
+      Written |= T.destroyed(Mask);
     for (const MachineOperand *MO : Current.Defs)
-      for (MCRegAliasIterator Alias = aliases(MO->getReg()); Alias.isValid(); ++Alias)
-        Live.reset((*Alias).id());
+      Written |= T.Registers.aliases(MO->getReg());
+    return Written;
   }
 
   void pass(MachineBasicBlock &MBB) {
     Passage &P = of(MBB);
-    for (BitVector *Set : {&P.Read, &P.Written, &P.In})
-      Set->resize(TRI.getNumRegs());
     for (MachineInstr &MI : reverse(MBB)) {
       Current.read(MI);
-      removeWritten(P.Read);
-      for (const uint32_t *Mask : Current.Masks)
-        P.Written.setBitsNotInMask(Mask);
-      for (const MachineOperand *MO : Current.Defs)
-        for (MCRegAliasIterator Alias = aliases(MO->getReg()); Alias.isValid(); ++Alias)
-          P.Written.set((*Alias).id());
+      PhysRegs Written = written();
+      P.Read -= Written;
+      P.Written |= Written;
       addRead(P.Read);
     }
   }
 
   // What is live behind a block. What the unwinder leaves for a landing pad is not.
-  BitVector out(const MachineBasicBlock &MBB) {
-    BitVector Out(TRI.getNumRegs());
+  PhysRegs out(const MachineBasicBlock &MBB) {
+    PhysRegs Out;
     for (const MachineBasicBlock *Succ : MBB.successors()) {
-      const BitVector &In = of(*Succ).In;
-      if (!Succ->isEHPad()) {
-        Out |= In;
-        continue;
-      }
-      BitVector Rest = In;
-      for (MCRegister Reg : ByUnwinder)
-        if (Reg && In.test(Reg))
-          for (MCPhysReg Part : TRI.subregs_inclusive(Reg))
-            Rest.reset(Part);
-      Out |= Rest;
+      PhysRegs In = of(*Succ).In;
+      if (Succ->isEHPad())
+        for (MCRegister Reg : ByUnwinder)
+          if (Reg && In.contains(Reg))
+            In -= T.Registers.parts(Reg);
+      Out |= In;
     }
     return Out;
   }
 
   // The least sets of which each follows from those behind it. Reserved registers are in no list.
   void solve() {
-    const BitVector &Reserved = MRI.getReservedRegs();
     std::vector<const MachineBasicBlock *> Backwards;
     for (const MachineBasicBlock &MBB : reverse(MF))
       Backwards.push_back(&MBB);
@@ -141,13 +129,13 @@ private:
           continue;
         Stale.reset(MBB->getNumber());
         Passage &P = of(*MBB);
-        BitVector In = out(*MBB);
-        In.reset(P.Written);
+        PhysRegs In = out(*MBB);
+        In -= P.Written;
         In |= P.Read;
-        In.reset(Reserved);
+        In -= Reserved;
         if (In == P.In)
           continue;
-        P.In = std::move(In);
+        P.In = In;
         Changed = true;
         for (const MachineBasicBlock *Pred : MBB->predecessors())
           Stale.set(Pred->getNumber());
@@ -156,30 +144,26 @@ private:
 
   // A list names registers without their parts.
   void list(MachineBasicBlock &MBB) {
-    const BitVector &In = of(MBB).In;
+    const PhysRegs &In = of(MBB).In;
     MBB.clearLiveIns();
-    for (unsigned Reg : In.set_bits())
-      if (none_of(TRI.superregs(Reg), [&](MCPhysReg Whole) { return In.test(Whole); }))
-        MBB.addLiveIn(MCRegister(Reg));
+    In.forEach([&](MCRegister Reg) {
+      if (!In.overlaps(T.Registers.wholes(Reg)))
+        MBB.addLiveIn(Reg);
+    });
   }
 
   // Whether nothing behind wants a register, or a part of it.
-  bool isLast(const BitVector &Live, MCRegister Reg) const {
-    if (MRI.isReserved(Reg))
-      return false;
-    for (MCRegAliasIterator Alias = aliases(Reg); Alias.isValid(); ++Alias)
-      if (Live.test((*Alias).id()))
-        return false;
-    return true;
+  bool isLast(const PhysRegs &Live, MCRegister Reg) const {
+    return !Reserved.contains(Reg) && !Live.overlaps(T.Registers.aliases(Reg));
   }
 
   void flag(MachineBasicBlock &MBB) {
-    BitVector Live = out(MBB);
+    PhysRegs Live = out(MBB);
     for (MachineInstr &MI : reverse(MBB)) {
       Current.read(MI);
       for (MachineOperand *MO : Current.Defs)
         MO->setIsDead(isLast(Live, MO->getReg()));
-      removeWritten(Live);
+      Live -= written();
       for (MachineOperand *MO : Current.Uses)
         MO->setIsKill(isLast(Live, MO->getReg()));
       addRead(Live);
@@ -188,7 +172,8 @@ private:
 
   MachineFunction &MF;
   const MachineRegisterInfo &MRI;
-  const TargetRegisterInfo &TRI;
+  Target &T;
+  PhysRegs Reserved;
   std::vector<Passage> Passages;
   // Of the instruction that is being passed.
   Operands Current;
@@ -198,6 +183,6 @@ private:
 
 } // namespace
 
-void setLiveness(MachineFunction &MF) { Liveness(MF).run(); }
+void setLiveness(MachineFunction &MF, Target &T) { Liveness(MF, T).run(); }
 
 } // namespace chordal

@@ -2,14 +2,14 @@
 #ifndef CHORDAL_LIVEINS_H
 #define CHORDAL_LIVEINS_H
 
-#include "llvm/CodeGen/MachineFunction.h"
+#include "target.h"
 
 namespace chordal {
 
 // Sets the blocks' live-in lists, and says of each operand whether it is the last of its register. LLVM's fullyRecomputeLiveIns
 // and recomputeLivenessFlags come to the same, but pass a block's instructions whenever a block behind it has changed, which took
 // two thirds of all time that carrying an allocation over does. Here, a block is passed once for what it reads and writes.
-void setLiveness(llvm::MachineFunction &MF);
+void setLiveness(llvm::MachineFunction &MF, Target &T);
 
 } // namespace chordal
 #endif

@@ -74,7 +74,7 @@ public:
       R.error(("function " + MF.getName() + ": " + Failure).str());
     bool Done = Answer.outcome == CH_ALLOCATED && Failure.empty();
     if (!Done)
-      gut(MF);
+      gut(MF, T);
     uint64_t Time = nanoseconds() - Start;
     std::string Report = R.Options.verify && Done ? verify(MF, "after chordal") : "";
     R.Callbacks.allocated(R.Callbacks.user, str(MF.getName()), Time, str(Report));

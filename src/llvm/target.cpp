@@ -37,13 +37,20 @@ unsigned Target::opcode(StringRef Name, const TargetInstrInfo &TII) {
   return It->second;
 }
 
+static ArrayRef<MCPhysReg> calleeSavedBy(const MachineRegisterInfo &MRI) {
+  const MCPhysReg *First = MRI.getCalleeSavedRegs(), *End = First;
+  while (End && *End)
+    ++End;
+  return {First, End};
+}
+
 Target::Target(const MachineFunction &MF)
-    : TRI(*MF.getSubtarget().getRegisterInfo()), Subtarget(&MF.getSubtarget()), Reserved(MF.getRegInfo().getReservedRegs()),
-      CalleeSaved(MF.getRegInfo().getCalleeSavedRegs()) {
+    : TRI(*MF.getSubtarget().getRegisterInfo()), Registers(TRI), Subtarget(&MF.getSubtarget()), Reserved(MF.getRegInfo().getReservedRegs()),
+      CalleeSaved(calleeSavedBy(MF.getRegInfo()).vec()) {
   addRoots(MF.getTarget().getTargetTriple().isArch64Bit());
   addClasses(MF);
-  for (const MCPhysReg *R = CalleeSaved; R && *R; ++R)
-    unite(File.callee_saved, Roots[*R]);
+  for (MCPhysReg Reg : CalleeSaved)
+    unite(File.callee_saved, Roots[Reg]);
   File.banks = Banks;
   File.num_banks = NumBanks;
   File.regs = Regs.data();
@@ -56,7 +63,7 @@ Target::Target(const MachineFunction &MF)
 
 bool Target::describes(const MachineFunction &MF) const {
   const MachineRegisterInfo &MRI = MF.getRegInfo();
-  return &MF.getSubtarget() == Subtarget && MRI.getCalleeSavedRegs() == CalleeSaved && MRI.getReservedRegs() == Reserved;
+  return &MF.getSubtarget() == Subtarget && calleeSavedBy(MRI) == ArrayRef(CalleeSaved) && MRI.getReservedRegs() == Reserved;
 }
 
 void Target::addRoots(bool Is64Bit) {
@@ -129,21 +136,17 @@ void Target::addClasses(const MachineFunction &MF) {
   }
 }
 
-const ChRegSet &Target::clobbers(const uint32_t *Mask) {
-  for (auto &Entry : Masks)
-    if (Entry.first == Mask)
-      return Entry.second;
-  ChRegSet Set = {};
-  for (unsigned Root = 0; Root < RootRegs.size(); ++Root) {
+const Target::Masked &Target::masked(const uint32_t *Mask) {
+  ArrayRef<uint32_t> Words(Mask, MachineOperand::getRegMaskSize(TRI.getNumRegs()));
+  for (const Masked &Known : Masks)
+    if (ArrayRef(Known.Mask) == Words)
+      return Known;
+  Masked &New = Masks.emplace_back(Masked{Words.vec(), {}, Registers.clobbered(Mask)});
+  for (unsigned Root = 0; Root < RootRegs.size(); ++Root)
     // A mask may preserve a part (the low 128 bits of a vector register): what is not preserved whole is clobbered.
-    bool Preserved = true;
-    for (MCPhysReg Sub : TRI.subregs_inclusive(RootRegs[Root]))
-      Preserved &= !MachineOperand::clobbersPhysReg(Mask, Sub);
-    if (!Preserved)
-      insert(Set, Root);
-  }
-  Masks.push_back({Mask, Set});
-  return Masks.back().second;
+    if (New.Registers.overlaps(Registers.parts(RootRegs[Root])))
+      insert(New.Roots, Root);
+  return New;
 }
 
 } // namespace chordal

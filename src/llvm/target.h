@@ -3,6 +3,7 @@
 #define CHORDAL_TARGET_H
 
 #include "bridge.h"
+#include "overlaps.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
@@ -45,7 +46,10 @@ public:
   uint32_t lowPartOf(llvm::MCRegister Reg) const { return LowPartOf[Reg.id()]; }
 
   // The roots that a register mask does not preserve.
-  const ChRegSet &clobbers(const uint32_t *Mask);
+  const ChRegSet &clobbers(const uint32_t *Mask) { return masked(Mask).Roots; }
+
+  // The registers that it does not preserve.
+  const PhysRegs &destroyed(const uint32_t *Mask) { return masked(Mask).Registers; }
 
   // The exported number of a class, or CH_NONE.
   uint32_t classOf(const llvm::TargetRegisterClass *RC) const { return ClassOf[RC->getID()]; }
@@ -62,6 +66,8 @@ public:
 
   const llvm::TargetRegisterInfo &TRI;
 
+  const Overlaps Registers;
+
   // The status register.
   llvm::MCRegister Flags;
 
@@ -76,17 +82,27 @@ private:
   void addRoots(bool Is64Bit);
   void addClasses(const llvm::MachineFunction &MF);
 
+  // What a register mask does not preserve. It is known by what it says: some masks are made for one function, and another one
+  // may be found in their place later.
+  struct Masked {
+    std::vector<uint32_t> Mask;
+    ChRegSet Roots;
+    PhysRegs Registers;
+  };
+  const Masked &masked(const uint32_t *Mask);
+
   ChFile File = {};
   const llvm::TargetSubtargetInfo *Subtarget;
   llvm::BitVector Reserved;
-  const llvm::MCPhysReg *CalleeSaved;
+  // As a list, since that of a function whose convention preserves fewer is the function's own.
+  std::vector<llvm::MCPhysReg> CalleeSaved;
   std::vector<llvm::MCRegister> RootRegs;
   std::vector<ChRegSet> Roots;
   std::vector<uint32_t> LowPartOf;
   std::vector<uint32_t> ClassOf;
   std::vector<const llvm::TargetRegisterClass *> LLVMClasses;
   std::vector<std::vector<llvm::MCRegister>> Views;
-  std::vector<std::pair<const uint32_t *, ChRegSet>> Masks;
+  std::deque<Masked> Masks;
   std::vector<ChReg> Regs;
   std::vector<ChClass> Classes;
   std::vector<uint8_t> Orders;
