@@ -4,6 +4,8 @@
 #include "llvm/CodeGen/PseudoSourceValue.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
+#include <optional>
+#include <vector>
 
 using namespace llvm;
 
@@ -11,8 +13,6 @@ namespace chordal {
 namespace {
 
 const TargetInstrInfo &instrInfo(const MachineInstr &MI) { return *MI.getMF()->getSubtarget().getInstrInfo(); }
-
-StringRef name(const MachineInstr &MI) { return instrInfo(MI).getName(MI.getOpcode()); }
 
 bool startsWith(StringRef Opcode, ArrayRef<StringRef> Prefixes) {
   return any_of(Prefixes, [&](StringRef Prefix) { return Opcode.starts_with(Prefix); });
@@ -60,15 +60,39 @@ std::optional<Accesses> correction(StringRef Opcode) {
   return std::nullopt;
 }
 
-Accesses accesses(const MachineInstr &MI, StringRef Opcode) {
+// What an opcode's name says.
+struct Named {
+  bool ReadsProgramCounter, Two, IntegerVectorCopy, Xor, Exchange;
+  std::optional<Accesses> Correction;
+
+  explicit Named(StringRef Opcode)
+      : ReadsProgramCounter(isReadOfProgramCounter(Opcode)),
+        Two(ReadsProgramCounter || isAddressAndCall(Opcode) || isOneByXor(Opcode)),
+        IntegerVectorCopy(isIntegerVectorCopy(Opcode)), Xor(isXor(Opcode)),
+        Exchange(Opcode.starts_with("XCHG") && Opcode.contains("rr")), Correction(correction(Opcode)) {}
+};
+
+// Names are looked at once: that takes longer than all else about an instruction.
+const Named &named(const MachineInstr &MI) {
+  static thread_local std::vector<std::optional<Named>> Known;
+  unsigned Opcode = MI.getOpcode();
+  if (Opcode >= Known.size())
+    Known.resize(instrInfo(MI).getNumOpcodes());
+  if (!Known[Opcode])
+    Known[Opcode].emplace(instrInfo(MI).getName(Opcode));
+  return *Known[Opcode];
+}
+
+Accesses accesses(const MachineInstr &MI) {
   // A tail call is a jump. It may read its target from memory, but it writes no return address.
   if ((MI.isCall() && !MI.isReturn()) || MI.isInlineAsm())
     return {false, false};
   // `pop` reads the program counter.
-  if (isReadOfProgramCounter(Opcode))
+  const Named &Name = named(MI);
+  if (Name.ReadsProgramCounter)
     return {true, false};
-  if (auto Known = correction(Opcode))
-    return *Known;
+  if (Name.Correction)
+    return *Name.Correction;
   bool HasMemory = any_of(MI.getDesc().operands(), [](auto &Operand) { return Operand.OperandType == MCOI::OPERAND_MEMORY; });
   // Such as fences and traps: side effects are all that is known of them.
   if (MI.getDesc().hasUnmodeledSideEffects() && !HasMemory)
@@ -107,10 +131,9 @@ Printed printed(const MachineInstr &MI) {
     return copies(MI) ? Printed{1, false, false, /*Move=*/true, false} : Printed{};
   if (MI.isTransient() || MI.isDebugInstr() || MI.isCFIInstruction() || instrInfo(MI).isFrameInstr(MI))
     return {};
-  StringRef Name = name(MI);
-  auto [Loads, Stores] = accesses(MI, Name);
-  bool Two = isReadOfProgramCounter(Name) || isAddressAndCall(Name) || isOneByXor(Name);
-  return {Two ? 2u : 1u, Loads, Stores, instrInfo(MI).isCopyInstr(MI) || isIntegerVectorCopy(Name), isXor(Name)};
+  const Named &Name = named(MI);
+  auto [Loads, Stores] = accesses(MI);
+  return {Name.Two ? 2u : 1u, Loads, Stores, instrInfo(MI).isCopyInstr(MI) || Name.IntegerVectorCopy, Name.Xor};
 }
 
 unsigned calleeSaved(const MachineInstr &MI, const MachineFrameInfo &Frame) {
@@ -142,8 +165,7 @@ SpillAccess spillAccess(const MachineInstr &MI, const MachineFrameInfo &Frame) {
 }
 
 bool isExchange(const MachineInstr &MI) {
-  StringRef Name = name(MI);
-  return Name.starts_with("XCHG") && Name.contains("rr") && !MI.mayLoadOrStore();
+  return named(MI).Exchange && !MI.mayLoadOrStore();
 }
 
 } // namespace chordal
