@@ -26,9 +26,12 @@ use cranelift_entity::EntitySet;
 /// # Errors
 /// If an instruction alone needs more registers than there are.
 pub(super) fn plan(problem: &Problem, chosen: &Chosen, entry: Entry) -> Result<Plan, String> {
+    let ahead = Ahead::new(problem);
     match entry {
-        Entry::Nearest => walk(problem, chosen, Way::Nearest, &problem.pins),
-        Entry::Predecessors => walk(problem, chosen, Way::Predecessors(&Pressures::new(problem, &problem.loops)), &problem.pins),
+        Entry::Nearest => walk(problem, chosen, &ahead, Way::Nearest, &problem.pins),
+        Entry::Predecessors => {
+            walk(problem, chosen, &ahead, Way::Predecessors(&Pressures::new(problem, &problem.loops)), &problem.pins)
+        }
     }
 }
 
@@ -37,10 +40,11 @@ pub(super) fn plan(problem: &Problem, chosen: &Chosen, entry: Entry) -> Result<P
 /// # Errors
 /// Likewise.
 pub(super) fn plan_priced(problem: &Problem, chosen: &Chosen) -> Result<Plan, String> {
-    let solution = priced::solve(problem, chosen);
+    let ahead = Ahead::new(problem);
+    let solution = priced::solve(problem, chosen, &ahead);
     let with = |untouched: RegSet| {
         let pins = problem.pins.clone().keeping(untouched);
-        walk(problem, chosen, Way::Solved(&solution), &pins).map(|plan| Plan { untouched, ..plan })
+        walk(problem, chosen, &ahead, Way::Solved(&solution), &pins).map(|plan| Plan { untouched, ..plan })
     };
     // Where classes of registers overlap, those that were bought may not suffice for some instruction.
     let mut plan = with(solution.untouched).or_else(|_| with(RegSet::EMPTY))?;
@@ -60,19 +64,33 @@ fn has_dead_phis(problem: &Problem) -> bool {
     phis.any(|phi| problem.liveness.is_dead(phi.def))
 }
 
-fn walk(problem: &Problem, chosen: &Chosen, way: Way, pins: &PinLiveness) -> Result<Plan, String> {
-    let Problem { conventional, order, liveness, loops, .. } = problem;
+/// Where values are used next.
+pub(super) struct Ahead<'a> {
+    pub(super) borders: NextUses<'a>,
+    /// For each operand, the next instruction of its block that uses the value.
+    pub(super) in_block: Vec<u32>,
+}
+
+impl<'a> Ahead<'a> {
+    fn new(problem: &Problem<'a>) -> Self {
+        let Problem { conventional, order, liveness, loops, .. } = problem;
+        let function = &conventional.function;
+        Ahead { borders: NextUses::new(function, order, liveness, loops), in_block: next_uses(function) }
+    }
+}
+
+fn walk(problem: &Problem, chosen: &Chosen, ahead: &Ahead, way: Way, pins: &PinLiveness) -> Result<Plan, String> {
+    let Problem { conventional, order, .. } = problem;
     let function = &conventional.function;
-    let ahead = NextUses::new(function, order, liveness, loops);
     let mut walk = Walk {
         problem,
         chosen,
         pins,
-        ahead: &ahead,
-        in_block: next_uses(function),
+        ahead: &ahead.borders,
+        in_block: &ahead.in_block,
         residents: Vec::new(),
         counts: Counts::default(),
-        entries: Entries::new(problem, &ahead, way, pins),
+        entries: Entries::new(problem, &ahead.borders, way, pins),
         refills: Vec::new(),
         folds: Vec::new(),
         read_where_defined: EntitySet::with_capacity(function.values.len()),
@@ -109,7 +127,7 @@ struct Walk<'a> {
     pins: &'a PinLiveness,
     ahead: &'a NextUses<'a>,
     /// For each operand, the next instruction of its block that uses the value.
-    in_block: Vec<u32>,
+    in_block: &'a [u32],
     residents: Vec<Resident>,
     /// How many they are, for each set of registers.
     counts: Counts,

@@ -15,6 +15,7 @@ mod model;
 mod optimal;
 mod passing;
 mod prices;
+mod quiet;
 mod regions;
 mod round;
 mod stretches;
@@ -23,6 +24,7 @@ mod tight;
 use super::choose::Chosen;
 use super::cuts::{Decision, Network, UNIT, reduce};
 use super::plan::Refill;
+use super::residence::Ahead;
 use super::{Effort, Problem};
 use crate::allocate::cost;
 use crate::machine::{Block, Inst, RegSet};
@@ -72,10 +74,10 @@ impl Solved {
 }
 
 /// Solves the problem.
-pub(super) fn solve(problem: &Problem, chosen: &Chosen) -> Solution {
+pub(super) fn solve(problem: &Problem, chosen: &Chosen, ahead: &Ahead) -> Solution {
     let needless = needless(problem, chosen);
     let callee_saved = CalleeSaved::new(problem);
-    let Some(model) = model::model(problem, chosen, &callee_saved) else {
+    let Some(model) = model::model(problem, chosen, ahead, &callee_saved) else {
         return Solution { solved: None, untouched: callee_saved.untouched(0), callee_saved, bound: -needless };
     };
     let Model { mut decisions, base, least_bought, places } = model;

@@ -17,6 +17,7 @@
 use super::callee_saved::CalleeSaved;
 use super::contest::Contest;
 use super::passing::Passing;
+use super::quiet::Quiet;
 use super::regions::{NONE_SIMILAR, Region, SIMILAR};
 use super::stretches::Stretches;
 use super::tight::Tight;
@@ -26,6 +27,7 @@ use crate::allocate::spill::choose::Chosen;
 use crate::allocate::spill::crossing::{self, Head};
 use crate::allocate::spill::cuts::{Decision, Decisions, FORBIDDEN, MOST_BOUGHT, price};
 use crate::allocate::spill::plan::Refill;
+use crate::allocate::spill::residence::Ahead;
 use crate::allocate::spill::{Choice, Problem};
 use crate::analysis::grouped::{each, of_each};
 use crate::analysis::{Liveness, Occupancy};
@@ -125,7 +127,7 @@ impl Model {
 }
 
 /// States the problem; `None` if everything fits without any callee-saved register.
-pub(super) fn model(problem: &Problem, chosen: &Chosen, callee_saved: &CalleeSaved) -> Option<Model> {
+pub(super) fn model(problem: &Problem, chosen: &Chosen, ahead: &Ahead, callee_saved: &CalleeSaved) -> Option<Model> {
     let keeping = problem.pins.clone().keeping(callee_saved.untouched(0));
     let tight = Tight::new(problem, chosen, &keeping);
     if tight.values.is_empty() {
@@ -141,9 +143,10 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, callee_saved: &CalleeSav
         stretches: Stretches::new(problem, &tight, similar),
         tight,
         passing: Passing::new(problem),
+        quiet: Quiet::new(problem, ahead),
         model: Model { places: Places::new(problem), ..Model::default() },
         place: each(function.values.len(), Place::REGISTER),
-        tails: vec![Place::REGISTER; problem.liveness.all_live_out()],
+        tails: vec![Place::MEMORY; problem.liveness.all_live_out()],
         contests: problem.limits.sets().map(|_| Contest::new()).collect(),
         is_crowded: false,
         crowded: Vec::new(),
@@ -168,11 +171,13 @@ struct Builder<'a> {
     function: &'a Function,
     tight: Tight,
     passing: Option<Passing<'a>>,
+    quiet: Quiet<'a>,
     model: Model,
     /// Of each live value, where it is in the current segment.
     place: SecondaryMap<Value, Place>,
     stretches: Stretches<'a>,
-    /// Where the values that are live at the ends of blocks are, in the order of [`crate::analysis::Liveness::live_out_row`].
+    /// Where the values that are live at the ends of blocks are, in the order of [`crate::analysis::Liveness::live_out_row`];
+    /// in memory as long as the block has not been passed.
     tails: Vec<Place>,
     /// For each set of registers, what may be in them at the current point, if the current block has places for rows.
     contests: Vec<Contest>,
@@ -198,6 +203,7 @@ impl Builder<'_> {
         if let Some(passing) = &mut self.passing {
             passing.enter(&self.tight, block);
         }
+        self.quiet.enter(&self.tight, block);
         let head = crossing::head(self.problem, block);
         let live_in = liveness.live_in(block);
         let phis = || function.blocks[block].phis.iter().map(|phi| phi.def);
@@ -205,12 +211,15 @@ impl Builder<'_> {
         self.model.places.start[block] = self.model.places.heads.len() as u32;
         let mut before: SmallVec<[Before; 4]> = SmallVec::new();
         before.extend(function.blocks[block].preds.iter().map(|&pred| Before::new(liveness, pred)));
-        for &value in live_in {
-            let place = self.entering(block, head, value, &mut before);
+        let mut tails: SmallVec<[Place; 4]> = SmallVec::new();
+        for (row, &value) in live_in.iter().enumerate() {
+            tails.clear();
+            tails.extend(before.iter_mut().map(|pred| pred.row_of(value).map_or(Place::MEMORY, |row| self.tails[row])));
+            let place = self.entering(block, head, value, &tails, Some(row));
             self.enter_block(value, place);
         }
         for value in phis() {
-            let place = self.entering(block, head, value, &mut []);
+            let place = self.entering(block, head, value, &[], None);
             self.enter_block(value, place);
         }
         if self.tight.heads[block] > 0 {
@@ -253,8 +262,9 @@ impl Builder<'_> {
         }
     }
 
-    /// Where a value is at a block's head.
-    fn entering(&mut self, block: Block, head: Head, value: Value, before: &mut [Before]) -> Place {
+    /// Where a value is at a block's head, to which it comes from these places at the ends of predecessors if it is one of
+    /// those that are live into the block.
+    fn entering(&mut self, block: Block, head: Head, value: Value, tails: &[Place], row: Option<usize>) -> Place {
         if self.problem.unspillable.contains(value) {
             Place::REGISTER
         } else if self.chosen.spilled[value] || self.problem.liveness.is_dead(value) {
@@ -263,22 +273,25 @@ impl Builder<'_> {
             self.in_memory(value)
         } else if head == Head::Bundle || !self.tight.values.contains(value) {
             Place::REGISTER
-        } else if let Some(decision) = self.arriving_segment(block, value, before) {
-            Place::open(decision)
+        } else if let Some(place) = row.and_then(|row| self.arriving_segment(block, value, tails, row)) {
+            place
         } else {
             self.segment(value)
         }
     }
 
-    /// The segment that goes on into a block, to which control comes from those `before`. Where it comes back, these have not
-    /// been passed.
-    fn arriving_segment(&self, block: Block, value: Value, before: &mut [Before]) -> Option<Decision> {
-        let passing = self.passing.as_ref()?;
-        let at_end = |before: &mut Before| self.tails[before.row_of(value)?].decision();
-        let (first, others) = before.split_first_mut()?;
-        let decision = at_end(first)?;
-        let is_one = others.iter_mut().all(|pred| at_end(pred) == Some(decision));
-        (is_one && passing.goes_on(block, value, decision)).then_some(decision)
+    /// The segment that goes on into a block, to which control comes from where it has these places. Where it comes back, these
+    /// have not been passed.
+    fn arriving_segment(&self, block: Block, value: Value, tails: &[Place], row: usize) -> Option<Place> {
+        let (&first, others) = tails.split_first()?;
+        if others.iter().any(|&other| other != first) {
+            return None;
+        }
+        let goes_on = match first.decision() {
+            Some(decision) => self.passing.as_ref()?.goes_on(block, value, decision),
+            None => first == Place::REGISTER && self.tight.heads[block] == 0 && self.quiet.is_to_first_use(block, row),
+        };
+        goes_on.then_some(first)
     }
 
     /// A segment in which a value cannot be in a register.
@@ -296,6 +309,14 @@ impl Builder<'_> {
             let homeless = self.homeless_in(block, value);
             self.model.only_in(Place::open(homeless), Place::MEMORY, FORBIDDEN);
         }
+    }
+
+    /// The segment of a value behind the instruction of this index, which accesses it as this operand.
+    fn segment_behind(&mut self, block: Block, index: u32, operand: usize, value: Value) -> Place {
+        if !self.chosen.spilled[value] && self.quiet.is_to_next_use(block, index, operand) {
+            return Place::REGISTER;
+        }
+        self.segment(value)
     }
 
     /// A new segment of a value.
@@ -350,16 +371,22 @@ impl Builder<'_> {
         for (k, operand) in operands.iter().enumerate() {
             if operand.is_def() {
                 self.stretches.enter(block, operand.value);
-                self.model.places.behind[first + k] =
-                    if liveness.kills(first + k) { Place::MEMORY } else { self.definition(operand.value, frequency) };
+                self.model.places.behind[first + k] = if liveness.kills(first + k) {
+                    Place::MEMORY
+                } else {
+                    self.definition(block, index, first + k, operand.value)
+                };
             } else if is_first_use(operands, k) {
                 // What has been chosen to be in memory is refilled in any case, but how often is not known yet.
                 if !self.chosen.spilled[operand.value] {
                     let refill = if too_late { FORBIDDEN } else { self.refill(operand.value, frequency) };
                     self.model.in_memory(self.place[operand.value], refill);
                 }
-                self.model.places.behind[first + k] =
-                    if liveness.kills(first + k) { Place::MEMORY } else { self.segment(operand.value) };
+                self.model.places.behind[first + k] = if liveness.kills(first + k) {
+                    Place::MEMORY
+                } else {
+                    self.segment_behind(block, index, first + k, operand.value)
+                };
             }
         }
         self.cheapen_folds(inst, frequency);
@@ -393,10 +420,13 @@ impl Builder<'_> {
     }
 
     /// The segment behind a definition by an instruction. A constant that is not wanted there is not computed.
-    fn definition(&mut self, value: Value, frequency: f64) -> Place {
+    fn definition(&mut self, block: Block, index: u32, operand: usize, value: Value) -> Place {
+        if self.problem.refill(value) == Refill::Load {
+            return self.segment_behind(block, index, operand, value);
+        }
         let place = self.segment(value);
-        if self.problem.refill(value) != Refill::Load && !self.chosen.spilled[value] {
-            let once = self.refill(value, frequency);
+        if !self.chosen.spilled[value] {
+            let once = self.refill(value, self.function.blocks[block].frequency);
             self.model.in_register(place, once);
             self.model.base -= once;
         }

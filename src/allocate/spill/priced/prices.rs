@@ -63,6 +63,9 @@ pub(super) fn solve(network: &Network, market: Market, limits: Limits) -> Soluti
         let relaxed = prices.relaxed();
         rounding.put_in_order(&relaxed);
         for bought in towards(best.bought, prices.bought) {
+            if prices.bound_with(bought) >= best.cost {
+                continue;
+            }
             let mut rounded = rounding.round(&relaxed, bought);
             if rounded.cost < best.cost + best.cost / PROMISING {
                 rounding.improve(&mut rounded, &relaxed);
@@ -133,6 +136,10 @@ struct Prices<'n> {
     market: Market,
     /// How many places are worth their price.
     bought: usize,
+    /// By how many are bought, what they cost, less what all rows' rooms earn.
+    cost_of_buying: [i64; MOST_BOUGHT + 1],
+    /// What all clusters cost as they are labelled, prices included.
+    of_clusters: i64,
     cutter: Cutter<'n>,
     residual: Residual,
     of_row: PrimaryMap<Row, i64>,
@@ -161,6 +168,8 @@ impl<'n> Prices<'n> {
             network,
             market,
             bought: market.least,
+            cost_of_buying: [0; MOST_BOUGHT + 1],
+            of_clusters: 0,
             cutter: Cutter::new(network),
             residual: Residual::new(network),
             of_row: rows().map(|_| 0).collect(),
@@ -188,19 +197,24 @@ impl<'n> Prices<'n> {
             self.has_changed[cluster] = false;
             self.relax_cluster(cluster);
         }
-        self.value.values().sum::<i64>() + self.buy()
+        self.of_clusters = self.value.values().sum();
+        self.of_clusters + self.buy()
     }
 
     /// Buys as many places as is cheapest. Answers what they cost, less what all rows' rooms earn.
     fn buy(&mut self) -> i64 {
-        let mut earned = [0; MOST_BOUGHT + 1];
+        self.cost_of_buying = std::array::from_fn(|bought| self.market.price * bought as i64);
         for (row, rooms) in self.network.rooms.iter().filter(|&(row, _)| self.of_row[row] > 0) {
-            earned.iter_mut().zip(rooms).for_each(|(sum, &room)| *sum += self.of_row[row] * i64::from(room));
+            self.cost_of_buying.iter_mut().zip(rooms).for_each(|(sum, &room)| *sum -= self.of_row[row] * i64::from(room));
         }
-        let Market { price, least, most } = self.market;
-        let cost = |bought: usize| price * bought as i64 - earned[bought];
-        self.bought = (least..=most).min_by_key(|&bought| cost(bought)).unwrap_or(least);
-        cost(self.bought)
+        let Market { least, most, .. } = self.market;
+        self.bought = (least..=most).min_by_key(|&bought| self.cost_of_buying[bought]).unwrap_or(least);
+        self.cost_of_buying[self.bought]
+    }
+
+    /// No labelling with so many places costs less.
+    fn bound_with(&self, bought: usize) -> i64 {
+        self.of_clusters + self.cost_of_buying[bought]
     }
 
     fn relax_cluster(&mut self, cluster: Cluster) {

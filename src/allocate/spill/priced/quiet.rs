@@ -1,0 +1,65 @@
+//! Segments in which registers are not scarce.
+//!
+//! A segment that no row confines, and that begins with its value in a register, costs nothing if the value stays there, and the
+//! access that it ends with may need a refill if not. So the value stays, and nothing is left to decide.
+
+use super::tight::Tight;
+use crate::allocate::pressure::demand::foldable_operands;
+use crate::allocate::spill::Problem;
+use crate::allocate::spill::residence::Ahead;
+use crate::analysis::NEVER;
+use crate::machine::{Block, Function, Inst};
+
+/// Where the places of the current block are in which there are more values than registers.
+pub(super) struct Quiet<'a> {
+    function: &'a Function,
+    ahead: &'a Ahead<'a>,
+    fold: bool,
+    /// By index, the next such instruction, beginning with this one; [`NEVER`] if there is none.
+    tight: Vec<u32>,
+}
+
+impl<'a> Quiet<'a> {
+    pub(super) fn new(problem: &'a Problem, ahead: &'a Ahead) -> Self {
+        Quiet { function: &problem.conventional.function, ahead, fold: problem.policy.fold, tight: Vec::new() }
+    }
+
+    /// Looks at the next block.
+    pub(super) fn enter(&mut self, tight: &Tight, block: Block) {
+        let insts = self.function.block_insts(block);
+        self.tight.clear();
+        self.tight.resize(insts.len() + 1, NEVER);
+        if tight.blocks.contains(block) {
+            for (index, inst) in insts.enumerate().rev() {
+                self.tight[index] = if tight.insts[inst] > 0 { index as u32 } else { self.tight[index + 1] };
+            }
+        }
+    }
+
+    /// Whether nothing competes with a value from the instruction of this index, which accesses it as this operand, to its next
+    /// use in the block, or to the block's end.
+    pub(super) fn is_to_next_use(&self, block: Block, index: u32, operand: usize) -> bool {
+        let next = match self.ahead.in_block[operand] {
+            NEVER => NEVER,
+            inst => inst - self.function.blocks[block].insts.start,
+        };
+        self.is_between(block, index, next)
+    }
+
+    /// The same of a value that is live into the block, by its row there.
+    pub(super) fn is_to_first_use(&self, block: Block, row: usize) -> bool {
+        let next = self.ahead.borders.at_entry(block)[row];
+        let is_here = (next as usize) < self.function.blocks[block].insts.len();
+        self.is_between(block, 0, if is_here { next } else { NEVER })
+    }
+
+    /// Where an operand could be read from memory, its value competes until it is read.
+    fn is_between(&self, block: Block, from: u32, to: u32) -> bool {
+        let tight = self.tight[from as usize];
+        tight == NEVER || tight > to || tight == to && !self.folds(Inst::from_u32(self.function.blocks[block].insts.start + to))
+    }
+
+    fn folds(&self, inst: Inst) -> bool {
+        foldable_operands(self.function, inst, self.fold).next().is_some()
+    }
+}
