@@ -3,7 +3,7 @@
 //! A file is written beside its target, under another name, and renamed when all files of a command are written: whoever looks
 //! finds the old file or the new one. Renames follow each other at once, in the order given; whoever is killed in between leaves
 //! the later ones old, so that what describes another file (statistics) comes last. What exists and is no file (a device, a
-//! pipe) is written to as it is.
+//! pipe) is written to as it is, before that: where it takes nothing more, all files are the old ones.
 
 use anyhow::{Context as _, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -72,6 +72,8 @@ pub fn write_all(results: &[(Destination, Vec<u8>)]) -> Result<()> {
     for (_, bytes) in results.iter().filter(|(destination, _)| *destination == Destination::Stdout) {
         print(bytes)?;
     }
+    // A device may have no room; what is written already needs only its name.
+    written.sort_by_key(|(written, _)| matches!(written, Written::Beside { .. }));
     let temporary = temporary();
     for (written, path) in written {
         written.keep(&temporary).with_context(|| cannot(path))?;
@@ -149,8 +151,11 @@ impl Written {
             Ok(metadata) if !metadata.is_file() => return Ok(Written::Through { bytes: bytes.to_vec(), target }),
             Ok(metadata) if metadata.permissions().readonly() => return Err(io::ErrorKind::PermissionDenied.into()),
             Ok(metadata) => Some(metadata.permissions()),
-            Err(_) => None,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
         };
+        // Without this, the message would name the temporary file.
+        fs::metadata(folder(&target))?;
         let mut temporary = temporary();
         // The process's file mode mask still applies.
         let mut builder = tempfile::Builder::new();
@@ -229,6 +234,9 @@ impl TemporaryFolder {
 /// # Errors
 /// If no signal can be waited for.
 pub fn clean_up_when_interrupted() -> io::Result<()> {
+    // A file that grows beyond the limit (`ulimit -f`) is a failure with a message, as on a full device.
+    // SAFETY: ignoring a signal runs nothing.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM].into_iter().filter(|&signal| !is_ignored(signal)))?;
     thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {

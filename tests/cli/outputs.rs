@@ -162,6 +162,42 @@ fn a_full_device_is_a_failure() {
     }
 }
 
+/// A device that takes nothing leaves the other file as it was, and so does a limit on the size of files (512 bytes).
+#[test]
+fn no_room_for_one_output_leaves_the_other_old() {
+    let folder = Folder::with_program(&[]);
+    folder.write("p.s", "old");
+    let files = folder.files();
+    let compile = ["compile", "p.bc", "-o", "p.s", "--stats", "/dev/full"];
+    assert_fails(folder.chordal(&compile).assert(), "chordal: error: /dev/full: cannot be written: No space left", "");
+    let script = r#"ulimit -f 1; "$0" compile p.bc -o p.s --stats p.json"#;
+    let mut limited = Process::new("sh");
+    limited.current_dir(folder.path("")).args(["-c", script]).arg(chordal().get_program());
+    let output = limited.output().expect("the shell starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.starts_with("chordal: error: p.") && said.contains("cannot be written: File too large"), "{said}");
+    assert_eq!(folder.read("p.s"), b"old");
+    assert_eq!(folder.files(), files);
+}
+
+/// The message names what was asked for, and no temporary file.
+#[test]
+fn where_nothing_can_be_written_one_line_says_so() {
+    let folder = Folder::with_program(&[]);
+    symlink("loop", folder.path("loop")).expect("the folder is writable");
+    for (output, why) in [
+        ("none/p.s", "No such file or directory (os error 2)\n"),
+        ("p.bc/p.s", "Not a directory (os error 20)\n"),
+        ("loop", "Too many levels of symbolic links (os error 40)\n"),
+        (".", "is a directory\n"),
+    ] {
+        let message = format!("chordal: error: {output}: cannot be written: {why}");
+        assert_fails(folder.chordal(&["compile", "p.bc", "-o", output]).assert(), &message, "");
+    }
+    assert!(fs::symlink_metadata(folder.path("loop")).expect("it is there").is_symlink());
+}
+
 #[test]
 fn what_llvm_says_has_a_name_in_front() {
     let folder = Folder::new();
