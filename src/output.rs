@@ -6,7 +6,7 @@
 //! pipe) is written to as it is, before that: where it takes nothing more, all files are the old ones.
 
 use anyhow::{Context as _, Result};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -237,7 +237,8 @@ pub fn clean_up_when_interrupted() -> io::Result<()> {
     // A file that grows beyond the limit (`ulimit -f`) is a failure with a message, as on a full device.
     // SAFETY: ignoring a signal runs nothing.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM].into_iter().filter(|&signal| !is_ignored(signal)))?;
+    let ends = [SIGHUP, SIGINT, SIGTERM, SIGQUIT, libc::SIGXCPU];
+    let mut signals = Signals::new(ends.into_iter().filter(|&signal| !is_ignored(signal)))?;
     thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
             // The lock is never given back: nobody makes anything any more.

@@ -257,6 +257,27 @@ fn an_interrupted_compilation_leaves_whole_files() {
     }
 }
 
+/// A key at the terminal, or a limit on the processor's time.
+#[test]
+fn signals_that_dump_core_leave_nothing_behind() {
+    let folder = with_long_work();
+    for signal in ["QUIT", "XCPU"] {
+        let script = r#"ulimit -c 0; exec "$0" cc -c long.c -o long.o"#;
+        let mut command = Process::new("sh");
+        command.current_dir(folder.path("")).args(["-c", script]).arg(chordal().get_program());
+        let mut child = command.env("TMPDIR", folder.path("tmp")).spawn().expect("the shell starts");
+        let temporary = || fs::read_dir(folder.path("tmp")).expect("it is there").count();
+        let begin = Instant::now();
+        while temporary() == 0 && begin.elapsed() < Duration::from_secs(20) {
+            thread::sleep(Duration::from_millis(2));
+        }
+        assert!(temporary() > 0 && child.try_wait().expect("it is ours").is_none());
+        folder.run(Process::new("kill").args([format!("-{signal}"), child.id().to_string()]));
+        assert_eq!(child.wait().expect("it ends").code(), None, "{signal}");
+        assert_eq!(temporary(), 0, "{signal}");
+    }
+}
+
 /// A comparison that is interrupted and resumed ends as if it never had been; its workers end with it.
 #[test]
 fn an_interrupted_comparison_goes_on_where_it_was() {
