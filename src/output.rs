@@ -3,10 +3,10 @@
 //! A file is written beside its target, under another name, and renamed when all files of a command are written: whoever looks
 //! finds the old file or the new one. Renames follow each other at once, in the order given; whoever is killed in between leaves
 //! the later ones old, so that what describes another file (statistics) comes last. What exists and is no file (a device, a
-//! pipe) is written to as it is.
+//! pipe) is written to as it is, before that: where it takes nothing more, all files are the old ones.
 
 use anyhow::{Context as _, Result};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -14,7 +14,7 @@ use std::io::{self, Write as _};
 use std::os::fd::FromRawFd as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use tempfile::{NamedTempFile, TempDir};
 
@@ -72,6 +72,8 @@ pub fn write_all(results: &[(Destination, Vec<u8>)]) -> Result<()> {
     for (_, bytes) in results.iter().filter(|(destination, _)| *destination == Destination::Stdout) {
         print(bytes)?;
     }
+    // A device may have no room; what is written already needs only its name.
+    written.sort_by_key(|(written, _)| matches!(written, Written::Beside { .. }));
     let temporary = temporary();
     for (written, path) in written {
         written.keep(&temporary).with_context(|| cannot(path))?;
@@ -149,19 +151,20 @@ impl Written {
             Ok(metadata) if !metadata.is_file() => return Ok(Written::Through { bytes: bytes.to_vec(), target }),
             Ok(metadata) if metadata.permissions().readonly() => return Err(io::ErrorKind::PermissionDenied.into()),
             Ok(metadata) => Some(metadata.permissions()),
-            Err(_) => None,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
         };
         let mut temporary = temporary();
         // The process's file mode mask still applies.
         let mut builder = tempfile::Builder::new();
         let builder = builder.prefix(".chordal-").permissions(Permissions::from_mode(0o666));
-        let mut file = builder.tempfile_in(folder(&target))?;
+        let mut file = builder.tempfile_in(folder(&target)).map_err(nameless)?;
         temporary.insert(file.path().to_owned());
         drop(temporary);
         if let Some(mode) = mode {
             file.as_file().set_permissions(mode)?;
         }
-        file.write_all(bytes)?;
+        file.write_all(bytes).map_err(nameless)?;
         Ok(Written::Beside { file, target })
     }
 
@@ -171,6 +174,14 @@ impl Written {
             Written::Through { bytes, target } => OpenOptions::new().write(true).open(target)?.write_all(&bytes),
             Written::To { bytes, mut open } => open.write_all(&bytes),
         }
+    }
+}
+
+/// An error without the name of the temporary file, which says nothing to anybody.
+fn nameless(error: io::Error) -> io::Error {
+    match error.to_string().split_once(" at path ") {
+        Some((why, _)) => io::Error::new(error.kind(), why),
+        None => error,
     }
 }
 
@@ -227,18 +238,25 @@ impl TemporaryFolder {
 /// started to ignore (`nohup`) it ignores.
 ///
 /// # Errors
-/// If no signal can be waited for.
+/// If no signal can be waited for, or no thread can be made for that.
 pub fn clean_up_when_interrupted() -> io::Result<()> {
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM].into_iter().filter(|&signal| !is_ignored(signal)))?;
-    thread::spawn(move || {
-        if let Some(signal) = signals.forever().next() {
+    // A file that grows beyond the limit (`ulimit -f`) is a failure with a message, as on a full device.
+    // SAFETY: ignoring a signal runs nothing.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    let (sender, receiver) = mpsc::channel::<Signals>();
+    // The thread comes first: without it, signals that are waited for would have no effect.
+    thread::Builder::new().spawn(move || {
+        let signal = receiver.recv().ok().and_then(|mut signals| signals.forever().next());
+        if let Some(signal) = signal {
             // The lock is never given back: nobody makes anything any more.
             let temporary = temporary();
             remove(&temporary);
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
-    });
-    Ok(())
+    })?;
+    let ends = [SIGHUP, SIGINT, SIGTERM, SIGQUIT, libc::SIGXCPU];
+    let signals = Signals::new(ends.into_iter().filter(|&signal| !is_ignored(signal)))?;
+    sender.send(signals).map_err(io::Error::other)
 }
 
 fn is_ignored(signal: libc::c_int) -> bool {

@@ -29,6 +29,13 @@ struct Allocation<'a> {
     rng: Rng,
 }
 
+/// An instruction that could change memory: what it overwrites and what with, among all operands.
+struct Update {
+    at: Point,
+    read: usize,
+    written: usize,
+}
+
 /// Plants a fault, if there is where.
 type Plant = fn(&mut Allocation) -> Option<()>;
 
@@ -195,6 +202,32 @@ const KINDS: &[(&str, Plant)] = &[
         a.overlay.locations[at] = Some(other);
         Some(())
     }),
+    ("another slot is changed", |a| {
+        let other = Location::Slot(a.slot()?);
+        let update = a.update(|a, update| matches!(a.overlay.locations[update.written], Some(Location::Slot(_))))?;
+        a.change(&update, other);
+        Some(())
+    }),
+    ("a slot is changed in place of a register", |a| {
+        let slot = Location::Slot(a.slot()?);
+        let update = a.update(|a, update| matches!(a.overlay.locations[update.written], Some(Location::Reg(_))))?;
+        a.change(&update, slot);
+        Some(())
+    }),
+    ("what is loaded is changed in its slot", |a| {
+        let update = a.update(|a, update| a.load_for(update).is_some())?;
+        let (at, slot) = a.load_for(&update)?;
+        a.overlay.edits.remove(at);
+        // What is stored behind may be stored there.
+        let written = a.overlay.locations[update.written];
+        let behind = Point { index: update.at.index + 1, ..update.at };
+        let stores = |&(at, edit): &(Point, Edit)| {
+            at == behind && matches!(edit, Edit::Store { from, to, .. } if written == Some(Location::Reg(from)) && to == slot)
+        };
+        a.overlay.edits.retain(|edit| !stores(edit));
+        a.change(&update, Location::Slot(slot));
+        Some(())
+    }),
     ("what has to be overwritten is not", |a| {
         let other = Location::Reg(a.register()?);
         let function = a.function;
@@ -300,6 +333,41 @@ impl Allocation<'_> {
         });
         let operands = &function.insts[pick(&mut self.rng, insts)?].operands;
         Some(operands.start as usize..operands.end as usize)
+    }
+
+    /// An executed instruction of this kind that could change memory.
+    fn update(&mut self, is: impl Fn(&Self, &Update) -> bool) -> Option<Update> {
+        let function = self.function;
+        let mut updates = Vec::new();
+        for block in function.blocks.keys() {
+            for (index, inst) in (0..).zip(function.block_insts(block)) {
+                let first = function.insts[inst].operands.start as usize;
+                for (k, operand) in function.operands(inst).iter().enumerate().filter(|(_, o)| o.is_def() && o.foldable) {
+                    let reuse = operand.reuse.expect("it overwrites something");
+                    let at = Point { block, index };
+                    let update = Update { at, read: first + usize::from(reuse), written: first + k };
+                    let executed = !self.overlay.is_dropped(inst) && is(self, &update);
+                    updates.extend(executed.then_some(update));
+                }
+            }
+        }
+        self.rng.choice(updates)
+    }
+
+    /// Puts both operands of such an instruction elsewhere.
+    fn change(&mut self, update: &Update, to: Location) {
+        self.overlay.locations[update.read] = Some(to);
+        self.overlay.locations[update.written] = Some(to);
+    }
+
+    /// The edit in front of an instruction that loads what it overwrites, and the slot.
+    fn load_for(&self, update: &Update) -> Option<(usize, Slot)> {
+        let edits = self.overlay.edits.iter().enumerate().filter(|(_, (at, _))| *at == update.at);
+        let mut loads = edits.filter_map(|(at, (_, edit))| match *edit {
+            Edit::Load { to, from, .. } if self.overlay.locations[update.read] == Some(Location::Reg(to)) => Some((at, from)),
+            _ => None,
+        });
+        loads.next()
     }
 
     fn point(&mut self) -> Option<Point> {

@@ -223,6 +223,7 @@ fn what_random_functions_found_is_allocated() {
         "held_to_meet",
         "in_memory_anyway",
         "jump_outputs",
+        "nothing_meets",
         "older_name",
         "overwritten_once",
         "stored_at_head",

@@ -99,6 +99,9 @@ impl<'a> Rules<'a> {
                 self.complain(point, Subject::Operand(index), fault);
             }
         }
+        if self.accesses(inst) > 1 && !self.function.insts[inst].kind.is_copy() {
+            self.complain(point, Subject::Instruction, Fault::FoldedTwice);
+        }
     }
 
     fn edit_faults(&self, point: Point, edit: &Edit, pinned: RegSet) -> Vec<Fault> {
@@ -245,9 +248,6 @@ impl Visitor for Rules<'_> {
             && to != from
         {
             self.complain(point, Subject::Instruction, Fault::MemoryToMemory);
-        }
-        if self.accesses(inst) > 1 && !self.function.insts[inst].kind.is_copy() {
-            self.complain(point, Subject::Instruction, Fault::FoldedTwice);
         }
     }
 

@@ -673,6 +673,26 @@ fn an_instruction_is_performed_once_and_further_down() {
     assert_eq!(fixed.complaints()[0], not_once);
 }
 
+#[test]
+fn what_is_performed_elsewhere_accesses_one_slot() {
+    let at_two = |second: &str| {
+        let mut p = defined(&["a", "b"], &[GP; 3]);
+        p.edit(0, 1, store("a", 0));
+        p.edit(0, 1, store("b", 1));
+        let moved = p.op(0, &[(Operand { foldable: true, ..reuse(2, 1) }, "s0"), (usage(0), "s0"), (usage(1), second)]);
+        p.function.operands[4].foldable = true;
+        p.function.insts[moved].movable = true;
+        p.overlay.dropped = vec![moved];
+        p.op(0, &[]);
+        p.edit(0, 3, Edit::Perform { inst: moved, flagless: false });
+        p.edit(0, 3, load("a", 0));
+        p.op(0, &[(usage(2), "a")]);
+        p.complaints()
+    };
+    assert_eq!(at_two("b"), [""; 0]);
+    assert_eq!(at_two("s1"), ["b0, instruction 3: accesses more than one slot"]);
+}
+
 /// Where flags are live, a form that writes none is wanted, which reads no memory.
 #[test]
 fn what_is_performed_without_flags_is_in_registers() {

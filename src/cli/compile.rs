@@ -146,7 +146,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let allocator = arguments.allocator.configured(own, stock).map_err(Failure::Usage)?;
     let name = arguments.name();
     llvm::die_with_prefix(&format!("chordal: error: {name}: "));
-    arguments.limits.watch(&name);
+    arguments.limits.watch(&name)?;
     let source = Source::read(&arguments.input).with_context(|| name.clone())?;
     let module = Module::parse(&source).with_context(|| name.clone())?;
     let registers = registers(arguments, &allocator, &module)?;

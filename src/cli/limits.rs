@@ -1,6 +1,7 @@
 //! What the compilation of a module may take.
 
 use crate::output::{self, printable};
+use anyhow::{Context as _, Result};
 use clap::Args;
 use std::fs;
 use std::thread;
@@ -23,14 +24,17 @@ pub struct Limits {
 
 impl Limits {
     /// From here on, the process ends with a message about the module where it passes a limit.
-    pub fn watch(&self, module: &str) {
+    ///
+    /// # Errors
+    /// If no thread can be made for that.
+    pub fn watch(&self, module: &str) -> Result<()> {
         let (timeout, most) = (self.timeout.map(Duration::from_secs), self.memory_limit);
         if timeout.is_none() && most.is_none() {
-            return;
+            return Ok(());
         }
         let module = printable(module);
         let start = Instant::now();
-        thread::spawn(move || {
+        let watching = thread::Builder::new().spawn(move || {
             loop {
                 if let Some(limit) = timeout.filter(|limit| start.elapsed() > *limit) {
                     output::give_up(&format!(
@@ -46,6 +50,7 @@ impl Limits {
                 thread::sleep(INTERVAL);
             }
         });
+        watching.map(drop).context("nobody can watch the limits")
     }
 }
 

@@ -111,7 +111,11 @@ fn read_all(inputs: &[PathBuf]) -> Result<Vec<Statistics>> {
 }
 
 fn read(path: &Path) -> Result<Statistics> {
-    let module: Statistics = serde_json::from_slice(&fs::read(path)?)?;
+    let text = fs::read(path)?;
+    if text.is_empty() {
+        bail!("is empty");
+    }
+    let module: Statistics = serde_json::from_slice(&text)?;
     if module.schema != SCHEMA {
         return Err(anyhow!("the schema is `{}`, not `{SCHEMA}`", module.schema));
     }

@@ -187,5 +187,7 @@ fn statistics_of_a_build() {
     assert_fails(mixed, "chordal: error: base/p.c.json: is of llvm-greedy with all registers", "of tuned with all registers");
     assert_fails(folder.chordal(&["stats", "sub"]).assert(), "chordal: error: sub: no statistics are in it", "");
     assert_fails(folder.chordal(&["diff", "sub", "new"]).assert(), "chordal: error: sub: no statistics are in it", "");
+    folder.write("empty.json", "");
+    assert_fails(folder.chordal(&["stats", "empty.json"]).assert(), "chordal: error: empty.json: is empty\n", "");
     assert_fails(folder.chordal(&["stats", "p.c"]).assert(), "chordal: error: p.c: ", "expected value");
 }

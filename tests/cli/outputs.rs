@@ -162,6 +162,45 @@ fn a_full_device_is_a_failure() {
     }
 }
 
+/// A device that takes nothing leaves the other file as it was, and so does a limit on the size of files (512 bytes).
+#[test]
+fn no_room_for_one_output_leaves_the_other_old() {
+    let folder = Folder::with_program(&[]);
+    folder.write("p.s", "old");
+    let files = folder.files();
+    let compile = ["compile", "p.bc", "-o", "p.s", "--stats", "/dev/full"];
+    assert_fails(folder.chordal(&compile).assert(), "chordal: error: /dev/full: cannot be written: No space left", "");
+    let script = r#"ulimit -f 1; "$0" compile p.bc -o p.s --stats p.json"#;
+    let mut limited = Process::new("sh");
+    limited.current_dir(folder.path("")).args(["-c", script]).arg(chordal().get_program());
+    let output = limited.output().expect("the shell starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.starts_with("chordal: error: p.") && said.ends_with("cannot be written: File too large (os error 27)\n"),
+        "{said}"
+    );
+    assert_eq!(folder.read("p.s"), b"old");
+    assert_eq!(folder.files(), files);
+}
+
+/// The message names what was asked for, and no temporary file.
+#[test]
+fn where_nothing_can_be_written_one_line_says_so() {
+    let folder = Folder::with_program(&[]);
+    symlink("loop", folder.path("loop")).expect("the folder is writable");
+    for (output, why) in [
+        ("none/p.s", "No such file or directory (os error 2)\n"),
+        ("p.bc/p.s", "Not a directory (os error 20)\n"),
+        ("loop", "Too many levels of symbolic links (os error 40)\n"),
+        (".", "is a directory\n"),
+    ] {
+        let message = format!("chordal: error: {output}: cannot be written: {why}");
+        assert_fails(folder.chordal(&["compile", "p.bc", "-o", output]).assert(), &message, "");
+    }
+    assert!(fs::symlink_metadata(folder.path("loop")).expect("it is there").is_symlink());
+}
+
 #[test]
 fn what_llvm_says_has_a_name_in_front() {
     let folder = Folder::new();
@@ -218,6 +257,27 @@ fn an_interrupted_compilation_leaves_whole_files() {
         assert!(whole.contains(&found), "seed {seed}: neither the old files nor the new ones");
         assert_eq!(folder.files(), files, "seed {seed}: temporary files are left");
         assert_eq!(fs::read_dir(folder.path("tmp")).expect("it is there").count(), 0, "seed {seed}");
+    }
+}
+
+/// A key at the terminal, or a limit on the processor's time.
+#[test]
+fn signals_that_dump_core_leave_nothing_behind() {
+    let folder = with_long_work();
+    for signal in ["QUIT", "XCPU"] {
+        let script = r#"ulimit -c 0; exec "$0" cc -c long.c -o long.o"#;
+        let mut command = Process::new("sh");
+        command.current_dir(folder.path("")).args(["-c", script]).arg(chordal().get_program());
+        let mut child = command.env("TMPDIR", folder.path("tmp")).spawn().expect("the shell starts");
+        let temporary = || fs::read_dir(folder.path("tmp")).expect("it is there").count();
+        let begin = Instant::now();
+        while temporary() == 0 && begin.elapsed() < Duration::from_secs(20) {
+            thread::sleep(Duration::from_millis(2));
+        }
+        assert!(temporary() > 0 && child.try_wait().expect("it is ours").is_none());
+        folder.run(Process::new("kill").args([format!("-{signal}"), child.id().to_string()]));
+        assert_eq!(child.wait().expect("it ends").code(), None, "{signal}");
+        assert_eq!(temporary(), 0, "{signal}");
     }
 }
 

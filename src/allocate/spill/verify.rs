@@ -412,6 +412,7 @@ impl Verifier<'_> {
         let Problem { bundles, limits, unspillable, .. } = self.problem;
         // Of each bundle, what is in registers at its ends.
         let mut meeting: BTreeMap<Bundle, BTreeSet<Value>> = BTreeMap::new();
+        let mut crossed: EntitySet<Bundle> = EntitySet::new();
         for (to, data) in &self.function.blocks {
             let bundle = bundles.entry(to);
             let phis = data.phis.iter().map(|phi| phi.def).filter(|&def| !self.plan.memory_phis.contains(def));
@@ -419,6 +420,9 @@ impl Verifier<'_> {
             for &from in data.preds.iter().filter(|&&from| self.function.edge_place(from, to) == EdgePlace::Nowhere) {
                 match bundle.filter(|_| bundles.exit(from) == bundle) {
                     Some(bundle) => {
+                        if !crossing.is_empty() {
+                            crossed.insert(bundle);
+                        }
                         let beside = self.leaving(from, live_in);
                         let here = crossing.iter().copied().chain(beside.iter());
                         meeting.entry(bundle).or_default().extend(here.map(|value| bundles.representative(value)));
@@ -431,7 +435,8 @@ impl Verifier<'_> {
                 }
             }
         }
-        for (bundle, values) in meeting {
+        // Where nothing crosses, what is live at the sources has nothing to meet.
+        for (bundle, values) in meeting.into_iter().filter(|&(bundle, _)| crossed.contains(bundle)) {
             let at = bundles.meeting(bundle);
             let mut room = Room::new(self.function, limits, at);
             let fits = |&value: &Value| {

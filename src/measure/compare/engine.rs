@@ -52,14 +52,14 @@ pub fn run(
     thread::scope(|scope| {
         for _ in 0..side_by_side.clamp(1, tasks.len().max(1)) {
             let (sender, next, tasks) = (sender.clone(), &next, &tasks);
-            scope.spawn(move || {
+            thread::Builder::new().spawn_scoped(scope, move || {
                 while let Some(&(module, request)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let outcome = worker::run(&modules[module].path, &requests[request], settings);
                     if sender.send((module, request, outcome)).is_err() {
                         break; // the other side has given up
                     }
                 }
-            });
+            })?;
         }
         drop(sender);
         for (module, request, outcome) in results {
