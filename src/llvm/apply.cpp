@@ -30,19 +30,22 @@ public:
       return Failure;
     for (MachineInstr *Phi : E.PhiAt)
       Phi->eraseFromParent();
-    finish(MF, E.T);
+    MCRegister Lost = finish(MF, E.T);
+    if (Lost && !E.HasUndefinedArguments)
+      return std::string("this is a bug in chordal: a call destroys ") + E.T.TRI.getName(Lost) + ", which is read behind it";
     zeroByExclusiveOr(MF, E.T);
     return {};
   }
 
-  // Brings the function's bookkeeping in line with its being in physical registers.
-  static void finish(MachineFunction &MF, Target &T) {
+  // Brings the function's bookkeeping in line with its being in physical registers. Answers a register that a call destroys
+  // and that is read behind it.
+  static MCRegister finish(MachineFunction &MF, Target &T) {
     MachineRegisterInfo &MRI = MF.getRegInfo();
     MRI.clearVirtRegs();
     MRI.leaveSSA();
     MF.getProperties().resetIsSSA();
     MF.getProperties().setNoPHIs().setNoVRegs().setTiedOpsRewritten();
-    setLiveness(MF, T);
+    return setLiveness(MF, T);
   }
 
 private:

@@ -250,7 +250,8 @@ mod tests {
     use crate::allocate::failure::{Defect, Unsupported, guarded};
     use crate::allocate::pipeline::{self, Allocate, Report, Strategy};
     use crate::analysis::GraphSizes;
-    use crate::machine::{self, Overlay, parse};
+    use crate::machine::{self, Overlay, PinSets, RegSet, parse};
+    use std::rc::Rc;
 
     const MODULE: &str = "target triple = \"x86_64-pc-linux-gnu\"
         define i32 @f(i32 %a, i32 %b) {
@@ -282,7 +283,11 @@ mod tests {
     }
 
     fn compiled_by(allocator: Allocator<'_>, fallback: bool) -> Result<Compiled, CompileError> {
-        let source = Source::new("module".into(), MODULE.into()).expect("it is not empty");
+        compiled_from(MODULE, allocator, fallback)
+    }
+
+    fn compiled_from(module: &str, allocator: Allocator<'_>, fallback: bool) -> Result<Compiled, CompileError> {
+        let source = Source::new("module".into(), module.into()).expect("it is not empty");
         let options = CompileOptions {
             allocator,
             output: Output::Assembly,
@@ -333,6 +338,37 @@ mod tests {
         assert_eq!(fallbacks, [("f", Some("too odd")), ("g", None)]);
         let error = compiled(&allocator, false).expect_err("it may not fall back");
         assert_eq!(error.to_string(), "function f: too odd");
+    }
+
+    /// An allocator that has been told wrongly that calls destroy nothing.
+    struct Misled;
+
+    impl Allocate for Misled {
+        fn allocate(&self, function: &machine::Function) -> Allocated {
+            let mut function = function.clone();
+            let harmless = |pins: &PinSets| PinSets { clobbers: RegSet::EMPTY, ..*pins };
+            function.pins = Rc::new(function.pins.values().map(harmless).collect());
+            Strategy::from(Preset::default()).allocate(&function)
+        }
+
+        fn graphs(&self, _: &machine::Function) -> GraphSizes {
+            GraphSizes::default()
+        }
+    }
+
+    /// Not even if nothing is checked: what the checker is told may be wrong.
+    #[test]
+    fn what_a_call_destroys_is_not_read_behind_it() {
+        const CALLING: &str = "target triple = \"x86_64-pc-linux-gnu\"
+            declare void @h()
+            define i32 @f(i32 %a) {
+              call void @h()
+              ret i32 %a
+            }";
+        let ours = |allocator| Allocator::Ours(Ours { allocator, check: false, graphs: false });
+        assert!(compiled_from(CALLING, ours(&Spoilt(|allocated| allocated)), false).is_ok());
+        let error = compiled_from(CALLING, ours(&Misled), true).expect_err("it is wrong").to_string();
+        assert!(error.starts_with("function f: this is a bug in chordal: a call destroys "), "{error}");
     }
 
     /// Every allocator configures LLVM in its own way, and what it sets is the process's.

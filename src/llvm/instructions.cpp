@@ -152,7 +152,7 @@ unsigned calleeSaved(const MachineInstr &MI, const MachineFrameInfo &Frame) {
 SpillAccess spillAccess(const MachineInstr &MI, const MachineFrameInfo &Frame) {
   SpillAccess Access;
   // What an instruction changes in place, LLVM's memory operand says that it stores, and not that it loads.
-  bool Reads = MI.hasOneMemOperand() && accesses(MI, name(MI)).Loads;
+  bool Reads = MI.hasOneMemOperand() && accesses(MI).Loads;
   for (const MachineMemOperand *Memory : MI.memoperands()) {
     std::optional<int> Object = stackObject(Memory);
     if (!Object || !Frame.isSpillSlotObjectIndex(*Object) || isCalleeSavedSlot(Object, Frame))

@@ -30,7 +30,7 @@ public:
       ByUnwinder = {TLI.getExceptionPointerRegister(F.getPersonalityFn()), TLI.getExceptionSelectorRegister(F.getPersonalityFn())};
   }
 
-  void run() {
+  MCRegister run() {
     for (MachineBasicBlock &MBB : MF)
       pass(MBB);
     solve();
@@ -38,6 +38,7 @@ public:
       list(MBB);
       flag(MBB);
     }
+    return Lost;
   }
 
 private:
@@ -157,10 +158,24 @@ private:
     return !Reserved.contains(Reg) && !Live.overlaps(T.Registers.aliases(Reg));
   }
 
+  // Looks for what is read behind a call that destroys it.
+  void findLost(const PhysRegs &Behind) {
+    PhysRegs Destroyed;
+    for (const uint32_t *Mask : Current.Masks)
+      Destroyed |= T.destroyed(Mask);
+    for (const MachineOperand *MO : Current.Defs)
+      Destroyed -= T.Registers.aliases(MO->getReg());
+    Destroyed -= Reserved;
+    if (Destroyed.overlaps(Behind))
+      Destroyed.forEach([&](MCRegister Reg) { Lost = Behind.contains(Reg) ? Reg : Lost; });
+  }
+
   void flag(MachineBasicBlock &MBB) {
     PhysRegs Live = out(MBB);
     for (MachineInstr &MI : reverse(MBB)) {
       Current.read(MI);
+      if (!Current.Masks.empty())
+        findLost(Live);
       for (MachineOperand *MO : Current.Defs)
         MO->setIsDead(isLast(Live, MO->getReg()));
       Live -= written();
@@ -177,12 +192,14 @@ private:
   std::vector<Passage> Passages;
   // Of the instruction that is being passed.
   Operands Current;
+  // Read behind a call that destroys it.
+  MCRegister Lost;
   // The registers that the unwinder writes before it comes to a landing pad.
   std::array<MCRegister, 2> ByUnwinder = {};
 };
 
 } // namespace
 
-void setLiveness(MachineFunction &MF, Target &T) { Liveness(MF, T).run(); }
+MCRegister setLiveness(MachineFunction &MF, Target &T) { return Liveness(MF, T).run(); }
 
 } // namespace chordal
