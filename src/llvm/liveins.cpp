@@ -167,7 +167,11 @@ private:
       Destroyed -= T.Registers.aliases(MO->getReg());
     Destroyed -= Reserved;
     if (Destroyed.overlaps(Behind))
-      Destroyed.forEach([&](MCRegister Reg) { Lost = Behind.contains(Reg) ? Reg : Lost; });
+      // Where only its low part has been written since, what is above it in a register may be read, and means nothing.
+      Destroyed.forEach([&](MCRegister Reg) {
+        if (Behind.contains(Reg) && T.lowPartOf(Reg) != CH_NONE)
+          Lost = Reg;
+      });
   }
 
   void flag(MachineBasicBlock &MBB) {
