@@ -19,7 +19,7 @@ public:
   Applier(Export &E, const ChAnswer &A)
       : E(E), A(A), MF(E.MF), MRI(MF.getRegInfo()), TII(*MF.getSubtarget().getInstrInfo()), TRI(E.T.TRI) {}
 
-  std::string run() {
+  Applied run() {
     createSlots();
     splitEdges();
     debugLocations();
@@ -27,19 +27,16 @@ public:
     for (unsigned I = 0; I < E.Insts.size() && Failure.empty(); ++I)
       rewrite(I);
     if (!Failure.empty())
-      return Failure;
+      return {Failure, false};
     for (MachineInstr *Phi : E.PhiAt)
       Phi->eraseFromParent();
-    MCRegister Lost = finish(MF, E.T);
-    if (Lost && !E.HasUndefinedArguments)
-      return std::string("this is a bug in chordal: a call destroys ") + E.T.TRI.getName(Lost) + ", which is read behind it";
+    bool IsDoubtful = finish(MF, E.T);
     zeroByExclusiveOr(MF, E.T);
-    return {};
+    return {{}, IsDoubtful};
   }
 
-  // Brings the function's bookkeeping in line with its being in physical registers. Answers a register that a call destroys
-  // and that is read behind it.
-  static MCRegister finish(MachineFunction &MF, Target &T) {
+  // Brings the function's bookkeeping in line with its being in physical registers. Answers what setLiveness does.
+  static bool finish(MachineFunction &MF, Target &T) {
     MachineRegisterInfo &MRI = MF.getRegInfo();
     MRI.clearVirtRegs();
     MRI.leaveSSA();
@@ -467,7 +464,7 @@ private:
 
 } // namespace
 
-std::string apply(Export &E, const ChAnswer &Answer) { return Applier(E, Answer).run(); }
+Applied apply(Export &E, const ChAnswer &Answer) { return Applier(E, Answer).run(); }
 
 // Whether frame lowering is going to look for an instruction, and for the register that it writes: an argument base
 // pointer's definition, which only the target's own tables know of besides.

@@ -368,7 +368,7 @@ mod tests {
         let ours = |allocator| Allocator::Ours(Ours { allocator, check: false, graphs: false });
         assert!(compiled_from(CALLING, ours(&Spoilt(|allocated| allocated)), false).is_ok());
         let error = compiled_from(CALLING, ours(&Misled), true).expect_err("it is wrong").to_string();
-        assert!(error.starts_with("function f: this is a bug in chordal: a call destroys "), "{error}");
+        assert!(error.starts_with("function f: LLVM's machine verifier rejects the allocation: "), "{error}");
     }
 
     /// Every allocator configures LLVM in its own way, and what it sets is the process's.

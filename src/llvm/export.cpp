@@ -236,7 +236,6 @@ void Export::addPhi(MachineInstr &MI, unsigned Block) {
       unsupported("a phi of a part of a register");
     const MachineInstr *Def = MRI.getVRegDef(MO.getReg());
     bool Undefined = MO.isUndef() || !Def || Def->isImplicitDef();
-    HasUndefinedArguments |= Undefined;
     // It could be stored for the phi neither before the assembly nor on the edge.
     if (Def && Def->getOpcode() == TargetOpcode::INLINEASM_BR && MI.getParent()->isInlineAsmBrIndirectTarget())
       unsupported("a phi of what inline assembly that jumps defines");

@@ -36,8 +36,6 @@ public:
   std::vector<Places> OperandAt;
   std::vector<SplitEdge> SplitEdges;       // in the order of their block numbers, which follow those of BlockAt
   std::vector<llvm::MachineInstr *> PhiAt; // of each ChPhi
-  // A φ takes what is undefined, so that a register may be read that nobody has written.
-  bool HasUndefinedArguments = false;
   struct DebugOperand {
     llvm::MachineInstr *MI; // a debug instruction, or a numbered φ
     unsigned Index;

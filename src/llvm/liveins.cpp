@@ -30,7 +30,7 @@ public:
       ByUnwinder = {TLI.getExceptionPointerRegister(F.getPersonalityFn()), TLI.getExceptionSelectorRegister(F.getPersonalityFn())};
   }
 
-  MCRegister run() {
+  bool run() {
     for (MachineBasicBlock &MBB : MF)
       pass(MBB);
     solve();
@@ -38,7 +38,7 @@ public:
       list(MBB);
       flag(MBB);
     }
-    return Lost;
+    return IsLost;
   }
 
 private:
@@ -158,19 +158,22 @@ private:
     return !Reserved.contains(Reg) && !Live.overlaps(T.Registers.aliases(Reg));
   }
 
-  // Looks for what is read behind a call that destroys it.
-  void findLost(const PhysRegs &Behind) {
+  // Looks for what is read behind a call that destroys it. The unwinder writes what a landing pad reads, or parts of that.
+  void findLost(const PhysRegs &Behind, const MachineBasicBlock &MBB) {
     PhysRegs Destroyed;
     for (const uint32_t *Mask : Current.Masks)
       Destroyed |= T.destroyed(Mask);
     for (const MachineOperand *MO : Current.Defs)
       Destroyed -= T.Registers.aliases(MO->getReg());
+    if (any_of(MBB.successors(), [](const MachineBasicBlock *Succ) { return Succ->isEHPad(); }))
+      for (MCRegister Reg : ByUnwinder)
+        Destroyed -= T.Registers.aliases(Reg);
     Destroyed -= Reserved;
     if (Destroyed.overlaps(Behind))
       // Where only its low part has been written since, what is above it in a register may be read, and means nothing.
       Destroyed.forEach([&](MCRegister Reg) {
         if (Behind.contains(Reg) && T.lowPartOf(Reg) != CH_NONE)
-          Lost = Reg;
+          IsLost = true;
       });
   }
 
@@ -179,7 +182,7 @@ private:
     for (MachineInstr &MI : reverse(MBB)) {
       Current.read(MI);
       if (!Current.Masks.empty())
-        findLost(Live);
+        findLost(Live, MBB);
       for (MachineOperand *MO : Current.Defs)
         MO->setIsDead(isLast(Live, MO->getReg()));
       Live -= written();
@@ -196,14 +199,14 @@ private:
   std::vector<Passage> Passages;
   // Of the instruction that is being passed.
   Operands Current;
-  // Read behind a call that destroys it.
-  MCRegister Lost;
+  // Something is read behind a call that destroys it.
+  bool IsLost = false;
   // The registers that the unwinder writes before it comes to a landing pad.
   std::array<MCRegister, 2> ByUnwinder = {};
 };
 
 } // namespace
 
-MCRegister setLiveness(MachineFunction &MF, Target &T) { return Liveness(MF, T).run(); }
+bool setLiveness(MachineFunction &MF, Target &T) { return Liveness(MF, T).run(); }
 
 } // namespace chordal

@@ -10,9 +10,9 @@ namespace chordal {
 // and recomputeLivenessFlags come to the same, but pass a block's instructions whenever a block behind it has changed, which took
 // two thirds of all time that carrying an allocation over does. Here, a block is passed once for what it reads and writes.
 //
-// Answers a register that is read behind a call which destroys it, if there is one. That is what an allocation comes to if what
-// it was told about calls is wrong, which its checker cannot know. (Where a φ's argument is undefined, nothing is lost.)
-llvm::MCRegister setLiveness(llvm::MachineFunction &MF, Target &T);
+// Answers whether a register seems to be read behind a call that destroys it. That is what an allocation comes to if what it was
+// told about calls is wrong, which its checker cannot know; or nobody wants what is read, since a φ takes what is undefined.
+bool setLiveness(llvm::MachineFunction &MF, Target &T);
 
 } // namespace chordal
 #endif

@@ -69,14 +69,14 @@ public:
     ChAnswer Answer = {};
     R.Callbacks.allocate(R.Callbacks.user, &View, &Answer);
     Start = nanoseconds();
-    std::string Failure;
-    if (Answer.outcome == CH_ALLOCATED && !(Failure = apply(E, Answer)).empty())
-      R.error(("function " + MF.getName() + ": " + Failure).str());
-    bool Done = Answer.outcome == CH_ALLOCATED && Failure.empty();
+    Applied Result = {};
+    if (Answer.outcome == CH_ALLOCATED && !(Result = apply(E, Answer)).Failure.empty())
+      R.error(("function " + MF.getName() + ": " + Result.Failure).str());
+    bool Done = Answer.outcome == CH_ALLOCATED && Result.Failure.empty();
     if (!Done)
       gut(MF, T);
     uint64_t Time = nanoseconds() - Start;
-    std::string Report = R.Options.verify && Done ? verify(MF, "after chordal") : "";
+    std::string Report = (R.Options.verify || Result.IsDoubtful) && Done ? verify(MF, "after chordal") : "";
     R.Callbacks.allocated(R.Callbacks.user, str(MF.getName()), Time, str(Report));
     return true;
   }
