@@ -2,53 +2,170 @@
 //!
 //! A definition that overwrites a value which lives on costs a copy. If the instruction commutes, it can overwrite an operand
 //! that dies instead; if it has a form with three addresses, none. What another definition of the instruction overwrites is as good
-//! as alive: there is one register with it.
+//! as alive: there is one register with it. Where what dies and what is defined belong in different registers, since they are in
+//! webs of different φs, or what they come from or become is in different registers of the program, to overwrite it costs
+//! a copy elsewhere.
 //!
 //! Requires: conventional SSA form.
 //! Ensures: the same function, in which operands say what has been chosen; the overlay's locations tell the form.
 
-use super::cssa::Conventional;
-use crate::analysis::Liveness;
-use crate::machine::Inst;
+use super::cssa::{Conventional, Web};
+use crate::analysis::grouped::{Grouped, of_each};
+use crate::analysis::{Liveness, Partition};
+use crate::machine::{Block, Function, Inst, InstKind, Operand, Reg, Value};
+use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 
 /// Chooses for all instructions.
 pub(super) fn choose(conventional: &mut Conventional, liveness: &Liveness) {
+    let mut chains = Chains::new(conventional, liveness);
     let insts: Vec<Inst> = conventional.function.insts.keys().collect();
     for inst in insts {
         let range = &conventional.function.insts[inst].operands;
         let (first, count) = (range.start as usize, range.len());
         for k in 0..count {
-            let operand = conventional.function.operands[first + k];
-            if let Some(reuse) = operand.reuse
-                && (operand.reuse_instead.is_some() || operand.reuse_none)
+            let operands = &mut conventional.function.operands[first..first + count];
+            if let Some(reuse) = operands[k].reuse
+                && has_choice(&operands[k])
             {
-                choose_for(conventional, liveness, first, count, k, reuse);
+                choose_for(operands, &mut chains, |k| liveness.kills(first + k), k, reuse);
             }
         }
     }
 }
 
+fn has_choice(def: &Operand) -> bool {
+    def.reuse_instead.is_some() || def.reuse_none
+}
+
 /// Chooses for the definition that is the `k`th of an instruction's operands.
-fn choose_for(conventional: &mut Conventional, liveness: &Liveness, first: usize, count: usize, k: usize, reuse: u8) {
-    let webs = &conventional.webs;
-    let operands = &mut conventional.function.operands[first..first + count];
+fn choose_for(operands: &mut [Operand], chains: &mut Chains, kills: impl Fn(usize) -> bool, k: usize, reuse: u8) {
     let value = |of: u8| operands[usize::from(of)].value;
-    let dies = |of: u8| (0..count).any(|k| operands[k].value == value(of) && !operands[k].is_def() && liveness.kills(first + k));
+    let def = operands[k].value;
+    let dies = |of: u8| (0..operands.len()).any(|k| operands[k].value == value(of) && !operands[k].is_def() && kills(k));
     let is_overwritten = |of: u8| {
-        let mut others = (0..count).filter(|&other| other != k).filter_map(|other| operands[other].reuse);
+        let mut others = (0..operands.len()).filter(|&other| other != k).filter_map(|other| operands[other].reuse);
         others.any(|other| value(other) == value(of))
     };
     let free = |of: u8| dies(of) && !is_overwritten(of);
-    let related = |of: u8| webs[operands[k].value].is_some() && webs[value(of)] == webs[operands[k].value];
-    let instead = operands[k].reuse_instead.filter(|&other| free(other) && (!free(reuse) || related(other) && !related(reuse)));
-    if let Some(other) = instead {
+    let mut fits = |of: u8| free(of) && !chains.are_apart(value(of), def);
+    let instead = operands[k].reuse_instead.filter(|&other| free(other));
+    let (fits_as_it_is, fits_instead) = (fits(reuse), instead.is_some_and(&mut fits));
+    let prefers = |chains: &mut Chains, other: u8| chains.are_one(value(other), def) && !chains.are_one(value(reuse), def);
+    if let Some(other) = instead
+        && (!free(reuse) || fits_instead && (!fits_as_it_is || prefers(chains, other)))
+    {
+        chains.join(value(other), def);
         operands[k].reuse = Some(other);
         operands[k].reuse_instead = Some(reuse);
         operands.iter_mut().for_each(|operand| operand.foldable = false);
-    } else if operands[k].reuse_none && !free(reuse) {
+    } else if operands[k].reuse_none && !fits_as_it_is {
         operands[k].reuse = None;
         operands[k].reuse_instead = None;
         operands[k].reuse_none = false;
         operands.iter_mut().for_each(|operand| operand.foldable = false);
+    } else if free(reuse) {
+        chains.join(value(reuse), def);
+    }
+}
+
+/// Values that overwrite each other, one after the other, and those of webs: what is best in one register.
+struct Chains<'a> {
+    liveness: &'a Liveness,
+    partition: Partition<Value>,
+    /// Of each chain, by its representative.
+    anchors: SecondaryMap<Value, Anchors>,
+    members: Grouped<Web, Value>,
+    /// The blocks of each web's φs.
+    joins: Grouped<Web, Block>,
+}
+
+/// Where a chain belongs.
+#[derive(Clone, Copy, Default)]
+struct Anchors {
+    web: PackedOption<Web>,
+    /// A register of the program that it comes from, or becomes.
+    reg: Option<Reg>,
+}
+
+impl<'a> Chains<'a> {
+    /// Those that are made by what there is no choice about.
+    fn new(conventional: &Conventional, liveness: &'a Liveness) -> Self {
+        let Conventional { function, webs, web_count, .. } = conventional;
+        let count = function.values.len();
+        let members: Vec<_> = webs.iter().filter_map(|(value, web)| Some((web.expand()?, value))).collect();
+        let phis = function.blocks.iter().flat_map(|(block, data)| data.phis.iter().map(move |phi| (block, phi.def)));
+        let joins: Vec<_> = phis.filter_map(|(block, def)| Some((webs[def].expand()?, block))).collect();
+        let mut chains = Chains {
+            liveness,
+            partition: Partition::discrete(count),
+            anchors: of_each(count),
+            members: Grouped::new(*web_count, &members),
+            joins: Grouped::new(*web_count, &joins),
+        };
+        for web in (0..*web_count).map(Web::new) {
+            let Some((&first, others)) = chains.members.get(web).split_first() else { continue };
+            others.iter().for_each(|&other| chains.partition.attach(other, first));
+            chains.anchors[first].web = web.into();
+        }
+        function.insts.keys().for_each(|inst| chains.instruction(function, inst));
+        chains
+    }
+
+    /// What an instruction leaves no choice about.
+    fn instruction(&mut self, function: &Function, inst: Inst) {
+        let first = function.insts[inst].operands.start as usize;
+        let operands = function.operands(inst);
+        match function.insts[inst].kind {
+            InstKind::CopyFrom(reg) => self.anchor(operands[0].value, reg),
+            InstKind::CopyTo(reg) if self.liveness.kills(first) => self.anchor(operands[0].value, reg),
+            _ => {}
+        }
+        for def in operands.iter().filter(|def| !has_choice(def)) {
+            if let Some(reuse) = def.reuse.map(usize::from)
+                && self.liveness.kills(first + reuse)
+            {
+                self.join(operands[reuse].value, def.value);
+            }
+        }
+    }
+
+    fn anchor(&mut self, value: Value, reg: Reg) {
+        let chain = self.partition.find(value);
+        self.anchors[chain].reg.get_or_insert(reg);
+    }
+
+    /// Two values are best in one register.
+    fn join(&mut self, a: Value, b: Value) {
+        let (a, b) = (self.partition.find(a), self.partition.find(b));
+        if a != b {
+            self.partition.attach(b, a);
+            let (Anchors { web, reg }, joined) = (self.anchors[b], &mut self.anchors[a]);
+            joined.web = joined.web.expand().or(web.expand()).into();
+            joined.reg = joined.reg.or(reg);
+        }
+    }
+
+    fn are_one(&mut self, a: Value, b: Value) -> bool {
+        self.partition.find(a) == self.partition.find(b)
+    }
+
+    /// Whether two values belong in different registers.
+    fn are_apart(&mut self, a: Value, b: Value) -> bool {
+        let (a, b) = (self.partition.find(a), self.partition.find(b));
+        let (of_a, of_b) = (self.anchors[a], self.anchors[b]);
+        let differ = matches!((of_a.reg, of_b.reg), (Some(a), Some(b)) if a != b);
+        let webs = of_a.web.expand().zip(of_b.web.expand());
+        a != b && (differ || webs.is_some_and(|(a, b)| a != b && (self.meet(a, b) || self.meet(b, a))))
+    }
+
+    /// Whether a member of one web is live where a φ of another one joins; so, too, if there are many.
+    fn meet(&self, web: Web, other: Web) -> bool {
+        const MANY: usize = 1000;
+        let (members, joins) = (self.members.get(web), self.joins.get(other));
+        let is_there = |&block: &Block| {
+            let live_in = self.liveness.live_in(block);
+            self.joins.get(web).contains(&block) || members.iter().any(|it| live_in.binary_search(it).is_ok())
+        };
+        members.len() * joins.len() > MANY || joins.iter().any(is_there)
     }
 }
