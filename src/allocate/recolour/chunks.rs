@@ -46,7 +46,7 @@ struct Weighted<T> {
     of: T,
 }
 
-/// Nodes that should be in one register, and what copies between them are worth. Copies relate each but the first to one before
+/// Nodes that should be in one register, and what copies of them are worth. Copies relate each but the first to one before
 /// it.
 type Chunk = Weighted<Vec<Node>>;
 
@@ -64,7 +64,8 @@ impl<T: Ord> PartialOrd for Weighted<T> {
     }
 }
 
-/// Unites along copies, heaviest first, what does not interfere.
+/// Unites along copies, heaviest first, what does not interfere. Nodes that only copies to and from registers of the program
+/// relate to anything are alone.
 fn gather(conflicts: &Conflicts, affinities: &Affinities) -> Vec<Vec<Node>> {
     let count = conflicts.colours.len();
     let mut sets: Partition<Node> = Partition::discrete(count);
@@ -102,7 +103,12 @@ fn gather(conflicts: &Conflicts, affinities: &Affinities) -> Vec<Vec<Node>> {
         common[to] = common[from] & common[to];
         size[to] += size[from];
     }
-    conflicts.colours.keys().map(|node| std::mem::take(&mut members[node])).filter(|nodes| !nodes.is_empty()).collect()
+    let alone = |node: Node, sets: &mut Partition<Node>| sets.find(node) == node && !affinities.pins(node).is_empty();
+    let mut chunk = |node: Node| match std::mem::take(&mut members[node]) {
+        nodes if !nodes.is_empty() => Some(nodes),
+        _ => alone(node, &mut sets).then(|| vec![node]),
+    };
+    conflicts.colours.keys().filter_map(|node| chunk(node)).collect()
 }
 
 /// Whether a node of one set interferes with one of another.
@@ -200,7 +206,10 @@ impl Recolouring<'_, '_> {
                     reached.extend(partners.map(|&(of, weight)| Weighted { weight, of }));
                 }
             }
-            chunks.extend((chunk.of.len() > 1).then_some(chunk));
+            let pins = chunk.of.iter().flat_map(|&node| self.affinities.pins(node));
+            let by_pins: f64 = pins.map(|(_, weight)| weight).sum();
+            chunk.weight += by_pins;
+            chunks.extend((chunk.of.len() > 1 || by_pins > 0.0).then_some(chunk));
         }
         chunks
     }
