@@ -422,6 +422,27 @@ mod assignment {
         assert_eq!(copies(true).iter().map(|edit| &edit[..9]).collect::<Vec<_>>(), ["b0.5 move"]);
     }
 
+    /// Otherwise, copies stand elsewhere.
+    #[test]
+    fn a_definition_overwrites_nothing_that_belongs_in_another_register() {
+        let function = fixture("forms_apart");
+        let found = |forms| {
+            let preset = Preset { forms, ..spill_free() };
+            let (overlay, _) = chordal::allocate::pipeline::allocate(&function, preset).unwrap();
+            (edits(&function, &overlay).len(), registers(&function, &overlay, 5))
+        };
+        assert_eq!(found(true), (0, vec!["d".to_owned()]));
+        assert_eq!(found(false), (3, vec!["c".to_owned()]));
+    }
+
+    #[test]
+    fn what_only_the_program_copies_is_recoloured() {
+        let function = fixture("pinned_alone");
+        let (overlay, report) = chordal::allocate::pipeline::allocate(&function, Preset::named("hack").unwrap()).unwrap();
+        assert_eq!((report.recolouring.copies_before, report.recolouring.copies_after), (1, 0));
+        assert_eq!(registers(&function, &overlay, 3), ["a"]);
+    }
+
     #[test]
     fn a_value_is_held_where_it_is_copied_to() {
         let function = fixture("held");
@@ -449,6 +470,20 @@ mod assignment {
 
 mod elimination {
     use super::*;
+
+    #[test]
+    fn code_of_edges_is_hoisted_where_it_does_no_harm() {
+        let function = fixture("hoisting");
+        let found = |spare_jumps| {
+            let (overlay, _) = allocate(&function, Preset { spare_jumps, ..spill_free() }).unwrap();
+            let places: Vec<String> = edits(&function, &overlay).iter().map(|edit| edit[..9].to_owned()).collect();
+            (places, overlay.debug_locations[0].is_some())
+        };
+        let at =
+            |place: &str| ["b5.0 move", "b5.0 move", "b5.0 move", "b6.0 move"].map(|edit| edit.replace("b5.0", place)).to_vec();
+        assert_eq!(found(false), (at("b5.0"), true));
+        assert_eq!(found(true), (at("b1.1"), false));
+    }
 
     #[test]
     fn a_cycle_goes_through_a_free_register() {

@@ -22,6 +22,8 @@ pub struct Preset {
     pub sink: bool,
     /// Whether two-address instructions get other forms where that saves a copy.
     pub forms: bool,
+    /// Whether copies avoid edges that get a block of their own, and a jump, for them, where that costs less.
+    pub spare_jumps: bool,
     /// How values are given registers.
     pub registers: Registers,
     /// How values are put into memory and taken from there.
@@ -198,6 +200,7 @@ const CH_O1: Preset = Preset {
     merge_copies: false,
     sink: false,
     forms: false,
+    spare_jumps: false,
     registers: Registers::Dominance(Dominance {
         choice: Choice::Lightest,
         assign: assign::Policy { preference: Preference::None, pins: PinPolicy::Avoid },
@@ -230,6 +233,7 @@ const SPILL_FREE: Preset = Preset {
     merge_copies: false,
     sink: false,
     forms: false,
+    spare_jumps: false,
     registers: Registers::Dominance(Dominance {
         choice: Choice::Lightest,
         assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Repair },
@@ -261,6 +265,7 @@ const TUNED: Preset = Preset {
     merge_copies: true,
     sink: true,
     forms: true,
+    spare_jumps: true,
     registers: Registers::Dominance(BEST),
     spill: spill::Policy { weigh_size: true, ..SPILL_FREE.spill },
     ..SPILL_FREE
@@ -281,6 +286,7 @@ const HACK: Preset = Preset {
     merge_copies: false,
     sink: false,
     forms: false,
+    spare_jumps: false,
     registers: Registers::Dominance(Dominance {
         choice: Choice::Farthest(Entry::Nearest),
         assign: assign::Policy { preference: Preference::None, pins: PinPolicy::Permute },
@@ -317,6 +323,7 @@ const LINEAR_SCAN: Preset = Preset {
     merge_copies: false,
     sink: false,
     forms: false,
+    spare_jumps: false,
     registers: Registers::LinearScan,
     spill: spill::Policy { keep_loaded: false, fold: true, memory_coalesce: true, ..PLAIN },
     swap: SwapPolicy::Auto,

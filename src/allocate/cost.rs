@@ -47,6 +47,11 @@ pub const STORE: Added = Added { weight: 1.0, instruction: INSTRUCTION, size: LO
 pub const REMATERIALISATION: Added = Added { weight: 0.2, instruction: INSTRUCTION, size: LONG };
 pub const DEAR_REMATERIALISATION: Added = Added { weight: 1.0, ..REMATERIALISATION };
 
+pub const COPY: Added = Added { weight: 0.2, instruction: INSTRUCTION, size: SHORT };
+
+/// Swapping two registers.
+pub const EXCHANGE: Added = Added { weight: 0.6, ..COPY };
+
 /// Jumping back from a block that an edge gets for the code on it: half an instruction, for layout makes some of these jumps fall
 /// through.
 pub const JUMP: Added = Added { weight: 0.5, instruction: 0.0, size: 0.1 };

@@ -165,7 +165,10 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     let recolouring = recolour::recolour(&mut coloured, &liveness, &pins, preset.registers.recolouring(), preset.spill.solver);
     clock.lap("recolour");
     let code = eliminate::eliminate(&spilled, &coloured, &liveness, &pins, preset.swap)?;
-    let overlay = eliminate::overlay((imported, &changes), &spilled, &coloured, &liveness, &pins, &code, preset.swap);
+    let mut overlay = eliminate::overlay((imported, &changes), &spilled, &coloured, &liveness, &pins, &code, preset.swap);
+    if preset.spare_jumps {
+        eliminate::hoist(imported, &coloured, &liveness, &pins, preset.spill.weigh_size, &mut overlay);
+    }
     clock.lap("eliminate");
     let report = Report {
         conversion: conventional.counts,

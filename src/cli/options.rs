@@ -77,6 +77,10 @@ pub struct AllocatorOptions {
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     forms: Option<Switch>,
 
+    /// Whether copies avoid edges that get a block of their own, and a jump, for them, where that costs less
+    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
+    spare_jumps: Option<Switch>,
+
     /// What happens to values whose registers are taken by calls, the ABI or instructions
     #[arg(long, value_name = "HOW", value_parser = choices::parser::<PinPolicy>())]
     pins: Option<PinPolicy>,
@@ -167,6 +171,7 @@ impl AllocatorOptions {
         set(&mut preset.merge_copies, self.merge_copies.map(Switch::is_on));
         set(&mut preset.sink, self.sink.map(Switch::is_on));
         set(&mut preset.forms, self.forms.map(Switch::is_on));
+        set(&mut preset.spare_jumps, self.spare_jumps.map(Switch::is_on));
         set(&mut preset.swap, self.swap);
         match &mut preset.registers {
             Registers::Dominance(dominance) => {
@@ -266,6 +271,7 @@ impl AllocatorOptions {
             ("--merge-copies", self.merge_copies.is_some()),
             ("--sink", self.sink.is_some()),
             ("--forms", self.forms.is_some()),
+            ("--spare-jumps", self.spare_jumps.is_some()),
             ("--pins", self.pins.is_some()),
             ("--coalesce", self.coalesce.is_some()),
             ("--cssa", self.cssa.is_some()),
@@ -341,6 +347,7 @@ fn describe(preset: &Preset) -> OwnOptions {
         merge_copies: preset.merge_copies,
         sink: preset.sink,
         forms: preset.forms,
+        spare_jumps: preset.spare_jumps,
         pins: preset.registers.pins().name().into(),
         coalesce: preset.registers.coalescing().name().into(),
         cssa: matches!(preset.registers, Registers::Dominance(_)).then(|| preset.coalescing.name().into()),
@@ -389,6 +396,7 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         merge_copies,
         sink,
         forms,
+        spare_jumps,
         pins,
         coalesce,
         cssa,
@@ -407,6 +415,7 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         format!("--merge-copies {}", switch(merge_copies)),
         format!("--sink {}", switch(sink)),
         format!("--forms {}", switch(forms)),
+        format!("--spare-jumps {}", switch(spare_jumps)),
         format!("--pins {pins}"),
         format!("--swap {swap}"),
     ];

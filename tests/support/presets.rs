@@ -38,7 +38,10 @@ pub fn variants() -> Vec<Preset> {
             let assign = &mut dominance(p).assign;
             assign.pins = if assign.pins == PinPolicy::Avoid { PinPolicy::Repair } else { PinPolicy::Avoid };
         });
-        vary(|p| p.swap = SwapPolicy::Exchange);
+        vary(|p| {
+            p.swap = SwapPolicy::Exchange;
+            p.spare_jumps = !p.spare_jumps;
+        });
         vary(|p| p.swap = if p.swap == SwapPolicy::Xor { SwapPolicy::Auto } else { SwapPolicy::Xor });
         vary(|p| dominance(p).choice = Choice::Farthest(Entry::Nearest));
         vary(|p| dominance(p).choice = Choice::Farthest(Entry::Predecessors));
@@ -52,6 +55,7 @@ pub fn variants() -> Vec<Preset> {
         vary(|p| {
             dominance(p).assign.pins = PinPolicy::Permute;
             dominance(p).coalesce(RegisterCoalescing::Units);
+            p.spare_jumps = !p.spare_jumps;
         });
         vary(|p| dominance(p).coalesce(RegisterCoalescing::Chunks));
         vary(|p| {
@@ -68,6 +72,7 @@ pub fn variants() -> Vec<Preset> {
             dominance(p).choice = Choice::Priced;
             p.spill.effort = Effort::Most;
             p.forms = !p.forms;
+            p.spare_jumps = !p.spare_jumps;
             p.sink = !p.sink;
             p.merge_copies = !p.merge_copies;
             p.spill.weigh_size = !p.spill.weigh_size;

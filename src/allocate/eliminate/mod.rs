@@ -9,6 +9,7 @@
 
 mod count;
 mod graph;
+mod hoist;
 mod overlay;
 mod sequence;
 pub mod windmill;
@@ -26,6 +27,7 @@ use cranelift_entity::{PrimaryMap, SecondaryMap};
 use windmill::{LocationTransfer, Scratch};
 
 pub use count::{EliminationCounts, count};
+pub use hoist::hoist;
 pub use overlay::overlay;
 
 /// The code of control-flow edges, by the block that it stands in.

@@ -108,6 +108,9 @@ pub struct OwnOptions {
     /// `--forms`.
     #[serde(default)]
     pub forms: bool,
+    /// `--spare-jumps`.
+    #[serde(default)]
+    pub spare_jumps: bool,
     /// `--pins`.
     pub pins: String,
     /// `--coalesce`.

@@ -1,0 +1,146 @@
+//! Code of edges, hoisted in front of the branches that control leaves by.
+//!
+//! An edge between a branch and a join has a block of its own for its code, and a jump out of that. Where control mostly takes
+//! this edge, as at the end of most loops, the code costs less in front of the branch, if whatever it writes is dead on all
+//! other edges.
+//!
+//! Requires: a whole overlay, and what it comes from.
+//! Ensures: an overlay in which more edges need no code. Of each block, the code of one edge at most has been hoisted.
+
+use crate::allocate::assign::Coloured;
+use crate::allocate::cost;
+use crate::analysis::{Liveness, PinLiveness};
+use crate::machine::{Block, BlockData, Edit, Function, Location, Overlay, RegSet, SwapKind};
+use std::ops::Range;
+
+/// Hoists what costs less so.
+pub fn hoist(
+    imported: &Function,
+    coloured: &Coloured,
+    liveness: &Liveness,
+    pins: &PinLiveness,
+    weigh_size: bool,
+    overlay: &mut Overlay,
+) {
+    // Beyond the names that live, registers have what such loads would bring.
+    if !coloured.redundant.is_empty() {
+        return;
+    }
+    let hoister = Hoister { imported, coloured, liveness, pins, weigh_size, overlay };
+    let codes = hoister.codes();
+    if codes.is_empty() {
+        return;
+    }
+    for code in codes {
+        let to = imported.before_terminators(code.to);
+        overlay.edits[code.edits].iter_mut().for_each(|(point, _)| *point = to);
+        for (debug, location) in imported.debug_uses.iter().zip(&mut overlay.debug_locations) {
+            let is_behind = debug.at.block == to.block && debug.at.index >= to.index;
+            if is_behind && matches!(*location, Some(Location::Reg(reg)) if code.written.contains(reg)) {
+                *location = None;
+            }
+        }
+    }
+    // What stood there before comes first.
+    overlay.edits.sort_by_key(|&(point, _)| point);
+}
+
+/// The code of an edge that is to be hoisted.
+struct Code {
+    edits: Range<usize>,
+    /// The block that the edge leaves.
+    to: Block,
+    written: RegSet,
+    /// What that saves.
+    saved: f64,
+}
+
+struct Hoister<'a> {
+    imported: &'a Function,
+    coloured: &'a Coloured,
+    liveness: &'a Liveness,
+    pins: &'a PinLiveness,
+    weigh_size: bool,
+    overlay: &'a Overlay,
+}
+
+impl Hoister<'_> {
+    /// What is to be hoisted, by where it goes.
+    fn codes(&self) -> Vec<Code> {
+        let mut codes = Vec::new();
+        let mut start = 0;
+        for edits in self.overlay.edits.chunk_by(|(a, _), (b, _)| a.block == b.block) {
+            let range = start..start + edits.len();
+            start = range.end;
+            let block = edits[0].0.block;
+            codes.extend(self.imported.blocks[block].on_edge.then(|| self.code(block, range)).flatten());
+        }
+        codes.sort_by(|a: &Code, b: &Code| a.to.cmp(&b.to).then(b.saved.total_cmp(&a.saved)));
+        codes.dedup_by_key(|code| code.to);
+        codes
+    }
+
+    /// The code of an edge's block, if it can be hoisted, and is better off so.
+    fn code(&self, block: Block, edits: Range<usize>) -> Option<Code> {
+        let [to] = self.imported.blocks[block].preds[..] else { return None };
+        let mut written = RegSet::EMPTY;
+        let mut added = Vec::with_capacity(edits.len());
+        for &(_, edit) in &self.overlay.edits[edits.clone()] {
+            added.push(match edit {
+                Edit::Move { to, .. } => {
+                    written.insert(to);
+                    cost::COPY
+                }
+                Edit::Swap { a, b, kind: SwapKind::Exchange, .. } => {
+                    written = written | RegSet::from_iter([a, b]);
+                    cost::EXCHANGE
+                }
+                Edit::Load { to, .. } => {
+                    written.insert(to);
+                    cost::RELOAD
+                }
+                _ => return None,
+            });
+        }
+        let frequency = |block: Block| self.coloured.function.blocks[block].frequency;
+        let cost = |block: Block| added.iter().map(|it| it.cost(frequency(block), self.weigh_size)).sum::<f64>();
+        let saved = cost(block) + cost::JUMP.cost(frequency(block), self.weigh_size) - cost(to);
+        let is_harmless = || !written.intersects(self.needed(to, block)) && self.can_take_code(to);
+        (saved > 0.0 && is_harmless()).then_some(Code { edits, to, written, saved })
+    }
+
+    /// Whether all ways out of a block lead past what stands before its terminators, and these write nothing.
+    fn can_take_code(&self, block: Block) -> bool {
+        let data = &self.imported.blocks[block];
+        let leaves_inside = data.throws.is_some() || self.imported.jump(block).is_some();
+        let writes = |inst| {
+            let pins = self.imported.pins(inst);
+            let by_name = pins.defs | pins.early_defs | pins.clobbers;
+            !by_name.is_empty() || self.imported.operands(inst).iter().any(|operand| operand.is_def())
+        };
+        let tail = self.imported.before_terminators(block);
+        !leaves_inside && !self.imported.block_insts(block).skip(tail.index as usize).any(writes)
+    }
+
+    /// The registers that are read behind a block's last instructions but its terminators, other than on this edge.
+    fn needed(&self, block: Block, edge: Block) -> RegSet {
+        let Coloured { function, colours, .. } = self.coloured;
+        let by_name = self.pins.at(function, function.before_terminators(block));
+        let tail = self.imported.before_terminators(block);
+        let terminators = self.imported.block_insts(block).skip(tail.index as usize);
+        let locations = terminators.flat_map(|inst| self.overlay.operands(self.imported, inst));
+        let read = locations.filter_map(|location| match location {
+            Some(Location::Reg(reg)) => Some(*reg),
+            _ => None,
+        });
+        let others = function.blocks[block].succs.iter().filter(|&&succ| succ != edge);
+        let behind = others.map(|&succ| {
+            let BlockData { phis, live_in_pins, .. } = &function.blocks[succ];
+            let column = function.column(block, succ);
+            let taken = phis.iter().filter_map(|phi| phi.args[column].expand());
+            let live = self.liveness.live_in(succ).iter().copied().chain(taken);
+            live.map(|name| colours.of(name)).collect::<RegSet>() | *live_in_pins
+        });
+        behind.fold(by_name | read.collect(), |all, needed| all | needed)
+    }
+}
