@@ -9,7 +9,7 @@ use super::{Assignment, Split};
 use crate::allocate::spill::{Fold, Spilled};
 use crate::allocate::ssa::{Pieces, repair};
 use crate::analysis::grouped::of_each;
-use crate::analysis::{Dominators, Liveness, Order};
+use crate::analysis::{Dominators, Liveness, Order, PinLiveness};
 use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Reg, RegSet, Rewriter, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
@@ -52,7 +52,7 @@ pub struct Coloured {
     pub folds: Vec<Fold>,
     /// Loaded names whose registers have the slot's content already.
     pub redundant: EntitySet<Value>,
-    /// All registers in use anywhere.
+    /// All registers in use anywhere, by names or by the program itself.
     pub used: RegSet,
     /// One a debug use: the name whose register the value is in then, if it is in one.
     pub debug: Vec<Option<Value>>,
@@ -95,7 +95,8 @@ pub(super) fn split_at_repairs(
     let debug: Vec<Option<Value>> = names.collect();
     debug_assert!(debug.iter().zip(&assignment.debug).all(|(name, &reg)| name.and_then(|name| colours[name]) == reg));
     let colours = Colours(colours);
-    Coloured { function: split, used: colours.registers(), colours, folds, redundant: assignment.redundant, debug }
+    let used = colours.registers() | PinLiveness::written(&split);
+    Coloured { function: split, used, colours, folds, redundant: assignment.redundant, debug }
 }
 
 /// The registers of the names that there are before any split.

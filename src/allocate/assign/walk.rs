@@ -39,7 +39,7 @@ pub(super) fn walk(
         register: of_each(function.values.len()),
         owner: [None; RegSet::CAPACITY],
         taken: RegSet::EMPTY,
-        used: RegSet::EMPTY,
+        used: PinLiveness::written(function),
         holding: holding::needed(function, liveness, pins),
         departed: Vec::new(),
         arriving: Vec::new(),

@@ -81,7 +81,7 @@ pub fn recolour(
     let (copies_after, cost_after) = left(&affinities, &conflicts, |node| colouring.of(node));
     debug_assert!(cost_after <= cost_before * (1.0 + 1e-9), "recolouring makes copies dearer");
     coloured.colours.change(|name| conflicts.node(name).map(|node| colouring.of(node)));
-    coloured.used = coloured.colours.registers();
+    coloured.used = coloured.colours.registers() | PinLiveness::written(&coloured.function);
     RecolouringCounts { copies_before, copies_after, cost_before, cost_after, bound }
 }
 

@@ -130,7 +130,7 @@ fn conventional(function: &Function) -> Conventional {
     let dominators = Dominators::new(function, &order);
     let liveness = Liveness::new(function);
     let interference = Interference::new(function, &dominators, &liveness);
-    cssa::conventional(function, &order, &dominators, &interference, Coalescing::Pairwise)
+    cssa::conventional(function, &order, &dominators, &interference, Coalescing::Pairwise, false)
 }
 
 #[test]
