@@ -244,6 +244,14 @@ impl RegisterFile {
         self.classes.iter().find(|(_, c)| fits(c)).map_or(class, |(found, _)| found)
     }
 
+    /// What carries a value of one class to a name of another: all of it, where registers and classes allow.
+    pub fn carrier_between(&self, from: RegClass, to: RegClass, regs: RegSet) -> RegClass {
+        let wide = self.wider(to, from);
+        let carrier = self.carrier(wide, regs);
+        // The other class says how much of the value is wanted, or is there.
+        if regs.is_subset(self.classes[carrier].regs) { carrier } else { self.carrier(if wide == to { from } else { to }, regs) }
+    }
+
     /// A class like this one that has these registers of its bank: what moves or swaps the contents of a class between
     /// registers of which not all are its own.
     pub fn carrier(&self, class: RegClass, regs: RegSet) -> RegClass {

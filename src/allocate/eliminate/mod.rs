@@ -153,7 +153,7 @@ fn edge(spilled: &Spilled, coloured: &Coloured, from: Block, to: Block, column: 
             class
         } else {
             // A φ may join values of several classes.
-            function.file.carrier(function.file.wider(class, function.values[arg].class), RegSet::from_iter([from, to]))
+            function.file.carrier_between(function.values[arg].class, class, RegSet::from_iter([from, to]))
         };
         registers.push(Transfer { from, to, class });
     }

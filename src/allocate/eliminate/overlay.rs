@@ -194,8 +194,7 @@ impl Layer<'_> {
             InstKind::Copy if reg(0) == reg(1) => return,
             InstKind::Copy => {
                 let (to, from) = (reg(0), reg(1));
-                let class = function.file.wider(class(0), class(1));
-                Edit::Move { to, from, class: function.file.carrier(class, RegSet::from_iter([to, from])) }
+                Edit::Move { to, from, class: function.file.carrier_between(class(1), class(0), RegSet::from_iter([to, from])) }
             }
             // A copy that isolates a φ, with one side in memory.
             InstKind::Op => {
