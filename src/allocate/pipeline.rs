@@ -250,7 +250,7 @@ fn convert(
     let liveness = liveness.unwrap_or_else(|| Liveness::new(function));
     clock.lap("analysis");
     let interference = Interference::new(function, dominators, &liveness);
-    let mut conventional = cssa::conventional(function, order, dominators, &interference, coalescing);
+    let mut conventional = cssa::conventional(function, order, dominators, &interference, coalescing, preset.spare_jumps);
     if coalescing == Coalescing::Pairwise && preset.registers.spilling().is_some_and(Choice::splits) {
         conventional = cssa::rejoin(conventional, dominators);
     }

@@ -28,6 +28,11 @@ const USE: u32 = 2;
 const LATE: u32 = 3;
 
 impl DefPoint {
+    /// Where the φs of the block with this number in preorder are defined.
+    pub fn head_of(preorder: u32) -> Self {
+        DefPoint { preorder, position: 0 }
+    }
+
     fn at(preorder: u32, index: usize, stage: u32) -> Self {
         DefPoint { preorder, position: index as u32 * 3 + stage }
     }
@@ -109,6 +114,11 @@ impl<'a> Interference<'a> {
             (block, position.div_ceil(3))
         };
         place(a) == place(b)
+    }
+
+    /// Whether `value` is live before the φs of a block.
+    pub fn live_in(&self, value: Value, block: Block) -> bool {
+        self.liveness.live_in(block).binary_search(&value).is_ok()
     }
 
     /// Whether `value` is live at the end of a block.

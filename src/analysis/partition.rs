@@ -14,6 +14,11 @@ impl<K: EntityRef> Partition<K> {
         Partition { parent: (0..count).map(K::new).collect() }
     }
 
+    /// One entity more, in a class of its own.
+    pub fn add(&mut self) -> K {
+        self.parent.push(self.parent.next_key())
+    }
+
     /// The representative of the entity's class.
     pub fn find(&mut self, mut key: K) -> K {
         while self.parent[key] != key {

@@ -22,7 +22,7 @@ pub fn convert(function: &Function, coalescing: Coalescing) -> Conventional {
     }
     let liveness = Liveness::new(function);
     let interference = Interference::new(function, &dominators, &liveness);
-    cssa::conventional(function, &order, &dominators, &interference, coalescing)
+    cssa::conventional(function, &order, &dominators, &interference, coalescing, false)
 }
 
 /// The same as allocators do whose spilling splits live ranges.

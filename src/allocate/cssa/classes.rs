@@ -18,6 +18,8 @@ enum Member {
     Value(Value),
     /// A copy at the end of this block, live from there into the φ.
     Tail(Block),
+    /// What a φ of this block defines only for it to be copied there at once.
+    Head(Block),
 }
 
 /// A member among the others of its class.
@@ -66,6 +68,8 @@ pub(super) struct Classes<'a> {
     dominators: &'a Dominators,
     interference: &'a Interference<'a>,
     sharing: Sharing,
+    /// Values beyond those of the function.
+    stand_ins: Vec<Value>,
 }
 
 impl<'a> Classes<'a> {
@@ -76,7 +80,7 @@ impl<'a> Classes<'a> {
         sharing: Sharing,
     ) -> Self {
         let partition = Partition::discrete(function.values.len());
-        Classes { partition, members: of_each(function.values.len()), dominators, interference, sharing }
+        Classes { partition, members: of_each(function.values.len()), dominators, interference, sharing, stand_ins: Vec::new() }
     }
 
     /// The representative of a value's class.
@@ -102,18 +106,38 @@ impl<'a> Classes<'a> {
         true
     }
 
+    /// Whether the classes of two values interfere.
+    pub(super) fn are_apart(&mut self, a: Value, b: Value) -> bool {
+        let (a, b) = (self.find(a), self.find(b));
+        self.grow(a);
+        self.grow(b);
+        a != b && self.interfere(&self.members[a], &self.members[b])
+    }
+
+    /// A value that stands for what a φ of the block defines if that is copied to the program's name at once. It is beyond the
+    /// function's values, and as long as it is in a class, the web of that class is one.
+    pub(super) fn stand_in(&mut self, block: Block) -> Value {
+        let value = self.partition.add();
+        let (at, last) = (self.head_of(block), self.last_below(block));
+        self.members[value].insert(at, Entry { member: Member::Head(block), last, above: None });
+        self.stand_ins.push(value);
+        value
+    }
+
     /// Numbers the classes that φs relate.
     pub(super) fn webs(&mut self, function: &Function) -> Webs {
         let count = function.values.len();
         let mut by_root: SecondaryMap<Value, PackedOption<Web>> = of_each(count);
         let mut webs = Webs { of: of_each(count), count: 0 };
-        for phi in function.blocks.values().flat_map(|data| &data.phis) {
-            let web = &mut by_root[self.find(phi.def)];
+        let stand_ins = self.stand_ins.clone();
+        let defined = function.blocks.values().flat_map(|data| &data.phis).map(|phi| phi.def);
+        for value in defined.chain(stand_ins.iter().copied()) {
+            let web = &mut by_root[self.find(value)];
             if web.is_none() {
                 *web = webs.fresh().into();
             }
         }
-        for value in function.values.keys() {
+        for value in function.values.keys().chain(stand_ins) {
             webs.of[value] = by_root[self.find(value)];
         }
         webs
@@ -146,6 +170,11 @@ impl<'a> Classes<'a> {
         }
     }
 
+    /// Where the φs of a block are defined.
+    fn head_of(&self, block: Block) -> DefPoint {
+        DefPoint::head_of(self.dominators.preorder(block))
+    }
+
     /// Behind all definitions in a block.
     fn end_of(&self, block: Block) -> DefPoint {
         DefPoint::end_of(self.dominators.preorder(block))
@@ -169,6 +198,10 @@ impl<'a> Classes<'a> {
         })
     }
 
+    fn is_phi_of(&self, value: Value, block: Block) -> bool {
+        self.interference.def_point(value) == self.head_of(block)
+    }
+
     /// Whether a member is live behind the definition of one that it dominates.
     fn live_behind(&self, member: Member, other: Member) -> bool {
         match (member, other) {
@@ -177,8 +210,11 @@ impl<'a> Classes<'a> {
                 Sharing::Register => self.interference.live_while_defining(v, other),
             },
             (Member::Value(v), Member::Tail(block)) => self.interference.live_out(v, block),
-            (Member::Tail(a), Member::Tail(b)) => a == b,
-            (Member::Tail(_), Member::Value(_)) => false,
+            (Member::Tail(a), Member::Tail(b)) | (Member::Head(a), Member::Head(b)) => a == b,
+            // What is defined there as well lives on, or is copied later.
+            (Member::Value(v), Member::Head(block)) => self.is_phi_of(v, block) || self.interference.live_in(v, block),
+            (Member::Head(block), Member::Value(other)) => self.is_phi_of(other, block),
+            (Member::Tail(_), Member::Value(_) | Member::Head(_)) | (Member::Head(_), Member::Tail(_)) => false,
         }
     }
 }

@@ -19,8 +19,10 @@ struct InsertedCopy {
 pub(super) fn insert(function: &Function, webs: Webs, isolations: &[Isolation]) -> Conventional {
     let rewriter = Rewriter::new(function);
     let mut isolator = Isolator { function, rewriter, webs, alike: HashMap::new(), copies: Vec::new(), without_code: Vec::new() };
-    for isolation in isolations {
-        isolator.isolate(isolation);
+    // New names take the numbers of what stood for them.
+    let own: Vec<Option<Web>> = isolations.iter().map(|it| isolator.webs.of[it.stand_in?].expand()).collect();
+    for (isolation, own) in isolations.iter().zip(own) {
+        isolator.isolate(isolation, own);
     }
     let Isolator { mut rewriter, webs, copies, without_code, .. } = isolator;
     write(function, &mut rewriter, copies);
@@ -52,15 +54,19 @@ struct Isolator<'f> {
 }
 
 impl Isolator<'_> {
-    /// Gives the φ its new names and lists the copies to them.
-    fn isolate(&mut self, isolation: &Isolation) {
-        let &Isolation { block, row, whole, ref columns } = isolation;
+    /// Gives the φ its new names, of this web if it is there already, and lists the copies to them.
+    fn isolate(&mut self, isolation: &Isolation, own: Option<Web>) {
+        let &Isolation { block, row, whole, ref columns, .. } = isolation;
         let phi = &self.function.blocks[block].phis[row];
         let without_code = is_entered_without_code(self.function, block);
         let web = if without_code {
             self.copy_alike(block, row)
         } else {
-            let web = if whole { self.webs.fresh() } else { self.webs.of[phi.def].expect("a φ's definition is in a web") };
+            let web = match own {
+                Some(own) => own,
+                None if whole => self.webs.fresh(),
+                None => self.webs.of[phi.def].expect("a φ's definition is in a web"),
+            };
             for &column in columns {
                 let copy = self.copy_argument(block, phi, column, web, without_code);
                 self.rewriter.new.blocks[block].phis[row].args[column] = copy;

@@ -16,6 +16,7 @@ mod phi_mem;
 
 pub use labels::rejoin;
 
+use crate::allocate::cost;
 use crate::allocate::destruct;
 use crate::allocate::failure::Unsupported;
 use crate::analysis::grouped::of_each;
@@ -105,8 +106,10 @@ pub struct ConversionCounts {
 struct Isolation {
     block: Block,
     row: usize,
-    /// The definition gets a copy at the head of the block, and every argument one in its predecessor.
+    /// The definition gets a copy at the head of the block.
     whole: bool,
+    /// What stands for the definition in the web of arguments that get none.
+    stand_in: Option<Value>,
     /// The columns whose arguments get a copy.
     columns: Vec<usize>,
 }
@@ -132,6 +135,7 @@ pub fn conventional(
     dominators: &Dominators,
     interference: &Interference,
     coalescing: Coalescing,
+    spare_jumps: bool,
 ) -> Conventional {
     let sharing = if coalescing == Coalescing::Aggressive { Sharing::Register } else { Sharing::Memory };
     let mut classes = Classes::new(function, dominators, interference, sharing);
@@ -143,7 +147,8 @@ pub fn conventional(
             let mut phis: Vec<(Block, usize)> = phis(function, order).collect();
             let frequency = |(block, _): &(Block, usize)| function.blocks[*block].frequency;
             phis.sort_by(|a, b| frequency(b).total_cmp(&frequency(a)));
-            phis.into_iter().filter_map(|(block, row)| coalesce(function, &mut classes, block, row)).collect()
+            let mut coalescer = Coalescer { function, interference, classes: &mut classes, spare_jumps };
+            phis.into_iter().filter_map(|(block, row)| coalescer.coalesce(block, row)).collect()
         }
     };
     let mut conventional = isolate::insert(function, classes.webs(function), &isolations);
@@ -211,7 +216,7 @@ impl Lifted {
         self.0.iter().map(|&(block, row, whole)| {
             let args = &function.blocks[block].phis[row].args;
             let columns = (0..args.len()).filter(|&column| args[column].is_some()).collect();
-            Isolation { block, row, whole, columns }
+            Isolation { block, row, whole, stand_in: None, columns }
         })
     }
 
@@ -227,29 +232,64 @@ pub(super) fn is_entered_without_code(function: &Function, block: Block) -> bool
     function.blocks[block].preds.iter().any(|&pred| function.edge_place(pred, block) == EdgePlace::Nowhere)
 }
 
-/// Coalesces a φ's arguments with its definition as far as their webs do not interfere.
-fn coalesce(function: &Function, classes: &mut Classes, block: Block, row: usize) -> Option<Isolation> {
-    let data = &function.blocks[block];
-    let phi = &data.phis[row];
-    let whole = || Some(Isolation { block, row, whole: true, columns: (0..phi.args.len()).collect() });
-    if is_entered_without_code(function, block) {
-        return whole();
-    }
-    let mut columns = Vec::new();
-    for (column, arg) in phi.args.iter().enumerate() {
-        let Some(value) = arg.expand() else { continue };
-        if !classes.merge(phi.def, value) {
-            columns.push(column);
+struct Coalescer<'a, 'c> {
+    function: &'a Function,
+    interference: &'a Interference<'a>,
+    classes: &'a mut Classes<'c>,
+    spare_jumps: bool,
+}
+
+impl Coalescer<'_, '_> {
+    /// Coalesces a φ's arguments with its definition as far as their webs do not interfere.
+    fn coalesce(&mut self, block: Block, row: usize) -> Option<Isolation> {
+        let data = &self.function.blocks[block];
+        let phi = &data.phis[row];
+        let whole = || Some(Isolation { block, row, whole: true, stand_in: None, columns: (0..phi.args.len()).collect() });
+        if is_entered_without_code(self.function, block) {
+            return whole();
         }
+        let is_better_copied = self.spare_jumps && self.is_better_copied(block, phi);
+        let stand_in = is_better_copied.then(|| self.classes.stand_in(block));
+        let def = stand_in.unwrap_or(phi.def);
+        let mut columns = Vec::new();
+        for (column, arg) in phi.args.iter().enumerate() {
+            let Some(value) = arg.expand() else { continue };
+            if !self.classes.merge(def, value) {
+                columns.push(column);
+            }
+        }
+        // A copy at the end of a predecessor shares the web's memory with whatever of the web lives there.
+        // One for a landing pad stands before the call that throws, beside whatever of the web the rest of the block needs.
+        let mut collides = |column: &usize| data.landing_pad || self.classes.lives_out(def, data.preds[*column]);
+        if columns.iter().any(&mut collides) {
+            return whole();
+        }
+        for &column in &columns {
+            self.classes.add_tail(def, data.preds[column]);
+        }
+        let whole = stand_in.is_some();
+        (whole || !columns.is_empty()).then_some(Isolation { block, row, whole, stand_in, columns })
     }
-    // A copy at the end of a predecessor shares the web's memory with whatever of the web lives there.
-    // One for a landing pad stands before the call that throws, beside whatever of the web the rest of the block needs.
-    let collides = |classes: &mut Classes, column: &usize| data.landing_pad || classes.lives_out(phi.def, data.preds[*column]);
-    if columns.iter().any(|column| collides(classes, column)) {
-        return whole();
+
+    /// Whether a φ's definition had better be copied than those arguments that interfere with it. A copy on an edge with a
+    /// block of its own takes a jump, too, unless it can be hoisted, since the definition is dead on the other ways.
+    fn is_better_copied(&mut self, block: Block, phi: &Phi) -> bool {
+        let data = &self.function.blocks[block];
+        let (mut arguments, mut definition) = (0.0, data.frequency);
+        for (arg, &pred) in phi.args.iter().zip(&data.preds) {
+            let Some(arg) = arg.expand() else { continue };
+            let copies = if self.takes_jump(phi.def, pred) { cost::copies(self.function, pred) } else { 1.0 };
+            let cost = copies * cost::edge(self.function, pred, block);
+            arguments += if self.classes.are_apart(phi.def, arg) { cost } else { 0.0 };
+            definition += if self.interference.live_in(arg, block) { cost } else { 0.0 };
+        }
+        arguments > definition
     }
-    for &column in &columns {
-        classes.add_tail(phi.def, data.preds[column]);
+
+    /// Whether what an edge's code writes would be needed elsewhere if it stood in front of the branch.
+    fn takes_jump(&self, written: Value, edge: Block) -> bool {
+        let [branch] = self.function.blocks[edge].preds[..] else { return false };
+        let mut others = self.function.blocks[branch].succs.iter().filter(|&&succ| succ != edge);
+        others.any(|&succ| self.interference.live_in(written, succ))
     }
-    (!columns.is_empty()).then_some(Isolation { block, row, whole: false, columns })
 }
