@@ -21,10 +21,11 @@ use crate::allocate::destruct;
 use crate::allocate::failure::Unsupported;
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Dominators, Interference, Order};
-use crate::machine::{Block, EdgePlace, Function, Phi, Value};
+use crate::machine::{Block, BlockData, EdgePlace, Function, Phi, Value};
 use classes::Classes;
 use cranelift_entity::{EntityRef, SecondaryMap, entity_impl, packed_option::PackedOption};
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 /// A φ-web: values related by φs (and copies, if those were coalesced too), none of which interferes with another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -275,10 +276,15 @@ impl Coalescer<'_, '_> {
     /// block of its own takes a jump, too, unless it can be hoisted, since the definition is dead on the other ways.
     fn is_better_copied(&mut self, block: Block, phi: &Phi) -> bool {
         let data = &self.function.blocks[block];
+        let takes_jump: SmallVec<[bool; 4]> = data.preds.iter().map(|&pred| self.takes_jump(phi.def, pred)).collect();
+        if !takes_jump.contains(&true) {
+            // Copies of all arguments are executed as often as one of the definition.
+            return false;
+        }
         let (mut arguments, mut definition) = (0.0, data.frequency);
-        for (arg, &pred) in phi.args.iter().zip(&data.preds) {
+        for ((arg, &pred), takes_jump) in phi.args.iter().zip(&data.preds).zip(takes_jump) {
             let Some(arg) = arg.expand() else { continue };
-            let copies = if self.takes_jump(phi.def, pred) { cost::copies(self.function, pred) } else { 1.0 };
+            let copies = if takes_jump { cost::copies(self.function, pred) } else { 1.0 };
             let cost = copies * cost::edge(self.function, pred, block);
             arguments += if self.classes.are_apart(phi.def, arg) { cost } else { 0.0 };
             definition += if self.interference.live_in(arg, block) { cost } else { 0.0 };
@@ -286,9 +292,10 @@ impl Coalescer<'_, '_> {
         arguments > definition
     }
 
-    /// Whether what an edge's code writes would be needed elsewhere if it stood in front of the branch.
+    /// Whether code on an edge with a block of its own writes what would be needed elsewhere if it stood in front of the branch.
     fn takes_jump(&self, written: Value, edge: Block) -> bool {
-        let [branch] = self.function.blocks[edge].preds[..] else { return false };
+        let BlockData { preds, on_edge: true, .. } = &self.function.blocks[edge] else { return false };
+        let branch = preds[0];
         let mut others = self.function.blocks[branch].succs.iter().filter(|&&succ| succ != edge);
         others.any(|&succ| self.interference.live_in(written, succ))
     }

@@ -103,7 +103,8 @@ fn gather(conflicts: &Conflicts, affinities: &Affinities) -> Vec<Vec<Node>> {
         common[to] = common[from] & common[to];
         size[to] += size[from];
     }
-    let alone = |node: Node, sets: &mut Partition<Node>| sets.find(node) == node && !affinities.pins(node).is_empty();
+    let is_elsewhere = |node: Node| affinities.pins(node).iter().any(|&(reg, _)| reg != conflicts.colours[node]);
+    let alone = |node: Node, sets: &mut Partition<Node>| sets.find(node) == node && is_elsewhere(node);
     let mut chunk = |node: Node| match std::mem::take(&mut members[node]) {
         nodes if !nodes.is_empty() => Some(nodes),
         _ => alone(node, &mut sets).then(|| vec![node]),
