@@ -141,7 +141,8 @@ class Module:
         kinds = [kind for kind, _ in callee.params] + [callee.returns]
         if any(kind == "ptr" or kind[0] == "{" for kind in kinds) or callee.varied or callee.throws:
             return False
-        if callee.convention == "cxx_fast_tlscc" or "no_calle" in "".join(callee.attributes):
+        # (What restores nearly everything restores arguments, too, and the register with the address that is jumped to.)
+        if callee.convention in RESTORING or "no_calle" in "".join(callee.attributes):
             return False
         if not callee.is_called or callee.cost > COST // 2:
             return False
