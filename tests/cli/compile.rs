@@ -275,6 +275,44 @@ fn the_debugger_is_told_of_registers_that_have_names() {
     folder.chordal(&["compile", "p.bc", "-o", "p.s"]).args(arguments).assert().success();
 }
 
+/// The unwinder writes registers on its way to a landing pad that the convention of the call preserves.
+#[test]
+fn nothing_is_kept_in_registers_that_the_unwinder_writes() {
+    let folder = Folder::new();
+    let function = "declare coldcc i64 @callee()\ndeclare i32 @__gxx_personality_v0(...)\n\
+                    define <2 x i64> @caller(i128 %a) personality ptr @__gxx_personality_v0 {\nentry:\n  \
+                    %b = mul i128 %a, 295147905179352838201\n  \
+                    %c = invoke coldcc i64 @callee() to label %out unwind label %pad\npad:\n  \
+                    %d = landingpad { ptr, i32 } catch ptr null\n  br label %out\nout:\n  \
+                    %e = bitcast i128 %b to <2 x i64>\n  ret <2 x i64> %e\n}\n";
+    folder.write("unwound.ll", format!("{IR}{function}"));
+    for allocator in ["spill-free", "tuned", "regalloc2", "irc", "linear-scan"] {
+        let arguments = ["--allocator", allocator, "--registers", "8", "--verify-llvm", "--no-fallback"];
+        folder.chordal(&["compile", "unwound.ll", "-o", "out.s"]).args(arguments).assert().success();
+    }
+}
+
+/// LLVM has what a call leaves in the register for errors be known where the call has thrown, too.
+#[test]
+fn what_is_defined_behind_a_call_that_throws_is_not_known_in_its_landing_pad() {
+    let folder = Folder::new();
+    let function = "declare swiftcc void @callee(ptr swifterror)\ndeclare i32 @__gxx_personality_v0(...)\n\
+                    define ptr @caller() personality ptr @__gxx_personality_v0 {\nentry:\n  \
+                    %error = alloca swifterror ptr\n  store ptr null, ptr %error\n  \
+                    invoke swiftcc void @callee(ptr swifterror %error) to label %out unwind label %pad\npad:\n  \
+                    %d = landingpad { ptr, i32 } catch ptr null\n  br label %out\nout:\n  \
+                    %e = load ptr, ptr %error\n  ret ptr %e\n}\n";
+    folder.write("error.ll", format!("{IR}{function}"));
+    for allocator in ["tuned", "regalloc2"] {
+        let warning = "function caller: left to LLVM's greedy allocator: what is defined behind a call that throws";
+        folder
+            .chordal(&["compile", "error.ll", "-o", "out.s", "--allocator", allocator])
+            .assert()
+            .success()
+            .stderr(contains(warning));
+    }
+}
+
 /// What is two instructions in selected code is a constant for chordal; memory gets it without a register.
 #[test]
 fn zeroes_of_all_widths_are_constants() {
