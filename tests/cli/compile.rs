@@ -313,6 +313,24 @@ fn what_is_defined_behind_a_call_that_throws_is_not_known_in_its_landing_pad() {
     }
 }
 
+/// That a byte of a constant is read, for which i386 has few registers, is no matter where it is computed for another reader.
+#[test]
+fn constants_are_computed_in_registers_outside_of_their_classes() {
+    let folder = Folder::new();
+    let function = "target triple = \"i386-pc-linux-gnu\"\n\
+                    define i32 @f() noinline optnone {\nentry:\n  %a = sub i8 0, 0\n  %b = trunc i64 0 to i32\n  br label %next\nnext:\n  \
+                    %c = zext i8 %a to i64\n  %d = call i32 asm \"\", \"={ebx},{eax},{edi}\"(i32 0, i32 %b)\n  ret i32 %d\n}\n";
+    folder.write("class.ll", function);
+    for registers in ["all", "5"] {
+        folder
+            .chordal(&["compile", "class.ll", "-o", "out.s", "--verify-llvm", "--no-fallback", "--registers", registers])
+            .assert()
+            .success();
+        let f = code_of(&String::from_utf8(folder.read("out.s")).unwrap(), "f");
+        assert!(f.contains(&"xorl %edi, %edi".to_owned()), "{f:?}");
+    }
+}
+
 /// What is two instructions in selected code is a constant for chordal; memory gets it without a register.
 #[test]
 fn zeroes_of_all_widths_are_constants() {
