@@ -557,6 +557,9 @@ class Body:
     def callee(self):
         limit = COST // self.times
         able = [each for each in self.module.functions if each.fits(self.function) and each.convention != "x86_intrcc"]
+        # (What is above the low 128 bits of vector registers, LLVM has these preserve, and zeroes it at their ends.)
+        if "avx" in self.function.features:
+            able = [each for each in able if each.convention not in ("preserve_allcc", "intel_ocl_bicc")]
         # (Where something is thrown, there is no telling what is in the register for errors.)
         if ("ptr", "swifterror") in self.function.params:
             able = [each for each in able if not each.throws]

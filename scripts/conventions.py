@@ -82,7 +82,8 @@ class Conventions(Trial):
         (self.folder / "program.ll").write_text(str(self.module))
         references = self.references()
         expected = next(references, None)
-        if expected is None:
+        # A module of which LLVM's own build does not end well tells nothing.
+        if expected is None or expected[1]:
             return "beyond LLVM"
         try:
             left = self.compiled()
@@ -113,7 +114,7 @@ for level in O0 "O2 -regalloc=basic" O2; do
     [ -e expected.out ] || cp reference.out expected.out
     cmp -s reference.out expected.out || exit 1
 done
-[ -e expected.out ] || exit 1
+[ "$(tail -n 1 expected.out)" = 0 ] || exit 1
 {shlex.join(map(str, self.command))} || exit 0
 clang++-22 {width} {linking} program.s -o program
 timeout {SECONDS} ./program >program.out; echo $? >>program.out
