@@ -1,7 +1,7 @@
 # `make` alone says what there is. Where a number is taken, N= says how many, and SEED= with which one to begin.
 CARGO ?= cargo
 
-.PHONY: csmith fuzz fuzz-input fuzz-targets limits packages-test help setup demo test optimal test-optimal bench bench-destruction bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
+.PHONY: conventions csmith fuzz fuzz-input fuzz-targets limits packages-test help setup demo test optimal test-optimal bench bench-destruction bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -58,6 +58,10 @@ csmith: setup ## random C programs under random allocators, against gcc's builds
 	@scripts/setup csmith
 	$(CARGO) build --release
 	scripts/csmith.py $(N)
+
+conventions: setup ## random modules whose functions differ in convention, attributes and subtarget, against LLVM's own builds (N=10000: as many)
+	$(CARGO) build --release
+	scripts/conventions.py $(N) $(if $(SEED),--seed $(SEED))
 
 packages-test: setup ## build real packages with chordal cc and c++, run their own tests, compare with clang's builds
 	$(CARGO) build --release

@@ -84,22 +84,27 @@ def processor():
 class Trial:
     """A program and how it is compiled."""
 
-    def __init__(self, seed, folder, chordal, names, features):
-        chance = random.Random(seed)
+    # The files to keep where something fails, and the one that chordal reads.
+    kept = []
+    source = "program.bc"
+
+    def __init__(self, seed, folder, chordal):
         self.seed, self.folder, self.chordal = seed, folder, chordal
-        self.machine = chance.choice(["x86-64", "x86-64", "i386"])
-        self.width = ["-m32"] if self.machine == "i386" else []
-        self.flags = [chance.choice(LEVELS), *(flag for flag in FLAGS if chance.random() < 0.15)]
-        self.flags += [flag for flag, name in FEATURES.items() if name in features and chance.random() < 0.15]
+        self.command = ["false"]
+
+    def choose(self, chance, machine, names):
+        """Chooses how chordal is to compile."""
+        self.machine = machine
+        self.width = ["-m32"] if machine == "i386" else []
         self.allocator = chance.choice(names)
         chosen = (option for option in OPTIONS if chance.random() < 0.08)
         self.options = list({option.split()[0]: option for option in chosen}.values())
-        self.registers = chance.choice(LISTS[self.machine])
+        self.registers = chance.choice(LISTS[machine])
 
-    def compile(self):
-        """The command, without options that the allocator does not have."""
-        command = [self.chordal, "compile", "program.bc", "-o", "program.s", "--verify-llvm", "--allocator", self.allocator]
-        command += ["--registers", self.registers]
+    def compile(self, *also):
+        """Runs the command, without options that the allocator does not have; what chordal says."""
+        command = [self.chordal, "compile", self.source, "-o", "program.s", "--verify-llvm", "--allocator", self.allocator]
+        command += ["--registers", self.registers, *also]
         options = [word for option in self.options for word in option.split()]
         done = run(command + options, cwd=self.folder)
         if done.returncode == WRONG_USAGE:
@@ -108,7 +113,7 @@ class Trial:
         self.command = command + options
         if done.returncode:
             raise Failed(f"chordal: status {done.returncode}: {done.stderr.decode(errors='replace').strip()}")
-        return b"left to LLVM's greedy allocator" in done.stderr
+        return done.stderr
 
     def output(self, program, seconds):
         """What a program prints, and how it ends; nothing if it does not end."""
@@ -117,6 +122,32 @@ class Trial:
         except subprocess.TimeoutExpired:
             return None
         return done.stdout, done.returncode
+
+    def keep(self, folder, why):
+        """Keeps what somebody needs who looks for the cause."""
+        place = folder / str(self.seed)
+        place.mkdir(parents=True, exist_ok=True)
+        for name in self.kept:
+            if (self.folder / name).exists():
+                (place / name).write_bytes((self.folder / name).read_bytes())
+        (place / "why").write_text(f"{why}\n")
+        (place / "interesting").write_text(self.script())
+        (place / "interesting").chmod(0o755)
+        return place
+
+
+class Csmith(Trial):
+    """Csmith's program."""
+
+    kept = ["program.c", "program.bc", "program.s"]
+
+    def __init__(self, seed, folder, chordal, names):
+        super().__init__(seed, folder, chordal)
+        chance, features = random.Random(seed), processor()
+        machine = chance.choice(["x86-64", "x86-64", "i386"])
+        self.flags = [chance.choice(LEVELS), *(flag for flag in FLAGS if chance.random() < 0.15)]
+        self.flags += [flag for flag, name in FEATURES.items() if name in features and chance.random() < 0.15]
+        self.choose(chance, machine, names)
 
     def test(self):
         """What became of it."""
@@ -130,24 +161,17 @@ class Trial:
         if expected is None:
             return "endless"
         do(["clang-22", *self.width, *self.flags, *sources, "-emit-llvm", "-c", "-o", "program.bc"], cwd=self.folder)
-        has_fallback = self.compile()
+        has_fallback = b"left to LLVM's greedy allocator" in self.compile()
         do(["clang-22", *self.width, "program.s", "-o", "program"], cwd=self.folder)
         found = self.output("program", SECONDS)
         if found != expected:
             raise Failed(f"it prints {found and found[0]!r}, not {expected[0]!r}")
         return "right, with functions left to LLVM" if has_fallback else "right"
 
-    def keep(self, kept, why):
-        """Keeps what somebody needs who looks for the cause."""
-        place = kept / str(self.seed)
-        place.mkdir(parents=True, exist_ok=True)
-        for name in ["program.c", "program.bc", "program.s"]:
-            if (self.folder / name).exists():
-                (place / name).write_bytes((self.folder / name).read_bytes())
-        width, flags = shlex.join(self.width), shlex.join(self.flags)
-        chordal = shlex.join(map(str, getattr(self, "command", ["false"])))
-        (place / "why").write_text(f"{why}\n")
-        script = f"""#!/bin/sh
+    def script(self):
+        """A script that says whether a program is still wrong."""
+        width, flags, chordal = shlex.join(self.width), shlex.join(self.flags), shlex.join(map(str, self.command))
+        return f"""#!/bin/sh
 # Whether program.c is still wrong: C-Reduce asks (creduce ./interesting program.c).
 set -e
 gcc -O0 {width} -w -I/usr/include/csmith program.c -o reference
@@ -159,15 +183,12 @@ clang-22 {width} program.s -o program
 timeout {SECONDS} ./program >found || exit 0
 ! cmp -s expected found
 """
-        (place / "interesting").write_text(script)
-        (place / "interesting").chmod(0o755)
-        return place
 
 
-def attempt(seed, arguments, names, features):
+def attempt(kind, seed, arguments, names):
     """Tests one program; what became of it, and what to say."""
-    with tempfile.TemporaryDirectory(prefix="chordal-csmith-") as folder:
-        trial = Trial(seed, Path(folder), arguments.chordal, names, features)
+    with tempfile.TemporaryDirectory(prefix="chordal-random-") as folder:
+        trial = kind(seed, Path(folder), arguments.chordal, names)
         try:
             return trial.test(), None
         except Failed as why:
@@ -175,20 +196,21 @@ def attempt(seed, arguments, names, features):
             return "WRONG", f"FAIL seed {seed}: {trial.allocator} {trial.registers} {trial.machine}: {why}\n     kept in {place}"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def try_all(says, folder, kind):
+    """Tests programs of a kind as the command line says; the exit status."""
+    parser = argparse.ArgumentParser(description=says, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("count", nargs="?", type=int, default=100, metavar="N", help="how many programs [default: 100]")
     parser.add_argument("--seed", type=int, default=1, help="the first seed [default: 1]")
     parser.add_argument("--jobs", type=int, default=2, help="how many side by side [default: 2]")
     parser.add_argument("--chordal", type=Path, default=ROOT / "target/release/chordal", help="the binary")
-    parser.add_argument("--keep", type=Path, default=ROOT / "target/csmith", help="where failures are kept")
+    parser.add_argument("--keep", type=Path, default=ROOT / "target" / folder, help="where failures are kept")
     arguments = parser.parse_args()
     arguments.chordal, arguments.keep = arguments.chordal.resolve(), arguments.keep.resolve()
-    names, features = allocators(arguments.chordal), processor()
+    names = allocators(arguments.chordal)
     results = Counter()
     with ThreadPoolExecutor(arguments.jobs) as pool:
         seeds = range(arguments.seed, arguments.seed + arguments.count)
-        for done, (result, message) in enumerate(pool.map(lambda seed: attempt(seed, arguments, names, features), seeds), 1):
+        for done, (result, message) in enumerate(pool.map(lambda seed: attempt(kind, seed, arguments, names), seeds), 1):
             results[result] += 1
             if message:
                 print(message, flush=True)
@@ -199,4 +221,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(try_all(__doc__, "csmith", Csmith))

@@ -137,10 +137,7 @@ private:
         exclusiveOr(MBB, At, RC, To, From);
       break;
     case CH_REMATERIALISE: {
-      const MachineInstr &Orig = *E.InstAt[Edit.object];
-      const ChOperand &Def = E.Operands[E.Insts[Edit.object].first_operand];
-      MCRegister To = E.T.view(E.T.llvmClass(E.Classes[Def.value]), Edit.to);
-      TII.reMaterialize(MBB, At, To, 0, Orig);
+      TII.reMaterialize(MBB, At, constantIn(Edit.object, Edit.to), 0, *E.InstAt[Edit.object]);
       break;
     }
     case CH_STORE_CONSTANT:
@@ -153,6 +150,16 @@ private:
         Flagless.insert(Edit.object);
       break;
     }
+  }
+
+  // Where a constant is computed in a register of the program, other readers of it may be what its class is narrow for.
+  MCRegister constantIn(unsigned Inst, unsigned Root) {
+    const ChOperand &Def = E.Operands[E.Insts[Inst].first_operand];
+    MCRegister To = E.T.view(E.T.llvmClass(E.Classes[Def.value]), Root);
+    if (!To)
+      To = E.T.view(TII.getRegClass(E.InstAt[Inst]->getDesc(), 0), Root);
+    assert(To.isValid() && "a constant outside what its instruction can write");
+    return To;
   }
 
   unsigned opcode(StringRef Name) { return E.T.opcode(Name, TII); }
@@ -221,6 +228,9 @@ private:
           break;
       }
     MachineInstr &MI = *E.InstAt[Inst];
+    // What is copied was computed there, and may be of a class without that register.
+    if (I.kind == CH_COPY_TO && A.locations[I.first_operand] == int64_t(I.reg) && MI.getNumOperands() == 2)
+      return MI.eraseFromParent();
     bool ThreeAddresses = !commute(MI, I) || Flagless.contains(Inst);
     for (unsigned K = I.first_operand; K < I.end_operand; ++K)
       if (A.locations[K] >= 0)

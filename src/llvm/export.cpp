@@ -1,6 +1,7 @@
 #include "export.h"
 #include "flags.h"
 #include "forms.h"
+#include "liveins.h"
 #include "reserved.h"
 #include "immediates.h"
 #include "zeroes.h"
@@ -129,6 +130,8 @@ void Export::addBlock(MachineBasicBlock &MBB, const MachineBlockFrequencyInfo &M
   if (any_of(MBB.successors(), [](MachineBasicBlock *S) { return S->isEHPad(); }))
     if ((Throws = findThrow(MBB)) == CH_NONE)
       unsupported("a block with an exceptional exit but no call");
+  if (Throws != CH_NONE)
+    addWrittenByUnwinder(Throws);
   Blocks.push_back({FirstInst, unsigned(Insts.size()), FirstEdge, unsigned(Edges.size()), LiveIn, Frequency, Throws, MBB.isEHPad(),
                     MBB.isInlineAsmBrIndirectTarget()});
 }
@@ -144,6 +147,17 @@ unsigned Export::findThrow(MachineBasicBlock &MBB) const {
       return Inst;
   }
   return CH_NONE;
+}
+
+// What the unwinder writes on its way to a landing pad is lost across the call, although the callee's convention may preserve it.
+void Export::addWrittenByUnwinder(unsigned Call) {
+  ChInst &Inst = Insts[Call];
+  if (!Inst.pins) {
+    Inst.pins = Pins.size();
+    Pins.push_back({});
+  }
+  for (MCRegister Reg : writtenByUnwinder(MF))
+    unite(Pins[Inst.pins].clobbers, T.roots(Reg));
 }
 
 void Export::addEdges(MachineBasicBlock &MBB, double Frequency) {

@@ -71,6 +71,7 @@ private:
   bool isUndefined(const llvm::MachineOperand &MO) const;
   ChInst copyKind(const llvm::MachineInstr &MI) const;
   unsigned findThrow(llvm::MachineBasicBlock &MBB) const;
+  void addWrittenByUnwinder(unsigned Call);
   void findJumpTables();
   int jumpTableOf(const llvm::MachineInstr &Jump) const;
   int splittableThrough(llvm::MachineBasicBlock &From, llvm::MachineBasicBlock &To, bool &Splittable) const;

@@ -21,13 +21,10 @@ struct Passage {
 
 class Liveness {
 public:
-  Liveness(MachineFunction &MF, Target &T) : MF(MF), MRI(MF.getRegInfo()), T(T), Passages(MF.getNumBlockIDs()) {
+  Liveness(MachineFunction &MF, Target &T)
+      : MF(MF), MRI(MF.getRegInfo()), T(T), Passages(MF.getNumBlockIDs()), ByUnwinder(writtenByUnwinder(MF)) {
     for (unsigned Reg : MRI.getReservedRegs().set_bits())
       Reserved.insert(Reg);
-    const Function &F = MF.getFunction();
-    const TargetLowering &TLI = *MF.getSubtarget().getTargetLowering();
-    if (F.hasPersonalityFn())
-      ByUnwinder = {TLI.getExceptionPointerRegister(F.getPersonalityFn()), TLI.getExceptionSelectorRegister(F.getPersonalityFn())};
   }
 
   bool run() {
@@ -110,7 +107,7 @@ private:
       PhysRegs In = of(*Succ).In;
       if (Succ->isEHPad())
         for (MCRegister Reg : ByUnwinder)
-          if (Reg && In.contains(Reg))
+          if (In.contains(Reg))
             In -= T.Registers.parts(Reg);
       Out |= In;
     }
@@ -201,11 +198,23 @@ private:
   Operands Current;
   // Something is read behind a call that destroys it.
   bool IsLost = false;
-  // The registers that the unwinder writes before it comes to a landing pad.
-  std::array<MCRegister, 2> ByUnwinder = {};
+  const SmallVector<MCRegister, 2> ByUnwinder;
 };
 
 } // namespace
+
+SmallVector<MCRegister, 2> writtenByUnwinder(const MachineFunction &MF) {
+  SmallVector<MCRegister, 2> Written;
+  const Function &F = MF.getFunction();
+  const TargetLowering &TLI = *MF.getSubtarget().getTargetLowering();
+  if (!F.hasPersonalityFn())
+    return Written;
+  const auto *Personality = F.getPersonalityFn();
+  for (MCRegister Reg : {TLI.getExceptionPointerRegister(Personality), TLI.getExceptionSelectorRegister(Personality)})
+    if (Reg)
+      Written.push_back(Reg);
+  return Written;
+}
 
 bool setLiveness(MachineFunction &MF, Target &T) { return Liveness(MF, T).run(); }
 

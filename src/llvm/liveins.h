@@ -14,5 +14,8 @@ namespace chordal {
 // told about calls is wrong, which its checker cannot know; or nobody wants what is read, since a φ takes what is undefined.
 bool setLiveness(llvm::MachineFunction &MF, Target &T);
 
+// The registers that the unwinder writes before it comes to a landing pad.
+llvm::SmallVector<llvm::MCRegister, 2> writtenByUnwinder(const llvm::MachineFunction &MF);
+
 } // namespace chordal
 #endif

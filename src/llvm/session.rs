@@ -5,7 +5,7 @@ use super::fatal::{Stage, during};
 use super::{ffi, import, registers};
 use crate::allocate::failure::{Defect, Failure, Unsupported, guarded};
 use crate::allocate::pipeline::{self, Allocate, Report};
-use crate::machine::{Edit, Function, Overlay, RegisterFile, parse, print, validate};
+use crate::machine::{Edit, Function, Overlay, RegisterFile, parse, print, undefined, validate};
 use crate::measure::meter;
 use crate::measure::stats::{self, Counts};
 use indexmap::IndexMap;
@@ -127,6 +127,15 @@ impl<'o> Session<'o> {
         }
         let Files { all, usable } = &self.files[flat.file as usize];
         let mut function = unsafe { import::function(flat, usable.clone()) };
+        // LLVM takes what a block defines behind a call that throws for defined where the exception is caught.
+        if function.blocks.values().any(|block| block.throws.is_some())
+            && let Some(violation) = undefined(&function)
+        {
+            return Err(Unsupported(format!(
+                "what is defined behind a call that throws is wanted where it throws to: {violation}"
+            ))
+            .into());
+        }
         if let Some(file) = registers::completed(usable, all, &function) {
             function.file = Rc::new(file);
         }

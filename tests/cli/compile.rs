@@ -275,6 +275,73 @@ fn the_debugger_is_told_of_registers_that_have_names() {
     folder.chordal(&["compile", "p.bc", "-o", "p.s"]).args(arguments).assert().success();
 }
 
+/// The unwinder writes registers on its way to a landing pad that the convention of the call preserves.
+#[test]
+fn nothing_is_kept_in_registers_that_the_unwinder_writes() {
+    let folder = Folder::new();
+    let function = "declare coldcc i64 @callee()\ndeclare i32 @__gxx_personality_v0(...)\n\
+                    define <2 x i64> @caller(i128 %a) personality ptr @__gxx_personality_v0 {\nentry:\n  \
+                    %b = mul i128 %a, 295147905179352838201\n  \
+                    %c = invoke coldcc i64 @callee() to label %out unwind label %pad\npad:\n  \
+                    %d = landingpad { ptr, i32 } catch ptr null\n  br label %out\nout:\n  \
+                    %e = bitcast i128 %b to <2 x i64>\n  ret <2 x i64> %e\n}\n";
+    folder.write("unwound.ll", format!("{IR}{function}"));
+    for allocator in ["spill-free", "tuned", "regalloc2", "irc", "linear-scan"] {
+        let arguments = ["--allocator", allocator, "--registers", "8", "--verify-llvm", "--no-fallback"];
+        folder.chordal(&["compile", "unwound.ll", "-o", "out.s"]).args(arguments).assert().success();
+    }
+}
+
+/// LLVM has what a call leaves in the register for errors be known where the call has thrown, too.
+#[test]
+fn what_is_defined_behind_a_call_that_throws_is_not_known_in_its_landing_pad() {
+    let folder = Folder::new();
+    let function = "declare swiftcc void @callee(ptr swifterror)\ndeclare i32 @__gxx_personality_v0(...)\n\
+                    define ptr @caller() personality ptr @__gxx_personality_v0 {\nentry:\n  \
+                    %error = alloca swifterror ptr\n  store ptr null, ptr %error\n  \
+                    invoke swiftcc void @callee(ptr swifterror %error) to label %out unwind label %pad\npad:\n  \
+                    %d = landingpad { ptr, i32 } catch ptr null\n  br label %out\nout:\n  \
+                    %e = load ptr, ptr %error\n  ret ptr %e\n}\n";
+    folder.write("error.ll", format!("{IR}{function}"));
+    for allocator in ["tuned", "regalloc2"] {
+        let warning = "function caller: left to LLVM's greedy allocator: what is defined behind a call that throws";
+        folder
+            .chordal(&["compile", "error.ll", "-o", "out.s", "--allocator", allocator])
+            .assert()
+            .success()
+            .stderr(contains(warning));
+    }
+}
+
+/// The instruction that makes a zero cannot write the registers of APX, which values of its class may be in.
+#[test]
+fn zeroes_are_made_in_registers_that_their_instruction_can_write() {
+    let folder = Folder::new();
+    let function = "target triple = \"x86_64-pc-linux-gnu\"\n\
+                    define preserve_mostcc i64 @f(i64 %a, i128 %unused, i128 %by) \"target-features\"=\"+egpr\" {\n  \
+                    %shifted = shl i128 1, %by\n  %low = trunc i128 %shifted to i64\n  %r = or i64 %a, %low\n  ret i64 %r\n}\n";
+    folder.write("apx.ll", function);
+    folder.chordal(&["compile", "apx.ll", "-o", "out.s", "--verify-llvm", "--no-fallback"]).assert().success();
+}
+
+/// That a byte of a constant is read, for which i386 has few registers, is no matter where it is computed for another reader.
+#[test]
+fn constants_are_computed_in_registers_outside_of_their_classes() {
+    let folder = Folder::new();
+    let function = "target triple = \"i386-pc-linux-gnu\"\n\
+                    define i32 @f() noinline optnone {\nentry:\n  %a = sub i8 0, 0\n  %b = trunc i64 0 to i32\n  br label %next\nnext:\n  \
+                    %c = zext i8 %a to i64\n  %d = call i32 asm \"\", \"={ebx},{eax},{edi}\"(i32 0, i32 %b)\n  ret i32 %d\n}\n";
+    folder.write("class.ll", function);
+    for registers in ["all", "5"] {
+        folder
+            .chordal(&["compile", "class.ll", "-o", "out.s", "--verify-llvm", "--no-fallback", "--registers", registers])
+            .assert()
+            .success();
+        let f = code_of(&String::from_utf8(folder.read("out.s")).unwrap(), "f");
+        assert!(f.contains(&"xorl %edi, %edi".to_owned()), "{f:?}");
+    }
+}
+
 /// What is two instructions in selected code is a constant for chordal; memory gets it without a register.
 #[test]
 fn zeroes_of_all_widths_are_constants() {
