@@ -26,9 +26,9 @@ from modules import Module
 LLC = "/usr/lib/llvm-22/bin/llc"
 # Its builds that ours is held against: the first that there is; before ours is called wrong, all.
 REFERENCES = [["-O0"], ["-O2", "-regalloc=basic"], ["-O2"]]
-# What chordal says of itself where it finds a defect: that is never a reason to leave a function to LLVM.
 # What LLVM says after allocation of what it would have to save around assembly or a call that destroys the frame's registers.
 BEYOND = "Interference usage of base pointer/frame pointer"
+# What chordal says of itself where it finds a defect: that is never a reason to leave a function to LLVM.
 DEFECTS = ("this is a bug in chordal", "LLVM's machine verifier rejects", "after all: ", "panicked")
 
 
