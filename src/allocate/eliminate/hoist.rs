@@ -92,7 +92,7 @@ impl Hoister<'_> {
                     cost::COPY
                 }
                 Edit::Swap { a, b, kind: SwapKind::Exchange, .. } => {
-                    written = written | RegSet::from_iter([a, b]);
+                    written |= RegSet::from_iter([a, b]);
                     cost::EXCHANGE
                 }
                 Edit::Load { to, .. } => {

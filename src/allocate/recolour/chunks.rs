@@ -105,11 +105,11 @@ fn gather(conflicts: &Conflicts, affinities: &Affinities) -> Vec<Vec<Node>> {
     }
     let is_elsewhere = |node: Node| affinities.pins(node).iter().any(|&(reg, _)| reg != conflicts.colours[node]);
     let alone = |node: Node, sets: &mut Partition<Node>| sets.find(node) == node && is_elsewhere(node);
-    let mut chunk = |node: Node| match std::mem::take(&mut members[node]) {
+    let chunk = |node: Node| match std::mem::take(&mut members[node]) {
         nodes if !nodes.is_empty() => Some(nodes),
         _ => alone(node, &mut sets).then(|| vec![node]),
     };
-    conflicts.colours.keys().filter_map(|node| chunk(node)).collect()
+    conflicts.colours.keys().filter_map(chunk).collect()
 }
 
 /// Whether a node of one set interferes with one of another.
