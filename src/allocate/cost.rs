@@ -60,6 +60,10 @@ pub const JUMP: Added = Added { weight: 0.5, instruction: 0.0, size: 0.1 };
 pub const SAVE: Added = Added { weight: 1.0, instruction: INSTRUCTION, size: SHORT };
 pub const RESTORE: Added = Added { weight: 4.0, instruction: INSTRUCTION, size: SHORT };
 
+/// Of a block with more ways out, hardly one is taken often enough for its code to stand in front of the branch; and whoever
+/// looks at each from each other takes too long.
+pub const WAYS: usize = 8;
+
 /// What [`weigh_size`] adds to frequencies.
 const SIZE: f64 = 0.02;
 

@@ -96,7 +96,7 @@ impl<'a> Classes<'a> {
         }
         self.grow(a);
         self.grow(b);
-        let (small, large) = if self.members[a].0.len() < self.members[b].0.len() { (a, b) } else { (b, a) };
+        let (small, large) = self.by_size(a, b);
         if self.interfere(&self.members[small], &self.members[large]) {
             return false;
         }
@@ -111,7 +111,13 @@ impl<'a> Classes<'a> {
         let (a, b) = (self.find(a), self.find(b));
         self.grow(a);
         self.grow(b);
-        a != b && self.interfere(&self.members[a], &self.members[b])
+        let (small, large) = self.by_size(a, b);
+        a != b && self.interfere(&self.members[small], &self.members[large])
+    }
+
+    /// The smaller class first.
+    fn by_size(&self, a: Value, b: Value) -> (Value, Value) {
+        if self.members[a].0.len() < self.members[b].0.len() { (a, b) } else { (b, a) }
     }
 
     /// A value that stands for what a φ of the block defines if that is copied to the program's name at once. It is beyond the

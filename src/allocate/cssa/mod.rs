@@ -295,8 +295,8 @@ impl Coalescer<'_, '_> {
     /// Whether code on an edge with a block of its own writes what would be needed elsewhere if it stood in front of the branch.
     fn takes_jump(&self, written: Value, edge: Block) -> bool {
         let BlockData { preds, on_edge: true, .. } = &self.function.blocks[edge] else { return false };
-        let branch = preds[0];
-        let mut others = self.function.blocks[branch].succs.iter().filter(|&&succ| succ != edge);
-        others.any(|&succ| self.interference.live_in(written, succ))
+        let ways = &self.function.blocks[preds[0]].succs;
+        let mut others = ways.iter().filter(|&&succ| succ != edge);
+        ways.len() <= cost::WAYS && others.any(|&succ| self.interference.live_in(written, succ))
     }
 }

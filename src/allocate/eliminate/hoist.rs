@@ -11,6 +11,7 @@ use crate::allocate::assign::Coloured;
 use crate::allocate::cost;
 use crate::analysis::{Liveness, PinLiveness};
 use crate::machine::{Block, BlockData, Edit, Function, Location, Overlay, RegSet, SwapKind};
+use cranelift_entity::SecondaryMap;
 use std::ops::Range;
 
 /// Hoists what costs less so.
@@ -31,14 +32,16 @@ pub fn hoist(
     if codes.is_empty() {
         return;
     }
+    let mut written: SecondaryMap<Block, RegSet> = SecondaryMap::new();
     for code in codes {
         let to = imported.before_terminators(code.to);
         overlay.edits[code.edits].iter_mut().for_each(|(point, _)| *point = to);
-        for (debug, location) in imported.debug_uses.iter().zip(&mut overlay.debug_locations) {
-            let is_behind = debug.at.block == to.block && debug.at.index >= to.index;
-            if is_behind && matches!(*location, Some(Location::Reg(reg)) if code.written.contains(reg)) {
-                *location = None;
-            }
+        written[code.to] = code.written;
+    }
+    for (debug, location) in imported.debug_uses.iter().zip(&mut overlay.debug_locations) {
+        let is_behind = debug.at.index >= imported.before_terminators(debug.at.block).index;
+        if is_behind && matches!(*location, Some(Location::Reg(reg)) if written[debug.at.block].contains(reg)) {
+            *location = None;
         }
     }
     // What stood there before comes first.
@@ -105,7 +108,7 @@ impl Hoister<'_> {
         let frequency = |block: Block| self.coloured.function.blocks[block].frequency;
         let cost = |block: Block| added.iter().map(|it| it.cost(frequency(block), self.weigh_size)).sum::<f64>();
         let saved = cost(block) + cost::JUMP.cost(frequency(block), self.weigh_size) - cost(to);
-        let is_harmless = || !written.intersects(self.needed(to, block)) && self.can_take_code(to);
+        let is_harmless = || self.can_take_code(to) && !written.intersects(self.needed(to, block));
         (saved > 0.0 && is_harmless()).then_some(Code { edits, to, written, saved })
     }
 
@@ -113,13 +116,16 @@ impl Hoister<'_> {
     fn can_take_code(&self, block: Block) -> bool {
         let data = &self.imported.blocks[block];
         let leaves_inside = data.throws.is_some() || self.imported.jump(block).is_some();
+        if leaves_inside || data.succs.len() > cost::WAYS {
+            return false;
+        }
         let writes = |inst| {
             let pins = self.imported.pins(inst);
             let by_name = pins.defs | pins.early_defs | pins.clobbers;
             !by_name.is_empty() || self.imported.operands(inst).iter().any(|operand| operand.is_def())
         };
         let tail = self.imported.before_terminators(block);
-        !leaves_inside && !self.imported.block_insts(block).skip(tail.index as usize).any(writes)
+        !self.imported.block_insts(block).skip(tail.index as usize).any(writes)
     }
 
     /// The registers that are read behind a block's last instructions but its terminators, other than on this edge.
