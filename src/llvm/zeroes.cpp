@@ -74,7 +74,12 @@ void zeroInOneInstruction(MachineFunction &MF, Target &T) {
       OtherZero Other = otherZero(MI, Zero, T);
       if (!Other.Of)
         continue;
-      auto New = BuildMI(MBB, MI, MI.getDebugLoc(), TII.get(T.opcode(Other.Name, TII)), MI.getOperand(0).getReg()).addImm(0);
+      // Which may not write all registers of the class.
+      const MCInstrDesc &Move = TII.get(T.opcode(Other.Name, TII));
+      Register Defined = MI.getOperand(0).getReg();
+      if (!MF.getRegInfo().constrainRegClass(Defined, TII.getRegClass(Move, 0)))
+        continue;
+      auto New = BuildMI(MBB, MI, MI.getDebugLoc(), Move, Defined).addImm(0);
       New->setDebugInstrNum(MI.peekDebugInstrNum());
       MI.eraseFromParent();
       removeIfUnused(*Other.Of);

@@ -313,6 +313,17 @@ fn what_is_defined_behind_a_call_that_throws_is_not_known_in_its_landing_pad() {
     }
 }
 
+/// The instruction that makes a zero cannot write the registers of APX, which values of its class may be in.
+#[test]
+fn zeroes_are_made_in_registers_that_their_instruction_can_write() {
+    let folder = Folder::new();
+    let function = "target triple = \"x86_64-pc-linux-gnu\"\n\
+                    define preserve_mostcc i64 @f(i64 %a, i128 %unused, i128 %by) \"target-features\"=\"+egpr\" {\n  \
+                    %shifted = shl i128 1, %by\n  %low = trunc i128 %shifted to i64\n  %r = or i64 %a, %low\n  ret i64 %r\n}\n";
+    folder.write("apx.ll", function);
+    folder.chordal(&["compile", "apx.ll", "-o", "out.s", "--verify-llvm", "--no-fallback"]).assert().success();
+}
+
 /// That a byte of a constant is read, for which i386 has few registers, is no matter where it is computed for another reader.
 #[test]
 fn constants_are_computed_in_registers_outside_of_their_classes() {
