@@ -23,7 +23,7 @@ import sys
 from csmith import SECONDS, Failed, Trial, do, processor, run, try_all
 from modules import Module
 
-LLC = "/usr/lib/llvm-22/bin/llc"
+LLC = "llc-22"
 # Its builds that ours is held against: the first that there is; before ours is called wrong, all.
 REFERENCES = [["-O0"], ["-O2", "-regalloc=basic"], ["-O2"]]
 # What LLVM says after allocation of what it would have to save around assembly or a call that destroys the frame's registers.

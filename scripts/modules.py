@@ -178,6 +178,9 @@ class Module:
         """Gives it a convention, parameters and a result."""
         chance = self.chance
         function.convention = chance.choice(CONVENTIONS[self.machine])
+        # (Where these save wide vector registers, LLVM finds out that the stack has to be aligned when it has settled the frame.)
+        if "avx" in function.features and function.convention in ("preserve_allcc", "intel_ocl_bicc"):
+            function.convention = "preserve_mostcc"
         kinds = function.types(self.machine)
         if function.convention == "x86_vectorcallcc":
             kinds = [each for each in kinds if each != "x86_fp80"]
@@ -188,7 +191,9 @@ class Module:
         if function.convention == "ghccc":
             function.params, function.returns = [("i64", "")] * chance.randrange(5), "void"
             return
-        if not function.is_called and function.convention == "" and chance.random() < 0.2:
+        # (LLVM crashes where it saves vector registers beside pairs of others.)
+        interrupts = not function.is_called and function.convention == "" and "push2pop2" not in function.features
+        if interrupts and chance.random() < 0.2:
             function.convention, function.params, function.returns = "x86_intrcc", [("ptr", f"byval({RECORD})")], "void"
             return
         result = chance.choice([*kinds, "i64", "i64", "void"])
