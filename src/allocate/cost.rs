@@ -47,6 +47,7 @@ pub const STORE: Added = Added { weight: 1.0, instruction: INSTRUCTION, size: LO
 pub const REMATERIALISATION: Added = Added { weight: 0.2, instruction: INSTRUCTION, size: LONG };
 pub const DEAR_REMATERIALISATION: Added = Added { weight: 1.0, ..REMATERIALISATION };
 
+/// Copying one register to another.
 pub const COPY: Added = Added { weight: 0.2, instruction: INSTRUCTION, size: SHORT };
 
 /// Swapping two registers.

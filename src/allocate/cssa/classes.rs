@@ -204,6 +204,7 @@ impl<'a> Classes<'a> {
         })
     }
 
+    /// Whether a φ of the block defines the value.
     fn is_phi_of(&self, value: Value, block: Block) -> bool {
         self.interference.def_point(value) == self.head_of(block)
     }

@@ -233,6 +233,7 @@ pub(super) fn is_entered_without_code(function: &Function, block: Block) -> bool
     function.blocks[block].preds.iter().any(|&pred| function.edge_place(pred, block) == EdgePlace::Nowhere)
 }
 
+/// Takes copies of φs' arguments back, as far as webs allow ([`Coalescing::Pairwise`]).
 struct Coalescer<'a, 'c> {
     function: &'a Function,
     interference: &'a Interference<'a>,
