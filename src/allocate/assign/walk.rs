@@ -246,7 +246,7 @@ impl Walk<'_> {
         let mut wants = Vec::with_capacity(values.len() + meeting.read.len());
         for &value in &values {
             let domain = meeting::domain(self.function, self.bundles, meeting, value);
-            wants.push(meeting::want(domain, self.ranked_together(value, domain)));
+            wants.push(meeting::want(domain, self.ranked_together(value, domain).into()));
         }
         wants.extend(meeting::read(self.function, meeting));
         let registers = fit(&wants).ok_or_else(|| Defect::Impossible(format!("no registers for what crosses {bundle}")))?;
@@ -425,7 +425,7 @@ impl Walk<'_> {
 
     fn want(&self, value: Value, span: Span, occupied: RegSet, current: Option<Reg>) -> Want {
         let domain = self.function.allowed(value) - occupied;
-        Want { span, domain, current, order: self.ranked(value, domain) }
+        Want { span, domain, current, order: self.ranked(value, domain).into() }
     }
 
     /// The registers of a set, best first.
@@ -659,7 +659,7 @@ impl Walk<'_> {
                 let index = values.iter().position(|&v| v == source).expect("a dying value is live");
                 let domain = self.spannable(inst, k) - spanning;
                 wants[index] =
-                    Want { span: Span::Both, domain, current: wants[index].current, order: self.ranked(source, domain) };
+                    Want { span: Span::Both, domain, current: wants[index].current, order: self.ranked(source, domain).into() };
                 defs.push((k, index));
                 continue;
             }

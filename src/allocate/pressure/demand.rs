@@ -60,6 +60,27 @@ impl Rooms {
     }
 }
 
+/// How many registers of a set an instruction takes from values that live on past it.
+#[derive(Clone, Copy)]
+pub(in crate::allocate) struct Taken {
+    before: i32,
+    both: i32,
+    /// How many of those values take none until definitions are written.
+    held: i32,
+    after: i32,
+}
+
+impl Taken {
+    /// What is left of so many.
+    pub(in crate::allocate) fn of(self, rooms: &Rooms) -> Left {
+        Left {
+            before: rooms.before - self.before,
+            passing: rooms.passing.min(rooms.before_and_after - self.both) + self.held,
+            behind: rooms.after - self.after,
+        }
+    }
+}
+
 /// How many registers of a set an instruction leaves to values that live on past it. There may be less than none.
 #[derive(Clone, Copy)]
 pub(in crate::allocate) struct Left {
@@ -161,14 +182,15 @@ impl Demand {
     }
 
     /// The same of so many.
-    pub(in crate::allocate) fn leaves(&self, limits: &Limits, set: usize, rooms: &Rooms) -> Left {
+    fn leaves(&self, limits: &Limits, set: usize, rooms: &Rooms) -> Left {
+        self.taken(limits, set).of(rooms)
+    }
+
+    /// What the demand takes of a set's registers.
+    pub(in crate::allocate) fn taken(&self, limits: &Limits, set: usize) -> Taken {
         let both = self.both[set];
         let [held_before, held, held_behind] = self.held(limits, set);
-        Left {
-            before: rooms.before - both - self.before[set] + held_before,
-            passing: rooms.passing.min(rooms.before_and_after - both) + held,
-            behind: rooms.after - both - self.after[set] + held_behind,
-        }
+        Taken { before: both + self.before[set] - held_before, both, held, after: both + self.after[set] - held_behind }
     }
 
     /// Where the demand exceeds what there is besides the values in `through`, which live on past the instruction, and

@@ -2,7 +2,7 @@
 
 use super::demand::{Excess, LastUse, first_reuse, is_first_use};
 use super::limits::Limits;
-use super::matching::{Span, Want, fit};
+use super::matching::{Order, Span, Want, fit, fit_by_augmenting};
 use crate::analysis::Occupancy;
 use crate::machine::{Function, Inst, Reg, RegClass, RegSet, Role, Value};
 
@@ -25,11 +25,12 @@ pub(in crate::allocate) fn misfit(
     }
     let operands = function.operands(inst);
     let spanning = occupancy.before | occupancy.after;
-    let mut wants: Vec<(RegClass, Want)> = Vec::new();
+    let (mut classes, mut wants): (Vec<RegClass>, Vec<Want>) = Default::default();
     let mut want = |class: RegClass, span: Span, within: RegSet, occupied: RegSet| {
         let info = &function.file.classes[class];
         let domain = (info.regs & within) - occupied;
-        wants.push((class, Want { span, domain, current: None, order: info.order.clone() }));
+        classes.push(class);
+        wants.push(Want { span, domain, current: None, order: Order::from_slice(&info.order) });
     };
     let class_of = |k: usize| function.values[operands[k].value].class;
     let regs_of = |k: usize| function.allowed(operands[k].value);
@@ -60,11 +61,15 @@ pub(in crate::allocate) fn misfit(
             (Role::Def, None) => want(class_of(k), Span::After, everything, occupancy.after),
         }
     }
+    if fit_by_augmenting(&wants) {
+        return None;
+    }
     // Banks do not concern each other.
-    wants.sort_by_key(|&(class, _)| function.file.classes[class].bank);
-    wants.chunk_by(|&(a, _), &(b, _)| function.file.classes[a].bank == function.file.classes[b].bank).find_map(|bank| {
-        let (classes, wants): (Vec<RegClass>, Vec<Want>) = bank.iter().cloned().unzip();
-        let set = limits.widest(limits.set_of(classes[0]));
+    let bank_of = |class: RegClass| function.file.classes[class].bank;
+    function.file.banks.keys().find_map(|bank| {
+        let of_bank = classes.iter().zip(&wants).filter(|&(&class, _)| bank_of(class) == bank);
+        let (classes, wants): (Vec<RegClass>, Vec<Want>) = of_bank.map(|(&class, want)| (class, want.clone())).unzip();
+        let set = limits.widest(limits.set_of(*classes.first()?));
         fit(&wants).is_none().then_some(Excess { set, while_reading: false })
     })
 }

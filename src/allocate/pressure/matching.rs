@@ -1,6 +1,7 @@
 //! Finding registers for all values at one instruction at once: a matching.
 
 use crate::machine::{Reg, RegSet};
+use smallvec::SmallVec;
 
 /// When a register is wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,8 +29,11 @@ pub(in crate::allocate) struct Want {
     /// The register that the value is in; staying costs nothing.
     pub(in crate::allocate) current: Option<Reg>,
     /// The registers of the domain in the order in which they are tried.
-    pub(in crate::allocate) order: Vec<Reg>,
+    pub(in crate::allocate) order: Order,
 }
+
+/// Registers, of which few targets have classes with more.
+pub(in crate::allocate) type Order = SmallVec<[Reg; 16]>;
 
 /// A matching in progress: who has which register before and after.
 #[derive(Clone)]
@@ -45,6 +49,11 @@ struct Matching {
 /// wants of one half only are alike; otherwise, rarely, a search finds what augmenting misses.
 pub(in crate::allocate) fn fit(wants: &[Want]) -> Option<Vec<Reg>> {
     augmented(wants).or_else(|| searched(wants))
+}
+
+/// Whether augmenting paths alone find a register for each want.
+pub(in crate::allocate) fn fit_by_augmenting(wants: &[Want]) -> bool {
+    augmented(wants).is_some()
 }
 
 fn augmented(wants: &[Want]) -> Option<Vec<Reg>> {
@@ -162,7 +171,7 @@ mod tests {
     use super::*;
 
     fn want(span: Span, registers: &[usize], current: Option<usize>) -> Want {
-        let order: Vec<Reg> = registers.iter().map(|&r| Reg::new(r)).collect();
+        let order: Order = registers.iter().map(|&r| Reg::new(r)).collect();
         Want { span, domain: order.iter().copied().collect(), current: current.map(Reg::new), order }
     }
 

@@ -105,7 +105,7 @@ pub(in crate::allocate::assign) trait Placing {
         let order = self.order(interval);
         let domain: RegSet = self.allowed(number).iter().filter(|&reg| self.is_free(number, reg)).collect();
         let current = self.favourites(number).into_iter().find(|&reg| domain.contains(reg));
-        Want { span, domain, current, order }
+        Want { span, domain, current, order: order.into() }
     }
 
     /// Of the intervals in registers that the temporaries of an instruction could use, if they were free, the lightest.

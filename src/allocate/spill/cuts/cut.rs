@@ -61,6 +61,10 @@ impl Residual {
         &mut self.inflow[arc as usize - self.first_arc]
     }
 
+    fn excesses(&self, nodes: Range<usize>) -> &[i64] {
+        &self.excess[nodes.start - self.first..nodes.end - self.first]
+    }
+
     /// Those of some arcs.
     fn inflows(&self, arcs: Range<usize>) -> &[i64] {
         &self.inflow[arcs.start - self.first_arc..arcs.end - self.first_arc]
@@ -71,9 +75,10 @@ impl Residual {
 pub(in crate::allocate::spill) struct Cutter<'n> {
     network: &'n Network,
     /// Of each node, arcs to the next sink that are not full; nodes that reach none have none.
-    level: PrimaryMap<Node, u32>,
+    level: Vec<u32>,
     /// Of each node, the next of its arcs to try.
     next: PrimaryMap<Node, u32>,
+    /// Nodes that reach a sink, the nearest first.
     queue: Vec<Node>,
     sources: Vec<Node>,
     path: Vec<u32>,
@@ -85,11 +90,10 @@ const UNREACHED: u32 = u32::MAX;
 
 impl<'n> Cutter<'n> {
     pub(in crate::allocate::spill) fn new(network: &'n Network) -> Self {
-        let nodes = || network.costs.keys();
         Cutter {
             network,
-            level: nodes().map(|_| UNREACHED).collect(),
-            next: nodes().map(|_| 0).collect(),
+            level: vec![UNREACHED; network.costs.len()],
+            next: network.costs.keys().map(|_| 0).collect(),
             queue: Vec::new(),
             sources: Vec::new(),
             path: Vec::new(),
@@ -110,47 +114,69 @@ impl<'n> Cutter<'n> {
         residual: &mut Residual,
         within: impl Fn(Node) -> bool,
     ) {
+        self.find_sinks(cluster, residual, within);
         loop {
-            self.find_levels(cluster, residual, &within);
+            self.find_levels(residual);
             if self.sources.is_empty() {
                 return;
             }
             for &node in &self.queue {
-                self.next[node] = self.network.arcs_of(node).start as u32;
+                self.next[node] = self.network.first_arc(node);
             }
             for index in 0..self.sources.len() {
                 self.augment(self.sources[index], residual);
             }
+            self.find_sinks_again(residual);
         }
     }
 
     /// The label of a node of the cluster that was cut last: whether it reaches no sink any more.
     pub(in crate::allocate::spill) fn is_one(&self, node: Node) -> bool {
-        self.level[node] == UNREACHED
+        self.level[node.index()] == UNREACHED
+    }
+
+    /// What the search begins with.
+    fn find_sinks(&mut self, cluster: Cluster, residual: &Residual, within: impl Fn(Node) -> bool) {
+        self.queue.clear();
+        let range = self.network.node_range(cluster);
+        let levels = self.level[range.clone()].iter_mut().zip(residual.excesses(range.clone()));
+        for (index, (level, &excess)) in range.zip(levels) {
+            *level = UNREACHED;
+            if !within(Node::new(index)) {
+                *level = 0;
+            } else if excess < 0 {
+                *level = 0;
+                self.queue.push(Node::new(index));
+            }
+        }
+    }
+
+    /// The same for the next search, among the nodes that the last one reached: it will reach no others, since flow leads from
+    /// one of these to another.
+    fn find_sinks_again(&mut self, residual: &Residual) {
+        let level = &mut self.level;
+        self.queue.retain(|node| {
+            let is_sink = residual.excess(*node) < 0;
+            level[node.index()] = if is_sink { 0 } else { UNREACHED };
+            is_sink
+        });
     }
 
     /// Searches backwards from the sinks.
-    fn find_levels(&mut self, cluster: Cluster, residual: &Residual, within: impl Fn(Node) -> bool) {
-        self.queue.clear();
+    fn find_levels(&mut self, residual: &Residual) {
         self.sources.clear();
-        for node in self.network.nodes(cluster) {
-            self.level[node] = 0;
-            if within(node) {
-                if residual.excess(node) < 0 {
-                    self.queue.push(node);
-                } else {
-                    self.level[node] = UNREACHED;
-                }
-            }
-        }
         let mut head = 0;
         while let Some(&node) = self.queue.get(head) {
             head += 1;
-            let next = self.level[node] + 1;
+            let next = self.level[node.index()] + 1;
             let arcs = self.network.arcs_of(node);
             for (arc, &inflow) in self.network.arcs[arcs.clone()].iter().zip(residual.inflows(arcs)) {
-                if inflow > 0 && self.level[arc.to] == UNREACHED {
-                    self.level[arc.to] = next;
+                if inflow <= 0 {
+                    continue;
+                }
+                let level = &mut self.level[arc.to.index()];
+                if *level == UNREACHED {
+                    *level = next;
                     self.queue.push(arc.to);
                     if residual.excess(arc.to) > 0 {
                         self.sources.push(arc.to);
@@ -186,7 +212,7 @@ impl<'n> Cutter<'n> {
         while self.next[node] < end {
             let arc = self.next[node];
             let Arc { to, sister, .. } = self.network.arcs[arc as usize];
-            let is_downwards = self.level[to] != UNREACHED && self.level[to] + 1 == self.level[node];
+            let is_downwards = self.level[to.index()] != UNREACHED && self.level[to.index()] + 1 == self.level[node.index()];
             if is_downwards && residual.inflow(sister) > 0 {
                 return Some(arc);
             }

@@ -55,7 +55,7 @@ impl Network {
     pub(in crate::allocate::spill) fn new(decisions: Decisions) -> Self {
         let mut network = Network::without_arcs(&decisions);
         // Arcs take most memory while they are made: by then, nothing else is left of the decisions.
-        (network.arcs, network.first_arc) = arcs(decisions.into_pairs(), &network.node_of);
+        (network.arcs, network.first_arc) = arcs(decisions.into_pairs(), &network.node_of, network.costs.len());
         network
     }
 
@@ -103,6 +103,11 @@ impl Network {
     pub(in crate::allocate::spill) fn node_range(&self, cluster: Cluster) -> Range<usize> {
         let next = Cluster::new(cluster.index() + 1);
         self.first[cluster].index()..self.first.get(next).map_or(self.costs.len(), |node| node.index())
+    }
+
+    /// The index of a node's first arc.
+    pub(in crate::allocate::spill) fn first_arc(&self, node: Node) -> u32 {
+        self.first_arc[node.index()]
     }
 
     /// The indices of a node's arcs.
@@ -184,17 +189,28 @@ struct Edge {
     costs: [i64; 2],
 }
 
+/// What depends on a node and on one behind it.
+#[derive(Clone, Copy)]
+struct Half {
+    upper: Node,
+    /// What it costs if only the lower one is 1, or else if only the upper one is.
+    of_lower: bool,
+    cost: i64,
+}
+
 /// The edges between nodes, those between the same two made one.
-fn edges(pairs: Vec<Pair>, node_of: &PrimaryMap<Decision, Node>) -> Vec<Edge> {
-    let nodes = |pair: &Pair| (node_of[pair.one], node_of[pair.zero]);
-    let lower = |pair: &Pair| nodes(pair).0.min(nodes(pair).1);
-    let by_lower = Grouped::from_pairs(node_of.len(), (0u32..).zip(&pairs).map(|(index, pair)| (lower(pair), index)));
+fn edges(pairs: Vec<Pair>, node_of: &PrimaryMap<Decision, Node>, nodes: usize) -> Vec<Edge> {
+    let halves = pairs.iter().map(|pair| {
+        let (one, zero) = (node_of[pair.one], node_of[pair.zero]);
+        (one.min(zero), Half { upper: one.max(zero), of_lower: one < zero, cost: pair.cost })
+    });
+    let by_lower = Grouped::from_pairs(nodes, halves);
     let mut edges: Vec<Edge> = Vec::with_capacity(pairs.len());
-    for lower in (0..node_of.len()).map(Node::new) {
+    drop(pairs);
+    for lower in (0..nodes).map(Node::new) {
         let start = edges.len();
-        for pair in by_lower.get(lower).iter().map(|&index| &pairs[index as usize]) {
-            let (one, zero) = nodes(pair);
-            let (upper, costs) = if one == lower { (zero, [pair.cost, 0]) } else { (one, [0, pair.cost]) };
+        for &Half { upper, of_lower, cost } in by_lower.get(lower) {
+            let costs = if of_lower { [cost, 0] } else { [0, cost] };
             match edges[start..].iter_mut().find(|edge| edge.upper == upper) {
                 Some(edge) => edge.costs = [together(edge.costs[0], costs[0]), together(edge.costs[1], costs[1])],
                 None if upper != lower => edges.push(Edge { lower, upper, costs }),
@@ -206,14 +222,14 @@ fn edges(pairs: Vec<Pair>, node_of: &PrimaryMap<Decision, Node>) -> Vec<Edge> {
 }
 
 /// The arcs of all nodes.
-fn arcs(pairs: Vec<Pair>, node_of: &PrimaryMap<Decision, Node>) -> (Vec<Arc>, Vec<u32>) {
-    let edges = edges(pairs, node_of);
-    let mut first_arc = vec![0u32; node_of.len() + 1];
+fn arcs(pairs: Vec<Pair>, node_of: &PrimaryMap<Decision, Node>, nodes: usize) -> (Vec<Arc>, Vec<u32>) {
+    let edges = edges(pairs, node_of, nodes);
+    let mut first_arc = vec![0u32; nodes + 1];
     for &Edge { lower, upper, .. } in &edges {
         first_arc[lower.index() + 1] += 1;
         first_arc[upper.index() + 1] += 1;
     }
-    for node in 0..node_of.len() {
+    for node in 0..nodes {
         first_arc[node + 1] += first_arc[node];
     }
     let mut next = first_arc.clone();

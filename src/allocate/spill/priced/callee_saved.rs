@@ -13,6 +13,7 @@ use std::cmp::Reverse;
 pub(super) struct CalleeSaved {
     /// Those that keep what the caller left in them, by how many are bought.
     untouched: Vec<RegSet>,
+    registers: Vec<Reg>,
     /// What it costs to save and restore one.
     cost: f64,
 }
@@ -50,12 +51,12 @@ impl CalleeSaved {
         let saved = problem.order.blocks().first().map_or(0.0, |&entry| problem.cost(cost::SAVE, frequency(entry)));
         let restored: f64 = exits.map(|&block| problem.cost(cost::RESTORE, frequency(block))).sum();
         let untouched = (0..=registers.len()).map(|bought| registers[bought..].iter().copied().collect()).collect();
-        CalleeSaved { untouched, cost: saved + restored }
+        CalleeSaved { untouched, registers, cost: saved + restored }
     }
 
     /// How many there are.
     pub(super) fn count(&self) -> usize {
-        self.untouched.len() - 1
+        self.registers.len()
     }
 
     /// Those that keep what the caller left in them, if so many are bought, or as many as there are.
@@ -63,10 +64,9 @@ impl CalleeSaved {
         self.untouched[bought.min(self.count())]
     }
 
-    /// The register that is bought as the last of so many.
-    pub(super) fn bought_as(&self, number: usize) -> Option<Reg> {
-        let before = self.untouched.get(number.checked_sub(1)?)?;
-        (*before - *self.untouched.get(number)?).first()
+    /// All of them, in the order in which they are bought.
+    pub(super) fn registers(&self) -> &[Reg] {
+        &self.registers
     }
 
     /// What one costs, in units of [`price`].

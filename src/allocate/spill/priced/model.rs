@@ -613,13 +613,15 @@ impl Builder<'_> {
         let competing = |set: usize| self.contests[set].count() + operands as i32;
         for set in limits.sets().filter(|&set| competing(set) + demand.most(set) > limits.room(set, all)) {
             let mut rooms = Rooms::new(limits, set, &occupancy.keeping(self.callee_saved.untouched(0)));
-            if competing(set) > demand.leaves(limits, set, &rooms).least() {
-                let by_bought = std::array::from_fn(|bought| {
-                    if let Some(reg) = self.callee_saved.bought_as(bought) {
-                        rooms.free(limits, set, occupancy, reg);
-                    }
-                    demand.leaves(limits, set, &rooms)
-                });
+            let taken = demand.taken(limits, set);
+            if competing(set) > taken.of(&rooms).least() {
+                let mut by_bought = [taken.of(&rooms); MOST_BOUGHT + 1];
+                for (&reg, left) in self.callee_saved.registers().iter().zip(&mut by_bought[1..]) {
+                    rooms.free(limits, set, occupancy, reg);
+                    *left = taken.of(&rooms);
+                }
+                let all = by_bought[self.callee_saved.count()];
+                by_bought[self.callee_saved.count()..].fill(all);
                 self.crowded.push((set, by_bought));
             }
         }
