@@ -149,7 +149,8 @@ unsigned Export::findThrow(MachineBasicBlock &MBB) const {
   return CH_NONE;
 }
 
-// What the unwinder writes on its way to a landing pad is lost across the call, although the callee's convention may preserve it.
+// What the unwinder writes on its way to a landing pad is lost across the call, although the callee's convention may preserve it:
+// it passes on the exception in some registers, and restores only those that C's convention preserves.
 void Export::addWrittenByUnwinder(unsigned Call) {
   ChInst &Inst = Insts[Call];
   if (!Inst.pins) {
@@ -158,6 +159,7 @@ void Export::addWrittenByUnwinder(unsigned Call) {
   }
   for (MCRegister Reg : writtenByUnwinder(MF))
     unite(Pins[Inst.pins].clobbers, T.roots(Reg));
+  unite(Pins[Inst.pins].clobbers, T.clobbers(T.TRI.getCallPreservedMask(MF, CallingConv::C)));
 }
 
 void Export::addEdges(MachineBasicBlock &MBB, double Frequency) {

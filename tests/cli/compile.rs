@@ -184,6 +184,21 @@ fn closed_standard_output() {
     folder.run(Process::new("bash").args(["-c", &script]));
 }
 
+/// What nobody can get has not been written.
+#[test]
+fn standard_output_that_is_not_open() {
+    let folder = Folder::with_program(&[]);
+    for arguments in ["compile p.bc -o -", "compile p.bc -o p.s --stats -", "list", "--help"] {
+        let script = format!("exec {} {arguments} >&-", assert_cmd::cargo::cargo_bin("chordal").display());
+        let output = Process::new("bash").args(["-c", &script]).current_dir(folder.path("")).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments}");
+        assert_eq!(
+            String::from_utf8_lossy(&output.stderr),
+            "chordal: error: standard output: Bad file descriptor (os error 9)\n"
+        );
+    }
+}
+
 /// The lines of code of a function without branches.
 fn code_of(assembly: &str, function: &str) -> Vec<String> {
     let (_, rest) = assembly.split_once(&format!("\n{function}:")).unwrap();
@@ -289,6 +304,39 @@ fn nothing_is_kept_in_registers_that_the_unwinder_writes() {
     for allocator in ["spill-free", "tuned", "regalloc2", "irc", "linear-scan"] {
         let arguments = ["--allocator", allocator, "--registers", "8", "--verify-llvm", "--no-fallback"];
         folder.chordal(&["compile", "unwound.ll", "-o", "out.s"]).args(arguments).assert().success();
+    }
+}
+
+/// The unwinder restores what C's convention preserves, and no more, also where the callee has preserved it. (LLVM's own allocators
+/// keep values in other registers, and lose them.)
+#[test]
+fn values_survive_a_call_that_throws_and_preserves_most() {
+    const PROGRAM: &str = "
+        __attribute__((noinline)) void plain(int x) { if (x > 3) throw x * 7; }
+        __attribute__((noinline, preserve_most)) void preserving(int x) { if (x > 3) throw x * 7; }
+        #define CALLER(NAME, CALLEE)                                                                            \\
+            __attribute__((noinline)) long NAME(long a, long b, long c, long d, long e, long g, int x) {        \\
+                long p = a * b + 1, q = b * c + 2, r = c * d + 3, s = d * e + 4, t = e * g + 5, u = g * a + 6;  \\
+                try { CALLEE(x); } catch (int y) {                                                              \\
+                    return p + 2 * q + 3 * r + 5 * s + 7 * t + 11 * u + a + b + c + d + e + g + y;              \\
+                }                                                                                               \\
+                return p ^ q ^ r ^ s ^ t ^ u;                                                                   \\
+            }
+        CALLER(expected, plain)
+        CALLER(actual, preserving)
+        int main(int n, char **) {
+            for (int x = 0; x < 8; ++x)
+                if (actual(n, n + 1, n + 2, n + 3, n + 4, n + 5, x) != expected(n, n + 1, n + 2, n + 3, n + 4, n + 5, x))
+                    return 1;
+        }";
+    let folder = Folder::new();
+    folder.write("p.cpp", PROGRAM);
+    folder.run(Process::new("clang++-22").args(["-O2", "-emit-llvm", "-c", "p.cpp", "-o", "p.bc"]));
+    for allocator in ["tuned", "spill-free", "ch-o3", "linear-scan", "out-of-ssa", "irc", "regalloc2"] {
+        let arguments = ["--allocator", allocator, "--verify-llvm", "--no-fallback"];
+        folder.chordal(&["compile", "p.bc", "-o", "p.s"]).args(arguments).assert().success();
+        folder.run(Process::new("g++").args(["p.s", "-o", "p"]));
+        folder.run(&mut Process::new(folder.path("p")));
     }
 }
 
