@@ -1,4 +1,4 @@
-//! Compiles the C++ bridge against LLVM 22's headers, and the heap meter. (llvm-sys links the library itself.)
+//! Compiles the C++ bridge against LLVM 22's headers, and the little C there is. (llvm-sys links the library itself.)
 
 use std::fs;
 use std::path::PathBuf;
@@ -24,8 +24,9 @@ const BRIDGE: &[&str] = &[
 ];
 
 fn main() {
-    println!("cargo:rerun-if-changed=src/measure/meter/meter.c");
-    cc::Build::new().file("src/measure/meter/meter.c").opt_level(2).compile("chordal_meter");
+    const C: [&str; 2] = ["src/measure/meter/meter.c", "src/output.c"];
+    C.iter().for_each(|file| println!("cargo:rerun-if-changed={file}"));
+    cc::Build::new().files(C).opt_level(2).compile("chordal_c");
     let flags = llvm_config("--cppflags");
     let mut build = cc::Build::new();
     build.cpp(true).std("c++17").opt_level(2).warnings(false);

@@ -90,11 +90,20 @@ fn cannot(path: &Path) -> String {
 /// # Errors
 /// If that fails, unless because nobody reads on: a reader that has seen enough is content.
 pub fn print(bytes: &[u8]) -> Result<()> {
+    // SAFETY: it only reads a number that was written before `main`.
+    if unsafe { chordal_stdout_was_closed() } != 0 {
+        return Err(io::Error::from_raw_os_error(libc::EBADF)).context("standard output");
+    }
     let mut stdout = io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written.context("standard output"),
     }
+}
+
+unsafe extern "C" {
+    /// Of `output.c`.
+    fn chordal_stdout_was_closed() -> libc::c_int;
 }
 
 /// A text with what would steer a terminal written out: names of files and functions may have anything in them.
