@@ -226,6 +226,7 @@ fn what_random_functions_found_is_allocated() {
         "nothing_meets",
         "older_name",
         "overwritten_once",
+        "read_where_bundled",
         "stored_at_head",
         "thrown_from_memory",
         "wider_copies",
