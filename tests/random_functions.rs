@@ -214,6 +214,7 @@ fn what_a_jump_defines_crosses_edges_without_code_only_where_values_move() {
 #[test]
 fn what_random_functions_found_is_allocated() {
     let names = [
+        "bundle_without_terminators",
         "copy_behind_throw",
         "dead_early",
         "debug_behind_copy",
@@ -226,6 +227,9 @@ fn what_random_functions_found_is_allocated() {
         "nothing_meets",
         "older_name",
         "overwritten_once",
+        "read_at_terminator",
+        "read_where_bundled",
+        "read_while_jumping",
         "stored_at_head",
         "thrown_from_memory",
         "wider_copies",

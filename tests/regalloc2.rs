@@ -91,6 +91,7 @@ fn fixtures_are_allocated() {
         ("jumps_to_meet", JUMPS),
         ("older_name", JUMPS),
         ("overwritten_once", TIED),
+        ("read_while_jumping", JUMPS),
         ("settled_at_jumps", JUMPS),
     ];
     expected.extend(of_both.iter().flat_map(|&(name, reason)| [(name, Backtracking, reason), (name, Fast, reason)]));

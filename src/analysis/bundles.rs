@@ -180,14 +180,18 @@ struct Edge {
     column: usize,
 }
 
-/// The edges that can take no code, apart from those that leave a block in its middle: a call that throws takes registers.
+/// The edges that can take no code, apart from those that leave a block in its middle (a call that throws takes registers) and
+/// those of a block without terminators, where what meets elsewhere than it is would have nothing to move in front of.
 fn edges(function: &Function) -> Vec<Edge> {
     let from_ends = function.blocks.iter().filter(|(_, data)| !data.landing_pad && !data.jump_target);
     let edges =
         from_ends.flat_map(|(to, data)| data.preds.iter().enumerate().map(move |(column, &from)| Edge { from, to, column }));
     let mut edges: Vec<Edge> = edges.filter(|e| function.edge_place(e.from, e.to) == EdgePlace::Nowhere).collect();
-    let mut jumps: SecondaryMap<Block, Option<bool>> = SecondaryMap::new();
-    edges.retain(|edge| !*jumps[edge.from].get_or_insert_with(|| function.jump(edge.from).is_some()));
+    let ends_in_terminators =
+        |block: Block| function.block_insts(block).next_back().is_some_and(|i| function.insts[i].terminator);
+    let meets = |block: Block| function.jump(block).is_none() && ends_in_terminators(block);
+    let mut known: SecondaryMap<Block, Option<bool>> = SecondaryMap::new();
+    edges.retain(|edge| *known[edge.from].get_or_insert_with(|| meets(edge.from)));
     edges
 }
 

@@ -10,7 +10,7 @@
 
 use super::grouped::{Grouped, each, of_each};
 use super::{Dominators, Liveness};
-use crate::machine::{Block, Function, Role, Value};
+use crate::machine::{Block, Function, Point, Role, Value};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
 /// Where a value is defined. Definitions are ordered by the dominator tree's preorder and then by position, so that the
@@ -23,6 +23,8 @@ pub struct DefPoint {
     position: u32,
 }
 
+/// Behind what the instruction before defines.
+const BEFORE: u32 = 0;
 const EARLY: u32 = 1;
 const USE: u32 = 2;
 const LATE: u32 = 3;
@@ -122,8 +124,15 @@ impl<'a> Interference<'a> {
     }
 
     /// Whether `value` is live at the end of a block.
-    pub fn live_out(&self, value: Value, block: Block) -> bool {
+    fn live_out(&self, value: Value, block: Block) -> bool {
         self.liveness.live_out(block).binary_search(&value).is_ok()
+    }
+
+    /// Whether `value` is live at a point, or is defined or read between it and the end of its block.
+    pub fn live_from(&self, value: Value, point: Point) -> bool {
+        let position = DefPoint::at(0, point.index as usize, BEFORE).position;
+        let (block, defined) = self.defs[value];
+        self.live_behind_point(value, (point.block, position)) || block == point.block && defined > position
     }
 
     fn live_behind_point(&self, value: Value, (block, position): (Block, u32)) -> bool {

@@ -7,7 +7,7 @@
 use super::{Sharing, Web, Webs};
 use crate::analysis::grouped::of_each;
 use crate::analysis::{DefPoint, Dominators, Interference, Partition};
-use crate::machine::{Block, Function, Value};
+use crate::machine::{Block, Function, Point, Value};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -16,8 +16,8 @@ use std::ops::Bound;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Member {
     Value(Value),
-    /// A copy at the end of this block, live from there into the φ.
-    Tail(Block),
+    /// A copy at this point, where control departs for the φ: it is live from there to the block's end.
+    Tail(Point),
     /// What a φ of this block defines only for it to be copied there at once.
     Head(Block),
 }
@@ -149,22 +149,23 @@ impl<'a> Classes<'a> {
         webs
     }
 
-    /// Whether a member of the value's class is live at the end of the block. Only the nearest one that dominates it can be:
-    /// were a farther one live there, it would be live behind that one's definition, too.
-    pub(super) fn lives_out(&mut self, value: Value, block: Block) -> bool {
+    /// Whether a member of the value's class is in the way of a copy where control departs. Only the nearest one that dominates
+    /// the block's end can be: were a farther one live behind the copy, it would be live behind that one's definition, too, unless
+    /// that one is defined behind the copy, and is in the way itself.
+    pub(super) fn collide_with_tail(&mut self, value: Value, departure: Point) -> bool {
         let root = self.find(value);
         self.grow(root);
         let class = &self.members[root];
-        let above = class.above(self.end_of(block)).map(|at| class.0[&at].member);
-        above.is_some_and(|member| self.live_behind(member, Member::Tail(block)))
+        let above = class.above(self.end_of(departure.block)).map(|at| class.0[&at].member);
+        above.is_some_and(|member| self.live_behind(member, Member::Tail(departure)))
     }
 
-    /// Adds the copy at the end of a block to the value's class.
-    pub(super) fn add_tail(&mut self, value: Value, block: Block) {
+    /// Adds the copy where control departs to the value's class.
+    pub(super) fn add_tail(&mut self, value: Value, departure: Point) {
         let root = self.find(value);
         self.grow(root);
-        let (at, last) = (self.end_of(block), self.last_below(block));
-        self.members[root].insert(at, Entry { member: Member::Tail(block), last, above: None });
+        let (at, last) = (self.end_of(departure.block), self.last_below(departure.block));
+        self.members[root].insert(at, Entry { member: Member::Tail(departure), last, above: None });
     }
 
     /// Gives a class of one value a member.
@@ -216,8 +217,10 @@ impl<'a> Classes<'a> {
                 Sharing::Memory => self.interference.live_behind(v, other),
                 Sharing::Register => self.interference.live_while_defining(v, other),
             },
-            (Member::Value(v), Member::Tail(block)) => self.interference.live_out(v, block),
-            (Member::Tail(a), Member::Tail(b)) | (Member::Head(a), Member::Head(b)) => a == b,
+            // Terminators read their operands behind the copy.
+            (Member::Value(v), Member::Tail(departure)) => self.interference.live_from(v, departure),
+            (Member::Tail(a), Member::Tail(b)) => a.block == b.block,
+            (Member::Head(a), Member::Head(b)) => a == b,
             // What is defined there as well lives on, or is copied later.
             (Member::Value(v), Member::Head(block)) => self.is_phi_of(v, block) || self.interference.live_in(v, block),
             (Member::Head(block), Member::Value(other)) => self.is_phi_of(other, block),
@@ -245,7 +248,7 @@ mod tests {
             let number = left.remove(order % left.len());
             order /= left.len() + 1;
             let last = DefPoint::end_of(LAST[number as usize]);
-            class.insert(DefPoint::end_of(number), Entry { member: Member::Tail(Block::from_u32(number)), last, above: None });
+            class.insert(DefPoint::end_of(number), Entry { member: Member::Head(Block::from_u32(number)), last, above: None });
         }
         class
     }

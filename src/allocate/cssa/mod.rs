@@ -260,14 +260,15 @@ impl Coalescer<'_, '_> {
                 columns.push(column);
             }
         }
-        // A copy at the end of a predecessor shares the web's memory with whatever of the web lives there.
+        // A copy where control leaves a predecessor shares the web's memory with whatever of the web lives there.
         // One for a landing pad stands before the call that throws, beside whatever of the web the rest of the block needs.
-        let mut collides = |column: &usize| data.landing_pad || self.classes.lives_out(def, data.preds[*column]);
+        let departure = |column: usize| self.function.departure(data.preds[column], block);
+        let mut collides = |&column: &usize| data.landing_pad || self.classes.collide_with_tail(def, departure(column));
         if columns.iter().any(&mut collides) {
             return whole();
         }
         for &column in &columns {
-            self.classes.add_tail(def, data.preds[column]);
+            self.classes.add_tail(def, departure(column));
         }
         let whole = stand_in.is_some();
         (whole || !columns.is_empty()).then_some(Isolation { block, row, whole, stand_in, columns })

@@ -270,7 +270,7 @@ impl<'a> Walk<'a> {
             let next_use = self.next_use(at.block, inst, k);
             let kept = self.stays(inst, k, next_use);
             match self.residents.iter_mut().find(|resident| resident.value == operand.value) {
-                Some(resident) => (resident.next_use, resident.kept) = (next_use, kept),
+                Some(resident) => (resident.next_use, resident.kept) = (next_use, kept || resident.crosses),
                 None => self.admit(Resident { kept, ..Resident::wanted(operand.value, next_use) }),
             }
         }
@@ -292,7 +292,8 @@ impl<'a> Walk<'a> {
         let crosses = |value: Value| crossing.binary_search(&bundles.representative(value)).is_ok();
         for &value in liveness.live_out(block).iter().filter(|&&it| crosses(it) && !off(it) && !self.chosen.spilled[it]) {
             match self.residents.iter_mut().find(|it| it.value == value) {
-                Some(resident) => resident.crosses = true,
+                // Also if the terminators read it, and nothing wants it in a register behind them.
+                Some(resident) => (resident.crosses, resident.kept) = (true, true),
                 None => {
                     let next_use = self.ahead.from_exit(block, value).saturating_add(length);
                     self.admit(Resident { crosses: true, ..Resident::wanted(value, next_use) });
