@@ -219,6 +219,7 @@ fn what_random_functions_found_is_allocated() {
         "dead_early",
         "debug_behind_copy",
         "early_copy",
+        "evicted_where_full",
         "few_registers",
         "forms_beside_memory",
         "held_to_meet",

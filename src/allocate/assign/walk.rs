@@ -47,13 +47,14 @@ pub(super) fn walk(
         debug: 0,
         result: Assignment::empty(function),
     };
-    for &block in order.blocks() {
-        walk.block(block)?;
-    }
+    let walked = order.blocks().iter().try_for_each(|&block| walk.block(block));
+    // What has been evicted may still take registers, and what overwrites it others: whether the rest fits is known in the next
+    // round.
     let evicted: Vec<Value> = function.values.keys().filter(|&value| walk.evicted[value]).collect();
     if !evicted.is_empty() {
         return Err(Refusal::Evicted(evicted));
     }
+    walked?;
     walk.result.repairs.sort_by_key(|repair| repair.before);
     Ok(walk.result)
 }
