@@ -205,8 +205,9 @@ fn edges(pairs: Vec<Pair>, node_of: &PrimaryMap<Decision, Node>, nodes: usize) -
         (one.min(zero), Half { upper: one.max(zero), of_lower: one < zero, cost: pair.cost })
     });
     let by_lower = Grouped::from_pairs(nodes, halves);
-    let mut edges: Vec<Edge> = Vec::with_capacity(pairs.len());
+    let most = pairs.len();
     drop(pairs);
+    let mut edges: Vec<Edge> = Vec::with_capacity(most);
     for lower in (0..nodes).map(Node::new) {
         let start = edges.len();
         for &Half { upper, of_lower, cost } in by_lower.get(lower) {
