@@ -233,6 +233,7 @@ fn what_random_functions_found_is_allocated() {
         "read_while_jumping",
         "stored_at_head",
         "thrown_from_memory",
+        "wider_carrier",
         "wider_copies",
         "widths_in_one_home",
         "x87_copy_written_twice",

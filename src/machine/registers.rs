@@ -247,9 +247,20 @@ impl RegisterFile {
     /// What carries a value of one class to a name of another: all of it, where registers and classes allow.
     pub fn carrier_between(&self, from: RegClass, to: RegClass, regs: RegSet) -> RegClass {
         let wide = self.wider(to, from);
-        let carrier = self.carrier(wide, regs);
         // The other class says how much of the value is wanted, or is there.
-        if regs.is_subset(self.classes[carrier].regs) { carrier } else { self.carrier(if wide == to { from } else { to }, regs) }
+        let narrow = if wide == to { from } else { to };
+        let carries = |class: &RegClass| regs.is_subset(self.classes[*class].regs);
+        let carrier = [wide, narrow].map(|class| self.carrier(class, regs)).into_iter().find(carries);
+        carrier.or_else(|| self.wider_carrier(wide, regs)).unwrap_or(wide)
+    }
+
+    /// The narrowest class of the same bank that is wider, and has these registers: it carries more than there is, which does no
+    /// harm between registers.
+    fn wider_carrier(&self, class: RegClass, regs: RegSet) -> Option<RegClass> {
+        let ClassInfo { bank, slot_size, .. } = self.classes[class];
+        let fits = |c: &ClassInfo| c.bank == bank && c.slot_size > slot_size && regs.is_subset(c.regs);
+        let wider = self.classes.iter().filter(|(_, c)| fits(c));
+        wider.min_by_key(|(_, c)| c.slot_size).map(|(class, _)| class)
     }
 
     /// A class like this one that has these registers of its bank: what moves or swaps the contents of a class between
