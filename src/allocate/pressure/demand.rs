@@ -178,12 +178,7 @@ impl Demand {
 
     /// What the demand leaves of a set's registers.
     pub(in crate::allocate) fn left(&self, limits: &Limits, set: usize, occupancy: &Occupancy) -> Left {
-        self.leaves(limits, set, &Rooms::new(limits, set, occupancy))
-    }
-
-    /// The same of so many.
-    fn leaves(&self, limits: &Limits, set: usize, rooms: &Rooms) -> Left {
-        self.taken(limits, set).of(rooms)
+        self.taken(limits, set).of(&Rooms::new(limits, set, occupancy))
     }
 
     /// What the demand takes of a set's registers.

@@ -32,7 +32,7 @@ pub(in crate::allocate) struct Want {
     pub(in crate::allocate) order: Order,
 }
 
-/// Registers, of which few targets have classes with more.
+/// Registers, best first. (Few classes have so many that they are on the heap.)
 pub(in crate::allocate) type Order = SmallVec<[Reg; 16]>;
 
 /// A matching in progress: who has which register before and after.
