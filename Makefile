@@ -77,7 +77,7 @@ fuzz-input: setup ## damaged bitcode, IR, objects, statistics, records and texts
 fuzz-targets: setup ## libFuzzer on texts, modules and what other commands read (N=60: seconds each; docs/testing.md)
 	scripts/fuzz-targets $(N)
 
-limits: setup ## time and memory of functions as large as can be, beside LLVM's greedy allocator (long; scripts/limits.py --largest 4 takes minutes)
+limits: setup ## time and memory of functions as large as can be, beside LLVM's greedy allocator (hours; scripts/limits.py --largest 4 takes minutes)
 	$(CARGO) build --release
 	scripts/limits.py
 

@@ -4,6 +4,7 @@
     scripts/limits.py                 every shape, at its full size and at a quarter and a sixteenth of it
     scripts/limits.py switch phis     some shapes
     scripts/limits.py --largest 4     sizes divided by 4
+    scripts/limits.py --timeout 600   what takes longer than ten minutes counts as not compiled
 
 Both compile the same bitcode to an object file that is thrown away, chordal with its checker. The time is what the whole
 process takes of a processor, so that other work on the machine does little to it; where cost is linear in size, microseconds
@@ -18,7 +19,6 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SECONDS = 600
 
 
 def straight(n):
@@ -108,23 +108,23 @@ SHAPES = {
 }
 
 
-def compiled(chordal, allocator, module):
+def compiled(chordal, allocator, module, seconds):
     """Seconds of a processor and megabytes that a compilation takes, or why it fails."""
     command = [chordal, "compile", "--no-fallback", "--allocator", allocator, "--emit", "obj", "-o", "/dev/null", module]
     with tempfile.TemporaryFile() as messages:
-        process = subprocess.Popen(["timeout", str(SECONDS), *command], stdout=subprocess.DEVNULL, stderr=messages)
+        process = subprocess.Popen(["timeout", str(seconds), *command], stdout=subprocess.DEVNULL, stderr=messages)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         messages.seek(0)
         words = messages.read().decode(errors="replace")
     if process.returncode == 124:
-        return None, f"not ended after {SECONDS} s"
+        return None, f"not ended after {seconds} s"
     if process.returncode != 0:
         return None, words.strip().splitlines()[-1] if words.strip() else f"exit status {process.returncode}"
     return (usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024), ""
 
 
-def measure(chordal, name, size, folder):
+def measure(chordal, name, size, folder, seconds):
     """A line of the table; whether all was compiled."""
     shape, _ = SHAPES[name]
     text, module = folder / "limit.ll", folder / "limit.bc"
@@ -136,8 +136,8 @@ def measure(chordal, name, size, folder):
             print(lines, file=out)
             instructions += sum(line.startswith(("%", "br", "store", "switch", "ret")) for line in lines.splitlines())
     subprocess.run(["clang-22", "-Wno-override-module", "-c", "-emit-llvm", "-Xclang", "-disable-llvm-passes", text, "-o", module], check=True)
-    theirs, _ = compiled(chordal, "llvm-greedy", module)
-    ours, why = compiled(chordal, "tuned", module)
+    theirs, _ = compiled(chordal, "llvm-greedy", module, seconds)
+    ours, why = compiled(chordal, "tuned", module, seconds)
     cells = [f"{name:9} {size:9,}"]
     for run in (ours, theirs):
         cells.append(f"{run[0]:8.2f} {run[1]:7,.0f} {run[0] / instructions * 1e6:7.1f}" if run else f"{'-':>8} {'-':>7} {'-':>7}")
@@ -151,6 +151,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("shapes", nargs="*", choices=[*SHAPES, []], metavar="SHAPE", help=", ".join(SHAPES))
     parser.add_argument("--largest", type=int, default=1, metavar="N", help="divide all sizes by N")
+    parser.add_argument("--timeout", type=int, default=3600, metavar="SECONDS", help="for each compilation (default: an hour)")
     parser.add_argument("--chordal", type=Path, default=ROOT / "target/release/chordal", metavar="PATH")
     arguments = parser.parse_args()
     print(f"{'':19}  {'tuned':^24}  {'llvm-greedy':^24}  {'tuned / greedy':^13}")
@@ -159,7 +160,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="chordal-limits-") as folder:
         for name in arguments.shapes or SHAPES:
             for part in (16, 4, 1):
-                good &= measure(arguments.chordal, name, max(SHAPES[name][1] // arguments.largest // part, 16), Path(folder))
+                good &= measure(arguments.chordal, name, max(SHAPES[name][1] // arguments.largest // part, 16), Path(folder), arguments.timeout)
     sys.exit(0 if good else 1)
 
 
