@@ -19,6 +19,7 @@ const BRIDGE: &[&str] = &[
     "count",
     "weigh",
     "fallback",
+    "wrap",
     "stock",
     "pipeline",
 ];

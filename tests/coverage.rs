@@ -407,7 +407,7 @@ fn functions(program: &Program, flags: &str) -> Vec<Function> {
     let source = Source::new(program.name().into(), output.stdout).expect("it is not empty");
     let looker = Looker::default();
     let options = CompileOptions {
-        allocator: Allocator::Ours(Ours { allocator: &looker, check: false, graphs: false }),
+        allocator: Allocator::Ours(Ours { allocator: &looker, check: false, graphs: false, separate_saves: false }),
         output: Output::Assembly,
         sections: Sections::default(),
         verify: false,

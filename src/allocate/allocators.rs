@@ -24,6 +24,8 @@ pub struct Preset {
     pub forms: bool,
     /// Whether copies avoid edges that get a block of their own, and a jump, for them, where that costs less.
     pub spare_jumps: bool,
+    /// Whether callee-saved registers are saved each for itself, where that costs less, and not by the prologue.
+    pub separate_saves: bool,
     /// How values are given registers.
     pub registers: Registers,
     /// How values are put into memory and taken from there.
@@ -201,6 +203,7 @@ const CH_O1: Preset = Preset {
     sink: false,
     forms: false,
     spare_jumps: false,
+    separate_saves: false,
     registers: Registers::Dominance(Dominance {
         choice: Choice::Lightest,
         assign: assign::Policy { preference: Preference::None, pins: PinPolicy::Avoid },
@@ -234,6 +237,7 @@ const SPILL_FREE: Preset = Preset {
     sink: false,
     forms: false,
     spare_jumps: false,
+    separate_saves: false,
     registers: Registers::Dominance(Dominance {
         choice: Choice::Lightest,
         assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Repair },
@@ -266,6 +270,7 @@ const TUNED: Preset = Preset {
     sink: true,
     forms: true,
     spare_jumps: true,
+    separate_saves: true,
     registers: Registers::Dominance(BEST),
     spill: spill::Policy { weigh_size: true, ..SPILL_FREE.spill },
     ..SPILL_FREE
@@ -287,6 +292,7 @@ const HACK: Preset = Preset {
     sink: false,
     forms: false,
     spare_jumps: false,
+    separate_saves: false,
     registers: Registers::Dominance(Dominance {
         choice: Choice::Farthest(Entry::Nearest),
         assign: assign::Policy { preference: Preference::None, pins: PinPolicy::Permute },
@@ -324,6 +330,7 @@ const LINEAR_SCAN: Preset = Preset {
     sink: false,
     forms: false,
     spare_jumps: false,
+    separate_saves: false,
     registers: Registers::LinearScan,
     spill: spill::Policy { keep_loaded: false, fold: true, memory_coalesce: true, ..PLAIN },
     swap: SwapPolicy::Auto,

@@ -61,6 +61,10 @@ pub const JUMP: Added = Added { weight: 0.5, instruction: 0.0, size: 0.1 };
 pub const SAVE: Added = Added { weight: 1.0, instruction: INSTRUCTION, size: SHORT };
 pub const RESTORE: Added = Added { weight: 4.0, instruction: INSTRUCTION, size: SHORT };
 
+/// The same, elsewhere than where the prologue and epilogues do it: by instructions three times as long, and perhaps a frame.
+pub const SEPARATE_SAVE: Added = Added { size: 3.0 * LONG, ..SAVE };
+pub const SEPARATE_RESTORE: Added = Added { size: 3.0 * LONG, ..RESTORE };
+
 /// Of a block with more ways out, hardly one is taken often enough for its code to stand in front of the branch; and whoever
 /// looks at each from each other takes too long.
 pub const WAYS: usize = 8;
@@ -77,8 +81,13 @@ pub fn weigh_size(function: &mut Function) {
 impl Added {
     /// What it costs in a block of this frequency, in which size is weighed or not ([`weigh_size`]), and instructions with it.
     pub fn cost(self, frequency: f64, weigh_size: bool) -> f64 {
+        if weigh_size { self.with_size(frequency - SIZE) } else { self.weight * frequency }
+    }
+
+    /// What it costs in a block of this frequency, and by being there.
+    pub fn with_size(self, frequency: f64) -> f64 {
         let Added { weight, instruction, size } = self;
-        if weigh_size { (weight + instruction) * (frequency - SIZE) + size } else { weight * frequency }
+        (weight + instruction) * frequency + size
     }
 }
 

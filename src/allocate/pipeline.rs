@@ -73,6 +73,11 @@ impl Allocate for Strategy {
 }
 
 impl Strategy {
+    /// Whether callee-saved registers are saved each for itself, where that costs less, once the function is allocated.
+    pub fn separate_saves(&self) -> bool {
+        matches!(self, Strategy::Phases(Preset { separate_saves: true, .. }))
+    }
+
     /// Whether the program is out of SSA form before allocation, in the way that knows what cannot be parted by copies.
     fn leaves_ssa_form(&self) -> bool {
         matches!(self, Strategy::Phases(Preset { coalescing: Coalescing::Destruction(_), .. }))

@@ -65,6 +65,7 @@ pub(crate) fn file() -> RegisterFile {
         banks,
         classes: [class("gp", gp, 0..4, 8), class("vec", vec, 4..6, 16), class("half", vec, 4..6, 8)].into_iter().collect(),
         callee_saved: RegSet::EMPTY,
+        prefixed: RegSet::EMPTY,
         status: RegSet::only(Reg::new(6)),
     }
 }

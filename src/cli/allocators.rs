@@ -29,7 +29,10 @@ impl Configured {
     /// What the compiler is to use, with the checker or without; interference graphs are measured for statistics only.
     pub fn allocator(&self, check: bool, graphs: bool) -> Allocator<'_> {
         match self {
-            Configured::Ours(strategy) => Allocator::Ours(Ours { allocator: strategy, check, graphs }),
+            Configured::Ours(strategy) => {
+                let separate_saves = strategy.separate_saves();
+                Allocator::Ours(Ours { allocator: strategy, check, graphs, separate_saves })
+            }
             Configured::Llvm(stock) => Allocator::Llvm(*stock),
         }
     }
@@ -48,7 +51,7 @@ const STOCK: &[(&str, Algorithm)] = &[
     ("llvm-fast", Algorithm::Fast),
 ];
 
-const PHASES: &[&str] = &["copies", "sink", "cssa", "forms", "spill", "assign", "recolour", "eliminate", "check"];
+const PHASES: &[&str] = &["copies", "sink", "cssa", "forms", "spill", "assign", "recolour", "eliminate", "check", "wrap"];
 const DESTRUCTION: &[&str] = &["unsplit", "destruct", "spill", "assign", "eliminate", "check"];
 const REGALLOC2: &[&str] = &["regalloc2", "check"];
 

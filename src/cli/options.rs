@@ -81,6 +81,10 @@ pub struct AllocatorOptions {
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     spare_jumps: Option<Switch>,
 
+    /// Whether callee-saved registers are saved each for itself, where that costs less, and not by the prologue
+    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
+    separate_saves: Option<Switch>,
+
     /// What happens to values whose registers are taken by calls, the ABI or instructions
     #[arg(long, value_name = "HOW", value_parser = choices::parser::<PinPolicy>())]
     pins: Option<PinPolicy>,
@@ -172,6 +176,7 @@ impl AllocatorOptions {
         set(&mut preset.sink, self.sink.map(Switch::is_on));
         set(&mut preset.forms, self.forms.map(Switch::is_on));
         set(&mut preset.spare_jumps, self.spare_jumps.map(Switch::is_on));
+        set(&mut preset.separate_saves, self.separate_saves.map(Switch::is_on));
         set(&mut preset.swap, self.swap);
         match &mut preset.registers {
             Registers::Dominance(dominance) => {
@@ -272,6 +277,7 @@ impl AllocatorOptions {
             ("--sink", self.sink.is_some()),
             ("--forms", self.forms.is_some()),
             ("--spare-jumps", self.spare_jumps.is_some()),
+            ("--separate-saves", self.separate_saves.is_some()),
             ("--pins", self.pins.is_some()),
             ("--coalesce", self.coalesce.is_some()),
             ("--cssa", self.cssa.is_some()),
@@ -348,6 +354,7 @@ fn describe(preset: &Preset) -> OwnOptions {
         sink: preset.sink,
         forms: preset.forms,
         spare_jumps: preset.spare_jumps,
+        separate_saves: preset.separate_saves,
         pins: preset.registers.pins().name().into(),
         coalesce: preset.registers.coalescing().name().into(),
         cssa: matches!(preset.registers, Registers::Dominance(_)).then(|| preset.coalescing.name().into()),
@@ -397,6 +404,7 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         sink,
         forms,
         spare_jumps,
+        separate_saves,
         pins,
         coalesce,
         cssa,
@@ -416,6 +424,7 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         format!("--sink {}", switch(sink)),
         format!("--forms {}", switch(forms)),
         format!("--spare-jumps {}", switch(spare_jumps)),
+        format!("--separate-saves {}", switch(separate_saves)),
         format!("--pins {pins}"),
         format!("--swap {swap}"),
     ];

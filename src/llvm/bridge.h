@@ -54,6 +54,7 @@ typedef struct {
   const uint8_t *orders;
   size_t num_orders;
   ChRegSet callee_saved;
+  ChRegSet prefixed; // naming one takes a byte more
 } ChFile;
 
 typedef struct {
@@ -193,6 +194,35 @@ typedef struct {
   uint64_t frame_bytes;
 } ChCounts;
 
+typedef struct {
+  double frequency;
+  uint8_t returns;
+  uint8_t head, tail; // there can be code before all other, and before the terminators
+} ChFrameBlock;
+
+enum { CH_EDGE_PLAIN = 0, CH_EDGE_SPLITTABLE = 1, CH_EDGE_INNER = 2 }; // inner: not from the block's end
+
+typedef struct {
+  uint32_t from, to;
+  double frequency;
+  uint32_t kind;
+} ChFrameEdge;
+
+// An allocated function before its prologue is inserted. The first block is the entry.
+typedef struct {
+  ChStr name;
+  const ChFrameBlock *blocks;
+  size_t num_blocks;
+  const ChFrameEdge *edges;
+  size_t num_edges;
+  const uint8_t *wanted; // by callee-saved register and block, whether the program wants the register there
+  size_t num_registers;
+  double saves, restores; // executions, if the prologue saves one
+} ChFrame;
+
+// Where what the caller left in a register is in its stack object.
+enum { CH_UNTOUCHED = 0, CH_SAVED_ARRIVING = 1, CH_SAVED_WITHIN = 2, CH_SAVED_LEAVING = 4 };
+
 enum { CH_OURS = 0, CH_GREEDY = 1, CH_BASIC = 2, CH_PBQP = 3, CH_FAST = 4 };
 
 typedef struct {
@@ -200,6 +230,7 @@ typedef struct {
   uint32_t schedule;     // run LLVM's scheduler before LLVM's allocator
   uint32_t object;       // emit an object file instead of assembly
   uint32_t function_sections, data_sections; // each function, each variable has a section of its own
+  uint32_t separate_saves; // callee-saved registers are saved each for itself, where that is cheaper
   uint32_t verify;       // run LLVM's machine verifier on what an allocator left
   const ChStr *excluded; // registers that LLVM's allocator may not use
   size_t num_excluded;
@@ -214,6 +245,10 @@ typedef struct {
   // A function is allocated: an answer has been applied (or the function was left to LLVM), or LLVM's allocator is done.
   // `ns` is the time for that, 0 for functions that fell back.
   void (*allocated)(void *user, ChStr function, uint64_t ns, ChStr verifier_report);
+  // Where callee-saved registers are to be saved: by register and block, of the above; all 0 if by the prologue.
+  void (*wrap)(void *user, const ChFrame *frame, uint8_t *saved);
+  // That is done, in so much time.
+  void (*wrapped)(void *user, ChStr function, uint64_t ns, ChStr verifier_report);
   // LLVM's allocator cannot do a function; what is emitted in the end will be of no use.
   void (*failed)(void *user, ChStr function, ChStr reason);
   // Final instructions counted.

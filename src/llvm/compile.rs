@@ -165,6 +165,7 @@ fn run(module: &Module<'_>, options: &CompileOptions<'_>, fallbacks: &[Failed]) 
     let excluded = options.excluded(module.target());
     let fallbacks: Vec<ffi::Str> = fallbacks.iter().map(|failed| ffi::Str::new(failed.name.as_bytes())).collect();
     let flat = ffi::Options {
+        separate_saves: u32::from(ours.is_some_and(|ours| ours.separate_saves)),
         allocator,
         schedule: u32::from(schedule),
         object: u32::from(options.output == Output::Object),
@@ -279,7 +280,7 @@ mod tests {
     }
 
     fn compiled(allocator: &Spoilt, fallback: bool) -> Result<Compiled, CompileError> {
-        compiled_by(Allocator::Ours(Ours { allocator, check: true, graphs: false }), fallback)
+        compiled_by(Allocator::Ours(Ours { allocator, check: true, graphs: false, separate_saves: true }), fallback)
     }
 
     fn compiled_by(allocator: Allocator<'_>, fallback: bool) -> Result<Compiled, CompileError> {
@@ -365,7 +366,7 @@ mod tests {
               call void @h()
               ret i32 %a
             }";
-        let ours = |allocator| Allocator::Ours(Ours { allocator, check: false, graphs: false });
+        let ours = |allocator| Allocator::Ours(Ours { allocator, check: false, graphs: false, separate_saves: false });
         assert!(compiled_from(CALLING, ours(&Spoilt(|allocated| allocated)), false).is_ok());
         let error = compiled_from(CALLING, ours(&Misled), true).expect_err("it is wrong").to_string();
         assert!(error.starts_with("function f: LLVM's machine verifier rejects the allocation: "), "{error}");

@@ -43,9 +43,9 @@ ChCounts count(const MachineFunction &MF, const MachineBlockFrequencyInfo &MBFI)
     for (const MachineInstr &MI : MBB)
       add(C, MI, Frame);
   C.score = calculateRegAllocScore(MF, MBFI).getScore();
-  // Negative indices are fixed objects: the slots of pushed callee-saved registers.
+  // Negative indices are fixed objects: the slots of pushed callee-saved registers. Those that are saved apart have others.
   for (int I = 0; I < Frame.getObjectIndexEnd(); ++I)
-    if (Frame.isSpillSlotObjectIndex(I) && !Frame.isDeadObjectIndex(I)) {
+    if (Frame.isSpillSlotObjectIndex(I) && !Frame.isDeadObjectIndex(I) && !isCalleeSavedSlot(I, Frame)) {
       ++C.spill_slots;
       C.spill_slot_bytes += Frame.getObjectSize(I);
     }

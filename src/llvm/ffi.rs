@@ -80,6 +80,7 @@ pub struct File {
     pub orders: *const u8,
     pub num_orders: usize,
     pub callee_saved: RegSet,
+    pub prefixed: RegSet,
 }
 
 #[repr(C)]
@@ -281,6 +282,42 @@ pub struct Counts {
     pub frame_bytes: u64,
 }
 
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct FrameBlock {
+    pub frequency: f64,
+    pub returns: u8,
+    pub head: u8,
+    pub tail: u8,
+}
+
+pub const EDGE_PLAIN: u32 = 0;
+pub const EDGE_SPLITTABLE: u32 = 1;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct FrameEdge {
+    pub from: u32,
+    pub to: u32,
+    pub frequency: f64,
+    pub kind: u32,
+}
+
+#[repr(C)]
+pub struct Frame {
+    pub name: Str,
+    pub blocks: *const FrameBlock,
+    pub num_blocks: usize,
+    pub edges: *const FrameEdge,
+    pub num_edges: usize,
+    pub wanted: *const u8,
+    pub num_registers: usize,
+    pub saves: f64,
+    pub restores: f64,
+}
+
+pub const SAVED: [u8; 3] = [1, 2, 4];
+
 pub const OURS: u32 = 0;
 pub const GREEDY: u32 = 1;
 pub const BASIC: u32 = 2;
@@ -294,6 +331,7 @@ pub struct Options {
     pub object: u32,
     pub function_sections: u32,
     pub data_sections: u32,
+    pub separate_saves: u32,
     pub verify: u32,
     pub excluded: *const Str,
     pub num_excluded: usize,
@@ -306,6 +344,8 @@ pub struct Callbacks {
     pub user: *mut c_void,
     pub allocate: extern "C" fn(*mut c_void, *const Function, *mut Answer),
     pub allocated: extern "C" fn(*mut c_void, Str, u64, Str),
+    pub wrap: extern "C" fn(*mut c_void, *const Frame, *mut u8),
+    pub wrapped: extern "C" fn(*mut c_void, Str, u64, Str),
     pub failed: extern "C" fn(*mut c_void, Str, Str),
     pub counted: extern "C" fn(*mut c_void, Str, *const Counts),
     pub error: extern "C" fn(*mut c_void, Str),

@@ -1,6 +1,7 @@
 //! Flat arrays from the bridge to the model.
 
 use super::ffi;
+use crate::allocate::shrink_wrap::{EdgeKind, Frame, FrameBlock, FrameEdge};
 use crate::machine::{
     Bank, BankInfo, Block, BlockData, BlockList, ClassInfo, DebugUse, Function, Inst, InstData, InstKind, Operand, Phi, PinSets,
     Pins, Point, Reg, RegClass, RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value,
@@ -68,6 +69,7 @@ pub unsafe fn register_file(file: &ffi::File) -> RegisterFile {
         banks: banks.iter().map(|bank| BankInfo { name: unsafe { bank.name.text() }, swap: swap(bank.swap) }).collect(),
         classes: classes.iter().map(class).collect(),
         callee_saved: file.callee_saved.into(),
+        prefixed: file.prefixed.into(),
         status: regs.iter().enumerate().filter_map(status).collect(),
     }
 }
@@ -191,6 +193,43 @@ fn connect(blocks: &mut PrimaryMap<Block, BlockData>, flat: &[ffi::Block], edges
 ///
 /// # Safety
 /// The arrays must be valid.
+/// What is asked about saving callee-saved registers.
+///
+/// # Safety
+/// The frame's pointers must be valid.
+pub unsafe fn frame(flat: &ffi::Frame) -> Frame {
+    let (blocks, edges, wanted) = unsafe {
+        (
+            ffi::slice(flat.blocks, flat.num_blocks),
+            ffi::slice(flat.edges, flat.num_edges),
+            ffi::slice(flat.wanted, flat.num_registers * flat.num_blocks),
+        )
+    };
+    let block = |block: &ffi::FrameBlock| FrameBlock {
+        frequency: block.frequency,
+        returns: block.returns != 0,
+        head: block.head != 0,
+        tail: block.tail != 0,
+    };
+    let edge = |edge: &ffi::FrameEdge| FrameEdge {
+        from: Block::from_u32(edge.from),
+        to: Block::from_u32(edge.to),
+        frequency: edge.frequency,
+        kind: match edge.kind {
+            ffi::EDGE_PLAIN => EdgeKind::Plain,
+            ffi::EDGE_SPLITTABLE => EdgeKind::Splittable,
+            _ => EdgeKind::Inner,
+        },
+    };
+    Frame {
+        blocks: blocks.iter().map(block).collect(),
+        edges: edges.iter().map(edge).collect(),
+        wanted: wanted.chunks_exact(flat.num_blocks).map(|blocks| blocks.iter().map(|&it| it != 0).collect()).collect(),
+        saves: flat.saves,
+        restores: flat.restores,
+    }
+}
+
 unsafe fn add_phis(blocks: &mut PrimaryMap<Block, BlockData>, flat: &ffi::Function) {
     let (phis, args) = unsafe { (ffi::slice(flat.phis, flat.num_phis), ffi::slice(flat.phi_args, flat.num_phi_args)) };
     // The original predecessor of each block's predecessors, stamped with the φ's block, leads to the column.

@@ -4,7 +4,6 @@
 #include "llvm/CodeGen/PseudoSourceValue.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
-#include <optional>
 #include <vector>
 
 using namespace llvm;
@@ -100,19 +99,6 @@ Accesses accesses(const MachineInstr &MI) {
   return {MI.mayLoad(), MI.mayStore()};
 }
 
-// The stack object that a memory operand is known to be in.
-std::optional<int> stackObject(const MachineMemOperand *Memory) {
-  if (auto *Source = dyn_cast_or_null<FixedStackPseudoSourceValue>(Memory->getPseudoValue()))
-    return Source->getFrameIndex();
-  return std::nullopt;
-}
-
-bool isCalleeSavedSlot(std::optional<int> Object, const MachineFrameInfo &Frame) {
-  return Object && any_of(Frame.getCalleeSavedInfo(), [&](const CalleeSavedInfo &Saved) {
-           return !Saved.isSpilledToReg() && Saved.getFrameIdx() == *Object;
-         });
-}
-
 // Whether a copy that is still a pseudo-instruction will be an instruction.
 bool copies(const MachineInstr &MI) {
   const MachineOperand &From = MI.getOperand(MI.isCopy() ? 1 : 2);
@@ -125,6 +111,18 @@ bool copies(const MachineInstr &MI) {
 }
 
 } // namespace
+
+std::optional<int> stackObject(const MachineMemOperand *Memory) {
+  if (auto *Source = dyn_cast_or_null<FixedStackPseudoSourceValue>(Memory->getPseudoValue()))
+    return Source->getFrameIndex();
+  return std::nullopt;
+}
+
+bool isCalleeSavedSlot(std::optional<int> Object, const MachineFrameInfo &Frame) {
+  return Object && any_of(Frame.getCalleeSavedInfo(), [&](const CalleeSavedInfo &Saved) {
+           return !Saved.isSpilledToReg() && Saved.getFrameIdx() == *Object;
+         });
+}
 
 Printed printed(const MachineInstr &MI) {
   if (MI.isCopy() || MI.isSubregToReg())

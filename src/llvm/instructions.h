@@ -4,6 +4,7 @@
 
 #include "llvm/CodeGen/MachineFrameInfo.h"
 #include "llvm/CodeGen/MachineInstr.h"
+#include <optional>
 
 namespace chordal {
 
@@ -18,6 +19,12 @@ Printed printed(const llvm::MachineInstr &MI);
 inline bool belongsToFrame(const llvm::MachineInstr &MI) {
   return MI.getFlag(llvm::MachineInstr::FrameSetup) || MI.getFlag(llvm::MachineInstr::FrameDestroy);
 }
+
+// The stack object that a memory operand is known to be in.
+std::optional<int> stackObject(const llvm::MachineMemOperand *Memory);
+
+// Whether a callee-saved register is saved in a stack object.
+bool isCalleeSavedSlot(std::optional<int> Object, const llvm::MachineFrameInfo &Frame);
 
 // How many callee-saved registers an instruction saves or restores.
 unsigned calleeSaved(const llvm::MachineInstr &MI, const llvm::MachineFrameInfo &Frame);

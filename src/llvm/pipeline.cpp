@@ -3,6 +3,7 @@
 #include "count.h"
 #include "fallback.h"
 #include "stock.h"
+#include "wrap.h"
 #include "llvm/Analysis/RuntimeLibcallInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
@@ -166,6 +167,10 @@ void configureOurs(TargetPassConfig &TPC, Run &R) {
   RegisterRegAlloc::setDefault(R.Options.num_fallback ? createFallbackAllocator : createNothing);
   replacePasses(TPC, R);
   TPC.insertPass(&UnreachableMachineBlockElimID, IdentifyingPassPtr(new Allocate(R)));
+  if (R.Options.separate_saves) {
+    TPC.substitutePass(&ShrinkWrapID, IdentifyingPassPtr(createWrap(R, Pass::createPass(&ShrinkWrapID))));
+    TPC.insertPass(&PrologEpilogCodeInserterID, IdentifyingPassPtr(createDescribe(R)));
+  }
 }
 
 void configure(TargetPassConfig &TPC, Run &R) {

@@ -22,6 +22,13 @@ inline uint64_t nanoseconds() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+// A callee-saved register that is saved apart from others, in a stack object of its own.
+struct SeparateSave {
+  llvm::MCRegister Reg;
+  const llvm::TargetRegisterClass *Class;
+  int Slot;
+};
+
 // What its passes share.
 struct Run {
   const ChOptions &Options;
@@ -35,6 +42,8 @@ struct Run {
   // The function at hand as it was where allocation began, and what it weighs.
   std::optional<Selection> Selected = {};
   ChWeights Weights = {};
+  // The callee-saved registers of the function at hand that its prologue does not save.
+  llvm::SmallVector<SeparateSave, 8> Separate = {};
 
   // The number of the register file that a function uses, and whether it is new.
   std::pair<unsigned, bool> target(const llvm::MachineFunction &MF) {

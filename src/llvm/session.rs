@@ -5,6 +5,7 @@ use super::fatal::{Stage, during};
 use super::{ffi, import, registers};
 use crate::allocate::failure::{Defect, Failure, Unsupported, guarded};
 use crate::allocate::pipeline::{self, Allocate, Report};
+use crate::allocate::shrink_wrap;
 use crate::machine::{Edit, Function, Overlay, RegisterFile, parse, print, undefined, validate};
 use crate::measure::meter;
 use crate::measure::stats::{self, Counts};
@@ -21,6 +22,8 @@ pub struct Ours<'o> {
     pub check: bool,
     /// Whether interference graphs are measured.
     pub graphs: bool,
+    /// Whether callee-saved registers are saved each for itself, where that costs less.
+    pub separate_saves: bool,
 }
 
 /// Whether a function's text form, which is all that a defect leaves behind, is a valid function again; if not, why.
@@ -94,7 +97,18 @@ impl<'o> Session<'o> {
 
     /// The callbacks, for one call into the bridge.
     pub fn callbacks(&mut self) -> ffi::Callbacks {
-        ffi::Callbacks { user: std::ptr::from_mut(self).cast(), allocate, allocated, failed, counted, error, warning, emit }
+        ffi::Callbacks {
+            user: std::ptr::from_mut(self).cast(),
+            allocate,
+            allocated,
+            wrap,
+            wrapped,
+            failed,
+            counted,
+            error,
+            warning,
+            emit,
+        }
     }
 
     /// Allocates one function; the answer's arrays live in `self` until the next call. A panic must not unwind through C++.
@@ -146,7 +160,7 @@ impl<'o> Session<'o> {
     }
 
     fn allocate_imported(&mut self, function: &Function, import_ns: u64) -> Result<(), Failure> {
-        let Ours { allocator, check, graphs } =
+        let Ours { allocator, check, graphs, .. } =
             self.ours.expect("the bridge asks for allocations only where there is an allocator");
         let (overlay, report) = allocator.allocate(function)?;
         self.answer = Arrays::new(&overlay, function);
@@ -177,6 +191,30 @@ impl<'o> Session<'o> {
         } else if let Some(Counts { time_ns: Some(times), memory_bytes, .. }) = self.functions.get_mut(&function) {
             times.add("apply", ns);
             *memory_bytes = memory;
+        }
+        if !report.is_empty() {
+            self.verifier_reports.push((function, report));
+        }
+    }
+
+    /// Answers where callee-saved registers are to be saved.
+    ///
+    /// # Safety
+    /// The flat frame must be valid.
+    unsafe fn wrap(&mut self, flat: &ffi::Frame, saved: &mut [u8]) -> Result<(), Failed> {
+        let answer = guarded(|| Ok(shrink_wrap::wrap(&unsafe { import::frame(flat) })));
+        let answer = answer.map_err(|failure| Failed { name: unsafe { flat.name.text() }, failure, text: None })?;
+        for (saved, places) in saved.chunks_exact_mut(flat.num_blocks).zip(answer) {
+            for (flat, points) in saved.iter_mut().zip(places.iter().flat_map(|places| places.values())) {
+                *flat = points.iter().zip(ffi::SAVED).filter(|&(&point, _)| point).map(|(_, bit)| bit).sum();
+            }
+        }
+        Ok(())
+    }
+
+    fn wrapped(&mut self, function: String, ns: u64, report: String) {
+        if let Some(Counts { time_ns: Some(times), .. }) = self.functions.get_mut(&function) {
+            times.add("wrap", ns);
         }
         if !report.is_empty() {
             self.verifier_reports.push((function, report));
@@ -279,6 +317,20 @@ extern "C" fn allocate(user: *mut c_void, function: *const ffi::Function, answer
 extern "C" fn allocated(user: *mut c_void, function: ffi::Str, ns: u64, report: ffi::Str) {
     // SAFETY: as in `allocate`.
     unsafe { session(user).allocated(function.text(), ns, report.text()) }
+}
+
+extern "C" fn wrap(user: *mut c_void, frame: *const ffi::Frame, saved: *mut u8) {
+    // SAFETY: as in `allocate`; there is room for one answer about each register and block.
+    let (session, frame) = unsafe { (session(user), &*frame) };
+    let saved = unsafe { std::slice::from_raw_parts_mut(saved, frame.num_registers * frame.num_blocks) };
+    if let Err(failed) = during(Stage::Ours, || unsafe { session.wrap(frame, saved) }) {
+        session.failures.push(failed);
+    }
+}
+
+extern "C" fn wrapped(user: *mut c_void, function: ffi::Str, ns: u64, report: ffi::Str) {
+    // SAFETY: as in `allocate`.
+    unsafe { session(user).wrapped(function.text(), ns, report.text()) }
 }
 
 extern "C" fn failed(user: *mut c_void, function: ffi::Str, reason: ffi::Str) {

@@ -51,6 +51,9 @@ Target::Target(const MachineFunction &MF)
   addClasses(MF);
   for (MCPhysReg Reg : CalleeSaved)
     unite(File.callee_saved, Roots[Reg]);
+  for (unsigned Root = 0; Root < RootRegs.size(); ++Root)
+    if (Regs[Root].bank != CH_NONE && TRI.getEncodingValue(RootRegs[Root]) >= 8)
+      insert(File.prefixed, Root);
   File.banks = Banks;
   File.num_banks = NumBanks;
   File.regs = Regs.data();

@@ -146,8 +146,7 @@ ChWeights Selection::weigh(const MachineFunction &MF) const {
   return W;
 }
 
-// The frequencies of the selection's blocks, and of each new one what flows into it: on an edge, the edge's. New blocks may
-// follow each other, and a prologue may have a loop (to probe a large stack), so that it takes several rounds.
+// New blocks may follow each other, and a prologue may have a loop (to probe a large stack), so that it takes several rounds.
 std::vector<double> Selection::frequencies(const MachineFunction &MF) const {
   if (MF.getBlockNumberEpoch() != Epoch)
     report_fatal_error("function " + MF.getName() + ": LLVM has numbered blocks anew between allocation and the prologue");

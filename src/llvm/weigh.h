@@ -22,9 +22,10 @@ public:
   // Weighs the allocated function while its blocks are still those of the selection: behind the prologue's insertion.
   ChWeights weigh(const llvm::MachineFunction &MF) const;
 
-private:
+  // The frequencies of the selection's blocks, by number, and of each new one what flows into it: on an edge, the edge's.
   std::vector<double> frequencies(const llvm::MachineFunction &MF) const;
 
+private:
   // By block number. Until blocks are numbered anew, which begins another epoch, a new block has a new number, even if it
   // has taken the memory of one that was removed.
   std::vector<double> Frequencies;

@@ -203,6 +203,8 @@ pub struct RegisterFile {
     pub classes: PrimaryMap<RegClass, ClassInfo>,
     /// Registers whose content a function must preserve; using one costs a store and a load.
     pub callee_saved: RegSet,
+    /// Registers that it takes an instruction a byte more to name, if it is not that long anyway.
+    pub prefixed: RegSet,
     /// Status registers (condition flags): never allocated, but code that overwrites them may not be put where one is live.
     pub status: RegSet,
 }

@@ -25,6 +25,7 @@
 //!           | "registers" (bank | "-") {reg}      in the order of their numbers; "-" for no bank
 //!           | "class" name bank size/align {reg}  in allocation order
 //!           | "callee-saved" {reg}
+//!           | "prefixed" {reg}
 //!           | "status" {reg}
 //! function  = "function" name ["returns-twice"] ["undefined" {vN:class}] {block}
 //! block     = bN: {block-mark} ["->" {bN}]  { phi | inst | "debug" vN }

@@ -256,7 +256,7 @@ impl Scan<'_> {
             let slot = class.slot_size > 0 && class.slot_align.is_power_of_two();
             self.require(slot, Place::File, Rule::SlotSize(class.name.clone()));
         }
-        self.registers_exist(file.callee_saved | file.status, Place::File);
+        self.registers_exist(file.callee_saved | file.prefixed | file.status, Place::File);
         for (index, info) in file.regs.iter().enumerate() {
             let allocatable_status = file.status.contains(Reg::new(index)) && info.bank.is_some();
             self.require(!allocatable_status, Place::File, Rule::StatusBank(info.name.clone()));

@@ -19,7 +19,6 @@
 mod choose;
 mod connect;
 mod crossing;
-mod cuts;
 mod entry;
 mod hoist;
 mod homes;

@@ -5,13 +5,13 @@
 //! the least cost; no way has more than one. A value is stored behind its definition, on an edge, at a block's head, or before the terminators of a block that
 //! a φ in memory takes it from.
 //! Relies on: whether a home is not written yet in a block is a decision, and a store is where it is 1 before and 0 behind: a
-//! minimum cut ([`super::cuts`]).
+//! minimum cut ([`crate::allocate::cuts`]).
 
 use super::Problem;
-use super::cuts::{Cutter, Decision, Decisions, FORBIDDEN, Network, Residual, price};
 use super::entry::Entries;
 use super::plan::Store;
 use crate::allocate::cost;
+use crate::allocate::cuts::{Cutter, Decision, Decisions, FORBIDDEN, Network, Residual, price};
 use crate::analysis::grouped::Grouped;
 use crate::machine::{Block, EdgePlace, Value};
 use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap, packed_option::PackedOption};

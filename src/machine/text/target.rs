@@ -33,6 +33,7 @@ const WIDE: &str = "target
   class n g 1/1 r0 r1 r2 r3
   class x x 16/16 x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15
   callee-saved r12 r13 r14 r15
+  prefixed r8 r9 r10 r11 r12 r13 r14
   status flags
 ";
 
@@ -70,6 +71,7 @@ fn file_line(file: &mut RegisterFile, line: &Line) -> Result<(), Reason> {
         ["registers", bank, ref names @ ..] => add_registers(file, Some(find_bank(file, bank)?), names)?,
         ["class", name, bank, size, ref order @ ..] => add_class(file, name, bank, size, order)?,
         ["callee-saved", ref names @ ..] => file.callee_saved |= find_registers(file, names)?.into_iter().collect(),
+        ["prefixed", ref names @ ..] => file.prefixed |= find_registers(file, names)?.into_iter().collect(),
         ["status", ref names @ ..] => file.status |= find_registers(file, names)?.into_iter().collect(),
         _ => return Err(Reason::unexpected("a line of a register file", line.words[0])),
     }
@@ -161,7 +163,7 @@ impl fmt::Display for Section<'_> {
             let head = format!("class {name} {bank} {}/{}", class.slot_size, class.slot_align);
             write_names(f, &head, class.order.iter().map(|&r| file.name(r)))?;
         }
-        for (head, set) in [("callee-saved", file.callee_saved), ("status", file.status)] {
+        for (head, set) in [("callee-saved", file.callee_saved), ("prefixed", file.prefixed), ("status", file.status)] {
             if !set.is_empty() {
                 write_names(f, head, set.iter().map(|r| file.name(r)))?;
             }

@@ -111,6 +111,9 @@ pub struct OwnOptions {
     /// `--spare-jumps`.
     #[serde(default)]
     pub spare_jumps: bool,
+    /// `--separate-saves`.
+    #[serde(default)]
+    pub separate_saves: bool,
     /// `--pins`.
     pub pins: String,
     /// `--coalesce`.

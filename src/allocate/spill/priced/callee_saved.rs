@@ -3,8 +3,8 @@
 //! They are bought in one order, so that it is known beforehand how much room each number of them makes where.
 
 use crate::allocate::cost;
+use crate::allocate::cuts::{MOST_BOUGHT, price};
 use crate::allocate::spill::Problem;
-use crate::allocate::spill::cuts::{MOST_BOUGHT, price};
 use crate::analysis::PinLiveness;
 use crate::machine::{Block, Reg, RegSet};
 use std::cmp::Reverse;
@@ -30,12 +30,12 @@ impl CalleeSaved {
             None => given.iter().filter(|&reg| sets(reg) > 0).collect(),
             Some(_) => Vec::new(),
         };
-        // Those first that most values can be in, then in the order of their class.
+        // Those first that most values can be in, then those with short names, then in the order of their class.
         let place = |reg: Reg| {
             let class = file.classes.values().filter(|class| class.regs.contains(reg)).max_by_key(|class| class.regs.len());
             class.and_then(|class| class.order.iter().position(|&other| other == reg))
         };
-        registers.sort_by_key(|&reg| (Reverse(sets(reg)), place(reg), reg));
+        registers.sort_by_key(|&reg| (Reverse(sets(reg)), file.prefixed.contains(reg), place(reg), reg));
         // Of another bank, they would be bought in an order of their own: no calling convention that compilers choose by
         // themselves has such ones.
         let bank = registers.first().map(|&reg| file.bank(reg));

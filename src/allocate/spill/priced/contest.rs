@@ -6,7 +6,7 @@
 //! for each segment that comes or goes.
 
 use super::model::Place;
-use crate::allocate::spill::cuts::{Decisions, MOST_BOUGHT, Rooms, RowData, Run};
+use crate::allocate::cuts::{Decisions, MOST_BOUGHT, Rooms, RowData, Run};
 use crate::machine::Value;
 use cranelift_entity::SecondaryMap;
 

@@ -2,9 +2,9 @@
 //!
 //! - **State** ([`model`]): decisions about segments of live ranges, what they cost, and rows of those of which so many at most
 //!   can be 1.
-//! - **Connect** ([`super::cuts`]): decisions that depend on each other make clusters, which meet in rows alone.
+//! - **Connect** ([`crate::allocate::cuts`]): decisions that depend on each other make clusters, which meet in rows alone.
 //! - **Buy** ([`callee_saved`]): a register that has to be saved and restored makes room in rows, and costs that.
-//! - **Reduce** ([`super::cuts::reduce`]): what no row confines is decided last, where that loses nothing.
+//! - **Reduce** ([`crate::allocate::cuts::reduce`]): what no row confines is decided last, where that loses nothing.
 //! - **Solve** ([`prices`]): rows get prices, under which each cluster is labelled by a minimum cut of its own; what that
 //!   comes to is a lower bound. [`round`] makes labels that keep to the rows.
 
@@ -22,11 +22,11 @@ mod stretches;
 mod tight;
 
 use super::choose::Chosen;
-use super::cuts::{Decision, Network, UNIT, reduce};
 use super::plan::Refill;
 use super::residence::Ahead;
 use super::{Effort, Problem};
 use crate::allocate::cost;
+use crate::allocate::cuts::{Decision, Network, UNIT, reduce};
 use crate::machine::{Block, Inst, RegSet};
 use callee_saved::CalleeSaved;
 use cranelift_entity::PrimaryMap;

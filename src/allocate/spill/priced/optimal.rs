@@ -4,8 +4,8 @@
 //! one cluster are those of a minimum cut.
 
 use super::prices::{Market, Solution};
+use crate::allocate::cuts::{FORBIDDEN, Network, Node, Row, UNIT};
 use crate::allocate::integer_program::{Answer, Program, Variable};
-use crate::allocate::spill::cuts::{FORBIDDEN, Network, Node, Row, UNIT};
 use crate::analysis::grouped::Grouped;
 use cranelift_entity::PrimaryMap;
 use std::time::Duration;
@@ -111,7 +111,7 @@ fn cost(network: &Network, market: Market, is_one: &PrimaryMap<Node, bool>, boug
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::allocate::spill::cuts::{Decision, testing};
+    use crate::allocate::cuts::{Decision, testing};
     use crate::allocate::spill::priced::prices::{self, Limits};
     use cranelift_entity::EntityRef;
 

@@ -11,7 +11,7 @@
 //! Not so at efforts that consider all plans ([`Choice::considers_all`]): there, segments end with blocks.
 
 use super::tight::Tight;
-use crate::allocate::spill::cuts::Decision;
+use crate::allocate::cuts::Decision;
 use crate::allocate::spill::{Choice, Problem};
 use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Function, Inst, Operand, Value};

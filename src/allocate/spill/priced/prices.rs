@@ -7,7 +7,7 @@
 //! frequency, and by how steadily it has gone one way.
 
 use super::round::{Rounded, Rounding};
-use crate::allocate::spill::cuts::{Cluster, Cutter, MOST_BOUGHT, Network, Node, Residual, Row};
+use crate::allocate::cuts::{Cluster, Cutter, MOST_BOUGHT, Network, Node, Residual, Row};
 use cranelift_entity::{EntityRef, PrimaryMap};
 use std::cmp::Ordering;
 
@@ -19,7 +19,7 @@ pub(super) struct Solution {
     pub(super) bound: i64,
 }
 
-/// Places that can be bought, each of which changes the rooms of all rows ([`crate::allocate::spill::cuts::Rooms`]).
+/// Places that can be bought, each of which changes the rooms of all rows ([`crate::allocate::cuts::Rooms`]).
 #[derive(Clone, Copy)]
 pub(super) struct Market {
     /// What each costs.
@@ -332,7 +332,7 @@ impl<'n> Prices<'n> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::allocate::spill::cuts::{Decision, testing};
+    use crate::allocate::cuts::{Decision, testing};
 
     /// The bound is one, the labels keep to the rows, and are seldom far from the best.
     #[test]

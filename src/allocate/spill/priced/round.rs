@@ -5,7 +5,7 @@
 //! something to gain is placed again, in what the others leave.
 
 use super::prices::Relaxed;
-use crate::allocate::spill::cuts::{Cluster, Cutter, FORBIDDEN, Network, Node, Residual, Rooms};
+use crate::allocate::cuts::{Cluster, Cutter, FORBIDDEN, Network, Node, Residual, Rooms};
 use cranelift_entity::PrimaryMap;
 
 /// Labels that keep to the rows.

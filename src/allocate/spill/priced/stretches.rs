@@ -11,8 +11,8 @@
 use super::regions::{Region, Regions};
 use super::tight::Tight;
 use crate::allocate::cost;
+use crate::allocate::cuts::{Decision, Decisions};
 use crate::allocate::spill::Problem;
-use crate::allocate::spill::cuts::{Decision, Decisions};
 use crate::analysis::Dominators;
 use crate::analysis::grouped::{Lists, of_each};
 use crate::machine::{Block, Function, Value};

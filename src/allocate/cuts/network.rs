@@ -11,48 +11,48 @@ use std::ops::Range;
 
 /// A decision of a cluster.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::allocate::spill) struct Node(u32);
+pub(in crate::allocate) struct Node(u32);
 entity_impl!(Node);
 
 /// Decisions that depend on each other, whatever the others are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::allocate::spill) struct Cluster(u32);
+pub(in crate::allocate) struct Cluster(u32);
 entity_impl!(Cluster);
 
 /// A set of nodes of which so many at most are 1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::allocate::spill) struct Row(u32);
+pub(in crate::allocate) struct Row(u32);
 entity_impl!(Row);
 
 /// Half of an edge between two nodes: what it costs if its own node is 0 and the other one 1.
 #[derive(Clone, Copy)]
-pub(in crate::allocate::spill) struct Arc {
-    pub(in crate::allocate::spill) to: Node,
+pub(in crate::allocate) struct Arc {
+    pub(in crate::allocate) to: Node,
     /// The other half.
-    pub(in crate::allocate::spill) sister: u32,
-    pub(in crate::allocate::spill) cost: i64,
+    pub(in crate::allocate) sister: u32,
+    pub(in crate::allocate) cost: i64,
 }
 
 /// All clusters and rows.
-pub(in crate::allocate::spill) struct Network {
+pub(in crate::allocate) struct Network {
     /// What each node costs where it is 0, and where it is 1.
-    pub(in crate::allocate::spill) costs: PrimaryMap<Node, [i64; 2]>,
-    pub(in crate::allocate::spill) cluster_of: PrimaryMap<Node, Cluster>,
+    pub(in crate::allocate) costs: PrimaryMap<Node, [i64; 2]>,
+    pub(in crate::allocate) cluster_of: PrimaryMap<Node, Cluster>,
     /// The first node of each cluster, and one beyond the last.
     first: PrimaryMap<Cluster, Node>,
-    pub(in crate::allocate::spill) arcs: Vec<Arc>,
+    pub(in crate::allocate) arcs: Vec<Arc>,
     /// The first arc of each node, and one beyond the last.
     first_arc: Vec<u32>,
     /// The runs of rows that each node is in.
     runs: Grouped<Node, (Row, Row)>,
-    pub(in crate::allocate::spill) rooms: PrimaryMap<Row, Rooms>,
-    pub(in crate::allocate::spill) frequency: PrimaryMap<Row, f64>,
+    pub(in crate::allocate) rooms: PrimaryMap<Row, Rooms>,
+    pub(in crate::allocate) frequency: PrimaryMap<Row, f64>,
     node_of: PrimaryMap<Decision, Node>,
     decision_of: PrimaryMap<Node, Decision>,
 }
 
 impl Network {
-    pub(in crate::allocate::spill) fn new(decisions: Decisions) -> Self {
+    pub(in crate::allocate) fn new(decisions: Decisions) -> Self {
         let mut network = Network::without_arcs(&decisions);
         // Arcs take most memory while they are made: by then, nothing else is left of the decisions.
         (network.arcs, network.first_arc) = arcs(decisions.into_pairs(), &network.node_of, network.costs.len());
@@ -89,60 +89,60 @@ impl Network {
         }
     }
 
-    pub(in crate::allocate::spill) fn clusters(&self) -> impl DoubleEndedIterator<Item = Cluster> + use<> {
+    pub(in crate::allocate) fn clusters(&self) -> impl DoubleEndedIterator<Item = Cluster> + use<> {
         (0..self.first.len()).map(Cluster::new)
     }
 
     /// The nodes of a cluster.
-    pub(in crate::allocate::spill) fn nodes(&self, cluster: Cluster) -> impl DoubleEndedIterator<Item = Node> + Clone + use<> {
+    pub(in crate::allocate) fn nodes(&self, cluster: Cluster) -> impl DoubleEndedIterator<Item = Node> + Clone + use<> {
         let range = self.node_range(cluster);
         range.map(Node::new)
     }
 
     /// The indices of a cluster's nodes.
-    pub(in crate::allocate::spill) fn node_range(&self, cluster: Cluster) -> Range<usize> {
+    pub(in crate::allocate) fn node_range(&self, cluster: Cluster) -> Range<usize> {
         let next = Cluster::new(cluster.index() + 1);
         self.first[cluster].index()..self.first.get(next).map_or(self.costs.len(), |node| node.index())
     }
 
     /// The index of a node's first arc.
-    pub(in crate::allocate::spill) fn first_arc(&self, node: Node) -> u32 {
+    pub(in crate::allocate) fn first_arc(&self, node: Node) -> u32 {
         self.first_arc[node.index()]
     }
 
     /// The indices of a node's arcs.
-    pub(in crate::allocate::spill) fn arcs_of(&self, node: Node) -> Range<usize> {
+    pub(in crate::allocate) fn arcs_of(&self, node: Node) -> Range<usize> {
         self.first_arc[node.index()] as usize..self.first_arc[node.index() + 1] as usize
     }
 
     /// The indices of the arcs of a cluster's nodes.
-    pub(in crate::allocate::spill) fn arcs_of_cluster(&self, cluster: Cluster) -> Range<usize> {
+    pub(in crate::allocate) fn arcs_of_cluster(&self, cluster: Cluster) -> Range<usize> {
         let nodes = self.node_range(cluster);
         self.first_arc[nodes.start] as usize..self.first_arc[nodes.end] as usize
     }
 
     /// The runs of rows that a node is in, as ranges of their indices.
-    pub(in crate::allocate::spill) fn runs_of(&self, node: Node) -> impl Iterator<Item = Range<usize>> {
+    pub(in crate::allocate) fn runs_of(&self, node: Node) -> impl Iterator<Item = Range<usize>> {
         self.runs.get(node).iter().map(|&(first, end)| first.index()..end.index())
     }
 
     /// The rows that a node is in.
-    pub(in crate::allocate::spill) fn rows_of(&self, node: Node) -> impl Iterator<Item = Row> {
+    pub(in crate::allocate) fn rows_of(&self, node: Node) -> impl Iterator<Item = Row> {
         self.runs_of(node).flatten().map(Row::new)
     }
 
     /// The decisions of a cluster.
-    pub(in crate::allocate::spill) fn decisions(&self, cluster: Cluster) -> impl Iterator<Item = Decision> {
+    pub(in crate::allocate) fn decisions(&self, cluster: Cluster) -> impl Iterator<Item = Decision> {
         self.nodes(cluster).map(|node| self.decision_of[node])
     }
 
     /// The node of a decision that has not been taken out.
-    pub(in crate::allocate::spill) fn node(&self, decision: Decision) -> Node {
+    pub(in crate::allocate) fn node(&self, decision: Decision) -> Node {
         self.node_of[decision]
     }
 
     /// What a labelling of a cluster costs, without prices.
-    pub(in crate::allocate::spill) fn cost(&self, cluster: Cluster, is_one: impl Fn(Node) -> bool) -> i64 {
+    pub(in crate::allocate) fn cost(&self, cluster: Cluster, is_one: impl Fn(Node) -> bool) -> i64 {
         let mut cost = 0;
         for node in self.nodes(cluster) {
             let one = is_one(node);

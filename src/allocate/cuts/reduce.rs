@@ -9,11 +9,11 @@ use cranelift_entity::PrimaryMap;
 use smallvec::SmallVec;
 
 /// Decisions to be made last.
-pub(in crate::allocate::spill) struct Reduction {
+pub(in crate::allocate) struct Reduction {
     /// In the order in which they were taken out.
     steps: Vec<Step>,
     /// What all labellings of what is left cost besides.
-    pub(in crate::allocate::spill) base: i64,
+    pub(in crate::allocate) base: i64,
 }
 
 /// A decision that has been taken out.
@@ -52,7 +52,7 @@ impl Step {
 
 impl Reduction {
     /// Makes the decisions that have been taken out, now that the others are made.
-    pub(in crate::allocate::spill) fn complete(&self, labels: &mut PrimaryMap<Decision, bool>) {
+    pub(in crate::allocate) fn complete(&self, labels: &mut PrimaryMap<Decision, bool>) {
         for step in self.steps.iter().rev() {
             let label = |other: Decision| labels[other];
             let is_one = step.cost(true, label) <= step.cost(false, label);
@@ -62,7 +62,7 @@ impl Reduction {
 }
 
 /// Takes decisions out.
-pub(in crate::allocate::spill) fn reduce(decisions: &mut Decisions) -> Reduction {
+pub(in crate::allocate) fn reduce(decisions: &mut Decisions) -> Reduction {
     let mut reducer = Reducer::new(decisions);
     let mut next = Vec::new();
     let mut queue: Vec<Decision> = reducer.decisions.costs.keys().filter(|&it| reducer.number[it] != CONFINED).collect();
@@ -199,7 +199,7 @@ impl<'d> Reducer<'d> {
 mod tests {
     use super::super::{Network, Run, testing};
     use super::*;
-    use crate::allocate::spill::cuts::{Cutter, Residual};
+    use crate::allocate::cuts::{Cutter, Residual};
     use cranelift_entity::EntityRef;
 
     /// The cheapest labelling of what is left, with the rest made last, is as cheap as any.

@@ -10,7 +10,7 @@ use cranelift_entity::{EntityRef, PrimaryMap};
 use std::ops::Range;
 
 /// What flows have left of a network, or of one of its clusters.
-pub(in crate::allocate::spill) struct Residual {
+pub(in crate::allocate) struct Residual {
     /// Of each node, how much dearer it is as 0 than as 1; what has flowed is taken off.
     excess: Vec<i64>,
     /// Of each arc, how much more can flow back by it, to its own node: that is what is looked at most.
@@ -22,13 +22,13 @@ pub(in crate::allocate::spill) struct Residual {
 
 impl Residual {
     /// Before any flow.
-    pub(in crate::allocate::spill) fn new(network: &Network) -> Self {
+    pub(in crate::allocate) fn new(network: &Network) -> Self {
         let excess = network.costs.values().map(|[zero, one]| zero - one).collect();
         Residual { excess, inflow: network.arcs.iter().map(|arc| arc.cost).collect(), first: 0, first_arc: 0 }
     }
 
     /// With room for any one cluster.
-    pub(in crate::allocate::spill) fn of_any_cluster(network: &Network) -> Self {
+    pub(in crate::allocate) fn of_any_cluster(network: &Network) -> Self {
         let most = |count: fn(&Network, Cluster) -> usize| network.clusters().map(|it| count(network, it)).max().unwrap_or(0);
         let (nodes, arcs) =
             (most(|network, it| network.node_range(it).len()), most(|network, it| network.arcs_of_cluster(it).len()));
@@ -36,7 +36,7 @@ impl Residual {
     }
 
     /// Becomes what another one says of a cluster.
-    pub(in crate::allocate::spill) fn copy_from(&mut self, other: &Residual, network: &Network, cluster: Cluster) {
+    pub(in crate::allocate) fn copy_from(&mut self, other: &Residual, network: &Network, cluster: Cluster) {
         let (nodes, arcs) = (network.node_range(cluster), network.arcs_of_cluster(cluster));
         (self.first, self.first_arc) = (nodes.start, arcs.start);
         self.excess.clear();
@@ -45,11 +45,11 @@ impl Residual {
         self.inflow.extend_from_slice(&other.inflow[arcs]);
     }
 
-    pub(in crate::allocate::spill) fn excess(&self, node: Node) -> i64 {
+    pub(in crate::allocate) fn excess(&self, node: Node) -> i64 {
         self.excess[node.index() - self.first]
     }
 
-    pub(in crate::allocate::spill) fn excess_mut(&mut self, node: Node) -> &mut i64 {
+    pub(in crate::allocate) fn excess_mut(&mut self, node: Node) -> &mut i64 {
         &mut self.excess[node.index() - self.first]
     }
 
@@ -72,7 +72,7 @@ impl Residual {
 }
 
 /// Cuts clusters.
-pub(in crate::allocate::spill) struct Cutter<'n> {
+pub(in crate::allocate) struct Cutter<'n> {
     network: &'n Network,
     /// Of each node, arcs to the next sink that are not full; nodes that reach none have none.
     level: Vec<u32>,
@@ -83,13 +83,13 @@ pub(in crate::allocate::spill) struct Cutter<'n> {
     sources: Vec<Node>,
     path: Vec<u32>,
     /// Nodes that were looked at, of all cuts.
-    pub(in crate::allocate::spill) work: u64,
+    pub(in crate::allocate) work: u64,
 }
 
 const UNREACHED: u32 = u32::MAX;
 
 impl<'n> Cutter<'n> {
-    pub(in crate::allocate::spill) fn new(network: &'n Network) -> Self {
+    pub(in crate::allocate) fn new(network: &'n Network) -> Self {
         Cutter {
             network,
             level: vec![UNREACHED; network.costs.len()],
@@ -102,18 +102,13 @@ impl<'n> Cutter<'n> {
     }
 
     /// Lets as much flow as possible; of the cheapest labellings, [`Self::is_one`] then tells that with the most ones.
-    pub(in crate::allocate::spill) fn cut(&mut self, cluster: Cluster, residual: &mut Residual) {
+    pub(in crate::allocate) fn cut(&mut self, cluster: Cluster, residual: &mut Residual) {
         self.cut_within(cluster, residual, |_| true);
     }
 
     /// The same for what an earlier cut has left of the network, when nodes have become dearer as 1 since: those that it made 0
     /// stay so. Only nodes `within` those that it made 1 are looked at.
-    pub(in crate::allocate::spill) fn cut_within(
-        &mut self,
-        cluster: Cluster,
-        residual: &mut Residual,
-        within: impl Fn(Node) -> bool,
-    ) {
+    pub(in crate::allocate) fn cut_within(&mut self, cluster: Cluster, residual: &mut Residual, within: impl Fn(Node) -> bool) {
         self.find_sinks(cluster, residual, within);
         loop {
             self.find_levels(residual);
@@ -131,7 +126,7 @@ impl<'n> Cutter<'n> {
     }
 
     /// The label of a node of the cluster that was cut last: whether it reaches no sink any more.
-    pub(in crate::allocate::spill) fn is_one(&self, node: Node) -> bool {
+    pub(in crate::allocate) fn is_one(&self, node: Node) -> bool {
         self.level[node.index()] == UNREACHED
     }
 

@@ -1,0 +1,297 @@
+//! Where callee-saved registers are saved and restored, each for itself.
+//!
+//! Requires: where the program wants them, in code that has been allocated.
+//! Ensures: a register that the program wants somewhere has been saved on every way to it, and is restored on every way from
+//! there to where the function returns, at the least cost.
+//! Relies on: whether what the caller left is still in its register is a decision about each point of the program; a save is
+//! where it is 1 before and 0 behind, a restore the other way round: a minimum cut ([`crate::allocate::cuts`]). LLVM's own shrink wrapping
+//! finds one place for all registers, and none in a loop; Chow (1988) finds one for each, but by data flow, not by cost.
+
+use super::cost::{self, Added};
+use super::cuts::{Cutter, Decision, Decisions, FORBIDDEN, Network, Residual, price};
+use crate::machine::Block;
+use cranelift_entity::{EntityRef, PrimaryMap};
+
+/// A function between allocation and its prologue. The first block is the entry.
+pub struct Frame {
+    pub blocks: PrimaryMap<Block, FrameBlock>,
+    pub edges: Vec<FrameEdge>,
+    /// Of each callee-saved register that the program wants, whether it does in a block.
+    pub wanted: Vec<PrimaryMap<Block, bool>>,
+    /// How often one is saved, and restored, if the prologue and epilogues do it; for each time that the function is entered.
+    pub saves: f64,
+    pub restores: f64,
+}
+
+pub struct FrameBlock {
+    /// Executions, for each time that the function is entered.
+    pub frequency: f64,
+    /// Whether the function returns at its end.
+    pub returns: bool,
+    /// Whether there can be code before all of its own code, and before its terminators.
+    pub head: bool,
+    pub tail: bool,
+}
+
+pub struct FrameEdge {
+    pub from: Block,
+    pub to: Block,
+    pub frequency: f64,
+    /// Where control leaves the block, and what there can be on the way.
+    pub kind: EdgeKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EdgeKind {
+    /// From the block's end; no code.
+    Plain,
+    /// From the block's end; code in a block of its own.
+    Splittable,
+    /// From within the block, as where a call throws.
+    Inner,
+}
+
+/// Whether a register is saved where control arrives at a block, within it, and where control leaves it.
+pub type Saved = [bool; 3];
+
+const ARRIVING: usize = 0;
+const WITHIN: usize = 1;
+const LEAVING: usize = 2;
+
+/// Of each register, by block, where it is to be saved; `None` if the prologue does it at no higher cost.
+pub fn wrap(frame: &Frame) -> Vec<Option<PrimaryMap<Block, Saved>>> {
+    let usual = price(cost::SAVE.with_size(frame.saves)) + price(cost::RESTORE.with_size(frame.restores));
+    let (decisions, places) = Stating::state(frame);
+    let network = Network::new(decisions);
+    let mut cutter = Cutter::new(&network);
+    let solve = |wanted| solve(&network, &mut cutter, &places, wanted, usual);
+    frame.wanted.iter().map(solve).collect()
+}
+
+/// A place where a register can be saved, or restored.
+struct Place {
+    before: Decision,
+    behind: Decision,
+    save: i64,
+    restore: i64,
+}
+
+/// The decision that a register holds what the caller left in it, at a point of a block.
+fn untouched(block: Block, point: usize) -> Decision {
+    Decision::new(3 * block.index() + point)
+}
+
+/// Makes the problem, as it is for a register that nobody wants: for others, it is the same but for that.
+#[derive(Default)]
+struct Stating {
+    decisions: Decisions,
+    places: Vec<Place>,
+}
+
+impl Stating {
+    fn state(frame: &Frame) -> (Decisions, Vec<Place>) {
+        let mut stating = Stating::default();
+        (0..3 * frame.blocks.len()).for_each(|_| {
+            stating.decisions.decide();
+        });
+        frame.blocks.iter().for_each(|(block, data)| stating.block(block, data));
+        frame.edges.iter().for_each(|edge| stating.edge(edge));
+        stating.decisions.charge(untouched(Block::new(0), ARRIVING), false, FORBIDDEN);
+        (stating.decisions, stating.places)
+    }
+
+    fn block(&mut self, block: Block, data: &FrameBlock) {
+        let [arriving, within, leaving] = [ARRIVING, WITHIN, LEAVING].map(|point| untouched(block, point));
+        if data.returns {
+            self.decisions.charge(leaving, false, FORBIDDEN);
+        }
+        self.place(arriving, within, data.head.then_some(data.frequency), None);
+        self.place(within, leaving, data.tail.then_some(data.frequency), None);
+    }
+
+    fn edge(&mut self, edge: &FrameEdge) {
+        let point = if edge.kind == EdgeKind::Inner { WITHIN } else { LEAVING };
+        let frequency = (edge.kind == EdgeKind::Splittable).then_some(edge.frequency);
+        self.place(untouched(edge.from, point), untouched(edge.to, ARRIVING), frequency, Some(cost::JUMP));
+    }
+
+    /// Between two points, the register can be saved or restored at what instructions cost there, or not at all.
+    fn place(&mut self, before: Decision, behind: Decision, frequency: Option<f64>, besides: Option<Added>) {
+        let cost = |added: Added| {
+            let cost = |frequency| added.with_size(frequency) + besides.map_or(0.0, |it| it.with_size(frequency));
+            frequency.map_or(FORBIDDEN, |frequency| price(cost(frequency)))
+        };
+        let (save, restore) = (cost(cost::SEPARATE_SAVE), cost(cost::SEPARATE_RESTORE));
+        self.decisions.pair(before, behind, save);
+        self.decisions.pair(behind, before, restore);
+        self.places.push(Place { before, behind, save, restore });
+    }
+}
+
+/// The cheapest places for a register that is wanted in some blocks, if they cost less than so much.
+fn solve(
+    network: &Network,
+    cutter: &mut Cutter<'_>,
+    places: &[Place],
+    wanted: &PrimaryMap<Block, bool>,
+    usual: i64,
+) -> Option<PrimaryMap<Block, Saved>> {
+    let mut residual = Residual::new(network);
+    for (block, _) in wanted.iter().filter(|&(_, &wanted)| wanted) {
+        *residual.excess_mut(network.node(untouched(block, WITHIN))) -= FORBIDDEN;
+    }
+    let mut is_one: PrimaryMap<_, bool> = network.costs.keys().map(|_| false).collect();
+    for cluster in network.clusters() {
+        cutter.cut(cluster, &mut residual);
+        network.nodes(cluster).for_each(|node| is_one[node] = cutter.is_one(node));
+    }
+    let is_untouched = |decision| is_one[network.node(decision)];
+    let cost = places.iter().map(|place| match (is_untouched(place.before), is_untouched(place.behind)) {
+        (true, false) => place.save,
+        (false, true) => place.restore,
+        _ => 0,
+    });
+    // Where nothing can be put on some way, something that is forbidden is the cheapest.
+    let is_possible = wanted.iter().all(|(block, &wanted)| !wanted || !is_untouched(untouched(block, WITHIN)))
+        && network.costs.iter().all(|(node, costs)| costs[usize::from(is_one[node])] == 0);
+    let saved = |block| [ARRIVING, WITHIN, LEAVING].map(|point| !is_untouched(untouched(block, point)));
+    (is_possible && cost.sum::<i64>() < usual).then(|| wanted.keys().map(saved).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(frequency: f64, returns: bool) -> FrameBlock {
+        FrameBlock { frequency, returns, head: true, tail: true }
+    }
+
+    fn edge(from: usize, to: usize, frequency: f64, kind: EdgeKind) -> FrameEdge {
+        FrameEdge { from: Block::new(from), to: Block::new(to), frequency, kind }
+    }
+
+    /// Of one register that is wanted in these blocks, by block.
+    fn wrapped(frame: &mut Frame, wanted: &[usize]) -> Option<Vec<Saved>> {
+        frame.wanted = vec![(0..frame.blocks.len()).map(|block| wanted.contains(&block)).collect()];
+        wrap(frame).remove(0).map(|saved| saved.values().copied().collect())
+    }
+
+    const NEVER: Saved = [false; 3];
+    const ALWAYS: Saved = [true; 3];
+
+    /// From the entry to where the function returns, with a detour that is seldom taken.
+    fn detour() -> Frame {
+        Frame {
+            blocks: [block(1.0, false), block(0.1, false), block(1.0, true)].into_iter().collect(),
+            edges: vec![
+                edge(0, 1, 0.1, EdgeKind::Plain),
+                edge(0, 2, 0.9, EdgeKind::Splittable),
+                edge(1, 2, 0.1, EdgeKind::Plain),
+            ],
+            wanted: Vec::new(),
+            saves: 1.0,
+            restores: 1.0,
+        }
+    }
+
+    #[test]
+    fn what_is_wanted_on_a_detour_is_saved_there() {
+        assert_eq!(wrapped(&mut detour(), &[1]), Some(vec![NEVER, [false, true, false], NEVER]));
+    }
+
+    #[test]
+    fn what_is_wanted_on_every_way_is_left_to_the_prologue() {
+        assert_eq!(wrapped(&mut detour(), &[0]), None);
+        assert_eq!(wrapped(&mut detour(), &[1, 2]), None);
+    }
+
+    #[test]
+    fn where_the_prologue_is_as_well_placed_it_stays() {
+        let mut frame = detour();
+        (frame.saves, frame.restores) = (0.1, 0.1);
+        assert_eq!(wrapped(&mut frame, &[1]), None);
+    }
+
+    #[test]
+    fn a_register_stays_saved_all_through_a_loop() {
+        let mut frame = detour();
+        frame.blocks[Block::new(1)].frequency = 5.0;
+        frame.edges.push(edge(1, 1, 4.9, EdgeKind::Splittable));
+        frame.edges[2].kind = EdgeKind::Splittable;
+        // The detour is a loop, so saving is on the edge to it.
+        frame.edges[0].kind = EdgeKind::Splittable;
+        assert_eq!(wrapped(&mut frame, &[1]), Some(vec![NEVER, ALWAYS, NEVER]));
+    }
+
+    #[test]
+    fn where_the_function_does_not_return_nothing_is_restored() {
+        let mut frame = detour();
+        frame.blocks[Block::new(0)].returns = false;
+        frame.edges.truncate(2);
+        assert_eq!(wrapped(&mut frame, &[1]), Some(vec![NEVER, [false, true, true], NEVER]));
+    }
+
+    /// Of a labelling, a bit for each decision, what it costs; `None` if it is none.
+    fn cost(frame: &Frame, wanted: &PrimaryMap<Block, bool>, labels: u32) -> Option<i64> {
+        let is_untouched = |decision: Decision| labels >> decision.index() & 1 != 0;
+        let (_, places) = Stating::state(frame);
+        let at = |block, point| is_untouched(untouched(block, point));
+        let fits = frame.blocks.iter().all(|(block, data)| {
+            !(wanted[block] && at(block, WITHIN))
+                && (!data.returns || at(block, LEAVING))
+                && (block.index() > 0 || at(block, ARRIVING))
+        });
+        let costs = places.iter().map(|place| match (is_untouched(place.before), is_untouched(place.behind)) {
+            (true, false) => place.save,
+            (false, true) => place.restore,
+            _ => 0,
+        });
+        let sum: i64 = costs.sum();
+        (fits && sum < FORBIDDEN).then_some(sum)
+    }
+
+    #[test]
+    fn of_random_graphs_nothing_is_cheaper() {
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut wrapped = 0;
+        for _ in 0..300 {
+            let count = rng.usize(1..5);
+            let any = |rng: &mut fastrand::Rng| Block::new(rng.usize(..count));
+            let mut frame = Frame {
+                blocks: (0..count)
+                    .map(|_| FrameBlock {
+                        frequency: rng.f64() * 3.0,
+                        returns: rng.u8(..3) == 0,
+                        head: rng.u8(..4) > 0,
+                        tail: rng.u8(..4) > 0,
+                    })
+                    .collect(),
+                edges: (0..rng.usize(..2 * count))
+                    .map(|_| FrameEdge {
+                        from: any(&mut rng),
+                        to: any(&mut rng),
+                        frequency: rng.f64(),
+                        kind: [EdgeKind::Plain, EdgeKind::Splittable, EdgeKind::Inner][rng.usize(..3)],
+                    })
+                    .collect(),
+                wanted: Vec::new(),
+                saves: rng.f64() * 3.0,
+                restores: rng.f64() * 3.0,
+            };
+            frame.wanted = (0..2).map(|_| (0..count).map(|_| rng.bool()).collect()).collect();
+            let usual = price(cost::SAVE.with_size(frame.saves)) + price(cost::RESTORE.with_size(frame.restores));
+            for (wanted, answer) in frame.wanted.iter().zip(wrap(&frame)) {
+                let least = (0..1 << (3 * count)).filter_map(|labels| cost(&frame, wanted, labels)).min();
+                let found = answer.map(|saved| {
+                    let labels = saved.iter().flat_map(|(block, points)| {
+                        (0..3).filter(|&point| !points[point]).map(move |point| 1 << untouched(block, point).index())
+                    });
+                    cost(&frame, wanted, labels.sum()).expect("it is a labelling")
+                });
+                assert_eq!(found, least.filter(|&least| least < usual));
+                wrapped += usize::from(found.is_some());
+            }
+        }
+        assert!(wrapped > 50, "{wrapped}");
+    }
+}
