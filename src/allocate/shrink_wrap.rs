@@ -4,8 +4,8 @@
 //! Ensures: a register that the program wants somewhere has been saved on every way to it, and is restored on every way from
 //! there to where the function returns, at the least cost.
 //! Relies on: whether what the caller left is still in its register is a decision about each point of the program; a save is
-//! where it is 1 before and 0 behind, a restore the other way round: a minimum cut ([`crate::allocate::cuts`]). LLVM's own shrink wrapping
-//! finds one place for all registers, and none in a loop; Chow (1988) finds one for each, but by data flow, not by cost.
+//! where it is 1 before and 0 behind, a restore the other way round: a minimum cut ([`crate::allocate::cuts`]). (LLVM's own
+//! shrink wrapping finds one place for all registers; Chow, PLDI 1988, finds places for each, by data flow and not by cost.)
 
 use super::cost::{self, Added};
 use super::cuts::{Cutter, Decision, Decisions, FORBIDDEN, Network, Residual, price};

@@ -9,6 +9,7 @@
 #include "llvm/CodeGen/MachineLoopInfo.h"
 #include "llvm/CodeGen/MachinePostDominators.h"
 #include "llvm/CodeGen/MachineRegisterInfo.h"
+#include "llvm/CodeGen/TargetFrameLowering.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
 #include "llvm/MC/MCDwarf.h"
@@ -75,6 +76,9 @@ public:
       if (all_of(Points, [](uint8_t Saved) { return Saved == CH_UNTOUCHED; }))
         continue;
       const TargetRegisterClass *RC = TRI.getMinimalPhysRegClass(Reg);
+      // The stack would have to be realigned.
+      if (TRI.getSpillAlign(*RC) > MF.getSubtarget().getFrameLowering()->getStackAlign())
+        continue;
       int Slot = MF.getFrameInfo().CreateSpillStackObject(TRI.getSpillSize(*RC), TRI.getSpillAlign(*RC));
       Separate.push_back({Reg, RC, Slot});
       MRI.disableCalleeSavedRegister(Reg);
