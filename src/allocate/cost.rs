@@ -61,9 +61,9 @@ pub const JUMP: Added = Added { weight: 0.5, instruction: 0.0, size: 0.1 };
 pub const SAVE: Added = Added { weight: 1.0, instruction: INSTRUCTION, size: SHORT };
 pub const RESTORE: Added = Added { weight: 4.0, instruction: INSTRUCTION, size: SHORT };
 
-/// The same, elsewhere than where the prologue and epilogues do it: by instructions three times as long, and perhaps a frame.
-pub const SEPARATE_SAVE: Added = Added { size: 3.0 * LONG, ..SAVE };
-pub const SEPARATE_RESTORE: Added = Added { size: 3.0 * LONG, ..RESTORE };
+/// The same, elsewhere than where the prologue and epilogues do it: by instructions several times as long, and perhaps a frame.
+pub const SEPARATE_SAVE: Added = Added { size: 4.0 * LONG, ..SAVE };
+pub const SEPARATE_RESTORE: Added = Added { size: 4.0 * LONG, ..RESTORE };
 
 /// Of a block with more ways out, hardly one is taken often enough for its code to stand in front of the branch; and whoever
 /// looks at each from each other takes too long.
