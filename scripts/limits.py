@@ -97,6 +97,20 @@ def nest(n):
     yield "out:\nret i64 %y0\n}"
 
 
+def exits(n):
+    """A sequence of loops that may be skipped, and that leave the function with a value of theirs."""
+    yield "declare i64 @g(i64)\ndefine i64 @f(ptr %p, i64 %n) {\nbr label %b0\nb0:\n%x0 = add i64 %n, 0"
+    for i in range(n):
+        yield f"%a{i} = getelementptr i64, ptr %p, i64 {i}\n%l{i} = load volatile i64, ptr %a{i}"
+        yield f"%c{i} = icmp slt i64 %l{i}, %n\nbr i1 %c{i}, label %h{i}, label %b{i + 1}"
+        yield f"h{i}:\n%y{i} = phi i64 [ %x{i}, %b{i} ], [ %z{i}, %h{i} ]\n%z{i} = call i64 @g(i64 %y{i})"
+        yield f"%d{i} = icmp slt i64 %z{i}, %n\nbr i1 %d{i}, label %h{i}, label %t{i}"
+        yield f"t{i}:\n%e{i} = icmp eq i64 %z{i}, {i}\nbr i1 %e{i}, label %out, label %b{i + 1}"
+        yield f"b{i + 1}:\n%x{i + 1} = phi i64 [ %x{i}, %b{i} ], [ %z{i}, %t{i} ]"
+    yield f"br label %out\nout:\n%r = phi i64 [ %x{n}, %b{n} ], " + ", ".join(f"[ %z{i}, %t{i} ]" for i in range(n))
+    yield "ret i64 %r\n}"
+
+
 # Each with its size.
 SHAPES = {
     "straight": (straight, 300_000),
@@ -105,6 +119,7 @@ SHAPES = {
     "phis": (phis, 10_000),
     "live": (live, 1_000),
     "nest": (nest, 1_000),
+    "exits": (exits, 20_000),
 }
 
 

@@ -10,21 +10,29 @@ use crate::machine::Block;
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
 /// The dominator tree, with an interval numbering that answers [`Dominators::dominates`] in constant time.
+///
+/// The numbering visits the child with the largest subtree first, so that the tree consists of paths that are numbered
+/// consecutively ([`Dominators::path`]), and there are at most log2 n of them above any block.
 pub struct Dominators {
     idom: SecondaryMap<Block, PackedOption<Block>>,
     /// Preorder number in the tree.
     pre: SecondaryMap<Block, u32>,
     /// Blocks in the subtree: it has the numbers `pre .. pre + size`.
     size: SecondaryMap<Block, u32>,
+    /// The number of the first block of each one's path.
+    path: SecondaryMap<Block, u32>,
+    /// The blocks by their numbers.
+    blocks: Vec<Block>,
 }
 
 impl Dominators {
     pub fn new(graph: &impl Graph, order: &Order) -> Self {
         let idom_index = immediate_dominators(graph, order);
         let blocks = order.blocks();
-        let mut idom = of_each(blocks.len());
+        let mut idom: SecondaryMap<Block, PackedOption<Block>> = of_each(blocks.len());
         let mut pre = of_each(blocks.len());
-        let mut size = of_each(blocks.len());
+        let mut size: SecondaryMap<Block, u32> = of_each(blocks.len());
+        let mut largest: SecondaryMap<Block, PackedOption<Block>> = of_each(blocks.len());
         // A dominator precedes what it dominates: children are complete before their parent in the backward pass, and
         // numbered after it in the forward pass.
         for (i, &block) in blocks.iter().enumerate().skip(1).rev() {
@@ -32,17 +40,28 @@ impl Dominators {
             idom[block] = parent.into();
             size[block] += 1;
             size[parent] += size[block];
+            let largest = &mut largest[parent];
+            if largest.expand().is_none_or(|other| size[block] > size[other]) {
+                *largest = block.into();
+            }
         }
         size[graph.entry()] += 1;
+        let mut path = of_each(blocks.len());
         let mut next_free: SecondaryMap<Block, u32> = of_each(blocks.len());
-        next_free[graph.entry()] = 1;
-        for (i, &block) in blocks.iter().enumerate().skip(1) {
-            let free = &mut next_free[blocks[idom_index[i] as usize]];
-            pre[block] = *free;
-            *free += size[block];
-            next_free[block] = pre[block] + 1;
+        let mut by_number = vec![graph.entry(); blocks.len()];
+        for &block in blocks {
+            if let Some(parent) = idom[block].expand() {
+                if largest[parent] == block.into() {
+                    (pre[block], path[block]) = (pre[parent] + 1, path[parent]);
+                } else {
+                    (pre[block], path[block]) = (next_free[parent], next_free[parent]);
+                    next_free[parent] += size[block];
+                }
+            }
+            next_free[block] = pre[block] + 1 + largest[block].expand().map_or(0, |child| size[child]);
+            by_number[pre[block] as usize] = block;
         }
-        Dominators { idom, pre, size }
+        Dominators { idom, pre, size, path, blocks: by_number }
     }
 
     /// The immediate dominator; none for the entry.
@@ -64,6 +83,12 @@ impl Dominators {
     /// The last position in that walk of a block that this one dominates.
     pub fn last_below(&self, block: Block) -> u32 {
         self.pre[block] + self.size[block] - 1
+    }
+
+    /// The blocks that follow each other in that walk down to this one, each the immediate dominator of the next, from where such
+    /// a path begins. What else dominates the block is on the paths of the first one's immediate dominator, and so on.
+    pub fn path(&self, block: Block) -> &[Block] {
+        &self.blocks[self.path[block] as usize..=self.pre[block] as usize]
     }
 
     /// Whether every path from the entry to `b` passes `a`; a block dominates itself.

@@ -1,8 +1,9 @@
 //! The growing φ-webs.
 //!
-//! Merging is Budimlić's walk in dominance order, but it visits the members of the smaller class only: each finds the nearest
-//! members of the larger one above and below it in a search tree. So a member is visited once each time its class at least
-//! doubles, and a φ of many arguments, or a web of many φs, takes no longer than the same number of small ones.
+//! Merging is Budimlić's walk in dominance order, but it visits the members of the smaller class only: each looks for members of
+//! the larger one in a search tree, the nearest one above and those below that it may be live at. So a member is visited once
+//! each time its class at least doubles, and a φ of many arguments, or a web of many φs, takes about as long as the same number
+//! of small ones.
 
 use super::{Sharing, Web, Webs};
 use crate::analysis::grouped::of_each;
@@ -22,43 +23,8 @@ enum Member {
     Head(Block),
 }
 
-/// A member among the others of its class.
-#[derive(Clone, Copy)]
-struct Entry {
-    member: Member,
-    /// The last point that its definition dominates: what lies between is all dominated.
-    last: DefPoint,
-    /// The nearest member whose definition dominates this one's.
-    above: Option<DefPoint>,
-}
-
-/// The members of a class by their definitions, which are in different places or would interfere: a forest in preorder.
-#[derive(Clone, Default)]
-struct Class(BTreeMap<DefPoint, Entry>);
-
-impl Class {
-    /// The nearest member whose definition is at this point, or dominates it.
-    fn above(&self, point: DefPoint) -> Option<DefPoint> {
-        let before = self.0.range(..=point).next_back().map(|(&at, _)| at);
-        std::iter::successors(before, |at| self.0[at].above).find(|at| self.0[at].last >= point)
-    }
-
-    /// The members that are dominated by a definition, but not by one another.
-    fn below(&self, at: DefPoint, last: DefPoint) -> impl Iterator<Item = DefPoint> {
-        let mut behind = at;
-        std::iter::from_fn(move || {
-            let (&at, entry) = self.0.range((Bound::Excluded(behind), Bound::Included(last))).next()?;
-            behind = entry.last;
-            Some(at)
-        })
-    }
-
-    fn insert(&mut self, at: DefPoint, entry: Entry) {
-        let below: Vec<DefPoint> = self.below(at, entry.last).collect();
-        below.into_iter().for_each(|other| self.0.get_mut(&other).expect("it has been found").above = Some(at));
-        self.0.insert(at, Entry { above: self.above(at), ..entry });
-    }
-}
+/// The members of a class by their definitions, which are in different places or would interfere.
+type Class = BTreeMap<DefPoint, Member>;
 
 /// Disjoint classes of values that do not interfere within a class.
 pub(super) struct Classes<'a> {
@@ -97,35 +63,35 @@ impl<'a> Classes<'a> {
         self.grow(a);
         self.grow(b);
         let (small, large) = self.by_size(a, b);
-        if self.interfere(&self.members[small], &self.members[large]) {
+        if self.intersect(&self.members[small], &self.members[large]) {
             return false;
         }
         self.partition.attach(small, large);
         let small = std::mem::take(&mut self.members[small]);
-        small.0.into_iter().for_each(|(at, entry)| self.members[large].insert(at, entry));
+        self.members[large].extend(small);
         true
     }
 
     /// Whether the classes of two values interfere.
-    pub(super) fn are_apart(&mut self, a: Value, b: Value) -> bool {
+    pub(super) fn interfere(&mut self, a: Value, b: Value) -> bool {
         let (a, b) = (self.find(a), self.find(b));
         self.grow(a);
         self.grow(b);
         let (small, large) = self.by_size(a, b);
-        a != b && self.interfere(&self.members[small], &self.members[large])
+        a != b && self.intersect(&self.members[small], &self.members[large])
     }
 
     /// The smaller class first.
     fn by_size(&self, a: Value, b: Value) -> (Value, Value) {
-        if self.members[a].0.len() < self.members[b].0.len() { (a, b) } else { (b, a) }
+        if self.members[a].len() < self.members[b].len() { (a, b) } else { (b, a) }
     }
 
     /// A value that stands for what a φ of the block defines if that is copied to the program's name at once. It is beyond the
     /// function's values, and as long as it is in a class, the web of that class is one.
     pub(super) fn stand_in(&mut self, block: Block) -> Value {
         let value = self.partition.add();
-        let (at, last) = (self.head_of(block), self.last_below(block));
-        self.members[value].insert(at, Entry { member: Member::Head(block), last, above: None });
+        let at = self.head_of(block);
+        self.members[value].insert(at, Member::Head(block));
         self.stand_ins.push(value);
         value
     }
@@ -155,8 +121,7 @@ impl<'a> Classes<'a> {
     pub(super) fn collide_with_tail(&mut self, value: Value, departure: Point) -> bool {
         let root = self.find(value);
         self.grow(root);
-        let class = &self.members[root];
-        let above = class.above(self.end_of(departure.block)).map(|at| class.0[&at].member);
+        let above = self.above(&self.members[root], departure.block, self.end_of(departure.block));
         above.is_some_and(|member| self.live_behind(member, Member::Tail(departure)))
     }
 
@@ -164,16 +129,14 @@ impl<'a> Classes<'a> {
     pub(super) fn add_tail(&mut self, value: Value, departure: Point) {
         let root = self.find(value);
         self.grow(root);
-        let (at, last) = (self.end_of(departure.block), self.last_below(departure.block));
-        self.members[root].insert(at, Entry { member: Member::Tail(departure), last, above: None });
+        let at = self.end_of(departure.block);
+        self.members[root].insert(at, Member::Tail(departure));
     }
 
     /// Gives a class of one value a member.
     fn grow(&mut self, root: Value) {
-        if self.members[root].0.is_empty() {
-            let last = self.last_below(self.interference.def_block(root));
-            self.members[root]
-                .insert(self.interference.def_point(root), Entry { member: Member::Value(root), last, above: None });
+        if self.members[root].is_empty() {
+            self.members[root].insert(self.interference.def_point(root), Member::Value(root));
         }
     }
 
@@ -187,9 +150,18 @@ impl<'a> Classes<'a> {
         DefPoint::end_of(self.dominators.preorder(block))
     }
 
-    /// Behind all definitions in what a block dominates.
-    fn last_below(&self, block: Block) -> DefPoint {
-        DefPoint::end_of(self.dominators.last_below(block))
+    /// The nearest member of a class whose definition is at this point of a block, or dominates it. Of those on one path of the
+    /// dominator tree, that is the last one.
+    fn above(&self, class: &Class, block: Block, point: DefPoint) -> Option<Member> {
+        let (mut block, mut point) = (block, point);
+        loop {
+            let first = self.dominators.path(block)[0];
+            if let Some((_, &member)) = class.range(self.head_of(first)..=point).next_back() {
+                return Some(member);
+            }
+            block = self.dominators.idom(first)?;
+            point = self.end_of(block);
+        }
     }
 
     /// Whether members of two classes interfere.
@@ -197,12 +169,58 @@ impl<'a> Classes<'a> {
     /// Of the larger class, it is enough to test the nearest member above each of the smaller one, and the nearest ones below.
     /// Were a farther one above live here, it would be live behind the nearest one's definition too, and interfere with it,
     /// which holds within no class; and so would a member of the smaller class that is live at one farther below.
-    fn interfere(&self, small: &Class, large: &Class) -> bool {
-        small.0.iter().any(|(&at, entry)| {
-            let member = |at: DefPoint| large.0[&at].member;
-            large.above(at).is_some_and(|above| self.live_behind(member(above), entry.member))
-                || large.below(at, entry.last).any(|below| self.live_behind(entry.member, member(below)))
+    fn intersect(&self, small: &Class, large: &Class) -> bool {
+        small.iter().any(|(&at, &member)| {
+            let above = self.above(large, self.block_of(member), at);
+            above.is_some_and(|above| self.live_behind(above, member)) || self.lives_below(member, at, large)
         })
+    }
+
+    /// Whether a member that is defined at this point is live at one of the larger class that its definition dominates.
+    ///
+    /// The blocks where it is live are connected in the dominator tree. So if it is dead in one, it is in all below the topmost
+    /// dominator where it is dead, and no other member there is tested. (A block branches off like this from few members of a
+    /// class: those that are live there would interfere.)
+    fn lives_below(&self, member: Member, at: DefPoint, large: &Class) -> bool {
+        // Copies are live in one block only, at its beginning or its end.
+        let Member::Value(value) = member else { return false };
+        let last = self.last_below(self.interference.def_block(value));
+        let mut behind = at;
+        while let Some((_, &below)) = large.range((Bound::Excluded(behind), Bound::Included(last))).next() {
+            if self.live_behind(member, below) {
+                return true;
+            }
+            behind = self.last_below(self.dead_from(value, self.block_of(below)));
+        }
+        false
+    }
+
+    /// The topmost dominator of a block where a value is dead, or the block itself if it is not dead there. The value's definition
+    /// dominates the block.
+    fn dead_from(&self, value: Value, block: Block) -> Block {
+        let defined = self.interference.def_block(value);
+        let is_live = |&block: &Block| self.dominators.dominates(block, defined) || self.interference.live_in(value, block);
+        let (mut topmost, mut block) = (block, block);
+        while !is_live(&block) {
+            let path = self.dominators.path(block);
+            topmost = path[path.partition_point(is_live)];
+            block = self.dominators.idom(topmost).expect("the value's definition dominates it");
+        }
+        topmost
+    }
+
+    /// Where a member is defined.
+    fn block_of(&self, member: Member) -> Block {
+        match member {
+            Member::Value(value) => self.interference.def_block(value),
+            Member::Tail(departure) => departure.block,
+            Member::Head(block) => block,
+        }
+    }
+
+    /// Behind all definitions in what a block dominates.
+    fn last_below(&self, block: Block) -> DefPoint {
+        DefPoint::end_of(self.dominators.last_below(block))
     }
 
     /// Whether a φ of the block defines the value.
@@ -232,45 +250,98 @@ impl<'a> Classes<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::testing::{append, block, def, phi, random_graph, usage, values};
+    use crate::analysis::{Liveness, Order};
 
-    /// The last definition that each one dominates; definitions are numbered in preorder: 0 (1 (2 3) 4 (5)).
-    const LAST: [u32; 6] = [5, 3, 2, 3, 5, 5];
+    const BLOCKS: usize = 14;
+    const VALUES: u32 = 24;
 
-    fn dominates(a: u32, b: u32) -> bool {
-        (a..=LAST[a as usize]).contains(&b)
-    }
-
-    /// Some of the definitions as a class, in an order that this number says.
-    fn class(members: &[u32], mut order: usize) -> Class {
-        let mut left = members.to_vec();
-        let mut class = Class::default();
-        while !left.is_empty() {
-            let number = left.remove(order % left.len());
-            order /= left.len() + 1;
-            let last = DefPoint::end_of(LAST[number as usize]);
-            class.insert(DefPoint::end_of(number), Entry { member: Member::Head(Block::from_u32(number)), last, above: None });
-        }
-        class
-    }
-
-    /// All classes that there are, made in all orders.
-    #[test]
-    fn neighbours_are_the_nearest_by_dominance() {
-        for which in 0..1 << LAST.len() {
-            let members: Vec<u32> = (0..LAST.len() as u32).filter(|&number| which >> number & 1 == 1).collect();
-            for order in 0..(1..=members.len()).product() {
-                let class = class(&members, order);
-                for number in 0..LAST.len() as u32 {
-                    let above = members.iter().rfind(|&&other| dominates(other, number));
-                    assert_eq!(class.above(DefPoint::end_of(number)), above.map(|&other| DefPoint::end_of(other)));
-                    let dominated: Vec<u32> =
-                        members.iter().copied().filter(|&other| other != number && dominates(number, other)).collect();
-                    let nearest = |&other: &u32| !dominated.iter().any(|&between| between != other && dominates(between, other));
-                    let below: Vec<DefPoint> = dominated.iter().copied().filter(nearest).map(DefPoint::end_of).collect();
-                    let last = DefPoint::end_of(LAST[number as usize]);
-                    assert_eq!(class.below(DefPoint::end_of(number), last).collect::<Vec<_>>(), below);
+    /// A function of random blocks: each value is used where its definition dominates.
+    fn random_function(rng: &mut fastrand::Rng) -> (Function, Dominators) {
+        let mut function = random_graph(rng, BLOCKS);
+        let dominators = Dominators::new(&function, &Order::new(&function));
+        values(&mut function, VALUES as usize);
+        let mut defined: Vec<(u32, usize)> = Vec::new();
+        for b in 0..BLOCKS {
+            let fresh = rng.usize(0..4).min(VALUES as usize - defined.len());
+            let fresh = if b == BLOCKS - 1 { VALUES as usize - defined.len() } else { fresh };
+            for nth in 0..fresh {
+                let next = defined.len() as u32;
+                let dominating = defined.iter().filter(|&&(_, at)| dominators.dominates(block(at), block(b)));
+                let used: Option<u32> = rng.choice(dominating.map(|&(value, _)| value).collect::<Vec<_>>());
+                defined.push((next, b));
+                if b > 0 && nth == 0 && rng.bool() {
+                    let undefined = vec![None; function.blocks[block(b)].preds.len()];
+                    phi(&mut function, b, next, &undefined);
+                } else {
+                    append(&mut function, b, &used.map(usage).into_iter().chain([def(next)]).collect::<Vec<_>>());
                 }
             }
         }
+        (function, dominators)
+    }
+
+    impl Classes<'_> {
+        fn class(&mut self, value: Value) -> &Class {
+            let root = self.find(value);
+            self.grow(root);
+            &self.members[root]
+        }
+
+        fn point(&self, member: Member) -> DefPoint {
+            match member {
+                Member::Value(value) => self.interference.def_point(value),
+                Member::Tail(departure) => self.end_of(departure.block),
+                Member::Head(block) => self.head_of(block),
+            }
+        }
+
+        /// By definition: whether one is live behind the other one's definition, which it dominates.
+        fn meet(&self, a: Member, b: Member) -> bool {
+            let dominates = |a: Member, b: Member| {
+                self.dominators.dominates(self.block_of(a), self.block_of(b)) && self.point(a) <= self.point(b)
+            };
+            dominates(a, b) && self.live_behind(a, b) || dominates(b, a) && self.live_behind(b, a)
+        }
+
+        fn any_meet(&self, a: &Class, b: &Class) -> bool {
+            a.values().any(|&member| b.values().any(|&other| self.meet(member, other)))
+        }
+    }
+
+    /// Classes grow by random values and copies, as far as no two members meet.
+    #[test]
+    fn classes_interfere_if_two_members_meet() {
+        let (mut merged, mut added) = ([0; 2], [0; 2]);
+        for seed in 0..400 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let (function, dominators) = random_function(&mut rng);
+            let liveness = Liveness::new(&function);
+            let interference = Interference::new(&function, &dominators, &liveness);
+            let mut classes = Classes::new(&function, &dominators, &interference, Sharing::Memory);
+            let heads = [1, BLOCKS - 1].map(|last| classes.stand_in(block(rng.usize(1..=last))));
+            let all: Vec<Value> = function.values.keys().chain(heads).collect();
+            for _ in 0..60 {
+                let (a, b) = (all[rng.usize(..all.len())], all[rng.usize(..all.len())]);
+                if classes.find(a) != classes.find(b) {
+                    let (of_a, of_b) = (classes.class(a).clone(), classes.class(b).clone());
+                    let meet = classes.any_meet(&of_a, &of_b);
+                    assert_eq!(classes.interfere(a, b), meet);
+                    assert_eq!(classes.merge(a, b), !meet);
+                    assert!(meet || classes.class(a).len() == of_a.len() + of_b.len());
+                    merged[usize::from(meet)] += 1;
+                }
+                let block = block(rng.usize(..BLOCKS));
+                let departure = Point { block, index: function.block_insts(block).len() as u32 };
+                let class = classes.class(a).clone();
+                let meet = class.values().any(|&member| classes.meet(member, Member::Tail(departure)));
+                assert_eq!(classes.collide_with_tail(a, departure), meet);
+                added[usize::from(meet)] += 1;
+                if !meet {
+                    classes.add_tail(a, departure);
+                }
+            }
+        }
+        assert!(merged.iter().chain(&added).all(|&count| count > 1_000), "{merged:?} {added:?}");
     }
 }

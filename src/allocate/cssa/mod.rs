@@ -288,7 +288,7 @@ impl Coalescer<'_, '_> {
             let Some(arg) = arg.expand() else { continue };
             let copies = if takes_jump { cost::copies(self.function, pred) } else { 1.0 };
             let cost = copies * cost::edge(self.function, pred, block);
-            arguments += if self.classes.are_apart(phi.def, arg) { cost } else { 0.0 };
+            arguments += if self.classes.interfere(phi.def, arg) { cost } else { 0.0 };
             definition += if self.interference.live_in(arg, block) { cost } else { 0.0 };
         }
         arguments > definition
