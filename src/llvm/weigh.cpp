@@ -50,6 +50,18 @@ bool isRematerialisable(const MachineInstr &MI) {
   return MI.getDesc().isRematerializable() && readsConstantsOnly(MI) && (!MI.mayLoad() || readsConstantMemory(MI));
 }
 
+// Whether an instruction is a jump that branch folding behind the prologue takes away: to the block that comes next, or all
+// that there is (`IsNothing` says what is not) in a block that is the target of branches which could go on from there. LLVM's way
+// out of SSA form splits edges, which removes jumps of the first kind, and makes some of the second; ours does neither.
+bool isFoldable(const MachineInstr &MI, function_ref<bool(const MachineInstr &)> IsNothing) {
+  const MachineBasicBlock &MBB = *MI.getParent();
+  if (!MI.isUnconditionalBranch() || !MI.getOperand(0).isMBB())
+    return false;
+  bool IsAlone = all_of(MBB, [&](const MachineInstr &Other) { return &Other == &MI || IsNothing(Other); });
+  return MBB.isLayoutSuccessor(MI.getOperand(0).getMBB()) ||
+         (IsAlone && !MBB.pred_empty() && all_of(MBB.predecessors(), [](const MachineBasicBlock *Pred) { return Pred->succ_size() > 1; }));
+}
+
 void add(Program &P, const MachineInstr &MI, unsigned Instructions, double Frequency) {
   if (belongsToFrame(MI)) {
     P.Others += Frequency * Instructions;
@@ -71,7 +83,7 @@ public:
 
   void add(const MachineInstr &MI, double Frequency) {
     Printed P = printed(MI);
-    if (!P.Instructions)
+    if (!P.Instructions || isFoldable(MI, [](const MachineInstr &Other) { return !printed(Other).Instructions; }))
       return;
     W.instructions += Frequency * P.Instructions;
     W.loads += Frequency * P.Loads;
@@ -113,6 +125,9 @@ private:
 
 } // namespace
 
+// Copies, φs and the like may come to nothing.
+static bool maybeNothing(const MachineInstr &MI) { return MI.isTransient() || !printed(MI).Instructions; }
+
 void markAsExchange(MachineInstr &MI) { MI.setAsmPrinterFlag(ExchangeMark); }
 
 Selection::Selection(const MachineFunction &MF, const MachineBlockFrequencyInfo &MBFI)
@@ -120,10 +135,9 @@ Selection::Selection(const MachineFunction &MF, const MachineBlockFrequencyInfo 
   for (const MachineBasicBlock &MBB : MF) {
     double Frequency = Frequencies[MBB.getNumber()] = MBFI.getBlockFreqRelativeToEntryBlock(&MBB);
     for (const MachineInstr &MI : MBB) {
-      // Copies, φs and the like may come to nothing.
-      unsigned Printed = MI.isTransient() ? 0 : printed(MI).Instructions;
-      if (!Printed)
+      if (maybeNothing(MI) || isFoldable(MI, maybeNothing))
         continue;
+      unsigned Printed = printed(MI).Instructions;
       Instructions += Printed;
       Weighted += Frequency * Printed;
       add(Selected, MI, Printed, Frequency);
