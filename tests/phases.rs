@@ -444,6 +444,21 @@ mod assignment {
     }
 
     #[test]
+    fn what_is_overwritten_stays_and_what_is_read_later_moves() {
+        let function = fixture("split_ties");
+        let found = |split_ties| {
+            let mut preset = Preset::named("tuned").unwrap();
+            if let Registers::Dominance(dominance) = &mut preset.registers {
+                dominance.assign.split_ties = split_ties;
+            }
+            let (overlay, _) = chordal::allocate::pipeline::allocate(&function, preset).unwrap();
+            edits(&function, &overlay)
+        };
+        assert_eq!(found(false), ["b1.0 move b a", "b1.1 move c b", "b1.4 move a c"]);
+        assert_eq!(found(true), ["b1.0 move b a", "b1.1 move c b"]);
+    }
+
+    #[test]
     fn a_value_is_held_where_it_is_copied_to() {
         let function = fixture("held");
         let found = |pins| {

@@ -157,6 +157,11 @@ impl Registers {
         }
     }
 
+    /// Whether values have other names behind instructions that overwrite them.
+    pub fn split_ties(&self) -> bool {
+        matches!(self, Registers::Dominance(Dominance { assign: assign::Policy { split_ties: true, .. }, .. }))
+    }
+
     /// What happens to values where the program pins or clobbers registers.
     pub fn pins(&self) -> PinPolicy {
         match self {
@@ -206,7 +211,7 @@ const CH_O1: Preset = Preset {
     separate_saves: false,
     registers: Registers::Dominance(Dominance {
         choice: Choice::Lightest,
-        assign: assign::Policy { preference: Preference::None, pins: PinPolicy::Avoid },
+        assign: assign::Policy { preference: Preference::None, pins: PinPolicy::Avoid, split_ties: false },
         recolouring: Recolouring::Never,
         elimination: Elimination::SpillFree,
     }),
@@ -219,7 +224,7 @@ const CH_O2: Preset = Preset {
     name: "ch-o2",
     registers: Registers::Dominance(Dominance {
         choice: Choice::Lightest,
-        assign: assign::Policy { preference: Preference::FixedPoints, pins: PinPolicy::Avoid },
+        assign: assign::Policy { preference: Preference::FixedPoints, pins: PinPolicy::Avoid, split_ties: false },
         recolouring: Recolouring::Never,
         elimination: Elimination::SpillFree,
     }),
@@ -240,7 +245,7 @@ const SPILL_FREE: Preset = Preset {
     separate_saves: false,
     registers: Registers::Dominance(Dominance {
         choice: Choice::Lightest,
-        assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Repair },
+        assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Repair, split_ties: false },
         recolouring: Recolouring::Never,
         elimination: Elimination::SpillFree,
     }),
@@ -258,7 +263,7 @@ const SPILL_FREE: Preset = Preset {
 /// What is known to be best.
 const BEST: Dominance = Dominance {
     choice: Choice::Priced,
-    assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Hold },
+    assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Hold, split_ties: true },
     recolouring: Recolouring::Chunks,
     elimination: Elimination::SpillFree,
 };
@@ -295,7 +300,7 @@ const HACK: Preset = Preset {
     separate_saves: false,
     registers: Registers::Dominance(Dominance {
         choice: Choice::Farthest(Entry::Nearest),
-        assign: assign::Policy { preference: Preference::None, pins: PinPolicy::Permute },
+        assign: assign::Policy { preference: Preference::None, pins: PinPolicy::Permute, split_ties: false },
         recolouring: Recolouring::Chunks,
         elimination: Elimination::SpillFree,
     }),
@@ -306,7 +311,7 @@ const HACK: Preset = Preset {
 /// Where values are in registers for a short time only.
 const SHORT: Dominance = Dominance {
     choice: Choice::AcrossBlocks,
-    assign: assign::Policy { preference: Preference::FixedPoints, pins: PinPolicy::Repair },
+    assign: assign::Policy { preference: Preference::FixedPoints, pins: PinPolicy::Repair, split_ties: false },
     recolouring: Recolouring::Never,
     elimination: Elimination::SpillFree,
 };

@@ -85,6 +85,10 @@ pub struct AllocatorOptions {
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     separate_saves: Option<Switch>,
 
+    /// Whether what a two-address instruction overwrites, and what is read of it later, are recoloured apart
+    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
+    split_ties: Option<Switch>,
+
     /// What happens to values whose registers are taken by calls, the ABI or instructions
     #[arg(long, value_name = "HOW", value_parser = choices::parser::<PinPolicy>())]
     pins: Option<PinPolicy>,
@@ -183,6 +187,7 @@ impl AllocatorOptions {
                 set(&mut dominance.choice, self.spill);
                 set(&mut dominance.elimination, self.eliminate);
                 set(&mut dominance.assign.pins, self.pins);
+                set(&mut dominance.assign.split_ties, self.split_ties.map(Switch::is_on));
                 self.coalesce.into_iter().for_each(|how| dominance.coalesce(how));
                 set(&mut preset.coalescing, self.cssa);
                 // Who wants to see memory moved to memory wants values that are in memory all their lives.
@@ -215,6 +220,9 @@ impl AllocatorOptions {
             return Err(format!(
                 "{name} keeps each variable in one place: nothing moves for phis or pins, so `--eliminate` and `--pins` do not apply"
             ));
+        }
+        if self.split_ties == Some(Switch::On) {
+            return Err(format!("{name} keeps each variable in one place: nothing is split, so `--split-ties` does not apply"));
         }
         if self.coalesce.is_some() {
             return Err(format!("{name} has a way of its own to coalesce copies, so `--coalesce` does not apply"));
@@ -278,6 +286,7 @@ impl AllocatorOptions {
             ("--forms", self.forms.is_some()),
             ("--spare-jumps", self.spare_jumps.is_some()),
             ("--separate-saves", self.separate_saves.is_some()),
+            ("--split-ties", self.split_ties.is_some()),
             ("--pins", self.pins.is_some()),
             ("--coalesce", self.coalesce.is_some()),
             ("--cssa", self.cssa.is_some()),
@@ -355,6 +364,7 @@ fn describe(preset: &Preset) -> OwnOptions {
         forms: preset.forms,
         spare_jumps: preset.spare_jumps,
         separate_saves: preset.separate_saves,
+        split_ties: preset.registers.split_ties(),
         pins: preset.registers.pins().name().into(),
         coalesce: preset.registers.coalescing().name().into(),
         cssa: matches!(preset.registers, Registers::Dominance(_)).then(|| preset.coalescing.name().into()),
@@ -405,6 +415,7 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         forms,
         spare_jumps,
         separate_saves,
+        split_ties,
         pins,
         coalesce,
         cssa,
@@ -425,6 +436,7 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         format!("--forms {}", switch(forms)),
         format!("--spare-jumps {}", switch(spare_jumps)),
         format!("--separate-saves {}", switch(separate_saves)),
+        format!("--split-ties {}", switch(split_ties)),
         format!("--pins {pins}"),
         format!("--swap {swap}"),
     ];

@@ -59,6 +59,10 @@ pub fn variants() -> Vec<Preset> {
         });
         vary(|p| dominance(p).coalesce(RegisterCoalescing::Chunks));
         vary(|p| {
+            dominance(p).assign.split_ties = true;
+            dominance(p).coalesce(RegisterCoalescing::Chunks);
+        });
+        vary(|p| {
             dominance(p).choice = Choice::Farthest(Entry::Predecessors);
             dominance(p).coalesce(RegisterCoalescing::Chunks);
         });

@@ -105,6 +105,9 @@ impl Assignment {
 pub struct Policy {
     pub preference: Preference,
     pub pins: PinPolicy,
+    /// Whether a value that a two-address instruction overwrites, and that is read again in its block, has another name from
+    /// there on. One copy is left in any case; with two names, recolouring chooses which of them stays in the register.
+    pub split_ties: bool,
 }
 
 /// Which register a value gets if there are several.

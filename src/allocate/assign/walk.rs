@@ -139,7 +139,7 @@ impl Walk<'_> {
             self.leaving = self.bundles.exit(block).filter(|_| self.function.insts[inst].terminator);
             let permute = self.policy.pins == PinPolicy::Permute && occupancy.takes(self.pins.before(inst));
             let to_be_moved = !self.is_in_place(block)? || self.early(inst, index).next().is_some() || self.has_to_be_held(inst);
-            if permute || to_be_moved || !self.simple(inst, &occupancy) {
+            if permute || to_be_moved || !self.simple(block, inst, &occupancy) {
                 self.repair(block, inst, &occupancy, permute)?;
             }
             self.debug_uses(block, index as u32);
@@ -506,7 +506,7 @@ impl Walk<'_> {
     }
 
     /// Gives the instruction's definitions registers if nothing else has to move; says whether that was possible.
-    fn simple(&mut self, inst: Inst, occupancy: &Occupancy) -> bool {
+    fn simple(&mut self, block: Block, inst: Inst, occupancy: &Occupancy) -> bool {
         let dying = self.dying(inst);
         if (self.taken - dying - self.held(inst)).intersects(occupancy.before | occupancy.after | occupancy.clobbers)
             || dying.intersects(occupancy.before)
@@ -550,10 +550,27 @@ impl Walk<'_> {
             }
         }
         self.record_uses(inst);
+        if self.policy.split_ties {
+            let parted = self.parted(block, dying, &copies);
+            copies.extend(parted);
+        }
         if !copies.is_empty() {
             self.result.repairs.push(Repair { before: inst, splits: copies });
         }
         true
+    }
+
+    /// New names for what lives on in its block where a copy of it is overwritten. They stay where the values are.
+    fn parted(&self, block: Block, dying: RegSet, copies: &[Split]) -> Vec<Split> {
+        let mut parted: Vec<Split> = Vec::new();
+        for &Split { value, .. } in copies {
+            let to = self.at(value);
+            let lives_on = !dying.contains(to) && self.liveness.live_out(block).binary_search(&value).is_err();
+            if lives_on && parted.iter().all(|split| split.value != value) {
+                parted.push(Split { value, to, operand: None });
+            }
+        }
+        parted
     }
 
     /// The registers of the values that die at the instruction.

@@ -114,6 +114,9 @@ pub struct OwnOptions {
     /// `--separate-saves`.
     #[serde(default)]
     pub separate_saves: bool,
+    /// `--split-ties`.
+    #[serde(default)]
+    pub split_ties: bool,
     /// `--pins`.
     pub pins: String,
     /// `--coalesce`.
