@@ -2,11 +2,12 @@
 //!
 //! Relies on: a labelling of a cluster costs what nodes cost for their labels, and pairs of which one is 1 and the other 0;
 //! the cheapest is a minimum cut of the network in which a node that is dearer as 0 is a source, one that is dearer as 1 a
-//! sink, and a pair an arc (Picard and Ratliff 1975). Found by blocking flows (Dinic 1970), in what earlier cuts under other
-//! prices have left of the network.
+//! sink, and a pair an arc (Picard and Ratliff 1975). Found by flow along trees of what reaches a sink, which are mended where
+//! flow has filled an arc (Boykov and Kolmogorov 2004; theirs grow from both ends), in what earlier cuts under other prices have
+//! left of the network.
 
 use super::network::{Arc, Cluster, Network, Node};
-use cranelift_entity::{EntityRef, PrimaryMap};
+use cranelift_entity::EntityRef;
 use std::ops::Range;
 
 /// What flows have left of a network, or of one of its clusters.
@@ -74,29 +75,53 @@ impl Residual {
 /// Cuts clusters.
 pub(in crate::allocate) struct Cutter<'n> {
     network: &'n Network,
-    /// Of each node, arcs to the next sink that are not full; nodes that reach none have none.
-    level: Vec<u32>,
-    /// Of each node, the next of its arcs to try.
-    next: PrimaryMap<Node, u32>,
-    /// Nodes that reach a sink, the nearest first.
+    /// How each node reaches a sink.
+    link: Vec<Link>,
+    /// Of each node, how many arcs there are to its sink, as was found out at a time.
+    distance: Vec<(u32, u32)>,
+    time: u32,
+    /// Nodes of trees that others may come to by now, and how many have been looked at.
     queue: Vec<Node>,
+    looked_at: usize,
     sources: Vec<Node>,
-    path: Vec<u32>,
+    /// Nodes whose arc is full, or that are no sinks any more; what reaches a sink by way of them is not known to.
+    orphans: Vec<Node>,
     /// Nodes that were looked at, of all cuts.
     pub(in crate::allocate) work: u64,
 }
 
-const UNREACHED: u32 = u32::MAX;
+/// How a node reaches a sink: nodes and their arcs make trees, of which sinks are the roots.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Link(u32);
+
+impl Link {
+    /// It does not.
+    const NONE: Link = Link(u32::MAX);
+    /// It is one.
+    const SINK: Link = Link(u32::MAX - 1);
+    /// It may, but not by the arc that was its own.
+    const LOST: Link = Link(u32::MAX - 2);
+    /// It is not asked.
+    const OUTSIDE: Link = Link(u32::MAX - 3);
+
+    /// The arc that it has.
+    fn arc(self) -> Option<u32> {
+        (self.0 < Link::OUTSIDE.0).then_some(self.0)
+    }
+}
 
 impl<'n> Cutter<'n> {
     pub(in crate::allocate) fn new(network: &'n Network) -> Self {
+        let nodes = network.costs.len();
         Cutter {
             network,
-            level: vec![UNREACHED; network.costs.len()],
-            next: network.costs.keys().map(|_| 0).collect(),
+            link: vec![Link::NONE; nodes],
+            distance: vec![(0, 0); nodes],
+            time: 0,
             queue: Vec::new(),
+            looked_at: 0,
             sources: Vec::new(),
-            path: Vec::new(),
+            orphans: Vec::new(),
             work: 0,
         }
     }
@@ -110,68 +135,54 @@ impl<'n> Cutter<'n> {
     /// stay so. Only nodes `within` those that it made 1 are looked at.
     pub(in crate::allocate) fn cut_within(&mut self, cluster: Cluster, residual: &mut Residual, within: impl Fn(Node) -> bool) {
         self.find_sinks(cluster, residual, within);
-        loop {
-            self.find_levels(residual);
-            if self.sources.is_empty() {
-                return;
+        self.grow(residual);
+        let mut next = 0;
+        while let Some(&source) = self.sources.get(next) {
+            next += 1;
+            while residual.excess(source) > 0 && self.link[source.index()] != Link::NONE {
+                self.augment(source, residual);
+                self.adopt(residual);
             }
-            for &node in &self.queue {
-                self.next[node] = self.network.first_arc(node);
-            }
-            for index in 0..self.sources.len() {
-                self.augment(self.sources[index], residual);
-            }
-            self.find_sinks_again(residual);
+            self.grow(residual);
         }
     }
 
     /// The label of a node of the cluster that was cut last: whether it reaches no sink any more.
     pub(in crate::allocate) fn is_one(&self, node: Node) -> bool {
-        self.level[node.index()] == UNREACHED
+        self.link[node.index()] == Link::NONE
     }
 
     /// What the search begins with.
     fn find_sinks(&mut self, cluster: Cluster, residual: &Residual, within: impl Fn(Node) -> bool) {
         self.queue.clear();
+        self.sources.clear();
+        self.looked_at = 0;
         let range = self.network.node_range(cluster);
-        let levels = self.level[range.clone()].iter_mut().zip(residual.excesses(range.clone()));
-        for (index, (level, &excess)) in range.zip(levels) {
-            *level = UNREACHED;
+        let links = self.link[range.clone()].iter_mut().zip(residual.excesses(range.clone()));
+        for (index, (link, &excess)) in range.zip(links) {
+            *link = Link::NONE;
             if !within(Node::new(index)) {
-                *level = 0;
+                *link = Link::OUTSIDE;
             } else if excess < 0 {
-                *level = 0;
+                *link = Link::SINK;
                 self.queue.push(Node::new(index));
             }
         }
     }
 
-    /// The same for the next search, among the nodes that the last one reached: it will reach no others, since flow leads from
-    /// one of these to another.
-    fn find_sinks_again(&mut self, residual: &Residual) {
-        let level = &mut self.level;
-        self.queue.retain(|node| {
-            let is_sink = residual.excess(*node) < 0;
-            level[node.index()] = if is_sink { 0 } else { UNREACHED };
-            is_sink
-        });
-    }
-
-    /// Searches backwards from the sinks.
-    fn find_levels(&mut self, residual: &Residual) {
-        self.sources.clear();
-        let mut head = 0;
-        while let Some(&node) = self.queue.get(head) {
-            head += 1;
-            let next = self.level[node.index()] + 1;
+    /// Searches backwards from the trees.
+    fn grow(&mut self, residual: &Residual) {
+        let before = self.looked_at;
+        while let Some(&node) = self.queue.get(self.looked_at) {
+            self.looked_at += 1;
+            if self.link[node.index()] == Link::NONE {
+                continue;
+            }
             let arcs = self.network.arcs_of(node);
             for (arc, &inflow) in self.network.arcs[arcs.clone()].iter().zip(residual.inflows(arcs)) {
-                if inflow <= 0 {
-                    continue;
-                }
-                let level = &mut self.level[arc.to.index()];
-                if *level == UNREACHED {
-                    *level = next;
+                let link = &mut self.link[arc.to.index()];
+                if *link == Link::NONE && inflow > 0 {
+                    *link = Link(arc.sister);
                     self.queue.push(arc.to);
                     if residual.excess(arc.to) > 0 {
                         self.sources.push(arc.to);
@@ -179,57 +190,110 @@ impl<'n> Cutter<'n> {
                 }
             }
         }
-        self.work += self.queue.len() as u64;
+        self.work += (self.looked_at - before) as u64;
     }
 
-    /// Lets a source's excess flow along shortest paths.
+    /// Lets as much of a source's excess flow to its sink as the way there takes.
     fn augment(&mut self, source: Node, residual: &mut Residual) {
+        let network = self.network;
+        let mut amount = residual.excess(source);
         let mut node = source;
-        self.path.clear();
-        while residual.excess(source) > 0 {
-            if residual.excess(node) < 0 {
-                node = self.push(source, node, residual);
-            } else if let Some(arc) = self.downwards(node, residual) {
-                self.path.push(arc);
-                node = self.network.arcs[arc as usize].to;
-            } else {
-                // A dead end.
-                let Some(arc) = self.path.pop() else { return };
-                node = self.network.arcs[self.network.arcs[arc as usize].sister as usize].to;
-                self.next[node] += 1;
-            }
+        while let Some(arc) = self.link[node.index()].arc() {
+            let Arc { to, sister, .. } = network.arcs[arc as usize];
+            amount = amount.min(residual.inflow(sister));
+            node = to;
         }
-    }
-
-    /// The next arc to a node that is nearer to a sink.
-    fn downwards(&mut self, node: Node, residual: &Residual) -> Option<u32> {
-        let end = self.network.arcs_of(node).end as u32;
-        while self.next[node] < end {
-            let arc = self.next[node];
-            let Arc { to, sister, .. } = self.network.arcs[arc as usize];
-            let is_downwards = self.level[to.index()] != UNREACHED && self.level[to.index()] + 1 == self.level[node.index()];
-            if is_downwards && residual.inflow(sister) > 0 {
-                return Some(arc);
-            }
-            self.next[node] += 1;
-        }
-        None
-    }
-
-    /// Lets as much flow along the path as it takes; the search goes on from before its first full arc.
-    fn push(&mut self, source: Node, sink: Node, residual: &mut Residual) -> Node {
-        let sister = |arc: u32| self.network.arcs[arc as usize].sister;
-        let narrowest = self.path.iter().map(|&arc| residual.inflow(sister(arc))).min().unwrap_or(i64::MAX);
-        let amount = narrowest.min(residual.excess(source)).min(-residual.excess(sink));
+        amount = amount.min(-residual.excess(node));
         *residual.excess_mut(source) -= amount;
-        *residual.excess_mut(sink) += amount;
-        for &arc in &self.path {
-            *residual.inflow_mut(sister(arc)) -= amount;
+        let mut node = source;
+        while let Some(arc) = self.link[node.index()].arc() {
+            let Arc { to, sister, .. } = network.arcs[arc as usize];
             *residual.inflow_mut(arc) += amount;
+            let left = residual.inflow_mut(sister);
+            *left -= amount;
+            if *left == 0 {
+                self.lose(node);
+            }
+            node = to;
         }
-        let full = self.path.iter().position(|&arc| residual.inflow(sister(arc)) == 0).unwrap_or(0);
-        self.path.truncate(full);
-        self.path.last().map_or(source, |&arc| self.network.arcs[arc as usize].to)
+        *residual.excess_mut(node) += amount;
+        if residual.excess(node) == 0 {
+            self.lose(node);
+        }
+    }
+
+    fn lose(&mut self, node: Node) {
+        self.link[node.index()] = Link::LOST;
+        self.orphans.push(node);
+    }
+
+    /// Finds other ways to sinks for orphans, those first that are nearest to where they had one. What has none is in no tree,
+    /// until its neighbours' turn comes again.
+    fn adopt(&mut self, residual: &Residual) {
+        let network = self.network;
+        self.time += 1;
+        while let Some(node) = self.orphans.pop() {
+            self.work += 1;
+            let mut best: Option<(u32, u32)> = None;
+            for arc in network.arcs_of(node) {
+                let Arc { to, sister, .. } = network.arcs[arc];
+                if residual.inflow(sister) > 0
+                    && let Some(distance) = self.distance_to_sink(to)
+                    && best.is_none_or(|(least, _)| distance < least)
+                {
+                    best = Some((distance, arc as u32));
+                }
+            }
+            if let Some((distance, arc)) = best {
+                self.link[node.index()] = Link(arc);
+                self.distance[node.index()] = (self.time, distance + 1);
+                continue;
+            }
+            self.link[node.index()] = Link::NONE;
+            for arc in network.arcs_of(node) {
+                let Arc { to, sister, .. } = network.arcs[arc];
+                let link = self.link[to.index()];
+                if link == Link::NONE || link == Link::OUTSIDE {
+                    continue;
+                }
+                if residual.inflow(sister) > 0 {
+                    self.queue.push(to);
+                }
+                if link == Link(sister) {
+                    self.lose(to);
+                }
+            }
+        }
+    }
+
+    /// How many arcs there are from a node to its sink, unless it has none, or an orphan is on the way.
+    fn distance_to_sink(&mut self, from: Node) -> Option<u32> {
+        let arcs = &self.network.arcs;
+        let (mut node, mut steps) = (from, 0);
+        let distance = loop {
+            let (time, distance) = self.distance[node.index()];
+            let link = self.link[node.index()];
+            if let Some(arc) = link.arc() {
+                if time == self.time {
+                    break distance + steps;
+                }
+                steps += 1;
+                node = arcs[arc as usize].to;
+            } else if link == Link::SINK {
+                break steps;
+            } else {
+                return None;
+            }
+        };
+        let (mut node, mut left) = (from, distance);
+        while let Some(arc) = self.link[node.index()].arc()
+            && self.distance[node.index()].0 != self.time
+        {
+            self.distance[node.index()] = (self.time, left);
+            left -= 1;
+            node = arcs[arc as usize].to;
+        }
+        Some(distance)
     }
 }
 

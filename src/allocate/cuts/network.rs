@@ -105,11 +105,6 @@ impl Network {
         self.first[cluster].index()..self.first.get(next).map_or(self.costs.len(), |node| node.index())
     }
 
-    /// The index of a node's first arc.
-    pub(in crate::allocate) fn first_arc(&self, node: Node) -> u32 {
-        self.first_arc[node.index()]
-    }
-
     /// The indices of a node's arcs.
     pub(in crate::allocate) fn arcs_of(&self, node: Node) -> Range<usize> {
         self.first_arc[node.index()] as usize..self.first_arc[node.index() + 1] as usize
