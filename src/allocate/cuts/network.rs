@@ -203,14 +203,17 @@ fn edges(pairs: Vec<Pair>, node_of: &PrimaryMap<Decision, Node>, nodes: usize) -
     let most = pairs.len();
     drop(pairs);
     let mut edges: Vec<Edge> = Vec::with_capacity(most);
+    // Of each node, its latest edge.
+    let mut latest = vec![usize::MAX; nodes];
     for lower in (0..nodes).map(Node::new) {
-        let start = edges.len();
-        for &Half { upper, of_lower, cost } in by_lower.get(lower) {
+        for &Half { upper, of_lower, cost } in by_lower.get(lower).iter().filter(|half| half.upper != lower) {
             let costs = if of_lower { [cost, 0] } else { [0, cost] };
-            match edges[start..].iter_mut().find(|edge| edge.upper == upper) {
+            match edges.get_mut(latest[upper.index()]).filter(|edge| edge.lower == lower) {
                 Some(edge) => edge.costs = [together(edge.costs[0], costs[0]), together(edge.costs[1], costs[1])],
-                None if upper != lower => edges.push(Edge { lower, upper, costs }),
-                None => {}
+                None => {
+                    latest[upper.index()] = edges.len();
+                    edges.push(Edge { lower, upper, costs });
+                }
             }
         }
     }

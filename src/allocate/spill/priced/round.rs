@@ -90,12 +90,10 @@ impl<'n> Rounding<'n> {
     /// Makes relaxed labels fit, with so many places bought.
     pub(super) fn round(&mut self, relaxed: &Relaxed, bought: usize) -> Rounded {
         self.buy(bought);
+        self.is_one.clone_from(relaxed.is_one);
         let mut cost_of: PrimaryMap<Cluster, i64> = self.network.clusters().map(|_| 0).collect();
         for index in 0..self.order.len() {
             let (_, cluster) = self.order[index];
-            for node in self.network.nodes(cluster) {
-                self.is_one[node] = relaxed.is_one[node];
-            }
             cost_of[cluster] = if self.change_left(cluster, -1) {
                 relaxed.cost[cluster]
             } else {
