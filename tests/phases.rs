@@ -6,7 +6,7 @@ use crate::support::interpret::compare;
 use crate::support::phases::{convert, convert_to_split, spill};
 use crate::support::presets::spill_free;
 use chordal::allocate::allocators::{Preset, Registers};
-use chordal::allocate::assign::PinPolicy;
+use chordal::allocate::assign::{PinPolicy, Policy};
 use chordal::allocate::cssa::{Coalescing, Conventional};
 use chordal::allocate::eliminate::SwapPolicy;
 use chordal::allocate::pipeline::allocate;
@@ -443,17 +443,19 @@ mod assignment {
         assert_eq!(registers(&function, &overlay, 3), ["a"]);
     }
 
+    /// What `tuned` makes of a function if it assigns registers otherwise.
+    fn overlay_by(function: &Function, change: impl FnOnce(&mut Policy)) -> Overlay {
+        let mut preset = Preset::named("tuned").unwrap();
+        if let Registers::Dominance(dominance) = &mut preset.registers {
+            change(&mut dominance.assign);
+        }
+        allocate(function, preset).unwrap().0
+    }
+
     #[test]
     fn what_is_overwritten_stays_and_what_is_read_later_moves() {
         let function = fixture("split_ties");
-        let found = |split_ties| {
-            let mut preset = Preset::named("tuned").unwrap();
-            if let Registers::Dominance(dominance) = &mut preset.registers {
-                dominance.assign.split_ties = split_ties;
-            }
-            let (overlay, _) = chordal::allocate::pipeline::allocate(&function, preset).unwrap();
-            edits(&function, &overlay)
-        };
+        let found = |split_ties| edits(&function, &overlay_by(&function, |assign| assign.split_ties = split_ties));
         assert_eq!(found(false), ["b1.0 move b a", "b1.1 move c b", "b1.4 move a c"]);
         assert_eq!(found(true), ["b1.0 move b a", "b1.1 move c b"]);
     }
@@ -462,11 +464,7 @@ mod assignment {
     fn a_value_is_held_where_it_is_copied_to() {
         let function = fixture("held");
         let found = |pins| {
-            let mut preset = Preset::named("tuned").unwrap();
-            if let Registers::Dominance(dominance) = &mut preset.registers {
-                dominance.assign.pins = pins;
-            }
-            let (overlay, _) = chordal::allocate::pipeline::allocate(&function, preset).unwrap();
+            let overlay = overlay_by(&function, |assign| assign.pins = pins);
             (edits(&function, &overlay), registers(&function, &overlay, 6))
         };
         assert_eq!(found(PinPolicy::Hold), (vec![], vec!["s".to_owned(), "t".to_owned()]));

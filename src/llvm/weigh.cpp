@@ -50,6 +50,11 @@ bool isRematerialisable(const MachineInstr &MI) {
   return MI.getDesc().isRematerializable() && readsConstantsOnly(MI) && (!MI.mayLoad() || readsConstantMemory(MI));
 }
 
+// Copies, φs and the like may come to nothing.
+bool maybeNothing(const MachineInstr &MI) { return MI.isTransient() || !printed(MI).Instructions; }
+
+bool goesOnElsewhere(const MachineBasicBlock *MBB) { return MBB->succ_size() > 1; }
+
 // Whether an instruction is a jump that branch folding behind the prologue takes away: to the block that comes next, or all
 // that there is (`IsNothing` says what is not) in a block that is the target of branches which could go on from there. LLVM's way
 // out of SSA form splits edges, which removes jumps of the first kind, and makes some of the second; ours does neither.
@@ -57,9 +62,10 @@ bool isFoldable(const MachineInstr &MI, function_ref<bool(const MachineInstr &)>
   const MachineBasicBlock &MBB = *MI.getParent();
   if (!MI.isUnconditionalBranch() || !MI.getOperand(0).isMBB())
     return false;
+  if (MBB.isLayoutSuccessor(MI.getOperand(0).getMBB()))
+    return true;
   bool IsAlone = all_of(MBB, [&](const MachineInstr &Other) { return &Other == &MI || IsNothing(Other); });
-  return MBB.isLayoutSuccessor(MI.getOperand(0).getMBB()) ||
-         (IsAlone && !MBB.pred_empty() && all_of(MBB.predecessors(), [](const MachineBasicBlock *Pred) { return Pred->succ_size() > 1; }));
+  return IsAlone && !MBB.pred_empty() && all_of(MBB.predecessors(), goesOnElsewhere);
 }
 
 void add(Program &P, const MachineInstr &MI, unsigned Instructions, double Frequency) {
@@ -124,9 +130,6 @@ private:
 };
 
 } // namespace
-
-// Copies, φs and the like may come to nothing.
-static bool maybeNothing(const MachineInstr &MI) { return MI.isTransient() || !printed(MI).Instructions; }
 
 void markAsExchange(MachineInstr &MI) { MI.setAsmPrinterFlag(ExchangeMark); }
 
