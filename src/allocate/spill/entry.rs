@@ -155,7 +155,7 @@ impl<'a> Entries<'a> {
     fn arriving(&self, block: Block) -> Vec<Value> {
         let live = self.problem.liveness.live_in(block);
         let preds = &self.problem.conventional.function.blocks[block].preds;
-        let at_ends = preds.iter().flat_map(|&pred| self.ends.get(pred)).copied();
+        let at_ends = preds.iter().flat_map(|&pred| self.ends.get(self.problem.source(pred))).copied();
         let arriving = at_ends.chain(self.problem.unspillable.iter()).filter(|value| live.binary_search(value).is_ok());
         let mut arriving: Vec<Value> = arriving.collect();
         arriving.sort_unstable();
@@ -165,7 +165,7 @@ impl<'a> Entries<'a> {
 
     /// Whether control comes from blocks that follow in the order.
     fn is_loop_head(&self, block: Block) -> bool {
-        self.problem.conventional.function.blocks[block].preds.iter().any(|&pred| !self.ends.is_written(pred))
+        self.problem.conventional.function.blocks[block].preds.iter().any(|&pred| !self.ends.is_written(self.problem.source(pred)))
     }
 
     /// What is used in the loop, and of what is only live through it as much as the loop leaves room for.
@@ -228,18 +228,22 @@ impl<'a> Entries<'a> {
         self.ends.add(block, values).sort_unstable();
     }
 
-    /// The values in registers at the head of a block, behind its φs; ascending.
+    /// The values in registers at the head of a block, behind its φs; ascending. None of a block that is passed.
     pub(super) fn at_head(&self, block: Block) -> &[Value] {
         self.heads.get(block)
     }
 
+    /// Whether a value that is live at a block's head is in a register there.
     pub(super) fn is_in(&self, block: Block, value: Value) -> bool {
-        self.heads.get(block).binary_search(&value).is_ok()
+        match self.problem.is_passed(block) {
+            true => self.is_at_end(block, value),
+            false => self.heads.get(block).binary_search(&value).is_ok(),
+        }
     }
 
-    /// Whether a value is in a register when control reaches the end of a block.
+    /// Whether a value that is live at a block's end is in a register there.
     pub(super) fn is_at_end(&self, block: Block, value: Value) -> bool {
-        self.ends.get(block).binary_search(&value).is_ok()
+        self.ends.get(self.problem.source(block)).binary_search(&value).is_ok()
     }
 
     /// Whether a value that is wanted in `to` is in a register when control leaves `from` for it. Where it does so in the

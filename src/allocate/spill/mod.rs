@@ -397,6 +397,18 @@ impl<'a> Problem<'a> {
         self.cost(added, frequency)
     }
 
+    /// Whether nothing is decided about a block: it is on an edge and empty, so what is in a register at the end of the block before
+    /// it is so here, as far as it is live, and code for the edge stands behind that.
+    fn is_passed(&self, block: Block) -> bool {
+        let data = &self.conventional.function.blocks[block];
+        data.on_edge && data.insts.is_empty()
+    }
+
+    /// The block at whose end it is decided what is in registers at the end of this one.
+    fn source(&self, block: Block) -> Block {
+        if self.is_passed(block) { self.conventional.function.blocks[block].preds[0] } else { block }
+    }
+
     /// What a refill on an edge costs.
     fn cost_on_edge(&self, refill: Refill, from: Block, to: Block) -> f64 {
         let function = &self.conventional.function;

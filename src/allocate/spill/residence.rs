@@ -95,7 +95,7 @@ fn walk(problem: &Problem, chosen: &Chosen, ahead: &Ahead, way: Way, pins: &PinL
         folds: Vec::new(),
         read_where_defined: EntitySet::with_capacity(function.values.len()),
     };
-    for &block in order.blocks() {
+    for &block in order.blocks().iter().filter(|&&block| !problem.is_passed(block)) {
         walk.block(block)?;
     }
     let Walk { entries, refills, folds, read_where_defined, .. } = walk;

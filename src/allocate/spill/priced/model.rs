@@ -186,11 +186,17 @@ struct Builder<'a> {
     crowded: Vec<(usize, [Left; MOST_BOUGHT + 1])>,
 }
 
-impl Builder<'_> {
+impl<'a> Builder<'a> {
     /// Passes the blocks of a region.
     fn region(&mut self, region: Region) {
         for index in 0..self.stretches.regions.blocks(region).len() {
-            self.block(self.stretches.regions.blocks(region)[index]);
+            let block = self.stretches.regions.blocks(region)[index];
+            let phis = self.function.blocks[block].phis.iter().map(|phi| phi.def);
+            let live = self.problem.liveness.live_in(block).iter().copied().chain(phis);
+            live.for_each(|value| self.stretches.enter(block, value));
+            if !self.problem.is_passed(block) {
+                self.block(block);
+            }
         }
         self.stretches.leave_region(region);
     }
@@ -207,10 +213,9 @@ impl Builder<'_> {
         let head = crossing::head(self.problem, block);
         let live_in = liveness.live_in(block);
         let phis = || function.blocks[block].phis.iter().map(|phi| phi.def);
-        live_in.iter().copied().chain(phis()).for_each(|value| self.stretches.enter(block, value));
         self.model.places.start[block] = self.model.places.heads.len() as u32;
         let mut before: SmallVec<[Before; 4]> = SmallVec::new();
-        before.extend(function.blocks[block].preds.iter().map(|&pred| Before::new(liveness, pred)));
+        before.extend(function.blocks[block].preds.iter().map(|&pred| self.before(pred)));
         let mut tails: SmallVec<[Place; 4]> = SmallVec::new();
         for (row, &value) in live_in.iter().enumerate() {
             tails.clear();
@@ -465,10 +470,10 @@ impl Builder<'_> {
     fn edges(&mut self) {
         let Problem { liveness, .. } = self.problem;
         let function = self.function;
-        for (to, data) in &function.blocks {
+        for (to, data) in function.blocks.iter().filter(|&(to, _)| !self.problem.is_passed(to)) {
             let live_in = liveness.live_in(to);
             for (column, &from) in data.preds.iter().enumerate() {
-                let mut before = Before::new(liveness, from);
+                let mut before = self.before(from);
                 for (row, &value) in live_in.iter().enumerate() {
                     let head = self.model.places.at_head(to)[row];
                     self.edge(from, to, head, value, &mut before);
@@ -476,7 +481,7 @@ impl Builder<'_> {
                 for (row, phi) in data.phis.iter().enumerate().filter(|(_, phi)| !liveness.is_dead(phi.def)) {
                     let Some(arg) = phi.args[column].expand() else { continue };
                     let head = self.model.places.at_head(to)[live_in.len() + row];
-                    self.edge(from, to, head, arg, &mut Before::new(liveness, from));
+                    self.edge(from, to, head, arg, &mut self.before(from));
                     if head != Place::REGISTER && !self.chosen.spilled[arg] && !self.problem.unspillable.contains(arg) {
                         let homeless = Place::open(self.homeless_in(from, arg));
                         self.model.only_in(homeless, head, self.store(function.blocks[from].frequency));
@@ -484,6 +489,11 @@ impl Builder<'_> {
                 }
             }
         }
+    }
+
+    /// What may be in registers when control leaves a block.
+    fn before(&self, block: Block) -> Before<'a> {
+        Before::new(self.problem.liveness, self.problem.source(block))
     }
 
     /// What is at the head of `to` comes from a value on this edge.

@@ -42,7 +42,7 @@ impl Tight {
                 values: EntitySet::with_capacity(count),
             },
         };
-        problem.order.blocks().iter().for_each(|&block| walk.block(block));
+        problem.order.blocks().iter().filter(|&&block| !problem.is_passed(block)).for_each(|&block| walk.block(block));
         let mut tight = walk.tight;
         if !tight.values.is_empty() {
             tight.values.extend(in_memory_somewhere(problem, chosen).filter(|&value| !problem.unspillable.contains(value)));
