@@ -35,7 +35,7 @@ impl CalleeSaved {
             let class = file.classes.values().filter(|class| class.regs.contains(reg)).max_by_key(|class| class.regs.len());
             class.and_then(|class| class.order.iter().position(|&other| other == reg))
         };
-        registers.sort_by_key(|&reg| (Reverse(sets(reg)), file.prefixed.contains(reg), place(reg), reg));
+        registers.sort_by_cached_key(|&reg| (Reverse(sets(reg)), file.prefixed.contains(reg), place(reg), reg));
         // Of another bank, they would be bought in an order of their own: no calling convention that compilers choose by
         // themselves has such ones.
         let bank = registers.first().map(|&reg| file.bank(reg));
