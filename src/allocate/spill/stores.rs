@@ -95,21 +95,28 @@ impl Placing<'_> {
     /// Finds the region of a value; says whether a part of it is executed less often than the definition.
     fn find_region(&mut self, definition: Block, in_blocks: &[Block], at_ends: &[Block]) -> bool {
         let function = &self.problem.conventional.function;
+        let frequency = |block: Block| function.blocks[block].frequency;
+        let mut least = f64::INFINITY;
         for &block in in_blocks.iter().chain(at_ends).chain([&definition]) {
+            least = least.min(frequency(block));
             self.enter(block);
         }
         let mut next = 0;
         while let Some(&block) = self.region.get(next) {
             next += 1;
             if block != definition {
-                function.blocks[block].preds.iter().for_each(|&pred| self.enter(pred));
+                for &pred in &function.blocks[block].preds {
+                    least = least.min(frequency(pred));
+                    self.enter(pred);
+                }
             }
         }
-        let frequency = |block: Block| function.blocks[block].frequency;
-        self.region.iter().any(|&block| frequency(block) < frequency(definition))
+        least < frequency(definition)
     }
 
+    /// A block that is passed is one with the block before it.
     fn enter(&mut self, block: Block) {
+        let block = self.problem.source(block);
         if self.homeless[block].is_none() {
             // No decision yet, but a mark.
             self.homeless[block] = Decision::new(0).into();
@@ -149,9 +156,9 @@ impl Placing<'_> {
         }
     }
 
-    /// The decision about a block of the region.
+    /// The decision about a block of the region, or one that is passed behind it.
     fn at(&self, block: Block) -> Decision {
-        self.homeless[block].expect("the block is on a way to a read")
+        self.homeless[self.problem.source(block)].expect("the block is on a way to a read")
     }
 
     /// A value that a φ in memory takes can be stored at the end of its block.
@@ -214,6 +221,9 @@ impl Placing<'_> {
 
     /// Makes the decisions that there are.
     fn solve(&mut self) {
+        if self.definitions.is_empty() {
+            return;
+        }
         let network = Network::new(std::mem::take(&mut self.decisions));
         let mut residual = Residual::new(&network);
         let mut cutter = Cutter::new(&network);
