@@ -155,17 +155,19 @@ impl Places {
                     uses.push((value, Site::EndOf(pred)));
                 }
             }
-            for operand in function.block_insts(block).flat_map(|inst| function.operands(inst)) {
-                if operand.is_def() {
-                    def_block[operand.value] = block.into();
-                } else {
+            // Definitions of the block come before its uses of them.
+            for inst in function.block_insts(block) {
+                for operand in function.operands(inst) {
+                    if operand.is_def() {
+                        def_block[operand.value] = block.into();
+                        continue;
+                    }
                     unused[operand.value.index()] = false;
+                    if def_block[operand.value] != block.into() {
+                        uses.push((operand.value, Site::In(block)));
+                    }
                 }
             }
-            // Definitions of the block are known: they come before its uses of them.
-            let operands = function.block_insts(block).flat_map(|inst| function.operands(inst));
-            let from_before = operands.filter(|operand| !operand.is_def() && def_block[operand.value] != block.into());
-            uses.extend(from_before.map(|operand| (operand.value, Site::In(block))));
         }
         Places { def_block, uses: Grouped::new(count, &uses), unused }
     }
@@ -246,7 +248,14 @@ fn kills(function: &Function, live_out: &LiveLists, unused: &[bool]) -> Vec<bool
     // The block that is being scanned if the value is live at the current place in it.
     let mut live_in_scan: SecondaryMap<Value, PackedOption<Block>> = of_each(function.values.len());
     for block in function.blocks.keys() {
-        mentioned(function, block, live_out.get(block)).for_each(|value| live_in_scan[value] = block.into());
+        let live_out = live_out.get(block);
+        if is_long(function, block, live_out) {
+            let values = function.block_insts(block).flat_map(|inst| function.operands(inst)).map(|operand| operand.value);
+            let live = values.filter(|value| live_out.binary_search(value).is_ok());
+            live.for_each(|value| live_in_scan[value] = block.into());
+        } else {
+            live_out.iter().for_each(|&value| live_in_scan[value] = block.into());
+        }
         for inst in function.block_insts(block).rev() {
             let first = function.insts[inst].operands.start as usize;
             let operands = function.operands(inst);
@@ -265,14 +274,11 @@ fn kills(function: &Function, live_out: &LiveLists, unused: &[bool]) -> Vec<bool
     kills
 }
 
-/// Of what lives at a block's end, all that the block's instructions name.
-fn mentioned<'a>(function: &'a Function, block: Block, live_out: &'a [Value]) -> impl Iterator<Item = Value> {
-    let operands = || function.block_insts(block).flat_map(|inst| function.operands(inst));
+/// Whether finding what a block names among the values that live at its end is quicker than passing them.
+fn is_long(function: &Function, block: Block, live_out: &[Value]) -> bool {
+    let operands = || function.block_insts(block).map(|inst| function.insts[inst].operands.len()).sum::<usize>();
     // A search takes some steps.
-    let search = live_out.len() > GROUP && live_out.len() / 16 > operands().count();
-    let named = search.then(|| operands().map(|operand| operand.value).filter(|value| live_out.binary_search(value).is_ok()));
-    let all = (!search).then(|| live_out.iter().copied());
-    named.into_iter().flatten().chain(all.into_iter().flatten())
+    live_out.len() > GROUP && live_out.len() / 16 > operands()
 }
 
 #[cfg(test)]
