@@ -72,17 +72,18 @@ struct Sinker<'a> {
 impl Sinker<'_> {
     /// A block's instructions in their new order, if some of them move.
     fn block(&self, block: Block) -> Option<Sunk> {
+        let leaves_inside = || self.function.blocks[block].throws.is_some() || self.function.jump(block).is_some();
+        if !self.function.block_insts(block).any(|inst| self.function.insts[inst].movable) || leaves_inside() {
+            return None;
+        }
         let mut order: Vec<Inst> = self.function.block_insts(block).collect();
         let mut moved = Moved::new();
-        let leaves_inside = self.function.blocks[block].throws.is_some() || self.function.jump(block).is_some();
-        if !leaves_inside {
-            for index in (0..order.len()).rev() {
-                if let Some(to) = self.destination(block, &order, index)
-                    && let Some(flagless) = self.form(block, &order, index, to, &moved)
-                {
-                    moved.insert(order[index], flagless);
-                    order[index..=to].rotate_left(1);
-                }
+        for index in (0..order.len()).rev() {
+            if let Some(to) = self.destination(block, &order, index)
+                && let Some(flagless) = self.form(block, &order, index, to, &moved)
+            {
+                moved.insert(order[index], flagless);
+                order[index..=to].rotate_left(1);
             }
         }
         (!moved.is_empty()).then_some(Sunk { block, order, moved })

@@ -300,7 +300,7 @@ void Export::addInst(MachineInstr &MI) {
   Inst.first_operand = Operands.size();
   ChPins Sets = {};
   bool Pinned = false;
-  std::vector<unsigned> Position(MI.getNumOperands(), UINT16_MAX);
+  SmallVector<unsigned, 16> Position(MI.getNumOperands(), UINT16_MAX);
   for (unsigned I = 0; I < MI.getNumOperands(); ++I) {
     const MachineOperand &MO = MI.getOperand(I);
     if (MO.isRegMask()) {
@@ -336,7 +336,7 @@ void Export::addInst(MachineInstr &MI) {
   InstAt.push_back(&MI);
 }
 
-void Export::addOperand(MachineInstr &MI, unsigned Index, std::vector<unsigned> &Position) {
+void Export::addOperand(MachineInstr &MI, unsigned Index, MutableArrayRef<unsigned> Position) {
   const MachineOperand &MO = MI.getOperand(Index);
   if (MO.isUse() && (MO.isUndef() || valueOf(MO.getReg()) == CH_NONE))
     return;
@@ -356,7 +356,7 @@ void Export::addOperand(MachineInstr &MI, unsigned Index, std::vector<unsigned> 
 }
 
 // Two-address constraints, LLVM's ties. An INSERT_SUBREG overwrites a part of its base without saying so.
-void Export::addReuse(MachineInstr &MI, unsigned First, const std::vector<unsigned> &Position) {
+void Export::addReuse(MachineInstr &MI, unsigned First, ArrayRef<unsigned> Position) {
   for (unsigned I = 0; I < MI.getNumOperands(); ++I) {
     if (Position[I] == UINT16_MAX)
       continue;

@@ -63,10 +63,10 @@ private:
   void copyTiedPins(llvm::MachineInstr &MI);
   void addInst(llvm::MachineInstr &MI);
   void addDebugUses(llvm::MachineInstr &MI, unsigned Block, unsigned Index);
-  void addOperand(llvm::MachineInstr &MI, unsigned Index, std::vector<unsigned> &Position);
+  void addOperand(llvm::MachineInstr &MI, unsigned Index, llvm::MutableArrayRef<unsigned> Position);
   void addFoldable(llvm::MachineInstr &MI, unsigned First);
   bool addAgain(llvm::MachineInstr &MI);
-  void addReuse(llvm::MachineInstr &MI, unsigned First, const std::vector<unsigned> &Position);
+  void addReuse(llvm::MachineInstr &MI, unsigned First, llvm::ArrayRef<unsigned> Position);
   void addPin(const llvm::MachineOperand &MO, ChPins &Sets);
   bool isUndefined(const llvm::MachineOperand &MO) const;
   ChInst copyKind(const llvm::MachineInstr &MI) const;

@@ -8,6 +8,7 @@ use crate::analysis::{Liveness, PinLiveness};
 use crate::machine::{
     Block, Edit, Function, Inserted, Inst, InstKind, Location, Overlay, Point, Reg, RegClass, RegSet, Slot, Value,
 };
+use smallvec::SmallVec;
 
 /// The overlay of `imported`, of which the program that was allocated differs by `changes`, that the phases' results amount to.
 pub fn overlay(
@@ -151,9 +152,9 @@ impl Layer<'_> {
     }
 
     /// The folds of an instruction, which come in order.
-    fn folds(&mut self, inst: Inst) -> Vec<Fold> {
+    fn folds(&mut self, inst: Inst) -> SmallVec<[Fold; 2]> {
         let rest = &self.coloured.folds[self.next_fold..];
-        let folds: Vec<Fold> = rest.iter().take_while(|fold| fold.inst == inst).copied().collect();
+        let folds: SmallVec<[Fold; 2]> = rest.iter().take_while(|fold| fold.inst == inst).copied().collect();
         self.next_fold += folds.len();
         folds
     }

@@ -195,10 +195,11 @@ impl Recolouring<'_, '_> {
     fn connected(&mut self, nodes: &[Node]) -> Vec<Chunk> {
         let mut chunks = Vec::new();
         nodes.iter().for_each(|&node| self.open[node] = true);
+        // The ends of copies from those that are in order already.
+        let mut reached: BinaryHeap<Weighted<Node>> = BinaryHeap::new();
         for &start in nodes {
             let mut chunk = Chunk { weight: 0.0, of: Vec::new() };
-            // The ends of copies from those that are in order already.
-            let mut reached: BinaryHeap<Weighted<Node>> = [Weighted { weight: 0.0, of: start }].into();
+            reached.push(Weighted { weight: 0.0, of: start });
             while let Some(Weighted { weight, of: node }) = reached.pop() {
                 if std::mem::take(&mut self.open[node]) {
                     chunk.weight += weight;

@@ -75,12 +75,14 @@ impl Connector<'_> {
     fn on_edges(&self) -> Vec<(Site, Value, Refill)> {
         let entries = &self.decided.entries;
         let mut refills = Vec::new();
+        let mut through: Vec<Value> = Vec::new();
         for (to, data) in &self.function.blocks {
+            through.clear();
+            through.extend(entries.at_head(to).iter().filter(|&&value| self.is_live_into(to, value)));
             for (column, &from) in data.preds.iter().enumerate() {
                 let phis = data.phis.iter().filter(|phi| !self.memory_phis.contains(phi.def));
                 let taken = phis.filter_map(|phi| phi.args[column].expand());
-                let through = entries.at_head(to).iter().copied().filter(|&value| self.is_live_into(to, value));
-                let missing = taken.chain(through).filter(|&value| !entries.comes_over(from, to, value));
+                let missing = taken.chain(through.iter().copied()).filter(|&value| !entries.comes_over(from, to, value));
                 refills.extend(missing.map(|value| (Site::Edge { from, to }, value, self.problem.refill(value))));
             }
         }

@@ -165,7 +165,10 @@ impl<'a> Entries<'a> {
 
     /// Whether control comes from blocks that follow in the order.
     fn is_loop_head(&self, block: Block) -> bool {
-        self.problem.conventional.function.blocks[block].preds.iter().any(|&pred| !self.ends.is_written(self.problem.source(pred)))
+        self.problem.conventional.function.blocks[block]
+            .preds
+            .iter()
+            .any(|&pred| !self.ends.is_written(self.problem.source(pred)))
     }
 
     /// What is used in the loop, and of what is only live through it as much as the loop leaves room for.
