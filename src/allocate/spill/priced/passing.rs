@@ -3,7 +3,7 @@
 //! A value that passes from one block into the next could be in a register in the one and not in the other. To refill it before
 //! it is accessed is never cheaper than later, unless a loop begins. To give it up pays only where registers are scarcer than
 //! they have been on its way; where they are not, what found room will find room again. So there its segment goes on, and both
-//! blocks take one decision. That loses little, and saves a quarter to a third of all decisions.
+//! blocks take one decision. That loses little, and saves a quarter to two fifths of all decisions.
 //!
 //! Where far more values pass through blocks than there are instructions to access them, every segment goes on: the work would
 //! otherwise grow with blocks times values.
@@ -14,11 +14,13 @@ use super::tight::Tight;
 use crate::allocate::cuts::Decision;
 use crate::allocate::spill::{Choice, Problem};
 use crate::analysis::grouped::of_each;
-use crate::machine::{Block, Function, Inst, Operand, Value};
+use crate::machine::{Block, Function, Inst, Operand, RegClass, Value};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
-/// By how many registers a block has to be better supplied if many executions do not come there.
-const LEAD: i32 = 2;
+/// By how many registers a block has to be better supplied if many executions do not come there, times how many a value can be in:
+/// by two of four, by one of eight. Where there are fifteen, hardly a value has to leave that passes through what is seldom
+/// executed.
+const LEAD: usize = 8;
 
 /// How often a block is executed, for each execution of one before it, if most come there.
 const MOST_COME: f64 = 0.6;
@@ -36,6 +38,8 @@ pub(super) struct Passing<'a> {
     ahead: Scarcity,
     /// Likewise behind the last one, to the block's end.
     behind: Scarcity,
+    /// Of each class, [`LEAD`] by its registers.
+    leads: SecondaryMap<RegClass, i32>,
     /// How scarce registers have been at most where a segment passes.
     scarcest: SecondaryMap<Decision, i32>,
 }
@@ -66,12 +70,14 @@ impl Scarcity {
 impl<'a> Passing<'a> {
     /// `None` if segments end with blocks.
     pub(super) fn new(problem: &'a Problem) -> Option<Self> {
+        let Function { file, insts, .. } = &problem.conventional.function;
         let all = |choice: Choice| choice.considers_all(problem.policy.effort);
         (!problem.downstream.choice.is_some_and(all)).then(|| Passing {
             function: &problem.conventional.function,
-            always: problem.liveness.all_live_in() > CONSIDERED * problem.conventional.function.insts.len(),
+            always: problem.liveness.all_live_in() > CONSIDERED * insts.len(),
             ahead: Scarcity::new(&problem.conventional.function),
             behind: Scarcity::new(&problem.conventional.function),
+            leads: file.classes.iter().map(|(class, data)| (class, (LEAD / data.regs.len().max(1)) as i32)).collect(),
             scarcest: SecondaryMap::new(),
         })
     }
@@ -98,10 +104,10 @@ impl<'a> Passing<'a> {
         if self.always {
             return true;
         }
-        let Function { blocks, .. } = self.function;
+        let Function { blocks, values, .. } = self.function;
         let least = MOST_COME * blocks[block].preds.iter().map(|&pred| blocks[pred].frequency).fold(0.0, f64::max);
         let ahead = self.ahead.of(block, value).unwrap_or(self.ahead.in_block);
-        let lead = if ahead > 0 && blocks[block].frequency < least { LEAD } else { 0 };
+        let lead = if ahead > 0 && blocks[block].frequency < least { self.leads[values[value].class] } else { 0 };
         ahead + lead <= self.scarcest[decision]
     }
 
