@@ -43,22 +43,23 @@ const PROMISING: i64 = 20;
 
 /// Labels all nodes.
 pub(super) fn solve(network: &Network, market: Market, limits: Limits) -> Solution {
+    let mut cutter = Cutter::new(network);
     let mut prices = Prices::new(network, market);
-    let mut value = prices.relax();
+    let mut value = prices.relax(&mut cutter);
     // Nothing has a price yet.
     let mut rounding = Rounding::new(network, market.price, &prices.relaxed());
     let mut bound = value;
-    let mut best = cheapest_number(&mut rounding, &prices.relaxed(), market);
-    rounding.improve(&mut best, &prices.relaxed());
+    let mut best = cheapest_number(&mut rounding, &mut cutter, &prices.relaxed(), market);
+    rounding.improve(&mut cutter, &mut best, &prices.relaxed());
     prices.start_from(&best);
     for round in 0..limits.rounds {
-        if best.cost <= bound || prices.cutter.work + rounding.work() > limits.work {
+        if best.cost <= bound || cutter.work > limits.work {
             break;
         }
         if round > 0 {
             prices.step(best.cost, value);
         }
-        value = prices.relax();
+        value = prices.relax(&mut cutter);
         bound = bound.max(value);
         let relaxed = prices.relaxed();
         rounding.put_in_order(&relaxed);
@@ -66,9 +67,9 @@ pub(super) fn solve(network: &Network, market: Market, limits: Limits) -> Soluti
             if prices.bound_with(bought) >= best.cost {
                 continue;
             }
-            let mut rounded = rounding.round(&relaxed, bought);
+            let mut rounded = rounding.round(&mut cutter, &relaxed, bought);
             if rounded.cost < best.cost + best.cost / PROMISING {
-                rounding.improve(&mut rounded, &relaxed);
+                rounding.improve(&mut cutter, &mut rounded, &relaxed);
             }
             if rounded.cost < best.cost {
                 best = rounded;
@@ -79,12 +80,12 @@ pub(super) fn solve(network: &Network, market: Market, limits: Limits) -> Soluti
 }
 
 /// Buys all places, and fewer as long as that is cheaper.
-fn cheapest_number(rounding: &mut Rounding, relaxed: &Relaxed, market: Market) -> Rounded {
+fn cheapest_number(rounding: &mut Rounding, cutter: &mut Cutter, relaxed: &Relaxed, market: Market) -> Rounded {
     rounding.put_in_order(relaxed);
-    let mut best = rounding.round(relaxed, market.most);
+    let mut best = rounding.round(cutter, relaxed, market.most);
     rounding.sell(&mut best, market.least);
     while best.bought > market.least {
-        let mut fewer = rounding.round(relaxed, best.bought - 1);
+        let mut fewer = rounding.round(cutter, relaxed, best.bought - 1);
         rounding.sell(&mut fewer, market.least);
         if fewer.cost > best.cost {
             break;
@@ -140,7 +141,6 @@ struct Prices<'n> {
     cost_of_buying: [i64; MOST_BOUGHT + 1],
     /// What all clusters cost as they are labelled, prices included.
     of_clusters: i64,
-    cutter: Cutter<'n>,
     residual: Residual,
     of_row: PrimaryMap<Row, i64>,
     /// Of each node, the sum of its rows' prices; and what it was when its cluster was cut last.
@@ -170,7 +170,6 @@ impl<'n> Prices<'n> {
             bought: market.least,
             cost_of_buying: [0; MOST_BOUGHT + 1],
             of_clusters: 0,
-            cutter: Cutter::new(network),
             residual: Residual::new(network),
             of_row: rows().map(|_| 0).collect(),
             of_node: nodes().map(|_| 0).collect(),
@@ -192,10 +191,10 @@ impl<'n> Prices<'n> {
     }
 
     /// Labels each cluster as is cheapest under the prices, and buys places likewise. Answers the bound that this gives.
-    fn relax(&mut self) -> i64 {
+    fn relax(&mut self, cutter: &mut Cutter) -> i64 {
         for cluster in std::mem::take(&mut self.changed) {
             self.has_changed[cluster] = false;
-            self.relax_cluster(cluster);
+            self.relax_cluster(cutter, cluster);
         }
         self.of_clusters = self.value.values().sum();
         self.of_clusters + self.buy()
@@ -217,7 +216,7 @@ impl<'n> Prices<'n> {
         self.of_clusters + self.cost_of_buying[bought]
     }
 
-    fn relax_cluster(&mut self, cluster: Cluster) {
+    fn relax_cluster(&mut self, cutter: &mut Cutter, cluster: Cluster) {
         let network = self.network;
         // Dearer zeros and cheaper ones change nothing.
         let still_best = |node: Node| match self.is_one[node] {
@@ -229,9 +228,9 @@ impl<'n> Prices<'n> {
                 *self.residual.excess_mut(node) -= self.of_node[node] - self.at_cut[node];
                 self.at_cut[node] = self.of_node[node];
             }
-            self.cutter.cut(cluster, &mut self.residual);
+            cutter.cut(cluster, &mut self.residual);
             for node in network.nodes(cluster) {
-                let one = self.cutter.is_one(node);
+                let one = cutter.is_one(node);
                 if one != self.is_one[node] {
                     self.is_one[node] = one;
                     for run in network.runs_of(node) {

@@ -24,7 +24,6 @@ pub(super) struct Rounding<'n> {
     /// What a bought place costs.
     price: i64,
     bought: usize,
-    cutter: Cutter<'n>,
     /// What flows have left of the cluster that is being placed.
     scratch: Residual,
     /// What each cluster costs with nothing in registers, and at least.
@@ -47,7 +46,6 @@ impl<'n> Rounding<'n> {
             network,
             price,
             bought: 0,
-            cutter: Cutter::new(network),
             scratch: Residual::of_any_cluster(network),
             nothing: network.clusters().map(|cluster| network.cost(cluster, |_| false)).collect(),
             least: alone.cost.clone(),
@@ -56,10 +54,6 @@ impl<'n> Rounding<'n> {
             left: vec![0; network.rooms.len()],
             order: Vec::new(),
         }
-    }
-
-    pub(super) fn work(&self) -> u64 {
-        self.cutter.work
     }
 
     /// Gives those places back that these labels do not need, which were the latest, down to the least number.
@@ -88,7 +82,7 @@ impl<'n> Rounding<'n> {
     }
 
     /// Makes relaxed labels fit, with so many places bought.
-    pub(super) fn round(&mut self, relaxed: &Relaxed, bought: usize) -> Rounded {
+    pub(super) fn round(&mut self, cutter: &mut Cutter, relaxed: &Relaxed, bought: usize) -> Rounded {
         self.buy(bought);
         self.is_one.clone_from(relaxed.is_one);
         let mut cost_of: PrimaryMap<Cluster, i64> = self.network.clusters().map(|_| 0).collect();
@@ -98,7 +92,7 @@ impl<'n> Rounding<'n> {
                 relaxed.cost[cluster]
             } else {
                 self.change_left(cluster, 1);
-                self.place_from(cluster, relaxed);
+                self.place_from(cutter, cluster, relaxed);
                 self.cost(cluster)
             };
         }
@@ -111,7 +105,7 @@ impl<'n> Rounding<'n> {
     }
 
     /// Places those clusters again that could have more ones.
-    pub(super) fn improve(&mut self, rounded: &mut Rounded, relaxed: &Relaxed) {
+    pub(super) fn improve(&mut self, cutter: &mut Cutter, rounded: &mut Rounded, relaxed: &Relaxed) {
         if rounded.bought != self.bought {
             self.buy(rounded.bought);
             self.is_one = rounded.is_one.clone();
@@ -130,7 +124,7 @@ impl<'n> Rounding<'n> {
             before.clear();
             before.extend(self.network.nodes(cluster).map(|node| self.is_one[node]));
             self.change_left(cluster, 1);
-            self.place(cluster, relaxed);
+            self.place(cutter, cluster, relaxed);
             let cost = self.cost(cluster);
             if cost < rounded.cost_of[cluster] {
                 rounded.cost -= rounded.cost_of[cluster] - cost;
@@ -179,28 +173,28 @@ impl<'n> Rounding<'n> {
 
     /// Labels a cluster so that it fits. What flows under prices may flow without: nodes are the dearer as 0 for what they do
     /// not pay any more.
-    fn place(&mut self, cluster: Cluster, relaxed: &Relaxed) {
+    fn place(&mut self, cutter: &mut Cutter, cluster: Cluster, relaxed: &Relaxed) {
         self.scratch.copy_from(relaxed.residual(), self.network, cluster);
         for node in self.network.nodes(cluster) {
             self.is_one[node] = true;
             *self.scratch.excess_mut(node) = relaxed.excess_without_prices(node);
         }
-        self.make_fit(cluster);
+        self.make_fit(cutter, cluster);
     }
 
     /// The same, beginning with what is cheapest under prices if everything fits.
-    fn place_from(&mut self, cluster: Cluster, relaxed: &Relaxed) {
+    fn place_from(&mut self, cutter: &mut Cutter, cluster: Cluster, relaxed: &Relaxed) {
         self.scratch.copy_from(relaxed.residual(), self.network, cluster);
         for node in self.network.nodes(cluster) {
             self.is_one[node] = relaxed.is_one[node];
             *self.scratch.excess_mut(node) = relaxed.excess(node);
         }
-        self.make_fit(cluster);
+        self.make_fit(cutter, cluster);
     }
 
     /// Cuts a cluster until it fits, without the nodes that find no room. It may have several nodes in one row, so that what
     /// each would find room for alone may not fit together: then those are forbidden, too.
-    fn make_fit(&mut self, cluster: Cluster) {
+    fn make_fit(&mut self, cutter: &mut Cutter, cluster: Cluster) {
         const ATTEMPTS: u32 = 8;
         for node in self.network.nodes(cluster) {
             if self.is_one[node] && !self.fits(node) {
@@ -208,9 +202,9 @@ impl<'n> Rounding<'n> {
             }
         }
         for _ in 0..ATTEMPTS {
-            self.cutter.cut_within(cluster, &mut self.scratch, |node| self.is_one[node]);
+            cutter.cut_within(cluster, &mut self.scratch, |node| self.is_one[node]);
             for node in self.network.nodes(cluster) {
-                self.is_one[node] = self.cutter.is_one(node);
+                self.is_one[node] = cutter.is_one(node);
             }
             if self.enter(cluster) {
                 return;
