@@ -461,6 +461,25 @@ mod assignment {
     }
 
     #[test]
+    fn an_argument_stays_where_it_comes_in_until_that_is_taken() {
+        let function = fixture("split_arguments");
+        let found = |split_arguments| {
+            let overlay = overlay_by(&function, |assign| assign.split_arguments = split_arguments);
+            (edits(&function, &overlay), registers(&function, &overlay, 5))
+        };
+        assert_eq!(found(false), (vec![], vec!["d".to_owned()]));
+        assert_eq!(found(true), (vec!["b1.0 move d a".to_owned()], vec!["a".to_owned()]));
+    }
+
+    /// Behind a loop's back edge the argument would be wanted where it was before.
+    #[test]
+    fn an_argument_keeps_its_name_where_a_loop_goes_on_with_it() {
+        let function = fixture("argument_of_loop");
+        let found = |split_arguments| edits(&function, &overlay_by(&function, |assign| assign.split_arguments = split_arguments));
+        assert_eq!(found(true), found(false));
+    }
+
+    #[test]
     fn a_value_is_held_where_it_is_copied_to() {
         let function = fixture("held");
         let found = |pins| {

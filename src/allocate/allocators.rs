@@ -162,6 +162,11 @@ impl Registers {
         matches!(self, Registers::Dominance(Dominance { assign: assign::Policy { split_ties: true, .. }, .. }))
     }
 
+    /// Whether arguments have other names from where they cannot stay where they come in.
+    pub fn split_arguments(&self) -> bool {
+        matches!(self, Registers::Dominance(Dominance { assign: assign::Policy { split_arguments: true, .. }, .. }))
+    }
+
     /// What happens to values where the program pins or clobbers registers.
     pub fn pins(&self) -> PinPolicy {
         match self {
@@ -211,7 +216,12 @@ const CH_O1: Preset = Preset {
     separate_saves: false,
     registers: Registers::Dominance(Dominance {
         choice: Choice::Lightest,
-        assign: assign::Policy { preference: Preference::None, pins: PinPolicy::Avoid, split_ties: false },
+        assign: assign::Policy {
+            preference: Preference::None,
+            pins: PinPolicy::Avoid,
+            split_ties: false,
+            split_arguments: false,
+        },
         recolouring: Recolouring::Never,
         elimination: Elimination::SpillFree,
     }),
@@ -224,7 +234,12 @@ const CH_O2: Preset = Preset {
     name: "ch-o2",
     registers: Registers::Dominance(Dominance {
         choice: Choice::Lightest,
-        assign: assign::Policy { preference: Preference::FixedPoints, pins: PinPolicy::Avoid, split_ties: false },
+        assign: assign::Policy {
+            preference: Preference::FixedPoints,
+            pins: PinPolicy::Avoid,
+            split_ties: false,
+            split_arguments: false,
+        },
         recolouring: Recolouring::Never,
         elimination: Elimination::SpillFree,
     }),
@@ -245,7 +260,12 @@ const SPILL_FREE: Preset = Preset {
     separate_saves: false,
     registers: Registers::Dominance(Dominance {
         choice: Choice::Lightest,
-        assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Repair, split_ties: false },
+        assign: assign::Policy {
+            preference: Preference::Frequency,
+            pins: PinPolicy::Repair,
+            split_ties: false,
+            split_arguments: false,
+        },
         recolouring: Recolouring::Never,
         elimination: Elimination::SpillFree,
     }),
@@ -263,7 +283,7 @@ const SPILL_FREE: Preset = Preset {
 /// What is known to be best.
 const BEST: Dominance = Dominance {
     choice: Choice::Priced,
-    assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Hold, split_ties: true },
+    assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Hold, split_ties: true, split_arguments: true },
     recolouring: Recolouring::Chunks,
     elimination: Elimination::SpillFree,
 };
@@ -300,7 +320,12 @@ const HACK: Preset = Preset {
     separate_saves: false,
     registers: Registers::Dominance(Dominance {
         choice: Choice::Farthest(Entry::Nearest),
-        assign: assign::Policy { preference: Preference::None, pins: PinPolicy::Permute, split_ties: false },
+        assign: assign::Policy {
+            preference: Preference::None,
+            pins: PinPolicy::Permute,
+            split_ties: false,
+            split_arguments: false,
+        },
         recolouring: Recolouring::Chunks,
         elimination: Elimination::SpillFree,
     }),
@@ -311,7 +336,12 @@ const HACK: Preset = Preset {
 /// Where values are in registers for a short time only.
 const SHORT: Dominance = Dominance {
     choice: Choice::AcrossBlocks,
-    assign: assign::Policy { preference: Preference::FixedPoints, pins: PinPolicy::Repair, split_ties: false },
+    assign: assign::Policy {
+        preference: Preference::FixedPoints,
+        pins: PinPolicy::Repair,
+        split_ties: false,
+        split_arguments: false,
+    },
     recolouring: Recolouring::Never,
     elimination: Elimination::SpillFree,
 };

@@ -89,6 +89,10 @@ pub struct AllocatorOptions {
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     split_ties: Option<Switch>,
 
+    /// Whether an argument has another register from where it cannot stay in the one it comes in, if control seldom comes there
+    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
+    split_arguments: Option<Switch>,
+
     /// What happens to values whose registers are taken by calls, the ABI or instructions
     #[arg(long, value_name = "HOW", value_parser = choices::parser::<PinPolicy>())]
     pins: Option<PinPolicy>,
@@ -188,6 +192,7 @@ impl AllocatorOptions {
                 set(&mut dominance.elimination, self.eliminate);
                 set(&mut dominance.assign.pins, self.pins);
                 set(&mut dominance.assign.split_ties, self.split_ties.map(Switch::is_on));
+                set(&mut dominance.assign.split_arguments, self.split_arguments.map(Switch::is_on));
                 self.coalesce.into_iter().for_each(|how| dominance.coalesce(how));
                 set(&mut preset.coalescing, self.cssa);
                 // Who wants to see memory moved to memory wants values that are in memory all their lives.
@@ -221,8 +226,10 @@ impl AllocatorOptions {
                 "{name} keeps each variable in one place: nothing moves for phis or pins, so `--eliminate` and `--pins` do not apply"
             ));
         }
-        if self.split_ties == Some(Switch::On) {
-            return Err(format!("{name} keeps each variable in one place: nothing is split, so `--split-ties` does not apply"));
+        if [self.split_ties, self.split_arguments].contains(&Some(Switch::On)) {
+            return Err(format!(
+                "{name} keeps each variable in one place: nothing is split, so `--split-ties` and `--split-arguments` do not apply"
+            ));
         }
         if self.coalesce.is_some() {
             return Err(format!("{name} has a way of its own to coalesce copies, so `--coalesce` does not apply"));
@@ -287,6 +294,7 @@ impl AllocatorOptions {
             ("--spare-jumps", self.spare_jumps.is_some()),
             ("--separate-saves", self.separate_saves.is_some()),
             ("--split-ties", self.split_ties.is_some()),
+            ("--split-arguments", self.split_arguments.is_some()),
             ("--pins", self.pins.is_some()),
             ("--coalesce", self.coalesce.is_some()),
             ("--cssa", self.cssa.is_some()),
@@ -365,6 +373,7 @@ fn describe(preset: &Preset) -> OwnOptions {
         spare_jumps: preset.spare_jumps,
         separate_saves: preset.separate_saves,
         split_ties: preset.registers.split_ties(),
+        split_arguments: preset.registers.split_arguments(),
         pins: preset.registers.pins().name().into(),
         coalesce: preset.registers.coalescing().name().into(),
         cssa: matches!(preset.registers, Registers::Dominance(_)).then(|| preset.coalescing.name().into()),
@@ -416,6 +425,7 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         spare_jumps,
         separate_saves,
         split_ties,
+        split_arguments,
         pins,
         coalesce,
         cssa,
@@ -437,6 +447,7 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         format!("--spare-jumps {}", switch(spare_jumps)),
         format!("--separate-saves {}", switch(separate_saves)),
         format!("--split-ties {}", switch(split_ties)),
+        format!("--split-arguments {}", switch(split_arguments)),
         format!("--pins {pins}"),
         format!("--swap {swap}"),
     ];

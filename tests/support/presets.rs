@@ -60,6 +60,7 @@ pub fn variants() -> Vec<Preset> {
         vary(|p| dominance(p).coalesce(RegisterCoalescing::Chunks));
         vary(|p| {
             dominance(p).assign.split_ties = true;
+            dominance(p).assign.split_arguments = true;
             dominance(p).coalesce(RegisterCoalescing::Chunks);
         });
         vary(|p| {

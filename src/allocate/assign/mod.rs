@@ -10,6 +10,7 @@
 //! edge can take no code, values move before it is left to where they meet
 //! ([`crate::analysis::Bundles`]).
 
+mod arguments;
 mod colouring;
 mod holding;
 mod linear;
@@ -108,6 +109,9 @@ pub struct Policy {
     /// Whether a value that a two-address instruction overwrites, and that is read again in its block, has another name from
     /// there on. One copy is left in any case; with two names, recolouring chooses which of them stays in the register.
     pub split_ties: bool,
+    /// Whether an argument has another name from where it cannot stay in the register that it comes in, if that is executed less
+    /// often than the entry ([`arguments`]).
+    pub split_arguments: bool,
 }
 
 /// Which register a value gets if there are several.
@@ -206,7 +210,10 @@ pub fn assign(
     let function = &spilled.function;
     let pins = policy.pins.occupied(function, liveness, spilled.untouched);
     let preferences = preferences::Preferences::new(function, liveness, &pins, policy.preference);
-    let assignment = walk::walk(function, order, liveness, &pins, &preferences, policy, evictable)?;
+    let mut assignment = walk::walk(function, order, liveness, &pins, &preferences, policy, evictable)?;
+    if policy.split_arguments {
+        arguments::part(function, order, dominators, liveness, &pins, &mut assignment);
+    }
     Ok(split::split_at_repairs(spilled, order, dominators, liveness, assignment))
 }
 

@@ -117,6 +117,9 @@ pub struct OwnOptions {
     /// `--split-ties`.
     #[serde(default)]
     pub split_ties: bool,
+    /// `--split-arguments`.
+    #[serde(default)]
+    pub split_arguments: bool,
     /// `--pins`.
     pub pins: String,
     /// `--coalesce`.
