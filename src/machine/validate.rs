@@ -91,6 +91,8 @@ pub enum Rule {
     TerminatorInside,
     #[error("a label follows another instruction")]
     LabelInside,
+    #[error("a label accesses a value, for which no code could stand before it")]
+    LabelAccesses,
     #[error("operand {0} reuses something other than a use in a register of the same bank")]
     Reuse(usize),
     #[error("operand {0} reuses what another operand reuses")]
@@ -347,6 +349,7 @@ impl Scan<'_> {
         let data = &self.function.insts[inst];
         let operands = self.function.operands(inst);
         let place = Place::Inst(block, inst);
+        self.require(!data.label || operands.is_empty(), place, Rule::LabelAccesses);
         self.reuses(operands, place);
         self.folds(data.kind, operands, place);
         let roles: Vec<Role> = operands.iter().map(|o| o.role).collect();

@@ -148,6 +148,7 @@ fn landing_pads_are_thrown_to() {
 fn terminators_end_and_labels_begin() {
     broken(Place::Inst(b(1), i(6)), Rule::TerminatorInside, |f| f.insts[i(6)].terminator = true);
     broken(Place::Inst(b(0), i(2)), Rule::LabelInside, |f| f.insts[i(2)].label = true);
+    broken(Place::Inst(b(0), i(1)), Rule::LabelAccesses, |f| f.insts[i(1)].label = true);
 }
 
 #[test]
