@@ -14,13 +14,15 @@ use super::tight::Tight;
 use crate::allocate::cuts::Decision;
 use crate::allocate::spill::{Choice, Problem};
 use crate::analysis::grouped::of_each;
-use crate::machine::{Block, Function, Inst, Operand, RegClass, Value};
+use crate::machine::{Block, Function, Inst, Operand, RegClass, RegSet, Value};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
-/// By how many registers a block has to be better supplied if many executions do not come there, times how many a value can be in:
-/// by two of four, by one of eight. Where there are fifteen, hardly a value has to leave that passes through what is seldom
-/// executed.
-const LEAD: usize = 8;
+/// By how many registers a block has to be better supplied at most if many executions do not come there.
+const MOST_LEAD: usize = 2;
+
+/// The same, times how many registers a value can be in that calls preserve: by two where there are two of these, by one where
+/// there are four. Where there are six, hardly a value has to leave that passes through what is seldom executed.
+const LEAD: usize = 5;
 
 /// How often a block is executed, for each execution of one before it, if most come there.
 const MOST_COME: f64 = 0.6;
@@ -28,6 +30,11 @@ const MOST_COME: f64 = 0.6;
 /// How many values may be live into blocks, for each instruction, if it is to be considered whether segments go on. Of the
 /// corpus's functions, one of perl's has most: 41.
 const CONSIDERED: usize = 64;
+
+/// By how many registers a block has to be better supplied for values that can be in these callee-saved ones.
+fn lead(preserved: RegSet) -> i32 {
+    LEAD.checked_div(preserved.len()).unwrap_or(MOST_LEAD).min(MOST_LEAD) as i32
+}
 
 /// What is known of the segments that have been passed, and of the current block.
 pub(super) struct Passing<'a> {
@@ -38,7 +45,7 @@ pub(super) struct Passing<'a> {
     ahead: Scarcity,
     /// Likewise behind the last one, to the block's end.
     behind: Scarcity,
-    /// Of each class, [`LEAD`] by its registers.
+    /// Of each class, [`LEAD`] by its callee-saved registers.
     leads: SecondaryMap<RegClass, i32>,
     /// How scarce registers have been at most where a segment passes.
     scarcest: SecondaryMap<Decision, i32>,
@@ -77,7 +84,7 @@ impl<'a> Passing<'a> {
             always: problem.liveness.all_live_in() > CONSIDERED * insts.len(),
             ahead: Scarcity::new(&problem.conventional.function),
             behind: Scarcity::new(&problem.conventional.function),
-            leads: file.classes.iter().map(|(class, data)| (class, (LEAD / data.regs.len().max(1)) as i32)).collect(),
+            leads: file.classes.iter().map(|(class, data)| (class, lead(data.regs & file.callee_saved))).collect(),
             scarcest: SecondaryMap::new(),
         })
     }
