@@ -15,6 +15,9 @@ use crate::machine::{Block, Function, Inst, InstKind, Operand, Reg, Value};
 /// How often the block is executed at most, for each time that the function is entered. More would hardly pay.
 const SELDOM: f64 = 0.9;
 
+/// How many blocks are looked at that dominate each other. Each takes time for all blocks that the value lives in.
+const ATTEMPTS: usize = 8;
+
 /// Has arguments change their names, and nothing else.
 pub(super) fn part(
     function: &Function,
@@ -70,10 +73,9 @@ impl Parting<'_> {
         }
         let live: Vec<Block> = self.order.blocks().iter().copied().filter(|&block| self.is_live_into(block, value)).collect();
         let taken = live.iter().copied().filter(|&block| self.is_taken(block, None, value, reg));
-        let mut place = taken.reduce(|a, b| self.dominators.meet(a, b))?;
-        while place != entry && !self.is_left_for_good(place, &live, value) {
-            place = self.dominators.idom(place)?;
-        }
+        let nearest = taken.reduce(|a, b| self.dominators.meet(a, b))?;
+        let mut places = std::iter::successors(Some(nearest), |&block| self.dominators.idom(block)).take(ATTEMPTS);
+        let place = places.find(|&block| block == entry || self.is_left_for_good(block, &live, value))?;
         let data = &self.function.blocks[place];
         let can_take_code = !data.insts.is_empty() && !data.landing_pad && !data.jump_target;
         let most = SELDOM * self.function.blocks[entry].frequency;
