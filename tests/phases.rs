@@ -721,6 +721,25 @@ mod splitting {
         }
     }
 
+    /// v9 and v10 pass b1 in memory, v16 and v17 pass b2.
+    #[test]
+    fn copies_within_a_home_are_nothing() {
+        let spilled = split_by("crowded_labels", Choice::Priced);
+        let b1 = "\
+  v6:x = phi b0:v20 b1:v21 b2:v22
+  v7:x = phi b0:v24 b1:v25 b2:v26
+  v8:x = phi b0:v28 b1:v29 b2:v30
+  v11:x = op v6 v8
+  v12:w = op
+  v29:x = copy v8
+  v25:x = copy v7
+  v21:x = copy v11
+  op v12 terminator
+";
+        assert!(blocks(&spilled.function).contains(b1));
+        assert_eq!(spilled.counts.optimisations.coalesced_copies, 4);
+    }
+
     #[test]
     fn constants_of_webs_are_computed_on_edges() {
         for entry in ENTRIES {

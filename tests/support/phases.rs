@@ -8,7 +8,7 @@ use chordal::allocate::cssa::{self, Coalescing, Conventional};
 use chordal::allocate::eliminate;
 use chordal::allocate::failure::Failure;
 use chordal::allocate::spill::verify::verify;
-use chordal::allocate::spill::{Plan, Problem, Spilled};
+use chordal::allocate::spill::{Choice, Plan, Problem, Spilled};
 use chordal::analysis::{Dominators, Interference, Liveness, Order, PinLiveness};
 use chordal::machine::{Function, Overlay, print};
 use cranelift_entity::SecondaryMap;
@@ -38,7 +38,8 @@ pub fn with_plan<T>(function: &Function, look: impl FnOnce(&Problem, &Plan) -> T
 
 /// The same with any allocator.
 pub fn with_plan_of<T>(preset: Preset, function: &Function, look: impl FnOnce(&Problem, &Plan) -> T) -> (Conventional, T) {
-    let conventional = convert(function, preset.coalescing);
+    let splits = preset.coalescing == Coalescing::Pairwise && preset.registers.spilling().is_some_and(Choice::splits);
+    let conventional = if splits { convert_to_split(function) } else { convert(function, preset.coalescing) };
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
     let liveness = Liveness::new(&conventional.function);

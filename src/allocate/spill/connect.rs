@@ -43,9 +43,15 @@ pub(super) fn connect(problem: &Problem, chosen: &Chosen, decided: Decided) -> P
     at_home.extend(for_a_while.iter());
     let homes = Homes::new(conventional, &at_home, true);
     let stores = connector.stores(&in_memory, &for_a_while, &reads);
-    let dropped = connector.dropped(&at_home);
+    let mut dropped = connector.dropped(&at_home);
     let values = function.values.keys().filter(|&value| at_home.contains(value) || chosen.spilled[value]).count();
-    let counts = SpillCounts { values: values as u64, ..SpillCounts::default() };
+    let mut counts = SpillCounts { values: values as u64, ..SpillCounts::default() };
+    for inst in connector.copies_within_homes() {
+        counts.optimisations.coalesced_copies += 1;
+        if function.insts[inst].origin.is_none() {
+            dropped.insert(inst);
+        }
+    }
     let Connector { decided: Decided { refills, mut folds, .. }, memory_phis, .. } = connector;
     // What is not executed accesses nothing.
     folds.retain(|&(inst, _)| !dropped.contains(inst));
@@ -152,6 +158,9 @@ impl Connector<'_> {
         stored.extend(for_a_while.iter().filter(|&value| !unspillable(value) && !self.memory_phis.contains(value)));
         let folded = self.folded().map(|(_, operand)| operand).filter(|operand| operand.is_def());
         folded.for_each(|operand| _ = stored.remove(operand.value));
+        // Where what is copied is in memory, what it is copied to has been stored.
+        let read_from_home = self.decided.folds.iter().filter(|&&(inst, k)| k == 1 && self.problem.copies_within_home(inst));
+        read_from_home.for_each(|&(inst, _)| _ = stored.remove(self.function.operands(inst)[0].value));
         let defined = self.definitions();
         let (mut stores, elsewhere) = stores::place(self.problem, &self.decided.entries, reads, &stored, &defined);
         let at_definition = |value: Value| stored.contains(value) && !elsewhere.contains(value);
@@ -187,6 +196,12 @@ impl Connector<'_> {
             operands.filter(|operand| operand.is_def()).for_each(|operand| defined[operand.value] = Some(block));
         }
         defined
+    }
+
+    /// Copies of which both operands are accessed in memory, so that they do nothing. (Those of the program stay all the same:
+    /// whoever compares allocations wants to find all its instructions.)
+    fn copies_within_homes(&self) -> impl Iterator<Item = Inst> + '_ {
+        self.decided.folds.windows(2).filter(|pair| pair[0].0 == pair[1].0).map(|pair| pair[0].0)
     }
 
     /// Constants that are computed again wherever they are wanted are not computed where they stand.

@@ -42,6 +42,7 @@ use crate::allocate::assign::PinPolicy;
 use crate::allocate::cost::{self, Added};
 use crate::allocate::cssa::{Conventional, Web};
 use crate::allocate::failure::Unsupported;
+use crate::allocate::pressure::demand::foldable_operands;
 use crate::allocate::pressure::limits::Limits;
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Bundles, Dominators, Liveness, Loops, Order, PinLiveness};
@@ -380,6 +381,20 @@ impl<'a> Problem<'a> {
             Refill::Rematerialise(inst) => Some(inst).filter(|&inst| self.storable.contains(inst)),
             Refill::Load => None,
         }
+    }
+
+    /// Whether an instruction copies between values of one home: in memory, it does nothing
+    /// (`spill-free-ssa-elimination.txt`, section 6.3).
+    fn copies_within_home(&self, inst: Inst) -> bool {
+        let Conventional { function, webs, .. } = self.conventional;
+        if function.insts[inst].kind != InstKind::Copy || !self.policy.memory_coalesce {
+            return false;
+        }
+        let [to, from] = *function.operands(inst) else { return false };
+        function.slot_for(to.value) == function.slot_for(from.value)
+            && webs[to.value].is_some()
+            && webs[to.value] == webs[from.value]
+            && foldable_operands(function, inst, false).count() == 2
     }
 
     /// What an instruction costs that is added where code is executed so often.

@@ -158,6 +158,10 @@ impl<'a> Walk<'a> {
             if self.chosen.drops(function.operands(inst)) {
                 continue;
             }
+            if self.copies_within_home(block, inst) {
+                self.folds.extend([(inst, 0), (inst, 1)]);
+                continue;
+            }
             let at = Point { block, index: index as u32 };
             let refills = self.refills.len();
             self.instruction(at, inst)?;
@@ -167,6 +171,16 @@ impl<'a> Walk<'a> {
         }
         self.leave(block);
         Ok(())
+    }
+
+    /// Whether an instruction copies what is in memory, and has been decided to stay there, to its own home.
+    fn copies_within_home(&self, block: Block, inst: Inst) -> bool {
+        self.problem.copies_within_home(inst) && {
+            let from = self.function().operands(inst)[1].value;
+            let stays = |k: usize| self.stays(inst, k, self.next_use(block, inst, k));
+            let is_resident = self.residents.iter().any(|it| it.value == from);
+            !is_resident && (0..2).all(|k| !stays(k) && self.can_fold(inst, k))
+        }
     }
 
     /// A value is in a register from here on.

@@ -34,6 +34,7 @@ use crate::analysis::{Liveness, Occupancy};
 use crate::machine::{Block, EdgePlace, Function, Inst, Operand, Value};
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Where a value is throughout a segment: in a register, in memory, or as a decision says.
@@ -149,6 +150,7 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, ahead: &Ahead, callee_sa
         tails: vec![Place::MEMORY; problem.liveness.all_live_out()],
         contests: problem.limits.sets().map(|_| Contest::new()).collect(),
         is_crowded: false,
+        copied: BTreeMap::new(),
         crowded: Vec::new(),
     };
     for region in builder.stretches.regions.iter() {
@@ -182,6 +184,8 @@ struct Builder<'a> {
     /// For each set of registers, what may be in them at the current point, if the current block has places for rows.
     contests: Vec<Contest>,
     is_crowded: bool,
+    /// Where what copies within homes copy is before them.
+    copied: BTreeMap<Inst, Place>,
     /// The sets that may not have enough registers for an instruction, and how many they have, by how many are bought.
     crowded: Vec<(usize, [Left; MOST_BOUGHT + 1])>,
 }
@@ -373,6 +377,7 @@ impl<'a> Builder<'a> {
         let frequency = self.function.blocks[block].frequency;
         let operands = self.function.operands(inst);
         let first = self.function.insts[inst].operands.start as usize;
+        let within_home = self.problem.copies_within_home(inst);
         for (k, operand) in operands.iter().enumerate() {
             if operand.is_def() {
                 self.stretches.enter(block, operand.value);
@@ -383,7 +388,7 @@ impl<'a> Builder<'a> {
                 };
             } else if is_first_use(operands, k) {
                 // What has been chosen to be in memory is refilled in any case, but how often is not known yet.
-                if !self.chosen.spilled[operand.value] {
+                if !self.chosen.spilled[operand.value] && !within_home {
                     let refill = if too_late { FORBIDDEN } else { self.refill(operand.value, frequency) };
                     self.model.in_memory(self.place[operand.value], refill);
                 }
@@ -394,7 +399,11 @@ impl<'a> Builder<'a> {
                 };
             }
         }
-        self.cheapen_folds(inst, frequency);
+        if within_home {
+            self.copy_within_home(inst, frequency);
+        } else {
+            self.cheapen_folds(inst, frequency);
+        }
         if self.tight.insts[inst] > 0 {
             self.rows(block, inst);
         }
@@ -405,6 +414,25 @@ impl<'a> Builder<'a> {
                 self.change(operand.value, before, behind);
                 self.place[operand.value] = behind;
             }
+        }
+    }
+
+    /// What a copy within a home costs: what is in memory is loaded if it is wanted in a register, and its copy is in its home.
+    fn copy_within_home(&mut self, inst: Inst, frequency: f64) {
+        let Function { insts, .. } = self.function;
+        let [to, from] = [0, 1].map(|k| self.function.operands(inst)[k].value);
+        let first = insts[inst].operands.start as usize;
+        let before = self.place[from];
+        let (wanted, load) = if self.problem.liveness.kills(first + 1) {
+            (self.model.places.behind[first], price(self.problem.cost(cost::FOLDED_RELOAD, frequency)))
+        } else {
+            (self.model.places.behind[first + 1], self.refill(from, frequency))
+        };
+        self.model.only_in(wanted, before, load);
+        if self.chosen.spilled[to] {
+            self.model.in_register(before, self.store(frequency));
+        } else {
+            self.copied.insert(inst, before);
         }
     }
 
@@ -550,11 +578,12 @@ impl<'a> Builder<'a> {
                     self.model.only_in(head, Place::open(homeless), self.store(least));
                 }
             }
-            for operand in self.function.block_insts(block).flat_map(|inst| self.function.operands(inst)) {
-                if operand.is_def()
-                    && let Some((homeless, least)) = self.stretches.since_definition(block, operand.value)
-                {
-                    self.model.in_memory(Place::open(homeless), self.store(least));
+            for inst in self.function.block_insts(block) {
+                for operand in self.function.operands(inst).iter().filter(|operand| operand.is_def()) {
+                    if let Some((homeless, least)) = self.stretches.since_definition(block, operand.value) {
+                        let in_register = self.copied.get(&inst).copied().unwrap_or(Place::REGISTER);
+                        self.model.only_in(in_register, Place::open(homeless), self.store(least));
+                    }
                 }
             }
         }
