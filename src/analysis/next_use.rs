@@ -11,6 +11,7 @@ use super::grouped::{Lists, each};
 use super::{Liveness, Loops, Order};
 use crate::machine::{Block, BlockData, Function, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
+use std::ops::Range;
 
 /// What leaving a loop adds to a distance: more instructions than any way through a loop has.
 pub const LEAVING: u32 = 100_000;
@@ -29,14 +30,46 @@ pub struct NextUses<'a> {
     phis: Lists<Block, u32>,
 }
 
+/// The first uses of values in the block that is being looked at.
+pub struct FirstUses {
+    /// Of each value, the first instruction to use it in the latest block that uses it.
+    at: SecondaryMap<Value, u32>,
+    insts: Range<u32>,
+}
+
+impl FirstUses {
+    pub fn new(function: &Function) -> Self {
+        FirstUses { at: each(function.values.len(), NEVER), insts: 0..0 }
+    }
+
+    /// Looks at the next block.
+    pub fn enter(&mut self, function: &Function, block: Block) {
+        self.insts = function.blocks[block].insts.clone();
+        for inst in function.block_insts(block).rev() {
+            for operand in function.operands(inst).iter().filter(|operand| !operand.is_def()) {
+                self.at[operand.value] = inst.as_u32();
+            }
+        }
+    }
+
+    /// How many instructions of the block come before the first that uses a value, if any does.
+    pub fn of(&self, value: Value) -> Option<u32> {
+        let at = self.at[value];
+        self.insts.contains(&at).then(|| at - self.insts.start)
+    }
+}
+
 impl<'a> NextUses<'a> {
     pub fn new(function: &Function, order: &Order, liveness: &'a Liveness, loops: &Loops) -> Self {
         let [entry, exit] = [liveness.all_live_in(), liveness.all_live_out()].map(Vec::with_capacity);
         let mut uses = NextUses { liveness, entry, exit, phis: Lists::new(function.blocks.len()) };
-        let mut first_use: SecondaryMap<Value, u32> = each(function.values.len(), NEVER);
+        let mut first_uses = FirstUses::new(function);
         // The rows of both lists are in the order of the blocks' numbers.
-        for block in function.blocks.keys() {
-            within(function, liveness, block, &mut first_use, &mut uses.entry, &mut uses.phis);
+        for (block, data) in &function.blocks {
+            first_uses.enter(function, block);
+            let first_use = |value: Value| first_uses.of(value).unwrap_or(NEVER);
+            uses.entry.extend(liveness.live_in(block).iter().map(|&value| first_use(value)));
+            uses.phis.add(block, data.phis.iter().map(|phi| first_use(phi.def)));
             on_edges(function, liveness, block, &mut uses.exit);
         }
         let mut stale = EntitySet::with_capacity(function.blocks.len());
@@ -128,30 +161,6 @@ fn on_edges(function: &Function, liveness: &Liveness, block: Block, exit: &mut V
             exit[first + live.binary_search(&arg).expect("what a φ takes is live")] = 0;
         }
     }
-}
-
-/// Appends the distances from a block's head to the first uses in it, of what is live into it and of what its φs define.
-fn within(
-    function: &Function,
-    liveness: &Liveness,
-    block: Block,
-    first_use: &mut SecondaryMap<Value, u32>,
-    entry: &mut Vec<u32>,
-    phis: &mut Lists<Block, u32>,
-) {
-    let uses = || {
-        let insts = function.block_insts(block).enumerate();
-        insts.flat_map(|(index, inst)| {
-            let read = function.operands(inst).iter().filter(|operand| !operand.is_def());
-            read.map(move |operand| (operand.value, index as u32))
-        })
-    };
-    for (value, index) in uses() {
-        first_use[value] = first_use[value].min(index);
-    }
-    entry.extend(liveness.live_in(block).iter().map(|&value| first_use[value]));
-    phis.add(block, function.blocks[block].phis.iter().map(|phi| first_use[phi.def]));
-    uses().for_each(|(value, _)| first_use[value] = NEVER);
 }
 
 #[cfg(test)]

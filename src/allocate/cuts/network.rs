@@ -176,14 +176,6 @@ fn by_cluster(decisions: &Decisions) -> Grouped<Cluster, Decision> {
     Grouped::new(count, &pairs)
 }
 
-/// Two nodes and what depends on both.
-struct Edge {
-    lower: Node,
-    upper: Node,
-    /// What it costs if only the lower one is 1, and if only the upper one is.
-    costs: [i64; 2],
-}
-
 /// What depends on a node and on one behind it.
 #[derive(Clone, Copy)]
 struct Half {
@@ -193,52 +185,48 @@ struct Half {
     cost: i64,
 }
 
-/// The edges between nodes, those between the same two made one.
-fn edges(pairs: Vec<Pair>, node_of: &PrimaryMap<Decision, Node>, nodes: usize) -> Vec<Edge> {
+/// The arcs of all nodes, those between the same two made one, and where each node's begin.
+fn arcs(pairs: Vec<Pair>, node_of: &PrimaryMap<Decision, Node>, nodes: usize) -> (Vec<Arc>, Vec<u32>) {
     let halves = pairs.iter().map(|pair| {
         let (one, zero) = (node_of[pair.one], node_of[pair.zero]);
         (one.min(zero), Half { upper: one.max(zero), of_lower: one < zero, cost: pair.cost })
     });
     let by_lower = Grouped::from_pairs(nodes, halves);
-    let most = pairs.len();
     drop(pairs);
-    let mut edges: Vec<Edge> = Vec::with_capacity(most);
-    // Of each node, its latest edge.
-    let mut latest = vec![usize::MAX; nodes];
+    let above = |lower: Node| by_lower.get(lower).iter().filter(move |half| half.upper != lower);
+    let mut first_arc = vec![0u32; nodes + 1];
+    // Of each node, the latest one below that it has an arc to.
+    let mut latest = vec![u32::MAX; nodes];
     for lower in (0..nodes).map(Node::new) {
-        for &Half { upper, of_lower, cost } in by_lower.get(lower).iter().filter(|half| half.upper != lower) {
-            let costs = if of_lower { [cost, 0] } else { [0, cost] };
-            match edges.get_mut(latest[upper.index()]).filter(|edge| edge.lower == lower) {
-                Some(edge) => edge.costs = [together(edge.costs[0], costs[0]), together(edge.costs[1], costs[1])],
-                None => {
-                    latest[upper.index()] = edges.len();
-                    edges.push(Edge { lower, upper, costs });
-                }
+        for &Half { upper, .. } in above(lower) {
+            if std::mem::replace(&mut latest[upper.index()], lower.as_u32()) != lower.as_u32() {
+                first_arc[lower.index() + 1] += 1;
+                first_arc[upper.index() + 1] += 1;
             }
         }
-    }
-    edges
-}
-
-/// The arcs of all nodes.
-fn arcs(pairs: Vec<Pair>, node_of: &PrimaryMap<Decision, Node>, nodes: usize) -> (Vec<Arc>, Vec<u32>) {
-    let edges = edges(pairs, node_of, nodes);
-    let mut first_arc = vec![0u32; nodes + 1];
-    for &Edge { lower, upper, .. } in &edges {
-        first_arc[lower.index() + 1] += 1;
-        first_arc[upper.index() + 1] += 1;
     }
     for node in 0..nodes {
         first_arc[node + 1] += first_arc[node];
     }
+    let mut arcs = vec![Arc { to: Node::new(0), sister: 0, cost: 0 }; first_arc[nodes] as usize];
     let mut next = first_arc.clone();
-    let mut arcs = vec![Arc { to: Node::new(0), sister: 0, cost: 0 }; 2 * edges.len()];
-    for Edge { lower, upper, costs: [of_lower, of_upper] } in edges {
-        let (i, j) = (next[lower.index()], next[upper.index()]);
-        arcs[i as usize] = Arc { to: upper, sister: j, cost: of_upper };
-        arcs[j as usize] = Arc { to: lower, sister: i, cost: of_lower };
-        next[lower.index()] += 1;
-        next[upper.index()] += 1;
+    for lower in (0..nodes).map(Node::new) {
+        for &Half { upper, of_lower, cost } in above(lower) {
+            // A node's arcs to those below come first: the latest one may be to this one.
+            let latest = next[upper.index()].checked_sub(1).filter(|&arc| arc >= first_arc[upper.index()]);
+            let of_upper = latest.filter(|&arc| arcs[arc as usize].to == lower).unwrap_or_else(|| {
+                let (i, j) = (next[lower.index()], next[upper.index()]);
+                arcs[i as usize] = Arc { to: upper, sister: j, cost: 0 };
+                arcs[j as usize] = Arc { to: lower, sister: i, cost: 0 };
+                next[lower.index()] += 1;
+                next[upper.index()] += 1;
+                j
+            });
+            // An arc's cost is that of its own node being 0.
+            let arc = if of_lower { of_upper } else { arcs[of_upper as usize].sister };
+            let arc = &mut arcs[arc as usize];
+            arc.cost = together(arc.cost, cost);
+        }
     }
     (arcs, first_arc)
 }

@@ -19,6 +19,14 @@ pub(in crate::allocate) struct Reduction {
 /// A decision that has been taken out.
 struct Step {
     decision: Decision,
+    /// What it depends on; itself, which is not made yet, in place of what there is not.
+    near: [Decision; 2],
+    /// How it is made, by the labels of these two.
+    is_one: [[bool; 2]; 2],
+}
+
+/// What a decision costs.
+struct Dependent {
     costs: [i64; 2],
     near: SmallVec<[Near; 2]>,
 }
@@ -33,7 +41,7 @@ struct Near {
     into: i64,
 }
 
-impl Step {
+impl Dependent {
     /// What the decision costs with this label.
     fn cost(&self, is_one: bool, label: impl Fn(Decision) -> bool) -> i64 {
         let near = self.near.iter().map(|near| match (is_one, label(near.other)) {
@@ -48,15 +56,24 @@ impl Step {
     fn least(&self, label: impl Fn(Decision) -> bool) -> i64 {
         self.cost(false, &label).min(self.cost(true, &label)).min(FORBIDDEN)
     }
+
+    /// How it is made.
+    fn step(&self, decision: Decision) -> Step {
+        let near = [0, 1].map(|k| self.near.get(k).map_or(decision, |near| near.other));
+        let is_one = |first: bool, second: bool| {
+            let label = |other: Decision| if other == near[0] { first } else { second };
+            self.cost(true, label) <= self.cost(false, label)
+        };
+        Step { decision, near, is_one: [false, true].map(|first| [false, true].map(|second| is_one(first, second))) }
+    }
 }
 
 impl Reduction {
     /// Makes the decisions that have been taken out, now that the others are made.
     pub(in crate::allocate) fn complete(&self, labels: &mut PrimaryMap<Decision, bool>) {
         for step in self.steps.iter().rev() {
-            let label = |other: Decision| labels[other];
-            let is_one = step.cost(true, label) <= step.cost(false, label);
-            labels[step.decision] = is_one;
+            let [first, second] = step.near.map(|other| usize::from(labels[other]));
+            labels[step.decision] = step.is_one[first][second];
         }
     }
 }
@@ -138,15 +155,14 @@ impl<'d> Reducer<'d> {
         for index in std::mem::take(&mut self.pairs_of[self.number[decision] as usize]) {
             self.pairs[index as usize].cost = 0;
         }
-        let step = Step { decision, costs: std::mem::take(&mut self.decisions.costs[decision]), near };
-        match *step.near.as_slice() {
-            [] => self.base += step.least(|_| false),
-            [near] => [false, true].iter().for_each(|&is_one| self.decisions.charge(near.other, is_one, step.least(|_| is_one))),
-            [a, b, ..] => self.replace(&step, a.other, b.other),
+        let taken = Dependent { costs: std::mem::take(&mut self.decisions.costs[decision]), near };
+        match *taken.near.as_slice() {
+            [] => self.base += taken.least(|_| false),
+            [near] => [false, true].iter().for_each(|&is_one| self.decisions.charge(near.other, is_one, taken.least(|_| is_one))),
+            [a, b, ..] => self.replace(&taken, a.other, b.other),
         }
-        let others = step.near.iter().map(|near| near.other).filter(|&other| self.number[other] != CONFINED).collect();
-        self.steps.push(step);
-        others
+        self.steps.push(taken.step(decision));
+        taken.near.iter().map(|near| near.other).filter(|&other| self.number[other] != CONFINED).collect()
     }
 
     /// What a decision depends on, if that is no more than two others.
@@ -172,12 +188,12 @@ impl<'d> Reducer<'d> {
     }
 
     /// Has two decisions pay what one costs that depends on them.
-    fn replace(&mut self, step: &Step, a: Decision, b: Decision) {
-        let least = |a_is_one: bool, b_is_one: bool| step.least(|other| if other == a { a_is_one } else { b_is_one });
+    fn replace(&mut self, taken: &Dependent, a: Decision, b: Decision) {
+        let least = |a_is_one: bool, b_is_one: bool| taken.least(|other| if other == a { a_is_one } else { b_is_one });
         let [neither, only_a, only_b, both] = [least(false, false), least(true, false), least(false, true), least(true, true)];
         if only_a < only_b {
             // What is forbidden is so as a pair, so that no other cost is as large.
-            return self.replace(step, b, a);
+            return self.replace(taken, b, a);
         }
         self.base += neither;
         self.charge(a, both - only_b);

@@ -4,10 +4,11 @@ use super::Problem;
 use super::choose::Chosen;
 use super::crossing::{self, Head};
 use super::priced::Solution;
+use super::residence::Ahead;
 use crate::allocate::pressure::limits::Counts;
 use crate::allocate::pressure::live_set::LiveSet;
 use crate::analysis::grouped::Lists;
-use crate::analysis::{LEAVING, Loops, NEVER, NextUses, PinLiveness};
+use crate::analysis::{FirstUses, LEAVING, Loops, NEVER, PinLiveness};
 use crate::machine::{Block, BlockData, RegClass, RegSet, Value};
 use cranelift_entity::SecondaryMap;
 
@@ -34,7 +35,9 @@ pub(super) enum Way<'a> {
 /// left.
 pub(super) struct Entries<'a> {
     problem: &'a Problem<'a>,
-    ahead: &'a NextUses<'a>,
+    ahead: &'a Ahead<'a>,
+    /// Of the block that was entered last.
+    first_uses: FirstUses,
     way: Way<'a>,
     pins: &'a PinLiveness,
     /// Ascending.
@@ -61,10 +64,11 @@ pub(super) struct Candidate {
 }
 
 impl<'a> Entries<'a> {
-    pub(super) fn new(problem: &'a Problem<'a>, ahead: &'a NextUses<'a>, way: Way<'a>, pins: &'a PinLiveness) -> Self {
-        let lists = || Lists::new(problem.conventional.function.blocks.len());
-        let (candidates, entering) = Default::default();
-        Entries { problem, ahead, way, pins, heads: lists(), passing: lists(), ends: lists(), candidates, entering }
+    pub(super) fn new(problem: &'a Problem<'a>, ahead: &'a Ahead<'a>, way: Way<'a>, pins: &'a PinLiveness) -> Self {
+        let function = &problem.conventional.function;
+        let lists = || Lists::new(function.blocks.len());
+        let (first_uses, (candidates, entering)) = (FirstUses::new(function), Default::default());
+        Entries { problem, ahead, first_uses, way, pins, heads: lists(), passing: lists(), ends: lists(), candidates, entering }
     }
 
     /// What is to be in registers where, if that has been decided.
@@ -82,6 +86,9 @@ impl<'a> Entries<'a> {
         let met = head == Head::Anything && matches!(self.way, Way::Predecessors(_)) && !self.is_loop_head(block);
         let crosses = |value: Value| head == Head::Bundle && !chosen.off_bundles[value];
         let mut room = Room::new(problem, self.pins, block);
+        if self.ahead.borders.is_none() {
+            self.first_uses.enter(&problem.conventional.function, block);
+        }
         let (mut candidates, mut entering) = (std::mem::take(&mut self.candidates), std::mem::take(&mut self.entering));
         candidates.clear();
         entering.clear();
@@ -112,16 +119,24 @@ impl<'a> Entries<'a> {
 
     /// What is live into a block, of which nothing but what is `arriving` if that is asked for, and what its φs define.
     fn live_at_head(&self, block: Block, arriving: bool) -> impl Iterator<Item = Candidate> {
-        let function = &self.problem.conventional.function;
-        let live_in = self.problem.liveness.live_in(block);
-        let live = live_in.iter().zip(self.ahead.at_entry(block)).enumerate();
-        let live = live.map(|(index, (&value, &next_use))| Candidate { value, next_use, row: None, index });
-        let phis = function.blocks[block].phis.iter().enumerate().map(move |(row, phi)| Candidate {
-            value: phi.def,
-            next_use: self.ahead.from_phi(function, block, row),
-            row: Some(row),
-            index: live_in.len() + row,
-        });
+        let Problem { conventional, liveness, .. } = self.problem;
+        let function = &conventional.function;
+        let live_in = liveness.live_in(block);
+        let behind = move |value: Value| match liveness.is_dead(value) {
+            true => NEVER,
+            false => self.ahead.behind(function, block, value),
+        };
+        let candidate = move |index: usize, row: Option<usize>, value: Value| {
+            let next_use = match (&self.ahead.borders, row) {
+                (Some(borders), None) => borders.at_entry(block)[index],
+                (Some(borders), Some(row)) => borders.from_phi(function, block, row),
+                (None, _) => self.first_uses.of(value).unwrap_or_else(|| behind(value)),
+            };
+            Candidate { value, next_use, row, index }
+        };
+        let live = live_in.iter().enumerate().map(move |(index, &value)| candidate(index, None, value));
+        let phis = function.blocks[block].phis.iter().enumerate();
+        let phis = phis.map(move |(row, phi)| candidate(live_in.len() + row, Some(row), phi.def));
         let those = arriving.then(|| self.arriving(block));
         live.filter(move |it| those.as_ref().is_none_or(|those| those.binary_search(&it.value).is_ok())).chain(phis)
     }
@@ -144,11 +159,10 @@ impl<'a> Entries<'a> {
             }
         }
         let (wanted, others) = candidates.split_at_mut(wanted);
-        entering.extend(room.take(nearest_first(wanted)));
-        let comes = |it: &&Candidate| it.row.is_none() && self.comes_from(block, **it).any(|comes| comes);
-        let passing = nearest_first(others).iter().filter(comes).filter(|it| room.fits(it.value)).map(|it| it.value);
-        let passing: Vec<Value> = passing.collect();
-        self.passing.add(block, passing);
+        entering.extend(room.take_nearest(wanted).copied());
+        let comes = |it: &Candidate| it.row.is_none() && self.comes_from(block, *it).any(|comes| comes);
+        let mut coming: Vec<Candidate> = others.iter().copied().filter(comes).collect();
+        self.passing.add(block, room.take_nearest(&mut coming).map(|it| it.value));
     }
 
     /// What is live into a block and in a register at the end of a predecessor, or cannot be anywhere else; ascending.
@@ -289,6 +303,17 @@ impl<'a> Room<'a> {
     /// The candidates that find room, one after the other.
     fn take<'c>(&mut self, candidates: impl IntoIterator<Item = &'c Candidate>) -> impl Iterator<Item = Candidate> {
         candidates.into_iter().filter(|it| self.fits(it.value)).copied()
+    }
+
+    /// The candidates that find room, those first that are used next. Most of the time, all do, and need not be put in order.
+    fn take_nearest<'c>(&mut self, candidates: &'c mut [Candidate]) -> impl Iterator<Item = &'c Candidate> {
+        let before = self.taken;
+        let is_ample = candidates.iter().all(|it| self.fits(it.value));
+        self.taken = before;
+        if !is_ample {
+            nearest_first(candidates);
+        }
+        candidates.iter().filter(|it| self.fits(it.value))
     }
 
     /// Takes a register for a value, if there is one.

@@ -26,7 +26,8 @@ use cranelift_entity::EntitySet;
 /// # Errors
 /// If an instruction alone needs more registers than there are.
 pub(super) fn plan(problem: &Problem, chosen: &Chosen, entry: Entry) -> Result<Plan, String> {
-    let ahead = Ahead::new(problem);
+    let borders = NextUses::new(&problem.conventional.function, problem.order, problem.liveness, &problem.loops);
+    let ahead = Ahead::new(problem, Some(borders));
     match entry {
         Entry::Nearest => walk(problem, chosen, &ahead, Way::Nearest, &problem.pins),
         Entry::Predecessors => {
@@ -40,7 +41,7 @@ pub(super) fn plan(problem: &Problem, chosen: &Chosen, entry: Entry) -> Result<P
 /// # Errors
 /// Likewise.
 pub(super) fn plan_priced(problem: &Problem, chosen: &Chosen) -> Result<Plan, String> {
-    let ahead = Ahead::new(problem);
+    let ahead = Ahead::new(problem, None);
     let solution = priced::solve(problem, chosen, &ahead);
     let with = |untouched: RegSet| {
         let pins = problem.pins.clone().keeping(untouched);
@@ -66,16 +67,22 @@ fn has_dead_phis(problem: &Problem) -> bool {
 
 /// Where values are used next.
 pub(super) struct Ahead<'a> {
-    pub(super) borders: NextUses<'a>,
+    /// Behind their blocks. Where it has been decided what is in registers, this matters only for what does not fit all the same,
+    /// and it is not known: whatever is used behind a block is equally far.
+    pub(super) borders: Option<NextUses<'a>>,
     /// For each operand, the next instruction of its block that uses the value.
     pub(super) in_block: Vec<u32>,
 }
 
 impl<'a> Ahead<'a> {
-    fn new(problem: &Problem<'a>) -> Self {
-        let Problem { conventional, order, liveness, loops, .. } = problem;
-        let function = &conventional.function;
-        Ahead { borders: NextUses::new(function, order, liveness, loops), in_block: next_uses(function) }
+    fn new(problem: &Problem, borders: Option<NextUses<'a>>) -> Self {
+        Ahead { borders, in_block: next_uses(&problem.conventional.function) }
+    }
+
+    /// From the head of a block to the next use of a value that is live behind it, and not used in it any more.
+    pub(super) fn behind(&self, function: &Function, block: Block, value: Value) -> u32 {
+        let from_exit = self.borders.as_ref().map_or(0, |borders| borders.from_exit(block, value));
+        from_exit.saturating_add(function.blocks[block].insts.len() as u32)
     }
 }
 
@@ -86,11 +93,10 @@ fn walk(problem: &Problem, chosen: &Chosen, ahead: &Ahead, way: Way, pins: &PinL
         problem,
         chosen,
         pins,
-        ahead: &ahead.borders,
-        in_block: &ahead.in_block,
+        ahead,
         residents: Vec::new(),
         counts: Counts::default(),
-        entries: Entries::new(problem, &ahead.borders, way, pins),
+        entries: Entries::new(problem, ahead, way, pins),
         refills: Vec::new(),
         folds: Vec::new(),
         read_where_defined: EntitySet::with_capacity(function.values.len()),
@@ -125,9 +131,7 @@ struct Walk<'a> {
     chosen: &'a Chosen,
     /// Those of the program, and callee-saved registers that nothing may be in.
     pins: &'a PinLiveness,
-    ahead: &'a NextUses<'a>,
-    /// For each operand, the next instruction of its block that uses the value.
-    in_block: &'a [u32],
+    ahead: &'a Ahead<'a>,
     residents: Vec<Resident>,
     /// How many they are, for each set of registers.
     counts: Counts,
@@ -217,9 +221,9 @@ impl<'a> Walk<'a> {
         let data = &self.function().blocks[block];
         let operand = self.function().insts[inst].operands.start as usize + k;
         let value = self.function().operands[operand].value;
-        match self.in_block[operand] {
-            NEVER if self.chosen.spilled[value] => NEVER,
-            NEVER => self.ahead.from_exit(block, value).saturating_add(data.insts.len() as u32),
+        match self.ahead.in_block[operand] {
+            NEVER if self.chosen.spilled[value] || self.problem.liveness.kills(operand) => NEVER,
+            NEVER => self.ahead.behind(self.function(), block, value),
             next => next - data.insts.start,
         }
     }
@@ -309,7 +313,7 @@ impl<'a> Walk<'a> {
                 // Also if the terminators read it, and nothing wants it in a register behind them.
                 Some(resident) => (resident.crosses, resident.kept) = (true, true),
                 None => {
-                    let next_use = self.ahead.from_exit(block, value).saturating_add(length);
+                    let next_use = self.ahead.behind(self.function(), block, value);
                     self.admit(Resident { crosses: true, ..Resident::wanted(value, next_use) });
                 }
             }

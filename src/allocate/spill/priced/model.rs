@@ -221,14 +221,14 @@ impl<'a> Builder<'a> {
         let mut before: SmallVec<[Before; 4]> = SmallVec::new();
         before.extend(function.blocks[block].preds.iter().map(|&pred| self.before(pred)));
         let mut tails: SmallVec<[Place; 4]> = SmallVec::new();
-        for (row, &value) in live_in.iter().enumerate() {
+        for &value in live_in {
             tails.clear();
             tails.extend(before.iter_mut().map(|pred| pred.row_of(value).map_or(Place::MEMORY, |row| self.tails[row])));
-            let place = self.entering(block, head, value, &tails, Some(row));
+            let place = self.entering(block, head, value, &tails);
             self.enter_block(value, place);
         }
         for value in phis() {
-            let place = self.entering(block, head, value, &[], None);
+            let place = self.entering(block, head, value, &[]);
             self.enter_block(value, place);
         }
         if self.tight.heads[block] > 0 {
@@ -273,7 +273,7 @@ impl<'a> Builder<'a> {
 
     /// Where a value is at a block's head, to which it comes from these places at the ends of predecessors if it is one of
     /// those that are live into the block.
-    fn entering(&mut self, block: Block, head: Head, value: Value, tails: &[Place], row: Option<usize>) -> Place {
+    fn entering(&mut self, block: Block, head: Head, value: Value, tails: &[Place]) -> Place {
         if self.problem.unspillable.contains(value) {
             Place::REGISTER
         } else if self.chosen.spilled[value] || self.problem.liveness.is_dead(value) {
@@ -282,7 +282,7 @@ impl<'a> Builder<'a> {
             self.in_memory(value)
         } else if head == Head::Bundle || !self.tight.values.contains(value) {
             Place::REGISTER
-        } else if let Some(place) = row.and_then(|row| self.arriving_segment(block, value, tails, row)) {
+        } else if let Some(place) = self.arriving_segment(block, value, tails) {
             place
         } else {
             self.segment(value)
@@ -291,14 +291,14 @@ impl<'a> Builder<'a> {
 
     /// The segment that goes on into a block, to which control comes from where it has these places. Where it comes back, these
     /// have not been passed.
-    fn arriving_segment(&self, block: Block, value: Value, tails: &[Place], row: usize) -> Option<Place> {
+    fn arriving_segment(&self, block: Block, value: Value, tails: &[Place]) -> Option<Place> {
         let (&first, others) = tails.split_first()?;
         if others.iter().any(|&other| other != first) {
             return None;
         }
         let goes_on = match first.decision() {
             Some(decision) => self.passing.as_ref()?.goes_on(block, value, decision),
-            None => first == Place::REGISTER && self.tight.heads[block] == 0 && self.quiet.is_to_first_use(block, row),
+            None => first == Place::REGISTER && self.tight.heads[block] == 0 && self.quiet.is_to_first_use(block, value),
         };
         goes_on.then_some(first)
     }

@@ -7,13 +7,14 @@ use super::tight::Tight;
 use crate::allocate::pressure::demand::foldable_operands;
 use crate::allocate::spill::Problem;
 use crate::allocate::spill::residence::Ahead;
-use crate::analysis::NEVER;
-use crate::machine::{Block, Function, Inst};
+use crate::analysis::{FirstUses, NEVER};
+use crate::machine::{Block, Function, Inst, Value};
 
 /// Where the places of the current block are in which there are more values than registers.
 pub(super) struct Quiet<'a> {
     function: &'a Function,
     ahead: &'a Ahead<'a>,
+    first_uses: FirstUses,
     fold: bool,
     /// By index, the next such instruction, beginning with this one; [`NEVER`] if there is none.
     tight: Vec<u32>,
@@ -21,12 +22,14 @@ pub(super) struct Quiet<'a> {
 
 impl<'a> Quiet<'a> {
     pub(super) fn new(problem: &'a Problem, ahead: &'a Ahead) -> Self {
-        Quiet { function: &problem.conventional.function, ahead, fold: problem.policy.fold, tight: Vec::new() }
+        let function = &problem.conventional.function;
+        Quiet { function, ahead, first_uses: FirstUses::new(function), fold: problem.policy.fold, tight: Vec::new() }
     }
 
     /// Looks at the next block.
     pub(super) fn enter(&mut self, tight: &Tight, block: Block) {
         let insts = self.function.block_insts(block);
+        self.first_uses.enter(self.function, block);
         self.tight.clear();
         self.tight.resize(insts.len() + 1, NEVER);
         if tight.blocks.contains(block) {
@@ -46,11 +49,9 @@ impl<'a> Quiet<'a> {
         self.is_between(block, index, next)
     }
 
-    /// The same of a value that is live into the block, by its row there.
-    pub(super) fn is_to_first_use(&self, block: Block, row: usize) -> bool {
-        let next = self.ahead.borders.at_entry(block)[row];
-        let is_here = (next as usize) < self.function.blocks[block].insts.len();
-        self.is_between(block, 0, if is_here { next } else { NEVER })
+    /// The same of a value that is live into the block.
+    pub(super) fn is_to_first_use(&self, block: Block, value: Value) -> bool {
+        self.is_between(block, 0, self.first_uses.of(value).unwrap_or(NEVER))
     }
 
     /// Where an operand could be read from memory, its value competes until it is read.
