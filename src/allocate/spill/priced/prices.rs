@@ -50,7 +50,6 @@ pub(super) fn solve(network: &Network, market: Market, limits: Limits) -> Soluti
     let mut rounding = Rounding::new(network, market.price, &prices.relaxed());
     let mut bound = value;
     let mut best = cheapest_number(&mut rounding, &mut cutter, &prices.relaxed(), market);
-    rounding.improve(&mut cutter, &mut best, &prices.relaxed());
     prices.start_from(&best);
     for round in 0..limits.rounds {
         if best.cost <= bound || cutter.work > limits.work {
@@ -265,9 +264,10 @@ impl<'n> Prices<'n> {
         }
     }
 
-    /// First prices: half of what the dearest cluster pays for leaving the row, shared among the rows that it is kept out of by
-    /// their frequencies.
+    /// First prices: so large a part of what the dearest cluster pays for leaving the row, beside what it pays in any case,
+    /// shared among the rows that it is kept out of by their frequencies. Clusters have been cut without prices.
     fn start_from(&mut self, rounded: &Rounded) {
+        const PART: f64 = 0.75;
         let network = self.network;
         let mut load = vec![0; network.rooms.len()];
         for node in network.costs.keys().filter(|&node| rounded.is_one[node]) {
@@ -277,7 +277,11 @@ impl<'n> Prices<'n> {
         let is_full = |row: Row| load[row.index()] >= network.rooms[row][rounded.bought];
         let mut full: Vec<Row> = Vec::new();
         let mut listed: PrimaryMap<Row, Option<Cluster>> = network.rooms.keys().map(|_| None).collect();
-        for cluster in self.network.clusters().filter(|&cluster| rounded.cost_of[cluster] > 0) {
+        for cluster in self.network.clusters() {
+            let lost = rounded.cost_of[cluster] - self.cost[cluster];
+            if lost == 0 {
+                continue;
+            }
             full.clear();
             for row in network.nodes(cluster).filter(|&node| !rounded.is_one[node]).flat_map(|node| network.rows_of(node)) {
                 if is_full(row) && listed[row].replace(cluster) != Some(cluster) {
@@ -286,8 +290,8 @@ impl<'n> Prices<'n> {
             }
             let frequencies: f64 = full.iter().map(|&row| self.frequency(row)).sum();
             for &row in &full {
-                let share = rounded.cost_of[cluster] as f64 * self.frequency(row) / frequencies;
-                prices[row] = prices[row].max(share / 2.0);
+                let share = lost as f64 * self.frequency(row) / frequencies;
+                prices[row] = prices[row].max(PART * share);
             }
         }
         self.of_row = prices.values().map(|&price| price as i64).collect();
