@@ -13,8 +13,8 @@ use chordal::allocate::pipeline::{Allocate, Report};
 use chordal::analysis::GraphSizes;
 use chordal::llvm::{Allocator, CompileOptions, Module, Ours, Output, Sections, Source, compile};
 use chordal::machine::{
-    Block, BlockData, ClassInfo, EdgePlace, Function, Inst, InstData, InstKind, Operand, Overlay, Phi, PinSets, Reg, RegClass,
-    Role, SwapSupport, Value,
+    Block, BlockData, ClassInfo, Function, Inst, InstData, InstKind, Operand, Overlay, Phi, PinSets, Reg, RegClass, Role,
+    SwapSupport, Value,
 };
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -281,9 +281,9 @@ const FEATURES: &[(&str, Feature)] = &[
     ("an irreducible loop", irreducible),
     ("a critical edge that is split", |f| block(f, |data| data.on_edge)),
     ("flags live on a critical edge", |f| block(f, |data| data.on_edge && data.live_in_pins.intersects(f.file.status))),
-    ("an edge that can take no code", |f| edge(f, |from, to| f.edge_place(from, to) == EdgePlace::Nowhere)),
+    ("an edge that can take no code", |f| edge(f, |from, to| f.takes_no_code(from, to))),
     ("phis behind an edge that can take no code", |f| {
-        edge(f, |from, to| f.edge_place(from, to) == EdgePlace::Nowhere && !f.blocks[to].phis.is_empty())
+        edge(f, |from, to| f.takes_no_code(from, to) && !f.blocks[to].phis.is_empty())
     }),
     ("a landing pad", |f| block(f, |data| data.landing_pad)),
     ("a landing pad with several predecessors", |f| block(f, |data| data.landing_pad && data.preds.len() > 1)),

@@ -10,9 +10,7 @@ use chordal::allocate::failure::Failure;
 use chordal::allocate::pipeline::allocate;
 use chordal::allocate::spill::{Choice, Entry};
 use chordal::analysis::{Bundles, Liveness, PinLiveness};
-use chordal::machine::{
-    Block, BlockData, EdgePlace, Function, Inst, InstData, InstKind, Operand, Phi, Role, parse, print, validate,
-};
+use chordal::machine::{Block, BlockData, Function, Inst, InstData, InstKind, Operand, Phi, Role, parse, print, validate};
 
 fn all_shapes() -> Vec<Shape> {
     [shapes(), jumping()].concat()
@@ -112,7 +110,7 @@ fn random_functions_have_everything() {
         functions.iter().filter(|f| holds(f)).count()
     };
     assert!(edge(|f, _, to| f.blocks[to].on_edge) > 50);
-    assert!(edge(|f, from, to| f.edge_place(from, to) == EdgePlace::Nowhere && !f.blocks[to].phis.is_empty()) > 20);
+    assert!(edge(|f, from, to| f.takes_no_code(from, to) && !f.blocks[to].phis.is_empty()) > 20);
     let bundled = |f: &&Function| {
         let bundles = Bundles::new(f, &Liveness::new(f), &PinLiveness::new(f));
         bundles.iter().any(|(_, meeting)| !meeting.crossing.is_empty())

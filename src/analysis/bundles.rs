@@ -11,7 +11,7 @@
 
 use super::grouped::Grouped;
 use super::{Liveness, Occupancy, Partition, PinLiveness};
-use crate::machine::{Block, EdgePlace, Function, RegClass, RegSet, Value};
+use crate::machine::{Block, Function, RegClass, RegSet, Value};
 use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 
 /// A bundle of edges.
@@ -186,7 +186,7 @@ fn edges(function: &Function) -> Vec<Edge> {
     let from_ends = function.blocks.iter().filter(|(_, data)| !data.landing_pad && !data.jump_target);
     let edges =
         from_ends.flat_map(|(to, data)| data.preds.iter().enumerate().map(move |(column, &from)| Edge { from, to, column }));
-    let mut edges: Vec<Edge> = edges.filter(|e| function.edge_place(e.from, e.to) == EdgePlace::Nowhere).collect();
+    let mut edges: Vec<Edge> = edges.filter(|e| function.takes_no_code(e.from, e.to)).collect();
     let ends_in_terminators =
         |block: Block| function.block_insts(block).next_back().is_some_and(|i| function.insts[i].terminator);
     let meets = |block: Block| function.jump(block).is_none() && ends_in_terminators(block);

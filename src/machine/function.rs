@@ -318,15 +318,22 @@ impl Function {
     /// Where code for the edge can stand. Every other edge of the function keeps its meaning when code is put there.
     pub fn edge_place(&self, from: Block, to: Block) -> EdgePlace {
         if self.blocks[to].preds.len() == 1 {
-            return EdgePlace::Head(self.head(to));
+            EdgePlace::Head(self.head(to))
+        } else if self.takes_no_code(from, to) {
+            EdgePlace::Nowhere
+        } else {
+            EdgePlace::Tail(self.before_terminators(from))
         }
-        let operands_free = |i: Inst| self.operands(i).is_empty();
-        let tail = self.before_terminators(from);
-        let mut terminators = self.block_insts(from).skip(tail.index as usize);
-        if self.blocks[from].succs.len() == 1 && !self.blocks[to].landing_pad && terminators.all(operands_free) {
-            return EdgePlace::Tail(tail);
-        }
-        EdgePlace::Nowhere
+    }
+
+    /// Whether there is no such place.
+    pub fn takes_no_code(&self, from: Block, to: Block) -> bool {
+        let target = &self.blocks[to];
+        let takes_at_tail = || {
+            let mut terminators = self.block_insts(from).rev().take_while(|&inst| self.insts[inst].terminator);
+            self.blocks[from].succs.len() == 1 && !target.landing_pad && terminators.all(|inst| self.operands(inst).is_empty())
+        };
+        target.preds.len() != 1 && !takes_at_tail()
     }
 
     /// The last point of `from` that control passes on its way to `to`: before the terminators, or before the call that

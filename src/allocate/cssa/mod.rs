@@ -21,7 +21,7 @@ use crate::allocate::destruct;
 use crate::allocate::failure::Unsupported;
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Dominators, Interference, Order};
-use crate::machine::{Block, BlockData, EdgePlace, Function, Phi, Value};
+use crate::machine::{Block, BlockData, Function, Phi, Value};
 use classes::Classes;
 use cranelift_entity::{EntityRef, SecondaryMap, entity_impl, packed_option::PackedOption};
 use serde::{Deserialize, Serialize};
@@ -230,7 +230,7 @@ impl Lifted {
 
 /// Whether an edge into the block can take no code, so that a φ and what it takes have to be in one place.
 pub(super) fn is_entered_without_code(function: &Function, block: Block) -> bool {
-    function.blocks[block].preds.iter().any(|&pred| function.edge_place(pred, block) == EdgePlace::Nowhere)
+    function.blocks[block].preds.iter().any(|&pred| function.takes_no_code(pred, block))
 }
 
 /// Takes copies of φs' arguments back, as far as webs allow ([`Coalescing::Pairwise`]).

@@ -11,7 +11,7 @@
 use crate::allocate::assign::{Coloured, Colours};
 use crate::analysis::grouped::{Grouped, of_each};
 use crate::analysis::{Liveness, Occupancy, Partition, PinLiveness};
-use crate::machine::{Block, EdgePlace, Function, Inst, Reg, RegSet, Role, Value};
+use crate::machine::{Block, Function, Inst, Reg, RegSet, Role, Value};
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 
 /// Names that have to be in one register.
@@ -82,7 +82,7 @@ fn nodes(function: &Function, colours: &Colours) -> (SecondaryMap<Value, PackedO
         }
     }
     for (to, data) in function.blocks.iter().filter(|(_, data)| !data.phis.is_empty()) {
-        let fixed = |from: &Block| function.edge_place(*from, to) == EdgePlace::Nowhere;
+        let fixed = |from: &Block| function.takes_no_code(*from, to);
         for (column, _) in data.preds.iter().enumerate().filter(|(_, from)| fixed(from)) {
             for phi in &data.phis {
                 phi.args[column].expand().into_iter().for_each(|arg| unite(phi.def, arg));

@@ -9,7 +9,7 @@ use crate::allocate::pressure::limits::Limits;
 use crate::allocate::pressure::live_set::LiveSet;
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Bundles, Liveness, Occupancy, Order, PinLiveness};
-use crate::machine::{Block, EdgePlace, Function, Inst, Operand, Value};
+use crate::machine::{Block, Function, Inst, Operand, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use std::cmp::Ordering;
 
@@ -115,7 +115,7 @@ impl Chooser<'_> {
         for (block, data) in &self.function.blocks {
             let bundle = self.bundles.entry(block);
             let bundled = |pred: Block| bundle.is_some() && self.bundles.exit(pred) == bundle;
-            let without_code = |pred: Block| self.function.edge_place(pred, block) == EdgePlace::Nowhere;
+            let without_code = |pred: Block| self.function.takes_no_code(pred, block);
             if data.preds.iter().any(|&pred| !bundled(pred) && without_code(pred)) {
                 for &value in self.liveness.live_in(block) {
                     match self.splits && bundle.is_none() {

@@ -9,7 +9,7 @@ use crate::allocate::pressure::matching::{Want, fit};
 use crate::allocate::pressure::meeting;
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Liveness, Meeting};
-use crate::machine::{Block, EdgePlace, Function, InstKind, RegClass, Value};
+use crate::machine::{Block, Function, InstKind, RegClass, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use std::ops::Add;
 
@@ -29,8 +29,7 @@ pub(super) fn head(problem: &Problem, block: Block) -> Head {
     let Problem { conventional, bundles, .. } = problem;
     let function = &conventional.function;
     let bundle = bundles.entry(block);
-    let mut without_code =
-        function.blocks[block].preds.iter().filter(|&&pred| function.edge_place(pred, block) == EdgePlace::Nowhere);
+    let mut without_code = function.blocks[block].preds.iter().filter(|&&pred| function.takes_no_code(pred, block));
     if without_code.any(|&pred| bundle.is_none() || bundles.exit(pred) != bundle) {
         Head::Nothing
     } else if bundle.is_some() {

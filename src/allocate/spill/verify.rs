@@ -17,7 +17,7 @@ use crate::allocate::pressure::demand::{Demand, LastUse};
 use crate::allocate::pressure::limits::Counts;
 use crate::allocate::pressure::meeting;
 use crate::analysis::{Bundle, PinLiveness};
-use crate::machine::{Block, EdgePlace, Function, Inst, InstKind, Point, Value};
+use crate::machine::{Block, Function, Inst, InstKind, Point, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -417,7 +417,7 @@ impl Verifier<'_> {
             let bundle = bundles.entry(to);
             let phis = data.phis.iter().map(|phi| phi.def).filter(|&def| !self.plan.memory_phis.contains(def));
             let crossing: Vec<Value> = live_in[to].iter().chain(phis).collect();
-            for &from in data.preds.iter().filter(|&&from| self.function.edge_place(from, to) == EdgePlace::Nowhere) {
+            for &from in data.preds.iter().filter(|&&from| self.function.takes_no_code(from, to)) {
                 match bundle.filter(|_| bundles.exit(from) == bundle) {
                     Some(bundle) => {
                         if !crossing.is_empty() {
@@ -453,7 +453,7 @@ impl Verifier<'_> {
     fn edges(&mut self) {
         for &(site, ..) in &self.plan.refills {
             if let Site::Edge { from, to } = site
-                && self.function.edge_place(from, to) == EdgePlace::Nowhere
+                && self.function.takes_no_code(from, to)
             {
                 self.faults.push(Fault::EdgeWithoutCode { from, to });
             }

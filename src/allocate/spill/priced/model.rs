@@ -31,7 +31,7 @@ use crate::allocate::spill::residence::Ahead;
 use crate::allocate::spill::{Choice, Problem};
 use crate::analysis::grouped::{each, of_each};
 use crate::analysis::{Liveness, Occupancy};
-use crate::machine::{Block, EdgePlace, Function, Inst, Operand, Value};
+use crate::machine::{Block, Function, Inst, Operand, Value};
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -550,7 +550,7 @@ impl<'a> Builder<'a> {
         let regions = &self.stretches.regions;
         let block = regions.blocks(region)[0];
         let from: Vec<Block> = function.blocks[block].preds.iter().copied().filter(|&from| regions.of(from) < region).collect();
-        let without_code = |from: Block| function.edge_place(from, block) == EdgePlace::Nowhere;
+        let without_code = |from: Block| function.takes_no_code(from, block);
         let at_head = from.len() != 1 || without_code(from[0]);
         let live_in = self.problem.liveness.live_in(block);
         let arriving = self.stretches.beginning_with(region).filter(|(value, ..)| live_in.binary_search(value).is_ok());
