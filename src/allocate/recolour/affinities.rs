@@ -52,9 +52,14 @@ impl Affinities {
             pair.weight += if same { next.weight } else { 0.0 };
             same
         });
+        Affinities { rows, ..Self::between(nodes, pairs, &pins) }
+    }
+
+    /// Of copies between two nodes, and between nodes and registers of the program, without their rows.
+    pub(super) fn between(nodes: usize, pairs: Vec<Affinity>, pins: &[(Node, (Reg, f64))]) -> Self {
         let both = |&Affinity { ends: (a, b), weight }: &Affinity| [(a, (b, weight)), (b, (a, weight))];
         let directed: Vec<_> = pairs.iter().flat_map(both).collect();
-        Affinities { rows, pairs, of: Grouped::new(nodes, &directed), pins: Grouped::new(nodes, &pins) }
+        Affinities { rows: Vec::new(), pairs, of: Grouped::new(nodes, &directed), pins: Grouped::new(nodes, pins) }
     }
 
     /// What a node is copied to or from.

@@ -6,7 +6,7 @@
 //! their own. The cost of all copies never rises.
 
 use super::affinities::{Affinities, Affinity};
-use super::colouring::Colouring;
+use super::colouring::{Colouring, SIGNIFICANT};
 use super::conflicts::{Conflicts, Node};
 use crate::analysis::Partition;
 use crate::analysis::grouped::of_each;
@@ -17,11 +17,8 @@ use std::collections::BinaryHeap;
 /// How many neighbours in a row leave for each other.
 const DEPTH: u32 = 1;
 
-/// Executions of a copy that count for nothing: sums of floating-point numbers differ by as much.
-const SIGNIFICANT: f64 = 1e-9;
-
 /// How many registers a chunk is tried in.
-const TRIED: usize = 4;
+const TRIED: usize = 3;
 
 /// Two chunks that both have more than so many nodes and neighbours are not united: finding out whether they interfere would not
 /// be linear.

@@ -9,6 +9,9 @@ use cranelift_entity::{PrimaryMap, SecondaryMap};
 /// How many neighbours may be looked at in one attempt to give nodes other registers: what keeps recolouring linear.
 const PATIENCE: u32 = 1_000;
 
+/// Executions of a copy that count for nothing: sums of floating-point numbers differ by as much.
+pub(super) const SIGNIFICANT: f64 = 1e-9;
+
 /// A register for each node, none of which a neighbour has. (Where values live into landing pads count as live longer than
 /// they are, neighbours may share one from the start; no change adds to that.)
 pub(super) struct Colouring<'a> {

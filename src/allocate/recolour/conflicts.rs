@@ -48,6 +48,18 @@ impl Conflicts {
         Conflicts { of, neighbours: Grouped::from_pairs(colours.len(), both_ways), colours, allowed }
     }
 
+    /// Nodes of no function, which can have these registers.
+    #[cfg(test)]
+    pub(super) fn of_graph(nodes: &[(Reg, RegSet)], edges: &[(Node, Node)]) -> Self {
+        let both_ways = edges.iter().copied().chain(edges.iter().map(|&(a, b)| (b, a)));
+        Conflicts {
+            of: SecondaryMap::new(),
+            colours: nodes.iter().map(|&(reg, _)| reg).collect(),
+            allowed: nodes.iter().map(|&(_, allowed)| allowed).collect(),
+            neighbours: Grouped::from_pairs(nodes.len(), both_ways),
+        }
+    }
+
     /// The node of a name.
     pub(super) fn node(&self, name: Value) -> Option<Node> {
         self.of[name].expand()

@@ -10,6 +10,7 @@ mod affinities;
 mod chunks;
 mod colouring;
 mod conflicts;
+mod exchanges;
 #[cfg(feature = "optimal")]
 mod optimal;
 mod units;
@@ -70,6 +71,9 @@ pub fn recolour(
     let mut colouring = Colouring::new(&conflicts, &affinities);
     if copies_before > 0 {
         optimise(&mut colouring, &conflicts, &affinities);
+        if how != Recolouring::Units {
+            exchanges::optimise(&mut colouring, &conflicts, &affinities);
+        }
     }
     let bound = match how {
         #[cfg(feature = "optimal")]
