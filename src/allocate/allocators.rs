@@ -71,6 +71,8 @@ pub enum RegisterCoalescing {
     Units,
     /// Once all are chosen, names are recoloured by chunks.
     Chunks,
+    /// The same, and then by exchanges of two registers.
+    Exchanges,
     /// The same, and then by integer programming.
     Optimal,
 }
@@ -80,6 +82,7 @@ impl Dominance {
         match (self.recolouring, self.assign.preference) {
             (Recolouring::Units, _) => RegisterCoalescing::Units,
             (Recolouring::Chunks, _) => RegisterCoalescing::Chunks,
+            (Recolouring::Exchanges, _) => RegisterCoalescing::Exchanges,
             (Recolouring::Optimal, _) => RegisterCoalescing::Optimal,
             (Recolouring::Never, Preference::None) => RegisterCoalescing::Nothing,
             (Recolouring::Never, Preference::Punctual) => RegisterCoalescing::Punctual,
@@ -93,6 +96,7 @@ impl Dominance {
         self.recolouring = match how {
             RegisterCoalescing::Units => Recolouring::Units,
             RegisterCoalescing::Chunks => Recolouring::Chunks,
+            RegisterCoalescing::Exchanges => Recolouring::Exchanges,
             RegisterCoalescing::Optimal => Recolouring::Optimal,
             RegisterCoalescing::Nothing | RegisterCoalescing::Preference | RegisterCoalescing::Punctual => Recolouring::Never,
         };
@@ -284,7 +288,7 @@ const SPILL_FREE: Preset = Preset {
 const BEST: Dominance = Dominance {
     choice: Choice::Priced,
     assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Hold, split_ties: true, split_arguments: true },
-    recolouring: Recolouring::Chunks,
+    recolouring: Recolouring::Exchanges,
     elimination: Elimination::SpillFree,
 };
 

@@ -129,6 +129,11 @@ impl Choice for RegisterCoalescing {
             "All that copies relate is recoloured together once all have registers (Hack and Goos)",
         ),
         (
+            RegisterCoalescing::Exchanges,
+            "exchange",
+            "The same, and then two registers change places along what copies relate, as long as that saves copies",
+        ),
+        (
             RegisterCoalescing::Optimal,
             "optimal",
             "The same, and then by integer programming (Grund and Hack; not in every build)",

@@ -17,16 +17,16 @@ use std::collections::BinaryHeap;
 /// How many neighbours in a row leave for each other.
 const DEPTH: u32 = 1;
 
-/// How many registers a chunk is tried in.
-const TRIED: usize = 3;
+/// How many registers a chunk is tried in, where nothing follows.
+pub(super) const TRIED: usize = 4;
 
 /// Two chunks that both have more than so many nodes and neighbours are not united: finding out whether they interfere would not
 /// be linear.
 const LARGE: usize = 1_000;
 
-/// Recolours chunks, the heaviest first.
-pub(super) fn optimise(colouring: &mut Colouring, conflicts: &Conflicts, affinities: &Affinities) {
-    let mut recolouring = Recolouring { colouring, conflicts, affinities, open: of_each(conflicts.colours.len()) };
+/// Recolours chunks, the heaviest first, trying so many registers for each.
+pub(super) fn optimise(colouring: &mut Colouring, conflicts: &Conflicts, affinities: &Affinities, tried: usize) {
+    let mut recolouring = Recolouring { colouring, conflicts, affinities, tried, open: of_each(conflicts.colours.len()) };
     let mut chunks = BinaryHeap::new();
     for nodes in gather(conflicts, affinities) {
         chunks.extend(recolouring.connected(&nodes));
@@ -119,6 +119,7 @@ struct Recolouring<'a, 'b> {
     colouring: &'a mut Colouring<'b>,
     conflicts: &'a Conflicts,
     affinities: &'a Affinities,
+    tried: usize,
     /// The nodes that are being put into an order and are not in it yet.
     open: SecondaryMap<Node, bool>,
 }
@@ -128,7 +129,7 @@ impl Recolouring<'_, '_> {
     fn chunk(&mut self, chunk: &Chunk) -> Vec<Chunk> {
         let (saved, ideal) = self.prospects(&chunk.of);
         let mut best: Option<(f64, Reg)> = None;
-        for &(most, reg) in ideal.iter().take(TRIED) {
+        for &(most, reg) in ideal.iter().take(self.tried) {
             let least = best.map_or(-SIGNIFICANT, |(least, _)| least);
             if saved - most >= least {
                 continue;

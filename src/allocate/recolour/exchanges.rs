@@ -1,4 +1,4 @@
-//! Recolouring by exchanging two registers.
+//! Recolouring by exchanging two registers, behind recolouring by chunks.
 //!
 //! Where nodes leave a register one by one, each parts from what copies relate it to. Here all that is in either of two
 //! registers changes sides at once, as far as neighbours and copies lead from a node: no copy among these is lost.
@@ -6,14 +6,23 @@
 //! Relies on: Kempe chains. If two neighbours are in two registers, they are when both have changed sides.
 
 use super::affinities::{Affinities, Affinity};
+use super::chunks;
 use super::colouring::{Colouring, SIGNIFICANT};
 use super::conflicts::{Conflicts, Node};
 use crate::analysis::grouped::of_each;
 use crate::machine::Reg;
 use cranelift_entity::SecondaryMap;
 
-/// Tries to save each copy that is left, the heaviest first.
+/// How many registers a chunk is tried in before.
+const TRIED: usize = 3;
+
+/// Recolours chunks; then tries to save each copy that is left, the heaviest first.
 pub(super) fn optimise(colouring: &mut Colouring, conflicts: &Conflicts, affinities: &Affinities) {
+    chunks::optimise(colouring, conflicts, affinities, TRIED);
+    exchange(colouring, conflicts, affinities);
+}
+
+fn exchange(colouring: &mut Colouring, conflicts: &Conflicts, affinities: &Affinities) {
     let copies = copies(colouring, conflicts, affinities);
     let mut exchange =
         Exchange { colouring, conflicts, affinities, changes: of_each(conflicts.colours.len()), chain: Vec::new() };
@@ -125,7 +134,7 @@ impl Exchange<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{chunks, left};
+    use super::super::left;
     use super::*;
     use crate::machine::RegSet;
     use cranelift_entity::EntityRef;
@@ -149,9 +158,9 @@ mod tests {
         let affinities = Affinities::between(5, pairs, &[(node(4), (a, 1.0))]);
         let mut colouring = Colouring::new(&conflicts, &affinities);
         let cost = |colouring: &Colouring| left(&affinities, &conflicts, |node| colouring.of(node)).1;
-        chunks::optimise(&mut colouring, &conflicts, &affinities);
+        chunks::optimise(&mut colouring, &conflicts, &affinities, chunks::TRIED);
         assert_eq!(cost(&colouring), 1.0);
-        optimise(&mut colouring, &conflicts, &affinities);
+        exchange(&mut colouring, &conflicts, &affinities);
         assert_eq!(cost(&colouring), 0.0);
     }
 
@@ -178,7 +187,7 @@ mod tests {
             let mut colouring = Colouring::new(&conflicts, &affinities);
             let cost = |colouring: &Colouring| left(&affinities, &conflicts, |node| colouring.of(node)).1;
             let before = cost(&colouring);
-            optimise(&mut colouring, &conflicts, &affinities);
+            exchange(&mut colouring, &conflicts, &affinities);
             assert!(cost(&colouring) <= before);
             better += u32::from(cost(&colouring) < before);
             for node in conflicts.colours.keys() {

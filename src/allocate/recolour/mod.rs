@@ -33,6 +33,8 @@ pub enum Recolouring {
     Units,
     /// By chunks of what copies relate: Hack and Goos ([`chunks`]).
     Chunks,
+    /// By chunks, and then by exchanges of two registers ([`exchanges`]).
+    Exchanges,
     /// Likewise, and then by integer programming: Grund and Hack. Not in every build ([`crate::allocate::HAS_SOLVER`]).
     Optimal,
 }
@@ -60,19 +62,21 @@ pub fn recolour(
     how: Recolouring,
     solver: Duration,
 ) -> RecolouringCounts {
-    let optimise = match how {
-        Recolouring::Never => return RecolouringCounts::default(),
-        Recolouring::Units => units::optimise,
-        Recolouring::Chunks | Recolouring::Optimal => chunks::optimise,
-    };
+    if how == Recolouring::Never {
+        return RecolouringCounts::default();
+    }
     let conflicts = Conflicts::new(coloured, liveness, pins);
     let affinities = Affinities::new(&coloured.function, &conflicts);
     let (copies_before, cost_before) = left(&affinities, &conflicts, |node| conflicts.colours[node]);
     let mut colouring = Colouring::new(&conflicts, &affinities);
     if copies_before > 0 {
-        optimise(&mut colouring, &conflicts, &affinities);
-        if how != Recolouring::Units {
-            exchanges::optimise(&mut colouring, &conflicts, &affinities);
+        match how {
+            Recolouring::Never => {}
+            Recolouring::Units => units::optimise(&mut colouring, &conflicts, &affinities),
+            Recolouring::Chunks => chunks::optimise(&mut colouring, &conflicts, &affinities, chunks::TRIED),
+            Recolouring::Exchanges | Recolouring::Optimal => {
+                exchanges::optimise(&mut colouring, &conflicts, &affinities);
+            }
         }
     }
     let bound = match how {

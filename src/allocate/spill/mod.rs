@@ -391,10 +391,14 @@ impl<'a> Problem<'a> {
             return false;
         }
         let [to, from] = *function.operands(inst) else { return false };
+        // What is computed again may cost less than to load it.
+        let loaded = |value: Value| self.refill(value) == Refill::Load;
         function.slot_for(to.value) == function.slot_for(from.value)
             && webs[to.value].is_some()
             && webs[to.value] == webs[from.value]
             && foldable_operands(function, inst, false).count() == 2
+            && loaded(to.value)
+            && loaded(from.value)
     }
 
     /// What an instruction costs that is added where code is executed so often.
