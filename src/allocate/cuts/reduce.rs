@@ -42,29 +42,34 @@ struct Near {
 }
 
 impl Dependent {
-    /// What the decision costs with this label.
-    fn cost(&self, is_one: bool, label: impl Fn(Decision) -> bool) -> i64 {
-        let near = self.near.iter().map(|near| match (is_one, label(near.other)) {
-            (true, false) => near.out,
-            (false, true) => near.into,
-            _ => 0,
-        });
-        self.costs[usize::from(is_one)] + near.sum::<i64>()
+    /// What the decision costs where it is 0, and where it is 1, by the labels of those that it depends on.
+    fn costs(&self, labels: [bool; 2]) -> [i64; 2] {
+        let [mut zero, mut one] = self.costs;
+        for (near, label) in self.near.iter().zip(labels) {
+            match label {
+                true => zero += near.into,
+                false => one += near.out,
+            }
+        }
+        [zero, one]
     }
 
     /// What it costs at least.
-    fn least(&self, label: impl Fn(Decision) -> bool) -> i64 {
-        self.cost(false, &label).min(self.cost(true, &label)).min(FORBIDDEN)
+    fn least(&self, labels: [bool; 2]) -> i64 {
+        let [zero, one] = self.costs(labels);
+        zero.min(one).min(FORBIDDEN)
     }
 
     /// How it is made.
     fn step(&self, decision: Decision) -> Step {
         let near = [0, 1].map(|k| self.near.get(k).map_or(decision, |near| near.other));
-        let is_one = |first: bool, second: bool| {
-            let label = |other: Decision| if other == near[0] { first } else { second };
-            self.cost(true, label) <= self.cost(false, label)
-        };
-        Step { decision, near, is_one: [false, true].map(|first| [false, true].map(|second| is_one(first, second))) }
+        let is_one = [false, true].map(|first| {
+            [false, true].map(|second| {
+                let [zero, one] = self.costs([first, second]);
+                one <= zero
+            })
+        });
+        Step { decision, near, is_one }
     }
 }
 
@@ -157,8 +162,8 @@ impl<'d> Reducer<'d> {
         }
         let taken = Dependent { costs: std::mem::take(&mut self.decisions.costs[decision]), near };
         match *taken.near.as_slice() {
-            [] => self.base += taken.least(|_| false),
-            [near] => [false, true].iter().for_each(|&is_one| self.decisions.charge(near.other, is_one, taken.least(|_| is_one))),
+            [] => self.base += taken.least([false; 2]),
+            [near] => [false, true].iter().for_each(|&is_one| self.decisions.charge(near.other, is_one, taken.least([is_one; 2]))),
             [a, b, ..] => self.replace(&taken, a.other, b.other),
         }
         self.steps.push(taken.step(decision));
@@ -188,19 +193,20 @@ impl<'d> Reducer<'d> {
     }
 
     /// Has two decisions pay what one costs that depends on them.
-    fn replace(&mut self, taken: &Dependent, a: Decision, b: Decision) {
-        let least = |a_is_one: bool, b_is_one: bool| taken.least(|other| if other == a { a_is_one } else { b_is_one });
-        let [neither, only_a, only_b, both] = [least(false, false), least(true, false), least(false, true), least(true, true)];
-        if only_a < only_b {
-            // What is forbidden is so as a pair, so that no other cost is as large.
-            return self.replace(taken, b, a);
-        }
+    fn replace(&mut self, taken: &Dependent, first: Decision, second: Decision) {
+        let least = |first: bool, second: bool| taken.least([first, second]);
+        let [neither, only_first, only_second, both] = [least(false, false), least(true, false), least(false, true), least(true, true)];
+        // What is forbidden is so as a pair, so that no other cost is as large.
+        let (one, zero, only_one, only_zero) = match only_first < only_second {
+            true => (second, first, only_second, only_first),
+            false => (first, second, only_first, only_second),
+        };
         self.base += neither;
-        self.charge(a, both - only_b);
-        self.charge(b, only_b - neither);
-        let cost = only_a + only_b - neither - both;
+        self.charge(one, both - only_zero);
+        self.charge(zero, only_zero - neither);
+        let cost = only_one + only_zero - neither - both;
         if cost > 0 {
-            self.pair(Pair { one: a, zero: b, cost });
+            self.pair(Pair { one, zero, cost });
         }
     }
 
