@@ -23,6 +23,9 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
     BlockAt.push_back(&MBB);
   }
   Pins.push_back({});
+  unsigned Count = MF.getInstructionCount();
+  Insts.reserve(Count);
+  InstAt.reserve(Count);
   readReservedRegisters(MF);
   extendInsteadOfZeroing(MF, T);
   zeroInOneInstruction(MF, T);
@@ -152,14 +155,19 @@ unsigned Export::findThrow(MachineBasicBlock &MBB) const {
 // What the unwinder writes on its way to a landing pad is lost across the call, although the callee's convention may preserve it:
 // it passes on the exception in some registers, and restores only those that C's convention preserves.
 void Export::addWrittenByUnwinder(unsigned Call) {
-  ChInst &Inst = Insts[Call];
-  if (!Inst.pins) {
-    Inst.pins = Pins.size();
-    Pins.push_back({});
-  }
+  ChPins Sets = Pins[Insts[Call].pins];
   for (MCRegister Reg : writtenByUnwinder(MF))
-    unite(Pins[Inst.pins].clobbers, T.roots(Reg));
-  unite(Pins[Inst.pins].clobbers, T.clobbers(T.TRI.getCallPreservedMask(MF, CallingConv::C)));
+    unite(Sets.clobbers, T.roots(Reg));
+  unite(Sets.clobbers, T.clobbers(T.TRI.getCallPreservedMask(MF, CallingConv::C)));
+  Insts[Call].pins = numberOf(Sets);
+}
+
+// Instructions that name the same registers share an entry, as calls do by the hundred.
+unsigned Export::numberOf(const ChPins &Sets) {
+  auto [Known, IsNew] = PinsByContent.try_emplace(StringRef(reinterpret_cast<const char *>(&Sets), sizeof Sets), Pins.size());
+  if (IsNew)
+    Pins.push_back(Sets);
+  return Known->second;
 }
 
 void Export::addEdges(MachineBasicBlock &MBB, double Frequency) {
@@ -328,10 +336,7 @@ void Export::addInst(MachineInstr &MI) {
       if (T.file().regs[Root].bank == CH_NONE)
         remove(Sets.defs, Root);
   }
-  if (Pinned) {
-    Inst.pins = Pins.size();
-    Pins.push_back(Sets);
-  }
+  Inst.pins = Pinned ? numberOf(Sets) : 0;
   Insts.push_back(Inst);
   InstAt.push_back(&MI);
 }

@@ -4,6 +4,7 @@
 
 #include "fold.h"
 #include "target.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/CodeGen/MachineBlockFrequencyInfo.h"
 #include "llvm/CodeGen/MachineInstr.h"
 
@@ -72,6 +73,7 @@ private:
   ChInst copyKind(const llvm::MachineInstr &MI) const;
   unsigned findThrow(llvm::MachineBasicBlock &MBB) const;
   void addWrittenByUnwinder(unsigned Call);
+  unsigned numberOf(const ChPins &Sets);
   void findJumpTables();
   int jumpTableOf(const llvm::MachineInstr &Jump) const;
   int splittableThrough(llvm::MachineBasicBlock &From, llvm::MachineBasicBlock &To, bool &Splittable) const;
@@ -85,6 +87,7 @@ private:
   const llvm::MachineRegisterInfo &MRI;
   Folder Folding;
   std::vector<uint32_t> ValueOf; // by virtual register index; CH_NONE for those without a definition
+  llvm::StringMap<unsigned> PinsByContent;
   std::vector<uint32_t> BlockNumber;
   std::vector<int> JumpTableOf; // by block number: of an indirect jump that no other block shares, or -1
 };
