@@ -75,10 +75,12 @@ impl Residual {
 /// Cuts clusters.
 pub(in crate::allocate) struct Cutter<'n> {
     network: &'n Network,
+    /// The index of the first node of the cluster that is cut. What there is of each node is of this cluster's.
+    first: usize,
     /// How each node reaches a sink.
-    link: Vec<Link>,
+    links: Vec<Link>,
     /// Of each node, how many arcs there are to its sink, as was found out at a time.
-    distance: Vec<(u32, u32)>,
+    distances: Vec<(u32, u32)>,
     time: u32,
     /// Nodes of trees that others may come to by now, and how many have been looked at.
     queue: Vec<Node>,
@@ -112,11 +114,12 @@ impl Link {
 
 impl<'n> Cutter<'n> {
     pub(in crate::allocate) fn new(network: &'n Network) -> Self {
-        let nodes = network.costs.len();
+        let most = network.clusters().map(|cluster| network.node_range(cluster).len()).max().unwrap_or(0);
         Cutter {
             network,
-            link: vec![Link::NONE; nodes],
-            distance: vec![(0, 0); nodes],
+            first: 0,
+            links: vec![Link::NONE; most],
+            distances: vec![(0, 0); most],
             time: 0,
             queue: Vec::new(),
             looked_at: 0,
@@ -139,7 +142,7 @@ impl<'n> Cutter<'n> {
         let mut next = 0;
         while let Some(&source) = self.sources.get(next) {
             next += 1;
-            while residual.excess(source) > 0 && self.link[source.index()] != Link::NONE {
+            while residual.excess(source) > 0 && self.link(source) != Link::NONE {
                 self.augment(source, residual);
                 self.adopt(residual);
             }
@@ -149,7 +152,23 @@ impl<'n> Cutter<'n> {
 
     /// The label of a node of the cluster that was cut last: whether it reaches no sink any more.
     pub(in crate::allocate) fn is_one(&self, node: Node) -> bool {
-        self.link[node.index()] == Link::NONE
+        self.link(node) == Link::NONE
+    }
+
+    fn link(&self, node: Node) -> Link {
+        self.links[node.index() - self.first]
+    }
+
+    fn link_mut(&mut self, node: Node) -> &mut Link {
+        &mut self.links[node.index() - self.first]
+    }
+
+    fn distance(&self, node: Node) -> (u32, u32) {
+        self.distances[node.index() - self.first]
+    }
+
+    fn distance_mut(&mut self, node: Node) -> &mut (u32, u32) {
+        &mut self.distances[node.index() - self.first]
     }
 
     /// What the search begins with.
@@ -158,7 +177,8 @@ impl<'n> Cutter<'n> {
         self.sources.clear();
         self.looked_at = 0;
         let range = self.network.node_range(cluster);
-        let links = self.link[range.clone()].iter_mut().zip(residual.excesses(range.clone()));
+        self.first = range.start;
+        let links = self.links.iter_mut().zip(residual.excesses(range.clone()));
         for (index, (link, &excess)) in range.zip(links) {
             *link = Link::NONE;
             if !within(Node::new(index)) {
@@ -175,12 +195,12 @@ impl<'n> Cutter<'n> {
         let before = self.looked_at;
         while let Some(&node) = self.queue.get(self.looked_at) {
             self.looked_at += 1;
-            if self.link[node.index()] == Link::NONE {
+            if self.link(node) == Link::NONE {
                 continue;
             }
             let arcs = self.network.arcs_of(node);
             for (arc, &inflow) in self.network.arcs[arcs.clone()].iter().zip(residual.inflows(arcs)) {
-                let link = &mut self.link[arc.to.index()];
+                let link = &mut self.links[arc.to.index() - self.first];
                 if *link == Link::NONE && inflow > 0 {
                     *link = Link(arc.sister);
                     self.queue.push(arc.to);
@@ -198,7 +218,7 @@ impl<'n> Cutter<'n> {
         let network = self.network;
         let mut amount = residual.excess(source);
         let mut node = source;
-        while let Some(arc) = self.link[node.index()].arc() {
+        while let Some(arc) = self.link(node).arc() {
             let Arc { to, sister, .. } = network.arcs[arc as usize];
             amount = amount.min(residual.inflow(sister));
             node = to;
@@ -206,7 +226,7 @@ impl<'n> Cutter<'n> {
         amount = amount.min(-residual.excess(node));
         *residual.excess_mut(source) -= amount;
         let mut node = source;
-        while let Some(arc) = self.link[node.index()].arc() {
+        while let Some(arc) = self.link(node).arc() {
             let Arc { to, sister, .. } = network.arcs[arc as usize];
             *residual.inflow_mut(arc) += amount;
             let left = residual.inflow_mut(sister);
@@ -223,7 +243,7 @@ impl<'n> Cutter<'n> {
     }
 
     fn lose(&mut self, node: Node) {
-        self.link[node.index()] = Link::LOST;
+        *self.link_mut(node) = Link::LOST;
         self.orphans.push(node);
     }
 
@@ -245,14 +265,14 @@ impl<'n> Cutter<'n> {
                 }
             }
             if let Some((distance, arc)) = best {
-                self.link[node.index()] = Link(arc);
-                self.distance[node.index()] = (self.time, distance + 1);
+                *self.link_mut(node) = Link(arc);
+                *self.distance_mut(node) = (self.time, distance + 1);
                 continue;
             }
-            self.link[node.index()] = Link::NONE;
+            *self.link_mut(node) = Link::NONE;
             for arc in network.arcs_of(node) {
                 let Arc { to, sister, .. } = network.arcs[arc];
-                let link = self.link[to.index()];
+                let link = self.link(to);
                 if link == Link::NONE || link == Link::OUTSIDE {
                     continue;
                 }
@@ -271,8 +291,8 @@ impl<'n> Cutter<'n> {
         let arcs = &self.network.arcs;
         let (mut node, mut steps) = (from, 0);
         let distance = loop {
-            let (time, distance) = self.distance[node.index()];
-            let link = self.link[node.index()];
+            let (time, distance) = self.distance(node);
+            let link = self.link(node);
             if let Some(arc) = link.arc() {
                 if time == self.time {
                     break distance + steps;
@@ -286,10 +306,10 @@ impl<'n> Cutter<'n> {
             }
         };
         let (mut node, mut left) = (from, distance);
-        while let Some(arc) = self.link[node.index()].arc()
-            && self.distance[node.index()].0 != self.time
+        while let Some(arc) = self.link(node).arc()
+            && self.distance(node).0 != self.time
         {
-            self.distance[node.index()] = (self.time, left);
+            *self.distance_mut(node) = (self.time, left);
             left -= 1;
             node = arcs[arc as usize].to;
         }

@@ -96,10 +96,11 @@ pub(in crate::allocate) fn reduce(decisions: &mut Decisions) -> Reduction {
         next.dedup();
         std::mem::swap(&mut queue, &mut next);
     }
-    let Reducer { steps, base, pairs, .. } = reducer;
+    let Reducer { mut steps, base, pairs, .. } = reducer;
     decisions.pairs = pairs;
     decisions.pairs.retain(|pair| pair.cost > 0);
     decisions.pairs.shrink_to_fit();
+    steps.shrink_to_fit();
     Reduction { steps, base }
 }
 
