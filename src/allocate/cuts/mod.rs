@@ -95,6 +95,10 @@ impl Decisions {
 
     /// What it costs if `one` is 1 and `zero` is 0.
     pub(super) fn pair(&mut self, one: Decision, zero: Decision, cost: i64) {
+        if self.pairs.len() == self.pairs.capacity() {
+            // There are more of them than of anything else: doubled, they would take half as much again for nothing.
+            self.pairs.reserve_exact((self.pairs.len() / 4).max(256));
+        }
         self.pairs.push(Pair { one, zero, cost });
     }
 }

@@ -13,6 +13,7 @@ use crate::analysis::grouped::{Grouped, of_each};
 use crate::analysis::{Liveness, Occupancy, Partition, PinLiveness};
 use crate::machine::{Block, Function, Inst, Reg, RegSet, Role, Value};
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
+use std::ops::Range;
 
 /// Names that have to be in one register.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,10 +39,16 @@ impl Conflicts {
             allowed[node] = allowed[node] & function.allowed(value);
         }
         let live = vec![Vec::new(); function.file.banks.len()];
-        let mut walk = Walk { function, liveness, pins, of: &of, allowed, live, edges: Vec::new() };
+        let (meetings, met) = Default::default();
+        let mut walk = Walk { function, liveness, pins, of: &of, allowed, live, meetings, met };
         function.blocks.keys().for_each(|block| walk.block(block));
-        let Walk { mut allowed, edges, .. } = walk;
-        let both_ways = edges.iter().copied().chain(edges.iter().map(|&(a, b)| (b, a)));
+        let Walk { mut allowed, meetings, met, .. } = walk;
+        let of_meeting = |(node, range): &(Node, Range<u32>)| {
+            let node = *node;
+            met[range.start as usize..range.end as usize].iter().map(move |&other| (node, other))
+        };
+        let edges = meetings.iter().flat_map(of_meeting);
+        let both_ways = edges.clone().chain(edges.map(|(a, b)| (b, a)));
         // A callee-saved register that is not in use yet would have to be saved.
         let untouched = function.file.callee_saved - coloured.used;
         allowed.values_mut().for_each(|registers| *registers = *registers - untouched);
@@ -123,7 +130,9 @@ struct Walk<'a> {
     allowed: PrimaryMap<Node, RegSet>,
     /// The live names' nodes, by bank: banks do not concern each other.
     live: Vec<Vec<Node>>,
-    edges: Vec<(Node, Node)>,
+    /// Nodes with those that are live where they are defined, as ranges of these.
+    meetings: Vec<(Node, Range<u32>)>,
+    met: Vec<Node>,
 }
 
 impl Walk<'_> {
@@ -191,7 +200,9 @@ impl Walk<'_> {
     /// A name cannot share a register with what is live.
     fn meet(&mut self, name: Value) {
         let (bank, node) = (self.bank(name), self.node(name));
-        self.edges.extend(self.live[bank].iter().filter(|&&other| other != node).map(|&other| (node, other)));
+        let start = self.met.len() as u32;
+        self.met.extend(self.live[bank].iter().filter(|&&other| other != node));
+        self.meetings.push((node, start..self.met.len() as u32));
     }
 
     fn define(&mut self, name: Value) {

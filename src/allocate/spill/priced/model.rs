@@ -161,7 +161,7 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, ahead: &Ahead, callee_sa
         builder.stores_into(region);
     }
     builder.stores_of_definitions();
-    let Builder { mut model, contests, .. } = builder;
+    let (mut model, contests) = builder.stated();
     contests.into_iter().for_each(|contest| contest.finish(&mut model.decisions));
     Some(model)
 }
@@ -191,6 +191,11 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
+    /// What has been stated. Everything else goes: by then, there is as much as there ever is at once.
+    fn stated(self) -> (Model, Vec<Contest>) {
+        (self.model, self.contests)
+    }
+
     /// Passes the blocks of a region.
     fn region(&mut self, region: Region) {
         for index in 0..self.stretches.regions.blocks(region).len() {
