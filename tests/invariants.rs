@@ -10,7 +10,7 @@ use chordal::allocate::cssa::{Coalescing, Conventional};
 use chordal::allocate::destruct::{DestructionCounts, Notion, Source, destruct, unsplit::unsplit};
 use chordal::allocate::pipeline::{Allocate as _, Strategy};
 use chordal::allocate::spill::verify::verify;
-use chordal::allocate::spill::{EdgeRefill, EdgeSource, Problem, Spilled};
+use chordal::allocate::spill::{EdgeRefill, EdgeSource, Memory, Problem, Spilled};
 
 use chordal::analysis::{Dominators, Interference, Liveness, Order};
 use chordal::check::check;
@@ -276,7 +276,7 @@ fn rematerialisable(function: &Function) -> BTreeSet<Value> {
 #[test]
 fn what_is_not_spilled_fits() {
     let mut spilled = 0;
-    for_each_spilled(|which, conventional, Spilled { function, counts, slot_of, .. }| {
+    for_each_spilled(|which, conventional, Spilled { function, counts, memory: Memory { slot_of, .. }, .. }| {
         spilled += counts.values;
         let rematerialised = rematerialisable(&conventional.function);
         assert_valid(function, which, |value| slot_of[value].is_some() || rematerialised.contains(&value));
@@ -316,7 +316,7 @@ fn slot_loaded(refill: &EdgeRefill) -> Slot {
 #[test]
 fn phis_in_memory_are_gone() {
     let mut from_memory = 0;
-    for_each_spilled(|which, conventional, Spilled { function, slot_of, edge_refills, .. }| {
+    for_each_spilled(|which, conventional, Spilled { function, memory: Memory { slot_of, edge_refills, .. }, .. }| {
         for (block, data) in &function.blocks {
             let old = &conventional.function.blocks[block].phis;
             for (row, phi) in data.phis.iter().enumerate() {
@@ -345,7 +345,7 @@ fn phis_in_memory_are_gone() {
 fn single_accesses_are_folded() {
     let (mut folded, mut others) = (0, 0);
     for_each_spilled(|which, conventional, spilled| {
-        let Spilled { function, slot_of, .. } = spilled;
+        let Spilled { function, memory: Memory { slot_of, .. }, .. } = spilled;
         let old = &conventional.function;
         let by_origin: BTreeMap<Inst, Inst> =
             function.insts.iter().filter_map(|(inst, data)| Some((data.origin.expand()?, inst))).collect();
@@ -372,7 +372,7 @@ fn single_accesses_are_folded() {
 #[test]
 fn slots_are_shared_by_webs_and_by_nothing_else_that_lives() {
     let (mut by_webs, mut by_others) = (0, 0);
-    for_each_spilled(|which, conventional, Spilled { slot_of, .. }| {
+    for_each_spilled(|which, conventional, Spilled { memory: Memory { slot_of, .. }, .. }| {
         let function = &conventional.function;
         let spilled: Vec<(Value, Slot)> =
             function.values.keys().filter_map(|value| Some((value, slot_of[value].expand()?))).collect();
@@ -409,9 +409,9 @@ fn arguments_of_phis_in_memory_are_stored_to_their_slots() {
         let (function, live) = (&conventional.function, Live::new(&conventional.function));
         for (block, data) in &function.blocks {
             for phi in &data.phis {
-                let Some(slot) = spilled.slot_of[phi.def].expand() else { continue };
+                let Some(slot) = spilled.memory.slot_of[phi.def].expand() else { continue };
                 for (&pred, arg) in data.preds.iter().zip(&phi.args) {
-                    let in_register = |value: &Value| spilled.slot_of[*value].is_none();
+                    let in_register = |value: &Value| spilled.memory.slot_of[*value].is_none();
                     let Some(arg) = arg.expand().filter(in_register) else { continue };
                     stored += 1;
                     let new = &spilled.function;
@@ -424,7 +424,7 @@ fn arguments_of_phis_in_memory_are_stored_to_their_slots() {
                     }
                     // Where the argument is live and stored, nobody else's value is in the slot.
                     let alive = |values: &BTreeSet<Value>| -> Vec<Value> {
-                        let others = values.iter().filter(|&&v| spilled.slot_of[v].expand() == Some(slot));
+                        let others = values.iter().filter(|&&v| spilled.memory.slot_of[v].expand() == Some(slot));
                         others.copied().collect()
                     };
                     let from = function.departure(pred, block).index as usize;
@@ -558,7 +558,7 @@ fn elimination_is_spill_free() {
         }
         let mut expected = Accesses::of_inserted(&phases.spilled);
         for to in function.blocks.keys() {
-            for load in &phases.spilled.edge_refills[to] {
+            for load in &phases.spilled.memory.edge_refills[to] {
                 let block = match function.edge_place(load.from, to) {
                     EdgePlace::Head(point) | EdgePlace::Tail(point) => point.block,
                     EdgePlace::Nowhere => panic!("{which}: a load on the edge from {} to {to}", load.from),
@@ -683,7 +683,7 @@ fn a_web_is_in_one_place() {
         let mut places: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         let operands = function.operands.iter().map(|operand| operand.value).chain(phis().map(|phi| phi.def));
         for name in operands.filter(|&name| function.values[name].of.is_none()) {
-            let slot = spilled.slot_of[name].expand();
+            let slot = spilled.memory.slot_of[name].expand();
             if let Some(web) = conventional.webs[name].expand() {
                 places.entry(web).or_default().insert((slot.is_none().then(|| colours.of(name)), slot));
             }

@@ -227,7 +227,7 @@ mod the_worked_example {
     fn in_two_registers_v2_is_spilled_and_shares_memory_with_v8() {
         let function = fixture("papers/sra_figure5c");
         let spilled = spill(&function).1;
-        let [v1, v2, v8, v16] = [1, 2, 8, 16].map(|value| spilled.slot_of[v(value)].expand());
+        let [v1, v2, v8, v16] = [1, 2, 8, 16].map(|value| spilled.memory.slot_of[v(value)].expand());
         assert_eq!((v1, v16), (None, None));
         assert!(v2.is_some() && v2 == v8, "{v2:?} and {v8:?}");
         let (overlay, report) = allocated(&function, SwapPolicy::Auto);
@@ -375,7 +375,7 @@ mod spill_free {
         let function = fixture("papers/sfe_figure3a");
         let (conventional, spilled) = spill(&function);
         assert_eq!(blocks(&conventional.function), blocks(&function), "it is conventional already");
-        let slot = |value: usize| spilled.slot_of[v(value)].expand();
+        let slot = |value: usize| spilled.memory.slot_of[v(value)].expand();
         let (m, m2) = (slot(2), slot(4));
         assert!(m.is_some() && m2.is_some() && m != m2);
         assert_eq!([0, 5].map(slot), [m; 2], "a1 and a3 are where a is");

@@ -176,7 +176,7 @@ b3:
 ";
         assert_eq!(blocks(&spilled.function), expected);
         assert_eq!(conventional.without_code, [3, 4, 5].map(v));
-        assert!(spilled.slot_of[v(2)].is_none(), "behind the pad's label the value is in a register");
+        assert!(spilled.memory.slot_of[v(2)].is_none(), "behind the pad's label the value is in a register");
     }
 }
 
@@ -261,7 +261,7 @@ b0:
         let function = fixture("calls");
         let spilled = spill(&function).1;
         assert_eq!(spilled_values(&spilled), [1, 2].map(v), "v0 has callee-saved registers to go to");
-        assert_eq!(spilled.slots.values().copied().collect::<Vec<_>>(), [SlotData { size: 16, align: 16 }]);
+        assert_eq!(spilled.memory.slots.values().copied().collect::<Vec<_>>(), [SlotData { size: 16, align: 16 }]);
         let overlay = overlay(&function, SwapPolicy::Auto);
         assert_eq!(edits(&function, &overlay), ["b0.2 store s0 x0", "b0.3 load x0 s0", "b0.5 store s0 x0", "b0.6 load x0 s0"]);
         assert_eq!(registers(&function, &overlay, 0), ["s"]);
@@ -271,7 +271,7 @@ b0:
     fn narrow_classes_are_counted_apart() {
         let spilled = spill(&fixture("narrow")).1;
         assert_eq!(spilled_values(&spilled), [v(2)], "of the five narrow values the one that rests longest");
-        assert_eq!(spilled.slots[Slot::new(0)], SlotData { size: 1, align: 1 });
+        assert_eq!(spilled.memory.slots[Slot::new(0)], SlotData { size: 1, align: 1 });
     }
 
     #[test]
@@ -310,7 +310,7 @@ b3:
         let (conventional, spilled) = spill(&fixture("frugal"));
         assert_eq!(conventional.web_count, 1);
         assert_eq!(spilled_values(&spilled), [0, 1, 2].map(v));
-        assert_eq!(spilled.slots.len(), 1);
+        assert_eq!(spilled.memory.slots.len(), 1);
         assert!(spilled.function.blocks.values().all(|data| data.phis.is_empty()), "memory to memory is nothing to do");
     }
 
@@ -746,9 +746,9 @@ mod splitting {
             let spilled = split("constant_in_web", entry);
             let text = blocks(&spilled.function);
             assert!(text.starts_with("b0: -> b1\n  op clobbers=a,b\nb1: -> b2 b3\n  v1:w = phi b0:undef b3:v2\n"), "{text}");
-            let refills = &spilled.edge_refills[Block::new(1)];
+            let refills = &spilled.memory.edge_refills[Block::new(1)];
             assert_eq!(refills.iter().map(|it| it.source).collect::<Vec<_>>(), [EdgeSource::Rematerialise(Inst::new(0))]);
-            assert!(spilled.slots.is_empty());
+            assert!(spilled.memory.slots.is_empty());
         }
     }
 

@@ -12,10 +12,10 @@ use crate::allocate::eliminate::EliminationCounts;
 use crate::allocate::failure::{Defect, Failure, Unsupported};
 use crate::allocate::recolour::RecolouringCounts;
 use crate::allocate::regalloc2::{self, Algorithm};
-use crate::allocate::spill::{Choice, Problem, SpillCounts, Spilled, verify::verify};
+use crate::allocate::spill::{Choice, Memory, Problem, SpillCounts, Spilled, verify::verify};
 use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Order, PinLiveness, graph_sizes};
 use crate::check;
-use crate::machine::{Block, Function, Overlay, Value};
+use crate::machine::{Block, Function, Overlay, RegSet, Value};
 use cranelift_entity::SecondaryMap;
 use std::time::{Duration, Instant};
 
@@ -163,24 +163,29 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
         forms::choose(&mut conventional, &liveness);
     }
     clock.lap("forms");
-    let Allocated { spilled, mut coloured } = colour(&conventional, &order, &dominators, &liveness, preset, &mut clock)?;
+    let allocated = colour(&conventional, &order, &dominators, &liveness, preset, &mut clock)?;
+    let Allocated { memory, untouched, counts, mut coloured } = allocated;
+    let graphs = eliminate::Graphs::new(&conventional, &memory);
+    let conversion = conventional.counts;
+    // What is left to do asks for none of these.
+    drop((conventional, liveness));
     let liveness = Liveness::new(&coloured.function);
-    let pins = preset.registers.pins().occupied(&coloured.function, &liveness, spilled.untouched);
+    let pins = preset.registers.pins().occupied(&coloured.function, &liveness, untouched);
     clock.lap("analysis");
     let recolouring = recolour::recolour(&mut coloured, &liveness, &pins, preset.registers.recolouring(), preset.spill.solver);
     clock.lap("recolour");
-    let code = eliminate::eliminate(&spilled, &coloured, &liveness, &pins, preset.swap)?;
-    let mut overlay = eliminate::overlay((imported, &changes), &spilled, &coloured, &liveness, &pins, &code, preset.swap);
+    let code = eliminate::eliminate(&memory, &coloured, &liveness, &pins, preset.swap)?;
+    let mut overlay = eliminate::overlay((imported, &changes), &memory, &coloured, &liveness, &pins, &code, preset.swap);
     if preset.spare_jumps {
         eliminate::hoist(imported, &coloured, &liveness, &pins, preset.spill.weigh_size, &mut overlay);
     }
     clock.lap("eliminate");
     let report = Report {
-        conversion: conventional.counts,
+        conversion,
         destruction,
-        spill: spilled.counts,
+        spill: counts,
         recolouring,
-        elimination: eliminate::count(&conventional, &spilled, &coloured, &liveness, &code),
+        elimination: graphs.count(&coloured, &liveness, &code),
         phases: clock.phases,
     };
     Ok((overlay, report))
@@ -277,7 +282,9 @@ fn sizes_before_spilling(function: &Function, preset: &Preset) -> GraphSizes {
 
 /// A function whose values are in registers or in memory.
 struct Allocated {
-    spilled: Spilled,
+    memory: Memory,
+    untouched: RegSet,
+    counts: SpillCounts,
     coloured: Coloured,
 }
 
@@ -313,7 +320,10 @@ fn colour(
         };
         clock.lap("assign");
         match coloured {
-            Ok(coloured) => return Ok(Allocated { spilled, coloured }),
+            Ok(coloured) => {
+                let Spilled { memory, untouched, counts, .. } = spilled;
+                return Ok(Allocated { memory, untouched, counts, coloured });
+            }
             Err(Refusal::Evicted(values)) => {
                 let kept = plan.in_memory.iter().filter(|_| rounds >= PATIENCE);
                 values.into_iter().chain(kept).for_each(|value| requested[value] = true);

@@ -56,5 +56,5 @@ pub fn registers(function: &Function, overlay: &Overlay, inst: usize) -> Vec<Str
 }
 
 pub fn spilled_values(spilled: &Spilled) -> Vec<Value> {
-    spilled.slot_of.iter().filter(|(_, slot)| slot.is_some()).map(|(value, _)| value).collect()
+    spilled.memory.slot_of.iter().filter(|(_, slot)| slot.is_some()).map(|(value, _)| value).collect()
 }

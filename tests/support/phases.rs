@@ -79,6 +79,6 @@ pub fn as_planned(function: &Function, problem: &Problem, plan: &Plan) -> Result
     };
     let liveness = Liveness::new(&coloured.function);
     let pins = PinLiveness::new(&coloured.function);
-    let code = eliminate::eliminate(&spilled, &coloured, &liveness, &pins, preset.swap)?;
-    Ok(eliminate::overlay((function, &Changes::default()), &spilled, &coloured, &liveness, &pins, &code, preset.swap))
+    let code = eliminate::eliminate(&spilled.memory, &coloured, &liveness, &pins, preset.swap)?;
+    Ok(eliminate::overlay((function, &Changes::default()), &spilled.memory, &coloured, &liveness, &pins, &code, preset.swap))
 }

@@ -180,7 +180,7 @@ impl Evictable<'_> {
 
     /// Whether the name is that of a value in memory, which is in a register around an access.
     fn is_temporary(&self, name: Value) -> bool {
-        self.spilled.function.values[name].of.is_some() || self.spilled.slot_of[name].is_some()
+        self.spilled.function.values[name].of.is_some() || self.spilled.memory.slot_of[name].is_some()
     }
 }
 

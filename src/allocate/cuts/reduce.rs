@@ -164,7 +164,9 @@ impl<'d> Reducer<'d> {
         let taken = Dependent { costs: std::mem::take(&mut self.decisions.costs[decision]), near };
         match *taken.near.as_slice() {
             [] => self.base += taken.least([false; 2]),
-            [near] => [false, true].iter().for_each(|&is_one| self.decisions.charge(near.other, is_one, taken.least([is_one; 2]))),
+            [near] => {
+                [false, true].iter().for_each(|&is_one| self.decisions.charge(near.other, is_one, taken.least([is_one; 2])))
+            }
             [a, b, ..] => self.replace(&taken, a.other, b.other),
         }
         self.steps.push(taken.step(decision));
@@ -196,7 +198,8 @@ impl<'d> Reducer<'d> {
     /// Has two decisions pay what one costs that depends on them.
     fn replace(&mut self, taken: &Dependent, first: Decision, second: Decision) {
         let least = |first: bool, second: bool| taken.least([first, second]);
-        let [neither, only_first, only_second, both] = [least(false, false), least(true, false), least(false, true), least(true, true)];
+        let [neither, only_first, only_second, both] =
+            [least(false, false), least(true, false), least(false, true), least(true, true)];
         // What is forbidden is so as a pair, so that no other cost is as large.
         let (one, zero, only_one, only_zero) = match only_first < only_second {
             true => (second, first, only_second, only_first),

@@ -3,10 +3,11 @@
 use super::EdgeCode;
 use crate::allocate::assign::Coloured;
 use crate::allocate::cssa::Conventional;
-use crate::allocate::spill::Spilled;
+use crate::allocate::spill::Memory;
 use crate::analysis::Liveness;
-use crate::machine::{Block, Phi, RegSet};
+use crate::machine::{Block, Phi, RegSet, Value};
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 /// What φ elimination had to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,31 +27,46 @@ pub struct EliminationCounts {
     pub spills: u64,
 }
 
-/// Counts the graphs of a function.
-pub fn count(
-    conventional: &Conventional,
-    spilled: &Spilled,
-    coloured: &Coloured,
-    liveness: &Liveness,
-    code: &EdgeCode,
-) -> EliminationCounts {
-    let mut counts = EliminationCounts { spills: code.spills, ..EliminationCounts::default() };
-    for data in conventional.function.blocks.values().filter(|data| !data.phis.is_empty()) {
-        for (column, &pred) in data.preds.iter().enumerate() {
-            counts.graphs += 1;
-            let defined = |phi: &&Phi| phi.args[column].is_some();
-            counts.edges += data.phis.iter().filter(defined).count() as u64;
-            let in_memory = |phi: &&Phi| {
-                let arg = phi.args[column].expand();
-                spilled.slot_of[phi.def].is_some() && arg.is_some_and(|arg| spilled.slot_of[arg].is_some())
-            };
-            let transfers: Vec<&Phi> = data.phis.iter().filter(in_memory).collect();
-            counts.memory_transfers += transfers.len() as u64;
-            counts.potential_spills += u64::from(transfers.iter().any(|phi| is_full(coloured, liveness, pred, phi)));
+/// The graphs as they are before registers are assigned.
+pub struct Graphs {
+    counts: EliminationCounts,
+    /// Of each graph with memory transfers, the block that control comes from, and the φs.
+    transfers: Vec<(Block, SmallVec<[Value; 2]>)>,
+}
+
+impl Graphs {
+    pub fn new(conventional: &Conventional, memory: &Memory) -> Self {
+        let mut graphs = Graphs { counts: EliminationCounts::default(), transfers: Vec::new() };
+        for data in conventional.function.blocks.values().filter(|data| !data.phis.is_empty()) {
+            for (column, &pred) in data.preds.iter().enumerate() {
+                graphs.counts.graphs += 1;
+                let defined = |phi: &&Phi| phi.args[column].is_some();
+                graphs.counts.edges += data.phis.iter().filter(defined).count() as u64;
+                let in_memory = |phi: &&Phi| {
+                    let arg = phi.args[column].expand();
+                    memory.slot_of[phi.def].is_some() && arg.is_some_and(|arg| memory.slot_of[arg].is_some())
+                };
+                let transfers: SmallVec<[Value; 2]> = data.phis.iter().filter(in_memory).map(|phi| phi.def).collect();
+                if !transfers.is_empty() {
+                    graphs.counts.memory_transfers += transfers.len() as u64;
+                    graphs.transfers.push((pred, transfers));
+                }
+            }
+        }
+        graphs
+    }
+
+    /// Counts what became of them.
+    pub fn count(&self, coloured: &Coloured, liveness: &Liveness, code: &EdgeCode) -> EliminationCounts {
+        let fills =
+            |(pred, phis): &&(Block, SmallVec<[Value; 2]>)| phis.iter().any(|&phi| is_full(coloured, liveness, *pred, phi));
+        EliminationCounts {
+            potential_spills: self.transfers.iter().filter(fills).count() as u64,
+            fixed_points: fixed_points(coloured),
+            spills: code.spills,
+            ..self.counts
         }
     }
-    counts.fixed_points = fixed_points(coloured);
-    counts
 }
 
 /// The number of arguments of the program's φs whose register is the φ's.
@@ -64,7 +80,7 @@ fn fixed_points(Coloured { function, colours, .. }: &Coloured) -> u64 {
 }
 
 /// Whether at a block's end all registers that the φ's value could pass through are taken.
-fn is_full(coloured: &Coloured, liveness: &Liveness, pred: Block, phi: &Phi) -> bool {
+fn is_full(coloured: &Coloured, liveness: &Liveness, pred: Block, phi: Value) -> bool {
     let taken: RegSet = liveness.live_out(pred).iter().map(|&name| coloured.colours.of(name)).collect();
-    coloured.function.allowed(phi.def).is_subset(taken)
+    coloured.function.allowed(phi).is_subset(taken)
 }

@@ -1,7 +1,7 @@
 //! φ elimination after register assignment, and the answer: an overlay of the imported function.
 //!
 //! Requires: a colour for each name. φs in memory need no code if their web has one slot (frugality); those of an allocation
-//! that is not frugal are in [`Spilled::memory_phis`].
+//! that is not frugal are in [`Memory::memory_phis`].
 //! Ensures: code on each edge brings every φ argument to the φ's register. Registers are moved and swapped among each other;
 //! arguments in memory are loaded into their registers afterwards. Of a frugal allocation, nothing is stored. Otherwise
 //! memory is moved to memory too ([`windmill`]).
@@ -18,7 +18,7 @@ pub use sequence::{RegisterStep, Surroundings, SwapPolicy, Transfer, sequentiali
 
 use crate::allocate::assign::Coloured;
 use crate::allocate::failure::Defect;
-use crate::allocate::spill::{EdgeRefill, EdgeSource, Spilled};
+use crate::allocate::spill::{EdgeRefill, EdgeSource, Memory};
 use crate::analysis::{Liveness, PinLiveness};
 use crate::machine::{
     Block, EdgePlace, Edit, Function, Location, Phi, Point, Reg, RegClass, RegSet, RegisterFile, Slot, SlotData,
@@ -26,7 +26,7 @@ use crate::machine::{
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use windmill::{LocationTransfer, Scratch};
 
-pub use count::{EliminationCounts, count};
+pub use count::{EliminationCounts, Graphs};
 pub use hoist::hoist;
 pub use overlay::overlay;
 
@@ -47,22 +47,22 @@ pub struct EdgeCode {
 /// # Errors
 /// If an edge where no code can stand needs some: a defect of the phases before.
 pub fn eliminate(
-    spilled: &Spilled,
+    memory: &Memory,
     coloured: &Coloured,
     liveness: &Liveness,
     pins: &PinLiveness,
     policy: SwapPolicy,
 ) -> Result<EdgeCode, Defect> {
     let function = &coloured.function;
-    let mut scratch = Scratch::new(spilled.slots.clone(), function.values.values().map(|value| value.class));
+    let mut scratch = Scratch::new(memory.slots.clone(), function.values.values().map(|value| value.class));
     let mut code = EdgeCode { head: SecondaryMap::new(), tail: SecondaryMap::new(), slots: PrimaryMap::new(), spills: 0 };
     for (to, data) in &function.blocks {
-        if data.phis.is_empty() && spilled.memory_phis[to].is_empty() {
+        if data.phis.is_empty() && memory.memory_phis[to].is_empty() {
             continue;
         }
         let through: RegSet = liveness.live_in(to).iter().map(|&name| coloured.colours.of(name)).collect();
         for (column, &from) in data.preds.iter().enumerate() {
-            let mut graph = edge(spilled, coloured, from, to, column);
+            let mut graph = edge(memory, coloured, from, to, column);
             let fixed = graph.registers.iter().filter(|t| t.from == t.to).map(|t| t.to).collect::<RegSet>();
             graph.registers.retain(|t| t.from != t.to);
             if graph.is_empty() {
@@ -139,7 +139,7 @@ impl EdgeGraph {
 }
 
 /// An edge's graph. Pieces of values come before the program's φs.
-fn edge(spilled: &Spilled, coloured: &Coloured, from: Block, to: Block, column: usize) -> EdgeGraph {
+fn edge(memory: &Memory, coloured: &Coloured, from: Block, to: Block, column: usize) -> EdgeGraph {
     let Coloured { function, colours, .. } = coloured;
     let phis = &function.blocks[to].phis;
     let is_piece = |phi: &Phi| function.values[phi.def].of.is_some();
@@ -158,7 +158,7 @@ fn edge(spilled: &Spilled, coloured: &Coloured, from: Block, to: Block, column: 
         registers.push(Transfer { from, to, class });
     }
     let (mut loads, mut again) = (Vec::new(), Vec::new());
-    for &EdgeRefill { row, source, .. } in spilled.edge_refills[to].iter().filter(|refill| refill.from == from) {
+    for &EdgeRefill { row, source, .. } in memory.edge_refills[to].iter().filter(|refill| refill.from == from) {
         let to = colours.of(phis[row].def);
         match source {
             EdgeSource::Slot { slot, class } => {
@@ -167,12 +167,12 @@ fn edge(spilled: &Spilled, coloured: &Coloured, from: Block, to: Block, column: 
             EdgeSource::Rematerialise(inst) => again.push(Edit::Rematerialise { to, inst }),
         }
     }
-    EdgeGraph { registers, loads, again, memory: memory_transfers(spilled, to, column).collect() }
+    EdgeGraph { registers, loads, again, memory: memory_transfers(memory, to, column).collect() }
 }
 
 /// What φs in memory take from other slots than their own.
-fn memory_transfers(spilled: &Spilled, to: Block, column: usize) -> impl Iterator<Item = LocationTransfer> {
-    spilled.memory_phis[to].iter().filter_map(move |phi| {
+fn memory_transfers(memory: &Memory, to: Block, column: usize) -> impl Iterator<Item = LocationTransfer> {
+    memory.memory_phis[to].iter().filter_map(move |phi| {
         let from = phi.from[column].filter(|&from| from != phi.to)?;
         Some(LocationTransfer { from: Location::Slot(from), to: Location::Slot(phi.to), class: phi.class })
     })

@@ -3,7 +3,7 @@
 use super::{EdgeCode, SwapPolicy, Transfer, sequentialise, surroundings};
 use crate::allocate::assign::Coloured;
 use crate::allocate::changes::Changes;
-use crate::allocate::spill::{Fold, Spilled};
+use crate::allocate::spill::{Fold, Memory};
 use crate::analysis::{Liveness, PinLiveness};
 use crate::machine::{
     Block, Edit, Function, Inserted, Inst, InstKind, Location, Overlay, Point, Reg, RegClass, RegSet, Slot, Value,
@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 /// The overlay of `imported`, of which the program that was allocated differs by `changes`, that the phases' results amount to.
 pub fn overlay(
     (imported, changes): (&Function, &Changes),
-    spilled: &Spilled,
+    memory: &Memory,
     coloured: &Coloured,
     liveness: &Liveness,
     pins: &PinLiveness,
@@ -41,7 +41,7 @@ pub fn overlay(
     for block in coloured.function.blocks.keys() {
         layer.block(block, code);
     }
-    let debug_locations = debug_locations(&layer, spilled, code);
+    let debug_locations = debug_locations(&layer, memory, code);
     Overlay { debug_locations, ..layer.overlay }
 }
 
@@ -243,9 +243,9 @@ impl Layer<'_> {
 }
 
 /// Where debug uses find their values: in the register of the moment, unless an edge's code comes between, or in the slot.
-fn debug_locations(layer: &Layer, spilled: &Spilled, code: &EdgeCode) -> Vec<Option<Location>> {
+fn debug_locations(layer: &Layer, memory: &Memory, code: &EdgeCode) -> Vec<Option<Location>> {
     let Layer { imported, coloured, overlay, .. } = layer;
-    let found = imported.debug_uses.iter().zip(&coloured.debug).zip(&spilled.debug_slots).map(|((debug, name), slot)| {
+    let found = imported.debug_uses.iter().zip(&coloured.debug).zip(&memory.debug_slots).map(|((debug, name), slot)| {
         let block = debug.at.block;
         let at_tail = debug.at.index >= imported.before_terminators(block).index;
         let moved = |reg: &Reg| {

@@ -7,7 +7,7 @@
 
 use super::plan::{Plan, Refill, Site};
 use super::slots::{self, Slots};
-use super::{EdgeRefill, EdgeSource, Fold, MemoryPhi, Problem, Spilled};
+use super::{EdgeRefill, EdgeSource, Fold, Memory, MemoryPhi, Problem, Spilled};
 use crate::allocate::ssa::{Join, Pieces, repair};
 use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Phi, Point, RegClass, Rewriter, Slot, Value};
@@ -32,17 +32,8 @@ pub(super) fn insert(problem: &Problem, plan: &Plan) -> Spilled {
         slot_of[value] = slots.of(plan, value).into();
     }
     let debug_slots = debug_slots(problem, &slot_of);
-    Spilled {
-        function: rewritten,
-        slots: slots.slots,
-        slot_of,
-        folds,
-        edge_refills,
-        memory_phis,
-        debug_slots,
-        untouched: plan.untouched,
-        counts: plan.counts,
-    }
+    let memory = Memory { slots: slots.slots, slot_of, edge_refills, memory_phis, debug_slots };
+    Spilled { function: rewritten, folds, memory, untouched: plan.untouched, counts: plan.counts }
 }
 
 /// Has the φs that join the pieces of a value take it from elsewhere on the edges where it is refilled.

@@ -156,21 +156,26 @@ pub enum LoadLowering {
 /// A function whose values in registers fit. All its operands are in registers.
 pub struct Spilled {
     pub function: Function,
+    /// By instruction, operands that the imported function has and this one has not: they are accessed in memory.
+    pub folds: Vec<Fold>,
+    pub memory: Memory,
+    /// Callee-saved registers that nothing may be in.
+    pub untouched: RegSet,
+    /// What spilling came to.
+    pub counts: SpillCounts,
+}
+
+/// What the function says nothing about: values that are elsewhere than in registers.
+pub struct Memory {
     pub slots: PrimaryMap<Slot, SlotData>,
     /// Of each value that is in memory all its life.
     pub slot_of: SecondaryMap<Value, PackedOption<Slot>>,
-    /// By instruction, operands that the imported function has and this one has not: they are accessed in memory.
-    pub folds: Vec<Fold>,
     /// What φs of a block take from elsewhere than registers, in the order of the φs.
     pub edge_refills: SecondaryMap<Block, Vec<EdgeRefill>>,
     /// φs of each block that move memory to memory; without frugality only.
     pub memory_phis: SecondaryMap<Block, Vec<MemoryPhi>>,
     /// One a debug use: where it finds its value, if that is in memory and live.
     pub debug_slots: Vec<Option<Slot>>,
-    /// Callee-saved registers that nothing may be in.
-    pub untouched: RegSet,
-    /// What spilling came to.
-    pub counts: SpillCounts,
 }
 
 /// An operand that its instruction accesses in memory itself.
@@ -205,17 +210,14 @@ pub enum EdgeSource {
 impl Spilled {
     /// A function that is as it was: nothing is in memory.
     pub fn nothing(function: Function) -> Self {
-        Spilled {
-            debug_slots: vec![None; function.debug_uses.len()],
-            function,
+        let memory = Memory {
             slots: PrimaryMap::new(),
             slot_of: SecondaryMap::new(),
-            folds: Vec::new(),
             edge_refills: SecondaryMap::new(),
             memory_phis: SecondaryMap::new(),
-            untouched: RegSet::EMPTY,
-            counts: SpillCounts::default(),
-        }
+            debug_slots: vec![None; function.debug_uses.len()],
+        };
+        Spilled { function, folds: Vec::new(), memory, untouched: RegSet::EMPTY, counts: SpillCounts::default() }
     }
 
     /// The operands of an instruction that are in memory.
