@@ -23,6 +23,7 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
     BlockAt.push_back(&MBB);
   }
   Pins.push_back({});
+  Blocks.reserve(BlockAt.size());
   unsigned Count = MF.getInstructionCount();
   Insts.reserve(Count);
   InstAt.reserve(Count);

@@ -168,6 +168,7 @@ fn debug_use(data: &ffi::DebugUse) -> DebugUse {
 /// Enters the edges; a block goes on each critical edge that may have one.
 fn connect(blocks: &mut PrimaryMap<Block, BlockData>, flat: &[ffi::Block], edges: &[ffi::Edge]) {
     let end = flat.last().map_or(0, |block| block.end_inst);
+    blocks.reserve_exact(edges.iter().filter(|edge| edge.block != ffi::NONE).count());
     for (from, data) in flat.iter().enumerate() {
         let from = Block::new(from);
         for edge in &edges[data.first_edge as usize..data.end_edge as usize] {
@@ -189,10 +190,6 @@ fn connect(blocks: &mut PrimaryMap<Block, BlockData>, flat: &[ffi::Block], edges
     }
 }
 
-/// Enters the φs, their arguments in the order of the predecessors.
-///
-/// # Safety
-/// The arrays must be valid.
 /// What is asked about saving callee-saved registers.
 ///
 /// # Safety
@@ -230,6 +227,10 @@ pub unsafe fn frame(flat: &ffi::Frame) -> Frame {
     }
 }
 
+/// Enters the φs, their arguments in the order of the predecessors.
+///
+/// # Safety
+/// The arrays must be valid.
 unsafe fn add_phis(blocks: &mut PrimaryMap<Block, BlockData>, flat: &ffi::Function) {
     let (phis, args) = unsafe { (ffi::slice(flat.phis, flat.num_phis), ffi::slice(flat.phi_args, flat.num_phi_args)) };
     // The original predecessor of each block's predecessors, stamped with the φ's block, leads to the column.
