@@ -75,7 +75,7 @@ impl Residual {
 /// Cuts clusters.
 pub(in crate::allocate) struct Cutter<'n> {
     network: &'n Network,
-    /// The index of the first node of the cluster that is cut. What there is of each node is of this cluster's.
+    /// The index of the first node of the cluster that was cut last. Links and distances are those of its nodes.
     first: usize,
     /// How each node reaches a sink.
     links: Vec<Link>,

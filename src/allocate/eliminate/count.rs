@@ -35,6 +35,7 @@ pub struct Graphs {
 }
 
 impl Graphs {
+    /// Those of the conventional form, by what is in memory.
     pub fn new(conventional: &Conventional, memory: &Memory) -> Self {
         let mut graphs = Graphs { counts: EliminationCounts::default(), transfers: Vec::new() };
         for data in conventional.function.blocks.values().filter(|data| !data.phis.is_empty()) {
