@@ -3,8 +3,8 @@
 //! A value that passes from one block into the next could be in a register in the one and not in the other. To refill it before
 //! it is accessed is never cheaper than later, unless a loop begins. To give it up pays only where registers are scarcer than
 //! they have been on its way; where they are not, what found room will find room again, and outside of loops it mostly does
-//! where one more is missing. So there its segment goes on, and both blocks take one decision. That loses little, and saves a
-//! third to two fifths of all decisions.
+//! where one more is missing. So there its segment goes on, and both blocks take one decision. That loses little, and saves 35
+//! to 43% of SQLite's decisions.
 //!
 //! Where far more values pass through blocks than there are instructions to access them, every segment goes on: the work would
 //! otherwise grow with blocks times values.
@@ -28,9 +28,11 @@ const LEAD: usize = 5;
 /// How often a block is executed, for each execution of one before it, if most come there.
 const MOST_COME: f64 = 0.6;
 
-/// By how many registers a block may be worse supplied where they are scarce already, if it is executed this often at most for
-/// each time that the function is entered. (In loops, programs of the corpus execute up to a tenth more instructions for it.)
+/// By how many registers a block may be worse supplied where they are scarce already, unless it is executed [`OFTEN`].
 const SLACK: i32 = 1;
+
+/// Executions for each time that the function is entered: more are in loops, where slack costs a program of the corpus up to a
+/// tenth more instructions executed.
 const OFTEN: f64 = 1.1;
 
 /// How many values may be live into blocks, for each instruction, if it is to be considered whether segments go on. Of the
