@@ -481,13 +481,15 @@ mod assignment {
 
     #[test]
     fn a_value_is_held_where_it_is_copied_to() {
-        let function = fixture("held");
-        let found = |pins| {
-            let overlay = overlay_by(&function, |assign| assign.pins = pins);
-            (edits(&function, &overlay), registers(&function, &overlay, 6))
-        };
-        assert_eq!(found(PinPolicy::Hold), (vec![], vec!["s".to_owned(), "t".to_owned()]));
-        assert_eq!(found(PinPolicy::Repair).0.len(), 2);
+        for (name, last) in [("held", 6), ("held_and_read", 8)] {
+            let function = fixture(name);
+            let found = |pins| {
+                let overlay = overlay_by(&function, |assign| assign.pins = pins);
+                (edits(&function, &overlay), registers(&function, &overlay, last))
+            };
+            assert_eq!(found(PinPolicy::Hold), (vec![], vec!["s".to_owned(), "t".to_owned()]), "{name}");
+            assert_eq!(found(PinPolicy::Repair).0.len(), 2, "{name}");
+        }
     }
 
     /// The value moves out of the way of the pins, and the edge back brings it to where the loop expects it.

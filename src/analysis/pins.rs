@@ -4,7 +4,7 @@
 
 use super::Liveness;
 use super::grouped::{Grouped, of_each};
-use crate::machine::{Block, Function, Inst, InstKind, Point, Reg, RegSet, Value};
+use crate::machine::{Block, Function, Inst, InstKind, Operand, Point, Reg, RegSet, Value};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use std::ops::Range;
 use std::rc::Rc;
@@ -23,8 +23,7 @@ pub struct PinLiveness {
 }
 
 /// A value that lives on past its copy to a physical register may be in that register all the while that the program wants the
-/// copy there: both have the same content. Not so if the value is accessed meanwhile, or the register overwritten before it is
-/// free again.
+/// copy there: both have the same content. Not so if the value is overwritten meanwhile, or the register before it is free again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
     pub value: Value,
@@ -97,9 +96,12 @@ impl PinLiveness {
         let in_the_way = |inst: u32| {
             let inst = Inst::from_u32(inst);
             let (pins, data) = (function.pins(inst), &function.insts[inst]);
-            let overwritten = (pins.defs | pins.early_defs | pins.clobbers).contains(reg);
-            let accessed = function.operands(inst).iter().any(|operand| operand.value == value);
-            !is_live(inst.as_u32()) || overwritten || accessed || data.terminator || data.jumps
+            let operands = function.operands(inst);
+            let is_reused = |k: usize| operands.iter().any(|operand| operand.reuse.map(usize::from) == Some(k));
+            let overwrites = |(k, o): (usize, &Operand)| o.value == value && (o.is_def() || is_reused(k));
+            let overwritten =
+                (pins.defs | pins.early_defs | pins.clobbers).contains(reg) || operands.iter().enumerate().any(overwrites);
+            !is_live(inst.as_u32()) || overwritten || data.terminator || data.jumps
         };
         let until = rest.find(|&inst| in_the_way(inst) || !is_live(inst + 1))?;
         (!in_the_way(until)).then_some(until)
