@@ -72,8 +72,11 @@ const KINDS: &[(&str, Plant)] = &[
     }),
     ("an edit reads another register", |a| {
         let other = a.register()?;
-        let at = a.edit(|edit| matches!(edit, Edit::Store { .. } | Edit::Move { .. }))?;
-        let (Edit::Store { from, .. } | Edit::Move { from, .. }) = &mut a.overlay.edits[at].1 else {
+        let at =
+            a.edit(|edit| matches!(edit, Edit::Store { .. } | Edit::Move { .. } | Edit::Rematerialise { from: Some(_), .. }))?;
+        let (Edit::Store { from, .. } | Edit::Move { from, .. } | Edit::Rematerialise { from: Some(from), .. }) =
+            &mut a.overlay.edits[at].1
+        else {
             unreachable!("it is one of these")
         };
         *from = other;
@@ -160,7 +163,7 @@ const KINDS: &[(&str, Plant)] = &[
         let constant = pick(&mut a.rng, function.insts.keys().filter(|&inst| function.insts[inst].rematerialisable))?;
         let at = a.edit(|edit| matches!(edit, Edit::Load { .. }))?;
         let Edit::Load { to, .. } = a.overlay.edits[at].1 else { unreachable!("it is one") };
-        a.overlay.edits[at].1 = Edit::Rematerialise { to, inst: constant };
+        a.overlay.edits[at].1 = Edit::Rematerialise { to, inst: constant, from: None };
         Some(())
     }),
     ("a swap overwrites flags", |a| {
@@ -403,9 +406,8 @@ impl Allocation<'_> {
         let within = |point: &Point| point.block == from.block && *point >= from;
         for (_, edit) in self.overlay.edits.iter_mut().filter(|(point, _)| within(point)) {
             match edit {
-                Edit::Load { to: reg, .. } | Edit::Rematerialise { to: reg, .. } | Edit::Store { from: reg, .. } => {
-                    *reg = name(*reg)
-                }
+                Edit::Load { to: reg, .. } | Edit::Store { from: reg, .. } => *reg = name(*reg),
+                Edit::Rematerialise { to, from, .. } => (*to, *from) = (name(*to), from.map(&name)),
                 Edit::Move { to: x, from: y, .. } | Edit::Swap { a: x, b: y, .. } => (*x, *y) = (name(*x), name(*y)),
                 Edit::StoreConstant { .. } | Edit::Perform { .. } => {}
             }

@@ -763,6 +763,20 @@ mod splitting {
     }
 
     #[test]
+    fn what_is_computed_from_a_value_in_a_register_is_computed_again() {
+        let function = fixture("recomputed");
+        let allocated = |rematerialise| {
+            let mut preset = Preset::named("tuned").unwrap();
+            preset.spill.rematerialise = rematerialise;
+            allocate(&function, preset).unwrap().0
+        };
+        let overlay = allocated(true);
+        assert_eq!(edits(&function, &overlay), ["b0.4 rematerialise b i1 a"]);
+        assert_eq!(overlay.dropped, [Inst::new(1)]);
+        assert_eq!(edits(&function, &allocated(false)), ["b0.1 store s0 a", "b0.5 load a s0"]);
+    }
+
+    #[test]
     fn constants_are_written_to_memory_at_once() {
         let function = fixture("constants_stored");
         let (overlay, _) = allocate(&function, Preset::named("tuned").unwrap()).unwrap();

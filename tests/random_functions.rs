@@ -154,6 +154,7 @@ fn random_functions_have_everything() {
     assert!(functions.iter().map(held).sum::<usize>() > 100);
     assert!(inst(|_, data, operands| data.terminator && !operands.is_empty()) > 100);
     assert!(inst(|_, data, _| data.rematerialisable) > 200);
+    assert!(inst(|_, data, _| data.recomputable) > 200);
     assert!(functions.iter().all(|f| f.insts.len() < 400));
 
     let overwrites_early = |o: &Operand| o.role == Role::EarlyDef && o.reuse.is_some();

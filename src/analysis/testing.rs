@@ -104,6 +104,7 @@ pub(crate) fn append(function: &mut Function, at: usize, operands: &[Operand]) -
         label: false,
         jumps: false,
         rematerialisable: false,
+        recomputable: false,
         dear: false,
         storable: false,
         movable: false,

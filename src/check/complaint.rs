@@ -135,7 +135,10 @@ impl Complaint {
             Edit::Swap { a, b, kind, .. } => format!("swap {} and {} by {kind:?}", self.reg(a), self.reg(b)),
             Edit::Perform { inst, .. } => format!("perform {inst}"),
             Edit::StoreConstant { to, inst } => format!("store what {inst} computes to {to}"),
-            Edit::Rematerialise { to, inst } => format!("rematerialise {} by {inst}", self.reg(to)),
+            Edit::Rematerialise { to, inst, from: None } => format!("rematerialise {} by {inst}", self.reg(to)),
+            Edit::Rematerialise { to, inst, from: Some(from) } => {
+                format!("rematerialise {} by {inst} from {}", self.reg(to), self.reg(from))
+            }
         }
     }
 

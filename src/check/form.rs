@@ -116,7 +116,9 @@ impl Form<'_> {
                 self.reg(a) && self.reg(b) && self.class(class)
             }
             Edit::StoreConstant { to, inst } => self.slot(to) && self.function.insts.is_valid(inst),
-            Edit::Rematerialise { to, inst } => self.reg(to) && self.function.insts.is_valid(inst),
+            Edit::Rematerialise { to, inst, from } => {
+                self.reg(to) && self.function.insts.is_valid(inst) && from.is_none_or(|from| self.reg(from))
+            }
             Edit::Perform { inst, .. } => self.function.insts.is_valid(inst),
         }
     }

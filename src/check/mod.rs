@@ -19,6 +19,8 @@
 //! - Load, store, move: the target holds what the source holds and nothing else; only values of classes no wider than the
 //!   edit's are carried. A swap exchanges so. Rematerialisation: the register holds exactly the value,
 //!   its dropped copies and the φs that take nothing else, and the physical registers that the instruction writes hold nothing.
+//!   If the instruction reads a value, the register holds the value and its dropped copies if that one is where it is read, else
+//!   nothing. (In SSA form, where a value is live, what it was computed from has not changed since.)
 //!   A constant written to memory: the slot holds the same, as far as it is no wider.
 //! - An instruction: registers that it clobbers or writes itself hold nothing; then, for each value it defines, no place
 //!   holds that value (what a place has is the value of the loop's last round), and its own place holds it alone.
@@ -29,7 +31,7 @@
 //!   undefined, the definition is anywhere. Into a landing pad flows the state at the predecessor's throwing call: after
 //!   what it clobbers, without what it defines; and the registers the unwinder passes something in hold nothing.
 //!
-//! Only values that are live are carried into a block; if liveness is wrong, something is missing, so that the checker
+//! Only values that are live are carried into a block, and those that such are computed again from; if liveness is wrong, something is missing, so that the checker
 //! complains rather than accepts.
 //!
 //! Physical registers that the program names itself are live from the pins that write them to the last that read them;

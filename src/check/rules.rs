@@ -145,8 +145,12 @@ impl<'a> Rules<'a> {
                 }
                 _ => faults.push(Fault::NotStorable { inst }),
             },
-            Edit::Rematerialise { to, inst } => {
+            Edit::Rematerialise { to, inst, from: None } => {
                 faults.extend(self.rematerialisable(point, to, inst));
+                overwritten = written(self.function.pins(inst)) | RegSet::only(to);
+            }
+            Edit::Rematerialise { to, inst, from: Some(from) } => {
+                faults.extend(self.recomputable(to, inst, from));
                 overwritten = written(self.function.pins(inst)) | RegSet::only(to);
             }
         }
@@ -169,6 +173,18 @@ impl<'a> Rules<'a> {
                 self.in_class(to, self.function.values[def.value].class)
             }
             _ => Some(Fault::NotRematerialisable { inst }),
+        }
+    }
+
+    /// What an instruction computes depends on what it reads alone, so that where both the definition and the use are those of its
+    /// last execution, it computes the same ([`super::transfer`] says when).
+    fn recomputable(&self, to: Reg, inst: Inst, from: Reg) -> Vec<Fault> {
+        match self.function.operands(inst) {
+            [def, read] if self.function.insts[inst].recomputable => {
+                let class = |operand: &Operand| self.function.values[operand.value].class;
+                [self.in_class(to, class(def)), self.in_class(from, class(read))].into_iter().flatten().collect()
+            }
+            _ => vec![Fault::NotRematerialisable { inst }],
         }
     }
 
@@ -237,7 +253,8 @@ impl Visitor for Rules<'_> {
             return;
         }
         if self.overlay.is_dropped(inst) {
-            let repeated = self.function.insts[inst].rematerialisable && pins(self.function, inst) == PinSets::default();
+            let data = &self.function.insts[inst];
+            let repeated = data.rematerialisable && pins(self.function, inst) == PinSets::default() || data.recomputable;
             if !repeated && !is_part(self.function, inst) {
                 self.complain(point, Subject::Instruction, Fault::NotRematerialisable { inst });
             }

@@ -222,6 +222,16 @@ impl State {
         }
     }
 
+    /// `to` holds these values, which are computed from another one, if `from` holds that, and nothing else.
+    pub(super) fn compute(&mut self, to: Reg, values: &[Value], from: Reg, other: Value) {
+        let is_known = self.holds(from, other);
+        self.clear(to);
+        for &value in values.iter().filter(|_| is_known) {
+            self.change(value);
+            self.insert(to.into(), value);
+        }
+    }
+
     /// Exchanges what two places hold, as far as it is carried.
     pub(super) fn swap(&mut self, a: impl Into<Place>, b: impl Into<Place>, carried: impl Fn(Value) -> bool) {
         let (a, b) = (a.into(), b.into());

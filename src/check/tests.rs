@@ -158,7 +158,7 @@ fn swapping_loop(p: &mut Program) {
 }
 
 fn invoke(p: &mut Program) {
-    p.edit(3, 0, Edit::Rematerialise { to: reg("d"), inst: Inst::from_u32(1) });
+    p.edit(3, 0, Edit::Rematerialise { to: reg("d"), inst: Inst::from_u32(1), from: None });
     p.op(3, &[(usage(1), "d")]);
     p.edit(3, 1, store("a", 1));
     let call = p.op(3, &[(usage(5), "c"), (def(7), "a")]);
@@ -257,7 +257,7 @@ fn a_wrong_edit() {
     assert_eq!(with_edit(2, load("b", 1)), stale);
     assert_eq!(with_edit(1, store("b", 0)), stale);
     assert_eq!(with_edit(0, mov("c", "b", GP)), "b0, instruction 2, operand 0: expected v0 in c, which holds v1");
-    let wrong_inst = Edit::Rematerialise { to: reg("d"), inst: Inst::from_u32(2) };
+    let wrong_inst = Edit::Rematerialise { to: reg("d"), inst: Inst::from_u32(2), from: None };
     assert_eq!(with_edit(4, wrong_inst), "b3, before instruction 0, rematerialise d by i2: i2 cannot be executed again");
     assert_eq!(with_edit(0, mov("c", "x", GP)), "b0, before instruction 2, move x to c: x is not in class gp");
 }
@@ -490,7 +490,7 @@ fn registers_that_the_program_keeps_something_in() {
         mov("a", "b", GP),
         load("a", 0),
         swap("a", "b", GP, SwapKind::Exchange),
-        Edit::Rematerialise { to: reg("a"), inst: constant },
+        Edit::Rematerialise { to: reg("a"), inst: constant, from: None },
     ];
     for edit in edits {
         let complaints = kept(Some(edit), "d");
@@ -570,7 +570,7 @@ fn status_registers() {
     assert_eq!(flags(1, xor), [""; 0]);
     assert_eq!(flags(2, swap("a", "b", GP, SwapKind::Exchange)), [""; 0]);
     assert_eq!(flags(2, xor), [format!("b0, before instruction 2, swap a and b by Xor: {what}")]);
-    let again = flags(2, Edit::Rematerialise { to: reg("c"), inst: Inst::from_u32(3) });
+    let again = flags(2, Edit::Rematerialise { to: reg("c"), inst: Inst::from_u32(3), from: None });
     assert_eq!(again[0], format!("b0, before instruction 2, rematerialise c by i3: {what}"));
 }
 
@@ -746,12 +746,55 @@ fn rematerialising_writes_what_the_instruction_names() {
         p.function.insts[constant].rematerialisable = true;
         p.pin(constant, "", "d");
         p.edit(0, 2, mov(location, "a", GP));
-        p.edit(0, 2, Edit::Rematerialise { to: reg("b"), inst: constant });
+        p.edit(0, 2, Edit::Rematerialise { to: reg("b"), inst: constant, from: None });
         p.op(0, &[(usage(0), location), (usage(1), "b")]);
         p.complaints()
     };
     assert_eq!(moved_to("c"), [""; 0]);
     assert_eq!(moved_to("d"), ["b0, instruction 2, operand 0: expected v0 in d, which holds no value"]);
+}
+
+/// What is computed again comes from where what was read is, and from behind its definition on, executed or not.
+#[test]
+fn what_is_computed_again_is_so_from_what_was_read() {
+    let computed = |from: &str, index: u32, is_dropped: bool| {
+        let mut p = defined(&["a"], &[GP; 2]);
+        let inst = p.op(0, &[(def(1), "b"), (usage(0), "a")]);
+        p.function.insts[inst].recomputable = true;
+        if is_dropped {
+            p.overlay.dropped.push(inst);
+            p.overlay.locations[1..].fill(None);
+        }
+        p.edit(0, index, Edit::Rematerialise { to: reg("c"), inst, from: Some(reg(from)) });
+        p.op(0, &[(usage(1), "c")]);
+        p.complaints()
+    };
+    let missing = ["b0, instruction 2, operand 0: expected v1 in c, which holds no value"];
+    for is_dropped in [false, true] {
+        assert_eq!(computed("a", 2, is_dropped), [""; 0]);
+        assert_eq!(computed("b", 2, is_dropped), missing);
+        assert_eq!(computed("a", 1, is_dropped), missing);
+        let outside = "b0, before instruction 2, rematerialise c by i1 from x: x is not in class gp";
+        assert_eq!(computed("x", 2, is_dropped)[0], outside);
+    }
+}
+
+/// Where nobody else wants what something is computed from, it is known all the same.
+#[test]
+fn what_is_computed_again_keeps_what_it_comes_from() {
+    let computed = |recomputable: bool, written: &str| {
+        let mut p = Program::new(&[&[1], &[]], &[GP; 3]);
+        p.op(0, &[(def(0), "a")]);
+        let inst = p.op(0, &[(def(1), "b"), (usage(0), "a")]);
+        p.function.insts[inst].recomputable = recomputable;
+        p.op(1, &[(def(2), written)]);
+        p.edit(1, 1, Edit::Rematerialise { to: reg("c"), inst, from: Some(reg("a")) });
+        p.op(1, &[(usage(1), "c")]);
+        p.complaints()
+    };
+    assert_eq!(computed(true, "b"), [""; 0]);
+    assert_eq!(computed(true, "a"), ["b1, instruction 1, operand 0: expected v1 in c, which holds no value"]);
+    assert_eq!(computed(false, "b")[0], "b1, before instruction 1, rematerialise c by i1 from a: i1 cannot be executed again");
 }
 
 /// A constant can be written to memory at once if it is known to be, and to a slot that is as wide.
@@ -783,7 +826,7 @@ fn a_constant_is_computed_where_the_program_copies_it_to() {
         std::rc::Rc::make_mut(&mut p.function.file).classes[RegClass::from_u32(GP)].regs = regs("abc");
         let constant = p.op(0, &[(def(0), "a")]);
         p.function.insts[constant].rematerialisable = true;
-        p.edit(0, index, Edit::Rematerialise { to: reg(location), inst: constant });
+        p.edit(0, index, Edit::Rematerialise { to: reg(location), inst: constant, from: None });
         p.op(0, &[]);
         p.copy(0, InstKind::CopyTo(reg(location)), &[(usage(0), location)]);
         p.pin(Inst::from_u32(2), "", location);
@@ -800,7 +843,7 @@ fn a_constant_is_computed_where_the_program_copies_it_to() {
 fn a_definition_ends_older_copies() {
     let mut p = defined(&["a"], &[GP]);
     p.function.insts[Inst::from_u32(0)].rematerialisable = true;
-    p.edit(0, 0, Edit::Rematerialise { to: reg("b"), inst: Inst::from_u32(0) });
+    p.edit(0, 0, Edit::Rematerialise { to: reg("b"), inst: Inst::from_u32(0), from: None });
     p.op(0, &[(usage(0), "b")]);
     assert_eq!(p.complaints(), ["b0, instruction 1, operand 0: expected v0 in b, which holds no value"]);
 }

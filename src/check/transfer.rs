@@ -31,6 +31,8 @@ pub(super) struct Transfer<'a> {
     copies: SecondaryMap<Value, Vec<Value>>,
     /// What φs of one argument make of each value.
     taken: SecondaryMap<Value, Vec<Value>>,
+    /// Of blocks into which more is carried than what is live: that too, ascending.
+    carried: SecondaryMap<Block, Vec<Value>>,
 }
 
 impl<'a> Transfer<'a> {
@@ -46,7 +48,43 @@ impl<'a> Transfer<'a> {
         for (phi, arg) in phis.filter_map(|phi| Some((phi, <[_; 1]>::try_from(&phi.args[..]).ok()?[0].expand()?))) {
             taken[arg].push(phi.def);
         }
-        Transfer { function, overlay, liveness, copies, taken }
+        let mut transfer = Transfer { function, overlay, liveness, copies, taken, carried: SecondaryMap::new() };
+        transfer.carry_bases();
+        transfer
+    }
+
+    /// What is computed again from another value is so as long as it is live, or a dropped copy of it: as long as that, where the
+    /// other one is matters.
+    fn carry_bases(&mut self) {
+        let mut base_of: SecondaryMap<Value, Option<Value>> = SecondaryMap::new();
+        for (_, edit) in &self.overlay.edits {
+            if let Edit::Rematerialise { inst, from: Some(_), .. } = *edit
+                && let [def, read] = self.function.operands(inst)
+            {
+                self.equal(def.value).into_iter().for_each(|value| base_of[value] = Some(read.value));
+            }
+        }
+        for block in self.function.blocks.keys().filter(|_| !base_of.is_empty()) {
+            let live_in = self.liveness.live_in(block);
+            let mut more: Vec<Value> = live_in.iter().filter_map(|&value| base_of[value]).collect();
+            let mut index = 0;
+            while let Some(&value) = more.get(index) {
+                more.extend(base_of[value].filter(|base| !more.contains(base)));
+                index += 1;
+            }
+            if !more.is_empty() {
+                more.extend_from_slice(live_in);
+                more.sort_unstable();
+                more.dedup();
+                self.carried[block] = more;
+            }
+        }
+    }
+
+    /// The values of which it is known behind the φs of a block where they are, ascending.
+    fn carried(&self, block: Block) -> &[Value] {
+        let carried = &self.carried[block];
+        if carried.is_empty() { self.liveness.live_in(block) } else { carried }
     }
 
     /// A value, and its dropped copies.
@@ -116,7 +154,11 @@ impl<'a> Transfer<'a> {
                         .for_each(|value| state.generate(to, value));
                 }
             }
-            Edit::Rematerialise { to, inst } => {
+            Edit::Rematerialise { to, inst, from: Some(from) } => {
+                let [def, read] = self.function.operands(inst) else { return state.clear(to) };
+                state.compute(to, &self.equal(def.value), from, read.value);
+            }
+            Edit::Rematerialise { to, inst, from: None } => {
                 state.clear_all(written(self.function.pins(inst)));
                 state.clear(to);
                 // A constant is the same whenever it is computed, and so are copies of it.
@@ -131,7 +173,8 @@ impl<'a> Transfer<'a> {
     fn destroy(&self, state: &mut State, inst: Inst) {
         if self.overlay.is_dropped(inst) {
             // A dropped constant would be what it was before: copies of it stay good.
-            if self.function.insts[inst].kind == InstKind::Copy || self.overlay.is_performed(self.function, inst) {
+            let data = &self.function.insts[inst];
+            if data.kind == InstKind::Copy || data.recomputable || self.overlay.is_performed(self.function, inst) {
                 self.function.operands(inst).iter().filter(|o| o.is_def()).for_each(|o| state.forget(o.value));
             }
             return;
@@ -200,7 +243,7 @@ impl<'a> Transfer<'a> {
         }
         defined.sort_unstable();
         let mut defined = defined.chunk_by(|a, b| group(a.0) == group(b.0)).peekable();
-        let mut live_in = self.liveness.live_in(to).chunk_by(|&a, &b| group(a) == group(b)).peekable();
+        let mut live_in = self.carried(to).chunk_by(|&a, &b| group(a) == group(b)).peekable();
         let mut unchanged = state.unchanged().peekable();
         let (mut boundary, mut pairs) = (Boundary::default(), Few::new());
         while let Some(next) = [defined.peek().map(|it| it[0].0), live_in.peek().map(|it| it[0])].into_iter().flatten().min() {
@@ -226,7 +269,7 @@ impl<'a> Transfer<'a> {
 
     /// Likewise, of a state of what was lost: sorted, each pair once.
     pub(super) fn lost_on_edge(&self, state: &State, from: Block, to: Block) -> Few {
-        let live_in = self.liveness.live_in(to);
+        let live_in = self.carried(to);
         let mut lost = Few::new();
         let live = state.changed().filter(|value| live_in.binary_search(value).is_ok());
         live.for_each(|value| carry(&mut lost, value, state.places(value)));

@@ -70,8 +70,9 @@ fn edit(point: Point, edit: Edit) -> ffi::Edit {
         Edit::StoreConstant { to, inst } => {
             ffi::Edit { kind: ffi::STORE_CONSTANT, object: to.as_u32(), class: inst.as_u32(), ..at }
         }
-        Edit::Rematerialise { to, inst } => {
-            ffi::Edit { kind: ffi::REMATERIALISE, to: to.index() as u8, object: inst.as_u32(), ..at }
+        Edit::Rematerialise { to, inst, from } => {
+            let from = from.map_or(0, |from| from.index() as u8);
+            ffi::Edit { kind: ffi::REMATERIALISE, to: to.index() as u8, from, object: inst.as_u32(), ..at }
         }
     }
 }

@@ -136,10 +136,12 @@ private:
       for (auto [To, From] : {std::pair(Edit.to, Edit.from), {Edit.from, Edit.to}, {Edit.to, Edit.from}})
         exclusiveOr(MBB, At, RC, To, From);
       break;
-    case CH_REMATERIALISE: {
+    case CH_REMATERIALISE:
       TII.reMaterialize(MBB, At, constantIn(Edit.object, Edit.to), 0, *E.InstAt[Edit.object]);
+      if (E.Insts[Edit.object].flags & CH_RECOMPUTABLE)
+        for (unsigned Index : E.OperandAt[E.Insts[Edit.object].first_operand + 1].all())
+          setRegister(std::prev(At)->getOperand(Index), Edit.from);
       break;
-    }
     case CH_STORE_CONSTANT:
       storeConstant(MBB, At, *E.InstAt[Edit.cls], Slots[Edit.object], E.T);
       break;

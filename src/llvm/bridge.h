@@ -84,8 +84,9 @@ typedef struct {
 } ChPhiArg;
 
 enum { CH_OP = 0, CH_COPY = 1, CH_COPY_TO = 2, CH_COPY_FROM = 3 };
-enum { CH_TERMINATOR = 1, CH_LABEL = 2, CH_REMATERIALISABLE = 4, CH_JUMPS = 8, CH_DEAR = 16, CH_MOVABLE = 32, CH_STORABLE = 64 };
-// dear: slower than a move; storable: what it computes can be written to memory by one instruction
+enum { CH_TERMINATOR = 1, CH_LABEL = 2, CH_REMATERIALISABLE = 4, CH_JUMPS = 8, CH_DEAR = 16, CH_MOVABLE = 32, CH_STORABLE = 64, CH_RECOMPUTABLE = 128 };
+// dear: slower than a move; storable: what it computes can be written to memory by one instruction; recomputable: where its one
+// use is in a register, it can be executed again
 
 typedef struct {
   uint32_t kind;
@@ -147,7 +148,7 @@ enum { CH_LOAD = 0, CH_STORE = 1, CH_MOVE = 2, CH_EXCHANGE = 3, CH_XOR = 4, CH_R
 typedef struct {
   uint32_t block, index; // before this instruction of the block
   uint8_t kind;
-  uint8_t to, from; // registers; a store has `from` alone, a load and a rematerialisation `to` alone
+  uint8_t to, from; // registers; a store has `from` alone, a load `to` alone, and a rematerialisation `from` if it reads a value
   uint32_t object;  // slot, or the rematerialised or performed instruction
   uint32_t cls;     // of a performed instruction: whether it is to write no flags; of a stored constant: its instruction
 } ChEdit;

@@ -304,6 +304,10 @@ void Export::copyTiedPins(MachineInstr &MI) {
   }
 }
 
+static bool isComputedFrom(const ChOperand &Def, const ChOperand &Use) {
+  return Def.role == CH_DEF && Def.reuse == UINT16_MAX && Use.role == CH_USE;
+}
+
 void Export::addInst(MachineInstr &MI) {
   ChInst Inst = copyKind(MI);
   Inst.first_operand = Operands.size();
@@ -337,6 +341,9 @@ void Export::addInst(MachineInstr &MI) {
       if (T.file().regs[Root].bank == CH_NONE)
         remove(Sets.defs, Root);
   }
+  if (Operands.size() == Inst.first_operand + 2 && !Pinned && isComputedFrom(Operands[Inst.first_operand], Operands.back()) &&
+      TII.isReMaterializable(MI))
+    Inst.flags |= CH_RECOMPUTABLE;
   Inst.pins = Pinned ? numberOf(Sets) : 0;
   Insts.push_back(Inst);
   InstAt.push_back(&MI);

@@ -127,6 +127,7 @@ pub const JUMPS: u32 = 8;
 pub const DEAR: u32 = 16;
 pub const MOVABLE: u32 = 32;
 pub const STORABLE: u32 = 64;
+pub const RECOMPUTABLE: u32 = 128;
 
 #[repr(C)]
 pub struct Inst {

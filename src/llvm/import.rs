@@ -132,6 +132,7 @@ fn inst(index: usize, data: &ffi::Inst) -> InstData {
         label: data.flags & ffi::LABEL != 0,
         jumps: data.flags & ffi::JUMPS != 0,
         rematerialisable: data.flags & ffi::REMATERIALISABLE != 0,
+        recomputable: data.flags & ffi::RECOMPUTABLE != 0,
         dear: data.flags & ffi::DEAR != 0,
         storable: data.flags & ffi::STORABLE != 0,
         movable: data.flags & ffi::MOVABLE != 0,

@@ -93,7 +93,8 @@ pub enum Inserted {
     Store(Slot),
     /// A slot gets what this instruction of the imported function computes. No operands.
     StoreConstant(Slot, Inst),
-    /// The defined value is computed again as this instruction of the imported function computed it.
+    /// The defined value is computed again as this instruction of the imported function computed it, from the used value if that
+    /// is recomputable.
     Rematerialise(Inst),
     /// Operands are (definition, use) pairs: values get new names, and registers, at the same time.
     Parallel,
@@ -123,6 +124,9 @@ pub struct InstData {
     pub jumps: bool,
     /// The instruction can be executed again anywhere to produce its one definition (constants, addresses).
     pub rematerialisable: bool,
+    /// The instruction can be executed again wherever what its one use reads is in a register, to produce its one definition
+    /// (addresses by those of position-independent code's tables).
+    pub recomputable: bool,
     /// It takes longer than a move.
     pub dear: bool,
     /// What it computes can be written to memory at once, without a register ([`Inserted::StoreConstant`]).

@@ -45,10 +45,12 @@ pub enum Edit {
         kind: SwapKind,
     },
     /// Execute this rematerialisable instruction again, with its definition in `to`: a register of its class, or, right before a
-    /// copy to a register of the program, that register, which is the place of the copied operand then.
+    /// copy to a register of the program, that register, which is the place of the copied operand then. Or a recomputable one, with
+    /// what it reads in `from`.
     Rematerialise {
         to: Reg,
         inst: Inst,
+        from: Option<Reg>,
     },
     /// Write what this rematerialisable instruction computes to memory. Nothing else changes.
     StoreConstant {
@@ -80,7 +82,7 @@ pub struct Overlay {
     /// terminator there is none.
     pub edits: Vec<(Point, Edit)>,
     pub slots: PrimaryMap<Slot, SlotData>,
-    /// Instructions that are not executed where they stand, ascending: rematerialisable ones, copies that are where their sources
+    /// Instructions that are not executed where they stand, ascending: rematerialisable and recomputable ones, copies that are where their sources
     /// are, and those that an edit performs, which have locations.
     pub dropped: Vec<Inst>,
     /// One a [`Function::debug_uses`]: where the variable is then, if that is known.

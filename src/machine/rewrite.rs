@@ -61,6 +61,7 @@ impl<'a> Rewriter<'a> {
             label: false,
             jumps: false,
             rematerialisable: false,
+            recomputable: false,
             dear: false,
             storable: false,
             movable: false,

@@ -365,7 +365,9 @@ impl Scan<'_> {
             InstKind::Inserted(Inserted::Load(_)) => ("load", roles == [Role::Def]),
             InstKind::Inserted(Inserted::Store(_)) => ("store", roles == [Role::Use]),
             InstKind::Inserted(Inserted::StoreConstant(..)) => ("store-constant", roles.is_empty()),
-            InstKind::Inserted(Inserted::Rematerialise(_)) => ("rematerialise", roles == [Role::Def]),
+            InstKind::Inserted(Inserted::Rematerialise(_)) => {
+                ("rematerialise", roles == [Role::Def] || roles == [Role::Def, Role::Use])
+            }
             InstKind::Inserted(Inserted::Parallel) => ("parallel", self.is_parallel(operands)),
         };
         self.require(well_formed, place, Rule::Operands(name));
@@ -377,6 +379,12 @@ impl Scan<'_> {
         self.require(pinned, place, Rule::CopyWithoutPin);
         let repeatable = !data.rematerialisable || (roles.len() == 1 && operands[0].is_def());
         self.require(repeatable, place, Rule::Operands("rematerialisable instruction"));
+        let recomputable = !data.recomputable || (roles == [Role::Def, Role::Use] && operands[0].reuse.is_none());
+        self.require(
+            recomputable && (!data.recomputable || *pins == PinSets::default()),
+            place,
+            Rule::Operands("recomputable instruction"),
+        );
         self.require(!data.storable || data.rematerialisable, place, Rule::Storable);
     }
 

@@ -40,7 +40,8 @@ pub fn edits(function: &Function, overlay: &Overlay) -> Vec<String> {
         Edit::Swap { a, b, kind: SwapKind::Xor, .. } => format!("xor {} {}", name(a), name(b)),
         Edit::Perform { inst, .. } => format!("perform {inst}"),
         Edit::StoreConstant { to, inst } => format!("store {to} {inst}"),
-        Edit::Rematerialise { to, inst } => format!("rematerialise {} {inst}", name(to)),
+        Edit::Rematerialise { to, inst, from: None } => format!("rematerialise {} {inst}", name(to)),
+        Edit::Rematerialise { to, inst, from: Some(from) } => format!("rematerialise {} {inst} {}", name(to), name(from)),
     };
     overlay.edits.iter().map(|(point, edit)| format!("{}.{} {}", point.block, point.index, line(edit))).collect()
 }

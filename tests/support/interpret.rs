@@ -17,7 +17,7 @@ pub struct Content {
     bytes: u32,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum What {
     /// In a physical register when the function or a landing pad is entered.
     Given(Reg, u32),
@@ -25,6 +25,8 @@ enum What {
     Written { inst: Inst, visit: u32, nth: usize },
     /// Written to a pinned register so.
     Pinned { inst: Inst, visit: u32, reg: Reg },
+    /// By a recomputable instruction, from the content of this number.
+    Computed { inst: Inst, from: usize },
     /// Of an undefined φ argument: every place holds it.
     Anything,
 }
@@ -60,6 +62,7 @@ pub fn compare(function: &Function, overlay: &Overlay, seed: u64, steps: usize) 
         pinned: BTreeMap::new(),
         places: BTreeMap::new(),
         visits: BTreeMap::new(),
+        read: BTreeMap::new(),
         entries: 0,
         run: Run { compared: 0, edits: 0 },
     };
@@ -88,6 +91,8 @@ struct Machine<'a> {
     /// The overlay's registers and slots; what is missing holds garbage.
     places: BTreeMap<Location, Content>,
     visits: BTreeMap<Inst, u32>,
+    /// Numbers of what recomputable instructions have read.
+    read: BTreeMap<What, usize>,
     /// How often somebody has put something into pinned registers from outside.
     entries: u32,
     run: Run,
@@ -152,10 +157,22 @@ impl Machine<'_> {
                 let content = self.written(inst, 0).narrowed(bytes.min(self.overlay.slots[to].size));
                 self.places.insert(Location::Slot(to), content);
             }
-            Edit::Rematerialise { to, inst } => {
+            Edit::Rematerialise { to, inst, from } => {
                 self.destroy(written(self.function, inst));
-                let content = self.written(inst, 0);
-                self.places.insert(Location::Reg(to), content);
+                let content = match from {
+                    Some(_) if !self.function.insts[inst].recomputable => None,
+                    Some(from) => {
+                        let read = self.places.get(&Location::Reg(from)).copied();
+                        // As much of it as there is of the value.
+                        let value = self.values.get(&self.function.operands(inst)[1].value);
+                        self.computed(inst, read.filter(|read| value.is_some_and(|value| read.bytes >= value.bytes)))
+                    }
+                    None => Some(self.written(inst, 0)),
+                };
+                match content {
+                    Some(content) => self.places.insert(Location::Reg(to), content),
+                    None => self.places.remove(&Location::Reg(to)),
+                };
             }
             Edit::Perform { inst, flagless } => {
                 self.op(inst, PinSets::default(), false)?;
@@ -206,6 +223,15 @@ impl Machine<'_> {
         Content { what: What::Written { inst, visit, nth }, bytes: WHOLE }
     }
 
+    /// What a recomputable instruction makes of what it reads.
+    fn computed(&mut self, inst: Inst, read: Option<Content>) -> Option<Content> {
+        let what = read?.what;
+        let next = self.read.len();
+        let number = *self.read.entry(what).or_insert(next);
+        let what = if what == What::Anything { what } else { What::Computed { inst, from: number } };
+        Some(Content { what, bytes: WHOLE })
+    }
+
     fn inst(&mut self, inst: Inst, throws: bool) -> Result<(), String> {
         *self.visits.entry(inst).or_default() += 1;
         if self.overlay.is_dropped(inst) {
@@ -219,7 +245,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A constant is the same wherever it is computed, a copy is what it is a copy of, and what is performed later is not yet.
+    /// A constant is the same wherever it is computed, what is computed from a value is so from the same one, a copy is what it is a copy of, and what is performed later is not yet.
     fn dropped(&mut self, inst: Inst) {
         let operands = self.function.operands(inst);
         let def = operands.iter().find(|o| o.is_def()).expect("it defines something").value;
@@ -230,6 +256,7 @@ impl Machine<'_> {
             return;
         }
         let content = match operands.iter().find(|o| !o.is_def()) {
+            Some(read) if self.function.insts[inst].recomputable => self.computed(inst, self.values.get(&read.value).copied()),
             Some(source) => self.values.get(&source.value).copied(),
             None => Some(self.written(inst, 0)),
         };
@@ -336,8 +363,13 @@ impl Machine<'_> {
     }
 
     fn write(&mut self, inst: Inst, k: usize, place: Location) {
-        let value = self.function.operands(inst)[k].value;
-        let content = self.written(inst, k).narrowed(self.size_of(value));
+        let operands = self.function.operands(inst);
+        let value = operands[k].value;
+        let content = match self.function.insts[inst].recomputable {
+            true => self.computed(inst, self.values.get(&operands[1].value).copied()),
+            false => Some(self.written(inst, k)),
+        };
+        let content = content.expect("what an instruction reads has been compared").narrowed(self.size_of(value));
         self.values.insert(value, content);
         self.places.insert(place, content);
     }

@@ -164,7 +164,7 @@ fn edge(memory: &Memory, coloured: &Coloured, from: Block, to: Block, column: us
             EdgeSource::Slot { slot, class } => {
                 loads.push(PhiLoad { to, from: slot, class: function.file.carrier(class, RegSet::only(to)) });
             }
-            EdgeSource::Rematerialise(inst) => again.push(Edit::Rematerialise { to, inst }),
+            EdgeSource::Rematerialise(inst) => again.push(Edit::Rematerialise { to, inst, from: None }),
         }
     }
     EdgeGraph { registers, loads, again, memory: memory_transfers(memory, to, column).collect() }

@@ -84,9 +84,9 @@ impl Layer<'_> {
                 self.define(inst);
                 continue;
             }
-            if let Some(origin) = origin {
-                self.overlay.dropped.extend((start + point.index..origin.as_u32()).map(Inst::from_u32));
-                point.index = origin.as_u32() - start;
+            if let Some(passed) = self.passed(block, inst, start + point.index).or(origin.map(|origin| origin.as_u32())) {
+                self.overlay.dropped.extend((start + point.index..passed).map(Inst::from_u32));
+                point.index = passed - start;
             }
             if !started && point.index >= head {
                 started = true;
@@ -115,6 +115,19 @@ impl Layer<'_> {
         }
         if !ended {
             self.add(point, &code.tail[block]);
+        }
+    }
+
+    /// Up to where an inserted instruction stands behind the block's instructions, if not all from `next` on come behind it: what
+    /// it computes again from another value is not computed where its definition stands.
+    fn passed(&self, block: Block, inst: Inst, next: u32) -> Option<u32> {
+        let function = &self.coloured.function;
+        match function.insts[inst].kind {
+            InstKind::Inserted(Inserted::Rematerialise(again)) if function.operands(inst).len() > 1 => {
+                let end = self.imported.blocks[block].insts.end;
+                (next..end).contains(&again.as_u32()).then_some(again.as_u32() + 1)
+            }
+            _ => None,
         }
     }
 
@@ -162,7 +175,7 @@ impl Layer<'_> {
     /// Computes a constant in the register that an imported instruction copies it to.
     fn compute(&mut self, origin: Inst, constant: Inst, point: Point) {
         let InstKind::CopyTo(to) = self.imported.insts[origin].kind else { unreachable!("only copies are computed") };
-        self.push(point, Edit::Rematerialise { to, inst: constant });
+        self.push(point, Edit::Rematerialise { to, inst: constant, from: None });
         self.overlay.locations[self.imported.insts[origin].operands.start as usize] = Some(Location::Reg(to));
     }
 
@@ -191,7 +204,9 @@ impl Layer<'_> {
             InstKind::Inserted(Inserted::Load(from)) => Edit::Load { to: reg(0), from, class: class(0) },
             InstKind::Inserted(Inserted::Store(to)) => Edit::Store { from: reg(0), to, class: class(0) },
             InstKind::Inserted(Inserted::StoreConstant(to, inst)) => Edit::StoreConstant { to, inst },
-            InstKind::Inserted(Inserted::Rematerialise(inst)) => Edit::Rematerialise { to: reg(0), inst },
+            InstKind::Inserted(Inserted::Rematerialise(inst)) => {
+                Edit::Rematerialise { to: reg(0), inst, from: (operands.len() > 1).then(|| reg(1)) }
+            }
             InstKind::Copy if reg(0) == reg(1) => return,
             InstKind::Copy => {
                 let (to, from) = (reg(0), reg(1));

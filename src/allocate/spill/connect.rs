@@ -209,7 +209,8 @@ impl Connector<'_> {
         let needless = |value: Value| {
             let stored = at_home.contains(value) && self.problem.storable(value).is_none();
             let constant = self.problem.refill(value) != Refill::Load && !stored;
-            self.chosen.rematerialised[value] || constant && !self.decided.read_where_defined.contains(value)
+            let again = constant || self.problem.recompute(value).is_some() && !stored;
+            self.chosen.rematerialised[value] || again && !self.decided.read_where_defined.contains(value)
         };
         let defines = |inst: Inst| self.function.operands(inst).iter().any(|operand| operand.is_def() && needless(operand.value));
         let mut dropped = EntitySet::new();

@@ -66,6 +66,7 @@ impl Slots {
         match refill {
             Refill::Load => EdgeSource::Slot { slot: self.of(plan, value), class },
             Refill::Rematerialise(inst) => EdgeSource::Rematerialise(inst),
+            Refill::Recompute { .. } => unreachable!("only within blocks"),
         }
     }
 }
@@ -159,12 +160,14 @@ impl<'a> Writer<'a> {
         while let Some(&(site, value, refill)) = self.plan.refills.get(self.next_refill)
             && site == Site::At(point)
         {
-            let kind = match refill {
-                Refill::Load => Inserted::Load(self.slots.of(self.plan, value)),
-                Refill::Rematerialise(inst) => Inserted::Rematerialise(inst),
+            let (kind, read) = match refill {
+                Refill::Load => (Inserted::Load(self.slots.of(self.plan, value)), None),
+                Refill::Rematerialise(inst) => (Inserted::Rematerialise(inst), None),
+                Refill::Recompute { inst, from } => (Inserted::Rematerialise(inst), Some(Operand::using(self.name_of(from)))),
             };
             let name = self.rewriter.name(value);
-            self.rewriter.insert(InstKind::Inserted(kind), &[Operand::defining(name)]);
+            let operands: SmallVec<[Operand; 2]> = [Operand::defining(name)].into_iter().chain(read).collect();
+            self.rewriter.insert(InstKind::Inserted(kind), &operands);
             self.pieces.add(name, value);
             self.set_name(value, name);
             self.next_refill += 1;

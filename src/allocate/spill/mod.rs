@@ -288,6 +288,9 @@ pub struct Problem<'a> {
     constants: Constants,
     /// In φ-webs: where live ranges are split, these are computed again too.
     web_constants: Constants,
+    /// Where live ranges are split, the instructions that compute values from others: they are executed again where the other value
+    /// is in a register.
+    recomputable: Constants,
     /// Instructions of the imported function that are dearer than moves.
     dear: EntitySet<Inst>,
     /// Those of which what they compute can be written to memory at once.
@@ -324,7 +327,8 @@ impl<'a> Problem<'a> {
             set.extend(origins);
             set
         };
-        let dear = origins(|data| data.rematerialisable && data.dear);
+        let dear = origins(|data| (data.rematerialisable || data.recomputable) && data.dear);
+        let splits = choice.is_some_and(Choice::splits);
         let storable = origins(|data| data.storable);
         Ok(Problem {
             conventional,
@@ -338,6 +342,7 @@ impl<'a> Problem<'a> {
             unspillable,
             constants,
             web_constants,
+            recomputable: if splits && policy.rematerialise { recomputable(function) } else { Constants::new() },
             dear,
             storable,
             limits: Limits::new(function, downstream.spare)?,
@@ -381,8 +386,15 @@ impl<'a> Problem<'a> {
     fn storable(&self, value: Value) -> Option<Inst> {
         match self.refill(value) {
             Refill::Rematerialise(inst) => Some(inst).filter(|&inst| self.storable.contains(inst)),
-            Refill::Load => None,
+            Refill::Load | Refill::Recompute { .. } => None,
         }
+    }
+
+    /// How a value is computed again from another one.
+    fn recompute(&self, value: Value) -> Option<Refill> {
+        let inst = self.recomputable[value].expand()?;
+        let Conventional { function, .. } = self.conventional;
+        Some(Refill::Recompute { inst: function.insts[inst].origin.expand()?, from: function.operands(inst)[1].value })
     }
 
     /// Whether an instruction copies between values of one home: in memory, it does nothing
@@ -412,8 +424,10 @@ impl<'a> Problem<'a> {
     fn cost_of_refill(&self, refill: Refill, frequency: f64) -> f64 {
         let added = match refill {
             Refill::Load => cost::RELOAD,
-            Refill::Rematerialise(inst) if self.dear.contains(inst) => cost::DEAR_REMATERIALISATION,
-            Refill::Rematerialise(_) => cost::REMATERIALISATION,
+            Refill::Rematerialise(inst) | Refill::Recompute { inst, .. } if self.dear.contains(inst) => {
+                cost::DEAR_REMATERIALISATION
+            }
+            Refill::Rematerialise(_) | Refill::Recompute { .. } => cost::REMATERIALISATION,
         };
         self.cost(added, frequency)
     }
@@ -460,6 +474,15 @@ fn unspillable(function: &Function, liveness: &Liveness) -> EntitySet<Value> {
         }
     }
     unspillable
+}
+
+/// Of each value, its definition, if that is recomputable.
+fn recomputable(function: &Function) -> Constants {
+    let mut recomputable = Constants::new();
+    for (inst, _) in function.insts.iter().filter(|(_, data)| data.recomputable) {
+        recomputable[function.operands(inst)[0].value] = inst.into();
+    }
+    recomputable
 }
 
 /// The imported instruction that computes a value again, wherever it is wanted.

@@ -28,6 +28,8 @@ pub enum Refill {
     Load,
     /// By this instruction of the imported function, which is executed again.
     Rematerialise(Inst),
+    /// Likewise, of a recomputable instruction that reads this value, which is in a register there. Only within blocks.
+    Recompute { inst: Inst, from: Value },
 }
 
 /// A value in a register is written to memory.
@@ -84,7 +86,7 @@ impl Plan {
             let access = |is_def: bool| if is_def { cost::STORE } else { cost::FOLDED_RELOAD };
             let accesses = folds.map(|&(inst, k)| access(function.operands(inst)[k].is_def()));
             let dropped = function.block_insts(block).filter(|&inst| self.dropped.contains(inst));
-            let constants = dropped.map(|inst| &function.insts[inst]).filter(|data| data.rematerialisable);
+            let constants = dropped.map(|inst| &function.insts[inst]).filter(|data| data.rematerialisable || data.recomputable);
             let cost = |added: Added| problem.cost(added, data.frequency);
             accesses.map(cost).sum::<f64>() - constants.map(cost::rematerialisation).map(cost).sum::<f64>()
         });

@@ -273,10 +273,29 @@ impl<'a> Walk<'a> {
             self.read_where_defined.insert(value);
         }
         if !std::mem::replace(&mut resident.filled, true) {
-            let again = self.problem.constants[value].expand().filter(|_| self.chosen.rematerialised[value]);
-            let refill = again.map_or_else(|| self.problem.refill(value), Refill::Rematerialise);
+            let refill = self.refill(at, value);
             self.refills.push((Site::At(at), value, refill));
         }
+    }
+
+    /// How a value is refilled: computed from another one only if that is in a register past the instruction anyway.
+    fn refill(&mut self, at: Point, value: Value) -> Refill {
+        let again = self.problem.constants[value].expand().filter(|_| self.chosen.rematerialised[value]);
+        let refill = again.map_or_else(|| self.problem.refill(value), Refill::Rematerialise);
+        match self.recompute(value) {
+            Some(again @ Refill::Recompute { from, .. }) if refill == Refill::Load => {
+                self.read(at, from);
+                again
+            }
+            _ => refill,
+        }
+    }
+
+    /// How a value is computed from another one, if that is in a register here and past the instruction.
+    fn recompute(&self, value: Value) -> Option<Refill> {
+        let again = self.problem.recompute(value)?;
+        let is_there = |wanted: Value| self.residents.iter().any(|it| it.value == wanted && it.filled && it.kept);
+        matches!(again, Refill::Recompute { from, .. } if is_there(from)).then_some(again)
     }
 
     /// Enters what the instruction reads, decides what stays in registers past it, and returns the operand that is folded.
@@ -406,7 +425,7 @@ impl<'a> Walk<'a> {
             };
             let once = match operand.is_def() {
                 true => !self.stays(inst, k, self.next_use(block, inst, k)),
-                false => self.residents.iter().any(not_filled),
+                false => self.residents.iter().any(not_filled) && self.recompute(operand.value).is_none(),
             };
             once && self.can_fold(inst, k)
         })

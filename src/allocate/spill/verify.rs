@@ -252,6 +252,11 @@ impl Verifier<'_> {
                 if refill == Refill::Load && !places.is_in(self.content(value), self.home(value)) {
                     blame(Fault::NotInHome { value, at });
                 }
+                if let Refill::Recompute { from, .. } = refill
+                    && !in_register(places, from)
+                {
+                    blame(Fault::NotInRegister { value: from, at });
+                }
                 places.registers.insert(value);
             }
             let Some(inst) = inst else { continue };
@@ -341,8 +346,11 @@ impl Verifier<'_> {
 
     /// The values in registers before what the plan does at a point, from those behind it.
     fn above(&self, at: Point, mut live: EntitySet<Value>) -> EntitySet<Value> {
-        for (value, _) in self.refills(at) {
+        for (value, refill) in self.refills(at).collect::<Vec<_>>().into_iter().rev() {
             live.remove(value);
+            if let Refill::Recompute { from, .. } = refill {
+                live.insert(from);
+            }
         }
         let stored = self.stores(at).map(|store| store.value);
         live.extend(stored.filter(|&value| self.problem.storable(value).is_none()));

@@ -116,6 +116,7 @@ impl<'a> Printer<'a> {
         write_mark(f, "label", data.label)?;
         write_mark(f, "jumps", data.jumps)?;
         write_mark(f, "rematerialisable", data.rematerialisable)?;
+        write_mark(f, "recomputable", data.recomputable)?;
         write_mark(f, "dear", data.dear)?;
         write_mark(f, "storable", data.storable)?;
         write_mark(f, "movable", data.movable)?;

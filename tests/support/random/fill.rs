@@ -255,6 +255,7 @@ fn number_instructions(function: &mut Function, bodies: Vec<Body>) {
                 jumps: draft.jumps,
                 label: draft.label,
                 rematerialisable: draft.rematerialisable,
+                recomputable: draft.recomputable,
                 dear: inst.index().is_multiple_of(3),
                 storable: draft.rematerialisable && !inst.index().is_multiple_of(5),
                 movable: draft.movable && inst.index().is_multiple_of(2),

@@ -12,6 +12,7 @@ pub struct Draft {
     pub terminator: bool,
     pub label: bool,
     pub rematerialisable: bool,
+    pub recomputable: bool,
     /// It does nothing but compute.
     pub movable: bool,
     pub throws: bool,
@@ -27,6 +28,7 @@ impl Default for Draft {
             terminator: false,
             label: false,
             rematerialisable: false,
+            recomputable: false,
             movable: false,
             throws: false,
             jumps: false,
@@ -48,7 +50,8 @@ impl Filler<'_> {
     pub fn step(&mut self) {
         match self.rng.u8(..26) {
             0..=1 => self.copy(),
-            2..=4 => self.constant(),
+            2..=3 => self.constant(),
+            4 => self.address(),
             5..=6 if self.shape.pins => self.compare(),
             7..=8 if self.shape.pins => self.begin_interval(),
             9..=11 if !self.live.is_empty() => {
@@ -88,6 +91,14 @@ impl Filler<'_> {
         let class = self.class();
         let operands = vec![operand(self.define(class), Role::Def)];
         self.drafts.push(Draft { operands, rematerialisable: true, movable: true, ..Draft::default() });
+    }
+
+    /// What is computed from one value, and can be so again.
+    fn address(&mut self) {
+        let Some(base) = self.recent(None) else { return };
+        let class = self.class();
+        let operands = vec![operand(self.define(class), Role::Def), operand(base, Role::Use)];
+        self.drafts.push(Draft { operands, recomputable: true, movable: true, ..Draft::default() });
     }
 
     /// Makes flags live.

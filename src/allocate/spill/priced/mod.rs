@@ -27,7 +27,7 @@ use super::residence::Ahead;
 use super::{Effort, Problem};
 use crate::allocate::cost;
 use crate::allocate::cuts::{Decision, Network, UNIT, reduce};
-use crate::machine::{Block, Inst, RegSet};
+use crate::machine::{Block, Inst, InstData, RegSet, Value};
 use callee_saved::CalleeSaved;
 use cranelift_entity::PrimaryMap;
 use model::{Model, Place, Places};
@@ -117,9 +117,10 @@ fn needless(problem: &Problem, chosen: &Chosen) -> f64 {
     let function = &problem.conventional.function;
     let is_needless = |inst: Inst| {
         let operands = function.operands(inst);
-        let unused =
-            operands.iter().any(|o| o.is_def() && problem.liveness.is_dead(o.value) && problem.refill(o.value) != Refill::Load);
-        function.insts[inst].rematerialisable && (chosen.drops(operands) || unused)
+        let again = |value: Value| problem.refill(value) != Refill::Load || problem.recompute(value).is_some();
+        let unused = operands.iter().any(|o| o.is_def() && problem.liveness.is_dead(o.value) && again(o.value));
+        let InstData { rematerialisable, recomputable, .. } = function.insts[inst];
+        (rematerialisable || recomputable) && (chosen.drops(operands) || unused)
     };
     let in_block = |block: Block| -> f64 {
         let needless = function.block_insts(block).filter(|&inst| is_needless(inst));

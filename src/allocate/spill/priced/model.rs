@@ -310,7 +310,7 @@ impl<'a> Builder<'a> {
 
     /// A segment in which a value cannot be in a register.
     fn in_memory(&mut self, value: Value) -> Place {
-        if self.problem.refill(value) == Refill::Load {
+        if self.has_home(value) {
             let homeless = self.homeless(value);
             self.model.only_in(Place::open(homeless), Place::MEMORY, FORBIDDEN);
         }
@@ -319,7 +319,7 @@ impl<'a> Builder<'a> {
 
     /// A value is in its home in a block that has been passed.
     fn read_home(&mut self, block: Block, value: Value) {
-        if self.problem.refill(value) == Refill::Load {
+        if self.has_home(value) {
             let homeless = self.homeless_in(block, value);
             self.model.only_in(Place::open(homeless), Place::MEMORY, FORBIDDEN);
         }
@@ -348,9 +348,17 @@ impl<'a> Builder<'a> {
 
     /// If a value is not in a register in this segment, it is in its home, and then also where the segment goes on.
     fn need_home_for(&mut self, value: Value, decision: Decision) {
-        if self.problem.refill(value) == Refill::Load {
+        if self.has_home(value) {
             let homeless = self.homeless(value);
             self.model.only_in(Place::open(homeless), Place::open(decision), FORBIDDEN);
+        }
+    }
+
+    /// A value that need not be in its home elsewhere is loaded here, if it is not in a register.
+    fn load_after_all(&mut self, value: Value) {
+        if !self.has_home(value) && self.refill(value) == Refill::Load && self.place[value] != Place::REGISTER {
+            let homeless = self.homeless(value);
+            self.model.only_in(Place::open(homeless), self.place[value], FORBIDDEN);
         }
     }
 
@@ -366,9 +374,21 @@ impl<'a> Builder<'a> {
         self.stretches.homeless(stretch, &mut self.model.decisions)
     }
 
+    /// Whether a value is in its home where it is in memory.
+    fn has_home(&self, value: Value) -> bool {
+        self.problem.refill(value) == Refill::Load && self.problem.recompute(value).is_none()
+    }
+
+    /// How a value in memory gets into a register for an instruction: computed from another one if that may be in a register then.
+    /// Whether it is, is decided at the same time; taken for granted here, so that the bound is one.
+    fn refill(&self, value: Value) -> Refill {
+        let may_be = |again: &Refill| matches!(*again, Refill::Recompute { from, .. } if self.place[from] != Place::MEMORY);
+        self.problem.recompute(value).filter(may_be).unwrap_or_else(|| self.problem.refill(value))
+    }
+
     /// What it costs to get a value into a register.
-    fn refill(&self, value: Value, frequency: f64) -> i64 {
-        price(self.problem.cost_of_refill(self.problem.refill(value), frequency))
+    fn cost_of_refill(&self, value: Value, frequency: f64) -> i64 {
+        price(self.problem.cost_of_refill(self.refill(value), frequency))
     }
 
     fn refill_on_edge(&self, value: Value, from: Block, to: Block) -> i64 {
@@ -394,8 +414,9 @@ impl<'a> Builder<'a> {
             } else if is_first_use(operands, k) {
                 // What has been chosen to be in memory is refilled in any case, but how often is not known yet.
                 if !self.chosen.spilled[operand.value] && !within_home {
-                    let refill = if too_late { FORBIDDEN } else { self.refill(operand.value, frequency) };
+                    let refill = if too_late { FORBIDDEN } else { self.cost_of_refill(operand.value, frequency) };
                     self.model.in_memory(self.place[operand.value], refill);
+                    self.load_after_all(operand.value);
                 }
                 self.model.places.behind[first + k] = if liveness.kills(first + k) {
                     Place::MEMORY
@@ -431,7 +452,7 @@ impl<'a> Builder<'a> {
         let (wanted, load) = if self.problem.liveness.kills(first + 1) {
             (self.model.places.behind[first], price(self.problem.cost(cost::FOLDED_RELOAD, frequency)))
         } else {
-            (self.model.places.behind[first + 1], self.refill(from, frequency))
+            (self.model.places.behind[first + 1], self.cost_of_refill(from, frequency))
         };
         self.model.only_in(wanted, before, load);
         if self.chosen.spilled[to] {
@@ -450,22 +471,27 @@ impl<'a> Builder<'a> {
         let saved = cost(cost::RELOAD) - cost(cost::FOLDED_RELOAD);
         for k in foldable_operands(self.function, inst, self.problem.policy.fold) {
             let Operand { value, .. } = operands[k];
-            if !operands[k].is_def() && !self.chosen.spilled[value] && self.problem.refill(value) == Refill::Load {
+            if !operands[k].is_def() && !self.chosen.spilled[value] && self.refill(value) == Refill::Load {
                 self.model.in_memory(self.place[value], -saved);
                 self.model.only_in(self.model.places.behind[first + k], self.place[value], saved);
             }
         }
     }
 
-    /// The segment behind a definition by an instruction. A constant that is not wanted there is not computed.
+    /// The segment behind a definition by an instruction. A constant that is not wanted there is not computed. (Neither is what is
+    /// computed from another value, if that is in a register wherever this one is wanted, which is not known yet.)
     fn definition(&mut self, block: Block, index: u32, operand: usize, value: Value) -> Place {
-        if self.problem.refill(value) == Refill::Load {
+        if self.has_home(value) {
             return self.segment_behind(block, index, operand, value);
         }
         let place = self.segment(value);
         if !self.chosen.spilled[value] {
-            let once = self.refill(value, self.function.blocks[block].frequency);
-            self.model.in_register(place, once);
+            let again = self.problem.recompute(value);
+            let frequency = self.function.blocks[block].frequency;
+            let once = price(self.problem.cost_of_refill(again.unwrap_or_else(|| self.problem.refill(value)), frequency));
+            if again.is_none() {
+                self.model.in_register(place, once);
+            }
             self.model.base -= once;
         }
         place
@@ -483,7 +509,7 @@ impl<'a> Builder<'a> {
                 if self.chosen.off_bundles[value] {
                     self.place[value] = self.in_memory(value);
                 } else if crossing.binary_search(&bundles.representative(value)).is_ok() {
-                    let refill = self.refill(value, self.function.blocks[block].frequency);
+                    let refill = self.cost_of_refill(value, self.function.blocks[block].frequency);
                     self.model.in_memory(self.place[value], refill);
                     self.place[value] = Place::REGISTER;
                 }
@@ -495,6 +521,7 @@ impl<'a> Builder<'a> {
                 passing.leave(block, value, decision);
             }
             self.tails[row] = place;
+            self.place[value] = Place::MEMORY;
         }
     }
 
@@ -706,8 +733,8 @@ impl<'a> Builder<'a> {
         let operands = self.function.operands(inst);
         let open = |place: Place| place.decision().is_some();
         let is_open = |k: usize| match operands[k].is_def() {
-            true => open(self.model.places.behind[first + k]) && self.problem.refill(operands[k].value) == Refill::Load,
-            false => open(self.place[operands[k].value]) && self.problem.refill(operands[k].value) == Refill::Load,
+            true => open(self.model.places.behind[first + k]) && self.has_home(operands[k].value),
+            false => open(self.place[operands[k].value]) && self.refill(operands[k].value) == Refill::Load,
         };
         foldable_operands(self.function, inst, self.problem.policy.fold)
             .filter(|&k| is_open(k))
