@@ -17,7 +17,7 @@ use super::{Certificate, Problem};
 use crate::allocate::pressure::demand::{Demand, Excess, LastUse, foldable_operands, folded_operand, is_first_use};
 use crate::allocate::pressure::feasible;
 use crate::allocate::pressure::limits::Counts;
-use crate::analysis::{NEVER, NextUses, Occupancy, PinLiveness};
+use crate::analysis::{Held, NEVER, NextUses, Occupancy, PinLiveness};
 use crate::machine::{Block, Function, Inst, Point, RegSet, Role, Value};
 use cranelift_entity::EntitySet;
 
@@ -95,6 +95,7 @@ fn walk(problem: &Problem, chosen: &Chosen, ahead: &Ahead, way: Way, pins: &PinL
         pins,
         ahead,
         residents: Vec::new(),
+        loose: Vec::new(),
         counts: Counts::default(),
         entries: Entries::new(problem, ahead, way, pins),
         refills: Vec::new(),
@@ -133,6 +134,8 @@ struct Walk<'a> {
     pins: &'a PinLiveness,
     ahead: &'a Ahead<'a>,
     residents: Vec<Resident>,
+    /// The values that have been refilled behind their last copies to registers of the program, which hold them no more.
+    loose: Vec<Value>,
     /// How many they are, for each set of registers.
     counts: Counts,
     entries: Entries<'a>,
@@ -151,6 +154,7 @@ impl<'a> Walk<'a> {
         let function = self.function();
         let since_definition = self.entries.solution().is_none();
         self.residents.clear();
+        self.loose.clear();
         self.counts = Counts::default();
         self.entries.enter(block, self.chosen);
         for index in 0..self.entries.entering().len() {
@@ -250,6 +254,8 @@ impl<'a> Walk<'a> {
                 self.read(at, value);
             }
         }
+        let copied = |value: &Value| self.pins.holder(inst, *value).is_some_and(|it| !it.before);
+        self.loose.retain(|value| !copied(value));
         let displaced = |it: &&Resident| !it.kept && it.untouched && it.next_use != NEVER;
         self.residents.iter().filter(displaced).for_each(|it| self.entries.withdraw(at.block, it.value));
         self.drop_displaced();
@@ -275,6 +281,7 @@ impl<'a> Walk<'a> {
         if !std::mem::replace(&mut resident.filled, true) {
             let refill = self.refill(at, value);
             self.refills.push((Site::At(at), value, refill));
+            self.loose.push(value);
         }
     }
 
@@ -385,17 +392,22 @@ impl<'a> Walk<'a> {
             let mut through = Counts::default();
             kept().for_each(|it| limits.count(&mut through, function.values[it.value].class, 1));
             let mut demand = Demand::of(function, limits, inst, folded, last_use);
-            demand.hold(function, self.pins.held(inst), is_kept);
+            demand.hold(function, self.pins.held(inst), |value| is_kept(value) && self.holder(inst, value).is_some());
             demand.excess(limits, &through, occupancy, spare)
         };
         let of_matching = || {
-            let holder = |value: Value| self.pins.holder(inst, value).map(|it| it.reg);
-            let live = kept().map(|it| (it.value, holder(it.value)));
+            let live = kept().map(|it| (it.value, self.holder(inst, it.value).map(|it| it.reg)));
             feasible::misfit(function, limits, inst, occupancy, live, folded, last_use)
         };
         // Most of the time there is room for all residents and operands at once.
         let is_ample = limits.are_ample(&self.counts, operands.len() as i32, occupancy.all(), spare);
         if is_ample { None } else { of_counts() }.or_else(of_matching)
+    }
+
+    /// The register of the program that a value may be in at an instruction, if it has been in one since it was copied there.
+    fn holder(&self, inst: Inst, value: Value) -> Option<Held> {
+        let stayed = || self.residents.iter().any(|it| it.value == value && it.filled) && !self.loose.contains(&value);
+        self.pins.holder(inst, value).filter(|held| !held.before || stayed())
     }
 
     /// Whether an operand can be accessed in memory: a use of what may be there alone, or a definition that was chosen to be.

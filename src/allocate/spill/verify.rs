@@ -410,9 +410,24 @@ impl Verifier<'_> {
         for value in before.iter().filter(|&value| behind.contains(value)) {
             limits.count(&mut through, self.function.values[value].class, 1);
         }
-        let in_register = |value: Value| before.contains(value) && behind.contains(value);
+        let in_register = |value: Value| before.contains(value) && behind.contains(value) && self.has_stayed(at, value);
         demand.hold(self.function, self.pins.held(inst), in_register);
         demand.excess(limits, &through, &self.pins.occupancy(self.function, at.block, inst), 0).is_none()
+    }
+
+    /// Whether a value that may be held by a register of the program has been in a register since it was copied there.
+    fn has_stayed(&self, at: Point, value: Value) -> bool {
+        let first = self.function.blocks[at.block].insts.start;
+        for index in (0..=at.index).rev() {
+            match self.pins.holder(Inst::from_u32(first + index), value) {
+                Some(held) if held.before => {}
+                _ => return true,
+            }
+            if self.refills(Point { index, ..at }).any(|(refilled, _)| refilled == value) {
+                return false;
+            }
+        }
+        true
     }
 
     /// What crosses an edge that can take no code in a register crosses a bundle, at which there are registers for all.
