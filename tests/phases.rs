@@ -11,7 +11,7 @@ use chordal::allocate::cssa::{Coalescing, Conventional};
 use chordal::allocate::eliminate::SwapPolicy;
 use chordal::allocate::pipeline::allocate;
 use chordal::check::check;
-use chordal::machine::{Block, Edit, Function, Inserted, Inst, InstKind, Location, Overlay, Point, Slot, SlotData, Value};
+use chordal::machine::{Block, Edit, Function, Inserted, Inst, InstKind, Location, Overlay, Point, Slot, SlotData, Value, parse};
 use cranelift_entity::EntityRef;
 
 /// An overlay that the checker accepts, under a policy for swaps.
@@ -395,6 +395,20 @@ mod assignment {
         assert_eq!(read[0], read[1]);
         assert_ne!(read[0], read[2]);
         assert_eq!([registers(7), registers(9)].map(|of| of[0] == of[1]), [true, true]);
+    }
+
+    #[test]
+    fn a_phi_takes_the_whole_of_what_lives_on() {
+        let allocated = |text: &str| {
+            let function = parse(text).unwrap();
+            allocate(&function, Preset::named("tuned").unwrap()).unwrap().0
+        };
+        let text = std::fs::read_to_string("testdata/functions/part_in_phi.txt").unwrap();
+        let overlay = allocated(&text);
+        assert_eq!((overlay.dropped, overlay.edits), (vec![Inst::new(3)], vec![]));
+        // What dies where it is copied may be in the same register.
+        let overlay = allocated(&text.replace("  op v3\n", ""));
+        assert_eq!((overlay.dropped, overlay.edits), (vec![], vec![]));
     }
 
     #[test]

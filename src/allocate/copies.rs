@@ -8,6 +8,9 @@
 //! A constant that is as cheap as a move is computed in the program's register (a call's argument, most of the time) rather than
 //! copied there: it needs no other register for that, whatever registers there are to allocate. (LLVM's coalescer does likewise.)
 //!
+//! What a φ takes is read in its place only if that has the same class, or lives on: else both can be in one register anyway, and
+//! webs of one class are better (constants among them can be computed again).
+//!
 //! Requires: SSA form.
 //! Ensures: the same function without such copies, and without constants that only such copies read. The overlay drops them.
 
@@ -28,6 +31,7 @@ pub(super) fn merge(
         function,
         dominators,
         arguments: EntitySet::new(),
+        last_use: last_uses(function),
         fixed: EntitySet::new(),
         apart: EntitySet::new(),
         value_of: SecondaryMap::new(),
@@ -70,11 +74,30 @@ fn constants(function: &Function) -> SecondaryMap<Value, PackedOption<Inst>> {
     constants
 }
 
+/// [`Copies::last_use`].
+fn last_uses(function: &Function) -> SecondaryMap<Value, u32> {
+    let mut last = of_each(function.values.len());
+    let mut read = |value: Value, end: u32| last[value] = end.max(last[value]);
+    for inst in function.insts.keys() {
+        let uses = function.operands(inst).iter().filter(|operand| !operand.is_def());
+        uses.for_each(|operand| read(operand.value, inst.as_u32() + 1));
+    }
+    for data in function.blocks.values() {
+        for (column, &pred) in data.preds.iter().enumerate() {
+            let taken = data.phis.iter().filter_map(|phi| phi.args[column].expand());
+            taken.for_each(|arg| read(arg, function.blocks[pred].insts.end + 1));
+        }
+    }
+    last
+}
+
 struct Copies<'a> {
     function: &'a Function,
     dominators: &'a Dominators,
     /// What φs take.
     arguments: EntitySet<Value>,
+    /// Of each value, the end of the last instruction that reads it, or of the last block that hands it to a φ.
+    last_use: SecondaryMap<Value, u32>,
     /// What inline assembly that jumps defines: it can be in memory nowhere behind.
     fixed: EntitySet<Value>,
     /// What is read where a definition overwrites something before all is read: a value and its copy take two registers there.
@@ -116,7 +139,7 @@ impl Copies<'_> {
         // What it names may be a wider copy of its source, which it is no part of.
         let source = self.function.operands(inst).iter().find(|operand| !operand.is_def()).map(|operand| operand.value);
         let is_part = source.is_some_and(|source| self.is_part_of(copy, source)) && self.is_part_of(copy, value);
-        if is_part && (self.has_class_of(copy, value) || !self.arguments.contains(copy)) {
+        if is_part && (self.has_class_of(copy, value) || !self.arguments.contains(copy) || self.lives_on(value, inst)) {
             self.value_of[copy] = value.into();
             self.merged.insert(inst);
         } else if self.is_part_of(value, copy) && source == Some(value) && !self.is_behind_an_exit(block, inst) {
@@ -146,6 +169,11 @@ impl Copies<'_> {
         let one_form = file.banks[class(whole).bank].swap != SwapSupport::Never;
         let wide = class(part).slot_size <= class(whole).slot_size;
         one_form && wide && self.function.allowed(whole).is_subset(self.function.allowed(part))
+    }
+
+    /// Whether a value is read behind an instruction, as far as blocks' order tells.
+    fn lives_on(&self, value: Value, inst: Inst) -> bool {
+        self.last_use[value] > inst.as_u32() + 1
     }
 
     fn has_class_of(&self, a: Value, b: Value) -> bool {
