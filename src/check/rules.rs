@@ -151,7 +151,7 @@ impl<'a> Rules<'a> {
             }
             Edit::Rematerialise { to, inst, from: Some(from) } => {
                 faults.extend(self.recomputable(to, inst, from));
-                overwritten = written(self.function.pins(inst)) | RegSet::only(to);
+                overwritten = RegSet::only(to);
             }
         }
         faults.extend((overwritten & pinned).iter().map(|reg| Fault::OverwritesPin { reg }));

@@ -67,6 +67,8 @@ impl<'a> Transfer<'a> {
         for block in self.function.blocks.keys().filter(|_| !base_of.is_empty()) {
             let live_in = self.liveness.live_in(block);
             let mut more: Vec<Value> = live_in.iter().filter_map(|&value| base_of[value]).collect();
+            more.sort_unstable();
+            more.dedup();
             let mut index = 0;
             while let Some(&value) = more.get(index) {
                 more.extend(base_of[value].filter(|base| !more.contains(base)));

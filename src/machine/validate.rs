@@ -379,12 +379,8 @@ impl Scan<'_> {
         self.require(pinned, place, Rule::CopyWithoutPin);
         let repeatable = !data.rematerialisable || (roles.len() == 1 && operands[0].is_def());
         self.require(repeatable, place, Rule::Operands("rematerialisable instruction"));
-        let recomputable = !data.recomputable || (roles == [Role::Def, Role::Use] && operands[0].reuse.is_none());
-        self.require(
-            recomputable && (!data.recomputable || *pins == PinSets::default()),
-            place,
-            Rule::Operands("recomputable instruction"),
-        );
+        let computes = roles == [Role::Def, Role::Use] && operands[0].reuse.is_none() && *pins == PinSets::default();
+        self.require(!data.recomputable || computes, place, Rule::Operands("recomputable instruction"));
         self.require(!data.storable || data.rematerialisable, place, Rule::Storable);
     }
 

@@ -134,10 +134,10 @@ struct Walk<'a> {
     pins: &'a PinLiveness,
     ahead: &'a Ahead<'a>,
     residents: Vec<Resident>,
-    /// The values that have been refilled behind their last copies to registers of the program, which hold them no more.
-    loose: Vec<Value>,
     /// How many they are, for each set of registers.
     counts: Counts,
+    /// The values that have been refilled while registers of the program could hold them: from there on, these do not.
+    loose: Vec<Value>,
     entries: Entries<'a>,
     refills: Vec<(Site, Value, Refill)>,
     folds: Vec<(Inst, usize)>,
@@ -254,8 +254,8 @@ impl<'a> Walk<'a> {
                 self.read(at, value);
             }
         }
-        let copied = |value: &Value| self.pins.holder(inst, *value).is_some_and(|it| !it.before);
-        self.loose.retain(|value| !copied(value));
+        let copied = self.pins.held(inst).iter().filter(|held| !held.before);
+        copied.for_each(|held| self.loose.retain(|&value| value != held.value));
         let displaced = |it: &&Resident| !it.kept && it.untouched && it.next_use != NEVER;
         self.residents.iter().filter(displaced).for_each(|it| self.entries.withdraw(at.block, it.value));
         self.drop_displaced();
@@ -281,7 +281,8 @@ impl<'a> Walk<'a> {
         if !std::mem::replace(&mut resident.filled, true) {
             let refill = self.refill(at, value);
             self.refills.push((Site::At(at), value, refill));
-            self.loose.push(value);
+            let inst = Inst::from_u32(self.function().blocks[at.block].insts.start + at.index);
+            self.loose.extend(self.pins.holder(inst, value).filter(|held| held.before).map(|held| held.value));
         }
     }
 
