@@ -90,7 +90,9 @@ fn fixtures_are_allocated() {
         ("jumping", JUMPS),
         ("jumps_to_meet", JUMPS),
         ("older_name", JUMPS),
+        ("overwritten_in_web", JUMPS),
         ("overwritten_once", TIED),
+        ("read_twice_and_changed", TIED),
         ("read_while_jumping", JUMPS),
         ("settled_at_jumps", JUMPS),
     ];

@@ -8,6 +8,7 @@ use super::bytes;
 use crate::allocate::cssa::{Sharing, is_entered_without_code};
 use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Point, RegClass, Rewriter, Role, Value};
 use cranelift_entity::EntityRef;
+use smallvec::SmallVec;
 
 /// A copy that isolates: of a value of the function, or to one.
 #[derive(Clone, Copy, Debug)]
@@ -211,14 +212,24 @@ impl Isolation {
 /// themselves, unless they are read behind: the value need not be in a register for them.
 pub(super) fn read_copy(operands: &mut [Operand], overwritten: usize, copy: Value) {
     let value = std::mem::replace(&mut operands[overwritten].value, copy);
-    if is_overwritten_early(operands, overwritten) {
-        return;
-    }
+    let early = is_overwritten_early(operands, overwritten);
     for k in 0..operands.len() {
         let tied = operands.iter().any(|def| def.reuse.map(usize::from) == Some(k));
-        if operands[k].value == value && !operands[k].is_def() && !tied {
+        if operands[k].value == value && !operands[k].is_def() && !tied && !early {
             operands[k].value = copy;
         }
+    }
+    if operands.iter().any(|operand| operand.value == value && !operand.is_def()) {
+        stay_in_registers(operands, [value, copy]);
+    }
+}
+
+/// An instruction that reads one value by two names has neither in memory, and changes neither there.
+fn stay_in_registers(operands: &mut [Operand], names: [Value; 2]) {
+    let reads: SmallVec<[bool; 8]> = operands.iter().map(|operand| !operand.is_def() && names.contains(&operand.value)).collect();
+    for (operand, reads_it) in operands.iter_mut().zip(&reads) {
+        let overwrites_it = operand.reuse.is_some_and(|reused| reads[usize::from(reused)]);
+        operand.foldable &= !reads_it && !overwrites_it;
     }
 }
 

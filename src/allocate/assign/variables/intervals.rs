@@ -168,10 +168,7 @@ impl Builder<'_> {
             for inst in self.function.block_insts(block) {
                 let operands = self.function.operands(inst);
                 for (k, operand) in operands.iter().enumerate().filter(|(_, o)| o.is_def()) {
-                    match self
-                        .overwritten(inst, k)
-                        .filter(|&source| self.is_temporary(source) && self.is_temporary(operand.value))
-                    {
+                    match self.overwritten(inst, k).filter(|&source| self.is_alone(source) && self.is_alone(operand.value)) {
                         Some(source) => self.join(operand.value, self.intervals.of(source)),
                         None => self.define(operand.value),
                     }
@@ -218,6 +215,12 @@ impl Builder<'_> {
     /// Whether the value is in a register because it was spilled, or cannot be spilled for another reason.
     fn is_temporary(&self, value: Value) -> bool {
         self.evictable.weight(value).is_none()
+    }
+
+    /// Whether it is a temporary of no web. (What inline assembly that jumps defines cannot be spilled, but may be in a web, and
+    /// what overwrites it may interfere with others of the web.)
+    fn is_alone(&self, value: Value) -> bool {
+        self.is_temporary(value) && self.evictable.web(value).is_none()
     }
 
     /// The dying value whose register a definition takes over, if that is the first definition to do so.
