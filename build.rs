@@ -13,6 +13,7 @@ const BRIDGE: &[&str] = &[
     "reserved",
     "immediates",
     "zeroes",
+    "early",
     "liveins",
     "apply",
     "instructions",

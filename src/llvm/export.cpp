@@ -1,4 +1,5 @@
 #include "export.h"
+#include "early.h"
 #include "flags.h"
 #include "forms.h"
 #include "liveins.h"
@@ -30,6 +31,7 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
   readReservedRegisters(MF);
   extendInsteadOfZeroing(MF, T);
   zeroInOneInstruction(MF, T);
+  copyWhatIsOverwrittenEarly(MF);
   widenInsertions();
   markDeadFlags(MF, T);
   numberValues();

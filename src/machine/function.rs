@@ -39,7 +39,8 @@ pub enum Role {
     Use,
     /// Written when the instruction ends: the register may be that of a value that dies here.
     Def,
-    /// Written while other operands are still being read (early clobber): the register is none of theirs.
+    /// Written while other operands are still being read (early clobber): the register is none of theirs, and what it
+    /// overwrites is read by no other operand.
     EarlyDef,
 }
 

@@ -88,6 +88,8 @@ pub enum Rule {
     ThrowsNowhere,
     #[error("a landing pad follows, but no instruction throws")]
     NothingThrows,
+    #[error("a register is live in a landing pad that {0}, which throws, does not overwrite")]
+    LiveInPad(Inst),
     #[error("it jumps, but no jump target follows")]
     JumpsNowhere,
     #[error("it is a jump target, but nothing before it jumps")]
@@ -103,6 +105,8 @@ pub enum Rule {
     Reuse(usize),
     #[error("operand {0} reuses what another operand reuses")]
     ReuseTwice(usize),
+    #[error("operand {0} overwrites early what another operand reads")]
+    ReadWhileOverwritten(usize),
     #[error("operand {0} may reuse another operand, or none, in place of what it cannot reuse in the first place")]
     ReuseInstead(usize),
     #[error("is storable, but not rematerialisable")]
@@ -354,9 +358,18 @@ impl Scan<'_> {
                 let inside = data.insts.contains(&inst.as_u32());
                 self.require(inside, Place::Block(block), Rule::ThrowsElsewhere(inst));
                 self.require(pad, Place::Block(block), Rule::ThrowsNowhere);
+                self.require(!inside || self.unwinder_writes(block, inst), Place::Block(block), Rule::LiveInPad(inst));
             }
             None => self.require(!pad, Place::Block(block), Rule::NothingThrows),
         }
+    }
+
+    /// Whether what throws gives up the registers that the unwinder puts something in for the landing pads.
+    fn unwinder_writes(&self, block: Block, throws: Inst) -> bool {
+        let succs = self.function.blocks[block].succs.iter().map(|&succ| &self.function.blocks[succ]);
+        let mut pads = succs.filter(|data| data.landing_pad);
+        let pins = self.function.pins(throws);
+        pads.all(|pad| pad.live_in_pins.is_subset(pins.defs | pins.early_defs | pins.clobbers))
     }
 
     /// What jumps has somewhere to jump to, and the other way round.
@@ -428,6 +441,10 @@ impl Scan<'_> {
             let Some(reuse) = operand.reuse else { continue };
             let again = operands[..index].iter().any(|other| other.reuse == Some(reuse));
             self.require(!again, place, Rule::ReuseTwice(index));
+            let source = usize::from(reuse);
+            let reads = |k: usize| operands[k].value == operands[source].value && !operands[k].is_def() && k != source;
+            let late = operand.role == Role::Def || !holds || !(0..operands.len()).any(reads);
+            self.require(late, place, Rule::ReadWhileOverwritten(index));
         }
     }
 

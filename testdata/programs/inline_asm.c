@@ -25,6 +25,21 @@ NOINLINE unsigned early(unsigned a, unsigned b, unsigned c) {
     __asm__("movl %1, %0\n\timull %2, %0\n\tsubl %3, %0" : "=&r"(r) : "r"(a), "r"(b), "r"(c) : "cc");
     return r + a * 2 + b * 3 + c * 5;
 }
+// The output is written before the other operand is read, and both have the same value at first.
+NOINLINE unsigned early_and_tied(unsigned x) {
+    unsigned y = x;
+    __asm__("addl %1, %0\n\timull %1, %0" : "+&r"(y) : "r"(x) : "cc");
+    return y;
+}
+NOINLINE unsigned early_and_tied_twice(unsigned x, unsigned n) {
+    unsigned y = x, z = x;
+    for (unsigned i = 0; i < n; i++) {
+        __asm__("addl %2, %0\n\tsubl %0, %1\n\tincl %0\n\taddl %2, %1" : "+&r"(y), "+&r"(z) : "r"(x) : "cc");
+        x += y ^ z;
+        y = x;
+    }
+    return x + y * 3 + z * 5;
+}
 NOINLINE unsigned memory(unsigned *cell, unsigned v) {
     unsigned local = v * 3;
     __asm__("addl %2, %0\n\tincl %1" : "+m"(*cell), "+m"(local) : "ri"(v) : "cc");
@@ -96,6 +111,7 @@ int main(void) {
     printf("%08x %08x %u %u\n", hi, lo, q, rest);
     printf("%u %u %u %u\n", tied(5, 1u << 30), early(3, 4, 5), cell, r);
     printf("%d %d %d %08x %016llx %x\n", bytes(1, 2), bytes(2, 2), bytes(3, 2), high_byte(0x11223344), (unsigned long long)pair(0xfffffffe, 1), shift(3, 9));
+    printf("%u %u\n", early_and_tied(7), early_and_tied_twice(3, 5));
     printf("%s %d %08x %g %d %d\n", text, clobbers(1, 2, 3, 4, 5), checksum(data, 16), sse(2.5, 4), flags(1, 2), flags(2, 2));
     return 0;
 }

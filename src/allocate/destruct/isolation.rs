@@ -6,7 +6,7 @@
 
 use super::bytes;
 use crate::allocate::cssa::{Sharing, is_entered_without_code};
-use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Point, RegClass, Rewriter, Role, Value};
+use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Point, RegClass, Rewriter, Value};
 use cranelift_entity::EntityRef;
 use smallvec::SmallVec;
 
@@ -209,13 +209,12 @@ impl Isolation {
 }
 
 /// Has an operand that is overwritten read a copy of its value, and with it all others that read the value and are not overwritten
-/// themselves, unless they are read behind: the value need not be in a register for them.
+/// themselves: the value need not be in a register for them.
 pub(super) fn read_copy(operands: &mut [Operand], overwritten: usize, copy: Value) {
     let value = std::mem::replace(&mut operands[overwritten].value, copy);
-    let early = is_overwritten_early(operands, overwritten);
     for k in 0..operands.len() {
         let tied = operands.iter().any(|def| def.reuse.map(usize::from) == Some(k));
-        if operands[k].value == value && !operands[k].is_def() && !tied && !early {
+        if operands[k].value == value && !operands[k].is_def() && !tied {
             operands[k].value = copy;
         }
     }
@@ -231,11 +230,6 @@ fn stay_in_registers(operands: &mut [Operand], names: [Value; 2]) {
         let overwrites_it = operand.reuse.is_some_and(|reused| reads[usize::from(reused)]);
         operand.foldable &= !reads_it && !overwrites_it;
     }
-}
-
-/// Whether an early definition overwrites an operand, while others are still being read.
-pub(super) fn is_overwritten_early(operands: &[Operand], operand: usize) -> bool {
-    operands.iter().any(|def| def.role == Role::EarlyDef && def.reuse.map(usize::from) == Some(operand))
 }
 
 /// Whether an instruction of the point's block, from the point on, defines a value.

@@ -6,7 +6,7 @@
 //! of Definition 21.1 (multiplexing mode) for what copies make and for non-split operands.
 
 use super::bytes;
-use super::isolation::{IsolatingCopy, Isolation, Site, is_overwritten_early, read_copy};
+use super::isolation::{IsolatingCopy, Isolation, Site, read_copy};
 use crate::allocate::cssa::Sharing;
 use crate::analysis::grouped::Grouped;
 use crate::analysis::{Dominators, Order, Partition};
@@ -335,4 +335,9 @@ impl Scan<'_> {
             }
         }
     }
+}
+
+/// Whether an early definition overwrites an operand, while others are still being read.
+fn is_overwritten_early(operands: &[Operand], operand: usize) -> bool {
+    operands.iter().any(|def| def.role == Role::EarlyDef && def.reuse.map(usize::from) == Some(operand))
 }

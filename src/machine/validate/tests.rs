@@ -143,6 +143,8 @@ fn landing_pads_are_thrown_to() {
     broken(Place::Block(b(1)), Rule::ThrowsElsewhere(i(2)), |f| f.blocks[b(1)].throws = i(2).into());
     broken(Place::Block(b(1)), Rule::NothingThrows, |f| f.blocks[b(1)].throws = None.into());
     broken(Place::Block(b(1)), Rule::ThrowsNowhere, |f| f.blocks[b(2)].landing_pad = false);
+    let live_in_c = |f: &mut Function| f.blocks[b(2)].live_in_pins = RegSet::only(Reg::new(2));
+    broken(Place::Block(b(1)), Rule::LiveInPad(i(6)), live_in_c);
     broken(Place::Block(b(1)), Rule::NothingJumps, |f| f.blocks[b(1)].jump_target = true);
     broken(Place::Inst(b(1), i(4)), Rule::JumpsNowhere, |f| f.insts[i(4)].jumps = true);
 }
@@ -163,6 +165,11 @@ fn reuses_name_uses() {
     broken(Place::Inst(b(3), i(13)), Rule::ReuseTwice(1), |f| {
         operand(f, 13, 0).reuse = Some(2);
         operand(f, 13, 1).reuse = Some(2);
+    });
+    broken(Place::Inst(b(3), i(13)), Rule::ReadWhileOverwritten(0), |f| {
+        operand(f, 13, 0).role = Role::EarlyDef;
+        operand(f, 13, 0).reuse = Some(2);
+        operand(f, 13, 3).value = v(0);
     });
 }
 
