@@ -215,6 +215,7 @@ fn what_random_functions_found_is_allocated() {
     let names = [
         "bundle_without_terminators",
         "copy_behind_throw",
+        "copy_with_more_registers",
         "dead_early",
         "debug_behind_copy",
         "early_copy",

@@ -397,4 +397,14 @@ impl Preset {
     pub fn named(name: &str) -> Option<Preset> {
         PRESETS.iter().copied().find(|preset| preset.name == name)
     }
+
+    /// Whether the program is changed before values are spilled and given registers.
+    pub fn prepares(&self) -> bool {
+        self.merge_copies || self.sink || self.forms
+    }
+
+    /// The same, but for the program as it is.
+    pub fn unprepared(self) -> Preset {
+        Preset { merge_copies: false, sink: false, forms: false, ..self }
+    }
 }

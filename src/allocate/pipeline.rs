@@ -59,7 +59,11 @@ impl Allocate for Strategy {
             return Err(Unsupported(message).into());
         }
         match self {
-            Strategy::Phases(preset) => by_phases(function, preset),
+            Strategy::Phases(preset) => match by_phases(function, preset) {
+                // A value in its copy's place may have fewer registers, and what has moved may meet others there.
+                Err(Failure::Unsupported(_)) if preset.prepares() => by_phases(function, &preset.unprepared()),
+                result => result,
+            },
             Strategy::Regalloc2(algorithm) => by_regalloc2(function, *algorithm),
         }
     }
