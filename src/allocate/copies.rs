@@ -16,7 +16,7 @@
 
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Dominators, Liveness, Order};
-use crate::machine::{Block, Function, Inst, InstKind, Operand, PinSets, Rewriter, Role, SwapSupport, Value};
+use crate::machine::{Block, BlockData, Function, Inst, InstKind, Operand, PinSets, Rewriter, Role, SwapSupport, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use std::collections::BTreeMap;
 
@@ -215,9 +215,10 @@ impl Copies<'_> {
         }
         let mut new = rewriter.new;
         let value_of = |value: Value| self.value_of[value].expand().unwrap_or(value);
-        let phis = new.blocks.values_mut().flat_map(|data| &mut data.phis);
-        for arg in phis.flat_map(|phi| &mut phi.args) {
-            *arg = arg.expand().map(value_of).into();
+        for BlockData { phis, preds, .. } in new.blocks.values_mut() {
+            for (arg, &pred) in phis.iter_mut().flat_map(|phi| phi.args.iter_mut().zip(&*preds)) {
+                *arg = arg.expand().map(|value| self.name(value, pred)).into();
+            }
         }
         if !new.debug_uses.is_empty() {
             // What is read in place of other values lives longer than the program knows.
