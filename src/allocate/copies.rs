@@ -5,8 +5,9 @@
 //! of it, from there on. Two names that are live at once would take two registers; one takes one. (LLVM's register coalescer
 //! finds the same by comparing what registers hold.)
 //!
-//! A constant that is as cheap as a move is computed in the program's register (a call's argument, most of the time) rather than
-//! copied there: it needs no other register for that, whatever registers there are to allocate. (LLVM's coalescer does likewise.)
+//! A constant that is as cheap as a move, or that nothing else reads, is computed in the program's register (a call's argument,
+//! most of the time) rather than copied there: it needs no other register for that, whatever registers there are to allocate.
+//! (LLVM's coalescer does likewise.)
 //!
 //! What a φ takes is read in its place only if that has the same class, or lives on: else both can be in one register anyway, and
 //! webs of one class are better (constants among them can be computed again).
@@ -58,20 +59,45 @@ pub(super) fn merge(
     (copies.write(), copies.computed)
 }
 
-/// What is as cheap to compute as to copy, and the instruction that does.
+/// What is as cheap to compute as to copy, or read by one copy to a register of the program alone, where control comes no more
+/// often, and the instruction that does.
 fn constants(function: &Function) -> SecondaryMap<Value, PackedOption<Inst>> {
     let mut constants: SecondaryMap<Value, PackedOption<Inst>> = of_each(function.values.len());
     let has_one_form = |value: Value| {
         let class = &function.file.classes[function.values[value].class];
         function.file.banks[class.bank].swap != SwapSupport::Never
     };
-    for inst in function.insts.keys().filter(|&inst| function.insts[inst].rematerialisable && !function.insts[inst].dear) {
-        let def = function.operands(inst)[0].value;
-        if *function.pins(inst) == PinSets::default() && has_one_form(def) {
-            constants[def] = inst.into();
+    let once = copied_once(function);
+    for data in function.blocks.values() {
+        let insts = (data.insts.start..data.insts.end).map(Inst::from_u32);
+        for inst in insts.filter(|&inst| function.insts[inst].rematerialisable) {
+            let def = function.operands(inst)[0].value;
+            let pays = !function.insts[inst].dear || once[def].is_some_and(|frequency| frequency <= data.frequency);
+            if pays && *function.pins(inst) == PinSets::default() && has_one_form(def) {
+                constants[def] = inst.into();
+            }
         }
     }
     constants
+}
+
+/// Of each value that one copy to a register of the program reads, and nothing else, how often that is executed.
+fn copied_once(function: &Function) -> SecondaryMap<Value, Option<f64>> {
+    let mut reads: SecondaryMap<Value, u32> = of_each(function.values.len());
+    let mut copied: SecondaryMap<Value, Option<f64>> = of_each(function.values.len());
+    let mut read = |value: Value, copy: Option<f64>| {
+        reads[value] += 1;
+        copied[value] = copy.filter(|_| reads[value] == 1);
+    };
+    for (block, data) in &function.blocks {
+        data.phis.iter().flat_map(|phi| &phi.args).filter_map(|arg| arg.expand()).for_each(|arg| read(arg, None));
+        for inst in function.block_insts(block) {
+            let copy = matches!(function.insts[inst].kind, InstKind::CopyTo(_)).then_some(data.frequency);
+            let uses = function.operands(inst).iter().filter(|operand| !operand.is_def());
+            uses.for_each(|operand| read(operand.value, copy));
+        }
+    }
+    copied
 }
 
 /// [`Copies::last_use`].
