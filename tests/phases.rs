@@ -419,9 +419,61 @@ mod assignment {
             let (overlay, _) = chordal::allocate::pipeline::allocate(&function, preset).unwrap();
             (edits(&function, &overlay), overlay.dropped)
         };
-        let computed = ["b0.3 rematerialise s i0", "b0.4 rematerialise b i1"].map(str::to_owned).to_vec();
-        assert_eq!(found(true), (computed, vec![Inst::new(1)]));
+        let computed = ["b0.3 rematerialise s i0", "b0.4 rematerialise b i1", "b0.6 rematerialise s i2"].map(str::to_owned);
+        assert_eq!(found(true), (computed.to_vec(), [1, 2].map(Inst::new).to_vec()));
         assert_eq!(found(false), (vec![], vec![]));
+    }
+
+    #[test]
+    fn dear_constants_are_computed_where_nothing_else_reads_them() {
+        let found = |rest: &str| {
+            let text =
+                format!("target tiny\nfunction f\nb0:\n  v0:w = op rematerialisable dear\n  copy-to(a) v0\n  op uses=a\n{rest}");
+            let function = parse(&text).unwrap();
+            let preset = Preset { merge_copies: true, ..spill_free() };
+            edits(&function, &allocate(&function, preset).unwrap().0)
+        };
+        assert_eq!(found(""), ["b0.1 rematerialise a i0"]);
+        assert_eq!(found("  op v0\n"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_is_computed_again_for_a_copy_is_computed_there() {
+        let function = fixture("computed_for_a_copy");
+        let found = |merge_copies| {
+            let preset = Preset { merge_copies, ..Preset::named("tuned").unwrap() };
+            edits(&function, &allocate(&function, preset).unwrap().0)
+        };
+        assert_eq!(found(true), ["b1.0 rematerialise s i0"]);
+        assert!(found(false)[0].starts_with("b1.0 rematerialise") && found(false)[0] != found(true)[0], "{:?}", found(false));
+    }
+
+    #[test]
+    fn a_phi_takes_the_wider_copy() {
+        let target = "target\n  bank g exchange\n  registers g a b c\n  class w g 8/8 a b c\n  class n g 1/1 a b c\n";
+        let text = "function f\nb0: -> b1 b2\n  v0:n = op\n  v1:w = copy v0\n  op v1\nb1: -> b3\n  v2:n = op\nb2: -> b3\n  op v1\n\
+                    b3:\n  v3:n = phi b1:v2 b2:v0\n  op v3\n";
+        let text = &format!("{target}{text}");
+        let function = parse(text).unwrap();
+        let is_no_move = |merge_copies| {
+            let (overlay, _) = allocate(&function, Preset { merge_copies, ..spill_free() }).unwrap();
+            let [to, from] = overlay.operands(&function, Inst::new(1)) else { panic!("a copy has two ends") };
+            to == from
+        };
+        assert_eq!([true, false].map(is_no_move), [true, false]);
+    }
+
+    #[test]
+    fn nothing_sinks_behind_a_copy_of_what_it_overwrites() {
+        let performed = |copy: &str| {
+            let text = format!(
+                "target tiny\nfunction f\nb0:\n  v0:n = op\n  v1:n(reuse=1|none) = op v0 movable\n  v2:w = {copy} v0\n  op v2 v1\n"
+            );
+            let function = parse(&text).unwrap();
+            let (overlay, _) = allocate(&function, Preset { sink: true, ..spill_free() }).unwrap();
+            edits(&function, &overlay).iter().filter(|edit| edit.contains("perform")).count()
+        };
+        assert_eq!((performed("op"), performed("copy")), (1, 0));
     }
 
     #[test]

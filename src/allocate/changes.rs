@@ -10,4 +10,6 @@ pub struct Changes {
     pub moved: BTreeMap<Inst, bool>,
     /// Copies to registers of the program in whose place constants are computed, and by which instructions ([`super::copies`]).
     pub computed: BTreeMap<Inst, Inst>,
+    /// Whether that is so wherever a constant is computed again right in front of such a copy.
+    pub computes_in_place: bool,
 }

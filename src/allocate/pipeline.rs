@@ -218,7 +218,7 @@ fn prepare(function: &Function, order: &Order, dominators: &Dominators, preset: 
     let (mut prepared, mut known) = (None, None);
     if preset.merge_copies && !function.returns_twice {
         let merged = copies::merge(function, order, dominators, preset.spill.rematerialise);
-        (prepared, changes.computed) = (Some(merged.0), merged.1);
+        (prepared, changes.computed, changes.computes_in_place) = (Some(merged.0), merged.1, true);
     }
     clock.lap("copies");
     if preset.sink {

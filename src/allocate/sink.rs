@@ -8,7 +8,7 @@
 //! Ensures: the same function; an instruction has moved down in its block if that makes nothing live longer.
 
 use crate::analysis::{Liveness, PinLiveness};
-use crate::machine::{Block, Function, Inst, Operand, Pins, Point, Rewriter, Value};
+use crate::machine::{Block, Function, Inst, InstKind, Operand, Pins, Point, Rewriter, Value};
 use std::collections::BTreeMap;
 
 /// [`super::changes::Changes::moved`].
@@ -106,6 +106,10 @@ impl Sinker<'_> {
         for (to, &other) in order.iter().enumerate().skip(index + 1).take(REACH) {
             let read = |value: Value| self.function.operands(other).iter().any(|o| o.value == value && !o.is_def());
             if self.function.insts[other].terminator || read(def.value) {
+                return None;
+            }
+            // A copy has what it copies live on.
+            if read(overwritten) && self.function.insts[other].kind == InstKind::Copy {
                 return None;
             }
             if self.killed(other, |value| value == overwritten) {

@@ -6,7 +6,7 @@ use crate::allocate::changes::Changes;
 use crate::allocate::spill::{Fold, Memory};
 use crate::analysis::{Liveness, PinLiveness};
 use crate::machine::{
-    Block, Edit, Function, Inserted, Inst, InstKind, Location, Overlay, Point, Reg, RegClass, RegSet, Slot, Value,
+    Block, Edit, Function, Inserted, Inst, InstKind, Location, Overlay, Point, Reg, RegClass, RegSet, Slot, SwapSupport, Value,
 };
 use smallvec::SmallVec;
 
@@ -100,7 +100,12 @@ impl Layer<'_> {
                     }
                     match self.changes.computed.get(&origin) {
                         Some(&constant) => self.compute(origin, constant, point),
-                        None => self.locate(origin, inst),
+                        None => {
+                            self.locate(origin, inst);
+                            if self.changes.computes_in_place {
+                                self.compute_in_place(block, origin, inst);
+                            }
+                        }
                     }
                     point.index += 1;
                 }
@@ -177,6 +182,35 @@ impl Layer<'_> {
         let InstKind::CopyTo(to) = self.imported.insts[origin].kind else { unreachable!("only copies are computed") };
         self.push(point, Edit::Rematerialise { to, inst: constant, from: None });
         self.overlay.locations[self.imported.insts[origin].operands.start as usize] = Some(Location::Reg(to));
+    }
+
+    /// What is computed again right in front of a copy to a register of the program, for that alone, is computed in that register.
+    fn compute_in_place(&mut self, block: Block, origin: Inst, copy: Inst) {
+        let function = &self.coloured.function;
+        let InstKind::CopyTo(to) = self.imported.insts[origin].kind else { return };
+        if copy.as_u32() == function.blocks[block].insts.start {
+            return;
+        }
+        let first = function.insts[copy].operands.start as usize;
+        let Some((read, true)) = function.operands(copy).first().map(|operand| (operand.value, self.liveness.kills(first)))
+        else {
+            return;
+        };
+        let before = Inst::from_u32(copy.as_u32() - 1);
+        let is_for_it = matches!(function.insts[before].kind, InstKind::Inserted(Inserted::Rematerialise(_)))
+            && function.operands(before).first().is_some_and(|computed| computed.value == read);
+        // (What x87 registers hold may be computed in another form.)
+        let bank = function.file.classes[function.values[read].class].bank;
+        let one_form = function.file.banks[bank].swap != SwapSupport::Never;
+        let at = self.colour(read);
+        if is_for_it
+            && one_form
+            && let Some((_, Edit::Rematerialise { to: computed, from: None, .. })) = self.overlay.edits.last_mut()
+            && *computed == at
+        {
+            *computed = to;
+            self.overlay.locations[self.imported.insts[origin].operands.start as usize] = Some(Location::Reg(to));
+        }
     }
 
     /// The places of an imported instruction's operands.
