@@ -103,7 +103,7 @@ impl Layer<'_> {
                         None => {
                             self.locate(origin, inst);
                             if self.changes.computes_in_place {
-                                self.compute_in_place(block, origin, inst);
+                                self.compute_in_place(point, origin, inst);
                             }
                         }
                     }
@@ -185,10 +185,10 @@ impl Layer<'_> {
     }
 
     /// What is computed again right in front of a copy to a register of the program, for that alone, is computed in that register.
-    fn compute_in_place(&mut self, block: Block, origin: Inst, copy: Inst) {
+    fn compute_in_place(&mut self, point: Point, origin: Inst, copy: Inst) {
         let function = &self.coloured.function;
         let InstKind::CopyTo(to) = self.imported.insts[origin].kind else { return };
-        if copy.as_u32() == function.blocks[block].insts.start {
+        if copy.as_u32() == function.blocks[point.block].insts.start {
             return;
         }
         let first = function.insts[copy].operands.start as usize;
@@ -205,10 +205,11 @@ impl Layer<'_> {
         let at = self.colour(read);
         if is_for_it
             && one_form
-            && let Some((_, Edit::Rematerialise { to: computed, from: None, .. })) = self.overlay.edits.last_mut()
+            && let Some((stands, Edit::Rematerialise { to: computed, from: None, .. })) = self.overlay.edits.last_mut()
             && *computed == at
         {
-            *computed = to;
+            // What stands between is dropped.
+            (*stands, *computed) = (point, to);
             self.overlay.locations[self.imported.insts[origin].operands.start as usize] = Some(Location::Reg(to));
         }
     }
