@@ -234,6 +234,7 @@ fn what_random_functions_found_is_allocated() {
         "read_where_bundled",
         "read_while_jumping",
         "stored_at_head",
+        "sunk_behind_dropped",
         "thrown_from_memory",
         "wider_carrier",
         "wider_copies",

@@ -76,21 +76,25 @@ impl Layer<'_> {
         for inst in function.block_insts(block) {
             self.read(inst);
             let origin = function.insts[inst].origin.expand();
-            if let Some(origin) = origin
-                && let Some(&flagless) = self.changes.moved.get(&origin)
-            {
-                self.locate(origin, inst);
-                self.push(point, Edit::Perform { inst: origin, flagless });
-                self.define(inst);
-                continue;
-            }
-            if let Some(passed) = self.passed(block, inst, start + point.index).or(origin.map(|origin| origin.as_u32())) {
+            let moved = origin.and_then(|origin| Some((origin, *self.changes.moved.get(&origin)?)));
+            let passed = match moved {
+                // What it has moved behind may be dropped.
+                Some((origin, _)) => Some(origin.as_u32() + 1).filter(|&behind| behind > start + point.index),
+                None => self.passed(block, inst, start + point.index).or(origin.map(|origin| origin.as_u32())),
+            };
+            if let Some(passed) = passed {
                 self.overlay.dropped.extend((start + point.index..passed).map(Inst::from_u32));
                 point.index = passed - start;
             }
             if !started && point.index >= head {
                 started = true;
                 self.add(point, &code.head[block]);
+            }
+            if let Some((origin, flagless)) = moved {
+                self.locate(origin, inst);
+                self.push(point, Edit::Perform { inst: origin, flagless });
+                self.define(inst);
+                continue;
             }
             match origin {
                 Some(origin) => {
