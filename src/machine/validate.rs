@@ -46,10 +46,6 @@ pub enum Rule {
     ClassRegisters(String),
     #[error("class {0} has a slot without a size, or an alignment that is not a power of two")]
     SlotSize(String),
-    #[error(
-        "bank {0} has registers that none of its widest classes has all of, so that not every content could move between any two"
-    )]
-    Carrier(String),
     #[error("bank {0} does not swap, and its classes of {1} bytes have not all its registers between them in one")]
     MemoryForm(String, u32),
     #[error("status register {0} is in a bank")]
@@ -268,8 +264,8 @@ impl Scan<'_> {
             let slot = class.slot_size > 0 && class.slot_align.is_power_of_two();
             self.require(slot, Place::File, Rule::SlotSize(class.name.clone()));
         }
-        for bank in file.banks.keys() {
-            self.bank(file, bank);
+        for (bank, info) in file.banks.iter().filter(|(_, info)| info.swap == SwapSupport::Never) {
+            self.memory_forms(file, bank, info);
         }
         self.registers_exist(file.callee_saved | file.prefixed | file.status, Place::File);
         for (index, info) in file.regs.iter().enumerate() {
@@ -278,20 +274,13 @@ impl Scan<'_> {
         }
     }
 
-    /// Whatever a register of a bank holds, something moves it to any other ([`RegisterFile::carrier_between`]), and where registers
-    /// hold more than memory does, each has every form in memory ([`RegisterFile::memory_form`]).
-    fn bank(&mut self, file: &RegisterFile, bank: Bank) {
+    /// Where registers hold more than memory does, each has every form in memory ([`RegisterFile::memory_form`]).
+    fn memory_forms(&mut self, file: &RegisterFile, bank: Bank, info: &BankInfo) {
         let all = file.allocatable(bank);
         let classes = || file.classes.values().filter(|class| class.bank == bank);
-        let has_all = |size: u32| classes().any(|class| class.slot_size == size && class.regs == all);
-        let BankInfo { name, swap } = &file.banks[bank];
-        let widest = classes().map(|class| class.slot_size).max();
-        self.require(widest.is_none_or(has_all), Place::File, Rule::Carrier(name.clone()));
-        if *swap == SwapSupport::Never {
-            for class in classes() {
-                let rule = Rule::MemoryForm(name.clone(), class.slot_size);
-                self.require(has_all(class.slot_size), Place::File, rule);
-            }
+        for size in classes().map(|class| class.slot_size) {
+            let one_has_all = classes().any(|class| class.slot_size == size && class.regs == all);
+            self.require(one_has_all, Place::File, Rule::MemoryForm(info.name.clone(), size));
         }
     }
 

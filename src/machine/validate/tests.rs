@@ -83,7 +83,6 @@ fn register_file() {
     broken(Place::File, registers(), change(|file| file.classes[RegClass::new(0)].order.truncate(1)));
     broken(Place::File, registers(), change(|file| file.regs[0].bank = None));
     broken(Place::File, Rule::SlotSize("w".to_string()), change(|file| file.classes[RegClass::new(0)].slot_size = 0));
-    broken(Place::File, Rule::Carrier("g".to_string()), change(|file| file.classes[RegClass::new(1)].slot_size = 16));
     let memory = Rule::MemoryForm("g".to_string(), 1);
     broken(Place::File, memory, change(|file| file.banks[Bank::new(0)].swap = SwapSupport::Never));
     broken(Place::File, Rule::StatusBank("a".to_string()), change(|file| file.status.insert(Reg::new(0))));
