@@ -17,7 +17,7 @@
 
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Dominators, Liveness, Order};
-use crate::machine::{Block, BlockData, Function, Inst, InstKind, Operand, PinSets, Rewriter, Role, SwapSupport, Value};
+use crate::machine::{Block, BlockData, Function, Inst, InstKind, Operand, PinSets, Rewriter, Role, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use std::collections::BTreeMap;
 
@@ -63,17 +63,13 @@ pub(super) fn merge(
 /// often, and the instruction that does.
 fn constants(function: &Function) -> SecondaryMap<Value, PackedOption<Inst>> {
     let mut constants: SecondaryMap<Value, PackedOption<Inst>> = of_each(function.values.len());
-    let has_one_form = |value: Value| {
-        let class = &function.file.classes[function.values[value].class];
-        function.file.banks[class.bank].swap != SwapSupport::Never
-    };
     let once = copied_once(function);
     for data in function.blocks.values() {
         let insts = (data.insts.start..data.insts.end).map(Inst::from_u32);
         for inst in insts.filter(|&inst| function.insts[inst].rematerialisable) {
             let def = function.operands(inst)[0].value;
             let pays = !function.insts[inst].dear || once[def].is_some_and(|frequency| frequency <= data.frequency);
-            if pays && *function.pins(inst) == PinSets::default() && has_one_form(def) {
+            if pays && *function.pins(inst) == PinSets::default() && function.has_one_form(def) {
                 constants[def] = inst.into();
             }
         }
@@ -190,11 +186,9 @@ impl Copies<'_> {
 
     /// Whether a value can be read wherever its copy is: it is as wide at least, and in no other registers.
     fn is_part_of(&self, part: Value, whole: Value) -> bool {
-        let file = &self.function.file;
-        let class = |value: Value| &file.classes[self.function.values[value].class];
-        let one_form = file.banks[class(whole).bank].swap != SwapSupport::Never;
+        let class = |value: Value| &self.function.file.classes[self.function.values[value].class];
         let wide = class(part).slot_size <= class(whole).slot_size;
-        one_form && wide && self.function.allowed(whole).is_subset(self.function.allowed(part))
+        self.function.has_one_form(whole) && wide && self.function.allowed(whole).is_subset(self.function.allowed(part))
     }
 
     /// Whether a value is read behind an instruction, as far as blocks' order tells.

@@ -15,7 +15,7 @@ use crate::allocate::regalloc2::{self, Algorithm};
 use crate::allocate::spill::{Choice, Memory, Problem, SpillCounts, Spilled, verify::verify};
 use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Order, PinLiveness, graph_sizes};
 use crate::check;
-use crate::machine::{Block, Function, Overlay, RegSet, Value};
+use crate::machine::{Block, ClassInfo, Edit, Function, Overlay, RegSet, Value};
 use cranelift_entity::SecondaryMap;
 use std::time::{Duration, Instant};
 
@@ -106,6 +106,27 @@ fn takes_over_a_jump(function: &Function, block: Block) -> bool {
     })
 }
 
+/// A move or swap between registers that no class as wide has together. (Where an instruction takes none of the registers that may
+/// be used, its class has others, which are in no class with these.)
+fn moved_by_no_class(function: &Function, overlay: &Overlay) -> Option<String> {
+    let file = &function.file;
+    overlay.edits.iter().find_map(|(point, edit)| {
+        let (from, to, class) = match *edit {
+            Edit::Move { to, from, class } => (from, to, class),
+            Edit::Swap { a, b, class, .. } => (a, b, class),
+            _ => return None,
+        };
+        let ends = RegSet::from_iter([from, to]);
+        let wanted = &file.classes[class];
+        let moves = |c: &ClassInfo| c.bank == wanted.bank && c.slot_size >= wanted.slot_size && ends.is_subset(c.regs);
+        let moved = moves(wanted) || file.classes.values().any(moves);
+        let names = [from, to].map(|reg| file.name(reg));
+        (!moved).then(|| {
+            format!("no class moves what {} holds between {} and {}, in {}", wanted.name, names[0], names[1], point.block)
+        })
+    })
+}
+
 /// What allocating one function came to, for the statistics.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
@@ -182,6 +203,9 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     let mut overlay = eliminate::overlay((imported, &changes), &memory, &coloured, &liveness, &pins, &code, preset.swap);
     if preset.spare_jumps {
         eliminate::hoist(imported, &coloured, &liveness, &pins, preset.spill.weigh_size, &mut overlay);
+    }
+    if let Some(message) = moved_by_no_class(imported, &overlay) {
+        return Err(Unsupported(message).into());
     }
     clock.lap("eliminate");
     let report = Report {

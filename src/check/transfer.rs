@@ -3,9 +3,7 @@
 use super::boundary::{Boundary, GROUP, group};
 use super::state::{Place, State};
 use crate::analysis::Liveness;
-use crate::machine::{
-    Block, Edit, Function, Inst, InstKind, Location, Overlay, PinSets, Point, RegClass, RegSet, SwapSupport, Value,
-};
+use crate::machine::{Block, Edit, Function, Inst, InstKind, Location, Overlay, PinSets, Point, RegClass, RegSet, Value};
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
@@ -348,10 +346,9 @@ pub(super) fn located(location: Option<Location>) -> Location {
 /// copy. (Of what has another form in memory for each width, nothing narrower is a part.)
 pub(super) fn is_part(function: &Function, inst: Inst) -> bool {
     let class = |value: Value| &function.file.classes[function.values[value].class];
-    let one_form = |value: Value| function.file.banks[class(value).bank].swap != SwapSupport::Never;
     copied(function, inst).is_some_and(|(copy, source)| {
         let (width, of) = (class(copy).slot_size, class(source).slot_size);
-        width == of || width < of && one_form(source)
+        width == of || width < of && function.has_one_form(source)
     })
 }
 

@@ -1,7 +1,7 @@
 //! A function in SSA machine form.
 
 use super::overlay::SlotData;
-use super::registers::{Reg, RegClass, RegSet, RegisterFile};
+use super::registers::{Reg, RegClass, RegSet, RegisterFile, SwapSupport};
 use cranelift_entity::{PrimaryMap, entity_impl, packed_option::PackedOption};
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
@@ -288,6 +288,13 @@ impl Function {
     /// The physical registers of an instruction.
     pub fn pins(&self, inst: Inst) -> &PinSets {
         &self.pins[self.insts[inst].pins]
+    }
+
+    /// Whether a value is the same in memory as in a register, so that any part of it can be accessed
+    /// ([`RegisterFile::memory_form`](super::RegisterFile::memory_form)).
+    pub fn has_one_form(&self, value: Value) -> bool {
+        let bank = self.file.classes[self.values[value].class].bank;
+        self.file.banks[bank].swap != SwapSupport::Never
     }
 
     /// The registers that a value may live in.

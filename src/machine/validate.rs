@@ -432,8 +432,8 @@ impl Scan<'_> {
             self.require(!again, place, Rule::ReuseTwice(index));
             let source = usize::from(reuse);
             let reads = |k: usize| operands[k].value == operands[source].value && !operands[k].is_def() && k != source;
-            let late = operand.role == Role::Def || !holds || !(0..operands.len()).any(reads);
-            self.require(late, place, Rule::ReadWhileOverwritten(index));
+            let early = operand.role == Role::EarlyDef && holds;
+            self.require(!early || !(0..operands.len()).any(reads), place, Rule::ReadWhileOverwritten(index));
         }
     }
 

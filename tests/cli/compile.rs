@@ -543,6 +543,29 @@ fn lists_without_a_register_for_an_instruction() {
     assert_eq!(folder.link_and_run("p.s", &[]), PROGRAM_PRINTS);
 }
 
+/// What such an instruction takes may come from a listed register, and no class has that one and the others.
+#[test]
+fn what_no_class_moves_falls_back() {
+    let folder = Folder::new();
+    let program = "typedef long (*F)(long);\n\
+        static long half(long n) { return n / 2; }\nstatic long twice(long n) { return n * 2; }\n\
+        F functions[] = {half, twice};\n\
+        __attribute__((noinline)) long last(long n) {\n\
+            F f = half;\n\
+            for (int i = 0; i < 5; i++) f = f(n) > 4 ? functions[i & 1] : half;\n\
+            return f(n);\n\
+        }\n\
+        int printf(const char *, ...);\nint main(void) { printf(\"%ld\\n\", last(10)); }\n";
+    folder.write("p.c", program);
+    folder.run(Process::new("clang-22").args(["-O2", "-emit-llvm", "-c", "p.c", "-o", "p.bc"]));
+    for allocator in ["tuned", "spill-free", "irc"] {
+        let compile = ["compile", "p.bc", "-o", "out.s", "--registers", "rbx,rbp,r12,r13", "--allocator", allocator];
+        let warning = "function last: left to LLVM's greedy allocator: no class moves what ";
+        folder.chordal(&compile).assert().success().stderr(contains(warning));
+        assert_eq!(folder.link_and_run("out.s", &[]), "5\n", "{allocator}");
+    }
+}
+
 /// Frame lowering looks for the definition of an argument base pointer in the function that was emptied.
 #[test]
 fn functions_with_an_argument_base_pointer_fall_back() {

@@ -6,7 +6,7 @@ use crate::allocate::changes::Changes;
 use crate::allocate::spill::{Fold, Memory};
 use crate::analysis::{Liveness, PinLiveness};
 use crate::machine::{
-    Block, Edit, Function, Inserted, Inst, InstKind, Location, Overlay, Point, Reg, RegClass, RegSet, Slot, SwapSupport, Value,
+    Block, Edit, Function, Inserted, Inst, InstKind, Location, Overlay, Point, Reg, RegClass, RegSet, Slot, Value,
 };
 use smallvec::SmallVec;
 
@@ -190,31 +190,31 @@ impl Layer<'_> {
 
     /// What is computed again right in front of a copy to a register of the program, for that alone, is computed in that register.
     fn compute_in_place(&mut self, point: Point, origin: Inst, copy: Inst) {
-        let function = &self.coloured.function;
         let InstKind::CopyTo(to) = self.imported.insts[origin].kind else { return };
-        if copy.as_u32() == function.blocks[point.block].insts.start {
-            return;
-        }
-        let first = function.insts[copy].operands.start as usize;
-        let Some((read, true)) = function.operands(copy).first().map(|operand| (operand.value, self.liveness.kills(first)))
-        else {
-            return;
-        };
-        let before = Inst::from_u32(copy.as_u32() - 1);
-        let is_for_it = matches!(function.insts[before].kind, InstKind::Inserted(Inserted::Rematerialise(_)))
-            && function.operands(before).first().is_some_and(|computed| computed.value == read);
-        // (What x87 registers hold may be computed in another form.)
-        let bank = function.file.classes[function.values[read].class].bank;
-        let one_form = function.file.banks[bank].swap != SwapSupport::Never;
-        let at = self.colour(read);
-        if is_for_it
-            && one_form
-            && let Some((stands, Edit::Rematerialise { to: computed, from: None, .. })) = self.overlay.edits.last_mut()
-            && *computed == at
+        if self.is_computed_for(point.block, copy)
+            && let Some((stands, Edit::Rematerialise { to: computed, .. })) = self.overlay.edits.last_mut()
         {
             // What stands between is dropped.
             (*stands, *computed) = (point, to);
             self.overlay.locations[self.imported.insts[origin].operands.start as usize] = Some(Location::Reg(to));
+        }
+    }
+
+    /// Whether the instruction in front of a copy computes a constant again that nothing else reads.
+    fn is_computed_for(&self, block: Block, copy: Inst) -> bool {
+        let function = &self.coloured.function;
+        let insts = &function.insts;
+        let before = Inst::from_u32(copy.as_u32().wrapping_sub(1));
+        if !function.blocks[block].insts.contains(&before.as_u32()) {
+            return false;
+        }
+        let again = matches!(insts[before].kind, InstKind::Inserted(Inserted::Rematerialise(_)));
+        match (function.operands(before), function.operands(copy)) {
+            ([computed], [read]) => {
+                let dies = self.liveness.kills(insts[copy].operands.start as usize);
+                again && computed.value == read.value && dies && function.has_one_form(read.value)
+            }
+            _ => false,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::limits::{Counts, Limits};
 use crate::analysis::{Held, Occupancy};
-use crate::machine::{Function, Inst, InstKind, Operand, Reg, RegClass, RegSet, Role, SwapSupport, Value};
+use crate::machine::{Function, Inst, InstKind, Operand, Reg, RegClass, RegSet, Role, Value};
 use smallvec::SmallVec;
 
 /// Whether the register that a use reads is free behind the instruction.
@@ -232,7 +232,7 @@ pub(in crate::allocate) fn foldable_operands(function: &Function, inst: Inst, fo
     let operands = function.operands(inst);
     let kind = function.insts[inst].kind;
     let class = move |k: usize| &function.file.classes[function.values[operands[k].value].class];
-    let one_form = move |k: usize| function.file.banks[class(k).bank].swap != SwapSupport::Never;
+    let one_form = move |k: usize| function.has_one_form(operands[k].value);
     let whole = kind != InstKind::Copy || class(0).slot_size == class(1).slot_size;
     let once = |k: usize| operands.iter().filter(|o| o.value == operands[k].value && !o.is_def()).count() == 1;
     let foldable = move |k: &usize| match kind.is_copy() {

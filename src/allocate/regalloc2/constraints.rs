@@ -14,7 +14,7 @@
 //! (A limit is not for tied operands: regalloc2 moves the use to where it has put the definition, whatever the use asked.)
 
 use super::registers::{Demand, Registers};
-use crate::machine::{Function, Inst, InstKind, Operand, Reg, RegSet, Role, SwapSupport, Value};
+use crate::machine::{Function, Inst, InstKind, Operand, Reg, RegSet, Role, Value};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use regalloc2::{OperandConstraint, OperandPos};
 
@@ -92,16 +92,16 @@ impl<'a> Constraints<'a> {
     pub(super) fn foldable(&self, inst: Inst) -> Option<usize> {
         let operands = self.function.operands(inst);
         match self.function.insts[inst].kind {
-            InstKind::Copy => operands.iter().position(|o| !o.is_def() && self.has_one_form(o)),
+            InstKind::Copy => operands.iter().position(|o| !o.is_def() && self.function.has_one_form(o.value)),
             InstKind::CopyTo(reg) => {
                 let bank = self.function.file.bank(reg);
                 let value = &operands[0];
-                (self.has_one_form(value) && bank == Some(self.bank(value))).then_some(0)
+                (self.function.has_one_form(value.value) && bank == Some(self.bank(value))).then_some(0)
             }
             // Of a value that is read twice, one operand might be in memory and the other in a register: no such instruction.
             _ => operands.iter().position(|o| {
                 let reads = operands.iter().filter(|other| !other.is_def() && other.value == o.value).count();
-                o.foldable && reads == 1 && self.has_one_form(o)
+                o.foldable && reads == 1 && self.function.has_one_form(o.value)
             }),
         }
     }
@@ -113,10 +113,6 @@ impl<'a> Constraints<'a> {
 
     fn bank(&self, operand: &Operand) -> crate::machine::Bank {
         self.function.file.classes[self.function.values[operand.value].class].bank
-    }
-
-    fn has_one_form(&self, operand: &Operand) -> bool {
-        self.function.file.banks[self.bank(operand)].swap != SwapSupport::Never
     }
 
     /// Whether the operand's class has all registers that values of its bank can be in.

@@ -9,7 +9,7 @@
 use super::insert::reused_behind;
 use super::{Fold, Spilled};
 use crate::analysis::grouped::of_each;
-use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Rewriter, Slot, SwapSupport, Value};
+use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Rewriter, Slot, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use smallvec::SmallVec;
 
@@ -44,8 +44,7 @@ fn in_block(spilled: &Spilled, block: Block) -> impl Iterator<Item = Update> {
         let written = operands.iter().position(|operand| operand.is_def() && operand.foldable)?;
         let read = usize::from(operands[written].reuse?);
         // What x87 registers hold has another form in memory for each width.
-        let bank = function.file.classes[function.values[operands[written].value].class].bank;
-        if function.file.banks[bank].swap == SwapSupport::Never {
+        if !function.has_one_form(operands[written].value) {
             return None;
         }
         // All refills for the instruction come right before it, and all stores of what it defines right behind it.
