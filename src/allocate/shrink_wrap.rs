@@ -140,11 +140,7 @@ fn solve(
     for (block, _) in wanted.iter().filter(|&(_, &wanted)| wanted) {
         *residual.excess_mut(network.node(untouched(block, WITHIN))) -= FORBIDDEN;
     }
-    let mut is_one: PrimaryMap<_, bool> = network.costs.keys().map(|_| false).collect();
-    for cluster in network.clusters() {
-        cutter.cut(cluster, &mut residual);
-        network.nodes(cluster).for_each(|node| is_one[node] = cutter.is_one(node));
-    }
+    let is_one = cutter.cut_all(&mut residual);
     let is_untouched = |decision| is_one[network.node(decision)];
     let cost = places.iter().map(|place| match (is_untouched(place.before), is_untouched(place.behind)) {
         (true, false) => place.save,

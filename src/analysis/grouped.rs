@@ -73,7 +73,8 @@ impl<K: EntityRef, T: Copy> Grouped<K, T> {
 
     /// The same of pairs that are nowhere in one piece.
     pub(crate) fn from_pairs(keys: usize, pairs: impl Iterator<Item = (K, T)> + Clone) -> Self {
-        let mut starts = vec![0u32; keys];
+        let mut starts: Vec<u32> = Vec::with_capacity(keys + 1);
+        starts.resize(keys, 0);
         for (key, _) in pairs.clone() {
             starts[key.index()] += 1;
         }

@@ -89,11 +89,11 @@ enum { CH_TERMINATOR = 1, CH_LABEL = 2, CH_REMATERIALISABLE = 4, CH_JUMPS = 8, C
 // use is in a register, it can be executed again
 
 typedef struct {
-  uint32_t kind;
-  uint32_t reg; // the pinned register of CH_COPY_TO and CH_COPY_FROM
   uint32_t first_operand, end_operand;
   uint32_t pins; // into ChFunction::pins; 0 is the empty entry
-  uint32_t flags;
+  uint8_t kind;
+  uint8_t reg; // the pinned register of CH_COPY_TO and CH_COPY_FROM
+  uint16_t flags;
 } ChInst;
 
 enum { CH_USE = 0, CH_DEF = 1, CH_EARLY_DEF = 2 };
@@ -241,8 +241,10 @@ typedef struct {
 
 typedef struct {
   void *user;
-  // Allocate a function; the answer lives until the next call.
-  void (*allocate)(void *user, const ChFunction *function, ChAnswer *answer);
+  // Take a function over: its arrays may go afterwards. Returns 0 if it cannot be allocated.
+  uint32_t (*import)(void *user, const ChFunction *function);
+  // Allocate it; the answer lives until the next call.
+  void (*allocate)(void *user, ChAnswer *answer);
   // A function is allocated: an answer has been applied (or the function was left to LLVM), or LLVM's allocator is done.
   // `ns` is the time for that, 0 for functions that fell back.
   void (*allocated)(void *user, ChStr function, uint64_t ns, ChStr verifier_report);

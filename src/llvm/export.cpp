@@ -57,6 +57,14 @@ ChFunction Export::view() const {
   return F;
 }
 
+void Export::release() {
+  // (From `{}`, a vector would be assigned no elements, and keep its memory.)
+  auto Free = [](auto &...Tables) { ((Tables = std::decay_t<decltype(Tables)>()), ...); };
+  Free(Edges, Phis, PhiArgs, Pins, DebugUses, ValueOf, PinsByContent, BlockNumber, JumpTableOf);
+  Operands.shrink_to_fit();
+  OperandAt.shrink_to_fit();
+}
+
 // Has an insertion of a value's part into an undefined register copy as much as both have, as the model says that copies do: what is
 // beyond the part is anybody's.
 void Export::widenInsertions() {
@@ -445,7 +453,7 @@ bool Export::isUndefined(const MachineOperand &MO) const {
 
 // Whether an instruction is a copy within one bank, and of what kind; everything but the operands is filled in.
 ChInst Export::copyKind(const MachineInstr &MI) const {
-  ChInst Op = {CH_OP, 0, 0, 0, 0, 0};
+  ChInst Op = {0, 0, 0, CH_OP, 0, 0};
   bool Insert = MI.isInsertSubreg();
   bool Extend = MI.isSubregToReg();
   if (!MI.isCopy() && !Insert && !Extend)
@@ -477,7 +485,8 @@ ChInst Export::copyKind(const MachineInstr &MI) const {
   if (!MI.isCopy() && (DstRoot != CH_NONE || SrcRoot != CH_NONE))
     return Op;
   Op.kind = DstRoot != CH_NONE ? CH_COPY_TO : SrcRoot != CH_NONE ? CH_COPY_FROM : CH_COPY;
-  Op.reg = DstRoot != CH_NONE ? DstRoot : SrcRoot;
+  if (Op.kind != CH_COPY)
+    Op.reg = Op.kind == CH_COPY_TO ? DstRoot : SrcRoot;
   return Op;
 }
 

@@ -21,8 +21,11 @@ class Export {
 public:
   Export(llvm::MachineFunction &MF, Target &T, const llvm::MachineBlockFrequencyInfo &MBFI);
 
-  // The C view of the arrays; valid while this object is.
+  // The C view of the arrays; valid until they are released.
   ChFunction view() const;
+
+  // Keeps no more than what it takes to apply an answer.
+  void release();
 
   llvm::MachineFunction &MF;
   Target &T;

@@ -117,26 +117,26 @@ pub struct PhiArg {
     pub value: u32,
 }
 
-pub const COPY: u32 = 1;
-pub const COPY_TO: u32 = 2;
-pub const COPY_FROM: u32 = 3;
-pub const TERMINATOR: u32 = 1;
-pub const LABEL: u32 = 2;
-pub const REMATERIALISABLE: u32 = 4;
-pub const JUMPS: u32 = 8;
-pub const DEAR: u32 = 16;
-pub const MOVABLE: u32 = 32;
-pub const STORABLE: u32 = 64;
-pub const RECOMPUTABLE: u32 = 128;
+pub const COPY: u8 = 1;
+pub const COPY_TO: u8 = 2;
+pub const COPY_FROM: u8 = 3;
+pub const TERMINATOR: u16 = 1;
+pub const LABEL: u16 = 2;
+pub const REMATERIALISABLE: u16 = 4;
+pub const JUMPS: u16 = 8;
+pub const DEAR: u16 = 16;
+pub const MOVABLE: u16 = 32;
+pub const STORABLE: u16 = 64;
+pub const RECOMPUTABLE: u16 = 128;
 
 #[repr(C)]
 pub struct Inst {
-    pub kind: u32,
-    pub reg: u32,
     pub first_operand: u32,
     pub end_operand: u32,
     pub pins: u32,
-    pub flags: u32,
+    pub kind: u8,
+    pub reg: u8,
+    pub flags: u16,
 }
 
 pub const DEF: u16 = 1;
@@ -343,7 +343,8 @@ pub struct Options {
 #[repr(C)]
 pub struct Callbacks {
     pub user: *mut c_void,
-    pub allocate: extern "C" fn(*mut c_void, *const Function, *mut Answer),
+    pub import: extern "C" fn(*mut c_void, *const Function) -> u32,
+    pub allocate: extern "C" fn(*mut c_void, *mut Answer),
     pub allocated: extern "C" fn(*mut c_void, Str, u64, Str),
     pub wrap: extern "C" fn(*mut c_void, *const Frame, *mut u8),
     pub wrapped: extern "C" fn(*mut c_void, Str, u64, Str),

@@ -68,7 +68,10 @@ public:
     View.new_file = New ? &T.file() : nullptr;
     View.import_ns = nanoseconds() - Start;
     ChAnswer Answer = {};
-    R.Callbacks.allocate(R.Callbacks.user, &View, &Answer);
+    bool Imported = R.Callbacks.import(R.Callbacks.user, &View);
+    E.release();
+    if (Imported)
+      R.Callbacks.allocate(R.Callbacks.user, &Answer);
     Start = nanoseconds();
     Applied Result = {};
     if (Answer.outcome == CH_ALLOCATED && !(Result = apply(E, Answer)).Failure.empty())

@@ -61,6 +61,8 @@ pub struct Session<'o> {
     registers: Option<&'o [String]>,
     progress: &'o dyn Fn(&str),
     files: Vec<Files>,
+    /// What is to be allocated next, and how long it took to hand it over, in nanoseconds.
+    imported: Option<(Function, u64)>,
     answer: Arrays,
     /// The functions that could not be allocated, in order.
     pub failures: Vec<Failed>,
@@ -85,6 +87,7 @@ impl<'o> Session<'o> {
             registers,
             progress,
             files: Vec::new(),
+            imported: None,
             answer: Arrays::default(),
             failures: Vec::new(),
             verifier_reports: Vec::new(),
@@ -99,6 +102,7 @@ impl<'o> Session<'o> {
     pub fn callbacks(&mut self) -> ffi::Callbacks {
         ffi::Callbacks {
             user: std::ptr::from_mut(self).cast(),
+            import,
             allocate,
             allocated,
             wrap,
@@ -111,25 +115,30 @@ impl<'o> Session<'o> {
         }
     }
 
-    /// Allocates one function; the answer's arrays live in `self` until the next call. A panic must not unwind through C++.
+    /// Takes one function over. A panic must not unwind through C++.
     ///
     /// # Safety
     /// The flat function must be valid.
-    unsafe fn allocate(&mut self, flat: &ffi::Function) -> Result<(), Failed> {
-        let name = unsafe { flat.name.text() };
+    unsafe fn import(&mut self, flat: &ffi::Function) -> Result<(), Failed> {
         let start = Instant::now();
-        let imported = guarded(|| unsafe { self.import(flat) });
-        let function = imported.map_err(|failure| Failed { name: name.clone(), failure, text: None })?;
-        let import_ns = flat.import_ns + nanoseconds(start);
+        let imported = guarded(|| unsafe { self.model(flat) });
+        let function = imported.map_err(|failure| Failed { name: unsafe { flat.name.text() }, failure, text: None })?;
+        self.imported = Some((function, flat.import_ns + nanoseconds(start)));
+        Ok(())
+    }
+
+    /// Allocates what was taken over; the answer's arrays live in `self` until the next call. A panic must not unwind through C++.
+    fn allocate(&mut self) -> Result<(), Failed> {
+        let (function, import_ns) = self.imported.take().expect("the bridge has a function imported before it is allocated");
         guarded(|| self.allocate_imported(&function, import_ns)).map_err(|failure| {
             let text = matches!(failure, Failure::Defect(_)).then(|| print(&function));
-            Failed { name, failure, text }
+            Failed { name: function.name, failure, text }
         })
     }
 
     /// # Safety
     /// The flat function must be valid.
-    unsafe fn import(&mut self, flat: &ffi::Function) -> Result<Function, Failure> {
+    unsafe fn model(&mut self, flat: &ffi::Function) -> Result<Function, Failure> {
         let unsupported = unsafe { flat.unsupported.text() };
         // Even a function that cannot be handed over may bring a new register file, whose number later ones use.
         if let Some(new) = unsafe { flat.new_file.as_ref() } {
@@ -302,10 +311,19 @@ unsafe fn session<'a>(user: *mut c_void) -> &'a mut Session<'a> {
     unsafe { &mut *user.cast() }
 }
 
-extern "C" fn allocate(user: *mut c_void, function: *const ffi::Function, answer: *mut ffi::Answer) {
+extern "C" fn import(user: *mut c_void, function: *const ffi::Function) -> u32 {
     // SAFETY: the bridge passes back its user and valid arrays.
-    let (session, flat, answer) = unsafe { (session(user), &*function, &mut *answer) };
-    match during(Stage::Ours, || unsafe { session.allocate(flat) }) {
+    let (session, flat) = unsafe { (session(user), &*function) };
+    let imported = during(Stage::Ours, || unsafe { session.import(flat) });
+    let is_imported = imported.is_ok();
+    session.failures.extend(imported.err());
+    is_imported.into()
+}
+
+extern "C" fn allocate(user: *mut c_void, answer: *mut ffi::Answer) {
+    // SAFETY: as in `import`.
+    let (session, answer) = unsafe { (session(user), &mut *answer) };
+    match during(Stage::Ours, || session.allocate()) {
         Ok(()) => *answer = session.answer.answer(),
         Err(failed) => {
             answer.outcome = ffi::FAILED;
@@ -315,12 +333,12 @@ extern "C" fn allocate(user: *mut c_void, function: *const ffi::Function, answer
 }
 
 extern "C" fn allocated(user: *mut c_void, function: ffi::Str, ns: u64, report: ffi::Str) {
-    // SAFETY: as in `allocate`.
+    // SAFETY: as in `import`.
     unsafe { session(user).allocated(function.text(), ns, report.text()) }
 }
 
 extern "C" fn wrap(user: *mut c_void, frame: *const ffi::Frame, saved: *mut u8) {
-    // SAFETY: as in `allocate`; there is room for one answer about each register and block.
+    // SAFETY: as in `import`; there is room for one answer about each register and block.
     let (session, frame) = unsafe { (session(user), &*frame) };
     let saved = unsafe { std::slice::from_raw_parts_mut(saved, frame.num_registers * frame.num_blocks) };
     if let Err(failed) = during(Stage::Ours, || unsafe { session.wrap(frame, saved) }) {
@@ -329,33 +347,33 @@ extern "C" fn wrap(user: *mut c_void, frame: *const ffi::Frame, saved: *mut u8) 
 }
 
 extern "C" fn wrapped(user: *mut c_void, function: ffi::Str, ns: u64, report: ffi::Str) {
-    // SAFETY: as in `allocate`.
+    // SAFETY: as in `import`.
     unsafe { session(user).wrapped(function.text(), ns, report.text()) }
 }
 
 extern "C" fn failed(user: *mut c_void, function: ffi::Str, reason: ffi::Str) {
-    // SAFETY: as in `allocate`.
+    // SAFETY: as in `import`.
     let (session, name, reason) = unsafe { (session(user), function.text(), reason.text()) };
     let failure = Unsupported(super::module::one_line(&reason)).into();
     session.failures.push(Failed { name, failure, text: None });
 }
 
 extern "C" fn counted(user: *mut c_void, function: ffi::Str, counts: *const ffi::Counts) {
-    // SAFETY: as in `allocate`.
+    // SAFETY: as in `import`.
     unsafe { session(user).counted(function.text(), &*counts) }
 }
 
 extern "C" fn error(user: *mut c_void, message: ffi::Str) {
-    // SAFETY: as in `allocate`.
+    // SAFETY: as in `import`.
     unsafe { session(user).errors.push(super::module::one_line(&message.text())) }
 }
 
 extern "C" fn warning(user: *mut c_void, message: ffi::Str) {
-    // SAFETY: as in `allocate`.
+    // SAFETY: as in `import`.
     unsafe { session(user).warnings.push(super::module::one_line(&message.text())) }
 }
 
 extern "C" fn emit(user: *mut c_void, output: ffi::Str) {
-    // SAFETY: as in `allocate`.
+    // SAFETY: as in `import`.
     unsafe { session(user).output = output.bytes().to_vec() }
 }

@@ -7,7 +7,7 @@
 //! left of the network.
 
 use super::network::{Arc, Cluster, Network, Node};
-use cranelift_entity::EntityRef;
+use cranelift_entity::{EntityRef, PrimaryMap};
 use std::ops::Range;
 
 /// What flows have left of a network, or of one of its clusters.
@@ -127,6 +127,16 @@ impl<'n> Cutter<'n> {
             orphans: Vec::new(),
             work: 0,
         }
+    }
+
+    /// Cuts all clusters. Answers the labels of all nodes.
+    pub(in crate::allocate) fn cut_all(&mut self, residual: &mut Residual) -> PrimaryMap<Node, bool> {
+        let mut is_one = PrimaryMap::with_capacity(self.network.costs.len());
+        for cluster in self.network.clusters() {
+            self.cut(cluster, residual);
+            is_one.extend(self.network.nodes(cluster).map(|node| self.is_one(node)));
+        }
+        is_one
     }
 
     /// Lets as much flow as possible; of the cheapest labellings, [`Self::is_one`] then tells that with the most ones.
@@ -323,16 +333,10 @@ mod tests {
     use super::*;
 
     /// The labels of all decisions, and what the network says that they cost.
-    fn cut_all(network: &Network, cutter: &mut Cutter, residual: &mut Residual, decisions: usize) -> (u32, i64) {
-        let (mut is_one, mut cost) = (0, 0);
-        for cluster in network.clusters() {
-            cutter.cut(cluster, residual);
-            cost += network.cost(cluster, |node| cutter.is_one(node));
-            for decision in (0..decisions).filter(|&it| network.cluster_of[network.node(Decision::new(it))] == cluster) {
-                is_one |= u32::from(cutter.is_one(network.node(Decision::new(decision)))) << decision;
-            }
-        }
-        (is_one, cost)
+    fn cut_all(network: &Network, cutter: &mut Cutter, residual: &mut Residual) -> (u32, i64) {
+        let is_one = cutter.cut_all(residual);
+        let cost = network.clusters().map(|cluster| network.cost(cluster, |node| is_one[node])).sum();
+        (testing::bits(&network.labels(|node| is_one[node])), cost)
     }
 
     #[test]
@@ -342,7 +346,7 @@ mod tests {
             let count = rng.usize(1..10);
             let decisions = testing::random(&mut rng, count, 0);
             let network = Network::new(decisions.clone());
-            let (labels, cost) = cut_all(&network, &mut Cutter::new(&network), &mut Residual::new(&network), count);
+            let (labels, cost) = cut_all(&network, &mut Cutter::new(&network), &mut Residual::new(&network));
             assert_eq!(testing::cost(&decisions, labels, 0), Some(cost));
             assert_eq!(cost, testing::least(&decisions, 0));
         }
@@ -358,7 +362,7 @@ mod tests {
             let network = Network::new(decisions.clone());
             let (mut cutter, mut residual) = (Cutter::new(&network), Residual::new(&network));
             for _ in 0..4 {
-                let (labels, _) = cut_all(&network, &mut cutter, &mut residual, count);
+                let (labels, _) = cut_all(&network, &mut cutter, &mut residual);
                 assert_eq!(testing::cost(&decisions, labels, 0), Some(testing::least(&decisions, 0)));
                 let (decision, price) = (Decision::new(rng.usize(..count)), rng.i64(0..30));
                 decisions.costs[decision][1] += price;
@@ -377,6 +381,6 @@ mod tests {
         }
         decisions.charge(b, false, 5);
         let network = Network::new(decisions.clone());
-        assert_eq!(cut_all(&network, &mut Cutter::new(&network), &mut Residual::new(&network), 2), (0, 5));
+        assert_eq!(cut_all(&network, &mut Cutter::new(&network), &mut Residual::new(&network)), (0, 5));
     }
 }

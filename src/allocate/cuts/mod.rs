@@ -106,7 +106,7 @@ impl Decisions {
 #[cfg(test)]
 pub(super) mod testing {
     use super::{Decision, Decisions, MOST_BOUGHT, RowData, Run};
-    use cranelift_entity::EntityRef;
+    use cranelift_entity::{EntityRef, PrimaryMap};
 
     /// A few decisions with random costs, pairs and, if wanted, rows.
     pub fn random(rng: &mut fastrand::Rng, count: usize, rows: usize) -> Decisions {
@@ -130,6 +130,11 @@ pub(super) mod testing {
             decisions.rows.push(RowData { rooms, frequency: rng.f64() });
         }
         decisions
+    }
+
+    /// A labelling with a bit for each decision.
+    pub fn bits(labels: &PrimaryMap<Decision, bool>) -> u32 {
+        labels.iter().map(|(decision, &is_one)| u32::from(is_one) << decision.index()).sum()
     }
 
     /// What a labelling costs, a bit for each decision; `None` if it does not keep to the rows with so many places bought.

@@ -37,7 +37,6 @@ pub(in crate::allocate) struct Arc {
 pub(in crate::allocate) struct Network {
     /// What each node costs where it is 0, and where it is 1.
     pub(in crate::allocate) costs: PrimaryMap<Node, [i64; 2]>,
-    pub(in crate::allocate) cluster_of: PrimaryMap<Node, Cluster>,
     /// The first node of each cluster, and one beyond the last.
     first: PrimaryMap<Cluster, Node>,
     pub(in crate::allocate) arcs: Vec<Arc>,
@@ -47,8 +46,7 @@ pub(in crate::allocate) struct Network {
     runs: Grouped<Node, (Row, Row)>,
     pub(in crate::allocate) rooms: PrimaryMap<Row, Rooms>,
     pub(in crate::allocate) frequency: PrimaryMap<Row, f64>,
-    node_of: PrimaryMap<Decision, Node>,
-    decision_of: PrimaryMap<Node, Decision>,
+    node_of: PrimaryMap<Decision, PackedOption<Node>>,
 }
 
 impl Network {
@@ -63,29 +61,25 @@ impl Network {
     fn without_arcs(decisions: &Decisions) -> Self {
         let of_cluster = by_cluster(decisions);
         let (nodes, clusters) = (of_cluster.len(), of_cluster.keys());
-        let mut node_of: PrimaryMap<Decision, Node> = decisions.costs.keys().map(|_| Node::new(0)).collect();
-        let (mut costs, mut cluster_of) = (PrimaryMap::with_capacity(nodes), PrimaryMap::with_capacity(nodes));
-        let (mut first, mut decision_of) = (PrimaryMap::with_capacity(clusters), PrimaryMap::with_capacity(nodes));
+        let mut node_of: PrimaryMap<Decision, PackedOption<Node>> = decisions.costs.keys().map(|_| None.into()).collect();
+        let mut costs = PrimaryMap::with_capacity(nodes);
+        let mut first: PrimaryMap<Cluster, Node> = PrimaryMap::with_capacity(clusters);
         for cluster in (0..clusters).map(Cluster::new) {
             first.push(costs.next_key());
             for &decision in of_cluster.get(cluster) {
-                node_of[decision] = costs.push(decisions.costs[decision]);
-                cluster_of.push(cluster);
-                decision_of.push(decision);
+                node_of[decision] = costs.push(decisions.costs[decision]).into();
             }
         }
-        let runs = decisions.runs.iter().map(|run| (node_of[run.decision], (Row(run.rows.start), Row(run.rows.end))));
+        let runs = decisions.runs.iter().map(|run| (node(&node_of, run.decision), (Row(run.rows.start), Row(run.rows.end))));
         Network {
             runs: Grouped::from_pairs(nodes, runs),
             rooms: decisions.rows.iter().map(|data| data.rooms).collect(),
             frequency: decisions.rows.iter().map(|data| data.frequency).collect(),
             costs,
-            cluster_of,
             first,
             arcs: Vec::new(),
             first_arc: Vec::new(),
             node_of,
-            decision_of,
         }
     }
 
@@ -126,14 +120,14 @@ impl Network {
         self.runs_of(node).flatten().map(Row::new)
     }
 
-    /// The decisions of a cluster.
-    pub(in crate::allocate) fn decisions(&self, cluster: Cluster) -> impl Iterator<Item = Decision> {
-        self.nodes(cluster).map(|node| self.decision_of[node])
-    }
-
     /// The node of a decision that has not been taken out.
     pub(in crate::allocate) fn node(&self, decision: Decision) -> Node {
-        self.node_of[decision]
+        node(&self.node_of, decision)
+    }
+
+    /// The labels of all decisions, by those of nodes; 0 for those that have been taken out.
+    pub(in crate::allocate) fn labels(&self, is_one: impl Fn(Node) -> bool) -> PrimaryMap<Decision, bool> {
+        self.node_of.values().map(|node| node.expand().is_some_and(&is_one)).collect()
     }
 
     /// What a labelling of a cluster costs, without prices.
@@ -149,6 +143,10 @@ impl Network {
         }
         cost
     }
+}
+
+fn node(node_of: &PrimaryMap<Decision, PackedOption<Node>>, decision: Decision) -> Node {
+    node_of[decision].expect("the decision has not been taken out")
 }
 
 /// The decisions that are left, by clusters, which are numbered in the order of their first decisions.
@@ -186,9 +184,9 @@ struct Half {
 }
 
 /// The arcs of all nodes, those between the same two made one, and where each node's begin.
-fn arcs(pairs: Vec<Pair>, node_of: &PrimaryMap<Decision, Node>, nodes: usize) -> (Vec<Arc>, Vec<u32>) {
+fn arcs(pairs: Vec<Pair>, node_of: &PrimaryMap<Decision, PackedOption<Node>>, nodes: usize) -> (Vec<Arc>, Vec<u32>) {
     let halves = pairs.iter().map(|pair| {
-        let (one, zero) = (node_of[pair.one], node_of[pair.zero]);
+        let [one, zero] = [pair.one, pair.zero].map(|decision| node(node_of, decision));
         (one.min(zero), Half { upper: one.max(zero), of_lower: one < zero, cost: pair.cost })
     });
     let by_lower = Grouped::from_pairs(nodes, halves);

@@ -247,18 +247,12 @@ mod tests {
             let reduction = reduce(&mut decisions);
             let network = Network::new(decisions.clone());
             let (mut cutter, mut residual) = (Cutter::new(&network), Residual::new(&network));
-            let mut cost = reduction.base;
-            let mut labels: PrimaryMap<Decision, bool> = (0..count).map(|_| false).collect();
-            for cluster in network.clusters() {
-                cutter.cut(cluster, &mut residual);
-                cost += network.cost(cluster, |node| cutter.is_one(node));
-                for decision in network.decisions(cluster) {
-                    labels[decision] = cutter.is_one(network.node(decision));
-                }
-            }
+            let is_one = cutter.cut_all(&mut residual);
+            let costs = network.clusters().map(|cluster| network.cost(cluster, |node| is_one[node]));
+            let cost = reduction.base + costs.sum::<i64>();
+            let mut labels = network.labels(|node| is_one[node]);
             reduction.complete(&mut labels);
-            let bits = labels.iter().map(|(decision, &is_one)| u32::from(is_one) << decision.index()).sum();
-            assert_eq!(testing::cost(&original, bits, 0), Some(cost));
+            assert_eq!(testing::cost(&original, testing::bits(&labels), 0), Some(cost));
             assert_eq!(cost, testing::least(&original, 0));
             left += count - reduction.steps.len();
             all += count;

@@ -14,7 +14,7 @@ use crate::allocate::cost;
 use crate::allocate::cuts::{Cutter, Decision, Decisions, FORBIDDEN, Network, Residual, price};
 use crate::analysis::grouped::Grouped;
 use crate::machine::{Block, EdgePlace, Value};
-use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap, packed_option::PackedOption};
+use cranelift_entity::{EntityRef, EntitySet, SecondaryMap, packed_option::PackedOption};
 
 /// What is read where.
 pub(super) struct Reads {
@@ -225,13 +225,7 @@ impl Placing<'_> {
             return;
         }
         let network = Network::new(std::mem::take(&mut self.decisions));
-        let mut residual = Residual::new(&network);
-        let mut cutter = Cutter::new(&network);
-        let mut is_one: PrimaryMap<_, bool> = network.costs.keys().map(|_| false).collect();
-        for cluster in network.clusters() {
-            cutter.cut(cluster, &mut residual);
-            network.nodes(cluster).for_each(|node| is_one[node] = cutter.is_one(node));
-        }
+        let is_one = Cutter::new(&network).cut_all(&mut Residual::new(&network));
         let is_one = |decision: Decision| is_one[network.node(decision)];
         let is_taken = |it: &Transition| is_one(it.before) && it.behind.is_none_or(|behind| !is_one(behind));
         self.stores.extend(self.transitions.drain(..).filter(is_taken).map(|it| it.store));

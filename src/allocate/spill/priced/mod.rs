@@ -82,7 +82,6 @@ pub(super) fn solve(problem: &Problem, chosen: &Chosen, ahead: &Ahead) -> Soluti
     };
     let Model { mut decisions, base, least_bought, places } = model;
     let reduction = reduce(&mut decisions);
-    let count = decisions.costs.len();
     let network = Network::new(decisions);
     let market = Market { price: callee_saved.price(), least: least_bought, most: callee_saved.count() };
     let solution = prices::solve(&network, market, limits(problem));
@@ -92,10 +91,7 @@ pub(super) fn solve(problem: &Problem, chosen: &Chosen, ahead: &Ahead) -> Soluti
         _ => solution,
     };
     let bound = (solution.bound + reduction.base + base) as f64 / UNIT - needless;
-    let mut is_one: PrimaryMap<Decision, bool> = (0..count).map(|_| false).collect();
-    for decision in network.clusters().flat_map(|cluster| network.decisions(cluster)) {
-        is_one[decision] = solution.is_one[network.node(decision)];
-    }
+    let mut is_one = network.labels(|node| solution.is_one[node]);
     reduction.complete(&mut is_one);
     let solved = Some(Solved { places, is_one });
     Solution { solved, untouched: callee_saved.untouched(solution.bought), callee_saved, bound }

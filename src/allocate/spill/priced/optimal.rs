@@ -132,7 +132,7 @@ mod tests {
             let least =
                 (market.least..=market.most).map(|bought| testing::least(&decisions, bought) + paid(bought)).min().unwrap();
             assert_eq!((found, best.bound), (least, least));
-            let labels = (0..count).map(|it| u32::from(best.is_one[network.node(Decision::new(it))]) << it).sum::<u32>();
+            let labels = testing::bits(&network.labels(|node| best.is_one[node]));
             assert_eq!(testing::cost(&decisions, labels, best.bought).map(|cost| cost + paid(best.bought)), Some(least));
             better += usize::from(found < known_cost);
         }

@@ -8,7 +8,7 @@
 
 use super::round::{Rounded, Rounding};
 use crate::allocate::cuts::{Cluster, Cutter, MOST_BOUGHT, Network, Node, Residual, Row};
-use cranelift_entity::{EntityRef, PrimaryMap};
+use cranelift_entity::{EntityRef, PrimaryMap, packed_option::PackedOption};
 use std::cmp::Ordering;
 
 /// Labels that keep to the rows, and a bound.
@@ -153,7 +153,6 @@ struct Prices<'n> {
     load: Vec<i32>,
     /// Clusters with nodes whose prices have changed.
     changed: Vec<Cluster>,
-    has_changed: PrimaryMap<Cluster, bool>,
     /// Of each row, how steadily its price goes one way, and which.
     pace: PrimaryMap<Row, f64>,
     upwards: PrimaryMap<Row, Option<bool>>,
@@ -179,7 +178,6 @@ impl<'n> Prices<'n> {
             is_cut: network.clusters().map(|_| false).collect(),
             load: vec![0; network.rooms.len()],
             changed: network.clusters().collect(),
-            has_changed: network.clusters().map(|_| true).collect(),
             pace: rows().map(|_| 1.0).collect(),
             upwards: rows().map(|_| None).collect(),
         }
@@ -192,7 +190,6 @@ impl<'n> Prices<'n> {
     /// Labels each cluster as is cheapest under the prices, and buys places likewise. Answers the bound that this gives.
     fn relax(&mut self, cutter: &mut Cutter) -> i64 {
         for cluster in std::mem::take(&mut self.changed) {
-            self.has_changed[cluster] = false;
             self.relax_cluster(cutter, cluster);
         }
         self.of_clusters = self.value.values().sum();
@@ -252,31 +249,36 @@ impl<'n> Prices<'n> {
             *sum += price;
             Some(*sum)
         }));
-        for node in network.costs.keys() {
-            let price = network.runs_of(node).map(|run| before[run.end] - before[run.start]).sum();
-            if price != self.of_node[node] {
-                self.of_node[node] = price;
-                let cluster = network.cluster_of[node];
-                if !std::mem::replace(&mut self.has_changed[cluster], true) {
-                    self.changed.push(cluster);
-                }
+        for cluster in network.clusters() {
+            let mut has_changed = false;
+            for node in network.nodes(cluster) {
+                let price = network.runs_of(node).map(|run| before[run.end] - before[run.start]).sum();
+                has_changed |= std::mem::replace(&mut self.of_node[node], price) != price;
+            }
+            if has_changed {
+                self.changed.push(cluster);
             }
         }
     }
 
-    /// First prices: so large a part of what the dearest cluster pays for leaving the row, beside what it pays in any case,
-    /// shared among the rows that it is kept out of by their frequencies. Clusters have been cut without prices.
+    /// First prices. Clusters have been cut without any.
     fn start_from(&mut self, rounded: &Rounded) {
+        self.charge(rounded);
+        self.pass_on();
+    }
+
+    /// Of each row, so large a part of what the dearest cluster pays for leaving it, beside what it pays in any case, shared
+    /// among the rows that it is kept out of by their frequencies.
+    fn charge(&mut self, rounded: &Rounded) {
         const PART: f64 = 0.75;
         let network = self.network;
         let mut load = vec![0; network.rooms.len()];
         for node in network.costs.keys().filter(|&node| rounded.is_one[node]) {
             network.runs_of(node).for_each(|run| load[run].iter_mut().for_each(|load| *load += 1));
         }
-        let mut prices: PrimaryMap<Row, f64> = network.rooms.keys().map(|_| 0.0).collect();
         let is_full = |row: Row| load[row.index()] >= network.rooms[row][rounded.bought];
         let mut full: Vec<Row> = Vec::new();
-        let mut listed: PrimaryMap<Row, Option<Cluster>> = network.rooms.keys().map(|_| None).collect();
+        let mut listed: PrimaryMap<Row, PackedOption<Cluster>> = network.rooms.keys().map(|_| None.into()).collect();
         for cluster in self.network.clusters() {
             let lost = rounded.cost_of[cluster] - self.cost[cluster];
             if lost == 0 {
@@ -284,18 +286,16 @@ impl<'n> Prices<'n> {
             }
             full.clear();
             for row in network.nodes(cluster).filter(|&node| !rounded.is_one[node]).flat_map(|node| network.rows_of(node)) {
-                if is_full(row) && listed[row].replace(cluster) != Some(cluster) {
+                if is_full(row) && std::mem::replace(&mut listed[row], cluster.into()) != cluster.into() {
                     full.push(row);
                 }
             }
             let frequencies: f64 = full.iter().map(|&row| self.frequency(row)).sum();
             for &row in &full {
                 let share = lost as f64 * self.frequency(row) / frequencies;
-                prices[row] = prices[row].max(PART * share);
+                self.of_row[row] = self.of_row[row].max((PART * share) as i64);
             }
         }
-        self.of_row = prices.values().map(|&price| price as i64).collect();
-        self.pass_on();
     }
 
     /// Of a row: never 0, so that all prices can rise.
@@ -335,7 +335,7 @@ impl<'n> Prices<'n> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::allocate::cuts::{Decision, testing};
+    use crate::allocate::cuts::testing;
 
     /// The bound is one, the labels keep to the rows, and are seldom far from the best.
     #[test]
@@ -348,7 +348,7 @@ mod tests {
             let network = Network::new(decisions.clone());
             let market = Market { price: rng.i64(0..20), least: rng.usize(0..2), most: rng.usize(2..4) };
             let solution = solve(&network, market, Limits { rounds: 10, work: u64::MAX });
-            let labels = (0..count).map(|it| u32::from(solution.is_one[network.node(Decision::new(it))]) << it).sum::<u32>();
+            let labels = testing::bits(&network.labels(|node| solution.is_one[node]));
             let paid = |bought: usize| market.price * bought as i64;
             let cost = testing::cost(&decisions, labels, solution.bought).expect("the labels keep to the rows");
             let cost = cost + paid(solution.bought);
