@@ -61,19 +61,10 @@ const LEAVING: usize = 2;
 /// Of each register, by block, where it is to be saved; `None` if the prologue does it at no higher cost.
 pub fn wrap(frame: &Frame) -> Vec<Option<PrimaryMap<Block, Saved>>> {
     let usual = price(cost::SAVE.with_size(frame.saves)) + price(cost::RESTORE.with_size(frame.restores));
-    let (decisions, places) = Stating::state(frame);
-    let network = Network::new(decisions);
+    let (network, costs) = Network::new(state(frame));
     let mut cutter = Cutter::new(&network);
-    let solve = |wanted| solve(&network, &mut cutter, &places, wanted, usual);
+    let solve = |wanted| solve(&network, &costs, &mut cutter, wanted, usual);
     frame.wanted.iter().map(solve).collect()
-}
-
-/// A place where a register can be saved, or restored.
-struct Place {
-    before: Decision,
-    behind: Decision,
-    save: i64,
-    restore: i64,
 }
 
 /// The decision that a register holds what the caller left in it, at a point of a block.
@@ -81,25 +72,23 @@ fn untouched(block: Block, point: usize) -> Decision {
     Decision::new(3 * block.index() + point)
 }
 
-/// Makes the problem, as it is for a register that nobody wants: for others, it is the same but for that.
-#[derive(Default)]
+/// The problem, as it is for a register that nobody wants: for others, it is the same but for that.
+fn state(frame: &Frame) -> Decisions {
+    let mut stating = Stating { decisions: Decisions::default() };
+    (0..3 * frame.blocks.len()).for_each(|_| {
+        stating.decisions.decide();
+    });
+    frame.blocks.iter().for_each(|(block, data)| stating.block(block, data));
+    frame.edges.iter().for_each(|edge| stating.edge(edge));
+    stating.decisions.charge(untouched(Block::new(0), ARRIVING), false, FORBIDDEN);
+    stating.decisions
+}
+
 struct Stating {
     decisions: Decisions,
-    places: Vec<Place>,
 }
 
 impl Stating {
-    fn state(frame: &Frame) -> (Decisions, Vec<Place>) {
-        let mut stating = Stating::default();
-        (0..3 * frame.blocks.len()).for_each(|_| {
-            stating.decisions.decide();
-        });
-        frame.blocks.iter().for_each(|(block, data)| stating.block(block, data));
-        frame.edges.iter().for_each(|edge| stating.edge(edge));
-        stating.decisions.charge(untouched(Block::new(0), ARRIVING), false, FORBIDDEN);
-        (stating.decisions, stating.places)
-    }
-
     fn block(&mut self, block: Block, data: &FrameBlock) {
         let [arriving, within, leaving] = [ARRIVING, WITHIN, LEAVING].map(|point| untouched(block, point));
         if data.returns {
@@ -121,41 +110,35 @@ impl Stating {
             let cost = |frequency| added.with_size(frequency) + besides.map_or(0.0, |it| it.with_size(frequency));
             frequency.map_or(FORBIDDEN, |frequency| price(cost(frequency)))
         };
-        let (save, restore) = (cost(cost::SEPARATE_SAVE), cost(cost::SEPARATE_RESTORE));
-        self.decisions.pair(before, behind, save);
-        self.decisions.pair(behind, before, restore);
-        self.places.push(Place { before, behind, save, restore });
+        self.decisions.pair(before, behind, cost(cost::SEPARATE_SAVE));
+        self.decisions.pair(behind, before, cost(cost::SEPARATE_RESTORE));
     }
 }
 
 /// The cheapest places for a register that is wanted in some blocks, if they cost less than so much.
 fn solve(
     network: &Network,
+    costs: &Residual,
     cutter: &mut Cutter<'_>,
-    places: &[Place],
     wanted: &PrimaryMap<Block, bool>,
     usual: i64,
 ) -> Option<PrimaryMap<Block, Saved>> {
-    let mut residual = Residual::new(network);
+    let mut residual = costs.clone();
     for (block, _) in wanted.iter().filter(|&(_, &wanted)| wanted) {
         *residual.excess_mut(network.node(untouched(block, WITHIN))) -= FORBIDDEN;
     }
     let is_one = cutter.cut_all(&mut residual);
     let is_untouched = |decision| is_one[network.node(decision)];
-    let cost = places.iter().map(|place| match (is_untouched(place.before), is_untouched(place.behind)) {
-        (true, false) => place.save,
-        (false, true) => place.restore,
-        _ => 0,
-    });
+    let cost = network.clusters().map(|cluster| costs.cost(network, cluster, |node| is_one[node]));
     // Where nothing can be put on some way, something that is forbidden is the cheapest.
-    let is_possible = wanted.iter().all(|(block, &wanted)| !wanted || !is_untouched(untouched(block, WITHIN)))
-        && network.costs.iter().all(|(node, costs)| costs[usize::from(is_one[node])] == 0);
+    let is_possible = wanted.iter().all(|(block, &wanted)| !wanted || !is_untouched(untouched(block, WITHIN)));
     let saved = |block| [ARRIVING, WITHIN, LEAVING].map(|point| !is_untouched(untouched(block, point)));
     (is_possible && cost.sum::<i64>() < usual).then(|| wanted.keys().map(saved).collect())
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::cuts::testing;
     use super::*;
 
     fn block(frequency: f64, returns: bool) -> FrameBlock {
@@ -230,20 +213,13 @@ mod tests {
     /// Of a labelling, a bit for each decision, what it costs; `None` if it is none.
     fn cost(frame: &Frame, wanted: &PrimaryMap<Block, bool>, labels: u32) -> Option<i64> {
         let is_untouched = |decision: Decision| labels >> decision.index() & 1 != 0;
-        let (_, places) = Stating::state(frame);
         let at = |block, point| is_untouched(untouched(block, point));
         let fits = frame.blocks.iter().all(|(block, data)| {
             !(wanted[block] && at(block, WITHIN))
                 && (!data.returns || at(block, LEAVING))
                 && (block.index() > 0 || at(block, ARRIVING))
         });
-        let costs = places.iter().map(|place| match (is_untouched(place.before), is_untouched(place.behind)) {
-            (true, false) => place.save,
-            (false, true) => place.restore,
-            _ => 0,
-        });
-        let sum: i64 = costs.sum();
-        (fits && sum < FORBIDDEN).then_some(sum)
+        testing::cost(&state(frame), labels, 0).filter(|&cost| fits && cost < FORBIDDEN)
     }
 
     #[test]

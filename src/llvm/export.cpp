@@ -61,8 +61,9 @@ void Export::release() {
   // (From `{}`, a vector would be assigned no elements, and keep its memory.)
   auto Free = [](auto &...Tables) { ((Tables = std::decay_t<decltype(Tables)>()), ...); };
   Free(Edges, Phis, PhiArgs, Pins, DebugUses, ValueOf, PinsByContent, BlockNumber, JumpTableOf);
-  Operands.shrink_to_fit();
-  OperandAt.shrink_to_fit();
+  // (Without exceptions, shrink_to_fit() does nothing.)
+  Operands = std::vector(Operands);
+  OperandAt = std::vector(OperandAt);
 }
 
 // Has an insertion of a value's part into an undefined register copy as much as both have, as the model says that copies do: what is

@@ -10,7 +10,9 @@ use super::network::{Arc, Cluster, Network, Node};
 use cranelift_entity::{EntityRef, PrimaryMap};
 use std::ops::Range;
 
-/// What flows have left of a network, or of one of its clusters.
+/// What flows have left of a network, or of one of its clusters. That is what labels cost, written in another way: what flow
+/// takes off some costs, it adds to others, so that no labelling becomes cheaper or dearer.
+#[derive(Clone)]
 pub(in crate::allocate) struct Residual {
     /// Of each node, how much dearer it is as 0 than as 1; what has flowed is taken off.
     excess: Vec<i64>,
@@ -22,10 +24,10 @@ pub(in crate::allocate) struct Residual {
 }
 
 impl Residual {
-    /// Before any flow.
-    pub(in crate::allocate) fn new(network: &Network) -> Self {
-        let excess = network.costs.values().map(|[zero, one]| zero - one).collect();
-        Residual { excess, inflow: network.arcs.iter().map(|arc| arc.cost).collect(), first: 0, first_arc: 0 }
+    /// Before any flow: how much dearer each node is as 0 than as 1, and what it costs of each arc if its own node is 0 and the
+    /// other one 1.
+    pub(super) fn new(excess: Vec<i64>, inflow: Vec<i64>) -> Self {
+        Residual { excess, inflow, first: 0, first_arc: 0 }
     }
 
     /// With room for any one cluster.
@@ -46,6 +48,30 @@ impl Residual {
         self.inflow.extend_from_slice(&other.inflow[arcs]);
     }
 
+    /// What a labelling of a cluster costs if nodes have not been charged anything.
+    pub(in crate::allocate) fn cost(&self, network: &Network, cluster: Cluster, is_one: impl Fn(Node) -> bool) -> i64 {
+        self.cost_without(network, cluster, is_one, |_| 0)
+    }
+
+    /// The same without what nodes have been charged as 1, which has been taken off their excess.
+    pub(in crate::allocate) fn cost_without(
+        &self,
+        network: &Network,
+        cluster: Cluster,
+        is_one: impl Fn(Node) -> bool,
+        charged: impl Fn(Node) -> i64,
+    ) -> i64 {
+        let mut cost = network.with_all_ones[cluster];
+        for node in network.nodes(cluster).filter(|&node| !is_one(node)) {
+            let arcs = network.arcs_of(node);
+            let cut =
+                network.arcs[arcs.clone()].iter().zip(self.inflows(arcs)).filter(|&(arc, &cost)| cost > 0 && is_one(arc.to));
+            let own = self.excess(node).wrapping_add(charged(node));
+            cost = cut.fold(cost.wrapping_add(own), |sum, (_, &cost)| sum.wrapping_add(cost));
+        }
+        cost
+    }
+
     pub(in crate::allocate) fn excess(&self, node: Node) -> i64 {
         self.excess[node.index() - self.first]
     }
@@ -54,7 +80,7 @@ impl Residual {
         &mut self.excess[node.index() - self.first]
     }
 
-    fn inflow(&self, arc: u32) -> i64 {
+    pub(in crate::allocate) fn inflow(&self, arc: u32) -> i64 {
         self.inflow[arc as usize - self.first_arc]
     }
 
@@ -131,7 +157,7 @@ impl<'n> Cutter<'n> {
 
     /// Cuts all clusters. Answers the labels of all nodes.
     pub(in crate::allocate) fn cut_all(&mut self, residual: &mut Residual) -> PrimaryMap<Node, bool> {
-        let mut is_one = PrimaryMap::with_capacity(self.network.costs.len());
+        let mut is_one = PrimaryMap::with_capacity(self.network.all_nodes().len());
         for cluster in self.network.clusters() {
             self.cut(cluster, residual);
             is_one.extend(self.network.nodes(cluster).map(|node| self.is_one(node)));
@@ -333,9 +359,9 @@ mod tests {
     use super::*;
 
     /// The labels of all decisions, and what the network says that they cost.
-    fn cut_all(network: &Network, cutter: &mut Cutter, residual: &mut Residual) -> (u32, i64) {
-        let is_one = cutter.cut_all(residual);
-        let cost = network.clusters().map(|cluster| network.cost(cluster, |node| is_one[node])).sum();
+    fn cut_all((network, residual): &mut (Network, Residual)) -> (u32, i64) {
+        let is_one = Cutter::new(network).cut_all(residual);
+        let cost = network.clusters().map(|cluster| residual.cost(network, cluster, |node| is_one[node])).sum();
         (testing::bits(&network.labels(|node| is_one[node])), cost)
     }
 
@@ -345,8 +371,7 @@ mod tests {
         for _ in 0..500 {
             let count = rng.usize(1..10);
             let decisions = testing::random(&mut rng, count, 0);
-            let network = Network::new(decisions.clone());
-            let (labels, cost) = cut_all(&network, &mut Cutter::new(&network), &mut Residual::new(&network));
+            let (labels, cost) = cut_all(&mut Network::new(decisions.clone()));
             assert_eq!(testing::cost(&decisions, labels, 0), Some(cost));
             assert_eq!(cost, testing::least(&decisions, 0));
         }
@@ -359,13 +384,16 @@ mod tests {
         for _ in 0..200 {
             let count = rng.usize(1..10);
             let mut decisions = testing::random(&mut rng, count, 0);
-            let network = Network::new(decisions.clone());
-            let (mut cutter, mut residual) = (Cutter::new(&network), Residual::new(&network));
+            let mut network = Network::new(decisions.clone());
+            let mut charged = 0;
             for _ in 0..4 {
-                let (labels, _) = cut_all(&network, &mut cutter, &mut residual);
+                let (labels, cost) = cut_all(&mut network);
                 assert_eq!(testing::cost(&decisions, labels, 0), Some(testing::least(&decisions, 0)));
+                assert_eq!(cost + charged, testing::least(&decisions, 0));
                 let (decision, price) = (Decision::new(rng.usize(..count)), rng.i64(0..30));
                 decisions.costs[decision][1] += price;
+                charged += price;
+                let (network, residual) = &mut network;
                 *residual.excess_mut(network.node(decision)) -= price;
             }
         }
@@ -380,7 +408,6 @@ mod tests {
             decisions.pair(b, a, super::super::FORBIDDEN);
         }
         decisions.charge(b, false, 5);
-        let network = Network::new(decisions.clone());
-        assert_eq!(cut_all(&network, &mut Cutter::new(&network), &mut Residual::new(&network)), (0, 5));
+        assert_eq!(cut_all(&mut Network::new(decisions)), (0, 5));
     }
 }

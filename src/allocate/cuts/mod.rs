@@ -70,6 +70,8 @@ pub(super) fn price(cost: f64) -> i64 {
 pub(super) struct Decisions {
     /// What each costs if it is 0, and if it is 1.
     pub(super) costs: PrimaryMap<Decision, [i64; 2]>,
+    /// For how many of them there is room.
+    room: usize,
     pub(super) pairs: Vec<Pair>,
     pub(super) rows: Vec<RowData>,
     pub(super) runs: Vec<Run>,
@@ -79,6 +81,11 @@ pub(super) struct Decisions {
 
 impl Decisions {
     pub(super) fn decide(&mut self) -> Decision {
+        let count = self.costs.len();
+        if count == self.room {
+            self.room += step(count);
+            self.costs.reserve_exact(self.room - count);
+        }
         self.costs.push([0, 0])
     }
 
@@ -95,12 +102,21 @@ impl Decisions {
 
     /// What it costs if `one` is 1 and `zero` is 0.
     pub(super) fn pair(&mut self, one: Decision, zero: Decision, cost: i64) {
-        if self.pairs.len() == self.pairs.capacity() {
-            // There are more of them than of anything else: doubled, they would take half as much again for nothing.
-            self.pairs.reserve_exact((self.pairs.len() / 4).max(256));
-        }
-        self.pairs.push(Pair { one, zero, cost });
+        push(&mut self.pairs, Pair { one, zero, cost });
     }
+}
+
+/// By how many items a list grows that is among the longest. Doubled, it would take half as much again for nothing.
+fn step(count: usize) -> usize {
+    (count / 4).max(256)
+}
+
+/// Adds an item to such a list.
+fn push<T>(list: &mut Vec<T>, item: T) {
+    if list.len() == list.capacity() {
+        list.reserve_exact(step(list.len()));
+    }
+    list.push(item);
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! The decisions that are left, as networks whose minimum cuts are the cheapest labellings.
 //!
 //! Requires: [`Decisions`], which become the network; those that have been taken out are left out.
-//! Ensures: decisions that costs of pairs connect are one *cluster*, with consecutive nodes; clusters meet in rows alone.
+//! Ensures: decisions that costs of pairs connect are one *cluster*, with consecutive nodes; clusters meet in rows alone. What
+//! labels cost is in a [`Residual`] through which nothing has flowed yet.
 
-use super::{Decision, Decisions, Pair, Rooms, together};
+use super::{Decision, Decisions, Pair, Residual, Rooms, together};
 use crate::analysis::Partition;
 use crate::analysis::grouped::{Grouped, of_each};
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
@@ -24,21 +25,23 @@ entity_impl!(Cluster);
 pub(in crate::allocate) struct Row(u32);
 entity_impl!(Row);
 
-/// Half of an edge between two nodes: what it costs if its own node is 0 and the other one 1.
+/// Half of an edge between two nodes.
 #[derive(Clone, Copy)]
 pub(in crate::allocate) struct Arc {
     pub(in crate::allocate) to: Node,
     /// The other half.
     pub(in crate::allocate) sister: u32,
-    pub(in crate::allocate) cost: i64,
 }
 
 /// All clusters and rows.
 pub(in crate::allocate) struct Network {
-    /// What each node costs where it is 0, and where it is 1.
-    pub(in crate::allocate) costs: PrimaryMap<Node, [i64; 2]>,
-    /// The first node of each cluster, and one beyond the last.
+    /// The first node of each cluster.
     first: PrimaryMap<Cluster, Node>,
+    /// How many nodes there are.
+    count: usize,
+    /// What each cluster costs if all its nodes are 1. (What is forbidden often may make it overflow. Costs of labellings that
+    /// do nothing forbidden come out right all the same.)
+    pub(super) with_all_ones: PrimaryMap<Cluster, i64>,
     pub(in crate::allocate) arcs: Vec<Arc>,
     /// The first arc of each node, and one beyond the last.
     first_arc: Vec<u32>,
@@ -50,41 +53,54 @@ pub(in crate::allocate) struct Network {
 }
 
 impl Network {
-    pub(in crate::allocate) fn new(decisions: Decisions) -> Self {
-        let mut network = Network::without_arcs(&decisions);
+    pub(in crate::allocate) fn new(decisions: Decisions) -> (Self, Residual) {
+        let (mut network, excess) = Network::without_arcs(&decisions);
         // Arcs take most memory while they are made: by then, nothing else is left of the decisions.
-        (network.arcs, network.first_arc) = arcs(decisions.into_pairs(), &network.node_of, network.costs.len());
-        network
+        let inflow = network.connect(decisions.into_pairs());
+        (network, Residual::new(excess, inflow))
     }
 
-    /// The nodes, and the rows that they are in.
-    fn without_arcs(decisions: &Decisions) -> Self {
+    /// The nodes, and the rows that they are in; and of each node, how much dearer it is as 0 than as 1.
+    fn without_arcs(decisions: &Decisions) -> (Self, Vec<i64>) {
         let of_cluster = by_cluster(decisions);
         let (nodes, clusters) = (of_cluster.len(), of_cluster.keys());
         let mut node_of: PrimaryMap<Decision, PackedOption<Node>> = decisions.costs.keys().map(|_| None.into()).collect();
-        let mut costs = PrimaryMap::with_capacity(nodes);
+        let mut excess = Vec::with_capacity(nodes);
         let mut first: PrimaryMap<Cluster, Node> = PrimaryMap::with_capacity(clusters);
+        let mut with_all_ones: PrimaryMap<Cluster, i64> = PrimaryMap::with_capacity(clusters);
         for cluster in (0..clusters).map(Cluster::new) {
-            first.push(costs.next_key());
+            first.push(Node::new(excess.len()));
+            let mut ones: i64 = 0;
             for &decision in of_cluster.get(cluster) {
-                node_of[decision] = costs.push(decisions.costs[decision]).into();
+                node_of[decision] = Node::new(excess.len()).into();
+                let [zero, one] = decisions.costs[decision];
+                excess.push(zero - one);
+                ones = ones.wrapping_add(one);
             }
+            with_all_ones.push(ones);
         }
         let runs = decisions.runs.iter().map(|run| (node(&node_of, run.decision), (Row(run.rows.start), Row(run.rows.end))));
-        Network {
+        let network = Network {
             runs: Grouped::from_pairs(nodes, runs),
             rooms: decisions.rows.iter().map(|data| data.rooms).collect(),
             frequency: decisions.rows.iter().map(|data| data.frequency).collect(),
-            costs,
             first,
+            count: nodes,
+            with_all_ones,
             arcs: Vec::new(),
             first_arc: Vec::new(),
             node_of,
-        }
+        };
+        (network, excess)
     }
 
     pub(in crate::allocate) fn clusters(&self) -> impl DoubleEndedIterator<Item = Cluster> + use<> {
         (0..self.first.len()).map(Cluster::new)
+    }
+
+    /// All nodes.
+    pub(in crate::allocate) fn all_nodes(&self) -> impl ExactSizeIterator<Item = Node> + Clone + use<> {
+        (0..self.count).map(Node::new)
     }
 
     /// The nodes of a cluster.
@@ -96,7 +112,7 @@ impl Network {
     /// The indices of a cluster's nodes.
     pub(in crate::allocate) fn node_range(&self, cluster: Cluster) -> Range<usize> {
         let next = Cluster::new(cluster.index() + 1);
-        self.first[cluster].index()..self.first.get(next).map_or(self.costs.len(), |node| node.index())
+        self.first[cluster].index()..self.first.get(next).map_or(self.count, |node| node.index())
     }
 
     /// The indices of a node's arcs.
@@ -130,18 +146,40 @@ impl Network {
         self.node_of.values().map(|node| node.expand().is_some_and(&is_one)).collect()
     }
 
-    /// What a labelling of a cluster costs, without prices.
-    pub(in crate::allocate) fn cost(&self, cluster: Cluster, is_one: impl Fn(Node) -> bool) -> i64 {
-        let mut cost = 0;
-        for node in self.nodes(cluster) {
-            let one = is_one(node);
-            cost += self.costs[node][usize::from(one)];
-            if !one {
-                let cut = self.arcs[self.arcs_of(node)].iter().filter(|arc| arc.cost > 0 && is_one(arc.to));
-                cost += cut.map(|arc| arc.cost).sum::<i64>();
+    /// Makes the arcs of all nodes, those between the same two one. Answers what each costs if its own node is 0 and the other
+    /// one 1.
+    fn connect(&mut self, pairs: Vec<Pair>) -> Vec<i64> {
+        let nodes = self.count;
+        let halves = pairs.iter().map(|pair| {
+            let (one, zero) = (self.node(pair.one), self.node(pair.zero));
+            (one.min(zero), Half { upper: one.max(zero), of_lower: one < zero, cost: pair.cost })
+        });
+        let by_lower = Grouped::from_pairs(nodes, halves);
+        drop(pairs);
+        self.first_arc = first_arcs(nodes, &by_lower);
+        let first_arc = &self.first_arc;
+        let mut arcs = vec![Arc { to: Node::new(0), sister: 0 }; first_arc[nodes] as usize];
+        let mut costs = vec![0; arcs.len()];
+        let mut next = first_arc.clone();
+        for lower in (0..nodes).map(Node::new) {
+            for &Half { upper, of_lower, cost } in above(&by_lower, lower) {
+                // A node's arcs to those below come first: the latest one may be to this one.
+                let latest = next[upper.index()].checked_sub(1).filter(|&arc| arc >= first_arc[upper.index()]);
+                let of_upper = latest.filter(|&arc| arcs[arc as usize].to == lower).unwrap_or_else(|| {
+                    let (i, j) = (next[lower.index()], next[upper.index()]);
+                    arcs[i as usize] = Arc { to: upper, sister: j };
+                    arcs[j as usize] = Arc { to: lower, sister: i };
+                    next[lower.index()] += 1;
+                    next[upper.index()] += 1;
+                    j
+                });
+                let arc = if of_lower { of_upper } else { arcs[of_upper as usize].sister };
+                let sum = &mut costs[arc as usize];
+                *sum = together(*sum, cost);
             }
         }
-        cost
+        self.arcs = arcs;
+        costs
     }
 }
 
@@ -183,20 +221,18 @@ struct Half {
     cost: i64,
 }
 
-/// The arcs of all nodes, those between the same two made one, and where each node's begin.
-fn arcs(pairs: Vec<Pair>, node_of: &PrimaryMap<Decision, PackedOption<Node>>, nodes: usize) -> (Vec<Arc>, Vec<u32>) {
-    let halves = pairs.iter().map(|pair| {
-        let [one, zero] = [pair.one, pair.zero].map(|decision| node(node_of, decision));
-        (one.min(zero), Half { upper: one.max(zero), of_lower: one < zero, cost: pair.cost })
-    });
-    let by_lower = Grouped::from_pairs(nodes, halves);
-    drop(pairs);
-    let above = |lower: Node| by_lower.get(lower).iter().filter(move |half| half.upper != lower);
+/// The pairs of a node with those behind it.
+fn above(by_lower: &Grouped<Node, Half>, lower: Node) -> impl Iterator<Item = &Half> {
+    by_lower.get(lower).iter().filter(move |half| half.upper != lower)
+}
+
+/// Where each node's arcs begin, and where the last ones end.
+fn first_arcs(nodes: usize, by_lower: &Grouped<Node, Half>) -> Vec<u32> {
     let mut first_arc = vec![0u32; nodes + 1];
     // Of each node, the latest one below that it has an arc to.
     let mut latest = vec![u32::MAX; nodes];
     for lower in (0..nodes).map(Node::new) {
-        for &Half { upper, .. } in above(lower) {
+        for &Half { upper, .. } in above(by_lower, lower) {
             if std::mem::replace(&mut latest[upper.index()], lower.as_u32()) != lower.as_u32() {
                 first_arc[lower.index() + 1] += 1;
                 first_arc[upper.index() + 1] += 1;
@@ -206,25 +242,5 @@ fn arcs(pairs: Vec<Pair>, node_of: &PrimaryMap<Decision, PackedOption<Node>>, no
     for node in 0..nodes {
         first_arc[node + 1] += first_arc[node];
     }
-    let mut arcs = vec![Arc { to: Node::new(0), sister: 0, cost: 0 }; first_arc[nodes] as usize];
-    let mut next = first_arc.clone();
-    for lower in (0..nodes).map(Node::new) {
-        for &Half { upper, of_lower, cost } in above(lower) {
-            // A node's arcs to those below come first: the latest one may be to this one.
-            let latest = next[upper.index()].checked_sub(1).filter(|&arc| arc >= first_arc[upper.index()]);
-            let of_upper = latest.filter(|&arc| arcs[arc as usize].to == lower).unwrap_or_else(|| {
-                let (i, j) = (next[lower.index()], next[upper.index()]);
-                arcs[i as usize] = Arc { to: upper, sister: j, cost: 0 };
-                arcs[j as usize] = Arc { to: lower, sister: i, cost: 0 };
-                next[lower.index()] += 1;
-                next[upper.index()] += 1;
-                j
-            });
-            // An arc's cost is that of its own node being 0.
-            let arc = if of_lower { of_upper } else { arcs[of_upper as usize].sister };
-            let arc = &mut arcs[arc as usize];
-            arc.cost = together(arc.cost, cost);
-        }
-    }
-    (arcs, first_arc)
+    first_arc
 }

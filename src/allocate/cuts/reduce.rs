@@ -4,7 +4,7 @@
 //! is left of a submodular function when one variable has been minimised away is submodular, so that this is a cost of each of
 //! the two and of one pair again. So nothing is lost: once the others are known, so is this one.
 
-use super::{Decision, Decisions, FORBIDDEN, Pair};
+use super::{Decision, Decisions, FORBIDDEN, Pair, push};
 use cranelift_entity::PrimaryMap;
 use smallvec::SmallVec;
 
@@ -100,6 +100,7 @@ pub(in crate::allocate) fn reduce(decisions: &mut Decisions) -> Reduction {
     decisions.pairs = pairs;
     decisions.pairs.retain(|pair| pair.cost > 0);
     decisions.pairs.shrink_to_fit();
+    decisions.costs.shrink_to_fit();
     steps.shrink_to_fit();
     Reduction { steps, base }
 }
@@ -147,7 +148,7 @@ impl<'d> Reducer<'d> {
     }
 
     fn pair(&mut self, pair: Pair) {
-        self.pairs.push(pair);
+        push(&mut self.pairs, pair);
         self.enter(self.pairs.len() - 1);
     }
 
@@ -169,7 +170,7 @@ impl<'d> Reducer<'d> {
             }
             [a, b, ..] => self.replace(&taken, a.other, b.other),
         }
-        self.steps.push(taken.step(decision));
+        push(&mut self.steps, taken.step(decision));
         taken.near.iter().map(|near| near.other).filter(|&other| self.number[other] != CONFINED).collect()
     }
 
@@ -225,7 +226,7 @@ impl<'d> Reducer<'d> {
 mod tests {
     use super::super::{Network, Run, testing};
     use super::*;
-    use crate::allocate::cuts::{Cutter, Residual};
+    use crate::allocate::cuts::Cutter;
     use cranelift_entity::EntityRef;
 
     /// The cheapest labelling of what is left, with the rest made last, is as cheap as any.
@@ -245,10 +246,9 @@ mod tests {
             let confined = (0..count).filter(|_| rng.u8(..3) == 0).map(Decision::new);
             decisions.runs.extend(confined.map(|decision| Run { decision, rows: 0..0 }));
             let reduction = reduce(&mut decisions);
-            let network = Network::new(decisions.clone());
-            let (mut cutter, mut residual) = (Cutter::new(&network), Residual::new(&network));
-            let is_one = cutter.cut_all(&mut residual);
-            let costs = network.clusters().map(|cluster| network.cost(cluster, |node| is_one[node]));
+            let (network, mut residual) = Network::new(decisions);
+            let is_one = Cutter::new(&network).cut_all(&mut residual);
+            let costs = network.clusters().map(|cluster| residual.cost(&network, cluster, |node| is_one[node]));
             let cost = reduction.base + costs.sum::<i64>();
             let mut labels = network.labels(|node| is_one[node]);
             reduction.complete(&mut labels);

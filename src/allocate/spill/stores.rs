@@ -11,7 +11,7 @@ use super::Problem;
 use super::entry::Entries;
 use super::plan::Store;
 use crate::allocate::cost;
-use crate::allocate::cuts::{Cutter, Decision, Decisions, FORBIDDEN, Network, Residual, price};
+use crate::allocate::cuts::{Cutter, Decision, Decisions, FORBIDDEN, Network, price};
 use crate::analysis::grouped::Grouped;
 use crate::machine::{Block, EdgePlace, Value};
 use cranelift_entity::{EntityRef, EntitySet, SecondaryMap, packed_option::PackedOption};
@@ -224,8 +224,8 @@ impl Placing<'_> {
         if self.definitions.is_empty() {
             return;
         }
-        let network = Network::new(std::mem::take(&mut self.decisions));
-        let is_one = Cutter::new(&network).cut_all(&mut Residual::new(&network));
+        let (network, mut residual) = Network::new(std::mem::take(&mut self.decisions));
+        let is_one = Cutter::new(&network).cut_all(&mut residual);
         let is_one = |decision: Decision| is_one[network.node(decision)];
         let is_taken = |it: &Transition| is_one(it.before) && it.behind.is_none_or(|behind| !is_one(behind));
         self.stores.extend(self.transitions.drain(..).filter(is_taken).map(|it| it.store));

@@ -82,13 +82,15 @@ pub(super) fn solve(problem: &Problem, chosen: &Chosen, ahead: &Ahead) -> Soluti
     };
     let Model { mut decisions, base, least_bought, places } = model;
     let reduction = reduce(&mut decisions);
-    let network = Network::new(decisions);
-    let market = Market { price: callee_saved.price(), least: least_bought, most: callee_saved.count() };
-    let solution = prices::solve(&network, market, limits(problem));
+    let (network, costs) = Network::new(decisions);
     #[cfg(feature = "optimal")]
-    let solution = match problem.downstream.choice {
-        Some(super::Choice::Optimal) => optimal::solve(&network, market, solution, problem.policy.solver),
-        _ => solution,
+    let exact = (problem.downstream.choice == Some(super::Choice::Optimal)).then(|| costs.clone());
+    let market = Market { price: callee_saved.price(), least: least_bought, most: callee_saved.count() };
+    let solution = prices::solve(&network, costs, market, limits(problem));
+    #[cfg(feature = "optimal")]
+    let solution = match &exact {
+        Some(costs) => optimal::solve(&network, costs, market, solution, problem.policy.solver),
+        None => solution,
     };
     let bound = (solution.bound + reduction.base + base) as f64 / UNIT - needless;
     let mut is_one = network.labels(|node| solution.is_one[node]);

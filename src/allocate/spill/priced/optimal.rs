@@ -4,23 +4,23 @@
 //! one cluster are those of a minimum cut.
 
 use super::prices::{Market, Solution};
-use crate::allocate::cuts::{FORBIDDEN, Network, Node, Row, UNIT};
+use crate::allocate::cuts::{FORBIDDEN, Network, Node, Residual, Row, UNIT};
 use crate::allocate::integer_program::{Answer, Program, Variable};
 use crate::analysis::grouped::Grouped;
 use cranelift_entity::PrimaryMap;
 use std::time::Duration;
 
 /// Labels all nodes, beginning with a solution that is known; if it takes longer than this, as well as was found.
-pub(super) fn solve(network: &Network, market: Market, known: Solution, limit: Duration) -> Solution {
-    let known_cost = cost(network, market, &known.is_one, known.bought).expect("what is known keeps to the rows");
+pub(super) fn solve(network: &Network, costs: &Residual, market: Market, known: Solution, limit: Duration) -> Solution {
+    let known_cost = cost(network, costs, market, &known.is_one, known.bought).expect("what is known keeps to the rows");
     if known_cost <= known.bound {
         return known;
     }
-    let Stated { program, variables, places, base } = Stated::new(network, market, &known);
+    let Stated { program, variables, places, base } = Stated::new(network, costs, market, &known);
     let Some(answer) = program.minimise(limit) else { return known };
     let is_one: PrimaryMap<Node, bool> = variables.values().map(|&variable| answer.is_one(variable)).collect();
     let bought = market.least + places.iter().filter(|&&place| answer.is_one(place)).count();
-    let found = cost(network, market, &is_one, bought).filter(|&cost| cost < known_cost);
+    let found = cost(network, costs, market, &is_one, bought).filter(|&cost| cost < known_cost);
     let best = found.unwrap_or(known_cost);
     let bound = if answer.is_optimal { best } else { known.bound.max(floor(&answer, base)).min(best) };
     match found {
@@ -46,31 +46,37 @@ struct Stated {
 }
 
 impl Stated {
-    fn new(network: &Network, market: Market, known: &Solution) -> Self {
+    fn new(network: &Network, costs: &Residual, market: Market, known: &Solution) -> Self {
         let mut program = Program::default();
-        let mut base = market.price * market.least as i64;
+        // Of what is forbidden, what everything costs as 1 may have more than there are numbers for; it is taken off again.
+        let with_all_ones = network.clusters().map(|cluster| costs.cost(network, cluster, |_| true));
+        let mut base = with_all_ones.fold(market.price * market.least as i64, i64::wrapping_add);
         let executions = |cost: i64| cost as f64 / UNIT;
-        let mut variables: PrimaryMap<Node, Variable> = PrimaryMap::with_capacity(network.costs.len());
-        for (node, &[zero, one]) in &network.costs {
-            base += zero;
-            let forbidden = zero >= FORBIDDEN || one >= FORBIDDEN;
-            let variable = program.decision(if forbidden { 0.0 } else { executions(one - zero) }, known.is_one[node]);
-            if one >= FORBIDDEN {
-                program.at_most(0.0, [(variable, 1.0)]);
-            } else if zero >= FORBIDDEN {
-                base += one - zero;
+        let mut variables: PrimaryMap<Node, Variable> = PrimaryMap::with_capacity(network.all_nodes().len());
+        for node in network.all_nodes() {
+            // Whatever else it costs, what is forbidden costs more.
+            let excess = costs.excess(node);
+            let (has_to, must_not) = (excess > FORBIDDEN / 2, excess < -FORBIDDEN / 2);
+            let variable = program.decision(if has_to || must_not { 0.0 } else { executions(-excess) }, known.is_one[node]);
+            if has_to {
                 program.at_most(-1.0, [(variable, -1.0)]);
+            } else {
+                base = base.wrapping_add(excess);
+            }
+            if must_not {
+                program.at_most(0.0, [(variable, 1.0)]);
             }
             variables.push(variable);
         }
-        for node in network.costs.keys() {
-            for arc in network.arcs[network.arcs_of(node)].iter().filter(|arc| arc.cost > 0) {
-                let (one, zero) = (variables[arc.to], variables[node]);
-                if arc.cost >= FORBIDDEN {
+        for node in network.all_nodes() {
+            for arc in network.arcs_of(node) {
+                let (to, cost) = (network.arcs[arc].to, costs.inflow(arc as u32));
+                let (one, zero) = (variables[to], variables[node]);
+                if cost >= FORBIDDEN {
                     program.at_most(0.0, [(one, 1.0), (zero, -1.0)]);
-                } else {
-                    let is_cut = known.is_one[arc.to] && !known.is_one[node];
-                    let cut = program.penalty(executions(arc.cost), is_cut);
+                } else if cost > 0 {
+                    let is_cut = known.is_one[to] && !known.is_one[node];
+                    let cut = program.penalty(executions(cost), is_cut);
                     program.at_most(0.0, [(one, 1.0), (zero, -1.0), (cut, -1.0)]);
                 }
             }
@@ -93,17 +99,17 @@ impl Stated {
 
 /// The nodes of each row.
 fn members(network: &Network) -> Grouped<Row, Node> {
-    let nodes = network.costs.keys();
+    let nodes = network.all_nodes();
     let members: Vec<(Row, Node)> = nodes.flat_map(|node| network.rows_of(node).map(move |row| (row, node))).collect();
     Grouped::new(network.rooms.len(), &members)
 }
 
 /// What labels cost; `None` if they do not keep to the rows, or do what is forbidden.
-fn cost(network: &Network, market: Market, is_one: &PrimaryMap<Node, bool>, bought: usize) -> Option<i64> {
+fn cost(network: &Network, costs: &Residual, market: Market, is_one: &PrimaryMap<Node, bool>, bought: usize) -> Option<i64> {
     let members = members(network);
     let load = |row: Row| members.get(row).iter().filter(|&&node| is_one[node]).count();
     let fits = network.rooms.iter().all(|(row, rooms)| load(row) <= usize::from(rooms[bought]));
-    let own: i64 = network.clusters().map(|cluster| network.cost(cluster, |node| is_one[node])).sum();
+    let own: i64 = network.clusters().map(|cluster| costs.cost(network, cluster, |node| is_one[node])).sum();
     let cost = own + market.price * bought as i64;
     (fits && own < FORBIDDEN).then_some(cost)
 }
@@ -122,12 +128,12 @@ mod tests {
         for _ in 0..200 {
             let (count, rows) = (rng.usize(1..10), rng.usize(0..5));
             let decisions = testing::random(&mut rng, count, rows);
-            let network = Network::new(decisions.clone());
+            let (network, costs) = Network::new(decisions.clone());
             let market = Market { price: rng.i64(0..20), least: rng.usize(0..2), most: rng.usize(2..4) };
-            let known = prices::solve(&network, market, Limits { rounds: 0, work: 0 });
-            let known_cost = cost(&network, market, &known.is_one, known.bought).expect("it is a solution");
-            let best = solve(&network, market, known, Duration::from_secs(60));
-            let found = cost(&network, market, &best.is_one, best.bought).expect("it is a solution");
+            let known = prices::solve(&network, costs.clone(), market, Limits { rounds: 0, work: 0 });
+            let known_cost = cost(&network, &costs, market, &known.is_one, known.bought).expect("it is a solution");
+            let best = solve(&network, &costs, market, known, Duration::from_secs(60));
+            let found = cost(&network, &costs, market, &best.is_one, best.bought).expect("it is a solution");
             let paid = |bought: usize| market.price * bought as i64;
             let least =
                 (market.least..=market.most).map(|bought| testing::least(&decisions, bought) + paid(bought)).min().unwrap();

@@ -41,10 +41,10 @@ pub(super) struct Limits {
 /// Labels that cost so small a part more than the best may become the best if clusters are placed again.
 const PROMISING: i64 = 20;
 
-/// Labels all nodes.
-pub(super) fn solve(network: &Network, market: Market, limits: Limits) -> Solution {
+/// Labels all nodes, of which nothing has flowed through the network yet.
+pub(super) fn solve(network: &Network, costs: Residual, market: Market, limits: Limits) -> Solution {
     let mut cutter = Cutter::new(network);
-    let mut prices = Prices::new(network, market);
+    let mut prices = Prices::new(network, costs, market);
     let mut value = prices.relax(&mut cutter);
     // Nothing has a price yet.
     let mut rounding = Rounding::new(network, market.price, &prices.relaxed());
@@ -119,6 +119,11 @@ impl Relaxed<'_> {
         &self.prices.residual
     }
 
+    /// What a labelling of a cluster costs if nothing has a price.
+    pub(super) fn cost_of(&self, cluster: Cluster, is_one: impl Fn(Node) -> bool) -> i64 {
+        self.prices.cost_without_prices(cluster, is_one)
+    }
+
     /// How much dearer a node is as 0 than as 1; what has flowed is taken off. Where the labels of a cluster do not change by
     /// it, prices may have changed since it was cut.
     pub(super) fn excess(&self, node: Node) -> i64 {
@@ -159,16 +164,16 @@ struct Prices<'n> {
 }
 
 impl<'n> Prices<'n> {
-    fn new(network: &'n Network, market: Market) -> Self {
+    fn new(network: &'n Network, residual: Residual, market: Market) -> Self {
         let rows = || network.rooms.keys();
-        let nodes = || network.costs.keys();
+        let nodes = || network.all_nodes();
         Prices {
             network,
             market,
             bought: market.least,
             cost_of_buying: [0; MOST_BOUGHT + 1],
             of_clusters: 0,
-            residual: Residual::new(network),
+            residual,
             of_row: rows().map(|_| 0).collect(),
             of_node: nodes().map(|_| 0).collect(),
             at_cut: nodes().map(|_| 0).collect(),
@@ -234,10 +239,14 @@ impl<'n> Prices<'n> {
                     }
                 }
             }
-            self.cost[cluster] = network.cost(cluster, |node| self.is_one[node]);
+            self.cost[cluster] = self.cost_without_prices(cluster, |node| self.is_one[node]);
         }
         let prices = network.nodes(cluster).filter(|&node| self.is_one[node]).map(|node| self.of_node[node]);
         self.value[cluster] = self.cost[cluster] + prices.sum::<i64>();
+    }
+
+    fn cost_without_prices(&self, cluster: Cluster, is_one: impl Fn(Node) -> bool) -> i64 {
+        self.residual.cost_without(self.network, cluster, is_one, |node| self.at_cut[node])
     }
 
     /// Tells nodes what their rows' prices have become.
@@ -273,7 +282,7 @@ impl<'n> Prices<'n> {
         const PART: f64 = 0.75;
         let network = self.network;
         let mut load = vec![0; network.rooms.len()];
-        for node in network.costs.keys().filter(|&node| rounded.is_one[node]) {
+        for node in network.all_nodes().filter(|&node| rounded.is_one[node]) {
             network.runs_of(node).for_each(|run| load[run].iter_mut().for_each(|load| *load += 1));
         }
         let is_full = |row: Row| load[row.index()] >= network.rooms[row][rounded.bought];
@@ -345,9 +354,9 @@ mod tests {
         for _ in 0..500 {
             let (count, rows) = (rng.usize(1..10), rng.usize(0..5));
             let decisions = testing::random(&mut rng, count, rows);
-            let network = Network::new(decisions.clone());
+            let (network, costs) = Network::new(decisions.clone());
             let market = Market { price: rng.i64(0..20), least: rng.usize(0..2), most: rng.usize(2..4) };
-            let solution = solve(&network, market, Limits { rounds: 10, work: u64::MAX });
+            let solution = solve(&network, costs, market, Limits { rounds: 10, work: u64::MAX });
             let labels = testing::bits(&network.labels(|node| solution.is_one[node]));
             let paid = |bought: usize| market.price * bought as i64;
             let cost = testing::cost(&decisions, labels, solution.bought).expect("the labels keep to the rows");

@@ -47,10 +47,10 @@ impl<'n> Rounding<'n> {
             price,
             bought: 0,
             scratch: Residual::of_any_cluster(network),
-            nothing: network.clusters().map(|cluster| network.cost(cluster, |_| false)).collect(),
+            nothing: network.clusters().map(|cluster| alone.cost_of(cluster, |_| false)).collect(),
             least: alone.cost.clone(),
             size: network.clusters().map(size).collect(),
-            is_one: network.costs.keys().map(|_| false).collect(),
+            is_one: network.all_nodes().map(|_| false).collect(),
             left: vec![0; network.rooms.len()],
             order: Vec::new(),
         }
@@ -93,15 +93,15 @@ impl<'n> Rounding<'n> {
             } else {
                 self.change_left(cluster, 1);
                 self.place_from(cutter, cluster, relaxed);
-                self.cost(cluster)
+                self.cost(cluster, relaxed)
             };
         }
         let cost = cost_of.values().sum::<i64>() + self.price * bought as i64;
         Rounded { is_one: self.is_one.clone(), cost, cost_of, bought }
     }
 
-    fn cost(&self, cluster: Cluster) -> i64 {
-        self.network.cost(cluster, |node| self.is_one[node])
+    fn cost(&self, cluster: Cluster, relaxed: &Relaxed) -> i64 {
+        relaxed.cost_of(cluster, |node| self.is_one[node])
     }
 
     /// Places those clusters again that could have more ones.
@@ -125,7 +125,7 @@ impl<'n> Rounding<'n> {
             before.extend(self.network.nodes(cluster).map(|node| self.is_one[node]));
             self.change_left(cluster, 1);
             self.place(cutter, cluster, relaxed);
-            let cost = self.cost(cluster);
+            let cost = self.cost(cluster, relaxed);
             if cost < rounded.cost_of[cluster] {
                 rounded.cost -= rounded.cost_of[cluster] - cost;
                 rounded.cost_of[cluster] = cost;
