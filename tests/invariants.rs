@@ -5,7 +5,7 @@ use crate::support::phases::{as_planned, convert, spill, with_plan};
 use crate::support::presets::{destructions, spill_free};
 use crate::support::random::{random_function, shapes};
 use chordal::allocate::allocators::{Dominance, Preset, Registers};
-use chordal::allocate::assign::{Coloured, Evictable, Refusal, assign, colour_graph, scan};
+use chordal::allocate::assign::{Coloured, Evictable, Refusal, assign, colour_graph, scan, split_at_repairs};
 use chordal::allocate::cssa::{Coalescing, Conventional};
 use chordal::allocate::destruct::{DestructionCounts, Notion, Source, destruct, unsplit::unsplit};
 use chordal::allocate::pipeline::{Allocate as _, Strategy};
@@ -38,8 +38,9 @@ fn run(function: &Function) -> Phases {
     let dominators = Dominators::new(function, &order);
     let evictable = Evictable { weights: &SecondaryMap::new(), webs: &conventional.webs, spilled: &spilled };
     let Registers::Dominance(Dominance { assign: policy, .. }) = spill_free().registers else { panic!("it is SSA-based") };
-    let coloured = assign(&spilled, &order, &dominators, &liveness, policy, evictable);
-    let coloured = coloured.unwrap_or_else(|message| panic!("{message}\n{}", print(&spilled.function)));
+    let assignment = assign(&spilled, &order, &dominators, &liveness, policy, evictable);
+    let assignment = assignment.unwrap_or_else(|message| panic!("{message}\n{}", print(&spilled.function)));
+    let coloured = split_at_repairs(&spilled, &order, &dominators, &liveness, assignment);
     Phases { spilled, coloured, overlay: allocated(function) }
 }
 
@@ -648,8 +649,11 @@ fn placed(function: &Function, allocator: &str) -> Placed {
         let spilled = problem.insert(&plan);
         let liveness = Liveness::new(&spilled.function);
         let evictable = Evictable { weights: problem.weights(), webs: &conventional.webs, spilled: &spilled };
-        match place(&spilled, &order, &dominators, &liveness, evictable) {
-            Ok(coloured) => break (spilled, coloured),
+        match place(&spilled, &liveness, evictable) {
+            Ok(assignment) => {
+                let coloured = split_at_repairs(&spilled, &order, &dominators, &liveness, assignment);
+                break (spilled, coloured);
+            }
             Err(Refusal::Evicted(values)) => values.into_iter().for_each(|value| requested[value] = true),
             Err(Refusal::Failed(failure)) => panic!("{failure}\n{}", print(&spilled.function)),
         }

@@ -5,14 +5,14 @@ use super::sink::sink;
 use super::{assign, copies, cost, cssa, eliminate, forms, recolour};
 use crate::allocate::HAS_SOLVER;
 use crate::allocate::allocators::{Dominance, Preset, Registers};
-use crate::allocate::assign::{Coloured, Evictable, Refusal};
+use crate::allocate::assign::{Assignment, Evictable, Refusal};
 use crate::allocate::cssa::{Coalescing, Conventional, ConversionCounts};
 use crate::allocate::destruct::{DestructionCounts, destruct, unsplit::unsplit};
 use crate::allocate::eliminate::EliminationCounts;
 use crate::allocate::failure::{Defect, Failure, Unsupported};
 use crate::allocate::recolour::RecolouringCounts;
 use crate::allocate::regalloc2::{self, Algorithm};
-use crate::allocate::spill::{Choice, Memory, Problem, SpillCounts, Spilled, verify::verify};
+use crate::allocate::spill::{Choice, Problem, SpillCounts, Spilled, verify::verify};
 use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Order, PinLiveness, graph_sizes};
 use crate::check;
 use crate::machine::{Block, ClassInfo, Edit, Function, Overlay, RegSet, Value};
@@ -188,12 +188,16 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
         forms::choose(&mut conventional, &liveness);
     }
     clock.lap("forms");
-    let allocated = colour(&conventional, &order, &dominators, &liveness, preset, &mut clock)?;
-    let Allocated { memory, untouched, counts, mut coloured } = allocated;
-    let graphs = eliminate::Graphs::new(&conventional, &memory);
+    let Allocated { spilled, liveness: among_spilled, assignment } =
+        allocated(&conventional, &order, &dominators, &liveness, preset, &mut clock)?;
+    let graphs = eliminate::Graphs::new(&conventional, &spilled.memory);
     let conversion = conventional.counts;
     // What is left to do asks for none of these.
     drop((conventional, liveness));
+    let mut coloured = assign::split_at_repairs(&spilled, &order, &dominators, &among_spilled, assignment);
+    let Spilled { memory, untouched, counts, .. } = spilled;
+    drop(among_spilled);
+    clock.lap("assign");
     let liveness = Liveness::new(&coloured.function);
     let pins = preset.registers.pins().occupied(&coloured.function, &liveness, untouched);
     clock.lap("analysis");
@@ -310,14 +314,14 @@ fn sizes_before_spilling(function: &Function, preset: &Preset) -> GraphSizes {
 
 /// A function whose values are in registers or in memory.
 struct Allocated {
-    memory: Memory,
-    untouched: RegSet,
-    counts: SpillCounts,
-    coloured: Coloured,
+    spilled: Spilled,
+    /// Of that function.
+    liveness: Liveness,
+    assignment: Assignment,
 }
 
 /// Spills and assigns, in turns where assignment finds more to spill.
-fn colour(
+fn allocated(
     conventional: &Conventional,
     order: &Order,
     dominators: &Dominators,
@@ -339,19 +343,16 @@ fn colour(
         clock.lap("spill");
         let liveness = Liveness::new(&spilled.function);
         let evictable = Evictable { weights: problem.weights(), webs: &conventional.webs, spilled: &spilled };
-        let coloured = match preset.registers {
+        let assignment = match preset.registers {
             Registers::Dominance(Dominance { assign, .. }) => {
                 assign::assign(&spilled, order, dominators, &liveness, assign, evictable)
             }
-            Registers::LinearScan => assign::scan(&spilled, order, dominators, &liveness, evictable),
-            Registers::GraphColouring => assign::colour_graph(&spilled, order, dominators, &liveness, evictable),
+            Registers::LinearScan => assign::scan(&spilled, &liveness, evictable),
+            Registers::GraphColouring => assign::colour_graph(&spilled, &liveness, evictable),
         };
         clock.lap("assign");
-        match coloured {
-            Ok(coloured) => {
-                let Spilled { memory, untouched, counts, .. } = spilled;
-                return Ok(Allocated { memory, untouched, counts, coloured });
-            }
+        match assignment {
+            Ok(assignment) => return Ok(Allocated { spilled, liveness, assignment }),
             Err(Refusal::Evicted(values)) => {
                 let kept = plan.in_memory.iter().filter(|_| rounds >= PATIENCE);
                 values.into_iter().chain(kept).for_each(|value| requested[value] = true);

@@ -2,7 +2,7 @@
 
 use super::presets::spill_free;
 use chordal::allocate::allocators::{Dominance, Preset, Registers};
-use chordal::allocate::assign::{Evictable, Refusal, assign};
+use chordal::allocate::assign::{Evictable, Refusal, assign, split_at_repairs};
 use chordal::allocate::changes::Changes;
 use chordal::allocate::cssa::{self, Coalescing, Conventional};
 use chordal::allocate::eliminate;
@@ -72,11 +72,12 @@ pub fn as_planned(function: &Function, problem: &Problem, plan: &Plan) -> Result
     let spilled = problem.insert(plan);
     let liveness = Liveness::new(&spilled.function);
     let evictable = Evictable { weights: &SecondaryMap::new(), webs: &SecondaryMap::new(), spilled: &spilled };
-    let coloured = match assign(&spilled, &order, &dominators, &liveness, policy, evictable) {
-        Ok(coloured) => coloured,
+    let assignment = match assign(&spilled, &order, &dominators, &liveness, policy, evictable) {
+        Ok(assignment) => assignment,
         Err(Refusal::Failed(failure)) => return Err(failure),
         Err(Refusal::Evicted(values)) => panic!("{values:?} are to be spilled, although pins are repaired"),
     };
+    let coloured = split_at_repairs(&spilled, &order, &dominators, &liveness, assignment);
     let liveness = Liveness::new(&coloured.function);
     let pins = PinLiveness::new(&coloured.function);
     let code = eliminate::eliminate(&spilled.memory, &coloured, &liveness, &pins, preset.swap)?;

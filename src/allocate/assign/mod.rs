@@ -19,7 +19,7 @@ mod split;
 mod variables;
 mod walk;
 
-pub use split::{Coloured, Colours};
+pub use split::{Coloured, Colours, split_at_repairs};
 
 use crate::allocate::cssa::Web;
 use crate::allocate::failure::Failure;
@@ -47,25 +47,25 @@ pub struct Split {
 
 /// A register for everything, at every point: what the walk, or the scan, has found. [`split_at_repairs`] turns it into a
 /// [`Colours`].
-pub(in crate::allocate) struct Assignment {
+pub struct Assignment {
     /// Indexed like [`Function::operands`].
-    pub operands: Vec<Option<Reg>>,
+    pub(in crate::allocate) operands: Vec<Option<Reg>>,
     /// In program order.
-    pub repairs: Vec<Repair>,
+    pub(in crate::allocate) repairs: Vec<Repair>,
     /// Loaded names whose registers have the slot's content already.
-    pub redundant: EntitySet<Value>,
+    pub(in crate::allocate) redundant: EntitySet<Value>,
     /// Of each block, the registers of its live-in values, parallel to [`Liveness::live_in`].
-    pub entry: Lists<Block, Reg>,
+    pub(in crate::allocate) entry: Lists<Block, Reg>,
     /// Of each block, the registers of its live-out values, parallel to [`Liveness::live_out`]. For an edge to a landing
     /// pad, see `at_throw`.
-    pub exit: Lists<Block, Reg>,
+    pub(in crate::allocate) exit: Lists<Block, Reg>,
     /// Of a block with landing pads, the values that live on past its [`throws`](crate::machine::BlockData::throws),
     /// ascending, and their registers.
-    pub at_throw: SecondaryMap<Block, (Vec<Value>, Vec<Reg>)>,
+    pub(in crate::allocate) at_throw: SecondaryMap<Block, (Vec<Value>, Vec<Reg>)>,
     /// Of each φ's definition, its register at the head of the block.
-    pub phi_register: SecondaryMap<Value, Option<Reg>>,
+    pub(in crate::allocate) phi_register: SecondaryMap<Value, Option<Reg>>,
     /// One a debug use: the value's register then, if it is in one.
-    pub debug: Vec<Option<Reg>>,
+    pub(in crate::allocate) debug: Vec<Option<Reg>>,
 }
 
 impl Assignment {
@@ -206,7 +206,7 @@ pub fn assign(
     liveness: &Liveness,
     policy: Policy,
     evictable: Evictable,
-) -> Result<Coloured, Refusal> {
+) -> Result<Assignment, Refusal> {
     let function = &spilled.function;
     let pins = policy.pins.occupied(function, liveness, spilled.untouched);
     let preferences = preferences::Preferences::new(function, liveness, &pins, policy.preference);
@@ -214,7 +214,7 @@ pub fn assign(
     if policy.split_arguments {
         arguments::part(function, order, dominators, liveness, &pins, &mut assignment);
     }
-    Ok(split::split_at_repairs(spilled, order, dominators, liveness, assignment))
+    Ok(assignment)
 }
 
 /// Assigns registers along a linear order of the program, a whole web at a time, which keeps its register ([`linear`]). Pins
@@ -222,16 +222,9 @@ pub fn assign(
 ///
 /// # Errors
 /// If values have to be spilled first, or if an instruction needs more registers than there are.
-pub fn scan(
-    spilled: &Spilled,
-    order: &Order,
-    dominators: &Dominators,
-    liveness: &Liveness,
-    evictable: Evictable,
-) -> Result<Coloured, Refusal> {
+pub fn scan(spilled: &Spilled, liveness: &Liveness, evictable: Evictable) -> Result<Assignment, Refusal> {
     let pins = PinLiveness::new(&spilled.function).keeping(spilled.untouched);
-    let assignment = linear::scan(spilled, liveness, &pins, &evictable)?;
-    Ok(split::split_at_repairs(spilled, order, dominators, liveness, assignment))
+    linear::scan(spilled, liveness, &pins, &evictable)
 }
 
 /// Assigns registers by iterated register coalescing, a whole web at a time, which keeps its register ([`colouring`]). Pins are
@@ -239,14 +232,7 @@ pub fn scan(
 ///
 /// # Errors
 /// If values have to be spilled first, or if an instruction needs more registers than there are.
-pub fn colour_graph(
-    spilled: &Spilled,
-    order: &Order,
-    dominators: &Dominators,
-    liveness: &Liveness,
-    evictable: Evictable,
-) -> Result<Coloured, Refusal> {
+pub fn colour_graph(spilled: &Spilled, liveness: &Liveness, evictable: Evictable) -> Result<Assignment, Refusal> {
     let pins = PinLiveness::new(&spilled.function).keeping(spilled.untouched);
-    let assignment = colouring::colour(spilled, liveness, &pins, &evictable)?;
-    Ok(split::split_at_repairs(spilled, order, dominators, liveness, assignment))
+    colouring::colour(spilled, liveness, &pins, &evictable)
 }

@@ -59,7 +59,7 @@ pub struct Coloured {
 }
 
 /// Splits live ranges where the assignment changes registers.
-pub(super) fn split_at_repairs(
+pub fn split_at_repairs(
     spilled: &Spilled,
     order: &Order,
     dominators: &Dominators,
