@@ -117,9 +117,8 @@ fn cost(network: &Network, costs: &Residual, market: Market, is_one: &PrimaryMap
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::allocate::cuts::{Decision, testing};
+    use crate::allocate::cuts::testing;
     use crate::allocate::spill::priced::prices::{self, Limits};
-    use cranelift_entity::EntityRef;
 
     #[test]
     fn nothing_is_cheaper() {
