@@ -131,7 +131,8 @@ fn solve(
     let is_untouched = |decision| is_one[network.node(decision)];
     let cost = network.clusters().map(|cluster| costs.cost(network, cluster, |node| is_one[node]));
     // Where nothing can be put on some way, something that is forbidden is the cheapest.
-    let is_possible = wanted.iter().all(|(block, &wanted)| !wanted || !is_untouched(untouched(block, WITHIN)));
+    let is_possible = wanted.iter().all(|(block, &wanted)| !wanted || !is_untouched(untouched(block, WITHIN)))
+        && network.all_nodes().all(|node| costs.excess(node) == 0 || is_one[node]);
     let saved = |block| [ARRIVING, WITHIN, LEAVING].map(|point| !is_untouched(untouched(block, point)));
     (is_possible && cost.sum::<i64>() < usual).then(|| wanted.keys().map(saved).collect())
 }
