@@ -58,6 +58,17 @@ pub struct Coloured {
     pub debug: Vec<Option<Value>>,
 }
 
+impl Coloured {
+    /// Forgets where debug uses found names that are live no longer, and whose registers anybody may have from now on. (A value
+    /// is assigned a register to the end of a block that it leaves in the middle only, for a landing pad or where inline assembly
+    /// jumps to; names that it gets behind that place die with their last use.)
+    pub fn forget_dead_debug_uses(&mut self, liveness: &Liveness) {
+        for (name, live) in self.debug.iter_mut().zip(liveness.at_debug_uses(&self.function)) {
+            *name = name.filter(|_| live);
+        }
+    }
+}
+
 /// Splits live ranges where the assignment changes registers.
 pub fn split_at_repairs(
     spilled: &Spilled,
