@@ -85,6 +85,7 @@ fn fixtures_are_allocated() {
     assert_eq!(count - refused.len(), 3 * Algorithm::ALL.len(), "{refused:?}");
     let mut expected = vec![("fold_to_fit", Fast, TOO_MANY)];
     let of_both = [
+        ("debug_behind_jump", JUMPS),
         ("jump_and_goto", JUMPS),
         ("jump_outputs", JUMPS),
         ("jumping", JUMPS),
