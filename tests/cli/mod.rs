@@ -9,4 +9,5 @@ mod folder;
 mod outputs;
 mod paper;
 mod regress;
+mod rust;
 mod scripts;
