@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SECONDS = 20
 # Most programs that take longer do not end: waiting for these took as long as all the rest.
 PATIENCE = 3
-LEVELS = ["-O0", "-O1", "-O2", "-O3", "-Os"]
+LEVELS = ["-O0", "-O1", "-O2", "-O3", "-Os", "-Oz"]
 FLAGS = ["-fPIC", "-fno-omit-frame-pointer", "-fstack-protector-all", "-fno-inline", "-fno-strict-aliasing", "-g", "-ftrapv"]
 FEATURES = {"-mavx": "avx", "-mavx2": "avx2", "-mbmi2": "bmi2", "-mavx512f": "avx512f"}
 LISTS = {

@@ -13,7 +13,7 @@ use chordal::allocate::pipeline::{Allocate, Report};
 use chordal::analysis::GraphSizes;
 use chordal::llvm::{Allocator, CompileOptions, Module, Ours, Output, Sections, Source, compile};
 use chordal::machine::{
-    Block, BlockData, ClassInfo, Function, Inst, InstData, InstKind, Operand, Overlay, Phi, PinSets, Reg, RegClass, Role,
+    Block, BlockData, ClassInfo, Function, Goal, Inst, InstData, InstKind, Operand, Overlay, Phi, PinSets, Reg, RegClass, Role,
     SwapSupport, Value,
 };
 use std::cell::RefCell;
@@ -318,6 +318,8 @@ const FEATURES: &[(&str, Feature)] = &[
         f.blocks.keys().any(|b| f.jump(b).is_some_and(|i| behind(f, b, i).any(|j| !f.insts[j].terminator)))
     }),
     ("a call that returns twice", |f| f.returns_twice),
+    ("small code is wanted", |f| f.goal == Goal::Size),
+    ("the smallest code is wanted", |f| f.goal == Goal::LeastSize),
     ("frequency zero", |f| block(f, |data| data.frequency == 0.0)),
     // Phis.
     ("phis with one argument", |f| phi(f, |_, phi| phi.args.len() == 1)),

@@ -11,7 +11,9 @@ use chordal::allocate::cssa::{Coalescing, Conventional};
 use chordal::allocate::eliminate::SwapPolicy;
 use chordal::allocate::pipeline::allocate;
 use chordal::check::check;
-use chordal::machine::{Block, Edit, Function, Inserted, Inst, InstKind, Location, Overlay, Point, Slot, SlotData, Value, parse};
+use chordal::machine::{
+    Block, Edit, Function, Goal, Inserted, Inst, InstKind, Location, Overlay, Point, Slot, SlotData, Value, parse,
+};
 use cranelift_entity::EntityRef;
 
 /// An overlay that the checker accepts, under a policy for swaps.
@@ -840,6 +842,20 @@ mod splitting {
         assert_eq!(edits(&function, &overlay), ["b0.4 rematerialise b i1 a"]);
         assert_eq!(overlay.dropped, [Inst::new(1)]);
         assert_eq!(edits(&function, &allocated(false)), ["b0.1 store s0 a", "b0.5 load a s0"]);
+    }
+
+    /// The smallest code saves a register and restores it, for these instructions are short.
+    #[test]
+    fn what_code_is_to_be_decides_where_a_value_waits() {
+        let mut function = fixture("seldom_wanted");
+        let mut allocated = |goal| {
+            function.goal = goal;
+            let (overlay, _) = allocate(&function, Preset::named("tuned").unwrap()).unwrap();
+            (edits(&function, &overlay), registers(&function, &overlay, 0))
+        };
+        let (edits, _) = allocated(Goal::Speed);
+        assert_eq!(edits, ["b0.1 store s0 a", "b1.0 load a s0"]);
+        assert_eq!(allocated(Goal::LeastSize), (vec![], vec!["s".to_owned()]));
     }
 
     #[test]

@@ -20,6 +20,7 @@ const ROTATED: &[&str] = &[
     "-O1",
     "-O3",
     "-Os",
+    "-Oz",
     "-O2 -g",
     "-O2 -fPIC",
     "-O2 -fno-pic",

@@ -4,7 +4,7 @@
 //! (The papers' allocators weigh values by loop depth instead: [`super::spill`], `weights.rs`.)
 
 use crate::analysis::grouped::of_each;
-use crate::machine::{Block, Function, InstData, Operand, Value};
+use crate::machine::{Block, Function, Goal, InstData, Operand, Value};
 use cranelift_entity::SecondaryMap;
 
 /// Saving and restoring a callee-saved register, in copies at the function's entry.
@@ -62,8 +62,8 @@ pub const SAVE: Added = Added { weight: 1.0, instruction: INSTRUCTION, size: SHO
 pub const RESTORE: Added = Added { weight: 4.0, instruction: INSTRUCTION, size: SHORT };
 
 /// The same, elsewhere than where the prologue and epilogues do it: by instructions several times as long, and perhaps a frame.
-pub const SEPARATE_SAVE: Added = Added { size: 4.0 * LONG, ..SAVE };
-pub const SEPARATE_RESTORE: Added = Added { size: 4.0 * LONG, ..RESTORE };
+pub const SEPARATE_SAVE: Added = Added { size: 6.0 * LONG, ..SAVE };
+pub const SEPARATE_RESTORE: Added = Added { size: 6.0 * LONG, ..RESTORE };
 
 /// Of a block with more ways out, hardly one is taken often enough for its code to stand in front of the branch; and whoever
 /// looks at each from each other takes too long.
@@ -73,9 +73,20 @@ pub const WAYS: usize = 8;
 const SIZE: f64 = 0.02;
 
 /// Has every block's frequency say, to phases that only compare copies with each other, what instructions in it cost by their
-/// size, too.
+/// size, too, and what executing them counts for beside that.
 pub fn weigh_size(function: &mut Function) {
-    function.blocks.values_mut().for_each(|data| data.frequency += SIZE);
+    let goal = function.goal;
+    function.blocks.values_mut().for_each(|data| data.frequency = beside_size(data.frequency, goal) + SIZE);
+}
+
+/// So many executions, as they count for beside size.
+pub fn beside_size(executions: f64, goal: Goal) -> f64 {
+    executions
+        * match goal {
+            Goal::Speed => 1.0,
+            Goal::Size => 0.1,
+            Goal::LeastSize => 0.001,
+        }
 }
 
 impl Added {

@@ -7,13 +7,14 @@
 //! where it is 1 before and 0 behind, a restore the other way round: a minimum cut ([`crate::allocate::cuts`]). (LLVM's own
 //! shrink wrapping finds one place for all registers; Chow, PLDI 1988, finds places for each, by data flow and not by cost.)
 
-use super::cost::{self, Added};
+use super::cost::{self, Added, beside_size};
 use super::cuts::{Cutter, Decision, Decisions, FORBIDDEN, Network, Residual, price};
-use crate::machine::Block;
+use crate::machine::{Block, Goal};
 use cranelift_entity::{EntityRef, PrimaryMap};
 
 /// A function between allocation and its prologue. The first block is the entry.
 pub struct Frame {
+    pub goal: Goal,
     pub blocks: PrimaryMap<Block, FrameBlock>,
     pub edges: Vec<FrameEdge>,
     /// Of each callee-saved register that the program wants, whether it does in a block.
@@ -60,11 +61,17 @@ const LEAVING: usize = 2;
 
 /// Of each register, by block, where it is to be saved; `None` if the prologue does it at no higher cost.
 pub fn wrap(frame: &Frame) -> Vec<Option<PrimaryMap<Block, Saved>>> {
-    let usual = price(cost::SAVE.with_size(frame.saves)) + price(cost::RESTORE.with_size(frame.restores));
+    let usual = usual(frame);
     let (network, costs) = Network::new(state(frame));
     let mut cutter = Cutter::new(&network);
     let solve = |wanted| solve(&network, &costs, &mut cutter, wanted, usual);
     frame.wanted.iter().map(solve).collect()
+}
+
+/// What it costs if the prologue and epilogues save and restore a register.
+fn usual(frame: &Frame) -> i64 {
+    let cost = |added: Added, frequency| price(added.with_size(beside_size(frequency, frame.goal)));
+    cost(cost::SAVE, frame.saves) + cost(cost::RESTORE, frame.restores)
 }
 
 /// The decision that a register holds what the caller left in it, at a point of a block.
@@ -74,7 +81,7 @@ fn untouched(block: Block, point: usize) -> Decision {
 
 /// The problem, as it is for a register that nobody wants: for others, it is the same but for that.
 fn state(frame: &Frame) -> Decisions {
-    let mut stating = Stating { decisions: Decisions::default() };
+    let mut stating = Stating { decisions: Decisions::default(), goal: frame.goal };
     (0..3 * frame.blocks.len()).for_each(|_| {
         stating.decisions.decide();
     });
@@ -86,6 +93,7 @@ fn state(frame: &Frame) -> Decisions {
 
 struct Stating {
     decisions: Decisions,
+    goal: Goal,
 }
 
 impl Stating {
@@ -108,7 +116,7 @@ impl Stating {
     fn place(&mut self, before: Decision, behind: Decision, frequency: Option<f64>, besides: Option<Added>) {
         let cost = |added: Added| {
             let cost = |frequency| added.with_size(frequency) + besides.map_or(0.0, |it| it.with_size(frequency));
-            frequency.map_or(FORBIDDEN, |frequency| price(cost(frequency)))
+            frequency.map_or(FORBIDDEN, |frequency| price(cost(beside_size(frequency, self.goal))))
         };
         self.decisions.pair(before, behind, cost(cost::SEPARATE_SAVE));
         self.decisions.pair(behind, before, cost(cost::SEPARATE_RESTORE));
@@ -162,6 +170,7 @@ mod tests {
     /// From the entry to where the function returns, with a detour that is seldom taken.
     fn detour() -> Frame {
         Frame {
+            goal: Goal::Speed,
             blocks: [block(1.0, false), block(0.1, false), block(1.0, true)].into_iter().collect(),
             edges: vec![
                 edge(0, 1, 0.1, EdgeKind::Plain),
@@ -189,6 +198,12 @@ mod tests {
     fn where_the_prologue_is_as_well_placed_it_stays() {
         let mut frame = detour();
         (frame.saves, frame.restores) = (0.1, 0.1);
+        assert_eq!(wrapped(&mut frame, &[1]), None);
+    }
+
+    #[test]
+    fn the_smallest_code_leaves_all_to_the_prologue() {
+        let mut frame = Frame { goal: Goal::LeastSize, ..detour() };
         assert_eq!(wrapped(&mut frame, &[1]), None);
     }
 
@@ -231,6 +246,7 @@ mod tests {
             let count = rng.usize(1..5);
             let any = |rng: &mut fastrand::Rng| Block::new(rng.usize(..count));
             let mut frame = Frame {
+                goal: [Goal::Speed, Goal::Size, Goal::LeastSize][rng.usize(..3)],
                 blocks: (0..count)
                     .map(|_| FrameBlock {
                         frequency: rng.f64() * 3.0,
@@ -252,7 +268,7 @@ mod tests {
                 restores: rng.f64() * 3.0,
             };
             frame.wanted = (0..2).map(|_| (0..count).map(|_| rng.bool()).collect()).collect();
-            let usual = price(cost::SAVE.with_size(frame.saves)) + price(cost::RESTORE.with_size(frame.restores));
+            let usual = usual(&frame);
             for (wanted, answer) in frame.wanted.iter().zip(wrap(&frame)) {
                 let least = (0..1 << (3 * count)).filter_map(|labels| cost(&frame, wanted, labels)).min();
                 let found = answer.map(|saved| {

@@ -1,8 +1,8 @@
 //! Hand-made functions for unit tests.
 
 use crate::machine::{
-    Bank, BankInfo, Block, BlockData, BlockList, ClassInfo, Function, Inst, InstData, InstKind, Operand, Phi, PinSets, Pins, Reg,
-    RegClass, RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value,
+    Bank, BankInfo, Block, BlockData, BlockList, ClassInfo, Function, Goal, Inst, InstData, InstKind, Operand, Phi, PinSets,
+    Pins, Reg, RegClass, RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value,
 };
 use cranelift_entity::{PrimaryMap, packed_option::PackedOption};
 use std::rc::Rc;
@@ -36,6 +36,7 @@ pub(crate) fn graph(succs: &[&[usize]]) -> Function {
     Function {
         name: "test".to_string(),
         returns_twice: false,
+        goal: Goal::Speed,
         file: Rc::new(file()),
         blocks,
         insts: PrimaryMap::new(),

@@ -139,6 +139,7 @@ typedef struct {
   const ChDebugUse *debug_uses;
   size_t num_debug_uses;
   uint32_t returns_twice;
+  uint32_t goal; // CH_SPEED, …
   ChStr unsupported; // empty, or what the function contains that cannot be handed over
   uint64_t import_ns; // time taken to make these arrays
 } ChFunction;
@@ -156,6 +157,8 @@ typedef struct {
 typedef struct {
   uint32_t size, align;
 } ChSlot;
+
+enum { CH_SPEED = 0, CH_SIZE = 1, CH_LEAST_SIZE = 2 }; // what the program wants of a function's code
 
 enum { CH_FAILED = 0, CH_ALLOCATED = 1 };
 
@@ -212,6 +215,7 @@ typedef struct {
 // An allocated function before its prologue is inserted. The first block is the entry.
 typedef struct {
   ChStr name;
+  uint32_t goal; // CH_SPEED, …
   const ChFrameBlock *blocks;
   size_t num_blocks;
   const ChFrameEdge *edges;

@@ -53,6 +53,7 @@ ChFunction Export::view() const {
   F.classes = Classes.data(), F.num_values = Classes.size();
   F.debug_uses = DebugUses.data(), F.num_debug_uses = DebugUses.size();
   F.returns_twice = MF.exposesReturnsTwice();
+  F.goal = goal(MF);
   F.unsupported = str(Unsupported);
   return F;
 }

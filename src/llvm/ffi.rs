@@ -191,9 +191,13 @@ pub struct Function {
     pub debug_uses: *const DebugUse,
     pub num_debug_uses: usize,
     pub returns_twice: u32,
+    pub goal: u32,
     pub unsupported: Str,
     pub import_ns: u64,
 }
+
+pub const SIZE: u32 = 1;
+pub const LEAST_SIZE: u32 = 2;
 
 pub const LOAD: u8 = 0;
 pub const STORE: u8 = 1;
@@ -307,6 +311,7 @@ pub struct FrameEdge {
 #[repr(C)]
 pub struct Frame {
     pub name: Str,
+    pub goal: u32,
     pub blocks: *const FrameBlock,
     pub num_blocks: usize,
     pub edges: *const FrameEdge,

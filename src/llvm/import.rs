@@ -3,8 +3,8 @@
 use super::ffi;
 use crate::allocate::shrink_wrap::{EdgeKind, Frame, FrameBlock, FrameEdge};
 use crate::machine::{
-    Bank, BankInfo, Block, BlockData, BlockList, ClassInfo, DebugUse, Function, Inst, InstData, InstKind, Operand, Phi, PinSets,
-    Pins, Point, Reg, RegClass, RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value,
+    Bank, BankInfo, Block, BlockData, BlockList, ClassInfo, DebugUse, Function, Goal, Inst, InstData, InstKind, Operand, Phi,
+    PinSets, Pins, Point, Reg, RegClass, RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value,
 };
 use cranelift_entity::{EntityRef, PrimaryMap, packed_option::PackedOption};
 use smallvec::smallvec;
@@ -86,6 +86,7 @@ pub unsafe fn function(flat: &ffi::Function, file: Rc<RegisterFile>) -> Function
     let mut function = Function {
         name: unsafe { flat.name.text() },
         returns_twice: flat.returns_twice != 0,
+        goal: goal(flat.goal),
         file,
         blocks: blocks.iter().map(block).collect(),
         insts: insts.iter().enumerate().map(|(index, data)| inst(index, data)).collect(),
@@ -220,11 +221,20 @@ pub unsafe fn frame(flat: &ffi::Frame) -> Frame {
         },
     };
     Frame {
+        goal: goal(flat.goal),
         blocks: blocks.iter().map(block).collect(),
         edges: edges.iter().map(edge).collect(),
         wanted: wanted.chunks_exact(flat.num_blocks).map(|blocks| blocks.iter().map(|&it| it != 0).collect()).collect(),
         saves: flat.saves,
         restores: flat.restores,
+    }
+}
+
+fn goal(number: u32) -> Goal {
+    match number {
+        ffi::SIZE => Goal::Size,
+        ffi::LEAST_SIZE => Goal::LeastSize,
+        _ => Goal::Speed,
     }
 }
 

@@ -29,6 +29,12 @@ inline void unite(ChRegSet &Set, const ChRegSet &Other) {
   Set.words[1] |= Other.words[1];
 }
 
+// What the program wants of a function's code.
+inline uint32_t goal(const llvm::MachineFunction &MF) {
+  const llvm::Function &F = MF.getFunction();
+  return F.hasMinSize() ? CH_LEAST_SIZE : F.hasOptSize() || F.hasFnAttribute(llvm::Attribute::Cold) ? CH_SIZE : CH_SPEED;
+}
+
 // The target of the functions with one subtarget, one set of reserved registers and one list of callee-saved ones.
 class Target {
 public:

@@ -63,7 +63,7 @@ public:
       for (unsigned Set : Named)
         Wanted.push_back(Set >> IndexOf[Reg] & 1);
     auto [Saves, Restores] = usual();
-    Question = {str(MF.getName()), Blocks.data(), Blocks.size(), Edges.data(), Edges.size(), Wanted.data(), Registers.size(),
+    Question = {str(MF.getName()), goal(MF), Blocks.data(), Blocks.size(), Edges.data(), Edges.size(), Wanted.data(), Registers.size(),
                 Saves, Restores};
     return true;
   }

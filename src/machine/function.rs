@@ -249,6 +249,17 @@ pub enum EdgePlace {
     Nowhere,
 }
 
+/// What the program wants of a function's code.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Goal {
+    #[default]
+    Speed,
+    /// That it is small, if it does not become much slower by that (`optsize`, and `cold`, since it hardly ever runs).
+    Size,
+    /// That it is as small as it can be (`minsize`).
+    LeastSize,
+}
+
 /// A function in SSA machine form.
 #[derive(Clone, Debug)]
 pub struct Function {
@@ -256,6 +267,7 @@ pub struct Function {
     /// A call may return a second time (`setjmp`): what is live across it may be wanted where no path of the function leads
     /// from a later store.
     pub returns_twice: bool,
+    pub goal: Goal,
     pub file: Rc<RegisterFile>,
     /// The first block is the entry, which has no predecessors.
     pub blocks: PrimaryMap<Block, BlockData>,

@@ -20,6 +20,7 @@ impl<'a> Rewriter<'a> {
         let new = Function {
             name: old.name.clone(),
             returns_twice: old.returns_twice,
+            goal: old.goal,
             file: old.file.clone(),
             blocks: old.blocks.clone(),
             insts: PrimaryMap::with_capacity(old.insts.len() + old.insts.len() / 4),

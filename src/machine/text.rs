@@ -27,7 +27,7 @@
 //!           | "callee-saved" {reg}
 //!           | "prefixed" {reg}
 //!           | "status" {reg}
-//! function  = "function" name ["returns-twice"] ["undefined" {vN:class}] {block}
+//! function  = "function" name ["returns-twice"] ["optsize" | "minsize"] ["undefined" {vN:class}] {block}
 //! block     = bN: {block-mark} ["->" {bN}]  { phi | inst | "debug" vN }
 //! block-mark= freq=F                              1 unless given
 //!           | live=reg,…                          physical registers live at the head

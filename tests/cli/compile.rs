@@ -83,6 +83,33 @@ fn llvms_allocators_are_counted_in_the_same_way() {
     }
 }
 
+/// Clang says by attributes where it is; a value that is seldom wanted behind a call waits for that in a register then.
+#[test]
+fn small_code_is_what_is_asked_for() {
+    const SELDOM: &str = "
+      int name(int a, int (*f)(void)) {
+        int r = f();
+        if (__builtin_expect(r == 0, 0)) return a * 3;
+        if (__builtin_expect(r == 1, 0)) return a ^ 5;
+        return r;
+      }
+    ";
+    let folder = Folder::new();
+    let program = [("fast", ""), ("cold", "__attribute__((cold))"), ("small", "__attribute__((minsize))")];
+    folder.write("p.c", program.map(|(name, attribute)| attribute.to_owned() + &SELDOM.replace("name", name)).concat());
+    let assembly = |level: &str| {
+        folder.run(Process::new("clang-22").args([level, "-emit-llvm", "-c", "p.c", "-o", "p.bc"]));
+        folder.chordal(&["compile", "p.bc", "--verify-llvm"]).assert().success();
+        read_text(&folder.path("p.s"))
+    };
+    let fast_alone_waits_in_memory = assembly("-O2");
+    for (name, in_memory) in [("fast", true), ("cold", false), ("small", false)] {
+        let code = code_of(&fast_alone_waits_in_memory, name).join("\n");
+        assert_eq!((code.contains("(%rsp)"), code.contains("pushq %rbx")), (in_memory, !in_memory), "{name}: {code}");
+    }
+    assert!(!assembly("-Os").contains("(%rsp)"));
+}
+
 /// Of LLVM's allocators, only greedy knows matrix tiles; with the others, LLVM would write wrong code, or crash.
 #[test]
 fn tiles_are_greedys() {

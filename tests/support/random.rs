@@ -14,7 +14,7 @@ mod steps;
 
 pub use damage::damaged;
 
-use chordal::machine::{Function, RegClass, RegSet, RegisterFile, parse};
+use chordal::machine::{Function, Goal, RegClass, RegSet, RegisterFile, parse};
 use fastrand::Rng;
 
 /// Which register file a function is over.
@@ -203,5 +203,10 @@ pub fn random_function(seed: u64, shape: &Shape) -> Function {
     function.returns_twice = shape.calls && rng.u8(..8) == 0;
     cfg::add_blocks(&mut function, shape, &mut rng);
     fill::fill_blocks(&mut function, shape, &mut rng);
+    function.goal = match rng.u8(..8) {
+        0 => Goal::Size,
+        1 => Goal::LeastSize,
+        _ => Goal::Speed,
+    };
     function
 }

@@ -2,8 +2,8 @@
 
 use super::target::{find_class, find_register, parse_target};
 use crate::machine::{
-    Block, BlockData, BlockList, DebugUse, Function, Inserted, Inst, InstData, InstKind, Operand, Phi, PinSets, Pins, Point,
-    RegClass, RegSet, RegisterFile, Role, Slot, Value, ValueData,
+    Block, BlockData, BlockList, DebugUse, Function, Goal, Inserted, Inst, InstData, InstKind, Operand, Phi, PinSets, Pins,
+    Point, RegClass, RegSet, RegisterFile, Role, Slot, Value, ValueData,
 };
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
@@ -140,6 +140,7 @@ impl Parser {
             function: Function {
                 name,
                 returns_twice: false,
+                goal: Goal::Speed,
                 file: Rc::new(file),
                 blocks: PrimaryMap::new(),
                 insts: PrimaryMap::new(),
@@ -166,14 +167,14 @@ impl Parser {
             return self.block(name, &words[1..]);
         }
         let Some(block) = self.function.blocks.keys().next_back() else {
-            return match words {
-                ["returns-twice"] => {
-                    self.function.returns_twice = true;
-                    Ok(())
-                }
-                ["undefined", values @ ..] => values.iter().try_for_each(|word| self.definition(word).map(drop)),
-                _ => Err(Reason::unexpected("`returns-twice`, `undefined` or a block", words[0])),
-            };
+            match words {
+                ["returns-twice"] => self.function.returns_twice = true,
+                ["optsize"] => self.function.goal = Goal::Size,
+                ["minsize"] => self.function.goal = Goal::LeastSize,
+                ["undefined", values @ ..] => values.iter().try_for_each(|word| self.definition(word).map(drop))?,
+                _ => return Err(Reason::unexpected("`returns-twice`, `optsize`, `minsize`, `undefined` or a block", words[0])),
+            }
+            return Ok(());
         };
         match words {
             ["debug", word] => {

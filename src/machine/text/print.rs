@@ -1,7 +1,7 @@
 //! The printer of the text form.
 
 use super::target::print_target;
-use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, PinSets, Point, RegSet, Role, Value};
+use crate::machine::{Block, Function, Goal, Inserted, Inst, InstKind, Operand, PinSets, Point, RegSet, Role, Value};
 use cranelift_entity::EntitySet;
 use cranelift_entity::packed_option::PackedOption;
 use std::collections::BTreeMap;
@@ -18,6 +18,11 @@ impl fmt::Display for Function {
         writeln!(f, "function {}", escape(&self.name))?;
         if self.returns_twice {
             writeln!(f, "returns-twice")?;
+        }
+        match self.goal {
+            Goal::Speed => {}
+            Goal::Size => writeln!(f, "optsize")?,
+            Goal::LeastSize => writeln!(f, "minsize")?,
         }
         let printer = Printer::new(self);
         printer.undefined(f)?;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::machine::{Block, Inst, InstKind, Role};
+use crate::machine::{Block, Goal, Inst, InstKind, Role};
 use cranelift_entity::EntityRef;
 
 /// Everything that the form can say, in the printer's own layout.
@@ -63,6 +63,18 @@ fn everything_survives() {
 }
 
 #[test]
+fn what_is_said_of_a_function_survives() {
+    for (line, returns_twice, goal) in
+        [("returns-twice", true, Goal::Speed), ("optsize", false, Goal::Size), ("minsize", false, Goal::LeastSize)]
+    {
+        let text = format!("target tiny\nfunction f\n{line}\nb0:\n");
+        let function = parse(&text).unwrap();
+        assert_eq!((function.returns_twice, function.goal), (returns_twice, goal));
+        assert_eq!(print(&function), text);
+    }
+}
+
+#[test]
 fn built_in_files_are_printed_by_name() {
     for name in ["tiny", "wide"] {
         let text = format!("target {name}\nfunction f\nb0:\n");
@@ -103,7 +115,7 @@ fn fails(lines: &str, message: &str) {
 
 #[test]
 fn bad_functions_are_refused_by_line() {
-    fails("op", "line 3: expected `returns-twice`, `undefined` or a block, found `op`");
+    fails("op", "line 3: expected `returns-twice`, `optsize`, `minsize`, `undefined` or a block, found `op`");
     fails("b1:", "line 3: expected `b0`, found `b1`");
     fails("b0: -> b1", "line 3: there is no block `b1`");
     fails("b0: freq=often", "line 3: expected a frequency, found `often`");
