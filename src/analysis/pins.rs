@@ -4,7 +4,7 @@
 
 use super::Liveness;
 use super::grouped::{Grouped, of_each};
-use crate::machine::{Block, Function, Inst, InstKind, Operand, Point, Reg, RegSet, Value};
+use crate::machine::{Block, Function, Inst, InstKind, Operand, Point, Reg, RegSet, Role, Value};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use std::ops::Range;
 use std::rc::Rc;
@@ -140,9 +140,13 @@ impl PinLiveness {
     pub fn occupancy(&self, function: &Function, block: Block, inst: Inst) -> Occupancy {
         let index = inst.as_u32() - function.blocks[block].insts.start;
         let pins = function.pins(inst);
+        let behind = self.at(function, Point { block, index: index + 1 }) | pins.defs | pins.early_defs;
+        // What is written before they are destroyed would be lost in them.
+        let is_written_early = || function.operands(inst).iter().any(|operand| operand.role == Role::EarlyDef);
+        let lost = if !pins.clobbers.is_empty() && is_written_early() { pins.clobbers } else { RegSet::EMPTY };
         Occupancy {
             before: (self.before(inst) | pins.early_defs) & self.allocatable,
-            after: (self.at(function, Point { block, index: index + 1 }) | pins.defs | pins.early_defs) & self.allocatable,
+            after: (behind | lost) & self.allocatable,
             clobbers: pins.clobbers & self.allocatable,
         }
     }
