@@ -386,7 +386,9 @@ impl Scan<'_> {
             InstKind::Op => ("op", true),
             InstKind::Copy => {
                 let pair = roles == [Role::Def, Role::Use] || roles == [Role::Use, Role::Def];
-                ("copy", pair && self.same_bank(operands[0].value, operands[1].value))
+                // It may be in one register with what it copies, and may be elsewhere.
+                let is_free = operands.iter().all(|operand| operand.reuse.is_none());
+                ("copy", pair && is_free && self.same_bank(operands[0].value, operands[1].value))
             }
             InstKind::CopyTo(_) => ("copy-to", roles == [Role::Use]),
             InstKind::CopyFrom(_) => ("copy-from", roles == [Role::Def]),

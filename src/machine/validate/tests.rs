@@ -189,6 +189,10 @@ fn kinds_have_their_operands() {
     let at = |inst| Place::Inst(b(1), i(inst));
     broken(at(4), Rule::Operands("copy"), |f| f.insts[i(4)].kind = InstKind::Copy);
     broken(at(7), Rule::Operands("copy"), |f| f.values[v(7)].class = RegClass::new(2));
+    broken(at(7), Rule::Operands("copy"), |f| {
+        let def = f.insts[i(7)].operands.start as usize;
+        f.operands[def].reuse = Some(1);
+    });
     broken(at(7), Rule::Operands("copy-to"), |f| f.insts[i(7)].kind = InstKind::CopyTo(Reg::new(0)));
     broken(at(5), Rule::Operands("copy-from"), |f| f.insts[i(5)].kind = InstKind::CopyFrom(Reg::new(0)));
     broken(at(5), Rule::CopyWithoutPin, |f| f.insts[i(5)].kind = InstKind::CopyTo(Reg::new(1)));
