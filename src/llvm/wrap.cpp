@@ -63,8 +63,8 @@ public:
       for (unsigned Set : Named)
         Wanted.push_back(Set >> IndexOf[Reg] & 1);
     auto [Saves, Restores] = usual();
-    Question = {str(MF.getName()), goal(MF), Blocks.data(), Blocks.size(), Edges.data(), Edges.size(), Wanted.data(), Registers.size(),
-                Saves, Restores};
+    Question = {str(MF.getName()), goal(MF), Blocks.data(), Blocks.size(), Edges.data(), Edges.size(), Wanted.data(),
+                Registers.size(), Saves, Restores};
     return true;
   }
 

@@ -250,9 +250,8 @@ pub enum EdgePlace {
 }
 
 /// What the program wants of a function's code.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Goal {
-    #[default]
     Speed,
     /// That it is small, if it does not become much slower by that (`optsize`, and `cold`, since it hardly ever runs).
     Size,
