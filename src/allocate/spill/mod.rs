@@ -342,7 +342,7 @@ impl<'a> Problem<'a> {
             unspillable,
             constants,
             web_constants,
-            recomputable: if splits && policy.rematerialise { recomputable(function) } else { Constants::new() },
+            recomputable: if splits && policy.rematerialise { recomputable(conventional) } else { Constants::new() },
             dear,
             storable,
             limits: Limits::new(function, downstream.spare)?,
@@ -477,10 +477,21 @@ fn unspillable(function: &Function, liveness: &Liveness) -> EntitySet<Value> {
 }
 
 /// Of each value, its definition, if that is recomputable.
-fn recomputable(function: &Function) -> Constants {
+fn recomputable(conventional: &Conventional) -> Constants {
+    let Conventional { function, webs, .. } = conventional;
     let mut recomputable = Constants::new();
     for (inst, _) in function.insts.iter().filter(|(_, data)| data.recomputable) {
         recomputable[function.operands(inst)[0].value] = inst.into();
+    }
+    // A copy may share its home with what it copies while both live. What has been computed again and is stored there is equal to
+    // the copy, but nobody has copied it.
+    for (inst, _) in function.insts.iter().filter(|(_, data)| data.kind == InstKind::Copy) {
+        if let [to, from] = *function.operands(inst)
+            && webs[to.value].is_some()
+            && webs[to.value] == webs[from.value]
+        {
+            recomputable[from.value] = None.into();
+        }
     }
     recomputable
 }
