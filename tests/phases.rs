@@ -791,6 +791,20 @@ mod splitting {
         }
     }
 
+    /// v0 and what the φ takes cross both calls in the registers that these leave.
+    #[test]
+    fn what_lives_into_landing_pads_stays_in_registers() {
+        let (function, preset) = (fixture("held_over_throws"), Preset::named("tuned").expect("it exists"));
+        let text = blocks(&split_by("held_over_throws", Choice::Priced).function);
+        assert!(!text.contains("store") && text.contains("v6:w = phi b0:v4 b1:v5\n"), "{text}");
+        let (overlay, _) = allocate(&function, preset).unwrap();
+        assert!(edits(&function, &overlay).is_empty(), "{:?}", edits(&function, &overlay));
+        for entry in ENTRIES {
+            let text = blocks(&split("held_over_throws", entry).function);
+            assert!(text.contains("store") && !text.contains("phi"), "{entry:?}: {text}");
+        }
+    }
+
     /// v9 and v10 pass b1 in memory, v16 and v17 pass b2.
     #[test]
     fn copies_within_a_home_are_nothing() {

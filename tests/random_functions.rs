@@ -214,6 +214,7 @@ fn what_a_jump_defines_crosses_edges_without_code_only_where_values_move() {
 fn what_random_functions_found_is_allocated() {
     let names = [
         "bundle_without_terminators",
+        "confined_at_throw",
         "copy_behind_throw",
         "copy_with_more_registers",
         "dead_early",
@@ -223,6 +224,7 @@ fn what_random_functions_found_is_allocated() {
         "few_registers",
         "forms_beside_memory",
         "held_to_meet",
+        "held_over_throws",
         "in_memory_anyway",
         "jump_outputs",
         "nothing_meets",

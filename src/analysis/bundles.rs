@@ -6,7 +6,8 @@
 //!
 //! No code on an edge makes up for a difference between its ends, and edges with a common end have no differences among
 //! each other either. So a bundle, which is a set of edges connected by common ends, is where values meet in one place: the
-//! dispatches of an interpreter with computed `goto` and the labels that they go to are one bundle. (LLVM's greedy allocator
+//! dispatches of an interpreter with computed `goto` and the labels that they go to are one bundle, and so are the calls that
+//! throw to one landing pad, which blocks leave in their middle. (LLVM's greedy allocator
 //! has edge bundles too, for all edges, since it never puts code on one.)
 
 use super::grouped::Grouped;
@@ -30,11 +31,15 @@ pub struct Meeting {
     pub occupied: RegSet,
     /// Registers that the terminators of one block read besides: so many of each class at most.
     pub read: Vec<RegClass>,
+    /// The edges lead to landing pads. What the calls read, and what lives beside at one of them, is not here: unlike what crosses,
+    /// it need not be in one register at all of them.
+    pub at_pads: bool,
 }
 
-/// The bundles of a function whose edges leave their sources at the end.
+/// The bundles of a function whose edges leave their sources at the end, or at a call that throws.
 pub struct Bundles {
     exits: SecondaryMap<Block, PackedOption<Bundle>>,
+    throws: SecondaryMap<Block, PackedOption<Bundle>>,
     entries: SecondaryMap<Block, PackedOption<Bundle>>,
     meetings: PrimaryMap<Bundle, Meeting>,
     /// Of each value that is related to another over an edge of a bundle, the one that stands for all of them.
@@ -47,6 +52,7 @@ impl Bundles {
     pub fn none() -> Self {
         Bundles {
             exits: SecondaryMap::new(),
+            throws: SecondaryMap::new(),
             entries: SecondaryMap::new(),
             meetings: PrimaryMap::new(),
             representative: SecondaryMap::new(),
@@ -81,9 +87,14 @@ impl Bundles {
         bundles
     }
 
-    /// The bundle of the edges that leave a block.
+    /// The bundle of the edges that leave a block at its end.
     pub fn exit(&self, block: Block) -> Option<Bundle> {
         self.exits[block].expand()
+    }
+
+    /// The bundle of the edges that leave a block where it [throws](crate::machine::BlockData::throws).
+    pub fn throw(&self, block: Block) -> Option<Bundle> {
+        self.throws[block].expand()
     }
 
     /// The bundle of the edges without code that enter a block.
@@ -114,20 +125,22 @@ impl Bundles {
 
     /// Numbers the sets of edges that have ends in common.
     fn connect(&mut self, function: &Function, edges: &[Edge]) {
-        let mut ends: Partition<End> = Partition::discrete(2 * function.blocks.len());
+        let mut ends: Partition<End> = Partition::discrete(3 * function.blocks.len());
         for &Edge { from, to, .. } in edges {
-            let (exit, entry) = (ends.find(End::exit(from)), ends.find(End::entry(to)));
+            let (exit, entry) = (ends.find(End::left(function, from, to)), ends.find(End::entry(to)));
             if exit != entry {
                 ends.attach(exit, entry);
             }
         }
         let mut numbers: SecondaryMap<End, PackedOption<Bundle>> = SecondaryMap::new();
         for &Edge { from, to, .. } in edges {
+            let at_pads = function.blocks[to].landing_pad;
             let number = &mut numbers[ends.find(End::entry(to))];
             if number.is_none() {
-                *number = self.meetings.push(Meeting::default()).into();
+                *number = self.meetings.push(Meeting { at_pads, ..Meeting::default() }).into();
             }
-            self.exits[from] = *number;
+            let left = if at_pads { &mut self.throws } else { &mut self.exits };
+            left[from] = *number;
             self.entries[to] = *number;
         }
     }
@@ -155,6 +168,9 @@ impl Bundles {
                 meeting.read.extend(std::iter::repeat_n(class, wanted.saturating_sub(present)));
             }
         }
+        if let (Some(bundle), Some(call)) = (self.throw(block), function.blocks[block].throws.expand()) {
+            self.meetings[bundle].occupied |= pins.occupancy(function, block, call).all();
+        }
     }
 }
 
@@ -164,12 +180,13 @@ struct End(u32);
 entity_impl!(End);
 
 impl End {
-    fn exit(block: Block) -> Self {
-        End::new(2 * block.index())
+    fn entry(block: Block) -> Self {
+        End::new(3 * block.index())
     }
 
-    fn entry(block: Block) -> Self {
-        End::new(2 * block.index() + 1)
+    /// Where `from` is left for `to`: at its end, or at the call that throws.
+    fn left(function: &Function, from: Block, to: Block) -> Self {
+        End::new(3 * from.index() + if function.blocks[to].landing_pad { 2 } else { 1 })
     }
 }
 
@@ -180,18 +197,20 @@ struct Edge {
     column: usize,
 }
 
-/// The edges that can take no code, apart from those that leave a block in its middle (a call that throws takes registers) and
-/// those of a block without terminators, where what meets elsewhere than it is would have nothing to move in front of.
+/// The edges that can take no code, apart from those that inline assembly takes, or a block with such inline assembly, and those
+/// that leave a block without terminators at its end, where what meets elsewhere than it is would have nothing to move in front of.
 fn edges(function: &Function) -> Vec<Edge> {
-    let from_ends = function.blocks.iter().filter(|(_, data)| !data.landing_pad && !data.jump_target);
+    let targets = function.blocks.iter().filter(|(_, data)| !data.jump_target);
     let edges =
-        from_ends.flat_map(|(to, data)| data.preds.iter().enumerate().map(move |(column, &from)| Edge { from, to, column }));
+        targets.flat_map(|(to, data)| data.preds.iter().enumerate().map(move |(column, &from)| Edge { from, to, column }));
     let mut edges: Vec<Edge> = edges.filter(|e| function.takes_no_code(e.from, e.to)).collect();
     let ends_in_terminators =
         |block: Block| function.block_insts(block).next_back().is_some_and(|i| function.insts[i].terminator);
-    let meets = |block: Block| function.jump(block).is_none() && ends_in_terminators(block);
-    let mut known: SecondaryMap<Block, Option<bool>> = SecondaryMap::new();
-    edges.retain(|edge| *known[edge.from].get_or_insert_with(|| meets(edge.from)));
+    let mut jumps: SecondaryMap<Block, Option<bool>> = SecondaryMap::new();
+    edges.retain(|&Edge { from, to, .. }| {
+        (function.blocks[to].landing_pad || ends_in_terminators(from))
+            && !*jumps[from].get_or_insert_with(|| function.jump(from).is_some())
+    });
     edges
 }
 
@@ -216,7 +235,9 @@ fn related(
     for edge in edges {
         let phis = function.blocks[edge.to].phis.iter();
         phis.filter_map(|phi| Some((phi.def, phi.args[edge.column].expand()?))).for_each(|(def, arg)| relate(def, arg));
-        let at_exit = if left.insert(edge.from) { liveness.live_out(edge.from) } else { &[] };
+        // What leaves for a landing pad has the same names there.
+        let at_end = !function.blocks[edge.to].landing_pad;
+        let at_exit = if at_end && left.insert(edge.from) { liveness.live_out(edge.from) } else { &[] };
         let at_entry = if entered.insert(edge.to) { liveness.live_in(edge.to) } else { &[] };
         for &name in at_exit.iter().chain(at_entry) {
             if function.original(name) != name {
@@ -283,11 +304,23 @@ mod tests {
     }
 
     #[test]
-    fn what_throws_or_jumps_in_the_middle_of_a_block_is_in_no_bundle() {
-        for text in
-            [include_str!("../../testdata/functions/landing_pad_phi.txt"), include_str!("../../testdata/functions/jumping.txt")]
-        {
-            assert_eq!(bundles(text).iter().count(), 0);
-        }
+    fn calls_that_throw_to_one_landing_pad_are_a_bundle() {
+        let bundles = bundles(include_str!("../../testdata/functions/landing_pad_phi.txt"));
+        let block = Block::new;
+        let bundle = bundles.entry(block(2)).expect("two calls throw to it");
+        assert_eq!([0, 1, 2].map(|b| bundles.throw(block(b))), [Some(bundle), Some(bundle), None]);
+        assert_eq!([0, 1].map(|b| bundles.exit(block(b))), [None; 2]);
+        let meeting = bundles.meeting(bundle);
+        assert!(meeting.at_pads);
+        assert_eq!(meeting.crossing, [bundles.representative(v(2))]);
+        assert_eq!(bundles.related(v(2)), [0, 1, 2].map(v));
+        let file = parse(include_str!("../../testdata/functions/landing_pad_phi.txt")).unwrap().file;
+        let named = |names: &[&str]| names.iter().map(|name| file.by_name(name).unwrap()).collect::<RegSet>();
+        assert!(named(&["a", "b", "c", "d"]).is_subset(meeting.occupied), "the calls destroy them");
+    }
+
+    #[test]
+    fn what_jumps_in_the_middle_of_a_block_is_in_no_bundle() {
+        assert_eq!(bundles(include_str!("../../testdata/functions/jumping.txt")).iter().count(), 0);
     }
 }

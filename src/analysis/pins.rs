@@ -60,6 +60,11 @@ impl PinLiveness {
         PinLiveness { kept, ..self }
     }
 
+    /// The registers that keep what they hold everywhere.
+    pub fn kept(&self) -> RegSet {
+        self.kept
+    }
+
     /// The same where values are held in registers that they are copied to.
     #[must_use]
     pub fn holding(self, function: &Function, liveness: &Liveness) -> Self {

@@ -80,7 +80,7 @@ struct Walk<'a> {
     order: &'a Order,
     /// Of each bundle that was come upon, where its representatives meet, sorted.
     places: SecondaryMap<Bundle, Option<Vec<(Value, Reg)>>>,
-    /// At terminators, the bundle of the edges that they take.
+    /// At terminators and where a call throws, the bundle of the edges that they take.
     leaving: Option<Bundle>,
     /// What crosses the bundle at the end of the block that is being walked.
     expected: Expected,
@@ -136,7 +136,7 @@ impl Walk<'_> {
         self.departed.clear();
         for (index, inst) in self.function.block_insts(block).enumerate() {
             let occupancy = self.pins.occupancy(self.function, block, inst);
-            self.leaving = self.bundles.exit(block).filter(|_| self.function.insts[inst].terminator);
+            self.leaving = self.leaving_at(block, inst);
             let permute = self.policy.pins == PinPolicy::Permute && occupancy.takes(self.pins.before(inst));
             let to_be_moved = !self.is_in_place(block)? || self.early(inst, index).next().is_some() || self.has_to_be_held(inst);
             if permute || to_be_moved || !self.simple(block, inst, &occupancy) {
@@ -144,7 +144,7 @@ impl Walk<'_> {
             }
             self.debug_uses(block, index as u32);
             self.kill(inst);
-            if self.function.blocks[block].throws.expand() == Some(inst) {
+            if self.throws(block, inst) {
                 let mut values: Vec<(Value, Reg)> = self.taken.iter().filter_map(|r| Some((self.owner[r.index()]?, r))).collect();
                 values.sort_unstable();
                 self.result.at_throw[block] = values.into_iter().unzip();
@@ -189,12 +189,29 @@ impl Walk<'_> {
         held.map(|it| it.reg).collect()
     }
 
-    /// Whether what crosses the bundle that the terminators take, if they are next, is where it meets.
+    fn throws(&self, block: Block, inst: Inst) -> bool {
+        self.function.blocks[block].throws.expand() == Some(inst)
+    }
+
+    /// The bundle of the edges that an instruction takes.
+    fn leaving_at(&self, block: Block, inst: Inst) -> Option<Bundle> {
+        match self.function.insts[inst].terminator {
+            true => self.bundles.exit(block),
+            false => self.bundles.throw(block).filter(|_| self.throws(block, inst)),
+        }
+    }
+
+    /// Whether what crosses the bundle that the next instruction takes, if it does, is where it meets.
     fn is_in_place(&mut self, block: Block) -> Result<bool, Failure> {
         let Some(bundle) = self.leaving else { return Ok(true) };
         self.meet(bundle)?;
         let mut live = self.liveness.live_out(block).iter();
-        Ok(live.all(|&value| self.place(bundle, value).is_none_or(|place| place == self.at(value))))
+        // (What a call defines that throws is not there yet.)
+        let in_place = |&value: &Value| {
+            let place = self.place(bundle, value);
+            place.is_none_or(|place| !self.is_live(value) || place == self.at(value))
+        };
+        Ok(live.all(in_place))
     }
 
     /// Notes where what leaves a block over a bundle's edges is going to meet, if that is known before the block is walked.
@@ -688,6 +705,7 @@ impl Walk<'_> {
             wants.push(want);
         }
         let registers = fit(&wants).ok_or_else(|| {
+            self.evict_crossing_pads(&values);
             held_back.into_iter().for_each(|(at, domain)| wants[at].domain |= domain);
             without_registers(block, index, fit(&wants).is_some())
         })?;
@@ -706,6 +724,14 @@ impl Walk<'_> {
             self.result.repairs.push(Repair { before: inst, splits });
         }
         Ok(())
+    }
+
+    /// Has what crosses to landing pads from here be spilled: it meets where it is in the way of what a class confines. (How many
+    /// values cross has been seen to, but not in which of the registers; those of classes are nested, nearly always.)
+    fn evict_crossing_pads(&mut self, live: &[Value]) {
+        let Some(bundle) = self.leaving.filter(|&bundle| self.bundles.meeting(bundle).at_pads) else { return };
+        let crossing: Vec<Value> = live.iter().copied().filter(|&value| self.place(bundle, value).is_some()).collect();
+        crossing.into_iter().for_each(|value| self.evicted[self.function.original(value)] = true);
     }
 
     /// Moves the live values to their new registers.

@@ -1,8 +1,8 @@
 //! Which values to spill: along the dominance order, wherever too many values are live, the one of least weight.
 
-use super::crossing;
+use super::crossing::{self, Head};
 use super::{Choice, Problem};
-use crate::allocate::cssa::{Conventional, Web};
+use crate::allocate::cssa::Web;
 use crate::allocate::pressure::demand::{Demand, Excess, LastUse, first_reuse, folded_operand};
 use crate::allocate::pressure::feasible;
 use crate::allocate::pressure::limits::Limits;
@@ -18,7 +18,7 @@ pub(super) struct Chosen {
     pub(super) spilled: SecondaryMap<Value, bool>,
     /// Of these, the ones that are computed again for each use; the others are in memory.
     pub(super) rematerialised: SecondaryMap<Value, bool>,
-    /// Others that are in memory wherever they cross a bundle of edges that can take no code, or are live beside it.
+    /// Others that are in memory wherever they cross a bundle of jumps that can take no code, or are live beside it.
     pub(super) off_bundles: SecondaryMap<Value, bool>,
 }
 
@@ -65,7 +65,7 @@ pub(super) fn choose(problem: &Problem, requested: &SecondaryMap<Value, bool>) -
         chooser.drop_constants_without_register(order, pins, |chosen, value| chosen.spilled[value]);
         return Ok(chooser.chosen);
     };
-    chooser.spill_across_edges_without_code(conventional)?;
+    chooser.spill_across_edges_without_code(problem)?;
     for value in crossing::excess(problem, &chooser.chosen.spilled) {
         chooser.keep_off_bundles(value)?;
     }
@@ -107,18 +107,17 @@ struct Chooser<'a> {
 }
 
 impl Chooser<'_> {
-    /// A value that crosses an edge where no code can stand may have to be elsewhere at its two ends: it is in memory, if the
-    /// edge is in no bundle (there alone, if live ranges are split and no bundle begins or ends there). So are the φs there,
-    /// with all of their webs.
-    fn spill_across_edges_without_code(&mut self, conventional: &Conventional) -> Result<(), String> {
+    /// A value that crosses an edge where no code can stand may have to be elsewhere at its two ends: it is in memory, if there
+    /// is nowhere to meet (there alone, if live ranges are split and no bundle of jumps begins or ends there). So are the φs
+    /// there, with all of their webs.
+    fn spill_across_edges_without_code(&mut self, problem: &Problem) -> Result<(), String> {
+        let Problem { conventional, .. } = problem;
         let mut webs: SecondaryMap<Web, bool> = SecondaryMap::new();
         for (block, data) in &self.function.blocks {
-            let bundle = self.bundles.entry(block);
-            let bundled = |pred: Block| bundle.is_some() && self.bundles.exit(pred) == bundle;
-            let without_code = |pred: Block| self.function.takes_no_code(pred, block);
-            if data.preds.iter().any(|&pred| !bundled(pred) && without_code(pred)) {
+            if crossing::head(problem, block) == Head::Nothing {
+                let jumps_meet = !data.landing_pad && self.bundles.entry(block).is_some();
                 for &value in self.liveness.live_in(block) {
-                    match self.splits && bundle.is_none() {
+                    match self.splits && !jumps_meet {
                         // There alone it is in memory.
                         true => self.require_spillable(value)?,
                         false => self.spill_crossing(value)?,

@@ -8,8 +8,8 @@ use crate::allocate::pressure::limits::{Counts, Limits};
 use crate::allocate::pressure::matching::{Want, fit};
 use crate::allocate::pressure::meeting;
 use crate::analysis::grouped::of_each;
-use crate::analysis::{Liveness, Meeting};
-use crate::machine::{Block, Function, InstKind, RegClass, Value};
+use crate::analysis::{Bundles, Liveness, Meeting};
+use crate::machine::{Block, BlockData, Function, InstKind, RegClass, RegSet, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use std::ops::Add;
 
@@ -20,6 +20,8 @@ pub(super) enum Head {
     Anything,
     /// What crosses a bundle in registers, neither more nor less.
     Bundle,
+    /// What is in registers at all calls that throw there, if it can be in one register at all of them.
+    Pads,
     /// Only what cannot be elsewhere.
     Nothing,
 }
@@ -28,29 +30,33 @@ pub(super) enum Head {
 pub(super) fn head(problem: &Problem, block: Block) -> Head {
     let Problem { conventional, bundles, .. } = problem;
     let function = &conventional.function;
+    let BlockData { landing_pad, preds, .. } = &function.blocks[block];
     let bundle = bundles.entry(block);
-    let mut without_code = function.blocks[block].preds.iter().filter(|&&pred| function.takes_no_code(pred, block));
-    if without_code.any(|&pred| bundle.is_none() || bundles.exit(pred) != bundle) {
-        Head::Nothing
-    } else if bundle.is_some() {
-        Head::Bundle
-    } else {
-        Head::Anything
+    let left_by = |pred: Block| if *landing_pad { bundles.throw(pred) } else { bundles.exit(pred) };
+    let mut without_code = preds.iter().filter(|&&pred| function.takes_no_code(pred, block));
+    if without_code.any(|&pred| bundle.is_none() || left_by(pred) != bundle) {
+        return Head::Nothing;
+    }
+    match bundle {
+        None => Head::Anything,
+        Some(_) if !landing_pad => Head::Bundle,
+        Some(_) if problem.is_priced() => Head::Pads,
+        Some(_) => Head::Nothing,
     }
 }
 
-/// The representatives of what has to be in memory at the bundles, beside what is `spilled` already.
+/// The representatives of what has to be in memory at the bundles of jumps, beside what is `spilled` already.
 ///
 /// Everything takes one register at each bundle that it crosses, so what is worth most there goes first: sets of values that
 /// find registers are the independent sets of a matroid, of which the greedy choice finds the heaviest. Worth most is what is
 /// accessed most often for as long as it lives: behind the bundle, too, it is in the way of others until it dies.
 pub(super) fn excess(problem: &Problem, spilled: &SecondaryMap<Value, bool>) -> Vec<Value> {
-    let Problem { conventional, bundles, liveness, unspillable, limits, .. } = problem;
+    let Problem { conventional, bundles, liveness, pins, unspillable, limits, .. } = problem;
     let function = &conventional.function;
     let mut tenures: Option<SecondaryMap<Value, Tenure>> = None;
     let mut out: SecondaryMap<Value, bool> = SecondaryMap::new();
     let mut excess = Vec::new();
-    for (_, meeting) in bundles.iter() {
+    for (_, meeting) in bundles.iter().filter(|(_, meeting)| !meeting.at_pads) {
         let tenures = tenures.get_or_insert_with(|| tenures_of_names(conventional, liveness));
         let worth = |value: Value| match bundles.related(value) {
             _ if unspillable.contains(value) => f64::INFINITY,
@@ -65,10 +71,9 @@ pub(super) fn excess(problem: &Problem, spilled: &SecondaryMap<Value, bool>) -> 
             .map(|&value| (worth(value), value))
             .collect();
         crossing.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut room = Room::new(function, limits, meeting);
+        let mut room = Room::new(function, limits, meeting, pins.kept());
         for (_, value) in crossing {
-            let domain = meeting::domain(function, bundles, meeting, value);
-            if !room.admit(function.values[value].class, meeting::want(domain, domain.iter().collect())) {
+            if !room.admit_crossing(function, bundles, value) {
                 out[value] = true;
                 excess.push(value);
             }
@@ -141,25 +146,33 @@ fn tenures(function: &Function, liveness: &Liveness) -> SecondaryMap<Value, Tenu
 pub(super) struct Room<'a> {
     limits: &'a Limits,
     meeting: &'a Meeting,
+    occupied: RegSet,
     counts: Counts,
     wants: Vec<Want>,
 }
 
 impl<'a> Room<'a> {
-    pub(super) fn new(function: &Function, limits: &'a Limits, meeting: &'a Meeting) -> Self {
+    /// Beside what the program occupies, some registers are `kept` from everybody.
+    pub(super) fn new(function: &Function, limits: &'a Limits, meeting: &'a Meeting, kept: RegSet) -> Self {
         let mut counts = Counts::default();
         for &class in &meeting.read {
             limits.count(&mut counts, class, 1);
         }
-        Room { limits, meeting, counts, wants: meeting::read(function, meeting) }
+        Room { limits, meeting, occupied: meeting.occupied | kept, counts, wants: meeting::read(function, meeting) }
+    }
+
+    /// Has a representative cross, if there is a register for it.
+    pub(super) fn admit_crossing(&mut self, function: &Function, bundles: &Bundles, value: Value) -> bool {
+        let domain = meeting::domain(function, bundles, self.meeting, value) - self.occupied;
+        self.admit(function.values[value].class, meeting::want(domain, domain.iter().collect()))
     }
 
     /// Has one more register wanted, if there is one.
-    pub(super) fn admit(&mut self, class: RegClass, want: Want) -> bool {
+    fn admit(&mut self, class: RegClass, want: Want) -> bool {
         self.limits.count(&mut self.counts, class, 1);
         self.wants.push(want);
         let spare = self.limits.spare();
-        let fits = self.limits.exceeded(&self.counts, self.meeting.occupied, spare).is_none() && fit(&self.wants).is_some();
+        let fits = self.limits.exceeded(&self.counts, self.occupied, spare).is_none() && fit(&self.wants).is_some();
         if !fits {
             self.limits.count(&mut self.counts, class, -1);
             self.wants.pop();

@@ -8,7 +8,7 @@ use super::residence::Ahead;
 use crate::allocate::pressure::limits::Counts;
 use crate::allocate::pressure::live_set::LiveSet;
 use crate::analysis::grouped::Lists;
-use crate::analysis::{FirstUses, LEAVING, Loops, NEVER, PinLiveness};
+use crate::analysis::{Bundle, FirstUses, LEAVING, Loops, NEVER, PinLiveness};
 use crate::machine::{Block, BlockData, RegClass, RegSet, Value};
 use cranelift_entity::SecondaryMap;
 
@@ -46,6 +46,10 @@ pub(super) struct Entries<'a> {
     passing: Lists<Block, Value>,
     /// Ascending; of blocks that have been left.
     ends: Lists<Block, Value>,
+    /// Likewise where their calls throw, of what landing pads want.
+    throws: Lists<Block, Value>,
+    /// The representatives of what crosses bundles of edges to landing pads in registers, as far as the pads have been entered.
+    at_pads: SecondaryMap<Bundle, Vec<Value>>,
     /// What could be in registers at the current block's head, and what is: kept for their memory.
     candidates: Vec<Candidate>,
     entering: Vec<Candidate>,
@@ -68,7 +72,9 @@ impl<'a> Entries<'a> {
         let function = &problem.conventional.function;
         let lists = || Lists::new(function.blocks.len());
         let (first_uses, (candidates, entering)) = (FirstUses::new(function), Default::default());
-        Entries { problem, ahead, first_uses, way, pins, heads: lists(), passing: lists(), ends: lists(), candidates, entering }
+        let (heads, passing, ends, throws) = (lists(), lists(), lists(), lists());
+        let at_pads = SecondaryMap::new();
+        Entries { problem, ahead, first_uses, way, pins, heads, passing, ends, throws, at_pads, candidates, entering }
     }
 
     /// What is to be in registers where, if that has been decided.
@@ -96,9 +102,12 @@ impl<'a> Entries<'a> {
             if crosses(it.value) || problem.unspillable.contains(it.value) {
                 room.add(it.value);
                 entering.push(it);
-            } else if head == Head::Anything {
+            } else if head == Head::Anything || head == Head::Pads {
                 candidates.push(it);
             }
+        }
+        if head == Head::Pads {
+            candidates.retain(|&it| self.meets_at_pads(block, it));
         }
         match self.way {
             Way::Nearest => entering.extend(room.take(nearest_first(&mut candidates))),
@@ -139,6 +148,28 @@ impl<'a> Entries<'a> {
         let phis = phis.map(move |(row, phi)| candidate(live_in.len() + row, Some(row), phi.def));
         let those = arriving.then(|| self.arriving(block));
         live.filter(move |it| those.as_ref().is_none_or(|those| those.binary_search(&it.value).is_ok())).chain(phis)
+    }
+
+    /// Whether a value is to be in a register at a landing pad where nothing can bring it to one, and can be: wherever it comes
+    /// from it is in one, and there is one for it that is the same everywhere.
+    fn meets_at_pads(&mut self, block: Block, candidate: Candidate) -> bool {
+        let Problem { conventional, bundles, limits, .. } = self.problem;
+        let bundle = bundles.entry(block).expect("values meet in bundles");
+        let is_wanted = self.solution().is_some_and(|solution| solution.is_in_register_at_head(block, candidate.index));
+        if !is_wanted || !self.comes_from(block, candidate).all(|comes| comes) {
+            return false;
+        }
+        let value = bundles.representative(candidate.value);
+        if self.at_pads[bundle].contains(&value) {
+            return true;
+        }
+        let function = &conventional.function;
+        let mut room = crossing::Room::new(function, limits, bundles.meeting(bundle), self.pins.kept());
+        let fits = self.at_pads[bundle].iter().chain([&value]).all(|&value| room.admit_crossing(function, bundles, value));
+        if fits {
+            self.at_pads[bundle].push(value);
+        }
+        fits
     }
 
     /// What has been decided to be there; beside it, what comes in registers, but need not be there.
@@ -245,6 +276,11 @@ impl<'a> Entries<'a> {
         self.ends.add(block, values).sort_unstable();
     }
 
+    /// The call of a block throws with these values in registers, which landing pads want.
+    pub(super) fn throw(&mut self, block: Block, values: impl Iterator<Item = Value>) {
+        self.throws.add(block, values).sort_unstable();
+    }
+
     /// The values in registers at the head of a block, behind its φs; ascending. None of a block that is passed.
     pub(super) fn at_head(&self, block: Block) -> &[Value] {
         self.heads.get(block)
@@ -263,11 +299,15 @@ impl<'a> Entries<'a> {
         self.ends.get(self.problem.source(block)).binary_search(&value).is_ok()
     }
 
-    /// Whether a value that is wanted in `to` is in a register when control leaves `from` for it. Where it does so in the
-    /// middle of the block, only what cannot be anywhere else is.
+    /// Whether a value that is wanted in `to` is in a register when control leaves `from` for it. Where inline assembly jumps,
+    /// only what cannot be anywhere else is.
     pub(super) fn comes_over(&self, from: Block, to: Block, value: Value) -> bool {
         let BlockData { landing_pad, jump_target, .. } = self.problem.conventional.function.blocks[to];
-        self.problem.unspillable.contains(value) || !landing_pad && !jump_target && self.is_at_end(from, value)
+        self.problem.unspillable.contains(value)
+            || match landing_pad {
+                true => self.throws.get(from).binary_search(&value).is_ok(),
+                false => !jump_target && self.is_at_end(from, value),
+            }
     }
 }
 

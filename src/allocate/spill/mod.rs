@@ -351,9 +351,29 @@ impl<'a> Problem<'a> {
         })
     }
 
+    /// Whether prices say where values are.
+    fn is_priced(&self) -> bool {
+        matches!(self.downstream.choice, Some(Choice::Priced | Choice::Optimal))
+    }
+
     /// The weight of each value: light ones are spilled first, those of infinite weight not at all.
     pub fn weights(&self) -> &SecondaryMap<Value, f64> {
         &self.weights
+    }
+
+    /// What is live into a block's landing pads, or what their φs take from it; ascending.
+    fn wanted_in_pads(&self, block: Block) -> Vec<Value> {
+        let Conventional { function, .. } = self.conventional;
+        let pads = function.blocks[block].succs.iter().filter(|&&succ| function.blocks[succ].landing_pad);
+        let mut wanted = Vec::new();
+        for &pad in pads {
+            let column = function.column(block, pad);
+            wanted.extend(self.liveness.live_in(pad));
+            wanted.extend(function.blocks[pad].phis.iter().filter_map(|phi| phi.args[column].expand()));
+        }
+        wanted.sort_unstable();
+        wanted.dedup();
+        wanted
     }
 
     /// Decides: spills the requested values, and others until everything fits.
@@ -364,7 +384,7 @@ impl<'a> Problem<'a> {
         let mut chosen = choose::choose(self, requested).map_err(Unsupported)?;
         match self.downstream.choice {
             Some(Choice::Farthest(entry)) => return residence::plan(self, &chosen, entry).map_err(Unsupported),
-            Some(Choice::Priced | Choice::Optimal) => return residence::plan_priced(self, &chosen).map_err(Unsupported),
+            _ if self.is_priced() => return residence::plan_priced(self, &chosen).map_err(Unsupported),
             _ => {}
         }
         let lowered = lower::lower(self, &mut chosen.spilled);

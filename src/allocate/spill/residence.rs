@@ -125,6 +125,8 @@ struct Resident {
     kept: bool,
     /// It crosses the bundle that the block is left by, and is not displaced any more.
     crosses: bool,
+    /// It has been in a register since the call that throws, whose landing pads want it.
+    thrown: bool,
 }
 
 struct Walk<'a> {
@@ -173,6 +175,9 @@ impl<'a> Walk<'a> {
             let at = Point { block, index: index as u32 };
             let refills = self.refills.len();
             self.instruction(at, inst)?;
+            if function.blocks[block].throws.expand() == Some(inst) {
+                self.throw(block, inst);
+            }
             if at > tail && self.refills.len() > refills {
                 return Err(format!("a spilled value is loaded between the terminators of {block}"));
             }
@@ -210,6 +215,16 @@ impl<'a> Walk<'a> {
         });
     }
 
+    /// Notes what is in registers where the call of a block throws and wanted in its landing pads. (What a register of the
+    /// program holds at the call is in no other one.)
+    fn throw(&mut self, block: Block, call: Inst) {
+        let pads = self.problem.wanted_in_pads(block);
+        let held = |value: Value| self.pins.holder(call, value).is_some();
+        for it in &mut self.residents {
+            it.thrown = it.filled && pads.binary_search(&it.value).is_ok() && !held(it.value);
+        }
+    }
+
     /// Notes what is in registers at the end of a block and live behind it.
     fn leave(&mut self, block: Block) {
         let length = self.function().blocks[block].insts.len() as u32;
@@ -217,6 +232,8 @@ impl<'a> Walk<'a> {
         let defined = leaving().filter(|resident| resident.since_definition).map(|resident| resident.value);
         self.read_where_defined.extend(defined);
         self.entries.leave(block, leaving().map(|resident| resident.value));
+        // What lives into landing pads lives to the end of the block: it has not been displaced since.
+        self.entries.throw(block, leaving().filter(|resident| resident.thrown).map(|resident| resident.value));
     }
 
     /// The next use behind an operand's instruction, from the block's head. What was chosen to be in memory is there at the
@@ -447,14 +464,23 @@ impl<'a> Walk<'a> {
 
 impl Resident {
     fn entering(Candidate { value, next_use, .. }: Candidate) -> Self {
-        Resident { value, filled: true, since_definition: true, untouched: true, next_use, kept: true, crosses: false }
+        Resident { filled: true, since_definition: true, untouched: true, ..Self::wanted(value, next_use) }
     }
 
     fn defined(value: Value, next_use: u32) -> Self {
-        Resident { value, filled: true, since_definition: true, untouched: false, next_use, kept: true, crosses: false }
+        Resident { filled: true, since_definition: true, ..Self::wanted(value, next_use) }
     }
 
     fn wanted(value: Value, next_use: u32) -> Self {
-        Resident { value, filled: false, since_definition: false, untouched: false, next_use, kept: true, crosses: false }
+        Resident {
+            value,
+            filled: false,
+            since_definition: false,
+            untouched: false,
+            next_use,
+            kept: true,
+            crosses: false,
+            thrown: false,
+        }
     }
 }

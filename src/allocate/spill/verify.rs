@@ -15,7 +15,6 @@ use super::homes::Home;
 use super::plan::{Plan, Refill, Site, Store};
 use crate::allocate::pressure::demand::{Demand, LastUse};
 use crate::allocate::pressure::limits::Counts;
-use crate::allocate::pressure::meeting;
 use crate::analysis::{Bundle, PinLiveness};
 use crate::machine::{Block, Function, Inst, InstKind, Point, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
@@ -438,15 +437,17 @@ impl Verifier<'_> {
         let mut crossed: EntitySet<Bundle> = EntitySet::new();
         for (to, data) in &self.function.blocks {
             let bundle = bundles.entry(to);
+            let left_by = |from: Block| if data.landing_pad { bundles.throw(from) } else { bundles.exit(from) };
             let phis = data.phis.iter().map(|phi| phi.def).filter(|&def| !self.plan.memory_phis.contains(def));
             let crossing: Vec<Value> = live_in[to].iter().chain(phis).collect();
             for &from in data.preds.iter().filter(|&&from| self.function.takes_no_code(from, to)) {
-                match bundle.filter(|_| bundles.exit(from) == bundle) {
+                match bundle.filter(|_| left_by(from) == bundle) {
                     Some(bundle) => {
                         if !crossing.is_empty() {
                             crossed.insert(bundle);
                         }
-                        let beside = self.leaving(from, live_in);
+                        // At calls, counting knows of what is beside.
+                        let beside = if data.landing_pad { EntitySet::new() } else { self.leaving(from, live_in) };
                         let here = crossing.iter().copied().chain(beside.iter());
                         meeting.entry(bundle).or_default().extend(here.map(|value| bundles.representative(value)));
                     }
@@ -461,12 +462,8 @@ impl Verifier<'_> {
         // Where nothing crosses, what is live at the sources has nothing to meet.
         for (bundle, values) in meeting.into_iter().filter(|&(bundle, _)| crossed.contains(bundle)) {
             let at = bundles.meeting(bundle);
-            let mut room = Room::new(self.function, limits, at);
-            let fits = |&value: &Value| {
-                let domain = meeting::domain(self.function, bundles, at, value);
-                room.admit(self.function.values[value].class, meeting::want(domain, domain.iter().collect()))
-            };
-            if !values.iter().all(fits) {
+            let mut room = Room::new(self.function, limits, at, self.pins.kept());
+            if !values.iter().all(|&value| room.admit_crossing(self.function, bundles, value)) {
                 self.faults.push(Fault::Meeting(bundle));
             }
         }

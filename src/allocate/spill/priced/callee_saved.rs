@@ -19,14 +19,14 @@ pub(super) struct CalleeSaved {
 }
 
 impl CalleeSaved {
-    /// Those that the program overwrites are saved anyway, and so are all where values cross bundles: which ones do is decided
-    /// before.
+    /// Those that the program overwrites are saved anyway, and so are all where values cross bundles of jumps: which ones do is
+    /// decided before.
     pub(super) fn new(problem: &Problem) -> Self {
         let function = &problem.conventional.function;
         let file = &function.file;
         let sets = |reg: Reg| problem.limits.sets_with(reg);
         let given = file.callee_saved - PinLiveness::written(function);
-        let mut registers: Vec<Reg> = match problem.bundles.iter().next() {
+        let mut registers: Vec<Reg> = match problem.bundles.iter().find(|(_, meeting)| !meeting.at_pads) {
             None => given.iter().filter(|&reg| sets(reg) > 0).collect(),
             Some(_) => Vec::new(),
         };

@@ -148,6 +148,7 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, ahead: &Ahead, callee_sa
         model: Model { places: Places::new(problem), ..Model::default() },
         place: each(function.values.len(), Place::REGISTER),
         tails: vec![Place::MEMORY; problem.liveness.all_live_out()],
+        thrown: SecondaryMap::new(),
         contests: problem.limits.sets().map(|_| Contest::new()).collect(),
         is_crowded: false,
         copied: BTreeMap::new(),
@@ -181,6 +182,8 @@ struct Builder<'a> {
     /// Where the values that are live at the ends of blocks are, in the order of [`crate::analysis::Liveness::live_out_row`];
     /// in memory as long as the block has not been passed.
     tails: Vec<Place>,
+    /// Where values are that landing pads want when calls throw, by the block of the call, ascending.
+    thrown: SecondaryMap<Block, Vec<(Value, Place)>>,
     /// For each set of registers, what may be in them at the current point, if the current block has places for rows.
     contests: Vec<Contest>,
     is_crowded: bool,
@@ -224,11 +227,16 @@ impl<'a> Builder<'a> {
         let phis = || function.blocks[block].phis.iter().map(|phi| phi.def);
         self.model.places.start[block] = self.model.places.heads.len() as u32;
         let mut before: SmallVec<[Before; 4]> = SmallVec::new();
-        before.extend(function.blocks[block].preds.iter().map(|&pred| self.before(pred)));
+        let preds = &function.blocks[block].preds;
+        before.extend(preds.iter().map(|&pred| self.before(pred)));
         let mut tails: SmallVec<[Place; 4]> = SmallVec::new();
         for &value in live_in {
             tails.clear();
-            tails.extend(before.iter_mut().map(|pred| pred.row_of(value).map_or(Place::MEMORY, |row| self.tails[row])));
+            if function.blocks[block].landing_pad {
+                tails.extend(preds.iter().map(|&pred| self.thrown(pred, value).unwrap_or(Place::MEMORY)));
+            } else {
+                tails.extend(before.iter_mut().map(|pred| pred.row_of(value).map_or(Place::MEMORY, |row| self.tails[row])));
+            }
             let place = self.entering(block, head, value, &tails);
             self.enter_block(value, place);
         }
@@ -245,6 +253,9 @@ impl<'a> Builder<'a> {
             } else {
                 let defs = function.operands(inst).iter().filter(|operand| operand.is_def());
                 defs.for_each(|operand| self.place[operand.value] = Place::MEMORY);
+            }
+            if function.blocks[block].throws.expand() == Some(inst) {
+                self.throw(block, inst);
             }
         }
         self.leave(block);
@@ -497,7 +508,20 @@ impl<'a> Builder<'a> {
         place
     }
 
-    /// What crosses a bundle is in a register from the terminators on.
+    /// Notes where values are that landing pads want. What a register of the program holds at the call is in no other one.
+    fn throw(&mut self, block: Block, call: Inst) {
+        let Problem { pins, .. } = self.problem;
+        let wanted = self.problem.wanted_in_pads(block).into_iter().filter(|&value| pins.holder(call, value).is_none());
+        self.thrown[block] = wanted.map(|value| (value, self.place[value])).collect();
+    }
+
+    /// Where a value is when the call of a block throws, unless a register of the program holds it there.
+    fn thrown(&self, block: Block, value: Value) -> Option<Place> {
+        let thrown = &self.thrown[block];
+        thrown.binary_search_by_key(&value, |&(thrown, _)| thrown).ok().map(|index| thrown[index].1)
+    }
+
+    /// What crosses a bundle of jumps is in a register from the terminators on.
     fn leave(&mut self, block: Block) {
         let Problem { liveness, bundles, .. } = self.problem;
         for &value in liveness.live_out(block) {
@@ -534,9 +558,14 @@ impl<'a> Builder<'a> {
             let live_in = liveness.live_in(to);
             for (column, &from) in data.preds.iter().enumerate() {
                 let mut before = self.before(from);
+                let meets_at_pads = data.landing_pad && data.preds.len() > 1;
                 for (row, &value) in live_in.iter().enumerate() {
                     let head = self.model.places.at_head(to)[row];
                     self.edge(from, to, head, value, &mut before);
+                    if meets_at_pads && head != Place::REGISTER && !self.chosen.spilled[value] && self.has_home(value) {
+                        let homeless = Place::open(self.homeless_in(from, value));
+                        self.model.only_in(homeless, head, FORBIDDEN);
+                    }
                 }
                 for (row, phi) in data.phis.iter().enumerate().filter(|(_, phi)| !liveness.is_dead(phi.def)) {
                     let Some(arg) = phi.args[column].expand() else { continue };
@@ -565,7 +594,9 @@ impl<'a> Builder<'a> {
         }
         let tail = self.arriving(from, to, value, before);
         if head != tail && head != Place::MEMORY && tail != Place::REGISTER {
-            self.model.only_in(head, tail, self.refill_on_edge(value, from, to));
+            let meets_at_pads = target.landing_pad && target.preds.len() > 1;
+            let refill = if meets_at_pads { FORBIDDEN } else { self.refill_on_edge(value, from, to) };
+            self.model.only_in(head, tail, refill);
         }
     }
 
@@ -628,6 +659,10 @@ impl<'a> Builder<'a> {
             Place::REGISTER
         } else if self.chosen.spilled[value] {
             Place::MEMORY
+        } else if target.landing_pad
+            && let Some(place) = self.thrown(from, value)
+        {
+            place
         } else if target.landing_pad || target.jump_target {
             self.read_home(from, value);
             Place::MEMORY
