@@ -7,7 +7,7 @@ use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Function, Goal, InstData, Operand, Value};
 use cranelift_entity::SecondaryMap;
 
-/// Saving and restoring a callee-saved register, in copies executed once, as they count beside size ([`beside_size`]).
+/// Saving and restoring a callee-saved register, in copies executed as often as the function's entry.
 pub const SAVE_AND_RESTORE: f32 = 2.0;
 
 /// A register that a value cannot keep: more than any number of copies that it saves.

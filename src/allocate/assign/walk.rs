@@ -498,8 +498,9 @@ impl Walk<'_> {
         }
         let by_frequency = self.policy.preference == Preference::Frequency;
         if by_frequency {
+            let entered = self.function.blocks[self.function.entry()].frequency as f32;
             for reg in (self.function.file.callee_saved - self.used).iter() {
-                scores[reg.index()] -= cost::SAVE_AND_RESTORE;
+                scores[reg.index()] -= cost::SAVE_AND_RESTORE * entered;
             }
         }
         for &(partner, gain) in self.preferences.partners(value) {

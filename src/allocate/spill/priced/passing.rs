@@ -31,8 +31,8 @@ const MOST_COME: f64 = 0.6;
 /// By how many registers a block may be worse supplied where they are scarce already, unless it is executed [`OFTEN`].
 const SLACK: i32 = 1;
 
-/// Executions for each time that the function is entered, as they count beside size ([`crate::allocate::cost::beside_size`]): more
-/// are in loops, where slack costs a program of the corpus up to a tenth more instructions executed.
+/// Executions for each time that the function is entered: more are in loops, where slack costs a program of the corpus up to a tenth
+/// more instructions executed.
 const OFTEN: f64 = 1.1;
 
 /// How many values may be live into blocks, for each instruction, if it is to be considered whether segments go on. Of the
@@ -124,7 +124,8 @@ impl<'a> Passing<'a> {
         let ahead = self.ahead.of(block, value).unwrap_or(self.ahead.in_block);
         let lead = if ahead > 0 && blocks[block].frequency < least { self.leads[values[value].class] } else { 0 };
         let scarcest = self.scarcest[decision];
-        let slack = if scarcest > 0 && blocks[block].frequency <= OFTEN { SLACK } else { 0 };
+        let often = OFTEN * blocks[self.function.entry()].frequency;
+        let slack = if scarcest > 0 && blocks[block].frequency <= often { SLACK } else { 0 };
         ahead + lead <= scarcest + slack
     }
 
