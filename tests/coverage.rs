@@ -241,6 +241,9 @@ const FEATURES: &[(&str, Feature)] = &[
     ("a dear constant", |f| inst(f, |data, _, _| data.rematerialisable && data.dear)),
     ("a constant that is not dear", |f| inst(f, |data, _, _| data.rematerialisable && !data.dear)),
     ("what can be computed again from a value", |f| inst(f, |data, _, _| data.recomputable)),
+    ("what can be computed again from a value is two-address code, and writes flags", |f| {
+        inst(f, |data, o, pins| data.recomputable && o[0].reuse.is_some() && !pins.defs.is_empty())
+    }),
     ("what is dear to compute again from a value", |f| inst(f, |data, _, _| data.recomputable && data.dear)),
     ("what can be computed again from a value can move", |f| inst(f, |data, _, _| data.recomputable && data.movable)),
     ("a storable constant", |f| inst(f, |data, _, _| data.storable)),

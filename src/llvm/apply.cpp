@@ -137,10 +137,10 @@ private:
         exclusiveOr(MBB, At, RC, To, From);
       break;
     case CH_REMATERIALISE:
-      TII.reMaterialize(MBB, At, constantIn(Edit.object, Edit.to), 0, *E.InstAt[Edit.object]);
       if (E.Insts[Edit.object].flags & CH_RECOMPUTABLE)
-        for (unsigned Index : E.OperandAt[E.Insts[Edit.object].first_operand + 1].all())
-          setRegister(std::prev(At)->getOperand(Index), Edit.from);
+        recompute(MBB, At, Edit);
+      else
+        TII.reMaterialize(MBB, At, constantIn(Edit.object, Edit.to), 0, *E.InstAt[Edit.object]);
       break;
     case CH_STORE_CONSTANT:
       storeConstant(MBB, At, *E.InstAt[Edit.cls], Slots[Edit.object], E.T);
@@ -152,6 +152,26 @@ private:
         Flagless.insert(Edit.object);
       break;
     }
+  }
+
+  // An instruction with two addresses is executed again with three.
+  void recompute(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, const ChEdit &Edit) {
+    MachineInstr *New = MF.CloneMachineInstr(E.InstAt[Edit.object]);
+    MBB.insert(At, New);
+    setRegister(New->getOperand(0), constantIn(Edit.object, Edit.to));
+    for (unsigned Index : E.OperandAt[E.Insts[Edit.object].first_operand + 1].all())
+      setRegister(New->getOperand(Index), Edit.from);
+    if (!New->isRegTiedToDefOperand(1))
+      return;
+    if (!withThreeAddresses(*New, E.T))
+      refuse(*New);
+    New->eraseFromParent();
+  }
+
+  void refuse(const MachineInstr &MI) {
+    raw_string_ostream Message(Failure);
+    Message << "LLVM has no form with three addresses after all: ";
+    MI.print(Message, /*IsStandalone=*/true, /*SkipOpers=*/false, /*SkipDebugLoc=*/true, /*AddNewLine=*/false);
   }
 
   // Where a constant is computed in a register of the program, other readers of it may be what its class is narrow for.
@@ -271,12 +291,8 @@ private:
   // Gives an instruction in physical registers a form that ties no operands.
   void loosen(unsigned Inst, MachineInstr &MI) {
     MachineInstr *New = withThreeAddresses(MI, E.T);
-    if (!New) {
-      raw_string_ostream Message(Failure);
-      Message << "LLVM has no form with three addresses after all: ";
-      MI.print(Message, /*IsStandalone=*/true, /*SkipOpers=*/false, /*SkipDebugLoc=*/true, /*AddNewLine=*/false);
-      return;
-    }
+    if (!New)
+      return refuse(MI);
     MI.eraseFromParent();
     E.InstAt[Inst] = New;
   }

@@ -316,10 +316,6 @@ void Export::copyTiedPins(MachineInstr &MI) {
   }
 }
 
-static bool isComputedFrom(const ChOperand &Def, const ChOperand &Use) {
-  return Def.role == CH_DEF && Def.reuse == UINT16_MAX && Use.role == CH_USE;
-}
-
 void Export::addInst(MachineInstr &MI) {
   ChInst Inst = copyKind(MI);
   Inst.first_operand = Operands.size();
@@ -353,8 +349,8 @@ void Export::addInst(MachineInstr &MI) {
       if (T.file().regs[Root].bank == CH_NONE)
         remove(Sets.defs, Root);
   }
-  if (Operands.size() == Inst.first_operand + 2 && !Pinned && isComputedFrom(Operands[Inst.first_operand], Operands.back()) &&
-      TII.isReMaterializable(MI))
+  if (Operands.size() == Inst.first_operand + 2 && Operands[Inst.first_operand].role == CH_DEF && Operands.back().role == CH_USE &&
+      (isCheap(MI, T) || (!Pinned && Operands[Inst.first_operand].reuse == UINT16_MAX && TII.isReMaterializable(MI))))
     Inst.flags |= CH_RECOMPUTABLE;
   Inst.pins = Pinned ? numberOf(Sets) : 0;
   Insts.push_back(Inst);

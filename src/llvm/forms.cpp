@@ -87,6 +87,23 @@ bool hasThreeAddresses(const MachineInstr &MI, Target &T) {
   }
 }
 
+bool isCheap(const MachineInstr &MI, Target &T) {
+  StringRef Name = infoOf(MI).getName(MI.getOpcode());
+  if (Name == "LEA32r" || Name == "LEA64r") {
+    const MachineOperand &Base = MI.getOperand(1), &Index = MI.getOperand(3), &Offset = MI.getOperand(4);
+    return Base.isReg() && Base.getReg().isVirtual() && !Index.getReg() && Offset.isImm();
+  }
+  bool Extends = StringSwitch<bool>(Name)
+                     .Cases({"MOVZX32rr8", "MOVZX32rr16", "MOVZX64rr8", "MOVZX64rr16"}, true)
+                     .Cases({"MOVSX32rr8", "MOVSX32rr16", "MOVSX64rr8", "MOVSX64rr16", "MOVSX64rr32"}, true)
+                     .Default(false);
+  bool Adds = StringSwitch<bool>(Name)
+                  .Cases({"ADD32ri", "ADD64ri32", "SUB32ri", "SUB64ri32", "SHL32ri", "SHL64ri"}, true)
+                  .Cases({"INC32r", "INC64r", "DEC32r", "DEC64r"}, true)
+                  .Default(false);
+  return Extends || (Adds && hasThreeAddresses(MI, T));
+}
+
 // The sum of bytes or words, computed with whatever is beside them in their registers: nobody's. LLVM does that with virtual
 // registers only.
 static MachineInstr *narrowSum(MachineInstr &MI, Target &T) {

@@ -16,6 +16,10 @@ bool isMovable(const llvm::MachineInstr &MI);
 // Whether there is a form of the instruction in which its definition may be in any register, if all that it reads is defined.
 bool hasThreeAddresses(const llvm::MachineInstr &MI, Target &T);
 
+// Whether an instruction computes something from one register, writes no flags, or has a form with three addresses that writes
+// none, and costs hardly more than a move.
+bool isCheap(const llvm::MachineInstr &MI, Target &T);
+
 // An instruction in that form, before MI, of which all operands are in physical registers; null if LLVM has none after all.
 // MI is to be erased afterwards.
 llvm::MachineInstr *withThreeAddresses(llvm::MachineInstr &MI, Target &T);

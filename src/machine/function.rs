@@ -126,7 +126,8 @@ pub struct InstData {
     /// The instruction can be executed again anywhere to produce its one definition (constants, addresses).
     pub rematerialisable: bool,
     /// The instruction can be executed again wherever what its one use reads is in a register, to produce its one definition
-    /// (addresses by those of position-independent code's tables).
+    /// (addresses by others: `leaq 16(%rdi), %rax`). If it is tied, it is executed in its form with three addresses, which writes
+    /// no flags.
     pub recomputable: bool,
     /// It takes longer than a move.
     pub dear: bool,

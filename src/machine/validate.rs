@@ -409,7 +409,11 @@ impl Scan<'_> {
         self.require(pinned, place, Rule::CopyWithoutPin);
         let repeatable = !data.rematerialisable || (roles.len() == 1 && operands[0].is_def());
         self.require(repeatable, place, Rule::Operands("rematerialisable instruction"));
-        let computes = roles == [Role::Def, Role::Use] && operands[0].reuse.is_none() && *pins == PinSets::default();
+        // In its form with three addresses it writes no flags.
+        let form = |def: &Operand| if def.reuse_none { pins.defs & self.function.file.status } else { RegSet::EMPTY };
+        let loose =
+            |def: &Operand| (def.reuse.is_none() || def.reuse_none) && *pins == PinSets { defs: form(def), ..PinSets::default() };
+        let computes = roles == [Role::Def, Role::Use] && loose(&operands[0]);
         self.require(!data.recomputable || computes, place, Rule::Operands("recomputable instruction"));
         self.require(!data.storable || data.rematerialisable, place, Rule::Storable);
     }

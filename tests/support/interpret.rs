@@ -158,7 +158,9 @@ impl Machine<'_> {
                 self.places.insert(Location::Slot(to), content);
             }
             Edit::Rematerialise { to, inst, from } => {
-                self.destroy(written(self.function, inst));
+                if from.is_none() {
+                    self.destroy(written(self.function, inst));
+                }
                 let content = match from {
                     Some(_) if !self.function.insts[inst].recomputable => None,
                     Some(from) => {

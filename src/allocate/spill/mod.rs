@@ -342,7 +342,7 @@ impl<'a> Problem<'a> {
             unspillable,
             constants,
             web_constants,
-            recomputable: if splits && policy.rematerialise { recomputable(conventional) } else { Constants::new() },
+            recomputable: if splits && policy.rematerialise { recomputable(conventional, liveness) } else { Constants::new() },
             dear,
             storable,
             limits: Limits::new(function, downstream.spare)?,
@@ -497,11 +497,13 @@ fn unspillable(function: &Function, liveness: &Liveness) -> EntitySet<Value> {
 }
 
 /// Of each value, its definition, if that is recomputable.
-fn recomputable(conventional: &Conventional) -> Constants {
+fn recomputable(conventional: &Conventional, liveness: &Liveness) -> Constants {
     let Conventional { function, webs, .. } = conventional;
     let mut recomputable = Constants::new();
-    for (inst, _) in function.insts.iter().filter(|(_, data)| data.recomputable) {
-        recomputable[function.operands(inst)[0].value] = inst.into();
+    for (inst, data) in function.insts.iter().filter(|(_, data)| data.recomputable) {
+        if !liveness.kills(data.operands.start as usize + 1) {
+            recomputable[function.operands(inst)[0].value] = inst.into();
+        }
     }
     // A copy may share its home with what it copies while both live. What has been computed again and is stored there is equal to
     // the copy, but nobody has copied it.

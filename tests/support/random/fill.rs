@@ -240,7 +240,9 @@ fn number_instructions(function: &mut Function, bodies: Vec<Body>) {
             let first = function.operands.len() as u32;
             let inst = function.insts.next_key();
             let mut operands = draft.operands;
-            offer_forms(function, &mut operands, &mut Rng::with_seed(inst.index() as u64));
+            if !draft.recomputable {
+                offer_forms(function, &mut operands, &mut Rng::with_seed(inst.index() as u64));
+            }
             function.operands.extend(operands);
             if draft.throws {
                 function.blocks[block].throws = inst.into();

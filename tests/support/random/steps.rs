@@ -93,12 +93,20 @@ impl Filler<'_> {
         self.drafts.push(Draft { operands, rematerialisable: true, movable: true, ..Draft::default() });
     }
 
-    /// What is computed from one value, and can be so again.
+    /// What is computed from one value, and can be so again: some are two-address code, which has a form with three.
     fn address(&mut self) {
         let Some(base) = self.recent(None) else { return };
         let class = self.class();
-        let operands = vec![operand(self.define(class), Role::Def), operand(base, Role::Use)];
-        self.drafts.push(Draft { operands, recomputable: true, movable: true, ..Draft::default() });
+        let mut pins = PinSets::default();
+        let mut operands = vec![operand(self.define(class), Role::Def), operand(base, Role::Use)];
+        if self.function.file.classes[class].bank == self.bank_of(base) && self.rng.bool() {
+            (operands[0].reuse, operands[0].reuse_none) = (Some(1), true);
+            let flags = self.function.file.status;
+            if self.shape.pins && !self.live.intersects(flags) {
+                pins.defs = flags;
+            }
+        }
+        self.drafts.push(Draft { operands, pins, recomputable: true, movable: true, ..Draft::default() });
     }
 
     /// Makes flags live.
