@@ -190,7 +190,7 @@ impl Walk<'_> {
     }
 
     fn throws(&self, block: Block, inst: Inst) -> bool {
-        self.function.blocks[block].throws.expand() == Some(inst)
+        self.function.blocks[block].throws == inst.into()
     }
 
     /// The bundle of the edges that an instruction takes.

@@ -175,7 +175,7 @@ impl<'a> Walk<'a> {
             let at = Point { block, index: index as u32 };
             let refills = self.refills.len();
             self.instruction(at, inst)?;
-            if function.blocks[block].throws.expand() == Some(inst) {
+            if function.blocks[block].throws == inst.into() {
                 self.throw(block, inst);
             }
             if at > tail && self.refills.len() > refills {

@@ -254,7 +254,7 @@ impl<'a> Builder<'a> {
                 let defs = function.operands(inst).iter().filter(|operand| operand.is_def());
                 defs.for_each(|operand| self.place[operand.value] = Place::MEMORY);
             }
-            if function.blocks[block].throws.expand() == Some(inst) {
+            if function.blocks[block].throws == inst.into() {
                 self.throw(block, inst);
             }
         }
