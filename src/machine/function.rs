@@ -126,8 +126,7 @@ pub struct InstData {
     /// The instruction can be executed again anywhere to produce its one definition (constants, addresses).
     pub rematerialisable: bool,
     /// The instruction can be executed again wherever what its one use reads is in a register, to produce its one definition
-    /// (addresses by others: `leaq 16(%rdi), %rax`). If it is tied, it is executed in its form with three addresses, which writes
-    /// no flags.
+    /// (addresses by others: `leaq 16(%rdi), %rax`). In that form it is not tied, and writes no flags.
     pub recomputable: bool,
     /// It takes longer than a move.
     pub dear: bool,

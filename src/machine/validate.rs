@@ -409,11 +409,9 @@ impl Scan<'_> {
         self.require(pinned, place, Rule::CopyWithoutPin);
         let repeatable = !data.rematerialisable || (roles.len() == 1 && operands[0].is_def());
         self.require(repeatable, place, Rule::Operands("rematerialisable instruction"));
-        // In its form with three addresses it writes no flags.
-        let form = |def: &Operand| if def.reuse_none { pins.defs & self.function.file.status } else { RegSet::EMPTY };
-        let loose =
-            |def: &Operand| (def.reuse.is_none() || def.reuse_none) && *pins == PinSets { defs: form(def), ..PinSets::default() };
-        let computes = roles == [Role::Def, Role::Use] && loose(&operands[0]);
+        // Executed again, it writes no flags.
+        let flags = PinSets { defs: pins.defs & self.function.file.status, ..PinSets::default() };
+        let computes = roles == [Role::Def, Role::Use] && *pins == flags;
         self.require(!data.recomputable || computes, place, Rule::Operands("recomputable instruction"));
         self.require(!data.storable || data.rematerialisable, place, Rule::Storable);
     }

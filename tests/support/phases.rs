@@ -6,7 +6,7 @@ use chordal::allocate::assign::{Evictable, Refusal, assign, split_at_repairs};
 use chordal::allocate::changes::Changes;
 use chordal::allocate::cssa::{self, Coalescing, Conventional};
 use chordal::allocate::eliminate;
-use chordal::allocate::failure::Failure;
+use chordal::allocate::failure::{Defect, Failure};
 use chordal::allocate::spill::verify::verify;
 use chordal::allocate::spill::{Choice, Plan, Problem, Spilled};
 use chordal::analysis::{Dominators, Interference, Liveness, Order, PinLiveness};
@@ -75,7 +75,8 @@ pub fn as_planned(function: &Function, problem: &Problem, plan: &Plan) -> Result
     let assignment = match assign(&spilled, &order, &dominators, &liveness, policy, evictable) {
         Ok(assignment) => assignment,
         Err(Refusal::Failed(failure)) => return Err(failure),
-        Err(Refusal::Evicted(values)) => panic!("{values:?} are to be spilled, although pins are repaired"),
+        // What crosses to landing pads may be in the way.
+        Err(Refusal::Evicted(values)) => return Err(Defect::Impossible(format!("no registers for {values:?}")).into()),
     };
     let coloured = split_at_repairs(&spilled, &order, &dominators, &liveness, assignment);
     let liveness = Liveness::new(&coloured.function);

@@ -213,8 +213,9 @@ impl<'a> Writer<'a> {
         }
         let new = self.rewriter.copy(inst, &operands);
         if !folds.is_empty() {
-            // A copy from or to memory is none between registers.
-            self.rewriter.new.insts[new].kind = InstKind::Op;
+            // A copy from or to memory is none between registers, and nothing is computed again from there.
+            let data = &mut self.rewriter.new.insts[new];
+            (data.kind, data.recomputable) = (InstKind::Op, false);
         }
         for &(_, k) in folds {
             let operand = function.operands(inst)[k];
