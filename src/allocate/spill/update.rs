@@ -103,6 +103,7 @@ fn write(spilled: Spilled, updates: &[Update]) -> Spilled {
                     let stays = operands.iter().enumerate().filter(|&(k, _)| !leaves(k));
                     let stays = stays.map(|(_, &operand)| Operand { reuse: reused_behind(operand, leaves), ..operand });
                     let new = rewriter.copy(inst, &stays.collect::<SmallVec<[Operand; 8]>>());
+                    rewriter.new.insts[new].recomputable = false;
                     let fold = |operand: usize| Fold { inst: new, operand, slot, writes: operand == written };
                     folds.extend([fold(read.min(written)), fold(read.max(written))]);
                 }
