@@ -87,21 +87,36 @@ bool hasThreeAddresses(const MachineInstr &MI, Target &T) {
   }
 }
 
+// What is computed from one register for hardly more than a move costs.
+enum class Cheap { None, Address, Extension, Sum };
+
+static Cheap cheap(StringRef Opcode) {
+  return StringSwitch<Cheap>(Opcode)
+      .Cases({"LEA32r", "LEA64r"}, Cheap::Address)
+      .Cases({"MOVZX32rr8", "MOVZX32rr16", "MOVZX64rr8", "MOVZX64rr16"}, Cheap::Extension)
+      .Cases({"MOVSX32rr8", "MOVSX32rr16", "MOVSX64rr8", "MOVSX64rr16", "MOVSX64rr32"}, Cheap::Extension)
+      .Cases({"ADD32ri", "ADD64ri32", "SUB32ri", "SUB64ri32", "SHL32ri", "SHL64ri"}, Cheap::Sum)
+      .Cases({"INC32r", "INC64r", "DEC32r", "DEC64r"}, Cheap::Sum)
+      .Default(Cheap::None);
+}
+
 bool isCheap(const MachineInstr &MI, Target &T) {
-  StringRef Name = infoOf(MI).getName(MI.getOpcode());
-  if (Name == "LEA32r" || Name == "LEA64r") {
+  auto [It, New] = T.Repeats.try_emplace(MI.getOpcode(), 0);
+  if (New)
+    It->second = int(cheap(infoOf(MI).getName(MI.getOpcode())));
+  switch (Cheap(It->second)) {
+  case Cheap::Address: {
     const MachineOperand &Base = MI.getOperand(1), &Index = MI.getOperand(3), &Offset = MI.getOperand(4);
     return Base.isReg() && Base.getReg().isVirtual() && !Index.getReg() && Offset.isImm();
   }
-  bool Extends = StringSwitch<bool>(Name)
-                     .Cases({"MOVZX32rr8", "MOVZX32rr16", "MOVZX64rr8", "MOVZX64rr16"}, true)
-                     .Cases({"MOVSX32rr8", "MOVSX32rr16", "MOVSX64rr8", "MOVSX64rr16", "MOVSX64rr32"}, true)
-                     .Default(false);
-  bool Adds = StringSwitch<bool>(Name)
-                  .Cases({"ADD32ri", "ADD64ri32", "SUB32ri", "SUB64ri32", "SHL32ri", "SHL64ri"}, true)
-                  .Cases({"INC32r", "INC64r", "DEC32r", "DEC64r"}, true)
-                  .Default(false);
-  return Extends || (Adds && hasThreeAddresses(MI, T));
+  case Cheap::Extension:
+    return true;
+  case Cheap::Sum:
+    return hasThreeAddresses(MI, T);
+  case Cheap::None:
+    return false;
+  }
+  llvm_unreachable("there are no others");
 }
 
 // The sum of bytes or words, computed with whatever is beside them in their registers: nobody's. LLVM does that with virtual

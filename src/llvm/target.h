@@ -83,6 +83,7 @@ public:
   // What is known of opcodes' other forms (forms.cpp).
   llvm::DenseMap<unsigned, bool> Commutes;
   llvm::DenseMap<unsigned, int> Sums;
+  llvm::DenseMap<unsigned, int> Repeats;
 
 private:
   void addRoots(bool Is64Bit);
