@@ -141,6 +141,11 @@ impl Network {
         node(&self.node_of, decision)
     }
 
+    /// The cluster of a node.
+    pub(in crate::allocate) fn cluster_of(&self, node: Node) -> Cluster {
+        Cluster::new(self.first.as_values_slice().partition_point(|&first| first <= node) - 1)
+    }
+
     /// The labels of all decisions, by those of nodes; 0 for those that have been taken out.
     pub(in crate::allocate) fn labels(&self, is_one: impl Fn(Node) -> bool) -> PrimaryMap<Decision, bool> {
         self.node_of.values().map(|node| node.expand().is_some_and(&is_one)).collect()

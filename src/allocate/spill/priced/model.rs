@@ -64,6 +64,8 @@ pub(super) struct Model {
     pub(super) base: i64,
     /// So many callee-saved registers are to be bought in any case, for instructions that need them.
     pub(super) least_bought: usize,
+    /// What is saved if these are 0, at best: it is part of the base, and not charged yet where they are 1.
+    pub(super) spared: Vec<(Decision, i64)>,
     pub(super) places: Places,
 }
 
@@ -489,8 +491,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The segment behind a definition by an instruction. A constant that is not wanted there is not computed. (Neither is what is
-    /// computed from another value, if that is in a register wherever this one is wanted, which is not known yet.)
+    /// The segment behind a definition by an instruction. A constant that is not wanted there is not computed. Neither is what is
+    /// computed from another value, if that is in a register wherever this one is wanted, which is not known yet.
     fn definition(&mut self, block: Block, index: u32, operand: usize, value: Value) -> Place {
         if self.has_home(value) {
             return self.segment_behind(block, index, operand, value);
@@ -502,8 +504,12 @@ impl<'a> Builder<'a> {
             let once = price(self.problem.cost_of_refill(again.unwrap_or_else(|| self.problem.refill(value)), frequency));
             if again.is_none() {
                 self.model.in_register(place, once);
+            } else {
+                self.model.spared.extend(place.decision().map(|decision| (decision, once)));
             }
-            self.model.base -= once;
+            if again.is_none() || place != Place::REGISTER {
+                self.model.base -= once;
+            }
         }
         place
     }

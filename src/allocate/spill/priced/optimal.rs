@@ -24,7 +24,7 @@ pub(super) fn solve(network: &Network, costs: &Residual, market: Market, known: 
     let best = found.unwrap_or(known_cost);
     let bound = if answer.is_optimal { best } else { known.bound.max(floor(&answer, base)).min(best) };
     match found {
-        Some(_) => Solution { is_one, bought, bound },
+        Some(_) => Solution { is_one, bought, bound, ..known },
         None => Solution { bound, ..known },
     }
 }
@@ -129,7 +129,7 @@ mod tests {
             let decisions = testing::random(&mut rng, count, rows);
             let (network, costs) = Network::new(decisions.clone());
             let market = Market { price: rng.i64(0..20), least: rng.usize(0..2), most: rng.usize(2..4) };
-            let known = prices::solve(&network, costs.clone(), market, Limits { rounds: 0, work: 0 });
+            let known = prices::solve(&network, costs.clone(), market, &[], Limits { rounds: 0, work: 0 });
             let known_cost = cost(&network, &costs, market, &known.is_one, known.bought).expect("it is a solution");
             let best = solve(&network, &costs, market, known, Duration::from_secs(60));
             let found = cost(&network, &costs, market, &best.is_one, best.bought).expect("it is a solution");
