@@ -117,7 +117,7 @@ private:
 
   void insertEdit(const ChEdit &Edit, MachineBasicBlock &MBB, MachineBasicBlock::iterator At) {
     bool HasClass = Edit.kind != CH_REMATERIALISE && Edit.kind != CH_PERFORM && Edit.kind != CH_STORE_CONSTANT;
-    const TargetRegisterClass *RC = HasClass ? E.T.llvmClass(Edit.cls) : nullptr;
+    const TargetRegisterClass *RC = HasClass ? classOf(Edit) : nullptr;
     auto View = [&](uint8_t Root) { return E.T.view(RC, Root); };
     switch (Edit.kind) {
     case CH_LOAD:
@@ -127,7 +127,7 @@ private:
       TII.storeRegToStackSlot(MBB, At, View(Edit.from), false, Slots[Edit.object], RC, Register());
       break;
     case CH_MOVE:
-      BuildMI(MBB, At, DebugLoc(), TII.get(TargetOpcode::COPY), View(Edit.to)).addReg(View(Edit.from));
+      move(MBB, At, Edit, RC);
       break;
     case CH_EXCHANGE:
       exchange(MBB, At, Edit);
@@ -152,6 +152,23 @@ private:
         Flagless.insert(Edit.object);
       break;
     }
+  }
+
+  // A copy that LLVM may propagate, as it may those of its own allocators. Nobody may rename what the program names: a register
+  // that nothing is allocated to.
+  void move(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, const ChEdit &Edit, const TargetRegisterClass *RC) {
+    auto Copy = BuildMI(MBB, At, DebugLoc(), TII.get(TargetOpcode::COPY));
+    Copy.addReg(E.T.view(RC, Edit.to), unsigned(RegState::Define) | renamable(Edit.to));
+    Copy.addReg(E.T.view(RC, Edit.from), renamable(Edit.from));
+  }
+
+  unsigned renamable(unsigned Root) const { return contains(A.usable, Root) ? unsigned(RegState::Renamable) : 0; }
+
+  // The class of an edit. A register that is excluded may be in no class like the value's.
+  const TargetRegisterClass *classOf(const ChEdit &Edit) {
+    const TargetRegisterClass *RC = E.T.llvmClass(Edit.cls);
+    bool Covers = (Edit.kind == CH_STORE || E.T.view(RC, Edit.to)) && (Edit.kind == CH_LOAD || E.T.view(RC, Edit.from));
+    return Covers ? RC : E.T.classNamed(("GR" + Twine(8 * TRI.getSpillSize(*RC))).str());
   }
 
   // An instruction with two addresses is executed again with three.
@@ -250,8 +267,8 @@ private:
           break;
       }
     MachineInstr &MI = *E.InstAt[Inst];
-    // What is copied was computed there, and may be of a class without that register.
-    if (I.kind == CH_COPY_TO && A.locations[I.first_operand] == int64_t(I.reg) && MI.getNumOperands() == 2)
+    // What is copied was computed there, or is left there, and may be of a class without that register.
+    if ((I.kind == CH_COPY_TO || I.kind == CH_COPY_FROM) && A.locations[I.first_operand] == int64_t(I.reg) && MI.getNumOperands() == 2)
       return MI.eraseFromParent();
     bool ThreeAddresses = !commute(MI, I) || Flagless.contains(Inst);
     for (unsigned K = I.first_operand; K < I.end_operand; ++K)
