@@ -378,6 +378,17 @@ mod assignment {
     }
 
     #[test]
+    fn values_wait_in_registers_that_are_excluded() {
+        let function = fixture("parked");
+        let allocated = |park| allocate(&function, Preset { park, ..Preset::named("tuned").unwrap() }).unwrap().0;
+        let parked = allocated(true);
+        assert_eq!(edits(&function, &parked), ["b0.5 move a f", "b1.2 move d a", "b1.4 move s e", "b1.8 move a e"]);
+        let waiting = [0, 1, 2, 6, 7].map(|inst| registers(&function, &parked, inst)[0].clone());
+        assert_eq!(waiting, ["d", "e", "f", "e", "d"], "these are no instructions");
+        assert_eq!((parked.slots.len(), allocated(false).slots.len()), (0, 1));
+    }
+
+    #[test]
     fn what_writes_no_flags_reads_no_memory() {
         let function = fixture("flagless");
         let (overlay, _) = allocate(&function, Preset::named("tuned").unwrap()).unwrap();

@@ -231,6 +231,7 @@ fn what_random_functions_found_is_allocated() {
         "older_name",
         "overwritten_in_web",
         "overwritten_once",
+        "parked",
         "read_at_terminator",
         "read_twice_and_changed",
         "read_where_bundled",

@@ -18,6 +18,8 @@ pub struct Preset {
     pub coalescing: Coalescing,
     /// Whether values are read in place of their copies.
     pub merge_copies: bool,
+    /// Whether values wait in registers that are excluded, where the program has put them or wants them.
+    pub park: bool,
     /// Whether two-address instructions move behind the last use of what they overwrite.
     pub sink: bool,
     /// Whether two-address instructions get other forms where that saves a copy.
@@ -214,6 +216,7 @@ const CH_O1: Preset = Preset {
     name: "ch-o1",
     coalescing: Coalescing::Nothing,
     merge_copies: false,
+    park: false,
     sink: false,
     forms: false,
     spare_jumps: false,
@@ -258,6 +261,7 @@ const SPILL_FREE: Preset = Preset {
     name: "spill-free",
     coalescing: Coalescing::Pairwise,
     merge_copies: false,
+    park: false,
     sink: false,
     forms: false,
     spare_jumps: false,
@@ -296,6 +300,7 @@ const BEST: Dominance = Dominance {
 const TUNED: Preset = Preset {
     name: "tuned",
     merge_copies: true,
+    park: true,
     sink: true,
     forms: true,
     spare_jumps: true,
@@ -318,6 +323,7 @@ const HACK: Preset = Preset {
     name: "hack",
     coalescing: Coalescing::Pairwise,
     merge_copies: false,
+    park: false,
     sink: false,
     forms: false,
     spare_jumps: false,
@@ -366,6 +372,7 @@ const LINEAR_SCAN: Preset = Preset {
     name: "linear-scan",
     coalescing: Coalescing::Aggressive,
     merge_copies: false,
+    park: false,
     sink: false,
     forms: false,
     spare_jumps: false,
@@ -400,11 +407,11 @@ impl Preset {
 
     /// Whether the program is changed before values are spilled and given registers.
     pub fn prepares(&self) -> bool {
-        self.merge_copies || self.sink || self.forms
+        self.merge_copies || self.park || self.sink || self.forms
     }
 
     /// The same, but for the program as it is.
     pub fn unprepared(self) -> Preset {
-        Preset { merge_copies: false, sink: false, forms: false, ..self }
+        Preset { merge_copies: false, park: false, sink: false, forms: false, ..self }
     }
 }

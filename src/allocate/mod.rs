@@ -13,6 +13,7 @@ pub mod failure;
 mod forms;
 #[cfg(feature = "optimal")]
 mod integer_program;
+mod park;
 pub mod pipeline;
 mod pressure;
 pub mod recolour;

@@ -1,6 +1,7 @@
 //! Allocation as a list of phases.
 
 use super::changes::Changes;
+use super::park::{self, park};
 use super::sink::sink;
 use super::{assign, copies, cost, cssa, eliminate, forms, recolour};
 use crate::allocate::HAS_SOLVER;
@@ -116,7 +117,8 @@ fn moved_by_no_class(function: &Function, overlay: &Overlay) -> Option<String> {
             Edit::Swap { a, b, class, .. } => (a, b, class),
             _ => return None,
         };
-        let ends = RegSet::from_iter([from, to]);
+        // The program itself copies to and from those that are excluded.
+        let ends = RegSet::from_iter([from, to]) - file.excluded;
         let wanted = &file.classes[class];
         let moves = |c: &ClassInfo| c.bank == wanted.bank && c.slot_size >= wanted.slot_size && ends.is_subset(c.regs);
         let moved = moves(wanted) || file.classes.values().any(moves);
@@ -250,9 +252,19 @@ fn prepare(function: &Function, order: &Order, dominators: &Dominators, preset: 
         (prepared, changes.computed, changes.computes_in_place) = (Some(merged.0), merged.1, true);
     }
     clock.lap("copies");
-    if preset.sink {
+    if preset.park && park::is_possible(function) {
         let program = prepared.as_ref().unwrap_or(function);
         let liveness = Liveness::new(program);
+        clock.lap("analysis");
+        match park(program, &liveness) {
+            Some((program, parked)) => (prepared, changes.parked) = (Some(program), parked),
+            None => known = Some(liveness),
+        }
+        clock.lap("copies");
+    }
+    if preset.sink {
+        let program = prepared.as_ref().unwrap_or(function);
+        let liveness = known.take().unwrap_or_else(|| Liveness::new(program));
         clock.lap("analysis");
         match sink(program, &liveness) {
             Some((program, moved)) => (prepared, changes.moved) = (Some(program), moved),

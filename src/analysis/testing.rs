@@ -67,6 +67,7 @@ pub(crate) fn file() -> RegisterFile {
         classes: [class("gp", gp, 0..4, 8), class("vec", vec, 4..6, 16), class("half", vec, 4..6, 8)].into_iter().collect(),
         callee_saved: RegSet::EMPTY,
         prefixed: RegSet::EMPTY,
+        excluded: RegSet::EMPTY,
         status: RegSet::only(Reg::new(6)),
     }
 }

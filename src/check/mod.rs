@@ -24,7 +24,8 @@
 //!   A constant written to memory: the slot holds the same, as far as it is no wider.
 //! - An instruction: registers that it clobbers or writes itself hold nothing; then, for each value it defines, no place
 //!   holds that value (what a place has is the value of the loop's last round), and its own place holds it alone.
-//! - `Copy` and `CopyFrom`: as a move between the two places, except that the defined value is added. A `Copy` that is as wide
+//! - `Copy` and `CopyFrom`: as a move between the two places, except that the defined value is added, to the register that a
+//!   `CopyFrom` reads as well: the value is what that register holds, or the low part of it. A `Copy` that is as wide
 //!   as its source, or a part of it, executed or dropped: the defined value is wherever its source is, too. `CopyTo`: nothing, if the value is in the register; otherwise the register
 //!   holds nothing, for it may have got a part of the value.
 //! - An edge: all φs at once. A place holds a φ's definition exactly if it held the argument; where the argument is

@@ -109,14 +109,14 @@ impl<'a> Rules<'a> {
         let mut overwritten = RegSet::EMPTY;
         match *edit {
             Edit::Load { to, from, class } => {
-                faults.extend([self.in_class(to, class), self.slot_fits(from, class)].into_iter().flatten());
+                faults.extend([self.may_write(point, to, class), self.slot_fits(from, class)].into_iter().flatten());
                 overwritten.insert(to);
             }
             Edit::Store { from, to, class } => {
-                faults.extend([self.in_class(from, class), self.slot_fits(to, class)].into_iter().flatten());
+                faults.extend([self.may_read(from, class), self.slot_fits(to, class)].into_iter().flatten());
             }
             Edit::Move { to, from, class } => {
-                faults.extend([self.in_class(from, class), self.in_class(to, class)].into_iter().flatten());
+                faults.extend([self.may_read(from, class), self.may_write(point, to, class)].into_iter().flatten());
                 overwritten.insert(to);
             }
             Edit::Swap { a, b, class, kind } => {
@@ -196,6 +196,28 @@ impl<'a> Rules<'a> {
         (0..operands.len()).filter(|&k| in_memory(k) && !changed(k)).count()
     }
 
+    /// An edit may read a register of the class, or one that is left out, in which the program has put something.
+    fn may_read(&self, reg: Reg, class: RegClass) -> Option<Fault> {
+        if self.is_excluded(reg, class) { None } else { self.in_class(reg, class) }
+    }
+
+    /// An edit may write a register of the class, or one that is left out if what accesses it next is the copy that it is in
+    /// place of.
+    fn may_write(&self, point: Point, reg: Reg, class: RegClass) -> Option<Fault> {
+        let names = |&inst: &Inst| {
+            let pins = pins(self.function, inst);
+            (written(&pins) | pins.uses).contains(reg)
+        };
+        let mut rest = self.function.block_insts(point.block).skip(point.index as usize);
+        let mut awaited = || rest.find(names).is_some_and(|next| self.function.insts[next].kind == InstKind::CopyTo(reg));
+        if self.is_excluded(reg, class) && awaited() { None } else { self.in_class(reg, class) }
+    }
+
+    fn is_excluded(&self, reg: Reg, class: RegClass) -> bool {
+        let file = &self.function.file;
+        file.excluded.contains(reg) && file.bank(reg) == Some(file.classes[class].bank)
+    }
+
     fn in_class(&self, reg: Reg, class: RegClass) -> Option<Fault> {
         let fits = self.function.file.classes[class].regs.contains(reg);
         (!fits).then_some(Fault::OutsideClass { reg, class })
@@ -214,8 +236,8 @@ impl<'a> Rules<'a> {
         let operand = site.operand();
         let class = self.function.values[operand.value].class;
         match site.location() {
-            // Computed where it is copied to.
-            Location::Reg(reg) if self.function.insts[site.inst].kind == InstKind::CopyTo(reg) => {}
+            // Computed where it is copied to, or left where it is copied from.
+            Location::Reg(reg) if names(&self.function.insts[site.inst].kind, reg) => {}
             Location::Reg(reg) => faults.extend(self.in_class(reg, class)),
             Location::Slot(slot) if site.may_be_in_memory() || self.function.insts[site.inst].kind.is_copy() => {
                 faults.extend(self.slot_fits(slot, class));
@@ -344,6 +366,11 @@ fn definition_faults(site: &Site, silent: bool) -> Vec<Fault> {
     }
     faults.extend(site.shared().then_some(Fault::SharedDefinition { reg }));
     faults
+}
+
+/// Whether an instruction is a copy from or to a register of the program.
+fn names(kind: &InstKind, reg: Reg) -> bool {
+    matches!(*kind, InstKind::CopyTo(it) | InstKind::CopyFrom(it) if it == reg)
 }
 
 fn supported(support: SwapSupport, kind: SwapKind) -> bool {

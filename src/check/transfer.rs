@@ -230,6 +230,9 @@ impl<'a> Transfer<'a> {
         for (operand, &location) in operands.iter().zip(self.overlay.operands(self.function, inst)) {
             if operand.is_def() {
                 state.generate(located(location), operand.value);
+                if let InstKind::CopyFrom(reg) = self.function.insts[inst].kind {
+                    state.generate(reg, operand.value);
+                }
             }
         }
     }

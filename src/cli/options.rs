@@ -69,6 +69,10 @@ pub struct AllocatorOptions {
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     merge_copies: Option<Switch>,
 
+    /// Whether values wait in registers that --registers excludes, where the program has put them or wants them
+    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
+    park: Option<Switch>,
+
     /// Whether two-address instructions move behind the last use of what they overwrite
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     sink: Option<Switch>,
@@ -181,6 +185,7 @@ impl AllocatorOptions {
         set(&mut preset.spill.solver, self.solver_seconds.map(|seconds| Duration::from_secs(seconds.into())));
         set(&mut preset.spill.weigh_size, self.weigh_size.map(Switch::is_on));
         set(&mut preset.merge_copies, self.merge_copies.map(Switch::is_on));
+        set(&mut preset.park, self.park.map(Switch::is_on));
         set(&mut preset.sink, self.sink.map(Switch::is_on));
         set(&mut preset.forms, self.forms.map(Switch::is_on));
         set(&mut preset.spare_jumps, self.spare_jumps.map(Switch::is_on));
@@ -289,6 +294,7 @@ impl AllocatorOptions {
             ("--solver-seconds", self.solver_seconds.is_some()),
             ("--weigh-size", self.weigh_size.is_some()),
             ("--merge-copies", self.merge_copies.is_some()),
+            ("--park", self.park.is_some()),
             ("--sink", self.sink.is_some()),
             ("--forms", self.forms.is_some()),
             ("--spare-jumps", self.spare_jumps.is_some()),
@@ -368,6 +374,7 @@ fn describe(preset: &Preset) -> OwnOptions {
         solver_seconds: preset.registers.want_solver().then_some(preset.spill.solver.as_secs()),
         weigh_size: preset.spill.weigh_size,
         merge_copies: preset.merge_copies,
+        park: preset.park,
         sink: preset.sink,
         forms: preset.forms,
         spare_jumps: preset.spare_jumps,
@@ -420,6 +427,7 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         solver_seconds,
         weigh_size,
         merge_copies,
+        park,
         sink,
         forms,
         spare_jumps,
@@ -442,6 +450,7 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         format!("--rematerialise {}", switch(rematerialise)),
         format!("--weigh-size {}", switch(weigh_size)),
         format!("--merge-copies {}", switch(merge_copies)),
+        format!("--park {}", switch(park)),
         format!("--sink {}", switch(sink)),
         format!("--forms {}", switch(forms)),
         format!("--spare-jumps {}", switch(spare_jumps)),

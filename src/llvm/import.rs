@@ -70,6 +70,7 @@ pub unsafe fn register_file(file: &ffi::File) -> RegisterFile {
         classes: classes.iter().map(class).collect(),
         callee_saved: file.callee_saved.into(),
         prefixed: file.prefixed.into(),
+        excluded: RegSet::EMPTY,
         status: regs.iter().enumerate().filter_map(status).collect(),
     }
 }

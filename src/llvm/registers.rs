@@ -148,6 +148,7 @@ pub(super) fn restricted(all: &RegisterFile, names: &[String]) -> RegisterFile {
     let kept: RegSet = names.iter().filter_map(|name| file.by_name(name)).collect();
     for class in file.classes.values_mut().filter(|class| all.banks[class.bank].name == BANK) {
         class.order.retain(|&reg| kept.contains(reg));
+        file.excluded |= class.regs - kept;
         class.regs = class.regs & kept;
     }
     file

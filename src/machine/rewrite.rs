@@ -73,6 +73,15 @@ impl<'a> Rewriter<'a> {
     /// Copies an instruction of the old function's current block, with other operands.
     pub fn copy(&mut self, inst: Inst, operands: &[Operand]) -> Inst {
         self.move_debug_uses(inst.as_u32() - self.old.blocks[self.block].insts.start);
+        self.place(inst, operands)
+    }
+
+    /// Copies an instruction of the old function's current block that stood elsewhere in it.
+    pub fn transplant(&mut self, inst: Inst) -> Inst {
+        self.place(inst, self.old.operands(inst))
+    }
+
+    fn place(&mut self, inst: Inst, operands: &[Operand]) -> Inst {
         let first = self.new.operands.len() as u32;
         self.new.operands.extend_from_slice(operands);
         let data = InstData { operands: first..self.new.operands.len() as u32, ..self.old.insts[inst].clone() };

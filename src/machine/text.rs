@@ -26,6 +26,7 @@
 //!           | "class" name bank size/align {reg}  in allocation order
 //!           | "callee-saved" {reg}
 //!           | "prefixed" {reg}
+//!           | "excluded" {reg}
 //!           | "status" {reg}
 //! function  = "function" name ["returns-twice"] ["optsize" | "minsize"] ["undefined" {vN:class}] {block}
 //! block     = bN: {block-mark} ["->" {bN}]  { phi | inst | "debug" vN }

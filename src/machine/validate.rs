@@ -267,7 +267,7 @@ impl Scan<'_> {
         for (bank, info) in file.banks.iter().filter(|(_, info)| info.swap == SwapSupport::Never) {
             self.memory_forms(file, bank, info);
         }
-        self.registers_exist(file.callee_saved | file.prefixed | file.status, Place::File);
+        self.registers_exist(file.callee_saved | file.prefixed | file.excluded | file.status, Place::File);
         for (index, info) in file.regs.iter().enumerate() {
             let allocatable_status = file.status.contains(Reg::new(index)) && info.bank.is_some();
             self.require(!allocatable_status, Place::File, Rule::StatusBank(info.name.clone()));

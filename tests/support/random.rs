@@ -24,6 +24,8 @@ pub enum Target {
     Tiny,
     /// With more classes.
     Varied,
+    /// The built-in one without some of the registers that functions name.
+    Excluding,
 }
 
 /// What real register files have beyond that: classes of equal registers, of a few and of three, memory forms of registers that
@@ -47,6 +49,23 @@ const VARIED: &str = "target
   class f f 8/4 f0 f1 f2 f3 f4
   class h f 4/4 f0 f1 f2 f3 f4
   callee-saved b s t
+  status flags
+";
+
+const EXCLUDING: &str = "target
+  bank g exchange
+  bank x xor
+  bank f never
+  registers g a b c d s t
+  registers x x0 x1 x2 x3
+  registers f f0 f1 f2 f3 f4
+  registers - flags
+  class w g 8/8 b c s t
+  class n g 1/1 b c
+  class x x 16/16 x0 x1 x2 x3
+  class f f 8/8 f0 f1 f2 f3 f4
+  callee-saved s t
+  excluded a d
   status flags
 ";
 
@@ -171,6 +190,7 @@ pub fn shapes() -> Vec<Shape> {
         Shape { landing_pads: true, calls: true, loops: true, ..none.clone() },
         Shape { gotos: true, loops: true, phis_per_block: 12, classes: &["w"], ..none.clone() },
         varied(),
+        Shape { target: Target::Excluding, ..all.clone() },
         Shape { blocks: 12, gotos: true, calls: true, loops: true, pins: true, ..none.clone() },
         none,
         all,
@@ -198,6 +218,7 @@ pub fn random_function(seed: u64, shape: &Shape) -> Function {
     let target = match shape.target {
         Target::Tiny => "target tiny\n",
         Target::Varied => VARIED,
+        Target::Excluding => EXCLUDING,
     };
     let mut function = parse(&format!("{target}function random_{seed}\n")).expect("an empty function is well-formed");
     function.returns_twice = shape.calls && rng.u8(..8) == 0;

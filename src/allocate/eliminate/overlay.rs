@@ -9,6 +9,7 @@ use crate::machine::{
     Block, Edit, Function, Inserted, Inst, InstKind, Location, Overlay, Point, Reg, RegClass, RegSet, Slot, Value,
 };
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// The overlay of `imported`, of which the program that was allocated differs by `changes`, that the phases' results amount to.
 pub fn overlay(
@@ -77,13 +78,16 @@ impl Layer<'_> {
             self.read(inst);
             let origin = function.insts[inst].origin.expand();
             let moved = origin.and_then(|origin| Some((origin, *self.changes.moved.get(&origin)?)));
-            let passed = match moved {
+            let parked = origin.filter(|origin| self.changes.parked.contains_key(origin));
+            let passed = match moved.map(|(origin, _)| origin).or(parked) {
+                // Those move up.
+                Some(origin) if matches!(self.imported.insts[origin].kind, InstKind::CopyTo(_)) => None,
                 // What it has moved behind may be dropped.
-                Some((origin, _)) => Some(origin.as_u32() + 1).filter(|&behind| behind > start + point.index),
+                Some(origin) => Some(origin.as_u32() + 1).filter(|&behind| behind > start + point.index),
                 None => self.passed(block, inst, start + point.index).or(origin.map(|origin| origin.as_u32())),
             };
             if let Some(passed) = passed {
-                self.overlay.dropped.extend((start + point.index..passed).map(Inst::from_u32));
+                self.skip(start + point.index..passed);
                 point.index = passed - start;
             }
             if !started && point.index >= head {
@@ -93,6 +97,11 @@ impl Layer<'_> {
             if let Some((origin, flagless)) = moved {
                 self.locate(origin, inst);
                 self.push(point, Edit::Perform { inst: origin, flagless });
+                self.define(inst);
+                continue;
+            }
+            if let Some(origin) = parked {
+                self.park(origin, inst, point);
                 self.define(inst);
                 continue;
             }
@@ -117,7 +126,7 @@ impl Layer<'_> {
             }
             self.define(inst);
         }
-        self.overlay.dropped.extend((start + point.index..self.imported.blocks[block].insts.end).map(Inst::from_u32));
+        self.skip(start + point.index..self.imported.blocks[block].insts.end);
         point.index = self.imported.blocks[block].insts.len() as u32;
         if !started {
             self.add(point, &code.head[block]);
@@ -138,6 +147,38 @@ impl Layer<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Imported instructions that are not executed where they stand: a parked copy is none there, for the value is in the register
+    /// that it would be copied from or to; all others are dropped.
+    fn skip(&mut self, insts: Range<u32>) {
+        for inst in insts.map(Inst::from_u32) {
+            match self.imported.insts[inst].kind {
+                InstKind::CopyTo(reg) | InstKind::CopyFrom(reg) if self.changes.parked.contains_key(&inst) => {
+                    self.overlay.locations[self.imported.insts[inst].operands.start as usize] = Some(Location::Reg(reg));
+                }
+                _ => self.overlay.dropped.push(inst),
+            }
+        }
+    }
+
+    /// Copies to or from the register where a value waits.
+    fn park(&mut self, origin: Inst, inst: Inst, point: Point) {
+        let class = self.changes.parked[&origin];
+        let slot = self.folds(inst).first().map(|fold| fold.slot);
+        let edit = match (self.imported.insts[origin].kind, slot) {
+            (InstKind::CopyTo(to), Some(from)) => Edit::Load { to, from, class },
+            (InstKind::CopyTo(to), None) => Edit::Move { to, from: self.operand(inst), class },
+            (InstKind::CopyFrom(from), Some(to)) => Edit::Store { from, to, class },
+            (InstKind::CopyFrom(from), None) => Edit::Move { to: self.operand(inst), from, class },
+            _ => unreachable!("only copies of the program's registers are parked"),
+        };
+        self.push(point, edit);
+    }
+
+    /// The register of an instruction's first operand.
+    fn operand(&self, inst: Inst) -> Reg {
+        self.colour(self.coloured.function.operands(inst)[0].value)
     }
 
     fn add(&mut self, point: Point, edits: &[Edit]) {

@@ -72,6 +72,7 @@ fn file_line(file: &mut RegisterFile, line: &Line) -> Result<(), Reason> {
         ["class", name, bank, size, ref order @ ..] => add_class(file, name, bank, size, order)?,
         ["callee-saved", ref names @ ..] => file.callee_saved |= find_registers(file, names)?.into_iter().collect(),
         ["prefixed", ref names @ ..] => file.prefixed |= find_registers(file, names)?.into_iter().collect(),
+        ["excluded", ref names @ ..] => file.excluded |= find_registers(file, names)?.into_iter().collect(),
         ["status", ref names @ ..] => file.status |= find_registers(file, names)?.into_iter().collect(),
         _ => return Err(Reason::unexpected("a line of a register file", line.words[0])),
     }
@@ -163,7 +164,13 @@ impl fmt::Display for Section<'_> {
             let head = format!("class {name} {bank} {}/{}", class.slot_size, class.slot_align);
             write_names(f, &head, class.order.iter().map(|&r| file.name(r)))?;
         }
-        for (head, set) in [("callee-saved", file.callee_saved), ("prefixed", file.prefixed), ("status", file.status)] {
+        let sets = [
+            ("callee-saved", file.callee_saved),
+            ("prefixed", file.prefixed),
+            ("excluded", file.excluded),
+            ("status", file.status),
+        ];
+        for (head, set) in sets {
             if !set.is_empty() {
                 write_names(f, head, set.iter().map(|r| file.name(r)))?;
             }

@@ -102,6 +102,9 @@ pub struct OwnOptions {
     /// `--merge-copies`.
     #[serde(default)]
     pub merge_copies: bool,
+    /// `--park`.
+    #[serde(default)]
+    pub park: bool,
     /// `--sink`.
     #[serde(default)]
     pub sink: bool,
