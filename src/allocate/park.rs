@@ -125,19 +125,23 @@ impl Parking<'_> {
         lot
     }
 
-    /// Has a copy to a register stand right behind the last instruction before it that accesses the value, or the register.
+    /// Has a copy to a register stand right behind the last instruction before it that accesses the value, or the register, or
+    /// what came in that.
     fn hurry(&self, lot: &mut Lot, index: usize) {
         let copy = lot.order[index];
         let Some((value, reg)) = self.copied_to(copy) else { return };
         if !self.liveness.kills(self.function.insts[copy].operands.start as usize) {
             return;
         }
+        let before = &lot.order[..index];
+        let names = |inst: Inst| self.function.pins(inst).uses.contains(reg) || self.written(inst).contains(reg);
+        // LLVM's propagation of copies reads what came in the register there, as long as that is not overwritten.
+        let came = before.iter().rev().find(|&&inst| names(inst)).and_then(|&inst| self.copied_from(inst));
         let in_the_way = |&inst: &Inst| {
-            let (data, pins) = (&self.function.insts[inst], self.function.pins(inst));
-            let touches = pins.uses.contains(reg) || self.written(inst).contains(reg);
-            touches || data.label || self.is_exit(lot.block, inst) || self.accesses(inst, value)
+            let accesses = self.accesses(inst, value) || came.is_some_and(|(value, _)| self.accesses(inst, value));
+            accesses || names(inst) || self.function.insts[inst].label || self.is_exit(lot.block, inst)
         };
-        let to = lot.order[..index].iter().rposition(in_the_way).map_or(0, |before| before + 1);
+        let to = before.iter().rposition(in_the_way).map_or(0, |last| last + 1);
         // A constant is computed in the register, which is best done late.
         let constant = to > 0 && self.function.insts[lot.order[to - 1]].rematerialisable;
         if to < index && !constant {

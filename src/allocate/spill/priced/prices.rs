@@ -360,7 +360,7 @@ impl<'n> Prices<'n> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::allocate::cuts::testing;
+    use crate::allocate::cuts::{Decision, testing};
 
     /// The bound is one, the labels keep to the rows, and are seldom far from the best.
     #[test]
