@@ -12,7 +12,7 @@
 //! wants what they define; copies to them have moved up, or are gone if the register holds the value already.
 
 use crate::analysis::Liveness;
-use crate::machine::{Block, Function, Inst, InstKind, Operand, Reg, RegClass, RegSet, RegisterFile, Rewriter, Value};
+use crate::machine::{Block, Function, Inst, InstKind, Operand, Reg, RegClass, RegSet, Rewriter, Value};
 use cranelift_entity::EntitySet;
 use std::collections::BTreeMap;
 
@@ -33,8 +33,7 @@ pub(super) fn park(function: &Function, liveness: &Liveness) -> Option<(Function
 
 /// The registers that values can wait in; not those that are saved for the caller, lest it has to be done earlier.
 fn excluded(function: &Function) -> RegSet {
-    let RegisterFile { classes, excluded, callee_saved, .. } = &*function.file;
-    classes.values().fold(*excluded - *callee_saved, |set, class| set - class.regs)
+    function.file.excluded - function.file.callee_saved
 }
 
 /// A block of which copies have moved.

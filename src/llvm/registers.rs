@@ -159,7 +159,9 @@ pub(super) fn restricted(all: &RegisterFile, names: &[String]) -> RegisterFile {
 pub(super) fn completed(restricted: &RegisterFile, all: &RegisterFile, function: &Function) -> Option<RegisterFile> {
     let mut file: Option<RegisterFile> = None;
     for class in function.values.values().map(|value| value.class).filter(|&class| restricted.classes[class].regs.is_empty()) {
-        file.get_or_insert_with(|| restricted.clone()).classes[class] = all.classes[class].clone();
+        let file = file.get_or_insert_with(|| restricted.clone());
+        file.classes[class] = all.classes[class].clone();
+        file.excluded = file.excluded - all.classes[class].regs;
     }
     file
 }

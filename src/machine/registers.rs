@@ -205,7 +205,8 @@ pub struct RegisterFile {
     pub callee_saved: RegSet,
     /// Registers that it takes an instruction a byte more to name, if it is not that long anyway.
     pub prefixed: RegSet,
-    /// Registers that `--registers` takes out. Where the program puts values in them, these may stay there.
+    /// Registers that `--registers` takes out, so that they are in no class. Where the program puts values in them, these may stay
+    /// there.
     pub excluded: RegSet,
     /// Status registers (condition flags): never allocated, but code that overwrites them may not be put where one is live.
     pub status: RegSet,

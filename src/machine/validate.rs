@@ -42,7 +42,7 @@ impl fmt::Display for Place {
 /// What was promised and is not so.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Rule {
-    #[error("class {0} lists a register twice or outside its bank, or differs from its set")]
+    #[error("class {0} lists a register twice, outside its bank or excluded, or differs from its set")]
     ClassRegisters(String),
     #[error("class {0} has a slot without a size, or an alignment that is not a power of two")]
     SlotSize(String),
@@ -260,7 +260,8 @@ impl Scan<'_> {
             let set: RegSet = class.order.iter().copied().collect();
             let distinct = set.len() == class.order.len() && set == class.regs;
             let in_bank = class.order.iter().all(|reg| file.regs.get(reg.index()).is_some_and(|r| r.bank == Some(class.bank)));
-            self.require(distinct && in_bank, Place::File, Rule::ClassRegisters(class.name.clone()));
+            let usable = !set.intersects(file.excluded);
+            self.require(distinct && in_bank && usable, Place::File, Rule::ClassRegisters(class.name.clone()));
             let slot = class.slot_size > 0 && class.slot_align.is_power_of_two();
             self.require(slot, Place::File, Rule::SlotSize(class.name.clone()));
         }

@@ -82,6 +82,7 @@ fn register_file() {
     broken(Place::File, registers(), change(|file| file.classes[RegClass::new(0)].order.push(Reg::new(0))));
     broken(Place::File, registers(), change(|file| file.classes[RegClass::new(0)].order.truncate(1)));
     broken(Place::File, registers(), change(|file| file.regs[0].bank = None));
+    broken(Place::File, registers(), change(|file| file.excluded.insert(Reg::new(4))));
     broken(Place::File, Rule::SlotSize("w".to_string()), change(|file| file.classes[RegClass::new(0)].slot_size = 0));
     let memory = Rule::MemoryForm("g".to_string(), 1);
     broken(Place::File, memory, change(|file| file.banks[Bank::new(0)].swap = SwapSupport::Never));
