@@ -80,7 +80,7 @@ impl Layer<'_> {
             let moved = origin.and_then(|origin| Some((origin, *self.changes.moved.get(&origin)?)));
             let parked = origin.filter(|origin| self.changes.parked.contains_key(origin));
             let passed = match moved.map(|(origin, _)| origin).or(parked) {
-                // Those move up.
+                // A parked copy to a register has moved up: what it has overtaken comes behind.
                 Some(origin) if matches!(self.imported.insts[origin].kind, InstKind::CopyTo(_)) => None,
                 // What it has moved behind may be dropped.
                 Some(origin) => Some(origin.as_u32() + 1).filter(|&behind| behind > start + point.index),
@@ -162,7 +162,7 @@ impl Layer<'_> {
         }
     }
 
-    /// Copies to or from the register where a value waits.
+    /// The edit that a parked copy is where it stands now.
     fn park(&mut self, origin: Inst, inst: Inst, point: Point) {
         let class = self.changes.parked[&origin];
         let slot = self.folds(inst).first().map(|fold| fold.slot);
