@@ -45,6 +45,34 @@ pub(super) struct Run {
     pub(super) rows: Range<u32>,
 }
 
+/// If one decision is 1, unless a second one is, a third one is 1 as well.
+#[derive(Clone, Copy)]
+pub(super) struct Reliance<T> {
+    pub(super) one: T,
+    /// If this is 1, `one` is 1 in any case.
+    pub(super) unless: Option<T>,
+    pub(super) on: T,
+    /// What it saves that `one` is 1.
+    pub(super) saved: i64,
+}
+
+impl<T: Copy> Reliance<T> {
+    /// By how much too few are 1.
+    pub(super) fn excess(&self, is_one: impl Fn(T) -> bool) -> i64 {
+        i64::from(is_one(self.one)) - i64::from(self.unless.is_some_and(&is_one)) - i64::from(is_one(self.on))
+    }
+
+    /// The same about what each has become.
+    fn map<U>(self, to: impl Fn(T) -> U) -> Reliance<U> {
+        let Reliance { one, unless, on, saved } = self;
+        Reliance { one: to(one), unless: unless.map(&to), on: to(on), saved }
+    }
+
+    fn members(self) -> impl Iterator<Item = T> {
+        [self.one, self.on].into_iter().chain(self.unless)
+    }
+}
+
 /// What a labelling must not do. Sums of a few of these and of what can be paid do not overflow.
 pub(super) const FORBIDDEN: i64 = 1 << 50;
 
@@ -75,6 +103,7 @@ pub(super) struct Decisions {
     pub(super) pairs: Vec<Pair>,
     pub(super) rows: Vec<RowData>,
     pub(super) runs: Vec<Run>,
+    pub(super) reliances: Vec<Reliance<Decision>>,
     /// Those that [`reduce`] has taken out: they cost nothing, and nothing depends on them any more.
     taken_out: EntitySet<Decision>,
 }
@@ -100,6 +129,11 @@ impl Decisions {
         self.pairs
     }
 
+    /// If `one` is 1, `unless` is or `on` has to be.
+    pub(super) fn rely(&mut self, reliance: Reliance<Decision>) {
+        self.reliances.push(reliance);
+    }
+
     /// What it costs if `one` is 1 and `zero` is 0.
     pub(super) fn pair(&mut self, one: Decision, zero: Decision, cost: i64) {
         push(&mut self.pairs, Pair { one, zero, cost });
@@ -121,19 +155,24 @@ fn push<T>(list: &mut Vec<T>, item: T) {
 
 #[cfg(test)]
 pub(super) mod testing {
-    use super::{Decision, Decisions, MOST_BOUGHT, RowData, Run};
+    use super::{Decision, Decisions, FORBIDDEN, MOST_BOUGHT, Reliance, RowData, Run, UNIT};
     use cranelift_entity::{EntityRef, PrimaryMap};
+
+    /// So many executions.
+    pub fn random_cost(rng: &mut fastrand::Rng) -> i64 {
+        rng.i64(0..20) * UNIT as i64
+    }
 
     /// A few decisions with random costs, pairs and, if wanted, rows.
     pub fn random(rng: &mut fastrand::Rng, count: usize, rows: usize) -> Decisions {
         let mut decisions = Decisions::default();
         for _ in 0..count {
             let decision = decisions.decide();
-            decisions.costs[decision] = [rng.i64(0..20), if rng.u8(..4) == 0 { rng.i64(0..20) } else { 0 }];
+            decisions.costs[decision] = [random_cost(rng), if rng.u8(..4) == 0 { random_cost(rng) } else { 0 }];
         }
         for _ in 0..rng.usize(0..2 * count) {
             let [one, zero] = [(); 2].map(|()| Decision::new(rng.usize(..count)));
-            decisions.pair(one, zero, rng.i64(0..20));
+            decisions.pair(one, zero, random_cost(rng));
         }
         for row in 0..rows as u32 {
             let members = (0..count).filter(|_| rng.bool()).map(Decision::new);
@@ -148,12 +187,33 @@ pub(super) mod testing {
         decisions
     }
 
+    /// The same with a reliance, if there are three decisions for one.
+    pub fn random_relying(rng: &mut fastrand::Rng, count: usize, rows: usize) -> Decisions {
+        let mut decisions = random(rng, count, rows);
+        let mut members: Vec<Decision> = decisions.costs.keys().collect();
+        rng.shuffle(&mut members);
+        if let [one, on, unless, ..] = *members {
+            let (unless, saved) = (Some(unless).filter(|_| rng.bool()), 1 + random_cost(rng));
+            decisions.charge(one, false, saved);
+            unless.into_iter().for_each(|unless| decisions.pair(unless, one, FORBIDDEN));
+            decisions.rely(Reliance { one, unless, on, saved });
+        }
+        decisions
+    }
+
+    /// What those labels do not save of which one relies on another in vain.
+    pub fn in_vain(decisions: &Decisions, labels: u32) -> i64 {
+        let is_one = |decision: Decision| labels >> decision.index() & 1 != 0;
+        decisions.reliances.iter().filter(|it| it.excess(is_one) > 0).map(|it| it.saved).sum()
+    }
+
     /// A labelling with a bit for each decision.
     pub fn bits(labels: &PrimaryMap<Decision, bool>) -> u32 {
         labels.iter().map(|(decision, &is_one)| u32::from(is_one) << decision.index()).sum()
     }
 
-    /// What a labelling costs, a bit for each decision; `None` if it does not keep to the rows with so many places bought.
+    /// What a labelling costs, a bit for each decision; `None` if it does not keep to the rows with so many places bought. That one
+    /// relies on another in vain, is not asked.
     pub fn cost(decisions: &Decisions, labels: u32, bought: usize) -> Option<i64> {
         let is_one = |decision: Decision| labels >> decision.index() & 1 != 0;
         let load = |row: u32| decisions.runs.iter().filter(|run| run.rows.contains(&row) && is_one(run.decision)).count();
@@ -165,6 +225,7 @@ pub(super) mod testing {
 
     /// The least that a labelling costs.
     pub fn least(decisions: &Decisions, bought: usize) -> i64 {
-        (0..1 << decisions.costs.len()).filter_map(|labels| cost(decisions, labels, bought)).min().expect("nothing at all fits")
+        let labels = (0..1 << decisions.costs.len()).filter(|&labels| in_vain(decisions, labels) == 0);
+        labels.filter_map(|labels| cost(decisions, labels, bought)).min().expect("nothing at all fits")
     }
 }

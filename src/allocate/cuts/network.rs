@@ -4,7 +4,7 @@
 //! Ensures: decisions that costs of pairs connect are one *cluster*, with consecutive nodes; clusters meet in rows alone. What
 //! labels cost is in a [`Residual`] through which nothing has flowed yet.
 
-use super::{Decision, Decisions, Pair, Residual, Rooms, together};
+use super::{Decision, Decisions, Pair, Reliance, Residual, Rooms, together};
 use crate::analysis::Partition;
 use crate::analysis::grouped::{Grouped, of_each};
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
@@ -49,6 +49,7 @@ pub(in crate::allocate) struct Network {
     runs: Grouped<Node, (Row, Row)>,
     pub(in crate::allocate) rooms: PrimaryMap<Row, Rooms>,
     pub(in crate::allocate) frequency: PrimaryMap<Row, f64>,
+    pub(in crate::allocate) reliances: Vec<Reliance<Node>>,
     node_of: PrimaryMap<Decision, PackedOption<Node>>,
 }
 
@@ -84,6 +85,7 @@ impl Network {
             runs: Grouped::from_pairs(nodes, runs),
             rooms: decisions.rows.iter().map(|data| data.rooms).collect(),
             frequency: decisions.rows.iter().map(|data| data.frequency).collect(),
+            reliances: decisions.reliances.iter().map(|it| it.map(|decision| node(&node_of, decision))).collect(),
             first,
             count: nodes,
             with_all_ones,
@@ -94,7 +96,7 @@ impl Network {
         (network, excess)
     }
 
-    pub(in crate::allocate) fn clusters(&self) -> impl DoubleEndedIterator<Item = Cluster> + use<> {
+    pub(in crate::allocate) fn clusters(&self) -> impl DoubleEndedIterator<Item = Cluster> + ExactSizeIterator + use<> {
         (0..self.first.len()).map(Cluster::new)
     }
 

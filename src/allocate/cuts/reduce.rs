@@ -1,4 +1,5 @@
-//! Decisions that need not be made before others: those that no row confines, and that at most two others depend on.
+//! Decisions that need not be made before others: those that no row confines, that no reliance is about, and that at most two
+//! others depend on.
 //!
 //! Relies on: what such a decision costs, if it is made as is best for the two others, is a function of their labels; and what
 //! is left of a submodular function when one variable has been minimised away is submodular, so that this is a cost of each of
@@ -110,7 +111,7 @@ const CONFINED: u32 = u32::MAX;
 
 struct Reducer<'d> {
     decisions: &'d mut Decisions,
-    /// Of each decision that no row confines.
+    /// Of each decision that no row confines, and no reliance.
     number: PrimaryMap<Decision, u32>,
     /// Those that are left cost something.
     pairs: Vec<Pair>,
@@ -124,6 +125,7 @@ impl<'d> Reducer<'d> {
     fn new(decisions: &'d mut Decisions) -> Self {
         let mut number: PrimaryMap<Decision, u32> = decisions.costs.keys().map(|_| 0).collect();
         decisions.runs.iter().for_each(|run| number[run.decision] = CONFINED);
+        decisions.reliances.iter().flat_map(|it| it.members()).for_each(|decision| number[decision] = CONFINED);
         let mut count = 0;
         for number in number.values_mut().filter(|number| **number != CONFINED) {
             *number = count;
@@ -152,7 +154,7 @@ impl<'d> Reducer<'d> {
         self.enter(self.pairs.len() - 1);
     }
 
-    /// Takes a decision out that no row confines, if it can be. Answers the others that it was paired with.
+    /// Takes a decision out that nothing confines, if it can be. Answers the others that it was paired with.
     fn take_out(&mut self, decision: Decision) -> SmallVec<[Decision; 2]> {
         if self.decisions.taken_out.contains(decision) {
             return SmallVec::new();

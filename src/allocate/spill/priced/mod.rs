@@ -26,10 +26,10 @@ use super::plan::Refill;
 use super::residence::Ahead;
 use super::{Effort, Problem};
 use crate::allocate::cost;
-use crate::allocate::cuts::{Decision, Decisions, Network, Node, UNIT, reduce};
+use crate::allocate::cuts::{Decision, Network, UNIT, reduce};
 use crate::machine::{Block, Inst, InstData, RegSet, Value};
 use callee_saved::CalleeSaved;
-use cranelift_entity::{EntitySet, PrimaryMap};
+use cranelift_entity::PrimaryMap;
 use model::{Model, Place, Places};
 use prices::{Limits, Market};
 
@@ -80,36 +80,23 @@ pub(super) fn solve(problem: &Problem, chosen: &Chosen, ahead: &Ahead) -> Soluti
     let Some(model) = model::model(problem, chosen, ahead, &callee_saved) else {
         return Solution { solved: None, untouched: callee_saved.untouched(0), callee_saved, bound: -needless };
     };
-    let Model { mut decisions, base, least_bought, spared, places } = model;
-    let hopes = charge_unconfined(&mut decisions, spared);
+    let Model { mut decisions, base, least_bought, places } = model;
     let reduction = reduce(&mut decisions);
     let (network, costs) = Network::new(decisions);
     #[cfg(feature = "optimal")]
     let exact = (problem.downstream.choice == Some(super::Choice::Optimal)).then(|| costs.clone());
     let market = Market { price: callee_saved.price(), least: least_bought, most: callee_saved.count() };
-    let hopes: Vec<(Node, i64)> = hopes.into_iter().map(|(decision, saved)| (network.node(decision), saved)).collect();
-    let solution = prices::solve(&network, costs, market, &hopes, limits(problem));
+    let solution = prices::solve(&network, costs, market, limits(problem));
     #[cfg(feature = "optimal")]
     let solution = match &exact {
         Some(costs) => optimal::solve(&network, costs, market, solution, problem.policy.solver),
         None => solution,
     };
-    let bound = (solution.bound.max(solution.hoping_bound) + reduction.base + base) as f64 / UNIT - needless;
+    let bound = (solution.bound + reduction.base + base) as f64 / UNIT - needless;
     let mut is_one = network.labels(|node| solution.is_one[node]);
     reduction.complete(&mut is_one);
     let solved = Some(Solved { places, is_one });
     Solution { solved, untouched: callee_saved.untouched(solution.bought), callee_saved, bound }
-}
-
-/// Charges decisions that no row confines for what would be saved if they were 0. Answers those that rows confine: who decides
-/// about these in the hope of it pays more in the end, since what the value is computed from is seldom in a register then; but
-/// the bound may count on it.
-fn charge_unconfined(decisions: &mut Decisions, spared: Vec<(Decision, i64)>) -> Vec<(Decision, i64)> {
-    let mut confined: EntitySet<Decision> = EntitySet::with_capacity(decisions.costs.len());
-    confined.extend(decisions.runs.iter().map(|run| run.decision));
-    let (confined, free): (Vec<_>, Vec<_>) = spared.into_iter().partition(|&(decision, _)| confined.contains(decision));
-    free.into_iter().for_each(|(decision, saved)| decisions.charge(decision, true, saved));
-    confined
 }
 
 /// How long to go on: rounds, and how many nodes cuts may look at for each instruction.

@@ -22,7 +22,7 @@ use super::regions::{NONE_SIMILAR, Region, SIMILAR};
 use super::stretches::Stretches;
 use super::tight::Tight;
 use crate::allocate::cost;
-use crate::allocate::cuts::{Decision, Decisions, FORBIDDEN, MOST_BOUGHT, price};
+use crate::allocate::cuts::{Decision, Decisions, FORBIDDEN, MOST_BOUGHT, Reliance, price};
 use crate::allocate::pressure::demand::{Demand, LastUse, Left, Rooms, first_reuse, foldable_operands, is_first_use};
 use crate::allocate::spill::choose::Chosen;
 use crate::allocate::spill::crossing::{self, Head};
@@ -64,8 +64,6 @@ pub(super) struct Model {
     pub(super) base: i64,
     /// So many callee-saved registers are to be bought in any case, for instructions that need them.
     pub(super) least_bought: usize,
-    /// What is saved if these are 0, at best: it is part of the base, and not charged yet where they are 1.
-    pub(super) spared: Vec<(Decision, i64)>,
     pub(super) places: Places,
 }
 
@@ -368,10 +366,10 @@ impl<'a> Builder<'a> {
     }
 
     /// A value that need not be in its home elsewhere is loaded here, if it is not in a register.
-    fn load_after_all(&mut self, value: Value) {
-        if !self.has_home(value) && self.refill(value) == Refill::Load && self.place[value] != Place::REGISTER {
+    fn load_after_all(&mut self, value: Value, place: Place) {
+        if !self.has_home(value) && self.problem.refill(value) == Refill::Load && place != Place::REGISTER {
             let homeless = self.homeless(value);
-            self.model.only_in(Place::open(homeless), self.place[value], FORBIDDEN);
+            self.model.only_in(Place::open(homeless), place, FORBIDDEN);
         }
     }
 
@@ -393,15 +391,54 @@ impl<'a> Builder<'a> {
     }
 
     /// How a value in memory gets into a register for an instruction: computed from another one if that may be in a register then.
-    /// Whether it is, is decided at the same time; taken for granted here, so that the bound is one.
     fn refill(&self, value: Value) -> Refill {
         let may_be = |again: &Refill| matches!(*again, Refill::Recompute { from, .. } if self.place[from] != Place::MEMORY);
         self.problem.recompute(value).filter(may_be).unwrap_or_else(|| self.problem.refill(value))
     }
 
-    /// What it costs to get a value into a register.
-    fn cost_of_refill(&self, value: Value, frequency: f64) -> i64 {
-        price(self.problem.cost_of_refill(self.refill(value), frequency))
+    /// A value that has been in this place is wanted in a register at an instruction, or, if there is none, at a block's end. If it
+    /// is in none, it is loaded from its home, or computed again if what it is computed from is in one.
+    fn want(&mut self, value: Value, place: Place, inst: Option<Inst>, frequency: f64) {
+        let load = self.problem.refill(value);
+        let cost = |refill: Refill| price(self.problem.cost_of_refill(refill, frequency));
+        let again = match self.problem.recompute(value) {
+            Some(again @ Refill::Recompute { from, .. }) => Some((again, self.through(from, inst))),
+            _ => None,
+        };
+        match again {
+            Some((again, Place::REGISTER)) => self.model.in_memory(place, cost(again)),
+            Some((again, source)) if let Some(on) = source.decision() => {
+                self.model.in_memory(place, cost(again));
+                self.load_or_rely(value, place, on, cost(load) - cost(again));
+            }
+            _ => {
+                self.model.in_memory(place, cost(load));
+                self.load_after_all(value, place);
+            }
+        }
+    }
+
+    /// A value that is not in a register is loaded, or, which saves something, relies on the source that it is computed from: if
+    /// it is not loaded, either it or that one is in a register. If it is loaded, it is in its home.
+    fn load_or_rely(&mut self, value: Value, place: Place, on: Decision, saved: i64) {
+        if place == Place::REGISTER {
+            return;
+        }
+        let unloaded = self.model.decisions.decide();
+        self.model.decisions.charge(unloaded, false, saved.max(0));
+        self.model.only_in(place, Place::open(unloaded), FORBIDDEN);
+        let homeless = self.homeless(value);
+        self.model.decisions.pair(homeless, unloaded, FORBIDDEN);
+        self.model.decisions.rely(Reliance { one: unloaded, unless: place.decision(), on, saved: saved.max(0) });
+    }
+
+    /// Where a value is in a register before an instruction and behind it. What the instruction reads is if it stays in one.
+    fn through(&self, value: Value, inst: Option<Inst>) -> Place {
+        let read = inst.and_then(|inst| {
+            let k = self.function.operands(inst).iter().position(|operand| !operand.is_def() && operand.value == value)?;
+            Some(self.function.insts[inst].operands.start as usize + k)
+        });
+        read.map_or(self.place[value], |operand| self.model.places.behind(operand))
     }
 
     fn refill_on_edge(&self, value: Value, from: Block, to: Block) -> i64 {
@@ -425,12 +462,6 @@ impl<'a> Builder<'a> {
                     self.definition(block, index, first + k, operand.value)
                 };
             } else if is_first_use(operands, k) {
-                // What has been chosen to be in memory is refilled in any case, but how often is not known yet.
-                if !self.chosen.spilled[operand.value] && !within_home {
-                    let refill = if too_late { FORBIDDEN } else { self.cost_of_refill(operand.value, frequency) };
-                    self.model.in_memory(self.place[operand.value], refill);
-                    self.load_after_all(operand.value);
-                }
                 self.model.places.behind[first + k] = if liveness.kills(first + k) {
                     Place::MEMORY
                 } else {
@@ -441,6 +472,17 @@ impl<'a> Builder<'a> {
         if within_home {
             self.copy_within_home(inst, frequency);
         } else {
+            // What has been chosen to be in memory is refilled in any case, but how often is not known yet.
+            let is_wanted =
+                |&k: &usize| !operands[k].is_def() && is_first_use(operands, k) && !self.chosen.spilled[operands[k].value];
+            for value in (0..operands.len()).filter(is_wanted).map(|k| operands[k].value) {
+                let place = self.place[value];
+                if too_late {
+                    self.model.in_memory(place, FORBIDDEN);
+                } else {
+                    self.want(value, place, Some(inst), frequency);
+                }
+            }
             self.cheapen_folds(inst, frequency);
         }
         if self.tight.insts[inst] > 0 {
@@ -465,7 +507,7 @@ impl<'a> Builder<'a> {
         let (wanted, load) = if self.problem.liveness.kills(first + 1) {
             (self.model.places.behind[first], price(self.problem.cost(cost::FOLDED_RELOAD, frequency)))
         } else {
-            (self.model.places.behind[first + 1], self.cost_of_refill(from, frequency))
+            (self.model.places.behind[first + 1], price(self.problem.cost(cost::RELOAD, frequency)))
         };
         self.model.only_in(wanted, before, load);
         if self.chosen.spilled[to] {
@@ -492,7 +534,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The segment behind a definition by an instruction. A constant that is not wanted there is not computed. Neither is what is
-    /// computed from another value, if that is in a register wherever this one is wanted, which is not known yet.
+    /// computed from another value, unless it is stored. (That it is computed for a store alone, is not counted.)
     fn definition(&mut self, block: Block, index: u32, operand: usize, value: Value) -> Place {
         if self.has_home(value) {
             return self.segment_behind(block, index, operand, value);
@@ -502,14 +544,8 @@ impl<'a> Builder<'a> {
             let again = self.problem.recompute(value);
             let frequency = self.function.blocks[block].frequency;
             let once = price(self.problem.cost_of_refill(again.unwrap_or_else(|| self.problem.refill(value)), frequency));
-            if again.is_none() {
-                self.model.in_register(place, once);
-            } else {
-                self.model.spared.extend(place.decision().map(|decision| (decision, once)));
-            }
-            if again.is_none() || place != Place::REGISTER {
-                self.model.base -= once;
-            }
+            self.model.in_register(place, once);
+            self.model.base -= once;
         }
         place
     }
@@ -535,14 +571,16 @@ impl<'a> Builder<'a> {
         }
         if let Some(bundle) = bundles.exit(block) {
             let crossing = &bundles.meeting(bundle).crossing;
+            let mut wanted: SmallVec<[(Value, Place); 8]> = SmallVec::new();
             for &value in liveness.live_out(block).iter().filter(|&&value| !self.chosen.spilled[value]) {
                 if self.chosen.off_bundles[value] {
                     self.place[value] = self.in_memory(value);
                 } else if crossing.binary_search(&bundles.representative(value)).is_ok() {
-                    let refill = self.cost_of_refill(value, self.function.blocks[block].frequency);
-                    self.model.in_memory(self.place[value], refill);
-                    self.place[value] = Place::REGISTER;
+                    wanted.push((value, std::mem::replace(&mut self.place[value], Place::REGISTER)));
                 }
+            }
+            for (value, place) in wanted {
+                self.want(value, place, None, self.function.blocks[block].frequency);
             }
         }
         for (row, &value) in liveness.live_out_row(block).zip(liveness.live_out(block)) {

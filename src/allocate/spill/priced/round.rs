@@ -1,12 +1,13 @@
 //! Labels that keep to the rows, from relaxed ones.
 //!
 //! Clusters take their places one after the other, those first that lose most by leaving, for each place in a row that they
-//! take. One that does not fit as it would like to be is cut again, with what is full forbidden. Then each cluster with
-//! something to gain is placed again, in what the others leave.
+//! take. One that does not fit as it would like to be is cut again, with what is full forbidden. So is one that relies on what
+//! has found no room. Then each cluster with something to gain is placed again, in what the others leave.
 
 use super::prices::Relaxed;
-use crate::allocate::cuts::{Cluster, Cutter, FORBIDDEN, Network, Node, Residual, Rooms};
-use cranelift_entity::PrimaryMap;
+use crate::allocate::cuts::{Cluster, Cutter, FORBIDDEN, Network, Node, Reliance, Residual, Rooms};
+use crate::analysis::grouped::Grouped;
+use cranelift_entity::{EntityRef, PrimaryMap};
 
 /// Labels that keep to the rows.
 #[derive(Clone)]
@@ -15,7 +16,7 @@ pub(super) struct Rounded {
     pub(super) cost_of: PrimaryMap<Cluster, i64>,
     /// How many places have been bought for them.
     pub(super) bought: usize,
-    /// Their own, and what the places cost.
+    /// Their own, what the places cost, and what those do not save that rely on others in vain.
     pub(super) cost: i64,
 }
 
@@ -36,7 +37,12 @@ pub(super) struct Rounding<'n> {
     left: Vec<i32>,
     /// The clusters, with what they lose by leaving: those first that lose most.
     order: Vec<(f64, Cluster)>,
+    /// The reliances that are about a cluster's nodes, by their indices.
+    reliances: Grouped<Cluster, u32>,
 }
+
+/// More than anything that is not forbidden, and less than what is.
+const FAR_TOO_MUCH: i64 = FORBIDDEN / 16;
 
 impl<'n> Rounding<'n> {
     /// `alone` is what clusters cost without regard to rows.
@@ -53,6 +59,7 @@ impl<'n> Rounding<'n> {
             is_one: network.all_nodes().map(|_| false).collect(),
             left: vec![0; network.rooms.len()],
             order: Vec::new(),
+            reliances: by_cluster(network),
         }
     }
 
@@ -88,7 +95,8 @@ impl<'n> Rounding<'n> {
         let mut cost_of: PrimaryMap<Cluster, i64> = self.network.clusters().map(|_| 0).collect();
         for index in 0..self.order.len() {
             let (_, cluster) = self.order[index];
-            cost_of[cluster] = if self.change_left(cluster, -1) {
+            let fits = self.change_left(cluster, -1);
+            cost_of[cluster] = if fits && !self.relies_in_vain(cluster) {
                 relaxed.cost[cluster]
             } else {
                 self.change_left(cluster, 1);
@@ -96,8 +104,42 @@ impl<'n> Rounding<'n> {
                 self.cost(cluster, relaxed)
             };
         }
-        let cost = cost_of.values().sum::<i64>() + self.price * bought as i64;
+        self.help(cutter, relaxed, &mut cost_of);
+        let in_vain: i64 = self.network.reliances.iter().filter(|it| self.is_in_vain(it)).map(|it| it.saved).sum();
+        let cost = cost_of.values().sum::<i64>() + self.price * bought as i64 + in_vain;
         Rounded { is_one: self.is_one.clone(), cost, cost_of, bought }
+    }
+
+    /// Places those clusters again that rely on others in vain, since these have been placed later.
+    fn help(&mut self, cutter: &mut Cutter, relaxed: &Relaxed, cost_of: &mut PrimaryMap<Cluster, i64>) {
+        let network = self.network;
+        for it in &network.reliances {
+            if self.is_in_vain(it) {
+                let cluster = network.cluster_of(it.one);
+                self.change_left(cluster, 1);
+                self.place_from(cutter, cluster, relaxed);
+                cost_of[cluster] = self.cost(cluster, relaxed);
+            }
+        }
+    }
+
+    fn is_in_vain(&self, reliance: &Reliance<Node>) -> bool {
+        reliance.excess(|node| self.is_one[node]) > 0
+    }
+
+    /// The reliances that are about nodes of a cluster.
+    fn reliances_of(&self, cluster: Cluster) -> impl Iterator<Item = &'n Reliance<Node>> + use<'_, 'n> {
+        let network = self.network;
+        self.reliances.get(cluster).iter().map(|&index| &network.reliances[index as usize])
+    }
+
+    fn relies_in_vain(&self, cluster: Cluster) -> bool {
+        self.reliances_of(cluster).any(|it| self.is_in_vain(it) && self.network.node_range(cluster).contains(&it.one.index()))
+    }
+
+    /// What is not saved, since a cluster relies on others in vain, or others on it.
+    fn in_vain(&self, cluster: Cluster) -> i64 {
+        self.reliances_of(cluster).filter(|it| self.is_in_vain(it)).map(|it| it.saved).sum()
     }
 
     fn cost(&self, cluster: Cluster, relaxed: &Relaxed) -> i64 {
@@ -123,11 +165,13 @@ impl<'n> Rounding<'n> {
             }
             before.clear();
             before.extend(self.network.nodes(cluster).map(|node| self.is_one[node]));
+            let old = rounded.cost_of[cluster] + self.in_vain(cluster);
             self.change_left(cluster, 1);
             self.place(cutter, cluster, relaxed);
             let cost = self.cost(cluster, relaxed);
-            if cost < rounded.cost_of[cluster] {
-                rounded.cost -= rounded.cost_of[cluster] - cost;
+            let new = cost + self.in_vain(cluster);
+            if new < old {
+                rounded.cost -= old - new;
                 rounded.cost_of[cluster] = cost;
             } else {
                 self.change_left(cluster, 1);
@@ -179,6 +223,7 @@ impl<'n> Rounding<'n> {
             self.is_one[node] = true;
             *self.scratch.excess_mut(node) = relaxed.excess_without_prices(node);
         }
+        self.count_on_others(cluster);
         self.make_fit(cutter, cluster);
     }
 
@@ -189,7 +234,26 @@ impl<'n> Rounding<'n> {
             self.is_one[node] = relaxed.is_one[node];
             *self.scratch.excess_mut(node) = relaxed.excess(node);
         }
+        self.count_on_others(cluster);
         self.make_fit(cutter, cluster);
+    }
+
+    /// Nothing of a cluster that is about to be placed relies on what is 0. What others rely on is worth what they save.
+    fn count_on_others(&mut self, cluster: Cluster) {
+        let network = self.network;
+        let nodes = network.node_range(cluster);
+        for &index in self.reliances.get(cluster) {
+            let Reliance { one, unless, on, saved, .. } = network.reliances[index as usize];
+            let is_one = |node: Node| self.is_one[node];
+            if nodes.contains(&one.index()) {
+                if !is_one(on) {
+                    *self.scratch.excess_mut(one) -= FAR_TOO_MUCH;
+                    unless.into_iter().for_each(|unless| *self.scratch.excess_mut(unless) += FAR_TOO_MUCH);
+                }
+            } else if is_one(one) && !unless.is_some_and(is_one) {
+                *self.scratch.excess_mut(on) += saved;
+            }
+        }
     }
 
     /// Cuts a cluster until it fits, without the nodes that find no room. It may have several nodes in one row, so that what
@@ -212,4 +276,15 @@ impl<'n> Rounding<'n> {
         }
         self.network.nodes(cluster).for_each(|node| self.is_one[node] = false);
     }
+}
+
+/// The reliances that each cluster's nodes occur in. (A node that is 1 in any case if another one is, is in the same cluster.)
+fn by_cluster(network: &Network) -> Grouped<Cluster, u32> {
+    let clusters = |it: &Reliance<Node>| {
+        let [one, on] = [it.one, it.on].map(|node| network.cluster_of(node));
+        [Some(one), Some(on).filter(|&on| on != one)].into_iter().flatten()
+    };
+    let pairs: Vec<(Cluster, u32)> =
+        (0..).zip(&network.reliances).flat_map(|(index, it)| clusters(it).map(move |cluster| (cluster, index))).collect();
+    Grouped::new(network.clusters().len(), &pairs)
 }
