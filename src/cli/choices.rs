@@ -161,7 +161,7 @@ impl Choice for Effort {
             "0",
             "Values take their places one after the other, and that is all; blocks that are alike are decided about together",
         ),
-        (Effort::Usual, "1", "Three rounds of prices; blocks likewise"),
+        (Effort::Usual, "1", "Six rounds of prices; blocks likewise"),
         (Effort::More, "2", "Ten rounds; every block is decided about"),
         (Effort::Most, "3", "Forty rounds; every block is decided about"),
     ];

@@ -103,7 +103,7 @@ pub(super) fn solve(problem: &Problem, chosen: &Chosen, ahead: &Ahead) -> Soluti
 fn limits(problem: &Problem) -> Limits {
     let (rounds, work) = match problem.policy.effort {
         Effort::Least => (0, 50),
-        Effort::Usual => (3, 200),
+        Effort::Usual => (6, 200),
         Effort::More => (10, 1_000),
         Effort::Most => (40, 10_000),
     };

@@ -39,6 +39,9 @@ pub(super) struct Limits {
     pub(super) work: u64,
 }
 
+/// So many rounds change prices alone, so that labels are made under prices that mean something, unless there is too much work.
+const ALONE: u32 = 3;
+
 /// Labels that cost so small a part more than the best may become the best if clusters are placed again.
 const PROMISING: i64 = 20;
 
@@ -61,6 +64,9 @@ pub(super) fn solve(network: &Network, costs: Residual, market: Market, limits: 
         }
         value = prices.relax(&mut cutter);
         bound = bound.max(value);
+        if round < ALONE && cutter.work <= limits.work {
+            continue;
+        }
         let relaxed = prices.relaxed();
         rounding.put_in_order(&relaxed);
         for bought in towards(best.bought, prices.bought) {
