@@ -1,8 +1,8 @@
 //! The decisions that are left, as networks whose minimum cuts are the cheapest labellings.
 //!
 //! Requires: [`Decisions`], which become the network; those that have been taken out are left out.
-//! Ensures: decisions that costs of pairs connect are one *cluster*, with consecutive nodes; clusters meet in rows alone. What
-//! labels cost is in a [`Residual`] through which nothing has flowed yet.
+//! Ensures: decisions that costs of pairs connect are one *cluster*, with consecutive nodes; clusters meet in rows and reliances
+//! alone. What labels cost is in a [`Residual`] through which nothing has flowed yet.
 
 use super::{Decision, Decisions, Pair, Reliance, Residual, Rooms, together};
 use crate::analysis::Partition;

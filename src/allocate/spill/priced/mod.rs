@@ -1,12 +1,14 @@
 //! Spilling by prices: what is in registers where, at a cost near the least possible, with a proof of how near.
 //!
 //! - **State** ([`model`]): decisions about segments of live ranges, what they cost, and rows of those of which so many at most
-//!   can be 1.
-//! - **Connect** ([`crate::allocate::cuts`]): decisions that depend on each other make clusters, which meet in rows alone.
+//!   can be 1; and reliances, where what is computed again needs another value in a register.
+//! - **Connect** ([`crate::allocate::cuts`]): decisions whose costs depend on each other make clusters, which meet in rows and
+//!   reliances alone.
 //! - **Buy** ([`callee_saved`]): a register that has to be saved and restored makes room in rows, and costs that.
-//! - **Reduce** ([`crate::allocate::cuts::reduce`]): what no row confines is decided last, where that loses nothing.
-//! - **Solve** ([`prices`]): rows get prices, under which each cluster is labelled by a minimum cut of its own; what that
-//!   comes to is a lower bound. [`round`] makes labels that keep to the rows.
+//! - **Reduce** ([`crate::allocate::cuts::reduce`]): what no row and no reliance confines is decided last, where that
+//!   loses nothing.
+//! - **Solve** ([`prices`]): rows and reliances get prices, under which each cluster is labelled by a minimum cut of its own;
+//!   what that comes to is a lower bound. [`round`] makes labels that keep to the rows.
 
 mod callee_saved;
 mod contest;

@@ -5,7 +5,8 @@
 //! life in which it makes little difference where it is stored ([`super::stretches`]), whether its home in memory is not written
 //! yet. Costs are those of single decisions and of pairs of which one is 1 and the other 0, so that without rows the cheapest
 //! labelling is a minimum cut. A *row* says of how many decisions at most may be 1, since there are so many registers at some
-//! point of an instruction, if so many callee-saved ones are bought. What no overfull row
+//! point of an instruction, if so many callee-saved ones are bought. A *reliance* says that a value is not loaded only as long as it
+//! is in a register, or what it is computed from is. What no overfull row
 //! can change is no decision at all.
 //!
 //! Requires: conventional SSA form, and what has been chosen to be in memory in any case.

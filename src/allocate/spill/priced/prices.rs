@@ -410,16 +410,42 @@ impl<'n> Prices<'n> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::allocate::cuts::testing;
+    use crate::allocate::cuts::{Decisions, testing};
 
-    /// The bound is one, the labels keep to the rows, and are seldom far from the best. Seldom does one rely on another in vain.
+    /// The bound is one, the labels keep to the rows, and are seldom far from the best.
     #[test]
     fn the_optimum_is_between_the_bound_and_what_is_found() {
+        let Solved { found, optimum, tight, helpless } = solve_500(testing::random);
+        assert!(found as f64 <= 1.04 * optimum as f64, "{found} {optimum}");
+        assert!(tight > 200, "{tight} of 500 are proved optimal");
+        assert_eq!(helpless, 0);
+    }
+
+    /// The same where one decision of a few relies on another, seldom in vain.
+    #[test]
+    fn what_relies_on_others_is_seldom_far_from_the_optimum() {
+        let Solved { found, optimum, tight, helpless } = solve_500(testing::random_relying);
+        assert!(found as f64 <= 1.05 * optimum as f64, "{found} {optimum}");
+        assert!(tight > 200, "{tight} of 500 are proved optimal");
+        assert!(helpless < 10, "{helpless} of 500 rely on others in vain");
+    }
+
+    /// What has been found of some problems, and what there is, in sum; how many are proved optimal, and in how many a decision
+    /// relies on another in vain.
+    #[derive(Default)]
+    struct Solved {
+        found: i64,
+        optimum: i64,
+        tight: usize,
+        helpless: usize,
+    }
+
+    fn solve_500(random: fn(&mut fastrand::Rng, usize, usize) -> Decisions) -> Solved {
         let mut rng = fastrand::Rng::with_seed(3);
-        let (mut found, mut optimum, mut tight, mut helpless) = (0, 0, 0, 0);
-        for _ in 0..1000 {
+        let mut sums = Solved::default();
+        for _ in 0..500 {
             let (count, rows) = (rng.usize(1..10), rng.usize(0..5));
-            let decisions = testing::random_relying(&mut rng, count, rows);
+            let decisions = random(&mut rng, count, rows);
             let (network, costs) = Network::new(decisions.clone());
             let market = Market { price: testing::random_cost(&mut rng), least: rng.usize(0..2), most: rng.usize(2..4) };
             let solution = solve(&network, costs, market, Limits { rounds: 10, work: u64::MAX });
@@ -432,13 +458,11 @@ mod tests {
                 (market.least..=market.most).map(|bought| testing::least(&decisions, bought) + paid(bought)).min().unwrap();
             assert!(solution.bound <= least, "{} {least} {cost}", solution.bound);
             assert!(least <= cost || in_vain > 0, "{least} {cost}");
-            helpless += usize::from(in_vain > 0);
-            found += cost;
-            optimum += least;
-            tight += usize::from(solution.bound == cost);
+            sums.helpless += usize::from(in_vain > 0);
+            sums.found += cost;
+            sums.optimum += least;
+            sums.tight += usize::from(solution.bound == cost);
         }
-        assert!(found as f64 <= 1.05 * optimum as f64, "{found} {optimum}");
-        assert!(tight > 400, "{tight} of 1,000 are proved optimal");
-        assert!(helpless < 20, "{helpless} of 1,000 rely on others in vain");
+        sums
     }
 }
