@@ -5,7 +5,7 @@
 //! several do, φs join them ([`crate::allocate::ssa`]). All operands are in registers: those that are folded are none any
 //! more.
 
-use super::plan::{Plan, Refill, Site};
+use super::plan::{Plan, Refill, Site, Step, Store, steps};
 use super::slots::{self, Slots};
 use super::{EdgeRefill, EdgeSource, Fold, Memory, MemoryPhi, Problem, Spilled};
 use crate::allocate::ssa::{Join, Pieces, repair};
@@ -131,47 +131,52 @@ impl<'a> Writer<'a> {
         }
         for (index, inst) in self.function.block_insts(block).enumerate() {
             let point = Point { block, index: index as u32 };
-            self.stores(point);
-            self.refills(point);
+            self.steps(point);
             if !self.plan.dropped.contains(inst) {
                 self.instruction(inst);
             }
         }
         let end = Point { block, index: self.function.blocks[block].insts.len() as u32 };
-        self.stores(end);
-        self.refills(end);
+        self.steps(end);
         self.rewriter.end();
     }
 
-    fn stores(&mut self, point: Point) {
-        while let Some(store) = self.plan.stores.get(self.next_store).filter(|store| store.at == point) {
-            let slot = self.slots.of(self.plan, store.home);
-            if let Some(inst) = self.problem.storable(store.value) {
-                self.rewriter.insert(InstKind::Inserted(Inserted::StoreConstant(slot, inst)), &[]);
-            } else {
-                let name = self.name_of(store.value);
-                self.rewriter.insert(InstKind::Inserted(Inserted::Store(slot)), &[Operand::using(name)]);
+    /// Writes what the plan does at a point.
+    fn steps(&mut self, point: Point) {
+        let stores = self.plan.stores[self.next_store..].iter().take_while(|store| store.at == point).count();
+        let refills = self.plan.refills[self.next_refill..].iter().take_while(|it| it.0 == Site::At(point)).count();
+        let stores = self.next_store..self.next_store + stores;
+        let refills = self.next_refill..self.next_refill + refills;
+        (self.next_store, self.next_refill) = (stores.end, refills.end);
+        for step in steps(&self.plan.stores[stores], &self.plan.refills[refills]) {
+            match step {
+                Step::Store(store) => self.store(store),
+                Step::Refill(value, refill) => self.refill(value, refill),
             }
-            self.next_store += 1;
         }
     }
 
-    fn refills(&mut self, point: Point) {
-        while let Some(&(site, value, refill)) = self.plan.refills.get(self.next_refill)
-            && site == Site::At(point)
-        {
-            let (kind, read) = match refill {
-                Refill::Load => (Inserted::Load(self.slots.of(self.plan, value)), None),
-                Refill::Rematerialise(inst) => (Inserted::Rematerialise(inst), None),
-                Refill::Recompute { inst, from } => (Inserted::Rematerialise(inst), Some(Operand::using(self.name_of(from)))),
-            };
-            let name = self.rewriter.name(value);
-            let operands: SmallVec<[Operand; 2]> = [Operand::defining(name)].into_iter().chain(read).collect();
-            self.rewriter.insert(InstKind::Inserted(kind), &operands);
-            self.pieces.add(name, value);
-            self.set_name(value, name);
-            self.next_refill += 1;
+    fn store(&mut self, store: Store) {
+        let slot = self.slots.of(self.plan, store.home);
+        if let Some(inst) = self.problem.storable(store.value) {
+            self.rewriter.insert(InstKind::Inserted(Inserted::StoreConstant(slot, inst)), &[]);
+        } else {
+            let name = self.name_of(store.value);
+            self.rewriter.insert(InstKind::Inserted(Inserted::Store(slot)), &[Operand::using(name)]);
         }
+    }
+
+    fn refill(&mut self, value: Value, refill: Refill) {
+        let (kind, read) = match refill {
+            Refill::Load => (Inserted::Load(self.slots.of(self.plan, value)), None),
+            Refill::Rematerialise(inst) => (Inserted::Rematerialise(inst), None),
+            Refill::Recompute { inst, from } => (Inserted::Rematerialise(inst), Some(Operand::using(self.name_of(from)))),
+        };
+        let name = self.rewriter.name(value);
+        let operands: SmallVec<[Operand; 2]> = [Operand::defining(name)].into_iter().chain(read).collect();
+        self.rewriter.insert(InstKind::Inserted(kind), &operands);
+        self.pieces.add(name, value);
+        self.set_name(value, name);
     }
 
     fn set_name(&mut self, value: Value, name: Value) {

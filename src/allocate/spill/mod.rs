@@ -379,16 +379,27 @@ impl<'a> Problem<'a> {
     /// Decides: spills the requested values, and others until everything fits.
     ///
     /// # Errors
-    /// If an instruction alone needs more registers than there are.
+    /// If an instruction alone needs more registers than there are, or code would have to stand between the terminators of a
+    /// block.
     pub fn plan(&self, requested: &SecondaryMap<Value, bool>) -> Result<Plan, Unsupported> {
         let mut chosen = choose::choose(self, requested).map_err(Unsupported)?;
-        match self.downstream.choice {
-            Some(Choice::Farthest(entry)) => return residence::plan(self, &chosen, entry).map_err(Unsupported),
-            _ if self.is_priced() => return residence::plan_priced(self, &chosen).map_err(Unsupported),
-            _ => {}
+        let plan = match self.downstream.choice {
+            Some(Choice::Farthest(entry)) => residence::plan(self, &chosen, entry),
+            _ if self.is_priced() => residence::plan_priced(self, &chosen),
+            _ => self.plan_by_value(&mut chosen),
+        };
+        let plan = plan.map_err(Unsupported)?;
+        let Conventional { function, .. } = self.conventional;
+        match plan.stores.iter().find(|store| store.at > function.before_terminators(store.at.block)) {
+            Some(store) => Err(Unsupported(format!("a terminator of {} defines what is to be in memory", store.at.block))),
+            None => Ok(plan),
         }
+    }
+
+    /// Decides where values are in memory from their definitions to their last uses.
+    fn plan_by_value(&self, chosen: &mut choose::Chosen) -> Result<Plan, String> {
         let lowered = lower::lower(self, &mut chosen.spilled);
-        let mut plan = refill::plan(self, &chosen).map_err(Unsupported)?;
+        let mut plan = refill::plan(self, chosen)?;
         plan.counts.optimisations.lowered_values = lowered.values;
         plan.counts.optimisations.lowered_loads = lowered.loads;
         Ok(plan)

@@ -10,6 +10,7 @@ use crate::allocate::cost::{self, Added};
 use crate::analysis::Liveness;
 use crate::machine::{Block, Function, Inst, Phi, Point, RegSet, Value};
 use cranelift_entity::EntitySet;
+use std::iter;
 
 /// Where a value gets into a register.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -42,12 +43,32 @@ pub struct Store {
     pub home: Value,
 }
 
+/// One thing that a plan does at a point.
+#[derive(Clone, Copy)]
+pub(super) enum Step {
+    Store(Store),
+    Refill(Value, Refill),
+}
+
+/// What is done at one point, in order. Stores stand before refills, so that what is stored last there need not stay; but
+/// what is computed again there is stored behind that, or it would have to live up to there for its store alone.
+pub(super) fn steps<'a>(stores: &'a [Store], refills: &'a [(Site, Value, Refill)]) -> impl Iterator<Item = Step> + 'a {
+    let computed = |&(_, value, refill): &(Site, Value, Refill)| (refill != Refill::Load).then_some(value);
+    let is_computed = move |store: &&Store| refills.iter().any(|refill| computed(refill) == Some(store.value));
+    let first = stores.iter().filter(move |store| !is_computed(store)).copied().map(Step::Store);
+    let then = refills.iter().flat_map(move |it| {
+        let behind = stores.iter().filter(move |store| computed(it) == Some(store.value));
+        iter::once(Step::Refill(it.1, it.2)).chain(behind.copied().map(Step::Store))
+    });
+    first.chain(then)
+}
+
 /// All decisions of a spilling strategy.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// By site; those on one edge by value, each once.
     pub refills: Vec<(Site, Value, Refill)>,
-    /// In program order; those at one point happen in order, and before its refills.
+    /// In program order; [`steps`] says how those at one point and its refills follow each other.
     pub stores: Vec<Store>,
     /// Definitions of φs that take no code, since what they take is in their homes already or is stored there.
     pub memory_phis: EntitySet<Value>,

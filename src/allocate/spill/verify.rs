@@ -12,7 +12,7 @@
 use super::Problem;
 use super::crossing::Room;
 use super::homes::Home;
-use super::plan::{Plan, Refill, Site, Store};
+use super::plan::{Plan, Refill, Site, Step, Store, steps};
 use crate::allocate::pressure::demand::{Demand, LastUse};
 use crate::allocate::pressure::limits::Counts;
 use crate::analysis::{Bundle, PinLiveness};
@@ -146,26 +146,22 @@ struct Verifier<'a> {
 }
 
 impl Verifier<'_> {
-    /// The refills at a point.
-    fn refills(&self, point: Point) -> impl Iterator<Item = (Value, Refill)> + '_ {
-        self.refills_at(Site::At(point))
-    }
-
-    fn refills_at(&self, site: Site) -> impl Iterator<Item = (Value, Refill)> + '_ {
+    fn refills_at(&self, site: Site) -> &[(Site, Value, Refill)] {
         let first = self.plan.refills.partition_point(|&(other, ..)| other < site);
-        let here = self.plan.refills[first..].iter().take_while(move |&&(other, ..)| other == site);
-        here.map(|&(_, value, refill)| (value, refill))
+        let count = self.plan.refills[first..].iter().take_while(|&&(other, ..)| other == site).count();
+        &self.plan.refills[first..first + count]
     }
 
-    /// The stores at a point.
-    fn stores(&self, point: Point) -> impl Iterator<Item = &Store> {
-        let first = self.plan.stores.partition_point(|store| store.at < point);
-        self.plan.stores[first..].iter().take_while(move |store| store.at == point)
+    /// What the plan does at a point.
+    fn steps(&self, at: Point) -> impl Iterator<Item = Step> {
+        let first = self.plan.stores.partition_point(|store| store.at < at);
+        let count = self.plan.stores[first..].iter().take_while(|store| store.at == at).count();
+        steps(&self.plan.stores[first..first + count], self.refills_at(Site::At(at)))
     }
 
     /// The values that are refilled on an edge, into registers of their own.
     fn arriving(&self, from: Block, to: Block) -> impl Iterator<Item = Value> + '_ {
-        let refilled = self.refills_at(Site::Edge { from, to }).map(|(value, _)| value);
+        let refilled = self.refills_at(Site::Edge { from, to }).iter().map(|&(_, value, _)| value);
         refilled.filter(|&value| !self.plan.in_memory.contains(value))
     }
 
@@ -241,22 +237,27 @@ impl Verifier<'_> {
         let mut blame = |fault: Fault| faults.iter_mut().for_each(|faults| faults.push(fault.clone()));
         for (index, inst) in (0..=count).zip(self.function.block_insts(block).map(Some).chain([None])) {
             let at = Point { block, index };
-            for store in self.stores(at) {
-                if self.problem.storable(store.value).is_none() && !in_register(places, store.value) {
-                    blame(Fault::NotInRegister { value: store.value, at });
+            for step in self.steps(at) {
+                match step {
+                    Step::Store(Store { value, home, .. }) => {
+                        if self.problem.storable(value).is_none() && !in_register(places, value) {
+                            blame(Fault::NotInRegister { value, at });
+                        }
+                        places.write(self.content(value), self.home(home));
+                    }
+                    Step::Refill(value, refill) => {
+                        match refill {
+                            Refill::Load if !places.is_in(self.content(value), self.home(value)) => {
+                                blame(Fault::NotInHome { value, at });
+                            }
+                            Refill::Recompute { from, .. } if !in_register(places, from) => {
+                                blame(Fault::NotInRegister { value: from, at });
+                            }
+                            _ => {}
+                        }
+                        places.registers.insert(value);
+                    }
                 }
-                places.write(self.content(store.value), self.home(store.home));
-            }
-            for (value, refill) in self.refills(at) {
-                if refill == Refill::Load && !places.is_in(self.content(value), self.home(value)) {
-                    blame(Fault::NotInHome { value, at });
-                }
-                if let Refill::Recompute { from, .. } = refill
-                    && !in_register(places, from)
-                {
-                    blame(Fault::NotInRegister { value: from, at });
-                }
-                places.registers.insert(value);
             }
             let Some(inst) = inst else { continue };
             if self.function.blocks[block].throws == inst.into() || self.function.insts[inst].jumps {
@@ -297,9 +298,10 @@ impl Verifier<'_> {
                     faults.push(Fault::NotInRegister { value, at });
                 }
             }
-            let loaded = self.refills_at(Site::Edge { from, to }).filter(|&(_, refill)| refill == Refill::Load);
-            let unwritten = loaded.filter(|&(value, _)| !places.is_in(self.content(value), self.home(value)));
-            faults.extend(unwritten.map(|(value, _)| Fault::NotInHome { value, at }));
+            let loaded = self.refills_at(Site::Edge { from, to }).iter().filter(|&&(_, _, refill)| refill == Refill::Load);
+            let unwritten =
+                loaded.map(|&(_, value, _)| value).filter(|&value| !places.is_in(self.content(value), self.home(value)));
+            faults.extend(unwritten.map(|value| Fault::NotInHome { value, at }));
         }
     }
 
@@ -345,14 +347,18 @@ impl Verifier<'_> {
 
     /// The values in registers before what the plan does at a point, from those behind it.
     fn above(&self, at: Point, mut live: EntitySet<Value>) -> EntitySet<Value> {
-        for (value, refill) in self.refills(at).collect::<Vec<_>>().into_iter().rev() {
-            live.remove(value);
-            if let Refill::Recompute { from, .. } = refill {
-                live.insert(from);
+        for step in self.steps(at).collect::<Vec<_>>().into_iter().rev() {
+            match step {
+                Step::Store(Store { value, .. }) if self.problem.storable(value).is_some() => {}
+                Step::Store(Store { value, .. }) => _ = live.insert(value),
+                Step::Refill(value, refill) => {
+                    live.remove(value);
+                    if let Refill::Recompute { from, .. } = refill {
+                        live.insert(from);
+                    }
+                }
             }
         }
-        let stored = self.stores(at).map(|store| store.value);
-        live.extend(stored.filter(|&value| self.problem.storable(value).is_none()));
         live
     }
 
@@ -364,9 +370,8 @@ impl Verifier<'_> {
             let arriving: Vec<Value> = self.arriving(block, succ).collect();
             leaving.extend(live_in[succ].iter().filter(|value| !arriving.contains(value)));
             let column = self.function.column(block, succ);
-            let refilled: Vec<Value> = self.refills_at(Site::Edge { from: block, to: succ }).map(|(value, _)| value).collect();
             for phi in self.function.blocks[succ].phis.iter().filter(|phi| !self.plan.memory_phis.contains(phi.def)) {
-                leaving.extend(phi.args[column].expand().filter(|arg| !refilled.contains(arg)));
+                leaving.extend(phi.args[column].expand().filter(|&arg| self.plan.refill_on(block, succ, arg).is_none()));
             }
         }
         self.above(Point { block, index: data.insts.len() as u32 }, leaving)
@@ -422,7 +427,7 @@ impl Verifier<'_> {
                 Some(held) if held.before => {}
                 _ => return true,
             }
-            if self.refills(Point { index, ..at }).any(|(refilled, _)| refilled == value) {
+            if self.refills_at(Site::At(Point { index, ..at })).iter().any(|&(_, refilled, _)| refilled == value) {
                 return false;
             }
         }
