@@ -12,7 +12,7 @@
 
 use super::grouped::Grouped;
 use super::{Liveness, Occupancy, Partition, PinLiveness};
-use crate::machine::{Block, Function, RegClass, RegSet, Value};
+use crate::machine::{Block, BlockData, Function, RegClass, RegSet, Value};
 use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 
 /// A bundle of edges.
@@ -235,11 +235,12 @@ fn related(
     for edge in edges {
         let phis = function.blocks[edge.to].phis.iter();
         phis.filter_map(|phi| Some((phi.def, phi.args[edge.column].expand()?))).for_each(|(def, arg)| relate(def, arg));
-        // What leaves for a landing pad has the same names there.
-        let at_end = !function.blocks[edge.to].landing_pad;
-        let at_exit = if at_end && left.insert(edge.from) { liveness.live_out(edge.from) } else { &[] };
-        let at_entry = if entered.insert(edge.to) { liveness.live_in(edge.to) } else { &[] };
-        for &name in at_exit.iter().chain(at_entry) {
+        // What leaves for a landing pad has the same names there, or is joined by φs.
+        let BlockData { landing_pad, phis, .. } = &function.blocks[edge.to];
+        let at_exit = if !landing_pad && left.insert(edge.from) { liveness.live_out(edge.from) } else { &[] };
+        let (at_entry, joining) =
+            if entered.insert(edge.to) { (liveness.live_in(edge.to), &phis[..]) } else { (&[][..], &[][..]) };
+        for &name in at_exit.iter().chain(at_entry).chain(joining.iter().map(|phi| &phi.def)) {
             if function.original(name) != name {
                 relate(function.original(name), name);
             }
@@ -317,6 +318,39 @@ mod tests {
         let file = parse(include_str!("../../testdata/functions/landing_pad_phi.txt")).unwrap().file;
         let named = |names: &[&str]| names.iter().map(|name| file.by_name(name).unwrap()).collect::<RegSet>();
         assert!(named(&["a", "b", "c", "d"]).is_subset(meeting.occupied), "the calls destroy them");
+    }
+
+    /// b0 and b1 throw to b4, b2 and b3 to b5, and what two of them throw to besides makes all of it one bundle.
+    #[test]
+    fn names_of_one_value_meet_in_one_register_wherever_they_are_joined() {
+        let bundles = bundles(
+            "target tiny
+function names
+b0: -> b1 b4 b6
+  v0:w = op
+  op throws
+b1: -> b2 b4
+  v1:w(of=v0) = op
+  op throws
+b2: -> b3 b5 b6
+  v2:w(of=v0) = op
+  op throws
+b3: -> b5
+  v3:w(of=v0) = op
+  op throws
+b4: landing-pad
+  v4:w(of=v0) = phi b0:v0 b1:v1
+  op v4
+b5: landing-pad
+  v5:w(of=v0) = phi b2:v2 b3:v3
+  op v5
+b6: landing-pad
+",
+        );
+        let meetings: Vec<&Meeting> = bundles.iter().map(|(_, meeting)| meeting).collect();
+        assert_eq!(meetings.len(), 1);
+        assert_eq!(meetings[0].crossing, [bundles.representative(v(0))]);
+        assert_eq!(bundles.related(v(0)), [0, 1, 2, 3, 4, 5].map(v));
     }
 
     #[test]
