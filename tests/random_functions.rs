@@ -209,6 +209,44 @@ fn what_a_jump_defines_crosses_edges_without_code_only_where_values_move() {
     }
 }
 
+/// At landing pads, what inline assembly defines that jumps takes the registers that it needs before others do, and is refused
+/// if there are none.
+#[test]
+fn what_a_jump_defines_meets_others_at_landing_pads() {
+    for name in ["spill-free", "tuned"] {
+        let mut preset = Preset::named(name).expect("it exists");
+        let Registers::Dominance(dominance) = &mut preset.registers else { unreachable!("both choose what to spill") };
+        dominance.choice = Choice::Priced;
+        let function = fixture("beside_outputs_at_pads");
+        let (overlay, _) = allocate(&function, preset).unwrap_or_else(|failure| panic!("{preset:?}: {failure}"));
+        for path in 0..4 {
+            compare(&function, &overlay, path, 10).unwrap_or_else(|found| panic!("{preset:?}: {found}"));
+        }
+        let refused = allocate(&fixture("outputs_without_register"), preset);
+        assert!(matches!(refused, Err(Failure::Unsupported(_))), "{preset:?}: {:?}", refused.err());
+    }
+}
+
+/// Out of SSA form, what a terminator defines may be in a register behind it, but no store can stand there.
+#[test]
+fn what_a_terminator_defines_is_in_memory_nowhere() {
+    let text = "target tiny
+function defined_by_a_terminator
+b0: -> b1 b2
+  v0:w = op terminator
+  op terminator
+b1: -> b2
+  op clobbers=a,b,c,d,s,t
+  op v0
+b2:
+";
+    let function = parse(text).expect("it is well-formed");
+    match allocate(&function, Preset::named("out-of-ssa").expect("it exists")) {
+        Err(Failure::Unsupported(reason)) => assert_eq!(reason.0, "a terminator of b0 defines what is to be in memory"),
+        other => panic!("{:?}", other.map(drop)),
+    }
+}
+
 /// Functions, made small, that once found an allocator out.
 #[test]
 fn what_random_functions_found_is_allocated() {
@@ -237,6 +275,7 @@ fn what_random_functions_found_is_allocated() {
         "read_where_bundled",
         "read_while_jumping",
         "stored_at_head",
+        "stored_where_computed",
         "sunk_behind_dropped",
         "thrown_from_memory",
         "wider_carrier",

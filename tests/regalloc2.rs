@@ -85,12 +85,14 @@ fn fixtures_are_allocated() {
     assert_eq!(count - refused.len(), 3 * Algorithm::ALL.len(), "{refused:?}");
     let mut expected = vec![("fold_to_fit", Fast, TOO_MANY)];
     let of_both = [
+        ("beside_outputs_at_pads", JUMPS),
         ("debug_behind_jump", JUMPS),
         ("jump_and_goto", JUMPS),
         ("jump_outputs", JUMPS),
         ("jumping", JUMPS),
         ("jumps_to_meet", JUMPS),
         ("older_name", JUMPS),
+        ("outputs_without_register", JUMPS),
         ("overwritten_in_web", JUMPS),
         ("overwritten_once", TIED),
         ("read_twice_and_changed", TIED),

@@ -45,7 +45,8 @@ pub(super) fn head(problem: &Problem, block: Block) -> Head {
     }
 }
 
-/// The representatives of what has to be in memory at the bundles of jumps, beside what is `spilled` already.
+/// The representatives of what has to be in memory at the bundles of jumps, beside what is `spilled` already. At landing pads,
+/// only what cannot be in memory is sure to be in registers, and that too may find none.
 ///
 /// Everything takes one register at each bundle that it crosses, so what is worth most there goes first: sets of values that
 /// find registers are the independent sets of a matroid, of which the greedy choice finds the heaviest. Worth most is what is
@@ -56,7 +57,7 @@ pub(super) fn excess(problem: &Problem, spilled: &SecondaryMap<Value, bool>) -> 
     let mut tenures: Option<SecondaryMap<Value, Tenure>> = None;
     let mut out: SecondaryMap<Value, bool> = SecondaryMap::new();
     let mut excess = Vec::new();
-    for (_, meeting) in bundles.iter().filter(|(_, meeting)| !meeting.at_pads) {
+    for (_, meeting) in bundles.iter().filter(|(_, meeting)| !meeting.at_pads || !unspillable.is_empty()) {
         let tenures = tenures.get_or_insert_with(|| tenures_of_names(conventional, liveness));
         let worth = |value: Value| match bundles.related(value) {
             _ if unspillable.contains(value) => f64::INFINITY,
@@ -68,6 +69,7 @@ pub(super) fn excess(problem: &Problem, spilled: &SecondaryMap<Value, bool>) -> 
             .iter()
             .chain(&meeting.beside)
             .filter(|&&value| !spilled[value] && !out[value])
+            .filter(|&&value| !meeting.at_pads || unspillable.contains(value))
             .map(|&value| (worth(value), value))
             .collect();
         crossing.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));

@@ -153,7 +153,7 @@ impl<'a> Entries<'a> {
     /// Whether a value is to be in a register at a landing pad where nothing can bring it to one, and can be: wherever it comes
     /// from it is in one, and there is one for it that is the same everywhere.
     fn meets_at_pads(&mut self, block: Block, candidate: Candidate) -> bool {
-        let Problem { conventional, bundles, limits, .. } = self.problem;
+        let Problem { conventional, bundles, limits, unspillable, .. } = self.problem;
         let bundle = bundles.entry(block).expect("values meet in bundles");
         let is_wanted = self.solution().is_some_and(|solution| solution.is_in_register_at_head(block, candidate.index));
         if !is_wanted || !self.comes_from(block, candidate).all(|comes| comes) {
@@ -164,8 +164,11 @@ impl<'a> Entries<'a> {
             return true;
         }
         let function = &conventional.function;
-        let mut room = crossing::Room::new(function, limits, bundles.meeting(bundle), self.pins.kept());
-        let fits = self.at_pads[bundle].iter().chain([&value]).all(|&value| room.admit_crossing(function, bundles, value));
+        let meeting = bundles.meeting(bundle);
+        let mut room = crossing::Room::new(function, limits, meeting, self.pins.kept());
+        let anyway = meeting.crossing.iter().filter(|&&value| unspillable.contains(value));
+        let others = &self.at_pads[bundle];
+        let fits = anyway.chain(others).chain([&value]).all(|&value| room.admit_crossing(function, bundles, value));
         if fits {
             self.at_pads[bundle].push(value);
         }
