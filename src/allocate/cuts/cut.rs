@@ -72,6 +72,19 @@ impl Residual {
         cost
     }
 
+    /// The same for the labelling that a cut has just found: it has left nothing of what goes across.
+    pub(in crate::allocate) fn cost_of_cut(
+        &self,
+        network: &Network,
+        cluster: Cluster,
+        is_one: impl Fn(Node) -> bool,
+        charged: impl Fn(Node) -> i64,
+    ) -> i64 {
+        let own = |node: Node| self.excess(node).wrapping_add(charged(node));
+        let zeros = network.nodes(cluster).filter(|&node| !is_one(node));
+        zeros.fold(network.with_all_ones[cluster], |sum, node| sum.wrapping_add(own(node)))
+    }
+
     pub(in crate::allocate) fn excess(&self, node: Node) -> i64 {
         self.excess[node.index() - self.first]
     }

@@ -4,8 +4,8 @@
 //! labelled as is cheapest for itself, and places are bought as long as that costs less than they earn, then all costs, less
 //! each row's price times its room, are a lower bound of what any labelling costs that keeps to the rows (Geoffrion 1974).
 //! Prices rise where a row is overfull and fall where it is not, in steps as long as Polyak's, each row's scaled by its
-//! frequency, and by how steadily it has gone one way. Reliances have prices as rows have: what relies on another node pays
-//! that one for being 1, whether it needs that or not.
+//! frequency and its price, and by how steadily it has gone one way ([`Price`]). Reliances have prices as rows have: what relies
+//! on another node pays that one for being 1, whether it needs that or not.
 
 use super::round::{Rounded, Rounding};
 use crate::allocate::cuts::{Cluster, Cutter, MOST_BOUGHT, Network, Node, Reliance, Residual, Row, UNIT};
@@ -35,12 +35,15 @@ pub(super) struct Market {
 pub(super) struct Limits {
     /// How often prices change.
     pub(super) rounds: u32,
+    /// So many of these rounds, the first ones, change prices alone, so that labels are made under prices that mean something,
+    /// unless there is too much work.
+    pub(super) alone: u32,
     /// How many nodes all cuts may look at.
     pub(super) work: u64,
 }
 
-/// So many rounds change prices alone, so that labels are made under prices that mean something, unless there is too much work.
-const ALONE: u32 = 3;
+/// How much of what is known to be possible beyond the bound is aimed at.
+const AIM: f64 = 0.7;
 
 /// Labels that cost so small a part more than the best may become the best if clusters are placed again.
 const PROMISING: i64 = 20;
@@ -60,11 +63,11 @@ pub(super) fn solve(network: &Network, costs: Residual, market: Market, limits: 
             break;
         }
         if round > 0 {
-            prices.step(best.cost, value);
+            prices.step(bound + (AIM * (best.cost - bound) as f64) as i64, value);
         }
         value = prices.relax(&mut cutter);
         bound = bound.max(value);
-        if round < ALONE && cutter.work <= limits.work {
+        if round < limits.alone && cutter.work <= limits.work {
             continue;
         }
         let relaxed = prices.relaxed();
@@ -153,9 +156,11 @@ struct Prices<'n> {
     /// What all clusters cost as they are labelled, prices included.
     of_clusters: i64,
     residual: Residual,
-    of_row: PrimaryMap<Row, i64>,
+    of_row: PrimaryMap<Row, Price>,
     /// In the order of [`Network::reliances`].
-    of_reliance: Vec<i64>,
+    of_reliance: Vec<Price>,
+    /// The best bound that prices have given.
+    best: i64,
     /// Of each node, the sum of its rows' prices, and what it pays or gets for reliances; and what that was when its cluster was
     /// cut last.
     of_node: PrimaryMap<Node, i64>,
@@ -168,33 +173,58 @@ struct Prices<'n> {
     load: Vec<i32>,
     /// Clusters with nodes whose prices have changed.
     changed: Vec<Cluster>,
-    pace_of_row: PrimaryMap<Row, Pace>,
-    pace_of_reliance: Vec<Pace>,
 }
 
-/// How steadily a price goes one way, and which.
+/// A price, and how it changes.
 #[derive(Clone, Copy)]
-struct Pace {
-    factor: f64,
-    upwards: Option<bool>,
+struct Price {
+    now: i64,
+    /// What it was when prices gave the best bound.
+    at_best: i64,
+    /// Where it goes: by how much there is too much of what it is for, that of earlier rounds included.
+    direction: f64,
+    /// The greater the more steadily it has gone one way.
+    pace: f64,
 }
 
-impl Pace {
-    const FIRST: Pace = Pace { factor: 1.0, upwards: None };
+impl Price {
+    const NOTHING: Price = Price { now: 0, at_best: 0, direction: 0.0, pace: 1.0 };
 
-    /// Changes a price by steps of this length, which are the longer the more of them have gone this way.
-    fn change(&mut self, price: &mut i64, excess: i64, step: f64) {
-        if excess == 0 {
+    /// Notes that prices have given the best bound, or else goes back a part of the way to where they did.
+    fn compare(&mut self, is_best: bool) {
+        const BACK: f64 = 0.3;
+        match is_best {
+            true => self.at_best = self.now,
+            false => self.now += ((self.at_best - self.now) as f64 * BACK) as i64,
+        }
+    }
+
+    /// Says where the price goes next, since there is so much too much of what it is for.
+    fn turn(&mut self, excess: i64) {
+        const LATEST: f64 = 0.75;
+        let direction = LATEST * excess as f64 + (1.0 - LATEST) * self.direction;
+        let direction = if self.now == 0 { direction.max(0.0) } else { direction };
+        if self.direction * direction > 0.0 {
+            self.pace = (self.pace * 1.2).min(4.0);
+        } else if self.direction * direction < 0.0 {
+            self.pace = (self.pace * 0.6).max(0.05);
+        }
+        self.direction = direction;
+    }
+
+    /// By how much it changes in a step of length 1, for what is executed so often: more if it is high, since it takes more to
+    /// change what is decided, and since of the many rows that a long segment is in, few need a price.
+    fn scale(&self, frequency: f64) -> f64 {
+        const LEAST: f64 = 0.03;
+        (frequency * (self.now as f64 / UNIT).max(LEAST * frequency)).sqrt()
+    }
+
+    fn change(&mut self, step: f64, frequency: f64) {
+        if self.direction == 0.0 {
             return;
         }
-        let upwards = excess > 0;
-        match self.upwards.replace(upwards) {
-            Some(before) if before == upwards => self.factor = (self.factor * 1.2).min(4.0),
-            Some(_) => self.factor = (self.factor * 0.6).max(0.05),
-            None => {}
-        }
-        let change = step * self.factor * excess as f64;
-        *price = (*price + change.round() as i64).max(0);
+        let change = step * self.scale(frequency) * self.pace * self.direction;
+        self.now = (self.now + change.round() as i64).max(0);
     }
 }
 
@@ -214,8 +244,9 @@ impl<'n> Prices<'n> {
             cost_of_buying: [0; MOST_BOUGHT + 1],
             of_clusters: 0,
             residual,
-            of_row: rows().map(|_| 0).collect(),
-            of_reliance: vec![0; network.reliances.len()],
+            of_row: rows().map(|_| Price::NOTHING).collect(),
+            of_reliance: vec![Price::NOTHING; network.reliances.len()],
+            best: i64::MIN,
             of_node: nodes().map(|_| 0).collect(),
             at_cut: nodes().map(|_| 0).collect(),
             is_one: nodes().map(|_| false).collect(),
@@ -224,8 +255,6 @@ impl<'n> Prices<'n> {
             is_cut: network.clusters().map(|_| false).collect(),
             load: vec![0; network.rooms.len()],
             changed: network.clusters().collect(),
-            pace_of_row: rows().map(|_| Pace::FIRST).collect(),
-            pace_of_reliance: vec![Pace::FIRST; network.reliances.len()],
         }
     }
 
@@ -245,8 +274,8 @@ impl<'n> Prices<'n> {
     /// Buys as many places as is cheapest. Answers what they cost, less what all rows' rooms earn.
     fn buy(&mut self) -> i64 {
         self.cost_of_buying = std::array::from_fn(|bought| self.market.price * bought as i64);
-        for (row, rooms) in self.network.rooms.iter().filter(|&(row, _)| self.of_row[row] > 0) {
-            self.cost_of_buying.iter_mut().zip(rooms).for_each(|(sum, &room)| *sum -= self.of_row[row] * i64::from(room));
+        for (price, rooms) in self.of_row.values().zip(self.network.rooms.values()).filter(|(price, _)| price.now > 0) {
+            self.cost_of_buying.iter_mut().zip(rooms).for_each(|(sum, &room)| *sum -= price.now * i64::from(room));
         }
         let Market { least, most, .. } = self.market;
         self.bought = (least..=most).min_by_key(|&bought| self.cost_of_buying[bought]).unwrap_or(least);
@@ -280,7 +309,9 @@ impl<'n> Prices<'n> {
                     }
                 }
             }
-            self.cost[cluster] = self.cost_without_prices(cluster, |node| self.is_one[node]);
+            let is_one = |node: Node| self.is_one[node];
+            self.cost[cluster] = self.residual.cost_of_cut(network, cluster, is_one, |node| self.at_cut[node]);
+            debug_assert_eq!(self.cost[cluster], self.cost_without_prices(cluster, is_one));
         }
         let prices = network.nodes(cluster).filter(|&node| self.is_one[node]).map(|node| self.of_node[node]);
         self.value[cluster] = self.cost[cluster] + prices.sum::<i64>();
@@ -297,7 +328,7 @@ impl<'n> Prices<'n> {
         let mut before = Vec::with_capacity(network.rooms.len() + 1);
         before.push(0);
         before.extend(self.of_row.values().scan(0, |sum, price| {
-            *sum += price;
+            *sum += price.now;
             Some(*sum)
         }));
         for cluster in network.clusters() {
@@ -320,9 +351,9 @@ impl<'n> Prices<'n> {
             sums.extend(self.network.all_nodes().map(|_| 0));
         }
         for (&Reliance { one, unless, on, .. }, price) in self.network.reliances.iter().zip(&self.of_reliance) {
-            sums[one] += price;
-            sums[on] -= price;
-            unless.into_iter().for_each(|unless| sums[unless] -= price);
+            sums[one] += price.now;
+            sums[on] -= price.now;
+            unless.into_iter().for_each(|unless| sums[unless] -= price.now);
         }
         sums
     }
@@ -361,12 +392,13 @@ impl<'n> Prices<'n> {
             let frequencies: f64 = full.iter().map(|&row| self.frequency(row)).sum();
             for &row in &full {
                 let share = lost as f64 * self.frequency(row) / frequencies;
-                self.of_row[row] = self.of_row[row].max((PART * share) as i64);
+                let price = &mut self.of_row[row].now;
+                *price = (*price).max((PART * share) as i64);
             }
         }
         for (price, it) in self.of_reliance.iter_mut().zip(&network.reliances) {
             if !rounded.is_one[it.on] {
-                *price = (PART_OF_SAVED * it.saved as f64) as i64;
+                price.now = (PART_OF_SAVED * it.saved as f64) as i64;
             }
         }
     }
@@ -376,34 +408,40 @@ impl<'n> Prices<'n> {
         self.network.frequency[row].max(1e-6)
     }
 
-    /// How many more members of a row are 1 than there is room for; 0 if its price cannot fall.
+    /// How many more members of a row are 1 than there is room for.
     fn excess(&self, row: Row) -> i64 {
-        let excess = i64::from(self.load[row.index()]) - i64::from(self.network.rooms[row][self.bought]);
-        if excess < 0 && self.of_row[row] == 0 { 0 } else { excess }
+        i64::from(self.load[row.index()]) - i64::from(self.network.rooms[row][self.bought])
     }
 
-    /// Changes the prices, the more the further what is known to be possible is from the bound.
-    fn step(&mut self, best: i64, value: i64) {
-        let network = self.network;
-        let rows = network.rooms.keys().map(|row| (self.excess(row), self.frequency(row)));
-        let reliances = (0..network.reliances.len()).map(|k| (self.excess_of_reliance(k), executions(&network.reliances[k])));
-        let square: f64 = rows.chain(reliances).map(|(excess, scale)| (excess as f64).powi(2) * scale).sum();
-        let step = ((best - value) as f64).max(1.0) / square.max(1e-12);
-        for row in network.rooms.keys() {
-            let (excess, scale) = (self.excess(row), self.frequency(row));
-            self.pace_of_row[row].change(&mut self.of_row[row], excess, step * scale);
+    /// Changes the prices, which gave a bound of this `value`: the more the further that is from what is aimed at.
+    fn step(&mut self, aim: i64, value: i64) {
+        let is_best = value > self.best;
+        self.best = self.best.max(value);
+        let mut square = 0.0;
+        let mut turn = |price: &mut Price, excess: i64, frequency: f64| {
+            price.compare(is_best);
+            price.turn(excess);
+            if price.direction != 0.0 {
+                square += price.direction.powi(2) * price.scale(frequency);
+            }
+        };
+        let Network { rooms, reliances, .. } = self.network;
+        for row in rooms.keys() {
+            let (excess, frequency) = (self.excess(row), self.frequency(row));
+            turn(&mut self.of_row[row], excess, frequency);
         }
-        for (k, reliance) in network.reliances.iter().enumerate() {
-            let excess = self.excess_of_reliance(k);
-            self.pace_of_reliance[k].change(&mut self.of_reliance[k], excess, step * executions(reliance));
+        for (price, reliance) in self.of_reliance.iter_mut().zip(reliances) {
+            turn(price, reliance.excess(|node| self.is_one[node]), executions(reliance));
+        }
+        let step = ((aim - value) as f64).max(1.0) / square.max(1e-12);
+        for row in rooms.keys() {
+            let frequency = self.frequency(row);
+            self.of_row[row].change(step, frequency);
+        }
+        for (price, reliance) in self.of_reliance.iter_mut().zip(reliances) {
+            price.change(step, executions(reliance));
         }
         self.pass_on();
-    }
-
-    /// By how much too few nodes are 1 that a reliance is about; 0 if its price cannot fall.
-    fn excess_of_reliance(&self, k: usize) -> i64 {
-        let excess = self.network.reliances[k].excess(|node| self.is_one[node]);
-        if excess < 0 && self.of_reliance[k] == 0 { 0 } else { excess }
     }
 }
 
@@ -448,7 +486,7 @@ mod tests {
             let decisions = random(&mut rng, count, rows);
             let (network, costs) = Network::new(decisions.clone());
             let market = Market { price: testing::random_cost(&mut rng), least: rng.usize(0..2), most: rng.usize(2..4) };
-            let solution = solve(&network, costs, market, Limits { rounds: 10, work: u64::MAX });
+            let solution = solve(&network, costs, market, Limits { rounds: 12, alone: 6, work: u64::MAX });
             let labels = testing::bits(&network.labels(|node| solution.is_one[node]));
             let paid = |bought: usize| market.price * bought as i64;
             let cost = testing::cost(&decisions, labels, solution.bought).expect("the labels keep to the rows");
