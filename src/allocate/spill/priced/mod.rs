@@ -105,11 +105,11 @@ pub(super) fn solve(problem: &Problem, chosen: &Chosen, ahead: &Ahead) -> Soluti
 fn limits(problem: &Problem) -> Limits {
     let (rounds, work) = match problem.policy.effort {
         Effort::Least => (0, 50),
-        Effort::Usual => (12, 300),
+        Effort::Usual => (9, 300),
         Effort::More => (24, 1_000),
         Effort::Most => (80, 10_000),
     };
-    Limits { rounds, alone: rounds / 4 * 3, work: work * problem.conventional.function.insts.len() as u64 }
+    Limits { rounds, alone: rounds / 3 * 2, work: work * problem.conventional.function.insts.len() as u64 }
 }
 
 /// What the constants cost that are executed where they stand, but need not be, whatever is decided.
