@@ -161,9 +161,9 @@ impl Choice for Effort {
             "0",
             "Values take their places one after the other, and that is all; blocks that are alike are decided about together",
         ),
-        (Effort::Usual, "1", "Six rounds of prices; blocks likewise"),
-        (Effort::More, "2", "Ten rounds; every block is decided about"),
-        (Effort::Most, "3", "Forty rounds; every block is decided about"),
+        (Effort::Usual, "1", "Nine rounds of prices; blocks likewise"),
+        (Effort::More, "2", "Twenty-four rounds; every block is decided about"),
+        (Effort::Most, "3", "Eighty rounds; every block is decided about"),
     ];
 }
 

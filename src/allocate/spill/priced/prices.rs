@@ -42,9 +42,6 @@ pub(super) struct Limits {
     pub(super) work: u64,
 }
 
-/// How much of what is known to be possible beyond the bound is aimed at.
-const AIM: f64 = 0.7;
-
 /// Labels that cost so small a part more than the best may become the best if clusters are placed again.
 const PROMISING: i64 = 20;
 
@@ -63,7 +60,7 @@ pub(super) fn solve(network: &Network, costs: Residual, market: Market, limits: 
             break;
         }
         if round > 0 {
-            prices.step(bound + (AIM * (best.cost - bound) as f64) as i64, value);
+            prices.step(best.cost, bound, value);
         }
         value = prices.relax(&mut cutter);
         bound = bound.max(value);
@@ -199,11 +196,14 @@ impl Price {
         }
     }
 
-    /// Says where the price goes next, since there is so much too much of what it is for.
+    /// Says where the price goes next, since there is so much too much of what it is for. What is hardly a direction any more is
+    /// none: if all of them were such, a step would have no limit.
     fn turn(&mut self, excess: i64) {
         const LATEST: f64 = 0.75;
+        const FADED: f64 = 0.05;
         let direction = LATEST * excess as f64 + (1.0 - LATEST) * self.direction;
-        let direction = if self.now == 0 { direction.max(0.0) } else { direction };
+        let is_none = direction.abs() < FADED || direction < 0.0 && self.now == 0;
+        let direction = if is_none { 0.0 } else { direction };
         if self.direction * direction > 0.0 {
             self.pace = (self.pace * 1.2).min(4.0);
         } else if self.direction * direction < 0.0 {
@@ -413,8 +413,13 @@ impl<'n> Prices<'n> {
         i64::from(self.load[row.index()]) - i64::from(self.network.rooms[row][self.bought])
     }
 
-    /// Changes the prices, which gave a bound of this `value`: the more the further that is from what is aimed at.
-    fn step(&mut self, aim: i64, value: i64) {
+    /// Changes the prices, which gave a bound of this `value`: the more the further that is from a part of the way from the best
+    /// bound to what is known to be possible, but not without limit.
+    fn step(&mut self, best: i64, bound: i64, value: i64) {
+        const AIM: f64 = 0.7;
+        const MOST: f64 = 2.0;
+        let open = (best - bound) as f64;
+        let missing = (AIM * open + (bound - value) as f64).min(MOST * open);
         let is_best = value > self.best;
         self.best = self.best.max(value);
         let mut square = 0.0;
@@ -433,7 +438,7 @@ impl<'n> Prices<'n> {
         for (price, reliance) in self.of_reliance.iter_mut().zip(reliances) {
             turn(price, reliance.excess(|node| self.is_one[node]), executions(reliance));
         }
-        let step = ((aim - value) as f64).max(1.0) / square.max(1e-12);
+        let step = missing.max(1.0) / square.max(1e-12);
         for row in rooms.keys() {
             let frequency = self.frequency(row);
             self.of_row[row].change(step, frequency);
