@@ -157,7 +157,7 @@ struct Prices<'n> {
     /// In the order of [`Network::reliances`].
     of_reliance: Vec<Price>,
     /// The best bound that prices have given.
-    best: i64,
+    best_value: i64,
     /// Of each node, the sum of its rows' prices, and what it pays or gets for reliances; and what that was when its cluster was
     /// cut last.
     of_node: PrimaryMap<Node, i64>,
@@ -246,7 +246,7 @@ impl<'n> Prices<'n> {
             residual,
             of_row: rows().map(|_| Price::NOTHING).collect(),
             of_reliance: vec![Price::NOTHING; network.reliances.len()],
-            best: i64::MIN,
+            best_value: i64::MIN,
             of_node: nodes().map(|_| 0).collect(),
             at_cut: nodes().map(|_| 0).collect(),
             is_one: nodes().map(|_| false).collect(),
@@ -420,8 +420,8 @@ impl<'n> Prices<'n> {
         const MOST: f64 = 2.0;
         let open = (best - bound) as f64;
         let missing = (AIM * open + (bound - value) as f64).min(MOST * open);
-        let is_best = value > self.best;
-        self.best = self.best.max(value);
+        let is_best = value > self.best_value;
+        self.best_value = self.best_value.max(value);
         let mut square = 0.0;
         let mut turn = |price: &mut Price, excess: i64, frequency: f64| {
             price.compare(is_best);
@@ -454,6 +454,18 @@ impl<'n> Prices<'n> {
 mod tests {
     use super::*;
     use crate::allocate::cuts::{Decisions, testing};
+
+    /// Else steps, which divide by the squares of directions, would have no limit.
+    #[test]
+    fn directions_fade_and_end() {
+        let mut price = Price { now: 100, direction: 1.0, ..Price::NOTHING };
+        price.turn(0);
+        assert!(price.direction > 0.0);
+        (0..3).for_each(|_| price.turn(0));
+        assert_eq!(price.direction, 0.0);
+        price.change(1e18, 1.0);
+        assert_eq!(price.now, 100);
+    }
 
     /// The bound is one, the labels keep to the rows, and are seldom far from the best.
     #[test]
