@@ -342,6 +342,25 @@ b3:
     }
 
     #[test]
+    fn what_would_be_stored_behind_a_branch_is_changed_in_memory() {
+        let function = fixture("changed_for_one_way");
+        let (overlay, _) = allocate(&function, Preset::named("tuned").unwrap()).unwrap();
+        assert_eq!(edits(&function, &overlay), ["b0.1 store s0 a", "b0.1 store s1 b", "b2.0 load a s1"]);
+        assert_eq!(registers(&function, &overlay, 2), ["s0", "s0"]);
+    }
+
+    #[test]
+    fn what_is_stored_where_control_hardly_comes_is_not_changed_in_memory() {
+        let mut function = fixture("changed_for_one_way");
+        function.blocks[chordal::machine::Block::new(3)].frequency = 10.0;
+        let (overlay, _) = allocate(&function, Preset::named("tuned").unwrap()).unwrap();
+        let stored = ["b0.1 store s0 a", "b0.1 store s1 b"];
+        let loop_variable = ["b1.1 load a s0", "b2.0 load a s1", "b3.0 store s0 a"];
+        assert_eq!(edits(&function, &overlay), [&stored[..], &loop_variable].concat());
+        assert_eq!(registers(&function, &overlay, 2), ["a", "a"]);
+    }
+
+    #[test]
     fn an_instruction_with_too_many_operands_reads_one_from_memory() {
         let function = fixture("fold_to_fit");
         assert_eq!(spilled_values(&spill(&function).1), [0, 1].map(v));

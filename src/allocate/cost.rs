@@ -43,6 +43,9 @@ pub const FOLDED_RELOAD: Added = Added { instruction: 0.0, ..RELOAD };
 /// A store to a value's home.
 pub const STORE: Added = Added { weight: 1.0, instruction: INSTRUCTION, size: LONG };
 
+/// Writing a value's home in the instruction that reads it from there and changes it.
+pub const FOLDED_STORE: Added = Added { instruction: 0.0, size: 0.0, ..STORE };
+
 /// Executing a constant's instruction again; one that is dearer than a move ([`InstData::dear`]) is of the second kind.
 pub const REMATERIALISATION: Added = Added { weight: 0.2, instruction: INSTRUCTION, size: LONG };
 pub const DEAR_REMATERIALISATION: Added = Added { weight: 1.0, ..REMATERIALISATION };

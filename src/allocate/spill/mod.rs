@@ -486,7 +486,7 @@ impl<'a> Problem<'a> {
     /// Writes what a plan says.
     pub fn insert(&self, plan: &Plan) -> Spilled {
         let spilled = insert::insert(self, plan);
-        if self.policy.fold { update::update(spilled) } else { spilled }
+        if self.policy.fold { update::update(spilled, self.policy.weigh_size) } else { spilled }
     }
 }
 

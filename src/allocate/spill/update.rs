@@ -1,14 +1,17 @@
-//! Changing values in memory: where one is loaded for an instruction that overwrites it, and the result is stored to the same slot
-//! at once, the instruction does all of that (`incl 8(%rsp)`).
+//! Changing values in memory: where one is loaded for an instruction that overwrites it, and the result is only stored to the same
+//! slot, the instruction does all of that (`incl 8(%rsp)`).
 //!
 //! It takes a loop's variable that is in memory throughout for load and store to be of one slot: both are of one φ-web, and
 //! webs have homes.
 //!
 //! Ensures: what was true of the function stays so. It has fewer names, so that what fitted in registers fits.
+//! Relies on: until the last store, the slot is the result's alone. The values of a web do not interfere, and a home has its slot
+//! for as long as a value of its web is live, in a register or not ([`super::slots`]).
 
 use super::insert::reused_behind;
 use super::{Fold, Spilled};
-use crate::analysis::grouped::of_each;
+use crate::allocate::cost::{Added, FOLDED_RELOAD, FOLDED_STORE, RELOAD, STORE};
+use crate::analysis::grouped::{Grouped, of_each};
 use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Rewriter, Slot, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use smallvec::SmallVec;
@@ -16,29 +19,53 @@ use smallvec::SmallVec;
 /// An instruction that changes a slot.
 struct Update {
     inst: Inst,
+    /// The block that it stands in.
+    block: Block,
     load: Inst,
-    store: Inst,
     slot: Slot,
     /// Operands of the instruction: what it overwrites, and what with.
     read: usize,
     written: usize,
 }
 
-/// Folds loads and stores into the instructions between them.
-pub(super) fn update(spilled: Spilled) -> Spilled {
-    let mut updates: Vec<Update> = spilled.function.blocks.keys().flat_map(|block| in_block(&spilled, block)).collect();
-    if !updates.is_empty() {
-        let uses = uses(&spilled.function);
-        let once = |inst: Inst, k: usize| uses[spilled.function.operands(inst)[k].value] == 1;
-        updates.retain(|update| once(update.inst, update.read) && once(update.inst, update.written));
-    }
-    if updates.is_empty() { spilled } else { write(spilled, &updates) }
+/// A store of a value to a slot.
+#[derive(Clone, Copy)]
+struct Store {
+    inst: Inst,
+    block: Block,
+    slot: Slot,
 }
 
-/// Where it is possible in a block, if what is loaded and what is stored is used nowhere else.
+/// Folds loads and stores into the instructions between them, where that costs no more.
+pub(super) fn update(spilled: Spilled, weigh_size: bool) -> Spilled {
+    let function = &spilled.function;
+    let mut updates: Vec<Update> = function.blocks.keys().flat_map(|block| in_block(&spilled, block)).collect();
+    if updates.is_empty() {
+        return spilled;
+    }
+    let uses = uses(function);
+    let stores = stores(function);
+    updates.retain(|update| {
+        let [read, written] = [update.read, update.written].map(|k| function.operands(update.inst)[k].value);
+        let stores = stores.get(written);
+        let is_only_stored = uses[written] as usize == stores.len() && stores.iter().all(|store| store.slot == update.slot);
+        uses[read] == 1 && !stores.is_empty() && is_only_stored && pays(function, update, stores, weigh_size)
+    });
+    if updates.is_empty() {
+        return spilled;
+    }
+    let mut needless = EntitySet::with_capacity(function.insts.len());
+    for update in &updates {
+        needless.insert(update.load);
+        let written = function.operands(update.inst)[update.written].value;
+        needless.extend(stores.get(written).iter().map(|store| store.inst));
+    }
+    write(spilled, &updates, &needless)
+}
+
+/// Where it is possible in a block, if what is loaded is used for nothing else, and what is computed only stored.
 fn in_block(spilled: &Spilled, block: Block) -> impl Iterator<Item = Update> {
     let function = &spilled.function;
-    let names = |inst: Inst, value: Value| function.operands(inst)[0].value == value;
     function.block_insts(block).filter_map(move |inst| {
         let operands = function.operands(inst);
         let written = operands.iter().position(|operand| operand.is_def() && operand.foldable)?;
@@ -47,11 +74,10 @@ fn in_block(spilled: &Spilled, block: Block) -> impl Iterator<Item = Update> {
         if !function.has_one_form(operands[written].value) {
             return None;
         }
-        // All refills for the instruction come right before it, and all stores of what it defines right behind it.
-        let load = loads_before(function, block, inst).find(|&(load, _)| names(load, operands[read].value));
-        let store = stores_behind(function, block, inst).find(|&(store, _)| names(store, operands[written].value));
-        let ((load, from), (store, slot)) = (load?, store?);
-        (from == slot && spilled.folds(inst).is_empty()).then_some(Update { inst, load, store, slot, read, written })
+        // All refills for the instruction come right before it.
+        let loads = |load: Inst| function.operands(load)[0].value == operands[read].value;
+        let (load, slot) = loads_before(function, block, inst).find(|&(load, _)| loads(load))?;
+        spilled.folds(inst).is_empty().then_some(Update { inst, block, load, slot, read, written })
     })
 }
 
@@ -66,13 +92,24 @@ fn loads_before(function: &Function, block: Block, inst: Inst) -> impl Iterator<
     refills.filter_map(|(inst, slot)| Some((inst, slot?)))
 }
 
-/// The stores right behind an instruction.
-fn stores_behind(function: &Function, block: Block, inst: Inst) -> impl Iterator<Item = (Inst, Slot)> {
-    let behind = (inst.as_u32() + 1..function.blocks[block].insts.end).map(Inst::from_u32);
-    behind.map_while(|inst| match function.insts[inst].kind {
-        InstKind::Inserted(Inserted::Store(slot)) => Some((inst, slot)),
-        _ => None,
-    })
+/// Where each name is stored.
+fn stores(function: &Function) -> Grouped<Value, Store> {
+    let in_block = |block: Block| {
+        function.block_insts(block).filter_map(move |inst| match function.insts[inst].kind {
+            InstKind::Inserted(Inserted::Store(slot)) => Some((function.operands(inst)[0].value, Store { inst, block, slot })),
+            _ => None,
+        })
+    };
+    let stores: Vec<(Value, Store)> = function.blocks.keys().flat_map(in_block).collect();
+    Grouped::new(function.values.len(), &stores)
+}
+
+/// Whether changing a slot costs no more than a load and these stores. (They may stand where control comes less often.)
+fn pays(function: &Function, update: &Update, stores: &[Store], weigh_size: bool) -> bool {
+    let frequency = |block: Block| function.blocks[block].frequency;
+    let here = |added: Added| added.cost(frequency(update.block), weigh_size);
+    let stored: f64 = stores.iter().map(|store| STORE.cost(frequency(store.block), weigh_size)).sum();
+    here(FOLDED_RELOAD) + here(FOLDED_STORE) <= here(RELOAD) + stored
 }
 
 /// How often each name is used.
@@ -85,11 +122,9 @@ fn uses(function: &Function) -> SecondaryMap<Value, u32> {
     uses
 }
 
-/// Writes the function without the loads and stores.
-fn write(spilled: Spilled, updates: &[Update]) -> Spilled {
+/// Writes the function without the loads and stores that are needless then.
+fn write(spilled: Spilled, updates: &[Update], needless: &EntitySet<Inst>) -> Spilled {
     let function = &spilled.function;
-    let mut needless = EntitySet::with_capacity(function.insts.len());
-    needless.extend(updates.iter().flat_map(|update| [update.load, update.store]));
     let mut updates = updates.iter().peekable();
     let mut rewriter = Rewriter::new(function);
     let mut folds = Vec::with_capacity(spilled.folds.len() + 2 * updates.len());
