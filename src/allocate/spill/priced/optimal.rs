@@ -135,7 +135,7 @@ mod tests {
             let decisions = testing::random_relying(&mut rng, count, rows);
             let (network, costs) = Network::new(decisions.clone());
             let market = Market { price: testing::random_cost(&mut rng), least: rng.usize(0..2), most: rng.usize(2..4) };
-            let known = prices::solve(&network, costs.clone(), market, Limits { rounds: 0, work: 0 });
+            let known = prices::solve(&network, costs.clone(), market, Limits { rounds: 0, alone: 0, work: 0 });
             let known_cost = cost(&network, &costs, market, &known.is_one, known.bought);
             let best = solve(&network, &costs, market, known, Duration::from_secs(60));
             let found = cost(&network, &costs, market, &best.is_one, best.bought).expect("it is a solution");
