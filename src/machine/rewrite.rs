@@ -76,6 +76,12 @@ impl<'a> Rewriter<'a> {
         self.place(inst, operands)
     }
 
+    /// Leaves out an instruction of the old function's current block: debug uses in front of it stay in front of what is inserted
+    /// next.
+    pub fn leave_out(&mut self, inst: Inst) {
+        self.move_debug_uses(inst.as_u32() - self.old.blocks[self.block].insts.start);
+    }
+
     /// Copies an instruction of the old function's current block that stood elsewhere in it.
     pub fn transplant(&mut self, inst: Inst) -> Inst {
         self.place(inst, self.old.operands(inst))

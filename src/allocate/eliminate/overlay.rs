@@ -9,7 +9,6 @@ use crate::machine::{
     Block, Edit, Function, Inserted, Inst, InstKind, Location, Overlay, Point, Reg, RegClass, RegSet, Slot, Value,
 };
 use smallvec::SmallVec;
-use std::ops::Range;
 
 /// The overlay of `imported`, of which the program that was allocated differs by `changes`, that the phases' results amount to.
 pub fn overlay(
@@ -30,6 +29,7 @@ pub fn overlay(
         policy,
         names_in: [0; RegSet::CAPACITY],
         next_fold: 0,
+        next_debug: 0,
         overlay: Overlay {
             locations: vec![None; imported.operands.len()],
             edits: Vec::new(),
@@ -59,6 +59,8 @@ struct Layer<'a> {
     names_in: [u32; RegSet::CAPACITY],
     /// How far the folded operands have been located.
     next_fold: usize,
+    /// How many of the debug uses stand in front of the current point.
+    next_debug: usize,
     overlay: Overlay,
 }
 
@@ -84,16 +86,18 @@ impl Layer<'_> {
                 Some(origin) if matches!(self.imported.insts[origin].kind, InstKind::CopyTo(_)) => None,
                 // What it has moved behind may be dropped.
                 Some(origin) => Some(origin.as_u32() + 1).filter(|&behind| behind > start + point.index),
-                None => self.passed(block, inst, start + point.index).or(origin.map(|origin| origin.as_u32())),
+                None => match origin {
+                    Some(origin) => Some(origin.as_u32()),
+                    None => self.passed(block, inst, start + point.index),
+                },
             };
-            if let Some(passed) = passed {
-                self.skip(start + point.index..passed);
-                point.index = passed - start;
-            }
-            if !started && point.index >= head {
+            let behind = passed.map_or(point.index, |passed| passed - start);
+            if !started && behind >= head {
                 started = true;
+                self.skip_to(&mut point, head);
                 self.add(point, &code.head[block]);
             }
+            self.skip_to(&mut point, behind);
             if let Some((origin, flagless)) = moved {
                 self.locate(origin, inst);
                 self.push(point, Edit::Perform { inst: origin, flagless });
@@ -126,33 +130,40 @@ impl Layer<'_> {
             }
             self.define(inst);
         }
-        self.skip(start + point.index..self.imported.blocks[block].insts.end);
-        point.index = self.imported.blocks[block].insts.len() as u32;
         if !started {
+            self.skip_to(&mut point, head);
             self.add(point, &code.head[block]);
         }
+        self.skip_to(&mut point, self.imported.blocks[block].insts.len() as u32);
         if !ended {
             self.add(point, &code.tail[block]);
         }
     }
 
     /// Up to where an inserted instruction stands behind the block's instructions, if not all from `next` on come behind it: what
-    /// it computes again from another value is not computed where its definition stands.
-    fn passed(&self, block: Block, inst: Inst, next: u32) -> Option<u32> {
+    /// it computes again from another value is not computed where its definition stands, and debug uses stay in front of it that
+    /// are in front of what is not executed there.
+    fn passed(&mut self, block: Block, inst: Inst, next: u32) -> Option<u32> {
         let function = &self.coloured.function;
-        match function.insts[inst].kind {
-            InstKind::Inserted(Inserted::Rematerialise(again)) if function.operands(inst).len() > 1 => {
-                let end = self.imported.blocks[block].insts.end;
-                (next..end).contains(&again.as_u32()).then_some(again.as_u32() + 1)
-            }
+        let start = self.imported.blocks[block].insts.start;
+        let to_come = next..self.imported.blocks[block].insts.end;
+        let at = Point { block, index: inst.as_u32() - function.blocks[block].insts.start };
+        let debug_uses = function.debug_uses[self.next_debug..].iter().take_while(|debug| debug.at <= at).count();
+        self.next_debug += debug_uses;
+        let noted = self.imported.debug_uses[..self.next_debug].last().filter(|debug| debug.at.block == block);
+        let noted = noted.map(|debug| start + debug.at.index);
+        let again = match function.insts[inst].kind {
+            InstKind::Inserted(Inserted::Rematerialise(again)) if function.operands(inst).len() > 1 => Some(again.as_u32()),
             _ => None,
-        }
+        };
+        noted.into_iter().chain(again).filter(|passed| to_come.contains(passed)).max().map(|passed| passed + 1)
     }
 
-    /// Imported instructions that are not executed where they stand: a parked copy is none there, for the value is in the register
-    /// that it would be copied from or to; all others are dropped.
-    fn skip(&mut self, insts: Range<u32>) {
-        for inst in insts.map(Inst::from_u32) {
+    /// Imported instructions up to an index are not executed where they stand: a parked copy is none there, for the value is in the
+    /// register that it would be copied from or to; all others are dropped.
+    fn skip_to(&mut self, point: &mut Point, index: u32) {
+        let start = self.imported.blocks[point.block].insts.start;
+        for inst in (start + point.index..start + index).map(Inst::from_u32) {
             match self.imported.insts[inst].kind {
                 InstKind::CopyTo(reg) | InstKind::CopyFrom(reg) if self.changes.parked.contains_key(&inst) => {
                     self.overlay.locations[self.imported.insts[inst].operands.start as usize] = Some(Location::Reg(reg));
@@ -160,6 +171,7 @@ impl Layer<'_> {
                 _ => self.overlay.dropped.push(inst),
             }
         }
+        point.index = index;
     }
 
     /// The edit that a parked copy is where it stands now.
@@ -339,15 +351,13 @@ impl Layer<'_> {
 
 /// Where debug uses find their values: in the register of the moment, unless an edge's code comes between, or in the slot.
 fn debug_locations(layer: &Layer, memory: &Memory, code: &EdgeCode) -> Vec<Option<Location>> {
-    let Layer { imported, coloured, overlay, .. } = layer;
+    let Layer { imported, coloured, .. } = layer;
     let found = imported.debug_uses.iter().zip(&coloured.debug).zip(&memory.debug_slots).map(|((debug, name), slot)| {
         let block = debug.at.block;
         let at_tail = debug.at.index >= imported.before_terminators(block).index;
         let moved = |reg: &Reg| {
             (debug.at.index < imported.head(block).index && writes(&code.head[block], *reg))
                 || (at_tail && writes(&code.tail[block], *reg))
-                // The register was noted at the next instruction that is executed.
-                || overlay.is_dropped(Inst::from_u32(imported.blocks[block].insts.start + debug.at.index))
         };
         name.map(|name| coloured.colours.of(name)).filter(|reg| !moved(reg)).map(Location::Reg).or(slot.map(Location::Slot))
     });

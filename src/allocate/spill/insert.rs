@@ -132,7 +132,9 @@ impl<'a> Writer<'a> {
         for (index, inst) in self.function.block_insts(block).enumerate() {
             let point = Point { block, index: index as u32 };
             self.steps(point);
-            if !self.plan.dropped.contains(inst) {
+            if self.plan.dropped.contains(inst) {
+                self.rewriter.leave_out(inst);
+            } else {
                 self.instruction(inst);
             }
         }
