@@ -23,6 +23,11 @@ pub(super) struct Chosen {
 }
 
 impl Chosen {
+    /// Whether a value is in memory from its definition on.
+    pub(super) fn is_in_memory(&self, value: Value) -> bool {
+        self.spilled[value] && !self.rematerialised[value]
+    }
+
     /// Whether an instruction with these operands is executed where its value is used instead.
     pub(super) fn drops(&self, operands: &[Operand]) -> bool {
         operands.iter().any(|operand| operand.is_def() && self.rematerialised[operand.value])
@@ -268,7 +273,7 @@ impl Chooser<'_> {
 
     fn folded(&self, inst: Inst) -> Option<usize> {
         let operands = self.function.operands(inst);
-        let in_memory = |value: Value| self.chosen.spilled[value] && !self.chosen.rematerialised[value];
+        let in_memory = |value: Value| self.chosen.is_in_memory(value);
         folded_operand(self.function, inst, self.folding, |k| in_memory(operands[k].value))
     }
 

@@ -113,7 +113,7 @@ impl Connector<'_> {
     fn in_memory(&self, reads: &Reads) -> (EntitySet<Value>, EntitySet<Value>) {
         let mut in_memory = EntitySet::with_capacity(self.function.values.len());
         let values = self.function.values.keys();
-        in_memory.extend(values.filter(|&it| self.chosen.spilled[it] && !self.chosen.rematerialised[it]));
+        in_memory.extend(values.filter(|&it| self.chosen.is_in_memory(it)));
         let mut for_a_while = self.memory_phis.clone();
         for_a_while.extend(self.folded().map(|(_, operand)| operand.value));
         for_a_while.extend(reads.in_blocks.iter().chain(&reads.at_ends).map(|&(_, value)| value));

@@ -25,7 +25,7 @@ pub(super) fn plan(problem: &Problem, chosen: &Chosen) -> Result<Plan, String> {
     let Problem { conventional, limits, policy, downstream, .. } = problem;
     let function = &conventional.function;
     let mut in_memory = EntitySet::with_capacity(function.values.len());
-    for value in function.values.keys().filter(|&value| chosen.spilled[value] && !chosen.rematerialised[value]) {
+    for value in function.values.keys().filter(|&value| chosen.is_in_memory(value)) {
         in_memory.insert(value);
     }
     let mut homes = Homes::new(conventional, &in_memory, downstream.frugal);

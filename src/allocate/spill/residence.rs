@@ -434,7 +434,7 @@ impl<'a> Walk<'a> {
         if self.residents.iter().any(|it| it.value == operand.value && it.crosses) {
             return false;
         }
-        let chosen = self.chosen.spilled[operand.value] && !self.chosen.rematerialised[operand.value];
+        let chosen = self.chosen.is_in_memory(operand.value);
         if operand.is_def() {
             chosen || self.entries.solution().is_some() && self.problem.refill(operand.value) == Refill::Load
         } else {

@@ -33,7 +33,7 @@ use crate::machine::{Block, Inst, InstData, RegSet, Value};
 use callee_saved::CalleeSaved;
 use cranelift_entity::PrimaryMap;
 use model::{Model, Place, Places};
-use prices::{Limits, Market};
+use prices::{Market, Stage};
 
 /// What is to be in registers where.
 pub(super) struct Solution {
@@ -88,7 +88,7 @@ pub(super) fn solve(problem: &Problem, chosen: &Chosen, ahead: &Ahead) -> Soluti
     #[cfg(feature = "optimal")]
     let exact = (problem.downstream.choice == Some(super::Choice::Optimal)).then(|| costs.clone());
     let market = Market { price: callee_saved.price(), least: least_bought, most: callee_saved.count() };
-    let solution = prices::solve(&network, costs, market, limits(problem));
+    let solution = prices::solve(&network, costs, market, &stages(problem));
     #[cfg(feature = "optimal")]
     let solution = match &exact {
         Some(costs) => optimal::solve(&network, costs, market, solution, problem.policy.solver),
@@ -101,15 +101,24 @@ pub(super) fn solve(problem: &Problem, chosen: &Chosen, ahead: &Ahead) -> Soluti
     Solution { solved, untouched: callee_saved.untouched(solution.bought), callee_saved, bound }
 }
 
-/// How long to go on: rounds, and how many nodes cuts may look at for each instruction.
-fn limits(problem: &Problem) -> Limits {
-    let (rounds, work) = match problem.policy.effort {
-        Effort::Least => (0, 50),
-        Effort::Usual => (9, 300),
-        Effort::More => (24, 1_000),
-        Effort::Most => (80, 10_000),
+/// How long to go on: rounds, how many nodes cuts may look at for each instruction, and how many executions may be open for each
+/// instruction. Few functions have loops so hot that much is open when all have had their rounds: they have more, since there
+/// it matters.
+fn stages(problem: &Problem) -> Vec<Stage> {
+    let stages: &[(u32, u64, f64)] = match problem.policy.effort {
+        Effort::Least => &[],
+        Effort::Usual => &[(9, 300, 0.0), (24, 1_000, 0.1), (80, 10_000, 1.0)],
+        Effort::More => &[(24, 1_000, 0.0), (80, 10_000, 1.0)],
+        Effort::Most => &[(80, 10_000, 0.0)],
     };
-    Limits { rounds, alone: rounds / 3 * 2, work: work * problem.conventional.function.insts.len() as u64 }
+    let insts = problem.conventional.function.insts.len();
+    let stage = |&(rounds, work, open): &(u32, u64, f64)| Stage {
+        open: (open * insts as f64 * UNIT) as i64,
+        rounds,
+        alone: rounds / 3 * 2,
+        work: work * insts as u64,
+    };
+    stages.iter().map(stage).collect()
 }
 
 /// What the constants cost that are executed where they stand, but need not be, whatever is decided.

@@ -460,6 +460,9 @@ impl<'a> Builder<'a> {
                 self.model.places.behind[first + k] = if liveness.kills(first + k) {
                     Place::MEMORY
                 } else {
+                    // What has been chosen to be in memory is stored there, whatever is decided.
+                    let is_stored = self.chosen.is_in_memory(operand.value) && !within_home;
+                    self.model.base += if is_stored { self.store(frequency) } else { 0 };
                     self.definition(block, index, first + k, operand.value)
                 };
             } else if is_first_use(operands, k) {

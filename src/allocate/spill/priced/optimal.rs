@@ -124,7 +124,7 @@ fn cost(network: &Network, costs: &Residual, market: Market, is_one: &PrimaryMap
 mod tests {
     use super::*;
     use crate::allocate::cuts::testing;
-    use crate::allocate::spill::priced::prices::{self, Limits};
+    use crate::allocate::spill::priced::prices;
 
     #[test]
     fn nothing_is_cheaper() {
@@ -135,7 +135,7 @@ mod tests {
             let decisions = testing::random_relying(&mut rng, count, rows);
             let (network, costs) = Network::new(decisions.clone());
             let market = Market { price: testing::random_cost(&mut rng), least: rng.usize(0..2), most: rng.usize(2..4) };
-            let known = prices::solve(&network, costs.clone(), market, Limits { rounds: 0, alone: 0, work: 0 });
+            let known = prices::solve(&network, costs.clone(), market, &[]);
             let known_cost = cost(&network, &costs, market, &known.is_one, known.bought);
             let best = solve(&network, &costs, market, known, Duration::from_secs(60));
             let found = cost(&network, &costs, market, &best.is_one, best.bought).expect("it is a solution");

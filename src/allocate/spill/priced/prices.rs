@@ -30,15 +30,17 @@ pub(super) struct Market {
     pub(super) most: usize,
 }
 
-/// How long to go on.
+/// How long to go on, from where the stage before has ended.
 #[derive(Clone, Copy)]
-pub(super) struct Limits {
-    /// How often prices change.
+pub(super) struct Stage {
+    /// It is worth its time if the best labels may cost so much more than the optimum.
+    pub(super) open: i64,
+    /// How often prices have changed when it ends.
     pub(super) rounds: u32,
-    /// So many of these rounds, the first ones, change prices alone, so that labels are made under prices that mean something,
-    /// unless there is too much work.
+    /// Before so many, prices alone change, so that labels are made under prices that mean something, unless there is too much
+    /// work.
     pub(super) alone: u32,
-    /// How many nodes all cuts may look at.
+    /// How many nodes all cuts may have looked at by then.
     pub(super) work: u64,
 }
 
@@ -46,7 +48,7 @@ pub(super) struct Limits {
 const PROMISING: i64 = 20;
 
 /// Labels all nodes, of which nothing has flowed through the network yet.
-pub(super) fn solve(network: &Network, costs: Residual, market: Market, limits: Limits) -> Solution {
+pub(super) fn solve(network: &Network, costs: Residual, market: Market, stages: &[Stage]) -> Solution {
     let mut cutter = Cutter::new(network);
     let mut prices = Prices::new(network, costs, market);
     let mut value = prices.relax(&mut cutter);
@@ -55,34 +57,43 @@ pub(super) fn solve(network: &Network, costs: Residual, market: Market, limits: 
     let mut bound = value;
     let mut best = cheapest_number(&mut rounding, &mut cutter, &prices.relaxed(), market);
     prices.start_from(&best);
-    for round in 0..limits.rounds {
-        if best.cost <= bound || cutter.work > limits.work {
+    let mut round = 0;
+    for stage in stages {
+        if best.cost - bound < stage.open {
             break;
         }
-        if round > 0 {
-            prices.step(best.cost, bound, value);
-        }
-        value = prices.relax(&mut cutter);
-        bound = bound.max(value);
-        if round < limits.alone && cutter.work <= limits.work {
-            continue;
-        }
-        let relaxed = prices.relaxed();
-        rounding.put_in_order(&relaxed);
-        for bought in towards(best.bought, prices.bought) {
-            if prices.bound_with(bought) >= best.cost {
-                continue;
+        while round < stage.rounds && best.cost > bound && cutter.work <= stage.work {
+            if round > 0 {
+                prices.step(best.cost, bound, value);
             }
-            let mut rounded = rounding.round(&mut cutter, &relaxed, bought);
-            if rounded.cost < best.cost + best.cost / PROMISING {
-                rounding.improve(&mut cutter, &mut rounded, &relaxed);
-            }
-            if rounded.cost < best.cost {
-                best = rounded;
+            value = prices.relax(&mut cutter);
+            bound = bound.max(value);
+            round += 1;
+            if round > stage.alone || cutter.work > stage.work {
+                label(&mut rounding, &mut cutter, &prices, &mut best);
             }
         }
     }
     Solution { is_one: best.is_one, bought: best.bought, bound }
+}
+
+/// Makes labels under the current prices, which may become the best: with as many places as the best, and one nearer to what the
+/// prices say.
+fn label(rounding: &mut Rounding, cutter: &mut Cutter, prices: &Prices, best: &mut Rounded) {
+    let relaxed = prices.relaxed();
+    rounding.put_in_order(&relaxed);
+    for bought in towards(best.bought, prices.bought) {
+        if prices.bound_with(bought) >= best.cost {
+            continue;
+        }
+        let mut rounded = rounding.round(cutter, &relaxed, bought);
+        if rounded.cost < best.cost + best.cost / PROMISING {
+            rounding.improve(cutter, &mut rounded, &relaxed);
+        }
+        if rounded.cost < best.cost {
+            *best = rounded;
+        }
+    }
 }
 
 /// Buys all places, and fewer as long as that is cheaper.
@@ -503,7 +514,8 @@ mod tests {
             let decisions = random(&mut rng, count, rows);
             let (network, costs) = Network::new(decisions.clone());
             let market = Market { price: testing::random_cost(&mut rng), least: rng.usize(0..2), most: rng.usize(2..4) };
-            let solution = solve(&network, costs, market, Limits { rounds: 12, alone: 6, work: u64::MAX });
+            let stage = Stage { open: 0, rounds: 12, alone: 6, work: u64::MAX };
+            let solution = solve(&network, costs, market, &[stage]);
             let labels = testing::bits(&network.labels(|node| solution.is_one[node]));
             let paid = |bought: usize| market.price * bought as i64;
             let cost = testing::cost(&decisions, labels, solution.bought).expect("the labels keep to the rows");
