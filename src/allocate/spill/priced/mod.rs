@@ -101,13 +101,13 @@ pub(super) fn solve(problem: &Problem, chosen: &Chosen, ahead: &Ahead) -> Soluti
     Solution { solved, untouched: callee_saved.untouched(solution.bought), callee_saved, bound }
 }
 
-/// How long to go on: rounds, how many nodes cuts may look at for each instruction, and how many executions may be open for each
-/// instruction. Few functions have loops so hot that much is open when all have had their rounds: they have more, since there
-/// it matters.
+/// How long to go on. Of each stage: rounds; how many nodes cuts may look at for each instruction; and how many executions have to
+/// be open for each instruction for it to be worth its time. So much is open in few functions, whose loops are hot, and these
+/// hold most of what is open in a program.
 fn stages(problem: &Problem) -> Vec<Stage> {
     let stages: &[(u32, u64, f64)] = match problem.policy.effort {
         Effort::Least => &[],
-        Effort::Usual => &[(9, 300, 0.0), (24, 1_000, 0.1)],
+        Effort::Usual => &[(9, 300, 0.0), (24, 1_000, 0.2)],
         Effort::More => &[(24, 1_000, 0.0)],
         Effort::Most => &[(80, 10_000, 0.0)],
     };
