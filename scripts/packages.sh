@@ -301,7 +301,10 @@ package_leveldb() {
         >third_party/benchmark/CMakeLists.txt
     made -DLEVELDB_BUILD_BENCHMARKS=OFF -DHAVE_SNAPPY=0 -DHAVE_TCMALLOC=0 -DCMAKE_CXX_STANDARD=14
 }
-tests_leveldb() { tests_made; }
+
+# Without a test that looks at tables which may have been compacted in the background by then: 6% of the time it fails on a
+# busy machine, whoever has compiled it.
+tests_leveldb() { GTEST_FILTER=-DBTest.HiddenValuesAreRemoved tests_made; }
 
 package_re2() {
     # Debian leaves out what is made of Unicode's tables, and has these.
