@@ -114,7 +114,9 @@ impl Residual {
 /// Cuts clusters.
 pub(in crate::allocate) struct Cutter<'n> {
     network: &'n Network,
-    /// The index of the first node of the cluster that was cut last. Links and distances are those of its nodes.
+    /// Whether it knows of all clusters what their last cuts have found out, or of the latest one alone.
+    remembers: bool,
+    /// The index of the first node that links and distances are known of.
     first: usize,
     /// How each node reaches a sink.
     links: Vec<Link>,
@@ -154,11 +156,21 @@ impl Link {
 impl<'n> Cutter<'n> {
     pub(in crate::allocate) fn new(network: &'n Network) -> Self {
         let most = network.clusters().map(|cluster| network.node_range(cluster).len()).max().unwrap_or(0);
+        Self::of(network, most, false)
+    }
+
+    /// One that can go on where an earlier cut of a cluster has ended ([`Self::cut_again`]).
+    pub(in crate::allocate) fn that_remembers(network: &'n Network) -> Self {
+        Self::of(network, network.all_nodes().len(), true)
+    }
+
+    fn of(network: &'n Network, nodes: usize, remembers: bool) -> Self {
         Cutter {
             network,
+            remembers,
             first: 0,
-            links: vec![Link::NONE; most],
-            distances: vec![(0, 0); most],
+            links: vec![Link::NONE; nodes],
+            distances: vec![(0, 0); nodes],
             time: 0,
             queue: Vec::new(),
             looked_at: 0,
@@ -187,6 +199,43 @@ impl<'n> Cutter<'n> {
     /// stay so. Only nodes `within` those that it made 1 are looked at.
     pub(in crate::allocate) fn cut_within(&mut self, cluster: Cluster, residual: &mut Residual, within: impl Fn(Node) -> bool) {
         self.find_sinks(cluster, residual, within);
+        self.let_flow(residual);
+    }
+
+    /// The same for a cluster that has been cut, when its nodes have become `dearer` as 1 since: trees are those of the last cut,
+    /// but for what this changes (Kohli and Torr 2007).
+    pub(in crate::allocate) fn cut_again(&mut self, cluster: Cluster, residual: &mut Residual, dearer: impl Fn(Node) -> i64) {
+        debug_assert!(self.remembers);
+        self.begin();
+        for node in self.network.nodes(cluster) {
+            let by = dearer(node);
+            if by != 0 {
+                *residual.excess_mut(node) -= by;
+                self.reconsider(node, residual.excess(node));
+            }
+        }
+        self.adopt(residual);
+        self.let_flow(residual);
+    }
+
+    /// A node of a cluster that has been cut has another excess now.
+    fn reconsider(&mut self, node: Node, excess: i64) {
+        let link = self.link(node);
+        if excess < 0 && link != Link::SINK {
+            *self.link_mut(node) = Link::SINK;
+            if link == Link::NONE {
+                self.queue.push(node);
+            }
+        } else if excess >= 0 && link == Link::SINK {
+            self.lose(node);
+        }
+        if excess > 0 && link != Link::NONE {
+            self.sources.push(node);
+        }
+    }
+
+    /// Lets as much flow as the trees and what they grow to take.
+    fn let_flow(&mut self, residual: &mut Residual) {
         self.grow(residual);
         let mut next = 0;
         while let Some(&source) = self.sources.get(next) {
@@ -220,14 +269,21 @@ impl<'n> Cutter<'n> {
         &mut self.distances[node.index() - self.first]
     }
 
-    /// What the search begins with.
-    fn find_sinks(&mut self, cluster: Cluster, residual: &Residual, within: impl Fn(Node) -> bool) {
+    /// Nothing has been looked at.
+    fn begin(&mut self) {
         self.queue.clear();
         self.sources.clear();
         self.looked_at = 0;
+    }
+
+    /// What the search begins with.
+    fn find_sinks(&mut self, cluster: Cluster, residual: &Residual, within: impl Fn(Node) -> bool) {
+        self.begin();
         let range = self.network.node_range(cluster);
-        self.first = range.start;
-        let links = self.links.iter_mut().zip(residual.excesses(range.clone()));
+        if !self.remembers {
+            self.first = range.start;
+        }
+        let links = self.links[range.start - self.first..].iter_mut().zip(residual.excesses(range.clone()));
         for (index, (link, &excess)) in range.zip(links) {
             *link = Link::NONE;
             if !within(Node::new(index)) {

@@ -10,6 +10,7 @@
 //! - **Solve** ([`prices`]): rows and reliances get prices, under which each cluster is labelled by a minimum cut of its own;
 //!   what that comes to is a lower bound. [`round`] makes labels that keep to the rows.
 
+mod again;
 mod callee_saved;
 mod contest;
 mod model;

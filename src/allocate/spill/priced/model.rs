@@ -15,6 +15,7 @@
 //! What is decided beforehand: what crosses bundles in registers, and which operand of an instruction is folded if its value is
 //! in memory. The bound is one for plans that agree with that.
 
+use super::again::Again;
 use super::callee_saved::CalleeSaved;
 use super::contest::Contest;
 use super::passing::Passing;
@@ -602,6 +603,7 @@ impl<'a> Builder<'a> {
     fn edges(&mut self) {
         let Problem { liveness, .. } = self.problem;
         let function = self.function;
+        let again = Again::new(self.problem);
         for (to, data) in function.blocks.iter().filter(|&(to, _)| !self.problem.is_passed(to)) {
             let live_in = liveness.live_in(to);
             for (column, &from) in data.preds.iter().enumerate() {
@@ -609,7 +611,10 @@ impl<'a> Builder<'a> {
                 let meets_at_pads = data.landing_pad && data.preds.len() > 1;
                 for (row, &value) in live_in.iter().enumerate() {
                     let head = self.model.places.at_head(to)[row];
-                    self.edge(from, to, head, value, &mut before);
+                    let tail = self.edge(from, to, head, value, &mut before);
+                    if head != tail && !again.is_possible_from(to, value) {
+                        self.store_by_end(from, value, tail);
+                    }
                     if meets_at_pads && head != Place::REGISTER && !self.chosen.spilled[value] && self.has_home(value) {
                         let homeless = Place::open(self.homeless_in(from, value));
                         self.model.only_in(homeless, head, FORBIDDEN);
@@ -618,7 +623,10 @@ impl<'a> Builder<'a> {
                 for (row, phi) in data.phis.iter().enumerate().filter(|(_, phi)| !liveness.is_dead(phi.def)) {
                     let Some(arg) = phi.args[column].expand() else { continue };
                     let head = self.model.places.at_head(to)[live_in.len() + row];
-                    self.edge(from, to, head, arg, &mut self.before(from));
+                    let tail = self.edge(from, to, head, arg, &mut self.before(from));
+                    if head != tail {
+                        self.store_by_end(from, arg, tail);
+                    }
                     if head != Place::REGISTER && !self.chosen.spilled[arg] && !self.problem.unspillable.contains(arg) {
                         let homeless = Place::open(self.homeless_in(from, arg));
                         self.model.only_in(homeless, head, self.store(function.blocks[from].frequency));
@@ -633,18 +641,29 @@ impl<'a> Builder<'a> {
         Before::new(self.problem.liveness, self.problem.source(block))
     }
 
-    /// What is at the head of `to` comes from a value on this edge.
-    fn edge(&mut self, from: Block, to: Block, head: Place, value: Value, before: &mut Before) {
+    /// What is at the head of `to` comes from a value on this edge. Answers where that is before the edge.
+    fn edge(&mut self, from: Block, to: Block, head: Place, value: Value, before: &mut Before) -> Place {
         let target = &self.function.blocks[to];
         let stays = head == Place::REGISTER && !self.tight.values.contains(value) && !self.chosen.spilled[value];
         if (stays || head == Place::MEMORY) && !target.landing_pad && !target.jump_target {
-            return;
+            return head;
         }
         let tail = self.arriving(from, to, value, before);
         if head != tail && head != Place::MEMORY && tail != Place::REGISTER {
             let meets_at_pads = target.landing_pad && target.preds.len() > 1;
             let refill = if meets_at_pads { FORBIDDEN } else { self.refill_on_edge(value, from, to) };
             self.model.only_in(head, tail, refill);
+        }
+        tail
+    }
+
+    /// A value that need not be in its home elsewhere is so at the end of a block, if it is in no register there: nothing computes
+    /// it again from there on.
+    fn store_by_end(&mut self, block: Block, value: Value, tail: Place) {
+        let is_ours = !self.problem.unspillable.contains(value) && !self.chosen.spilled[value];
+        if is_ours && tail != Place::REGISTER && !self.has_home(value) && self.problem.refill(value) == Refill::Load {
+            let homeless = self.homeless_in(block, value);
+            self.model.only_in(Place::open(homeless), tail, FORBIDDEN);
         }
     }
 

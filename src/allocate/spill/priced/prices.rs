@@ -51,7 +51,7 @@ const PROMISING: i64 = 20;
 pub(super) fn solve(network: &Network, costs: Residual, market: Market, stages: &[Stage]) -> Solution {
     let mut cutter = Cutter::new(network);
     let mut prices = Prices::new(network, costs, market);
-    let mut value = prices.relax(&mut cutter);
+    let mut value = prices.relax();
     // Nothing has a price yet.
     let mut rounding = Rounding::new(network, market.price, &prices.relaxed());
     let mut bound = value;
@@ -62,14 +62,15 @@ pub(super) fn solve(network: &Network, costs: Residual, market: Market, stages: 
         if best.cost - bound < stage.open {
             break;
         }
-        while round < stage.rounds && best.cost > bound && cutter.work <= stage.work {
+        let is_too_much = |cutter: &Cutter, prices: &Prices| cutter.work + prices.cutter.work > stage.work;
+        while round < stage.rounds && best.cost > bound && !is_too_much(&cutter, &prices) {
             if round > 0 {
                 prices.step(best.cost, bound, value);
             }
-            value = prices.relax(&mut cutter);
+            value = prices.relax();
             bound = bound.max(value);
             round += 1;
-            if round > stage.alone || cutter.work > stage.work {
+            if round > stage.alone || is_too_much(&cutter, &prices) {
                 label(&mut rounding, &mut cutter, &prices, &mut best);
             }
         }
@@ -156,6 +157,7 @@ impl Relaxed<'_> {
 
 struct Prices<'n> {
     network: &'n Network,
+    cutter: Cutter<'n>,
     market: Market,
     /// How many places are worth their price.
     bought: usize,
@@ -250,6 +252,7 @@ impl<'n> Prices<'n> {
         let nodes = || network.all_nodes();
         Prices {
             network,
+            cutter: Cutter::that_remembers(network),
             market,
             bought: market.least,
             cost_of_buying: [0; MOST_BOUGHT + 1],
@@ -274,9 +277,9 @@ impl<'n> Prices<'n> {
     }
 
     /// Labels each cluster as is cheapest under the prices, and buys places likewise. Answers the bound that this gives.
-    fn relax(&mut self, cutter: &mut Cutter) -> i64 {
+    fn relax(&mut self) -> i64 {
         for cluster in std::mem::take(&mut self.changed) {
-            self.relax_cluster(cutter, cluster);
+            self.relax_cluster(cluster);
         }
         self.of_clusters = self.value.values().sum();
         self.of_clusters + self.buy()
@@ -298,21 +301,24 @@ impl<'n> Prices<'n> {
         self.of_clusters + self.cost_of_buying[bought]
     }
 
-    fn relax_cluster(&mut self, cutter: &mut Cutter, cluster: Cluster) {
+    fn relax_cluster(&mut self, cluster: Cluster) {
         let network = self.network;
         // Dearer zeros and cheaper ones change nothing.
         let still_best = |node: Node| match self.is_one[node] {
             true => self.of_node[node] <= self.at_cut[node],
             false => self.of_node[node] >= self.at_cut[node],
         };
-        if !std::mem::replace(&mut self.is_cut[cluster], true) || !network.nodes(cluster).all(still_best) {
-            for node in network.nodes(cluster) {
-                *self.residual.excess_mut(node) -= self.of_node[node] - self.at_cut[node];
-                self.at_cut[node] = self.of_node[node];
+        let is_cut = std::mem::replace(&mut self.is_cut[cluster], true);
+        if !is_cut || !network.nodes(cluster).all(still_best) {
+            if is_cut {
+                let dearer = |node: Node| self.of_node[node] - self.at_cut[node];
+                self.cutter.cut_again(cluster, &mut self.residual, dearer);
+            } else {
+                self.cutter.cut(cluster, &mut self.residual);
             }
-            cutter.cut(cluster, &mut self.residual);
             for node in network.nodes(cluster) {
-                let one = cutter.is_one(node);
+                self.at_cut[node] = self.of_node[node];
+                let one = self.cutter.is_one(node);
                 if one != self.is_one[node] {
                     self.is_one[node] = one;
                     for run in network.runs_of(node) {
