@@ -612,7 +612,7 @@ impl<'a> Builder<'a> {
                 for (row, &value) in live_in.iter().enumerate() {
                     let head = self.model.places.at_head(to)[row];
                     let tail = self.edge(from, to, head, value, &mut before);
-                    if head != tail && !again.is_possible_from(to, value) {
+                    if head != Place::MEMORY && !again.is_possible_from(to, value) {
                         self.store_by_end(from, value, tail);
                     }
                     if meets_at_pads && head != Place::REGISTER && !self.chosen.spilled[value] && self.has_home(value) {
@@ -662,7 +662,7 @@ impl<'a> Builder<'a> {
     fn store_by_end(&mut self, block: Block, value: Value, tail: Place) {
         let is_ours = !self.problem.unspillable.contains(value) && !self.chosen.spilled[value];
         if is_ours && tail != Place::REGISTER && !self.has_home(value) && self.problem.refill(value) == Refill::Load {
-            let homeless = self.homeless_in(block, value);
+            let homeless = self.homeless_in(self.problem.source(block), value);
             self.model.only_in(Place::open(homeless), tail, FORBIDDEN);
         }
     }
