@@ -446,24 +446,34 @@ mod tests {
         }
     }
 
-    /// What is left of a network by one cut gives the next one, when costs have changed.
+    /// What is left of a network by one cut gives the next one, when costs have changed, from new trees and from the old ones.
     #[test]
     fn cuts_go_on_where_others_have_ended() {
         let mut rng = fastrand::Rng::with_seed(2);
-        for _ in 0..200 {
+        for _ in 0..500 {
             let count = rng.usize(1..10);
             let mut decisions = testing::random(&mut rng, count, 0);
-            let mut network = Network::new(decisions.clone());
-            let mut charged = 0;
-            for _ in 0..4 {
-                let (labels, cost) = cut_all(&mut network);
+            let (network, mut residual) = Network::new(decisions.clone());
+            let mut again = residual.clone();
+            let mut remembering = Cutter::that_remembers(&network);
+            remembering.cut_all(&mut again);
+            for _ in 0..6 {
+                let mut dearer: PrimaryMap<Node, i64> = network.all_nodes().map(|_| 0).collect();
+                for decision in (0..rng.usize(1..4)).map(|_| Decision::new(rng.usize(..count))).collect::<Vec<_>>() {
+                    let price = rng.i64(-decisions.costs[decision][1]..30);
+                    decisions.costs[decision][1] += price;
+                    dearer[network.node(decision)] += price;
+                }
+                for node in network.all_nodes() {
+                    *residual.excess_mut(node) -= dearer[node];
+                }
+                let labels = Cutter::new(&network).cut_all(&mut residual);
+                for cluster in network.clusters() {
+                    remembering.cut_again(cluster, &mut again, |node| dearer[node]);
+                    network.nodes(cluster).for_each(|node| assert_eq!(remembering.is_one(node), labels[node]));
+                }
+                let labels = testing::bits(&network.labels(|node| labels[node]));
                 assert_eq!(testing::cost(&decisions, labels, 0), Some(testing::least(&decisions, 0)));
-                assert_eq!(cost + charged, testing::least(&decisions, 0));
-                let (decision, price) = (Decision::new(rng.usize(..count)), rng.i64(0..30));
-                decisions.costs[decision][1] += price;
-                charged += price;
-                let (network, residual) = &mut network;
-                *residual.excess_mut(network.node(decision)) -= price;
             }
         }
     }
