@@ -888,6 +888,14 @@ mod splitting {
         assert_eq!(edits(&function, &allocated(false)), ["b0.1 store s0 a", "b0.5 load a s0"]);
     }
 
+    /// Else it would be stored each time, for the one time that it is loaded.
+    #[test]
+    fn what_nothing_computes_again_behind_a_loop_is_not_stored_in_it() {
+        let function = fixture("stored_in_no_loop");
+        let (overlay, _) = allocate(&function, Preset::named("tuned").unwrap()).unwrap();
+        assert_eq!(edits(&function, &overlay), ["b1.1 store s0 a", "b6.0 move c a", "b6.0 load a s0"]);
+    }
+
     /// The smallest code saves a register and restores it, for these instructions are short.
     #[test]
     fn what_code_is_to_be_decides_where_a_value_waits() {

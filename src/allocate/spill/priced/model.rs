@@ -398,20 +398,28 @@ impl<'a> Builder<'a> {
         self.problem.recompute(value).filter(may_be).unwrap_or_else(|| self.problem.refill(value))
     }
 
+    /// How a value is computed again for an instruction, or, if there is none, for a block's end, and where its source is, if that
+    /// may be in a register then and behind.
+    fn again(&self, value: Value, inst: Option<Inst>) -> Option<(Refill, Place)> {
+        let again = self.problem.recompute(value)?;
+        let Refill::Recompute { from, .. } = again else { return None };
+        Some((again, self.through(from, inst))).filter(|&(_, source)| source != Place::MEMORY)
+    }
+
     /// A value that has been in this place is wanted in a register at an instruction, or, if there is none, at a block's end. If it
     /// is in none, it is loaded from its home, or computed again if what it is computed from is in one.
     fn want(&mut self, value: Value, place: Place, inst: Option<Inst>, frequency: f64) {
         let load = self.problem.refill(value);
         let cost = |refill: Refill| price(self.problem.cost_of_refill(refill, frequency));
-        let again = match self.problem.recompute(value) {
-            Some(again @ Refill::Recompute { from, .. }) => Some((again, self.through(from, inst))),
-            _ => None,
-        };
-        match again {
+        match self.again(value, inst) {
             Some((again, Place::REGISTER)) => self.model.in_memory(place, cost(again)),
             Some((again, source)) if let Some(on) = source.decision() => {
                 self.model.in_memory(place, cost(again));
-                self.load_or_rely(value, place, on, cost(load) - cost(again));
+                let saved = (cost(load) - cost(again)).max(0);
+                if let Some(unloaded) = self.load_or_rely(value, place, on, saved) {
+                    let behind = inst.and_then(|inst| self.behind_fold(inst, value));
+                    behind.into_iter().for_each(|behind| self.cheapen_fold(unloaded, behind, frequency));
+                }
             }
             _ => {
                 self.model.in_memory(place, cost(load));
@@ -421,17 +429,27 @@ impl<'a> Builder<'a> {
     }
 
     /// A value that is not in a register is loaded, or, which saves something, relies on the source that it is computed from: if
-    /// it is not loaded, either it or that one is in a register. If it is loaded, it is in its home.
-    fn load_or_rely(&mut self, value: Value, place: Place, on: Decision, saved: i64) {
+    /// it is not loaded, either it or that one is in a register. If it is loaded, it is in its home. Answers the decision that it
+    /// is not loaded.
+    fn load_or_rely(&mut self, value: Value, place: Place, on: Decision, saved: i64) -> Option<Place> {
         if place == Place::REGISTER {
-            return;
+            return None;
         }
         let unloaded = self.model.decisions.decide();
-        self.model.decisions.charge(unloaded, false, saved.max(0));
+        self.model.decisions.charge(unloaded, false, saved);
         self.model.only_in(place, Place::open(unloaded), FORBIDDEN);
         let homeless = self.homeless(value);
         self.model.decisions.pair(homeless, unloaded, FORBIDDEN);
-        self.model.decisions.rely(Reliance { one: unloaded, unless: place.decision(), on, saved: saved.max(0) });
+        self.model.decisions.rely(Reliance { one: unloaded, unless: place.decision(), on, saved });
+        Some(Place::open(unloaded))
+    }
+
+    /// Where a value is behind an instruction that can read it from memory.
+    fn behind_fold(&self, inst: Inst, value: Value) -> Option<Place> {
+        let first = self.function.insts[inst].operands.start as usize;
+        let reads = |&k: &usize| self.function.operands(inst)[k].value == value && !self.function.operands(inst)[k].is_def();
+        let k = foldable_operands(self.function, inst, self.problem.policy.fold).find(reads)?;
+        Some(self.model.places.behind[first + k])
     }
 
     /// Where a value is in a register before an instruction and behind it. What the instruction reads is if it stays in one.
@@ -527,15 +545,21 @@ impl<'a> Builder<'a> {
     fn cheapen_folds(&mut self, inst: Inst, frequency: f64) {
         let operands = self.function.operands(inst);
         let first = self.function.insts[inst].operands.start as usize;
-        let cost = |added: cost::Added| price(self.problem.cost(added, frequency));
-        let saved = cost(cost::RELOAD) - cost(cost::FOLDED_RELOAD);
         for k in foldable_operands(self.function, inst, self.problem.policy.fold) {
             let Operand { value, .. } = operands[k];
-            if !operands[k].is_def() && !self.chosen.spilled[value] && self.refill(value) == Refill::Load {
-                self.model.in_memory(self.place[value], -saved);
-                self.model.only_in(self.model.places.behind[first + k], self.place[value], saved);
+            let is_loaded = || self.problem.refill(value) == Refill::Load && self.again(value, Some(inst)).is_none();
+            if !operands[k].is_def() && !self.chosen.spilled[value] && is_loaded() {
+                self.cheapen_fold(self.place[value], self.model.places.behind[first + k], frequency);
             }
         }
+    }
+
+    /// What a load that is paid where a place is not in a register costs less, unless the value is wanted in one behind.
+    fn cheapen_fold(&mut self, place: Place, behind: Place, frequency: f64) {
+        let cost = |added: cost::Added| price(self.problem.cost(added, frequency));
+        let saved = cost(cost::RELOAD) - cost(cost::FOLDED_RELOAD);
+        self.model.in_memory(place, -saved);
+        self.model.only_in(behind, place, saved);
     }
 
     /// The segment behind a definition by an instruction. A constant that is not wanted there is not computed. Neither is what is
@@ -612,7 +636,7 @@ impl<'a> Builder<'a> {
                 for (row, &value) in live_in.iter().enumerate() {
                     let head = self.model.places.at_head(to)[row];
                     let tail = self.edge(from, to, head, value, &mut before);
-                    if head != Place::MEMORY && !again.is_possible_from(to, value) {
+                    if head != Place::MEMORY && !data.landing_pad && !data.jump_target && !again.is_possible_from(to, value) {
                         self.store_by_end(from, value, tail);
                     }
                     if meets_at_pads && head != Place::REGISTER && !self.chosen.spilled[value] && self.has_home(value) {
