@@ -665,7 +665,8 @@ impl<'a> Builder<'a> {
         Before::new(self.problem.liveness, self.problem.source(block))
     }
 
-    /// What is at the head of `to` comes from a value on this edge. Answers where that is before the edge.
+    /// What is at the head of `to` comes from a value on this edge. Answers where that is before the edge, or else at the head, if
+    /// nothing depends on it.
     fn edge(&mut self, from: Block, to: Block, head: Place, value: Value, before: &mut Before) -> Place {
         let target = &self.function.blocks[to];
         let stays = head == Place::REGISTER && !self.tight.values.contains(value) && !self.chosen.spilled[value];
