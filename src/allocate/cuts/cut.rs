@@ -114,10 +114,11 @@ impl Residual {
 /// Cuts clusters.
 pub(in crate::allocate) struct Cutter<'n> {
     network: &'n Network,
-    /// Whether it knows of all clusters what their last cuts have found out, or of the latest one alone.
+    /// Whether links are those of all nodes, or of the nodes of the cluster that was cut last alone.
     remembers: bool,
-    /// The index of the first node that links and distances are known of.
+    /// The index of the first node of that cluster, and of the first that has a link.
     first: usize,
+    first_link: usize,
     /// How each node reaches a sink.
     links: Vec<Link>,
     /// Of each node, how many arcs there are to its sink, as was found out at a time.
@@ -155,22 +156,23 @@ impl Link {
 
 impl<'n> Cutter<'n> {
     pub(in crate::allocate) fn new(network: &'n Network) -> Self {
-        let most = network.clusters().map(|cluster| network.node_range(cluster).len()).max().unwrap_or(0);
-        Self::of(network, most, false)
+        Self::of(network, false)
     }
 
     /// One that can go on where an earlier cut of a cluster has ended ([`Self::cut_again`]).
     pub(in crate::allocate) fn that_remembers(network: &'n Network) -> Self {
-        Self::of(network, network.all_nodes().len(), true)
+        Self::of(network, true)
     }
 
-    fn of(network: &'n Network, nodes: usize, remembers: bool) -> Self {
+    fn of(network: &'n Network, remembers: bool) -> Self {
+        let most = network.clusters().map(|cluster| network.node_range(cluster).len()).max().unwrap_or(0);
         Cutter {
             network,
             remembers,
             first: 0,
-            links: vec![Link::NONE; nodes],
-            distances: vec![(0, 0); nodes],
+            first_link: 0,
+            links: vec![Link::NONE; if remembers { network.all_nodes().len() } else { most }],
+            distances: vec![(0, 0); most],
             time: 0,
             queue: Vec::new(),
             looked_at: 0,
@@ -206,7 +208,7 @@ impl<'n> Cutter<'n> {
     /// but for what this changes (Kohli and Torr 2007).
     pub(in crate::allocate) fn cut_again(&mut self, cluster: Cluster, residual: &mut Residual, dearer: impl Fn(Node) -> i64) {
         debug_assert!(self.remembers);
-        self.begin();
+        self.begin(cluster);
         for node in self.network.nodes(cluster) {
             let by = dearer(node);
             if by != 0 {
@@ -254,11 +256,11 @@ impl<'n> Cutter<'n> {
     }
 
     fn link(&self, node: Node) -> Link {
-        self.links[node.index() - self.first]
+        self.links[node.index() - self.first_link]
     }
 
     fn link_mut(&mut self, node: Node) -> &mut Link {
-        &mut self.links[node.index() - self.first]
+        &mut self.links[node.index() - self.first_link]
     }
 
     fn distance(&self, node: Node) -> (u32, u32) {
@@ -269,21 +271,20 @@ impl<'n> Cutter<'n> {
         &mut self.distances[node.index() - self.first]
     }
 
-    /// Nothing has been looked at.
-    fn begin(&mut self) {
+    /// Nothing of a cluster has been looked at.
+    fn begin(&mut self, cluster: Cluster) {
         self.queue.clear();
         self.sources.clear();
         self.looked_at = 0;
+        self.first = self.network.node_range(cluster).start;
+        self.first_link = if self.remembers { 0 } else { self.first };
     }
 
     /// What the search begins with.
     fn find_sinks(&mut self, cluster: Cluster, residual: &Residual, within: impl Fn(Node) -> bool) {
-        self.begin();
+        self.begin(cluster);
         let range = self.network.node_range(cluster);
-        if !self.remembers {
-            self.first = range.start;
-        }
-        let links = self.links[range.start - self.first..].iter_mut().zip(residual.excesses(range.clone()));
+        let links = self.links[range.start - self.first_link..].iter_mut().zip(residual.excesses(range.clone()));
         for (index, (link, &excess)) in range.zip(links) {
             *link = Link::NONE;
             if !within(Node::new(index)) {
@@ -305,7 +306,7 @@ impl<'n> Cutter<'n> {
             }
             let arcs = self.network.arcs_of(node);
             for (arc, &inflow) in self.network.arcs[arcs.clone()].iter().zip(residual.inflows(arcs)) {
-                let link = &mut self.links[arc.to.index() - self.first];
+                let link = &mut self.links[arc.to.index() - self.first_link];
                 if *link == Link::NONE && inflow > 0 {
                     *link = Link(arc.sister);
                     self.queue.push(arc.to);
