@@ -458,12 +458,14 @@ mod tests {
             let mut again = residual.clone();
             let mut remembering = Cutter::that_remembers(&network);
             remembering.cut_all(&mut again);
+            let mut charged = 0;
             for _ in 0..6 {
                 let mut dearer: PrimaryMap<Node, i64> = network.all_nodes().map(|_| 0).collect();
                 for decision in (0..rng.usize(1..4)).map(|_| Decision::new(rng.usize(..count))).collect::<Vec<_>>() {
                     let price = rng.i64(-decisions.costs[decision][1]..30);
                     decisions.costs[decision][1] += price;
                     dearer[network.node(decision)] += price;
+                    charged += price;
                 }
                 for node in network.all_nodes() {
                     *residual.excess_mut(node) -= dearer[node];
@@ -473,8 +475,13 @@ mod tests {
                     remembering.cut_again(cluster, &mut again, |node| dearer[node]);
                     network.nodes(cluster).for_each(|node| assert_eq!(remembering.is_one(node), labels[node]));
                 }
+                let least = testing::least(&decisions, 0);
+                for residual in [&residual, &again] {
+                    let costs = network.clusters().map(|cluster| residual.cost(&network, cluster, |node| labels[node]));
+                    assert_eq!(costs.sum::<i64>() + charged, least);
+                }
                 let labels = testing::bits(&network.labels(|node| labels[node]));
-                assert_eq!(testing::cost(&decisions, labels, 0), Some(testing::least(&decisions, 0)));
+                assert_eq!(testing::cost(&decisions, labels, 0), Some(least));
             }
         }
     }
