@@ -28,8 +28,8 @@ struct RegionData {
 }
 
 /// How often, for each execution of one before it, a block of the same region is executed at least. That is more than where two
-/// ways are as likely, or where pointers are compared (5 of 8 are estimated to differ): at this, half of what certificates would
-/// leave open is such stores.
+/// ways are as likely, or where pointers are compared (5 of 8 are estimated to differ): with 0.5, such
+/// stores were half of what certificates left open.
 pub(super) const SIMILAR: f64 = 0.64;
 
 /// With this in its place, each block is a region of its own.
