@@ -146,7 +146,7 @@ fn step(count: usize) -> usize {
 }
 
 /// Adds an item to such a list.
-fn push<T>(list: &mut Vec<T>, item: T) {
+pub(super) fn push<T>(list: &mut Vec<T>, item: T) {
     if list.len() == list.capacity() {
         list.reserve_exact(step(list.len()));
     }

@@ -6,7 +6,7 @@
 //! for each segment that comes or goes.
 
 use super::model::Place;
-use crate::allocate::cuts::{Decisions, MOST_BOUGHT, Rooms, RowData, Run};
+use crate::allocate::cuts::{Decisions, MOST_BOUGHT, Rooms, RowData, Run, push};
 use crate::machine::Value;
 use cranelift_entity::SecondaryMap;
 
@@ -80,7 +80,7 @@ impl Contest {
             Some(last) if last.decision == run.decision && last.rows.end == run.rows.start => last.rows.end = run.rows.end,
             _ => {
                 self.latest[value] = self.runs.len() as u32;
-                self.runs.push(run);
+                push(&mut self.runs, run);
             }
         }
     }
@@ -121,7 +121,7 @@ impl Contest {
                 return self.admit();
             }
         }
-        self.rows.push(RowData { rooms, frequency });
+        push(&mut self.rows, RowData { rooms, frequency });
         self.newcomers.clear();
         (self.new, self.left) = (0, false);
     }

@@ -11,6 +11,7 @@
 //!   what that comes to is a lower bound. [`round`] makes labels that keep to the rows.
 
 mod again;
+mod before;
 mod callee_saved;
 mod contest;
 mod model;

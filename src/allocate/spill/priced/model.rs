@@ -16,6 +16,7 @@
 //! in memory. The bound is one for plans that agree with that.
 
 use super::again::Again;
+use super::before::Before;
 use super::callee_saved::CalleeSaved;
 use super::contest::Contest;
 use super::passing::Passing;
@@ -32,12 +33,11 @@ use crate::allocate::spill::plan::Refill;
 use crate::allocate::spill::residence::Ahead;
 use crate::allocate::spill::{Choice, Problem};
 use crate::analysis::grouped::{each, of_each};
-use crate::analysis::{Liveness, Occupancy};
+use crate::analysis::Occupancy;
 use crate::machine::{Block, Function, Inst, Operand, Value};
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 /// Where a value is throughout a segment: in a register, in memory, or as a decision says.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -203,16 +203,17 @@ impl<'a> Builder<'a> {
 
     /// Passes the blocks of a region.
     fn region(&mut self, region: Region) {
+        self.stretches.enter_region(region);
         for index in 0..self.stretches.regions.blocks(region).len() {
             let block = self.stretches.regions.blocks(region)[index];
-            let phis = self.function.blocks[block].phis.iter().map(|phi| phi.def);
-            let live = self.problem.liveness.live_in(block).iter().copied().chain(phis);
-            live.for_each(|value| self.stretches.enter(block, value));
+            let phis = self.function.blocks[block].phis.iter();
+            phis.for_each(|phi| self.stretches.define(block, phi.def));
             if !self.problem.is_passed(block) {
                 self.block(block);
             }
+            self.stretches.leave(block);
         }
-        self.stretches.leave_region(region);
+        self.stretches.leave_region();
     }
 
     fn block(&mut self, block: Block) {
@@ -377,14 +378,12 @@ impl<'a> Builder<'a> {
 
     /// The decision that a value's home is not written yet in the current region.
     fn homeless(&mut self, value: Value) -> Decision {
-        let stretch = self.stretches.here(value);
-        self.stretches.homeless(stretch, &mut self.model.decisions)
+        self.stretches.homeless_here(value, &mut self.model.decisions)
     }
 
-    /// The same in any block, now that all have been passed.
+    /// The same at the end of a block, now that all have been passed.
     fn homeless_in(&mut self, block: Block, value: Value) -> Decision {
-        let stretch = self.stretches.at(block, value);
-        self.stretches.homeless(stretch, &mut self.model.decisions)
+        self.stretches.homeless_at_end(block, value, &mut self.model.decisions)
     }
 
     /// Whether a value is in its home where it is in memory.
@@ -475,7 +474,7 @@ impl<'a> Builder<'a> {
         let within_home = self.problem.copies_within_home(inst);
         for (k, operand) in operands.iter().enumerate() {
             if operand.is_def() {
-                self.stretches.enter(block, operand.value);
+                self.stretches.define(block, operand.value);
                 self.model.places.behind[first + k] = if liveness.kills(first + k) {
                     Place::MEMORY
                 } else {
@@ -708,7 +707,7 @@ impl<'a> Builder<'a> {
         let without_code = |from: Block| function.takes_no_code(from, block);
         let at_head = from.len() != 1 || without_code(from[0]);
         let live_in = self.problem.liveness.live_in(block);
-        let arriving = self.stretches.beginning_with(region).filter(|(value, ..)| live_in.binary_search(value).is_ok());
+        let arriving = self.stretches.beginning_in(region).filter(|(value, ..)| live_in.binary_search(value).is_ok());
         for (value, homeless, least) in arriving.collect::<Vec<_>>() {
             let arriving = if at_head { self.model.decisions.decide() } else { homeless };
             if at_head {
@@ -894,29 +893,4 @@ struct Read {
     /// From then on until definitions are written.
     passing: Place,
     behind: Place,
-}
-
-/// Finds values, in ascending order, among those that are live at the end of a block.
-struct Before<'a> {
-    live_out: &'a [Value],
-    row: Range<usize>,
-}
-
-impl<'a> Before<'a> {
-    fn new(liveness: &'a Liveness, block: Block) -> Self {
-        Before { live_out: liveness.live_out(block), row: liveness.live_out_row(block) }
-    }
-
-    /// Where a value is in the list of all blocks' values.
-    fn row_of(&mut self, value: Value) -> Option<usize> {
-        // It is seldom far.
-        let mut near = 1;
-        while self.live_out.get(near).is_some_and(|&it| it <= value) {
-            near *= 2;
-        }
-        let ahead = self.live_out[..self.live_out.len().min(near)].partition_point(|&it| it < value);
-        self.live_out = &self.live_out[ahead..];
-        self.row.start += ahead;
-        (self.live_out.first() == Some(&value)).then_some(self.row.start)
-    }
 }
