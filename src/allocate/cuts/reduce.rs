@@ -87,15 +87,16 @@ impl Reduction {
 /// Takes decisions out.
 pub(in crate::allocate) fn reduce(decisions: &mut Decisions) -> Reduction {
     let mut reducer = Reducer::new(decisions);
-    let mut next = Vec::new();
-    let mut queue: Vec<Decision> = reducer.decisions.costs.keys().filter(|&it| reducer.number[it] != CONFINED).collect();
-    while !queue.is_empty() {
-        for decision in std::mem::take(&mut queue) {
-            next.extend(reducer.take_out(decision));
+    let mut again = Vec::new();
+    for decision in reducer.decisions.costs.keys() {
+        again.extend(reducer.take_out(decision));
+    }
+    while !again.is_empty() {
+        again.sort_unstable();
+        again.dedup();
+        for decision in std::mem::take(&mut again) {
+            again.extend(reducer.take_out(decision));
         }
-        next.sort_unstable();
-        next.dedup();
-        std::mem::swap(&mut queue, &mut next);
     }
     let Reducer { mut steps, base, pairs, .. } = reducer;
     decisions.pairs = pairs;
@@ -156,7 +157,7 @@ impl<'d> Reducer<'d> {
 
     /// Takes a decision out that nothing confines, if it can be. Answers the others that it was paired with.
     fn take_out(&mut self, decision: Decision) -> SmallVec<[Decision; 2]> {
-        if self.decisions.taken_out.contains(decision) {
+        if self.number[decision] == CONFINED || self.decisions.taken_out.contains(decision) {
             return SmallVec::new();
         }
         let Some(near) = self.near(decision) else { return SmallVec::new() };

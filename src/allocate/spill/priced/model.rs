@@ -160,6 +160,7 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, ahead: &Ahead, callee_sa
         builder.region(region);
     }
     builder.edges();
+    builder.tails = Vec::new();
     for region in builder.stretches.regions.iter().rev() {
         builder.stores_into(region);
     }
