@@ -3,15 +3,15 @@
 # (package_NAME), how its own tests are run (tests_NAME), and how to tell what
 # each of them said. Sourced, after lib.sh.
 #
-# The functions run in a fresh copy of the sources, with the compilers $CC and
-# $CXX, each of which may be several words, and $FLAGS. What tests_NAME writes
+# The functions run in a fresh copy of the sources, with the compilers $CC, $CXX
+# and $FC, each of which may be several words, and $FLAGS. What tests_NAME writes
 # is a line for each test: PASS, FAIL or SKIP, and a name.
 
 . "$ROOT/scripts/corpus-programs.sh"
 TABLES+=("$ROOT/scripts/packages.txt")
 
 # shellcheck disable=SC2034  # read by those who source this
-ALL_PACKAGES="zlib bzip2 lua gzip libpng m4 gawk zstd sqlite perl fmt catch2 leveldb re2 zlib-sanitized lua-sanitized sanitizers"
+ALL_PACKAGES="zlib bzip2 lua gzip libpng m4 gawk zstd sqlite perl fmt catch2 leveldb re2 lapack zlib-sanitized lua-sanitized sanitizers"
 
 # Flags of the packages that are built once more with sanitizers: zlib-sanitized.
 # shellcheck disable=SC2034
@@ -36,6 +36,7 @@ needs() {
     re2) say unicode-data ;;
     zstd) say file zlib1g-dev ;;
     lua) say libreadline-dev ;;
+    lapack) say flang-22 ;;
     *-sanitized | sanitizers) say libclang-rt-22-dev ;;
     esac
 }
@@ -350,4 +351,28 @@ tests_sanitizers() {
         *) say "FAIL ${source%.c}: ${report:-no report}" ;;
         esac
     done
+}
+
+# Half of it, real and complex numbers of double precision; the rest is the same with single precision.
+package_lapack() {
+    local part
+    sed -e "s|^FC = .*|FC = $FC|" -e "s|^FFLAGS = .*|FFLAGS = $FLAGS|" -e "s|^CC = .*|CC = $CC|" make.inc.example >make.inc
+    for part in BLAS/SRC SRC TESTING/MATGEN BLAS/TESTING TESTING/LIN TESTING/EIG; do
+        make -C $part double complex16
+    done
+}
+
+# A line of theirs is about up to some thousand tests.
+tests_lapack() {
+    local type level
+    for type in d z; do
+        (cd BLAS/TESTING && "./xblat1$type" >"${type}blat1.out") || true
+        for level in 2 3; do (cd BLAS/TESTING && "./xblat$level$type" <"${type}blat$level.in") >&2 || true; done
+    done
+    make -k -C TESTING double complex16 >&2 || true
+    awk '/^ Test of subprogram/ { tested = $NF }
+        /- PASS -/ { $0 = tested " passed the test" }
+        { $1 = $1; said = tolower($0) }
+        said ~ / passed the / { print "PASS", FILENAME ": " $0 }
+        said ~ /fail/ { print "FAIL", FILENAME ": " $0 }' BLAS/TESTING/*.out TESTING/*.out
 }

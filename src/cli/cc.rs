@@ -1,8 +1,8 @@
-//! `chordal cc` and `chordal c++`: clang, with chordal in place of its code generation.
+//! `chordal cc`, `chordal c++` and `chordal fc`: clang and flang, with chordal in place of their code generation.
 //!
-//! Clang's driver says what it would do for a command line (`-###`): every job with all of its arguments, so that each flag means
-//! what it means to clang. The jobs are done as they stand, but for those that generate code from C, C++ or IR: they make bitcode
-//! instead, of which `chordal compile` makes what they would have made.
+//! Their driver says what it would do for a command line (`-###`): every job with all of its arguments, so that each flag means
+//! what it means to clang. The jobs are done as they stand, but for those that generate code from C, C++, Fortran or IR: they make
+//! bitcode instead, of which `chordal compile` makes what they would have made.
 
 use super::Failure;
 use crate::measure::compare::worker::die_with_parent;
@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output};
 
 const AFTER_HELP: &str = "\
-Every argument goes on to clang 22. Compilation goes through chordal; preprocessing, assembling and linking are clang's.
+Every argument goes on to clang 22, or, from `chordal fc`, to flang 22. Compilation goes through chordal; preprocessing,
+assembling and linking are theirs.
 
 Environment:
   CHORDAL_ALLOCATOR  the allocator (`chordal list` shows all) [default: tuned]
@@ -26,11 +27,12 @@ Environment:
   CHORDAL_STATS      a folder for statistics, one file for each object, by its path (`chordal stats DIR`
                      adds them up, `chordal diff` compares two folders)
   CHORDAL_CLANG      the clang 22 to use [default: clang-22, or clang]
+  CHORDAL_FLANG      the flang 22 to use [default: flang-22, or flang]
 
 Examples:
   chordal cc -O2 -c prog.c -o prog.o
   chordal cc -O2 main.c parse.c -lm -o prog
-  make CC=\"chordal cc\" CXX=\"chordal c++\"
+  make CC=\"chordal cc\" CXX=\"chordal c++\" FC=\"chordal fc\"
   ./configure CC=\"chordal cc\"
   CC=\"chordal cc\" CXX=\"chordal c++\" cmake -B build
   CHORDAL_STATS=$PWD/stats make CC=\"chordal cc\" && chordal stats stats
@@ -38,7 +40,7 @@ Examples:
   CHORDAL_ALLOCATOR=llvm-greedy make CC=\"chordal cc\"
       the same build with LLVM's allocator
 
-Where a build wants one word for its compiler, a link to chordal does that is called chordal-cc or chordal-c++.
+Where a build wants one word for its compiler, a link to chordal does that is called chordal-cc, chordal-c++ or chordal-fc.
 
 Exit status: that of the command that failed, 1 if chordal did.";
 
@@ -55,11 +57,22 @@ pub struct Arguments {
     arguments: Vec<OsString>,
 }
 
-/// Which of clang's drivers.
+/// Which of the drivers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     C,
     Cxx,
+    Fortran,
+}
+
+impl Language {
+    /// The driver's name, and the variable that names another one.
+    fn driver(self) -> (&'static str, &'static str) {
+        match self {
+            Language::C | Language::Cxx => ("clang", "CHORDAL_CLANG"),
+            Language::Fortran => ("flang", "CHORDAL_FLANG"),
+        }
+    }
 }
 
 /// What would be lost, by what clang's jobs say, and how it was asked for.
@@ -73,7 +86,7 @@ const REFUSED: &[(&str, &str)] = &[
 
 /// Compiles, links, or whatever clang would do.
 pub fn run(language: Language, arguments: &Arguments) -> Result<(), Failure> {
-    let driver = Driver { program: clang()?, language, arguments: &arguments.arguments };
+    let driver = Driver { program: program(language)?, language, arguments: &arguments.arguments };
     let planned = driver.command().arg("-###").output().with_context(|| driver.program.display().to_string())?;
     let jobs = jobs(&planned)?;
     if let Some((_, message)) = REFUSED.iter().find(|(flag, _)| jobs.iter().any(|job| job.has(flag))) {
@@ -107,17 +120,20 @@ impl Driver<'_> {
     }
 }
 
-/// The clang whose bitcode we read.
-fn clang() -> Result<PathBuf> {
-    if let Some(named) = env::var_os("CHORDAL_CLANG") {
+/// The driver whose bitcode we read.
+fn program(language: Language) -> Result<PathBuf> {
+    let (name, variable) = language.driver();
+    if let Some(named) = env::var_os(variable) {
         return Ok(named.into());
     }
-    let is_it = |name: &&str| {
+    let is_it = |name: &String| {
         let version = Command::new(name).arg("-dumpversion").output();
         version.is_ok_and(|output| output.stdout.starts_with(b"22."))
     };
-    let found = ["clang-22", "clang"].into_iter().find(is_it);
-    Ok(found.context("there is no clang 22 (neither clang-22 nor clang): install it, or name it in CHORDAL_CLANG")?.into())
+    let found = [format!("{name}-22"), name.to_owned()].into_iter().find(is_it);
+    let program = found
+        .with_context(|| format!("there is no {name} 22 (neither {name}-22 nor {name}): install it, or name it in {variable}"))?;
+    Ok(program.into())
 }
 
 /// One command that clang's driver would run.
@@ -145,7 +161,7 @@ fn warnings(planned: &Output) {
 
 impl Job {
     fn has(&self, word: &str) -> bool {
-        self.words[1] == "-cc1"
+        ["-cc1", "-fc1"].contains(&self.words[1].as_str())
             && self.words.iter().any(|w| w == word || w.strip_prefix(word).is_some_and(|w| w.starts_with('=')))
     }
 

@@ -64,6 +64,8 @@ enum Command {
     /// Stand in for clang++, likewise
     #[command(name = "c++")]
     Cxx(cc::Arguments),
+    /// Stand in for flang, likewise
+    Fc(cc::Arguments),
     /// Show the allocators with their phases, and the register lists
     ///
     /// The names are those that `chordal compile` takes for --allocator, the lists those that it takes for --registers N.
@@ -113,6 +115,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Paper(arguments) => paper::run(arguments),
         Command::Cc(arguments) => cc::run(cc::Language::C, arguments),
         Command::Cxx(arguments) => cc::run(cc::Language::Cxx, arguments),
+        Command::Fc(arguments) => cc::run(cc::Language::Fortran, arguments),
         Command::List => list::run(),
     }
 }
@@ -136,7 +139,7 @@ fn arguments() -> impl Iterator<Item = OsString> {
     let mut arguments = env::args_os();
     let program = arguments.next();
     let name = program.as_deref().map(Path::new).and_then(Path::file_name).and_then(OsStr::to_str);
-    let command = name.and_then(|name| name.strip_prefix("chordal-")).filter(|command| ["cc", "c++"].contains(command));
+    let command = name.and_then(|name| name.strip_prefix("chordal-")).filter(|command| ["cc", "c++", "fc"].contains(command));
     let command = command.map(OsString::from);
     program.into_iter().chain(command).chain(arguments)
 }

@@ -1,9 +1,10 @@
-//! `chordal cc` and `chordal c++`, and `chordal stats` of what they count, from outside.
+//! `chordal cc`, `chordal c++` and `chordal fc`, and `chordal stats` of what they count, from outside.
 
 use super::folder::{Folder, PROGRAM_PRINTS, assert_fails, chordal};
 use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command as Process;
 
 const MAIN: &str = "#include \"square.h\"\n#include <stdio.h>\nint main(void) { printf(\"%d\\n\", square(N)); return 0; }\n";
@@ -104,6 +105,35 @@ fn c_plus_plus_with_exceptions_and_constructors() {
     );
     folder.chordal(&["c++", "-O2", "p.cpp", "-o", "p"]).assert().success().stderr("");
     runs(&folder, "p", "first\nsecond\n4\nempty\n");
+}
+
+/// Flang, as far as its driver goes: it compiles the source in C that is called as the one in Fortran.
+const FLANG: &str = "#!/bin/sh
+case $* in
+*-###*) echo ' \"./flang\" \"-fc1\" \"-emit-obj\" \"-O2\" \"-o\" \"square.o\" \"square.f90\"' >&2 ;;
+'-fc1 -emit-llvm-bc -O2 -o '*) exec clang-22 -O2 -emit-llvm -c square.c -o \"$5\" ;;
+*) exit 3 ;;
+esac
+";
+
+#[test]
+fn fortran_goes_through_flang() {
+    let folder = sources();
+    folder.write("flang", FLANG);
+    std::fs::set_permissions(folder.path("flang"), PermissionsExt::from_mode(0o755)).expect("the file is ours");
+    let fc = || {
+        let mut command = folder.chordal(&["fc", "-O2", "-c", "square.f90"]);
+        command.envs([("CHORDAL_FLANG", "./flang"), ("CHORDAL_ALLOCATOR", "spill-free"), ("CHORDAL_STATS", "stats")]);
+        command.assert()
+    };
+    fc().success().stdout("").stderr("");
+    assert_eq!(folder.json("stats/square.o.json")["allocator"], "spill-free");
+    cc(&folder, &["-O2", "main.c", "square.o", "-o", "p"]).assert().success().stderr("");
+    runs(&folder, "p", "144\n");
+    std::fs::remove_file(folder.path("square.c")).expect("it was there");
+    fc().code(1).stderr(contains("no such file or directory: 'square.c'"));
+    std::fs::remove_file(folder.path("flang")).expect("it was there");
+    assert_fails(fc(), "chordal: error: ./flang: ", "No such file");
 }
 
 #[test]
