@@ -356,7 +356,9 @@ tests_sanitizers() {
 # Half of it, real and complex numbers of double precision; the rest is the same with single precision.
 package_lapack() {
     local part
-    sed -e "s|^FC = .*|FC = $FC|" -e "s|^FFLAGS = .*|FFLAGS = $FLAGS|" -e "s|^CC = .*|CC = $CC|" make.inc.example >make.inc
+    # Flang's procedures may all be recursive.
+    sed -e "s|^FC = .*|FC = $FC|" -e "s|^FFLAGS = .*|FFLAGS = $FLAGS|" -e "s|^CC = .*|CC = $CC|" -e "s|-frecursive||" \
+        make.inc.example >make.inc
     for part in BLAS/SRC SRC TESTING/MATGEN BLAS/TESTING TESTING/LIN TESTING/EIG; do
         make -C $part double complex16
     done
