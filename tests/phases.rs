@@ -911,6 +911,15 @@ mod splitting {
     }
 
     #[test]
+    fn a_callee_saved_register_is_used_where_registers_are_scarce() {
+        let function = fixture("saved_where_scarce");
+        let (overlay, _) = allocate(&function, Preset::named("tuned").unwrap()).unwrap();
+        assert_eq!(edits(&function, &overlay), ["b1.0 move s a"]);
+        let reads = [1, 4, 6, 8, 9].map(|inst| registers(&function, &overlay, inst).remove(0));
+        assert_eq!(reads, ["a", "s", "s", "s", "a"]);
+    }
+
+    #[test]
     fn constants_are_written_to_memory_at_once() {
         let function = fixture("constants_stored");
         let (overlay, _) = allocate(&function, Preset::named("tuned").unwrap()).unwrap();

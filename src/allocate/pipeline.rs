@@ -202,7 +202,7 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     clock.lap("assign");
     let liveness = Liveness::new(&coloured.function);
     coloured.forget_dead_debug_uses(&liveness);
-    let pins = preset.registers.pins().occupied(&coloured.function, &liveness, untouched);
+    let pins = preset.registers.pins().occupied(&coloured.function, &liveness, &untouched);
     clock.lap("analysis");
     let recolouring = recolour::recolour(&mut coloured, &liveness, &pins, preset.registers.recolouring(), preset.spill.solver);
     clock.lap("recolour");

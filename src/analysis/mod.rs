@@ -32,5 +32,5 @@ pub use loops::Loops;
 pub use next_use::{FirstUses, LEAVING, NEVER, NextUses};
 pub use order::Order;
 pub use partition::Partition;
-pub use pins::{Held, Occupancy, PinLiveness};
+pub use pins::{Held, Occupancy, PinLiveness, Untouched};
 pub use reach::Reach;

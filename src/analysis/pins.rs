@@ -5,7 +5,7 @@
 use super::Liveness;
 use super::grouped::{Grouped, of_each};
 use crate::machine::{Block, Function, Inst, InstKind, Operand, Point, Reg, RegSet, Role, Value};
-use cranelift_entity::{PrimaryMap, SecondaryMap};
+use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -20,6 +20,21 @@ pub struct PinLiveness {
     kept: RegSet,
     /// By instruction.
     held: Rc<Grouped<Inst, Held>>,
+}
+
+/// Registers that the program does not name, and that keep what they hold from the function's entry on: callee-saved ones.
+#[derive(Clone, Debug, Default)]
+pub struct Untouched {
+    /// Everywhere.
+    pub everywhere: RegSet,
+    /// Others, in all blocks but these.
+    pub outside: Option<Rc<(RegSet, EntitySet<Block>)>>,
+}
+
+impl From<RegSet> for Untouched {
+    fn from(everywhere: RegSet) -> Self {
+        Untouched { everywhere, outside: None }
+    }
 }
 
 /// A value that lives on past its copy to a physical register may be in that register all the while that the program wants the
@@ -54,10 +69,17 @@ impl PinLiveness {
         PinLiveness { before: before.into(), end: end.into(), allocatable, kept: RegSet::EMPTY, held: held.into() }
     }
 
-    /// The same where some registers, which the program does not name, keep what they hold from the function's entry on.
+    /// The same where some registers are untouched.
     #[must_use]
-    pub fn keeping(self, kept: RegSet) -> Self {
-        PinLiveness { kept, ..self }
+    pub fn keeping(mut self, function: &Function, untouched: &Untouched) -> Self {
+        if let Some((registers, blocks)) = untouched.outside.as_deref() {
+            let (before, end) = (Rc::make_mut(&mut self.before), Rc::make_mut(&mut self.end));
+            for block in function.blocks.keys().filter(|&block| !blocks.contains(block)) {
+                function.block_insts(block).for_each(|inst| before[inst] = before[inst] | *registers);
+                end[block] = end[block] | *registers;
+            }
+        }
+        PinLiveness { kept: untouched.everywhere, ..self }
     }
 
     /// The registers that keep what they hold everywhere.

@@ -25,8 +25,8 @@ use crate::allocate::cssa::Web;
 use crate::allocate::failure::Failure;
 use crate::allocate::spill::Spilled;
 use crate::analysis::grouped::{Lists, of_each};
-use crate::analysis::{Dominators, Liveness, Order, PinLiveness};
-use crate::machine::{Block, Function, Inst, Reg, RegSet, Value};
+use crate::analysis::{Dominators, Liveness, Order, PinLiveness, Untouched};
+use crate::machine::{Block, Function, Inst, Reg, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
 /// Values that go to other registers together, just before an instruction: where live ranges are split.
@@ -154,8 +154,8 @@ impl PinPolicy {
     }
 
     /// Where registers are occupied by the program, and with what, beside those that are left untouched.
-    pub fn occupied(self, function: &Function, liveness: &Liveness, untouched: RegSet) -> PinLiveness {
-        let pins = PinLiveness::new(function).keeping(untouched);
+    pub fn occupied(self, function: &Function, liveness: &Liveness, untouched: &Untouched) -> PinLiveness {
+        let pins = PinLiveness::new(function).keeping(function, untouched);
         if self == PinPolicy::Hold { pins.holding(function, liveness) } else { pins }
     }
 }
@@ -208,7 +208,7 @@ pub fn assign(
     evictable: Evictable,
 ) -> Result<Assignment, Refusal> {
     let function = &spilled.function;
-    let pins = policy.pins.occupied(function, liveness, spilled.untouched);
+    let pins = policy.pins.occupied(function, liveness, &spilled.untouched);
     let preferences = preferences::Preferences::new(function, liveness, &pins, policy.preference);
     let mut assignment = walk::walk(function, order, liveness, &pins, &preferences, policy, evictable)?;
     if policy.split_arguments {
@@ -223,7 +223,7 @@ pub fn assign(
 /// # Errors
 /// If values have to be spilled first, or if an instruction needs more registers than there are.
 pub fn scan(spilled: &Spilled, liveness: &Liveness, evictable: Evictable) -> Result<Assignment, Refusal> {
-    let pins = PinLiveness::new(&spilled.function).keeping(spilled.untouched);
+    let pins = PinLiveness::new(&spilled.function).keeping(&spilled.function, &spilled.untouched);
     linear::scan(spilled, liveness, &pins, &evictable)
 }
 
@@ -233,6 +233,6 @@ pub fn scan(spilled: &Spilled, liveness: &Liveness, evictable: Evictable) -> Res
 /// # Errors
 /// If values have to be spilled first, or if an instruction needs more registers than there are.
 pub fn colour_graph(spilled: &Spilled, liveness: &Liveness, evictable: Evictable) -> Result<Assignment, Refusal> {
-    let pins = PinLiveness::new(&spilled.function).keeping(spilled.untouched);
+    let pins = PinLiveness::new(&spilled.function).keeping(&spilled.function, &spilled.untouched);
     colouring::colour(spilled, liveness, &pins, &evictable)
 }

@@ -6,8 +6,9 @@ use super::homes::Homes;
 use super::plan::{Plan, Refill, Site, Store};
 use super::stores::{self, Reads};
 use super::{Problem, SpillCounts};
+use crate::analysis::Untouched;
 use crate::analysis::grouped::of_each;
-use crate::machine::{Block, Function, Inst, Operand, Phi, Point, RegSet, Value};
+use crate::machine::{Block, Function, Inst, Operand, Phi, Point, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// What has been decided block by block.
@@ -55,7 +56,7 @@ pub(super) fn connect(problem: &Problem, chosen: &Chosen, decided: Decided) -> P
     let Connector { decided: Decided { refills, mut folds, .. }, memory_phis, .. } = connector;
     // What is not executed accesses nothing.
     folds.retain(|&(inst, _)| !dropped.contains(inst));
-    Plan { refills, stores, memory_phis, folds, dropped, in_memory, untouched: RegSet::EMPTY, homes, counts }
+    Plan { refills, stores, memory_phis, folds, dropped, in_memory, untouched: Untouched::default(), homes, counts }
 }
 
 struct Connector<'a> {

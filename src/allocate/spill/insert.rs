@@ -33,7 +33,7 @@ pub(super) fn insert(problem: &Problem, plan: &Plan) -> Spilled {
     }
     let debug_slots = debug_slots(problem, &slot_of);
     let memory = Memory { slots: slots.slots, slot_of, edge_refills, memory_phis, debug_slots };
-    Spilled { function: rewritten, folds, memory, untouched: plan.untouched, counts: plan.counts }
+    Spilled { function: rewritten, folds, memory, untouched: plan.untouched.clone(), counts: plan.counts }
 }
 
 /// Has the φs that join the pieces of a value take it from elsewhere on the edges where it is refilled.

@@ -45,8 +45,8 @@ use crate::allocate::failure::Unsupported;
 use crate::allocate::pressure::demand::foldable_operands;
 use crate::allocate::pressure::limits::Limits;
 use crate::analysis::grouped::of_each;
-use crate::analysis::{Bundles, Dominators, Liveness, Loops, Order, PinLiveness};
-use crate::machine::{Block, Function, Inst, InstData, InstKind, PinSets, RegClass, RegSet, Slot, SlotData, Value};
+use crate::analysis::{Bundles, Dominators, Liveness, Loops, Order, PinLiveness, Untouched};
+use crate::machine::{Block, Function, Inst, InstData, InstKind, PinSets, RegClass, Slot, SlotData, Value};
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, packed_option::PackedOption};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -160,7 +160,7 @@ pub struct Spilled {
     pub folds: Vec<Fold>,
     pub memory: Memory,
     /// Callee-saved registers that nothing may be in.
-    pub untouched: RegSet,
+    pub untouched: Untouched,
     /// What spilling came to.
     pub counts: SpillCounts,
 }
@@ -217,7 +217,7 @@ impl Spilled {
             memory_phis: SecondaryMap::new(),
             debug_slots: vec![None; function.debug_uses.len()],
         };
-        Spilled { function, folds: Vec::new(), memory, untouched: RegSet::EMPTY, counts: SpillCounts::default() }
+        Spilled { function, folds: Vec::new(), memory, untouched: Untouched::default(), counts: SpillCounts::default() }
     }
 
     /// The operands of an instruction that are in memory.
@@ -314,7 +314,7 @@ impl<'a> Problem<'a> {
         downstream: Downstream,
     ) -> Result<Self, Unsupported> {
         let function = &conventional.function;
-        let pins = downstream.pins.occupied(function, liveness, RegSet::EMPTY);
+        let pins = downstream.pins.occupied(function, liveness, &Untouched::default());
         let unspillable = unspillable(function, liveness);
         let loops = Loops::new(function, order, dominators);
         let (mut weights, crossed) = weights::weights(function, &loops, liveness);

@@ -7,8 +7,8 @@
 use super::homes::Homes;
 use super::{Problem, SpillCounts};
 use crate::allocate::cost::{self, Added};
-use crate::analysis::Liveness;
-use crate::machine::{Block, Function, Inst, Phi, Point, RegSet, Value};
+use crate::analysis::{Liveness, Untouched};
+use crate::machine::{Block, Function, Inst, Phi, Point, Value};
 use cranelift_entity::EntitySet;
 use std::iter;
 
@@ -79,7 +79,7 @@ pub struct Plan {
     /// Values that are in memory all their lives, but for their refills.
     pub in_memory: EntitySet<Value>,
     /// Callee-saved registers that nothing may be in: they keep what the caller left in them.
-    pub untouched: RegSet,
+    pub untouched: Untouched,
     /// The memory of these, and of what is stored behind its definition for φs in memory.
     pub homes: Homes,
     /// What this comes to.

@@ -12,9 +12,9 @@ use super::{Problem, SpillCounts};
 use crate::allocate::pressure::demand::{Demand, LastUse, foldable_operands, folded_operand, is_first_use};
 use crate::allocate::pressure::feasible;
 use crate::allocate::pressure::live_set::LiveSet;
-use crate::analysis::Occupancy;
 use crate::analysis::grouped::each;
-use crate::machine::{Block, Function, Inst, InstKind, Point, RegSet, Role, Value};
+use crate::analysis::{Occupancy, Untouched};
+use crate::machine::{Block, Function, Inst, InstKind, Point, Role, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// Plans refills, stores and folds for values that have been chosen to be in memory.
@@ -48,7 +48,7 @@ pub(super) fn plan(problem: &Problem, chosen: &Chosen) -> Result<Plan, String> {
             folds: Vec::new(),
             dropped: EntitySet::new(),
             in_memory,
-            untouched: RegSet::EMPTY,
+            untouched: Untouched::default(),
             homes,
             counts: SpillCounts::default(),
         },

@@ -17,8 +17,8 @@ use super::{Certificate, Problem};
 use crate::allocate::pressure::demand::{Demand, Excess, LastUse, foldable_operands, folded_operand, is_first_use};
 use crate::allocate::pressure::feasible;
 use crate::allocate::pressure::limits::Counts;
-use crate::analysis::{Held, NEVER, NextUses, Occupancy, PinLiveness};
-use crate::machine::{Block, Function, Inst, Point, RegSet, Role, Value};
+use crate::analysis::{Held, NEVER, NextUses, Occupancy, PinLiveness, Untouched};
+use crate::machine::{Block, Function, Inst, Point, Role, Value};
 use cranelift_entity::EntitySet;
 
 /// Plans where each value is. Those that are chosen already are in registers only within blocks, from refills on.
@@ -43,13 +43,13 @@ pub(super) fn plan(problem: &Problem, chosen: &Chosen, entry: Entry) -> Result<P
 pub(super) fn plan_priced(problem: &Problem, chosen: &Chosen) -> Result<Plan, String> {
     let ahead = Ahead::new(problem, None);
     let solution = priced::solve(problem, chosen, &ahead);
-    let with = |untouched: RegSet| {
-        let pins = problem.pins.clone().keeping(untouched);
+    let with = |untouched: Untouched| {
+        let pins = problem.pins.clone().keeping(&problem.conventional.function, &untouched);
         walk(problem, chosen, &ahead, Way::Solved(&solution), &pins).map(|plan| Plan { untouched, ..plan })
     };
     // Where classes of registers overlap, those that were bought may not suffice for some instruction.
-    let mut plan = with(solution.untouched).or_else(|_| with(RegSet::EMPTY))?;
-    let cost = plan.cost(problem) + solution.cost_of_saving_all_but(plan.untouched);
+    let mut plan = with(solution.untouched.clone()).or_else(|_| with(Untouched::default()))?;
+    let cost = plan.cost(problem) + solution.cost_of_saving_all_but(&plan.untouched);
     let bound = solution.bound;
     debug_assert!(
         bound <= cost + 1e-3 * (1.0 + cost.abs()) || has_dead_phis(problem),

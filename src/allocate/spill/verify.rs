@@ -42,7 +42,7 @@ pub enum Fault {
 /// The faults of a plan, in program order.
 pub fn verify(problem: &Problem, plan: &Plan) -> Vec<Fault> {
     let function = &problem.conventional.function;
-    let pins = problem.pins.clone().keeping(plan.untouched);
+    let pins = problem.pins.clone().keeping(function, &plan.untouched);
     let mut verifier =
         Verifier { problem, plan, function, pins, moving: moving(function, plan), copied: copied(problem), faults: Vec::new() };
     verifier.homes_and_registers();

@@ -31,18 +31,20 @@ use super::residence::Ahead;
 use super::{Effort, Problem};
 use crate::allocate::cost;
 use crate::allocate::cuts::{Decision, Network, UNIT, reduce};
-use crate::machine::{Block, Inst, InstData, RegSet, Value};
+use crate::analysis::Untouched;
+use crate::machine::{Block, Inst, InstData, Value};
 use callee_saved::CalleeSaved;
 use cranelift_entity::PrimaryMap;
 use model::{Model, Place, Places};
 use prices::{Market, Stage};
+use tight::Tight;
 
 /// What is to be in registers where.
 pub(super) struct Solution {
     solved: Option<Solved>,
     callee_saved: CalleeSaved,
-    /// Callee-saved registers that are not worth saving and restoring them: they keep what the caller left in them.
-    pub(super) untouched: RegSet,
+    /// Callee-saved registers that are not worth saving and restoring them, here or anywhere.
+    pub(super) untouched: Untouched,
     /// A cost, in executions at the weights of [`crate::allocate::cost`], that no plan falls below which agrees with what has
     /// been decided beforehand ([`model`]), saving and restoring included.
     pub(super) bound: f64,
@@ -66,7 +68,7 @@ impl Solution {
     }
 
     /// What it costs to save and restore the callee-saved registers but these.
-    pub(super) fn cost_of_saving_all_but(&self, untouched: RegSet) -> f64 {
+    pub(super) fn cost_of_saving_all_but(&self, untouched: &Untouched) -> f64 {
         self.callee_saved.cost(untouched)
     }
 }
@@ -80,10 +82,14 @@ impl Solved {
 /// Solves the problem.
 pub(super) fn solve(problem: &Problem, chosen: &Chosen, ahead: &Ahead) -> Solution {
     let needless = needless(problem, chosen);
-    let callee_saved = CalleeSaved::new(problem);
-    let Some(model) = model::model(problem, chosen, ahead, &callee_saved) else {
-        return Solution { solved: None, untouched: callee_saved.untouched(0), callee_saved, bound: -needless };
-    };
+    let mut callee_saved = CalleeSaved::new(problem);
+    let untouched = Untouched::from(callee_saved.untouched(0));
+    let tight = Tight::new(problem, chosen, &problem.pins.clone().keeping(&problem.conventional.function, &untouched));
+    callee_saved.wanted_in(problem, &tight.blocks);
+    if tight.values.is_empty() {
+        return Solution { solved: None, untouched, callee_saved, bound: -needless };
+    }
+    let model = model::model(problem, chosen, ahead, &callee_saved, tight);
     let Model { mut decisions, base, least_bought, places } = model;
     let reduction = reduce(&mut decisions);
     let (network, costs) = Network::new(decisions);
@@ -100,7 +106,7 @@ pub(super) fn solve(problem: &Problem, chosen: &Chosen, ahead: &Ahead) -> Soluti
     let mut is_one = network.labels(|node| solution.is_one[node]);
     reduction.complete(&mut is_one);
     let solved = Some(Solved { places, is_one });
-    Solution { solved, untouched: callee_saved.untouched(solution.bought), callee_saved, bound }
+    Solution { solved, untouched: callee_saved.left_by(solution.bought), callee_saved, bound }
 }
 
 /// How long to go on. Of each stage: rounds; how many nodes cuts may look at for each instruction; and how many executions have to

@@ -129,13 +129,8 @@ impl Model {
     }
 }
 
-/// States the problem; `None` if everything fits without any callee-saved register.
-pub(super) fn model(problem: &Problem, chosen: &Chosen, ahead: &Ahead, callee_saved: &CalleeSaved) -> Option<Model> {
-    let keeping = problem.pins.clone().keeping(callee_saved.untouched(0));
-    let tight = Tight::new(problem, chosen, &keeping);
-    if tight.values.is_empty() {
-        return None;
-    }
+/// States the problem; `tight` says where not everything fits without any callee-saved register.
+pub(super) fn model(problem: &Problem, chosen: &Chosen, ahead: &Ahead, callee_saved: &CalleeSaved, tight: Tight) -> Model {
     let function = &problem.conventional.function;
     let similar = if problem.downstream.choice == Some(Choice::Optimal) { NONE_SIMILAR } else { SIMILAR };
     let mut builder = Builder {
@@ -167,7 +162,7 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, ahead: &Ahead, callee_sa
     builder.stores_of_definitions();
     let (mut model, contests) = builder.stated();
     contests.into_iter().for_each(|contest| contest.finish(&mut model.decisions));
-    Some(model)
+    model
 }
 
 struct Builder<'a> {
