@@ -75,8 +75,8 @@ impl PinLiveness {
         if let Some((registers, blocks)) = untouched.outside.as_deref() {
             let (before, end) = (Rc::make_mut(&mut self.before), Rc::make_mut(&mut self.end));
             for block in function.blocks.keys().filter(|&block| !blocks.contains(block)) {
-                function.block_insts(block).for_each(|inst| before[inst] = before[inst] | *registers);
-                end[block] = end[block] | *registers;
+                function.block_insts(block).for_each(|inst| before[inst] |= *registers);
+                end[block] |= *registers;
             }
         }
         PinLiveness { kept: untouched.everywhere, ..self }
