@@ -27,7 +27,7 @@ pub struct PinLiveness {
 pub struct Untouched {
     /// Everywhere.
     pub everywhere: RegSet,
-    /// Others, in all blocks but these.
+    /// Others, and the blocks in which they are used: they are untouched in all others.
     pub outside: Option<Rc<(RegSet, EntitySet<Block>)>>,
 }
 

@@ -159,7 +159,7 @@ pub struct Spilled {
     /// By instruction, operands that the imported function has and this one has not: they are accessed in memory.
     pub folds: Vec<Fold>,
     pub memory: Memory,
-    /// Callee-saved registers that nothing may be in.
+    /// Callee-saved registers that nothing may be in, and where.
     pub untouched: Untouched,
     /// What spilling came to.
     pub counts: SpillCounts,

@@ -78,7 +78,7 @@ pub struct Plan {
     pub dropped: EntitySet<Inst>,
     /// Values that are in memory all their lives, but for their refills.
     pub in_memory: EntitySet<Value>,
-    /// Callee-saved registers that nothing may be in: they keep what the caller left in them.
+    /// Callee-saved registers that nothing may be in, and where: they keep what the caller left in them.
     pub untouched: Untouched,
     /// The memory of these, and of what is stored behind its definition for φs in memory.
     pub homes: Homes,

@@ -2,6 +2,7 @@
 //!
 //! They are bought in one order, so that it is known beforehand how much room each number of them makes where. If control need not
 //! come to where registers are scarce, they are used there and nowhere else, so that shrink wrapping can save them there.
+
 use crate::allocate::cost::{self, Added};
 use crate::allocate::cuts::{MOST_BOUGHT, price};
 use crate::allocate::spill::Problem;
@@ -87,8 +88,9 @@ impl CalleeSaved {
     /// The same, and where those that are bought do so, too.
     pub(super) fn left_by(&self, bought: usize) -> Untouched {
         let everywhere = self.untouched(bought);
-        let outside = self.within.as_ref().map(|within| Rc::new((self.untouched[0] - everywhere, within.clone())));
-        Untouched { everywhere, outside }
+        let used = self.untouched[0] - everywhere;
+        let within = self.within.as_ref().filter(|_| !used.is_empty());
+        Untouched { everywhere, outside: within.map(|within| Rc::new((used, within.clone()))) }
     }
 
     /// All of them, in the order in which they are bought.

@@ -43,7 +43,7 @@ use tight::Tight;
 pub(super) struct Solution {
     solved: Option<Solved>,
     callee_saved: CalleeSaved,
-    /// Callee-saved registers that are not worth saving and restoring them, here or anywhere.
+    /// Callee-saved registers that are not worth saving and restoring them, anywhere or in some blocks.
     pub(super) untouched: Untouched,
     /// A cost, in executions at the weights of [`crate::allocate::cost`], that no plan falls below which agrees with what has
     /// been decided beforehand ([`model`]), saving and restoring included.

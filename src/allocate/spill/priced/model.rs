@@ -155,6 +155,7 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, ahead: &Ahead, callee_sa
         builder.region(region);
     }
     builder.edges();
+    // Nobody asks for these any more, and they are as many as anything.
     builder.tails = Vec::new();
     for region in builder.stretches.regions.iter().rev() {
         builder.stores_into(region);
