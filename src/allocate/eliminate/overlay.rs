@@ -257,10 +257,8 @@ impl Layer<'_> {
     fn is_computed_for(&self, block: Block, copy: Inst) -> bool {
         let function = &self.coloured.function;
         let insts = &function.insts;
-        let before = Inst::from_u32(copy.as_u32().wrapping_sub(1));
-        if !function.blocks[block].insts.contains(&before.as_u32()) {
-            return false;
-        }
+        let before = copy.as_u32().checked_sub(1).filter(|before| function.blocks[block].insts.contains(before));
+        let Some(before) = before.map(Inst::from_u32) else { return false };
         let again = matches!(insts[before].kind, InstKind::Inserted(Inserted::Rematerialise(_)));
         match (function.operands(before), function.operands(copy)) {
             ([computed], [read]) => {
