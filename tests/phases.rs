@@ -920,6 +920,14 @@ mod splitting {
     }
 
     #[test]
+    fn what_is_read_from_memory_stays_there() {
+        let function = fixture("read_last");
+        let (overlay, _) = allocate(&function, Preset::named("tuned").unwrap()).unwrap();
+        assert_eq!(edits(&function, &overlay), ["b0.1 store s0 a", "b2.0 load b s0"]);
+        assert_eq!(registers(&function, &overlay, 8), ["s0"]);
+    }
+
+    #[test]
     fn constants_are_written_to_memory_at_once() {
         let function = fixture("constants_stored");
         let (overlay, _) = allocate(&function, Preset::named("tuned").unwrap()).unwrap();

@@ -336,12 +336,24 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The segment of a value behind the instruction of this index, which accesses it as this operand.
-    fn segment_behind(&mut self, block: Block, index: u32, operand: usize, value: Value) -> Place {
-        if !self.chosen.spilled[value] && self.quiet.is_to_next_use(block, index, operand) {
+    /// The segment of a value behind an instruction that accesses it as its k-th operand.
+    fn segment_behind(&mut self, block: Block, inst: Inst, k: usize) -> Place {
+        let value = self.function.operands(inst)[k].value;
+        if !self.chosen.spilled[value] && self.is_in_register_at(inst, k) && self.quiet.is_to_next_use(block, inst, k) {
             return Place::REGISTER;
         }
         self.segment(value)
+    }
+
+    /// Whether an instruction accesses this operand in a register, or could as well: not if it does nothing where it copies within a
+    /// home, nor if it reads from memory, at less than a reload, what is in memory.
+    fn is_in_register_at(&self, inst: Inst, k: usize) -> bool {
+        let operands = self.function.operands(inst);
+        if self.problem.copies_within_home(inst) {
+            return self.place[operands[1].value] == Place::REGISTER;
+        }
+        let may_read = || foldable_operands(self.function, inst, self.problem.policy.fold).any(|read| read == k);
+        operands[k].is_def() || self.place[operands[k].value] == Place::REGISTER || !may_read()
     }
 
     /// A new segment of a value.
@@ -478,14 +490,11 @@ impl<'a> Builder<'a> {
                     // What has been chosen to be in memory is stored there, whatever is decided.
                     let is_stored = self.chosen.is_in_memory(operand.value) && !within_home;
                     self.model.base += if is_stored { self.store(frequency) } else { 0 };
-                    self.definition(block, index, first + k, operand.value)
+                    self.definition(block, inst, k)
                 };
             } else if is_first_use(operands, k) {
-                self.model.places.behind[first + k] = if liveness.kills(first + k) {
-                    Place::MEMORY
-                } else {
-                    self.segment_behind(block, index, first + k, operand.value)
-                };
+                self.model.places.behind[first + k] =
+                    if liveness.kills(first + k) { Place::MEMORY } else { self.segment_behind(block, inst, k) };
             }
         }
         if within_home {
@@ -560,9 +569,10 @@ impl<'a> Builder<'a> {
 
     /// The segment behind a definition by an instruction. A constant that is not wanted there is not computed. Neither is what is
     /// computed from another value, unless it is stored. (That it is computed for a store alone, is not counted.)
-    fn definition(&mut self, block: Block, index: u32, operand: usize, value: Value) -> Place {
+    fn definition(&mut self, block: Block, inst: Inst, k: usize) -> Place {
+        let value = self.function.operands(inst)[k].value;
         if self.has_home(value) {
-            return self.segment_behind(block, index, operand, value);
+            return self.segment_behind(block, inst, k);
         }
         let place = self.segment(value);
         if !self.chosen.spilled[value] {

@@ -39,14 +39,15 @@ impl<'a> Quiet<'a> {
         }
     }
 
-    /// Whether nothing competes with a value from the instruction of this index, which accesses it as this operand, to its next
-    /// use in the block, or to the block's end.
-    pub(super) fn is_to_next_use(&self, block: Block, index: u32, operand: usize) -> bool {
-        let next = match self.ahead.in_block[operand] {
+    /// Whether nothing competes with a value from an instruction, which accesses it as its k-th operand, to its next use in the
+    /// block, or to the block's end.
+    pub(super) fn is_to_next_use(&self, block: Block, inst: Inst, k: usize) -> bool {
+        let start = self.function.blocks[block].insts.start;
+        let next = match self.ahead.in_block[self.function.insts[inst].operands.start as usize + k] {
             NEVER => NEVER,
-            inst => inst - self.function.blocks[block].insts.start,
+            next => next - start,
         };
-        self.is_between(block, index, next)
+        self.is_between(block, inst.as_u32() - start, next)
     }
 
     /// The same of a value that is live into the block.
