@@ -18,6 +18,7 @@ pub(in crate::allocate) struct Limits {
     /// Registers of each set that are to stay free besides, wherever that is possible.
     spare: usize,
     nested: bool,
+    laminar: bool,
     /// For each class, the sets that contain its registers, one bit each.
     confined: SecondaryMap<RegClass, u32>,
 }
@@ -48,6 +49,8 @@ impl Limits {
             }
             next += 1;
         }
+        let meets = |a: RegSet, b: RegSet| a.intersects(b) && !a.is_subset(b) && !b.is_subset(a);
+        let laminar = !sets.iter().enumerate().any(|(i, &a)| sets[..i].iter().any(|&b| meets(a, b)));
         if sets.len() > Self::MAX {
             return Err(Unsupported(format!("{} distinct register sets in one function", sets.len())));
         }
@@ -62,13 +65,21 @@ impl Limits {
             confined[class] = sets.iter().enumerate().map(within).sum();
         }
         let nested = sets.iter().enumerate().any(|(i, a)| sets[..i].iter().any(|b| a.intersects(*b)));
-        Ok(Limits { sets, sizes, spare: usize::from(spare), nested, confined })
+        Ok(Limits { sets, sizes, spare: usize::from(spare), nested, laminar, confined })
     }
 
     /// Whether some values are confined to a part of the registers that others may have. Then there may be no way to satisfy
     /// an instruction although there are registers enough before it, after it and in between.
     pub(in crate::allocate) fn are_nested(&self) -> bool {
         self.nested
+    }
+
+    /// Whether one of two classes that share registers always contains the other. Then, where there is [ample
+    /// room](Self::are_ample) for all values and operands of an instruction at once, there is a way to satisfy it: by Hall's
+    /// theorem, all of them could have registers of their own that nothing occupies, and of a definition and a use that share one,
+    /// the one that is confined more gives the other its own. (Of classes that meet otherwise, neither might be in both.)
+    pub(in crate::allocate) fn are_laminar(&self) -> bool {
+        self.laminar
     }
 
     /// The largest set that contains another.

@@ -419,6 +419,10 @@ impl<'a> Walk<'a> {
         };
         // Most of the time there is room for all residents and operands at once.
         let is_ample = limits.are_ample(&self.counts, operands.len() as i32, occupancy.all(), spare);
+        if is_ample && limits.are_laminar() {
+            debug_assert!(of_matching().is_none());
+            return None;
+        }
         if is_ample { None } else { of_counts() }.or_else(of_matching)
     }
 
