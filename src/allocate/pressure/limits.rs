@@ -49,8 +49,6 @@ impl Limits {
             }
             next += 1;
         }
-        let meets = |a: RegSet, b: RegSet| a.intersects(b) && !a.is_subset(b) && !b.is_subset(a);
-        let laminar = !sets.iter().enumerate().any(|(i, &a)| sets[..i].iter().any(|&b| meets(a, b)));
         if sets.len() > Self::MAX {
             return Err(Unsupported(format!("{} distinct register sets in one function", sets.len())));
         }
@@ -64,7 +62,10 @@ impl Limits {
             let within = |(index, set): (usize, &RegSet)| u32::from(file.classes[class].regs.is_subset(*set)) << index;
             confined[class] = sets.iter().enumerate().map(within).sum();
         }
-        let nested = sets.iter().enumerate().any(|(i, a)| sets[..i].iter().any(|b| a.intersects(*b)));
+        let are_some =
+            |related: fn(RegSet, RegSet) -> bool| sets.iter().enumerate().any(|(i, &a)| sets[..i].iter().any(|&b| related(a, b)));
+        let nested = are_some(RegSet::intersects);
+        let laminar = !are_some(|a, b| a.intersects(b) && !a.is_subset(b) && !b.is_subset(a));
         Ok(Limits { sets, sizes, spare: usize::from(spare), nested, laminar, confined })
     }
 

@@ -339,7 +339,7 @@ impl<'a> Builder<'a> {
     /// The segment of a value behind an instruction that accesses it as its k-th operand.
     fn segment_behind(&mut self, block: Block, inst: Inst, k: usize) -> Place {
         let value = self.function.operands(inst)[k].value;
-        if !self.chosen.spilled[value] && self.is_in_register_at(inst, k) && self.quiet.is_to_next_use(block, inst, k) {
+        if !self.chosen.spilled[value] && self.quiet.is_to_next_use(block, inst, k) && self.is_in_register_at(inst, k) {
             return Place::REGISTER;
         }
         self.segment(value)
