@@ -226,22 +226,16 @@ impl<'a> Builder<'a> {
         let live_in = liveness.live_in(block);
         let phis = || function.blocks[block].phis.iter().map(|phi| phi.def);
         self.model.places.start[block] = self.model.places.heads.len() as u32;
-        let mut before: SmallVec<[Before; 4]> = SmallVec::new();
-        let preds = &function.blocks[block].preds;
-        before.extend(preds.iter().map(|&pred| self.before(pred)));
-        let mut tails: SmallVec<[Place; 4]> = SmallVec::new();
+        let mut before: SmallVec<[Before; 4]> = function.blocks[block].preds.iter().map(|&pred| self.before(pred)).collect();
         for &value in live_in {
-            tails.clear();
-            if function.blocks[block].landing_pad {
-                tails.extend(preds.iter().map(|&pred| self.thrown(pred, value).unwrap_or(Place::MEMORY)));
-            } else {
-                tails.extend(before.iter_mut().map(|pred| pred.row_of(value).map_or(Place::MEMORY, |row| self.tails[row])));
-            }
-            let place = self.entering(block, head, value, &tails);
+            let place = self.known_at_head(head, value).unwrap_or_else(|| {
+                let arriving = self.arriving_segment(block, value, &mut before);
+                arriving.unwrap_or_else(|| self.segment(value))
+            });
             self.enter_block(value, place);
         }
         for value in phis() {
-            let place = self.entering(block, head, value, &[]);
+            let place = self.known_at_head(head, value).unwrap_or_else(|| self.segment(value));
             self.enter_block(value, place);
         }
         if self.tight.heads[block] > 0 {
@@ -287,29 +281,31 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Where a value is at a block's head, to which it comes from these places at the ends of predecessors if it is one of
-    /// those that are live into the block.
-    fn entering(&mut self, block: Block, head: Head, value: Value, tails: &[Place]) -> Place {
+    /// Where a value is at a block's head, if that is not decided.
+    fn known_at_head(&mut self, head: Head, value: Value) -> Option<Place> {
         if self.problem.unspillable.contains(value) {
-            Place::REGISTER
+            Some(Place::REGISTER)
         } else if self.chosen.spilled[value] || self.problem.liveness.is_dead(value) {
-            Place::MEMORY
+            Some(Place::MEMORY)
         } else if head == Head::Nothing || head == Head::Bundle && self.chosen.off_bundles[value] {
-            self.in_memory(value)
+            Some(self.in_memory(value))
         } else if head == Head::Bundle || !self.tight.values.contains(value) {
-            Place::REGISTER
-        } else if let Some(place) = self.arriving_segment(block, value, tails) {
-            place
+            Some(Place::REGISTER)
         } else {
-            self.segment(value)
+            None
         }
     }
 
-    /// The segment that goes on into a block, to which control comes from where it has these places. Where it comes back, these
-    /// have not been passed.
-    fn arriving_segment(&self, block: Block, value: Value, tails: &[Place]) -> Option<Place> {
-        let (&first, others) = tails.split_first()?;
-        if others.iter().any(|&other| other != first) {
+    /// The segment that goes on into a block, if it comes `before` from all predecessors. Where control comes back, these have not
+    /// been passed.
+    fn arriving_segment(&self, block: Block, value: Value, before: &mut [Before]) -> Option<Place> {
+        let is_pad = self.function.blocks[block].landing_pad;
+        let mut tails = self.function.blocks[block].preds.iter().zip(before).map(|(&pred, before)| match is_pad {
+            true => self.thrown(pred, value).unwrap_or(Place::MEMORY),
+            false => before.row_of(value).map_or(Place::MEMORY, |row| self.tails[row]),
+        });
+        let first = tails.next()?;
+        if tails.any(|other| other != first) {
             return None;
         }
         let goes_on = match first.decision() {
@@ -339,10 +335,8 @@ impl<'a> Builder<'a> {
     /// The segment of a value behind an instruction that accesses it as its k-th operand.
     fn segment_behind(&mut self, block: Block, inst: Inst, k: usize) -> Place {
         let value = self.function.operands(inst)[k].value;
-        if !self.chosen.spilled[value] && self.quiet.is_to_next_use(block, inst, k) && self.is_in_register_at(inst, k) {
-            return Place::REGISTER;
-        }
-        self.segment(value)
+        let is_quiet = || self.quiet.is_to_next_use(block, inst, k) && self.is_in_register_at(inst, k);
+        if self.is_open(value) && is_quiet() { Place::REGISTER } else { self.segment(value) }
     }
 
     /// Whether an instruction accesses this operand in a register, or could as well: not if it does nothing where it copies within a
@@ -356,13 +350,15 @@ impl<'a> Builder<'a> {
         operands[k].is_def() || self.place[operands[k].value] == Place::REGISTER || !may_read()
     }
 
+    /// Whether it is to be decided where a value is.
+    fn is_open(&self, value: Value) -> bool {
+        self.tight.values.contains(value) && !self.chosen.spilled[value] && !self.problem.unspillable.contains(value)
+    }
+
     /// A new segment of a value.
     fn segment(&mut self, value: Value) -> Place {
-        if self.chosen.spilled[value] {
-            return Place::MEMORY;
-        }
-        if !self.tight.values.contains(value) || self.problem.unspillable.contains(value) {
-            return Place::REGISTER;
+        if !self.is_open(value) {
+            return if self.chosen.spilled[value] { Place::MEMORY } else { Place::REGISTER };
         }
         let decision = self.model.decisions.decide();
         self.need_home_for(value, decision);
@@ -379,7 +375,7 @@ impl<'a> Builder<'a> {
 
     /// A value that need not be in its home elsewhere is loaded here, if it is not in a register.
     fn load_after_all(&mut self, value: Value, place: Place) {
-        if !self.has_home(value) && self.problem.refill(value) == Refill::Load && place != Place::REGISTER {
+        if !self.has_home(value) && self.problem.refill(value) == Refill::Load {
             let homeless = self.homeless(value);
             self.model.only_in(Place::open(homeless), place, FORBIDDEN);
         }
@@ -417,6 +413,9 @@ impl<'a> Builder<'a> {
     /// A value that has been in this place is wanted in a register at an instruction, or, if there is none, at a block's end. If it
     /// is in none, it is loaded from its home, or computed again if what it is computed from is in one.
     fn want(&mut self, value: Value, place: Place, inst: Option<Inst>, frequency: f64) {
+        if place == Place::REGISTER {
+            return;
+        }
         let load = self.problem.refill(value);
         let cost = |refill: Refill| price(self.problem.cost_of_refill(refill, frequency));
         match self.again(value, inst) {
@@ -424,10 +423,9 @@ impl<'a> Builder<'a> {
             Some((again, source)) if let Some(on) = source.decision() => {
                 self.model.in_memory(place, cost(again));
                 let saved = (cost(load) - cost(again)).max(0);
-                if let Some(unloaded) = self.load_or_rely(value, place, on, saved) {
-                    let behind = inst.and_then(|inst| self.behind_fold(inst, value));
-                    behind.into_iter().for_each(|behind| self.cheapen_fold(unloaded, behind, frequency));
-                }
+                let unloaded = self.load_or_rely(value, place, on, saved);
+                let behind = inst.and_then(|inst| self.behind_fold(inst, value));
+                behind.into_iter().for_each(|behind| self.cheapen_fold(unloaded, behind, frequency));
             }
             _ => {
                 self.model.in_memory(place, cost(load));
@@ -439,17 +437,14 @@ impl<'a> Builder<'a> {
     /// A value that is not in a register is loaded, or, which saves something, relies on the source that it is computed from: if
     /// it is not loaded, either it or that one is in a register. If it is loaded, it is in its home. Answers the decision that it
     /// is not loaded.
-    fn load_or_rely(&mut self, value: Value, place: Place, on: Decision, saved: i64) -> Option<Place> {
-        if place == Place::REGISTER {
-            return None;
-        }
+    fn load_or_rely(&mut self, value: Value, place: Place, on: Decision, saved: i64) -> Place {
         let unloaded = self.model.decisions.decide();
         self.model.decisions.charge(unloaded, false, saved);
         self.model.only_in(place, Place::open(unloaded), FORBIDDEN);
         let homeless = self.homeless(value);
         self.model.decisions.pair(homeless, unloaded, FORBIDDEN);
         self.model.decisions.rely(Reliance { one: unloaded, unless: place.decision(), on, saved });
-        Some(Place::open(unloaded))
+        Place::open(unloaded)
     }
 
     /// Where a value is behind an instruction that can read it from memory.
@@ -552,9 +547,10 @@ impl<'a> Builder<'a> {
         let first = self.function.insts[inst].operands.start as usize;
         for k in foldable_operands(self.function, inst, self.problem.policy.fold) {
             let Operand { value, .. } = operands[k];
+            let place = self.place[value];
             let is_loaded = || self.problem.refill(value) == Refill::Load && self.again(value, Some(inst)).is_none();
-            if !operands[k].is_def() && !self.chosen.spilled[value] && is_loaded() {
-                self.cheapen_fold(self.place[value], self.model.places.behind[first + k], frequency);
+            if !operands[k].is_def() && place != Place::REGISTER && !self.chosen.spilled[value] && is_loaded() {
+                self.cheapen_fold(place, self.model.places.behind[first + k], frequency);
             }
         }
     }
@@ -571,17 +567,15 @@ impl<'a> Builder<'a> {
     /// computed from another value, unless it is stored. (That it is computed for a store alone, is not counted.)
     fn definition(&mut self, block: Block, inst: Inst, k: usize) -> Place {
         let value = self.function.operands(inst)[k].value;
-        if self.has_home(value) {
+        if !self.is_open(value) || self.has_home(value) {
             return self.segment_behind(block, inst, k);
         }
         let place = self.segment(value);
-        if !self.chosen.spilled[value] {
-            let again = self.problem.recompute(value);
-            let frequency = self.function.blocks[block].frequency;
-            let once = price(self.problem.cost_of_refill(again.unwrap_or_else(|| self.problem.refill(value)), frequency));
-            self.model.in_register(place, once);
-            self.model.base -= once;
-        }
+        let again = self.problem.recompute(value);
+        let frequency = self.function.blocks[block].frequency;
+        let once = price(self.problem.cost_of_refill(again.unwrap_or_else(|| self.problem.refill(value)), frequency));
+        self.model.in_register(place, once);
+        self.model.base -= once;
         place
     }
 
@@ -642,7 +636,8 @@ impl<'a> Builder<'a> {
                 for (row, &value) in live_in.iter().enumerate() {
                     let head = self.model.places.at_head(to)[row];
                     let tail = self.edge(from, to, head, value, &mut before);
-                    if head != Place::MEMORY && !data.landing_pad && !data.jump_target && !again.is_possible_from(to, value) {
+                    let takes_code = !data.landing_pad && !data.jump_target;
+                    if head != Place::MEMORY && tail != Place::REGISTER && takes_code && !again.is_possible_from(to, value) {
                         self.store_by_end(from, value, tail);
                     }
                     if meets_at_pads && head != Place::REGISTER && !self.chosen.spilled[value] && self.has_home(value) {
@@ -654,7 +649,7 @@ impl<'a> Builder<'a> {
                     let Some(arg) = phi.args[column].expand() else { continue };
                     let head = self.model.places.at_head(to)[live_in.len() + row];
                     let tail = self.edge(from, to, head, arg, &mut self.before(from));
-                    if head != tail {
+                    if head != tail && tail != Place::REGISTER {
                         self.store_by_end(from, arg, tail);
                     }
                     if head != Place::REGISTER && !self.chosen.spilled[arg] && !self.problem.unspillable.contains(arg) {
@@ -692,7 +687,7 @@ impl<'a> Builder<'a> {
     /// it again from there on.
     fn store_by_end(&mut self, block: Block, value: Value, tail: Place) {
         let is_ours = !self.problem.unspillable.contains(value) && !self.chosen.spilled[value];
-        if is_ours && tail != Place::REGISTER && !self.has_home(value) && self.problem.refill(value) == Refill::Load {
+        if is_ours && !self.has_home(value) && self.problem.refill(value) == Refill::Load {
             let homeless = self.homeless_in(self.problem.source(block), value);
             self.model.only_in(Place::open(homeless), tail, FORBIDDEN);
         }

@@ -103,6 +103,10 @@ impl<'a> Passing<'a> {
         let accessed =
             |inst: Inst, of: fn(&Operand) -> bool| function.operands(inst).iter().filter(move |o| of(o)).map(|o| o.value);
         self.ahead.in_block = tight.heads[block];
+        if !tight.blocks.contains(block) {
+            // Registers are scarce nowhere in it.
+            return;
+        }
         for inst in function.block_insts(block) {
             accessed(inst, |operand| !operand.is_def()).for_each(|value| self.ahead.meet(block, value));
             self.ahead.in_block = self.ahead.in_block.max(tight.insts[inst]);
