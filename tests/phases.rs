@@ -342,6 +342,16 @@ b3:
     }
 
     #[test]
+    fn what_can_be_changed_in_memory_is_there_rather_than_what_cannot() {
+        let function = fixture("changed_rather");
+        let (overlay, report) = allocate(&function, Preset::named("tuned").unwrap()).unwrap();
+        assert_eq!(edits(&function, &overlay), ["b0.1 store s0 a", "b2.0 load a s0"]);
+        assert_eq!(registers(&function, &overlay, 3), ["s0", "s0"]);
+        let certificate = report.spill.certificate.unwrap();
+        assert!(certificate.cost <= 1.01 * certificate.bound, "{certificate:?}");
+    }
+
+    #[test]
     fn what_would_be_stored_behind_a_branch_is_changed_in_memory() {
         let function = fixture("changed_for_one_way");
         let (overlay, _) = allocate(&function, Preset::named("tuned").unwrap()).unwrap();

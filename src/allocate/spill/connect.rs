@@ -5,6 +5,7 @@ use super::entry::Entries;
 use super::homes::Homes;
 use super::plan::{Plan, Refill, Site, Store};
 use super::stores::{self, Reads};
+use super::update::changes_home;
 use super::{Problem, SpillCounts};
 use crate::analysis::Untouched;
 use crate::analysis::grouped::of_each;
@@ -44,6 +45,7 @@ pub(super) fn connect(problem: &Problem, chosen: &Chosen, decided: Decided) -> P
     at_home.extend(for_a_while.iter());
     let homes = Homes::new(conventional, &at_home, true);
     let stores = connector.stores(&in_memory, &for_a_while, &reads);
+    let updates = connector.updates(&stores);
     let mut dropped = connector.dropped(&at_home);
     let values = function.values.keys().filter(|&value| at_home.contains(value) || chosen.spilled[value]).count();
     let mut counts = SpillCounts { values: values as u64, ..SpillCounts::default() };
@@ -56,7 +58,8 @@ pub(super) fn connect(problem: &Problem, chosen: &Chosen, decided: Decided) -> P
     let Connector { decided: Decided { refills, mut folds, .. }, memory_phis, .. } = connector;
     // What is not executed accesses nothing.
     folds.retain(|&(inst, _)| !dropped.contains(inst));
-    Plan { refills, stores, memory_phis, folds, dropped, in_memory, untouched: Untouched::default(), homes, counts }
+    let untouched = Untouched::default();
+    Plan { refills, stores, memory_phis, folds, updates, dropped, in_memory, untouched, homes, counts }
 }
 
 struct Connector<'a> {
@@ -186,6 +189,26 @@ impl Connector<'_> {
         }
         stores.sort_by_key(|store| (store.at, store.value));
         stores
+    }
+
+    /// Where what has been loaded is changed, and only stored behind.
+    fn updates(&self, stores: &[Store]) -> Vec<Point> {
+        let Decided { refills, folds, read_where_defined, .. } = &self.decided;
+        let loaded = refills.iter().filter_map(|&(site, value, refill)| match (site, refill) {
+            (Site::At(point), Refill::Load) => Some((point, value)),
+            _ => None,
+        });
+        let is_changed = |&(point, value): &(Point, Value)| {
+            let inst = Inst::from_u32(self.function.blocks[point.block].insts.start + point.index);
+            let Some([read, written]) = changes_home(self.problem, inst) else { return false };
+            let [before, behind] = [read, written].map(|k| self.function.operands(inst)[k].value);
+            let stored = (Point { index: point.index + 1, ..point }, behind);
+            before == value
+                && !read_where_defined.contains(behind)
+                && folds.binary_search_by_key(&inst, |&(inst, _)| inst).is_err()
+                && stores.binary_search_by_key(&stored, |store| (store.at, store.value)).is_ok()
+        };
+        loaded.filter(is_changed).map(|(point, _)| point).collect()
     }
 
     /// The block in which each value is defined.

@@ -5,6 +5,7 @@
 //! alternative: SSA values do not change, so what has been stored may be in a register and in its home at once.
 
 use super::homes::Homes;
+use super::update::saved;
 use super::{Problem, SpillCounts};
 use crate::allocate::cost::{self, Added};
 use crate::analysis::{Liveness, Untouched};
@@ -74,6 +75,9 @@ pub struct Plan {
     pub memory_phis: EntitySet<Value>,
     /// Operands that their instructions access in memory themselves, in program order.
     pub folds: Vec<(Inst, usize)>,
+    /// Where instructions change what is in memory, if plans count that: the loads before them and the stores behind are not
+    /// executed ([`super::update`]).
+    pub updates: Vec<Point>,
     /// Instructions that are not executed where they stand: what they define is rematerialised, or in its place already.
     pub dropped: EntitySet<Inst>,
     /// Values that are in memory all their lives, but for their refills.
@@ -111,7 +115,8 @@ impl Plan {
             let cost = |added: Added| problem.cost(added, data.frequency);
             accesses.map(cost).sum::<f64>() - constants.map(cost::rematerialisation).map(cost).sum::<f64>()
         });
-        refills.sum::<f64>() + stores.sum::<f64>() + by_block.sum::<f64>()
+        let updates = self.updates.iter().map(|at| saved(problem, frequency(at.block)));
+        refills.sum::<f64>() + stores.sum::<f64>() + by_block.sum::<f64>() - updates.sum::<f64>()
     }
 
     /// Into how many registers a value is refilled on an edge: of each φ that takes it, and its own.

@@ -46,6 +46,7 @@ pub(super) fn plan(problem: &Problem, chosen: &Chosen) -> Result<Plan, String> {
             stores: Vec::new(),
             memory_phis: EntitySet::new(),
             folds: Vec::new(),
+            updates: Vec::new(),
             dropped: EntitySet::new(),
             in_memory,
             untouched: Untouched::default(),

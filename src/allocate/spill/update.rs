@@ -9,8 +9,10 @@
 //! for as long as a value of its web is live, in a register or not ([`super::slots`]).
 
 use super::insert::reused_behind;
-use super::{Fold, Spilled};
+use super::plan::Refill;
+use super::{Fold, Problem, Spilled};
 use crate::allocate::cost::{Added, FOLDED_RELOAD, FOLDED_STORE, RELOAD, STORE};
+use crate::allocate::cssa::Conventional;
 use crate::analysis::grouped::{Grouped, of_each};
 use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Rewriter, Slot, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -34,6 +36,12 @@ struct Store {
     inst: Inst,
     block: Block,
     slot: Slot,
+}
+
+/// What it saves to change what is in memory, in place of a load, the instruction, and a store, where this is executed so often.
+pub(super) fn saved(problem: &Problem, frequency: f64) -> f64 {
+    let cost = |added: Added| problem.cost(added, frequency);
+    cost(RELOAD) + cost(STORE) - cost(FOLDED_RELOAD) - cost(FOLDED_STORE)
 }
 
 /// Folds loads and stores into the instructions between them, where that costs no more.
@@ -63,19 +71,36 @@ pub(super) fn update(spilled: Spilled, weigh_size: bool) -> Spilled {
     write(spilled, &updates, &needless)
 }
 
+/// The operands by which an instruction could change what is in memory: what it overwrites, and what with.
+fn changing(function: &Function, inst: Inst) -> Option<[usize; 2]> {
+    let operands = function.operands(inst);
+    let written = operands.iter().position(|operand| operand.is_def() && operand.foldable)?;
+    let read = usize::from(operands[written].reuse?);
+    // What x87 registers hold has another form in memory for each width.
+    function.has_one_form(operands[written].value).then_some([read, written])
+}
+
+/// The same, if both values have one home and nobody else reads what is overwritten: the instruction changes it if it is in no
+/// register before, and not behind.
+pub(super) fn changes_home(problem: &Problem, inst: Inst) -> Option<[usize; 2]> {
+    let Conventional { function, webs, .. } = problem.conventional;
+    let [read, written] = changing(function, inst).filter(|_| problem.policy.fold)?;
+    let operands = function.operands(inst);
+    let [before, behind] = [read, written].map(|k| operands[k].value);
+    let has_home = |value: Value| problem.refill(value) == Refill::Load && problem.recompute(value).is_none();
+    let reads = operands.iter().filter(|operand| !operand.is_def() && operand.value == before).count();
+    let is_last = reads == 1 && problem.liveness.kills(function.insts[inst].operands.start as usize + read);
+    let is_one = webs[before].is_some() && webs[before] == webs[behind] && function.slot_for(before) == function.slot_for(behind);
+    (is_last && is_one && has_home(before) && has_home(behind)).then_some([read, written])
+}
+
 /// Where it is possible in a block, if what is loaded is used for nothing else, and what is computed only stored.
 fn in_block(spilled: &Spilled, block: Block) -> impl Iterator<Item = Update> {
     let function = &spilled.function;
     function.block_insts(block).filter_map(move |inst| {
-        let operands = function.operands(inst);
-        let written = operands.iter().position(|operand| operand.is_def() && operand.foldable)?;
-        let read = usize::from(operands[written].reuse?);
-        // What x87 registers hold has another form in memory for each width.
-        if !function.has_one_form(operands[written].value) {
-            return None;
-        }
+        let [read, written] = changing(function, inst)?;
         // All refills for the instruction come right before it.
-        let loads = |load: Inst| function.operands(load)[0].value == operands[read].value;
+        let loads = |load: Inst| function.operands(load)[0].value == function.operands(inst)[read].value;
         let (load, slot) = loads_before(function, block, inst).find(|&(load, _)| loads(load))?;
         spilled.folds(inst).is_empty().then_some(Update { inst, block, load, slot, read, written })
     })

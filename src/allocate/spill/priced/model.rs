@@ -31,6 +31,7 @@ use crate::allocate::spill::choose::Chosen;
 use crate::allocate::spill::crossing::{self, Head};
 use crate::allocate::spill::plan::Refill;
 use crate::allocate::spill::residence::Ahead;
+use crate::allocate::spill::update::{changes_home, saved};
 use crate::allocate::spill::{Choice, Problem};
 use crate::analysis::Occupancy;
 use crate::analysis::grouped::{each, of_each};
@@ -340,14 +341,19 @@ impl<'a> Builder<'a> {
     }
 
     /// Whether an instruction accesses this operand in a register, or could as well: not if it does nothing where it copies within a
-    /// home, nor if it reads from memory, at less than a reload, what is in memory.
+    /// home, nor if it changes what is in memory, or reads it from there at less than a reload.
     fn is_in_register_at(&self, inst: Inst, k: usize) -> bool {
         let operands = self.function.operands(inst);
+        let is_before = |k: usize| self.place[operands[k].value] == Place::REGISTER;
         if self.problem.copies_within_home(inst) {
-            return self.place[operands[1].value] == Place::REGISTER;
+            return is_before(1);
+        }
+        if operands[k].is_def() {
+            let changes = changes_home(self.problem, inst).filter(|&[_, written]| written == k);
+            return changes.is_none_or(|[read, _]| is_before(read));
         }
         let may_read = || foldable_operands(self.function, inst, self.problem.policy.fold).any(|read| read == k);
-        operands[k].is_def() || self.place[operands[k].value] == Place::REGISTER || !may_read()
+        is_before(k) || !may_read()
     }
 
     /// Whether it is to be decided where a value is.
@@ -425,7 +431,8 @@ impl<'a> Builder<'a> {
                 let saved = (cost(load) - cost(again)).max(0);
                 let unloaded = self.load_or_rely(value, place, on, saved);
                 let behind = inst.and_then(|inst| self.behind_fold(inst, value));
-                behind.into_iter().for_each(|behind| self.cheapen_fold(unloaded, behind, frequency));
+                let saved = self.saved_by_fold(frequency);
+                behind.into_iter().for_each(|behind| self.cheapen(unloaded, behind, saved));
             }
             _ => {
                 self.model.in_memory(place, cost(load));
@@ -507,6 +514,7 @@ impl<'a> Builder<'a> {
                 }
             }
             self.cheapen_folds(inst, frequency);
+            self.cheapen_update(inst, frequency);
         }
         if self.tight.insts[inst] > 0 {
             self.rows(block, inst);
@@ -550,15 +558,31 @@ impl<'a> Builder<'a> {
             let place = self.place[value];
             let is_loaded = || self.problem.refill(value) == Refill::Load && self.again(value, Some(inst)).is_none();
             if !operands[k].is_def() && place != Place::REGISTER && !self.chosen.spilled[value] && is_loaded() {
-                self.cheapen_fold(place, self.model.places.behind[first + k], frequency);
+                self.cheapen(place, self.model.places.behind[first + k], self.saved_by_fold(frequency));
             }
         }
     }
 
-    /// What a load that is paid where a place is not in a register costs less, unless the value is wanted in one behind.
-    fn cheapen_fold(&mut self, place: Place, behind: Place, frequency: f64) {
+    /// What is overwritten in memory costs less than a load and a store, unless it is in a register before the instruction or behind.
+    /// (Where another operand is read from memory, only one of both is.)
+    fn cheapen_update(&mut self, inst: Inst, frequency: f64) {
+        let Some([read, written]) = changes_home(self.problem, inst) else { return };
+        let [before, behind] = [read, written].map(|k| self.function.operands(inst)[k].value);
+        if !self.chosen.spilled[before] && !self.chosen.spilled[behind] {
+            let first = self.function.insts[inst].operands.start as usize;
+            let saved = price(saved(self.problem, frequency));
+            self.cheapen(self.place[before], self.model.places.behind[first + written], saved);
+        }
+    }
+
+    /// What a read from memory costs less than a load and the instruction.
+    fn saved_by_fold(&self, frequency: f64) -> i64 {
         let cost = |added: cost::Added| price(self.problem.cost(added, frequency));
-        let saved = cost(cost::RELOAD) - cost(cost::FOLDED_RELOAD);
+        cost(cost::RELOAD) - cost(cost::FOLDED_RELOAD)
+    }
+
+    /// What a load that is paid where a place is not in a register costs less, unless the value is wanted in one behind.
+    fn cheapen(&mut self, place: Place, behind: Place, saved: i64) {
         self.model.in_memory(place, -saved);
         self.model.only_in(behind, place, saved);
     }
