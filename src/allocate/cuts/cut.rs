@@ -114,12 +114,15 @@ impl Residual {
 /// Cuts clusters.
 pub(in crate::allocate) struct Cutter<'n> {
     network: &'n Network,
-    /// Whether all nodes have their places in trees, or the nodes of the cluster that was cut last alone.
+    /// Whether links are those of all nodes, or of the nodes of the cluster that was cut last alone.
     remembers: bool,
-    /// The index of the first node that has one.
+    /// The index of the first node of that cluster, and of the first that has a link.
     first: usize,
-    /// Where each node is in its tree.
-    twigs: Vec<Twig>,
+    first_link: usize,
+    /// How each node reaches a sink.
+    links: Vec<Link>,
+    /// Of each node, how many arcs there are to its sink, as was found out at a time.
+    distances: Vec<(u32, u32)>,
     time: u32,
     /// Nodes of trees that others may come to by now, and how many have been looked at.
     queue: Vec<Node>,
@@ -129,15 +132,6 @@ pub(in crate::allocate) struct Cutter<'n> {
     orphans: Vec<Node>,
     /// Nodes that were looked at, of all cuts.
     pub(in crate::allocate) work: u64,
-}
-
-/// The place of a node in its tree.
-#[derive(Clone, Copy)]
-struct Twig {
-    link: Link,
-    /// How many arcs there are to its sink, as was found out at this time.
-    distance: u32,
-    time: u32,
 }
 
 /// How a node reaches a sink: nodes and their arcs make trees, of which sinks are the roots.
@@ -171,13 +165,14 @@ impl<'n> Cutter<'n> {
     }
 
     fn of(network: &'n Network, remembers: bool) -> Self {
-        let of_clusters = || network.clusters().map(|cluster| network.node_range(cluster).len());
-        let count = if remembers { network.all_nodes().len() } else { of_clusters().max().unwrap_or(0) };
+        let most = network.clusters().map(|cluster| network.node_range(cluster).len()).max().unwrap_or(0);
         Cutter {
             network,
             remembers,
             first: 0,
-            twigs: vec![Twig { link: Link::NONE, distance: 0, time: 0 }; count],
+            first_link: 0,
+            links: vec![Link::NONE; if remembers { network.all_nodes().len() } else { most }],
+            distances: vec![(0, 0); most],
             time: 0,
             queue: Vec::new(),
             looked_at: 0,
@@ -260,20 +255,20 @@ impl<'n> Cutter<'n> {
         self.link(node) == Link::NONE
     }
 
-    fn twig(&self, node: Node) -> Twig {
-        self.twigs[node.index() - self.first]
-    }
-
-    fn twig_mut(&mut self, node: Node) -> &mut Twig {
-        &mut self.twigs[node.index() - self.first]
-    }
-
     fn link(&self, node: Node) -> Link {
-        self.twig(node).link
+        self.links[node.index() - self.first_link]
     }
 
     fn link_mut(&mut self, node: Node) -> &mut Link {
-        &mut self.twig_mut(node).link
+        &mut self.links[node.index() - self.first_link]
+    }
+
+    fn distance(&self, node: Node) -> (u32, u32) {
+        self.distances[node.index() - self.first]
+    }
+
+    fn distance_mut(&mut self, node: Node) -> &mut (u32, u32) {
+        &mut self.distances[node.index() - self.first]
     }
 
     /// Nothing of a cluster has been looked at.
@@ -281,15 +276,16 @@ impl<'n> Cutter<'n> {
         self.queue.clear();
         self.sources.clear();
         self.looked_at = 0;
-        self.first = if self.remembers { 0 } else { self.network.node_range(cluster).start };
+        self.first = self.network.node_range(cluster).start;
+        self.first_link = if self.remembers { 0 } else { self.first };
     }
 
     /// What the search begins with.
     fn find_sinks(&mut self, cluster: Cluster, residual: &Residual, within: impl Fn(Node) -> bool) {
         self.begin(cluster);
         let range = self.network.node_range(cluster);
-        let twigs = self.twigs[range.start - self.first..].iter_mut().zip(residual.excesses(range.clone()));
-        for (index, (Twig { link, .. }, &excess)) in range.zip(twigs) {
+        let links = self.links[range.start - self.first_link..].iter_mut().zip(residual.excesses(range.clone()));
+        for (index, (link, &excess)) in range.zip(links) {
             *link = Link::NONE;
             if !within(Node::new(index)) {
                 *link = Link::OUTSIDE;
@@ -310,7 +306,7 @@ impl<'n> Cutter<'n> {
             }
             let arcs = self.network.arcs_of(node);
             for (arc, &inflow) in self.network.arcs[arcs.clone()].iter().zip(residual.inflows(arcs)) {
-                let Twig { link, .. } = &mut self.twigs[arc.to.index() - self.first];
+                let link = &mut self.links[arc.to.index() - self.first_link];
                 if *link == Link::NONE && inflow > 0 {
                     *link = Link(arc.sister);
                     self.queue.push(arc.to);
@@ -375,7 +371,8 @@ impl<'n> Cutter<'n> {
                 }
             }
             if let Some((distance, arc)) = best {
-                *self.twig_mut(node) = Twig { link: Link(arc), distance: distance + 1, time: self.time };
+                *self.link_mut(node) = Link(arc);
+                *self.distance_mut(node) = (self.time, distance + 1);
                 continue;
             }
             *self.link_mut(node) = Link::NONE;
@@ -400,7 +397,8 @@ impl<'n> Cutter<'n> {
         let arcs = &self.network.arcs;
         let (mut node, mut steps) = (from, 0);
         let distance = loop {
-            let Twig { link, distance, time } = self.twig(node);
+            let (time, distance) = self.distance(node);
+            let link = self.link(node);
             if let Some(arc) = link.arc() {
                 if time == self.time {
                     break distance + steps;
@@ -413,15 +411,15 @@ impl<'n> Cutter<'n> {
                 return None;
             }
         };
-        let now = self.time;
         let (mut node, mut left) = (from, distance);
-        loop {
-            let twig = self.twig_mut(node);
-            let Some(arc) = twig.link.arc().filter(|_| twig.time != now) else { return Some(distance) };
-            (twig.distance, twig.time) = (left, now);
+        while let Some(arc) = self.link(node).arc()
+            && self.distance(node).0 != self.time
+        {
+            *self.distance_mut(node) = (self.time, left);
             left -= 1;
             node = arcs[arc as usize].to;
         }
+        Some(distance)
     }
 }
 
