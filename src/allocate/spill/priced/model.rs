@@ -581,7 +581,7 @@ impl<'a> Builder<'a> {
         cost(cost::RELOAD) - cost(cost::FOLDED_RELOAD)
     }
 
-    /// What a load that is paid where a place is not in a register costs less, unless the value is wanted in one behind.
+    /// What is paid where a place is not in a register costs less, unless there is a value in one behind.
     fn cheapen(&mut self, place: Place, behind: Place, saved: i64) {
         self.model.in_memory(place, -saved);
         self.model.only_in(behind, place, saved);
