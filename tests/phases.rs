@@ -5,7 +5,7 @@ use crate::support::fixtures::{allocated, blocks, edits, registers, spilled_valu
 use crate::support::interpret::compare;
 use crate::support::phases::{convert, convert_to_split, spill};
 use crate::support::presets::spill_free;
-use chordal::allocate::allocators::{Preset, Registers};
+use chordal::allocate::allocators::{Elimination, Preset, Registers};
 use chordal::allocate::assign::{PinPolicy, Policy};
 use chordal::allocate::cssa::{Coalescing, Conventional};
 use chordal::allocate::eliminate::SwapPolicy;
@@ -339,6 +339,18 @@ b3:
         let second = ["b1.2 load a s1", "b1.3 store s1 a"];
         assert_eq!(edits(&function, &overlay), [&stored[..], &second, &["b2.0 load a s0", "b2.0 load b s1"]].concat());
         assert_eq!([2, 3].map(|inst| registers(&function, &overlay, inst)), [vec!["s0", "s0"], vec!["a", "a"]]);
+    }
+
+    #[test]
+    fn a_slot_that_is_somebody_elses_until_the_store_is_not_changed_before() {
+        let function = fixture("changed_too_early");
+        let mut preset = spill_free();
+        let Registers::Dominance(dominance) = &mut preset.registers else { unreachable!("it colours in dominance order") };
+        dominance.elimination = Elimination::SpareRegister;
+        let (overlay, _) = allocate(&function, preset).unwrap();
+        let before_loop = ["b0.1 store s0 a", "b0.3 load b s0", "b0.6 load a s0", "b0.8 store s0 b"];
+        assert_eq!(edits(&function, &overlay), [&before_loop[..], &["b1.1 load a s0", "b3.0 store s0 a"]].concat());
+        assert_eq!(registers(&function, &overlay, 3), ["b", "b", "a"]);
     }
 
     #[test]

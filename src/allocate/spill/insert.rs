@@ -6,7 +6,7 @@
 //! more.
 
 use super::plan::{Plan, Refill, Site, Step, Store, steps};
-use super::slots::{self, Slots};
+use super::slots::Slots;
 use super::{EdgeRefill, EdgeSource, Fold, Memory, MemoryPhi, Problem, Spilled};
 use crate::allocate::ssa::{Join, Pieces, repair};
 use crate::analysis::grouped::of_each;
@@ -14,11 +14,10 @@ use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Phi, Po
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use smallvec::SmallVec;
 
-/// Rewrites a function as the plan says.
-pub(super) fn insert(problem: &Problem, plan: &Plan) -> Spilled {
+/// Rewrites a function as the plan says, with these slots for its homes.
+pub(super) fn insert(problem: &Problem, plan: &Plan, slots: &Slots) -> Spilled {
     let function = &problem.conventional.function;
-    let slots = slots::assign(problem, plan);
-    let mut writer = Writer::new(problem, plan, &slots);
+    let mut writer = Writer::new(problem, plan, slots);
     for block in function.blocks.keys() {
         writer.block(block);
     }
@@ -26,13 +25,13 @@ pub(super) fn insert(problem: &Problem, plan: &Plan) -> Spilled {
     let Writer { rewriter, pieces, folds, .. } = writer;
     let mut rewritten = rewriter.new;
     let joins = repair(&mut rewritten, problem.order, problem.dominators, &pieces);
-    refill_on_edges(&rewritten, plan, &slots, &joins, &mut edge_refills);
+    refill_on_edges(&rewritten, plan, slots, &joins, &mut edge_refills);
     let mut slot_of = of_each(function.values.len());
     for value in plan.in_memory.iter() {
         slot_of[value] = slots.of(plan, value).into();
     }
     let debug_slots = debug_slots(problem, &slot_of);
-    let memory = Memory { slots: slots.slots, slot_of, edge_refills, memory_phis, debug_slots };
+    let memory = Memory { slots: slots.slots.clone(), slot_of, edge_refills, memory_phis, debug_slots };
     Spilled { function: rewritten, folds, memory, untouched: plan.untouched.clone(), counts: plan.counts }
 }
 
@@ -57,8 +56,7 @@ fn refill_on_edges(
 impl Slots {
     /// The slot of a value that has a home.
     fn of(&self, plan: &Plan, value: Value) -> Slot {
-        let home = plan.homes.of(value).expect("what is stored or loaded has a home");
-        self.of[home].expect("every home has a slot")
+        self.of_value(plan, value).expect("what is stored or loaded has a home")
     }
 
     /// Where a value that is refilled on an edge comes from.

@@ -485,8 +485,10 @@ impl<'a> Problem<'a> {
 
     /// Writes what a plan says.
     pub fn insert(&self, plan: &Plan) -> Spilled {
-        let spilled = insert::insert(self, plan);
-        if self.policy.fold { update::update(spilled, self.policy.weigh_size) } else { spilled }
+        let slots = slots::assign(self, plan);
+        let spilled = insert::insert(self, plan, &slots);
+        let slot = |value: Value| slots.of_value(plan, value);
+        if self.policy.fold { update::update(spilled, slot, self.policy.weigh_size) } else { spilled }
     }
 }
 

@@ -14,6 +14,13 @@ pub(super) struct Slots {
     pub(super) of: SecondaryMap<Home, PackedOption<Slot>>,
 }
 
+impl Slots {
+    /// The slot of a value, if it has a home.
+    pub(super) fn of_value(&self, plan: &Plan, value: Value) -> Option<Slot> {
+        plan.homes.of(value).map(|home| self.of[home].expect("every home has a slot"))
+    }
+}
+
 /// The stretch of the program, in one linear order of its points, over which a home is needed.
 #[derive(Clone, Copy)]
 struct Extent {

@@ -6,7 +6,7 @@
 //!
 //! Ensures: what was true of the function stays so. It has fewer names, so that what fitted in registers fits.
 //! Relies on: until the last store, the slot is the result's alone. The values of a web do not interfere, and a home has its slot
-//! for as long as a value of its web is live, in a register or not ([`super::slots`]).
+//! for as long as a value that has it is live, in a register or not ([`super::slots`]).
 
 use super::insert::reused_behind;
 use super::plan::Refill;
@@ -44,8 +44,10 @@ pub(super) fn saved(problem: &Problem, frequency: f64) -> f64 {
     cost(RELOAD) + cost(STORE) - cost(FOLDED_RELOAD) - cost(FOLDED_STORE)
 }
 
-/// Folds loads and stores into the instructions between them, where that costs no more.
-pub(super) fn update(spilled: Spilled, weigh_size: bool) -> Spilled {
+/// Folds loads and stores into the instructions between them, where that costs no more. `slot_of` says what slot a value's home
+/// has, if it has one: it has it from the value's definition on. What a value without a home is stored to, for φs, has its slot
+/// from the store on, and something else may be there until then.
+pub(super) fn update(spilled: Spilled, slot_of: impl Fn(Value) -> Option<Slot>, weigh_size: bool) -> Spilled {
     let function = &spilled.function;
     let mut updates: Vec<Update> = function.blocks.keys().flat_map(|block| in_block(&spilled, block)).collect();
     if updates.is_empty() {
@@ -57,7 +59,8 @@ pub(super) fn update(spilled: Spilled, weigh_size: bool) -> Spilled {
         let [read, written] = [update.read, update.written].map(|k| function.operands(update.inst)[k].value);
         let stores = stores.get(written);
         let is_only_stored = uses[written] as usize == stores.len() && stores.iter().all(|store| store.slot == update.slot);
-        uses[read] == 1 && !stores.is_empty() && is_only_stored && pays(function, update, stores, weigh_size)
+        let is_there = slot_of(function.original(written)) == Some(update.slot);
+        uses[read] == 1 && is_there && !stores.is_empty() && is_only_stored && pays(function, update, stores, weigh_size)
     });
     if updates.is_empty() {
         return spilled;
