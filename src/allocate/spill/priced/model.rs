@@ -356,6 +356,11 @@ impl<'a> Builder<'a> {
         is_before(k) || !may_read()
     }
 
+    /// Whether a value is in a register wherever it lives, and it is known beforehand that it is.
+    fn is_plain(&self, value: Value) -> bool {
+        !self.tight.values.contains(value) && !self.chosen.spilled[value]
+    }
+
     /// Whether it is to be decided where a value is.
     fn is_open(&self, value: Value) -> bool {
         self.tight.values.contains(value) && !self.chosen.spilled[value] && !self.problem.unspillable.contains(value)
@@ -482,9 +487,14 @@ impl<'a> Builder<'a> {
         let frequency = self.function.blocks[block].frequency;
         let operands = self.function.operands(inst);
         let first = self.function.insts[inst].operands.start as usize;
-        let within_home = self.problem.copies_within_home(inst);
+        // Nothing is to be decided about most instructions.
+        let is_plain = operands.iter().all(|operand| self.is_plain(operand.value));
+        let within_home = !is_plain && self.problem.copies_within_home(inst);
         for (k, operand) in operands.iter().enumerate() {
-            if operand.is_def() {
+            if is_plain {
+                let is_last = liveness.kills(first + k);
+                self.model.places.behind[first + k] = if is_last { Place::MEMORY } else { Place::REGISTER };
+            } else if operand.is_def() {
                 self.stretches.define(block, operand.value);
                 self.model.places.behind[first + k] = if liveness.kills(first + k) {
                     Place::MEMORY
@@ -501,7 +511,7 @@ impl<'a> Builder<'a> {
         }
         if within_home {
             self.copy_within_home(inst, frequency);
-        } else {
+        } else if !is_plain {
             // What has been chosen to be in memory is refilled in any case, but how often is not known yet.
             let is_wanted =
                 |&k: &usize| !operands[k].is_def() && is_first_use(operands, k) && !self.chosen.spilled[operands[k].value];
@@ -694,7 +704,7 @@ impl<'a> Builder<'a> {
     /// nothing depends on it.
     fn edge(&mut self, from: Block, to: Block, head: Place, value: Value, before: &mut Before) -> Place {
         let target = &self.function.blocks[to];
-        let stays = head == Place::REGISTER && !self.tight.values.contains(value) && !self.chosen.spilled[value];
+        let stays = head == Place::REGISTER && self.is_plain(value);
         if (stays || head == Place::MEMORY) && !target.landing_pad && !target.jump_target {
             return head;
         }
