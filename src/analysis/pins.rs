@@ -31,6 +31,16 @@ pub struct Untouched {
     pub outside: Option<Rc<(RegSet, EntitySet<Block>)>>,
 }
 
+impl Untouched {
+    /// In a block.
+    pub fn in_block(&self, block: Block) -> RegSet {
+        match self.outside.as_deref() {
+            Some((registers, used_in)) if !used_in.contains(block) => self.everywhere | *registers,
+            _ => self.everywhere,
+        }
+    }
+}
+
 impl From<RegSet> for Untouched {
     fn from(everywhere: RegSet) -> Self {
         Untouched { everywhere, outside: None }

@@ -11,6 +11,7 @@ use crate::analysis::grouped::Lists;
 use crate::analysis::{Bundle, FirstUses, LEAVING, Loops, NEVER, PinLiveness};
 use crate::machine::{Block, BlockData, RegClass, RegSet, Value};
 use cranelift_entity::SecondaryMap;
+use smallvec::SmallVec;
 
 /// How it is decided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,6 +120,26 @@ impl<'a> Entries<'a> {
         }
         self.heads.add(block, entering.iter().map(|it| it.value)).sort_unstable();
         (self.candidates, self.entering) = (candidates, entering);
+    }
+
+    /// Passes a block in which what comes in registers, all but some that comes in memory, has room for as long as it lives.
+    pub(super) fn pass(&mut self, block: Block, chosen: &Chosen, is_in_memory: impl Fn(Value) -> bool) {
+        let Problem { conventional, liveness, .. } = self.problem;
+        let BlockData { phis, preds, .. } = &conventional.function.blocks[block];
+        let defined = phis.iter().map(|phi| phi.def).filter(|&def| !liveness.is_dead(def));
+        let live = || liveness.live_in(block).iter().copied();
+        self.heads.add(block, live().chain(defined).filter(|&value| !is_in_memory(value))).sort_unstable();
+        self.ends.add(block, liveness.live_out(block).iter().copied().filter(|&value| !is_in_memory(value)));
+        let comes = |value: Value| preds.iter().any(|&pred| self.comes_over(pred, block, value));
+        let coming = live().filter(|&value| is_in_memory(value) && !chosen.spilled[value] && comes(value));
+        let mut coming: SmallVec<[Value; 8]> = coming.collect();
+        if !coming.is_empty() {
+            let mut room = Room::new(self.problem, self.pins, block);
+            self.heads.get(block).iter().for_each(|&value| room.add(value));
+            // All of it is used equally far away.
+            coming.retain(|&mut value| room.fits(value));
+            self.passing.add(block, coming);
+        }
     }
 
     /// What is in registers at the head of the block that was entered last.

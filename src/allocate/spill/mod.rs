@@ -28,6 +28,7 @@ mod plan;
 mod priced;
 mod refill;
 mod residence;
+mod settled;
 mod slots;
 mod stores;
 mod update;

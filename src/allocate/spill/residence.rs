@@ -13,6 +13,7 @@ use super::plan::{Plan, Refill, Site};
 use super::priced;
 
 use super::refill::next_uses;
+use super::settled::Settled;
 use super::{Certificate, Problem};
 use crate::allocate::pressure::demand::{Demand, Excess, LastUse, foldable_operands, folded_operand, is_first_use};
 use crate::allocate::pressure::feasible;
@@ -89,15 +90,17 @@ impl<'a> Ahead<'a> {
 fn walk(problem: &Problem, chosen: &Chosen, ahead: &Ahead, way: Way, pins: &PinLiveness) -> Result<Plan, String> {
     let Problem { conventional, order, .. } = problem;
     let function = &conventional.function;
+    let entries = Entries::new(problem, ahead, way, pins);
     let mut walk = Walk {
         problem,
         chosen,
         pins,
         ahead,
+        settled: entries.solution().map(|solution| Settled::new(problem, chosen, pins, solution)),
         residents: Vec::new(),
         loose: Vec::new(),
         counts: Counts::default(),
-        entries: Entries::new(problem, ahead, way, pins),
+        entries,
         refills: Vec::new(),
         folds: Vec::new(),
         read_where_defined: EntitySet::with_capacity(function.values.len()),
@@ -135,6 +138,8 @@ struct Walk<'a> {
     /// Those of the program, and callee-saved registers that nothing may be in.
     pins: &'a PinLiveness,
     ahead: &'a Ahead<'a>,
+    /// If it has been decided what is in registers.
+    settled: Option<Settled<'a>>,
     residents: Vec<Resident>,
     /// How many they are, for each set of registers.
     counts: Counts,
@@ -154,6 +159,9 @@ impl<'a> Walk<'a> {
 
     fn block(&mut self, block: Block) -> Result<(), String> {
         let function = self.function();
+        if self.pass(block) {
+            return Ok(());
+        }
         let since_definition = self.entries.solution().is_none();
         self.residents.clear();
         self.loose.clear();
@@ -184,6 +192,19 @@ impl<'a> Walk<'a> {
         }
         self.leave(block);
         Ok(())
+    }
+
+    /// Passes a block if it is settled.
+    fn pass(&mut self, block: Block) -> bool {
+        let function = self.function();
+        let Some(settled) = &mut self.settled else { return false };
+        if !settled.is_settled(block) {
+            return false;
+        }
+        let operands = function.block_insts(block).flat_map(|inst| function.operands(inst));
+        self.read_where_defined.extend(operands.filter(|operand| operand.is_def()).map(|operand| operand.value));
+        self.entries.pass(block, self.chosen, |value| settled.is_in_memory(block, value));
+        true
     }
 
     /// Whether an instruction copies what is in memory, and has been decided to stay there, to its own home.

@@ -31,17 +31,19 @@ use super::residence::Ahead;
 use super::{Effort, Problem};
 use crate::allocate::cost;
 use crate::allocate::cuts::{Decision, Network, UNIT, reduce};
+use crate::allocate::pressure::limits::{Counts, Limits};
 use crate::analysis::Untouched;
 use crate::machine::{Block, Inst, InstData, Value};
 use callee_saved::CalleeSaved;
-use cranelift_entity::PrimaryMap;
+use cranelift_entity::{PrimaryMap, SecondaryMap};
 use model::{Model, Place, Places};
 use prices::{Market, Stage};
-use tight::Tight;
+use tight::{Scarcity, Tight};
 
 /// What is to be in registers where.
 pub(super) struct Solution {
     solved: Option<Solved>,
+    scarcity: SecondaryMap<Block, Scarcity>,
     callee_saved: CalleeSaved,
     /// Callee-saved registers that are not worth saving and restoring them, anywhere or in some blocks.
     pub(super) untouched: Untouched,
@@ -67,6 +69,12 @@ impl Solution {
         self.solved.as_ref().is_none_or(|it| it.is_in_register(it.places.behind(operand)))
     }
 
+    /// Whether a block has room for all values that live in it, but for so many that are in memory from end to end.
+    pub(super) fn has_room(&self, limits: &Limits, block: Block, in_memory: &Counts) -> bool {
+        let bought = self.callee_saved.untouched(0) - self.untouched.in_block(block);
+        self.scarcity[block].leaves_room(limits, bought, in_memory)
+    }
+
     /// What it costs to save and restore the callee-saved registers but these.
     pub(super) fn cost_of_saving_all_but(&self, untouched: &Untouched) -> f64 {
         self.callee_saved.cost(untouched)
@@ -84,10 +92,11 @@ pub(super) fn solve(problem: &Problem, chosen: &Chosen, ahead: &Ahead) -> Soluti
     let needless = needless(problem, chosen);
     let mut callee_saved = CalleeSaved::new(problem);
     let untouched = Untouched::from(callee_saved.untouched(0));
-    let tight = Tight::new(problem, chosen, &problem.pins.clone().keeping(&problem.conventional.function, &untouched));
+    let mut tight = Tight::new(problem, chosen, &problem.pins.clone().keeping(&problem.conventional.function, &untouched));
     callee_saved.wanted_in(problem, &tight.blocks);
+    let scarcity = std::mem::take(&mut tight.scarcity);
     if tight.values.is_empty() {
-        return Solution { solved: None, untouched, callee_saved, bound: -needless };
+        return Solution { solved: None, scarcity, untouched, callee_saved, bound: -needless };
     }
     let model = model::model(problem, chosen, ahead, &callee_saved, tight);
     let Model { mut decisions, base, least_bought, places } = model;
@@ -106,7 +115,7 @@ pub(super) fn solve(problem: &Problem, chosen: &Chosen, ahead: &Ahead) -> Soluti
     let mut is_one = network.labels(|node| solution.is_one[node]);
     reduction.complete(&mut is_one);
     let solved = Some(Solved { places, is_one });
-    Solution { solved, untouched: callee_saved.left_by(solution.bought), callee_saved, bound }
+    Solution { solved, scarcity, untouched: callee_saved.left_by(solution.bought), callee_saved, bound }
 }
 
 /// How long to go on. Of each stage: rounds; how many nodes cuts may look at for each instruction; and how many executions have to

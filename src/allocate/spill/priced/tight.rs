@@ -1,13 +1,14 @@
 //! Where there are more values than registers, if no callee-saved one is bought.
 
 use crate::allocate::pressure::demand::{Demand, LastUse};
+use crate::allocate::pressure::limits::{Counts, Limits};
 use crate::allocate::pressure::live_set::LiveSet;
 use crate::allocate::spill::Problem;
 use crate::allocate::spill::choose::Chosen;
 use crate::allocate::spill::crossing::{Head, head};
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Partition, PinLiveness};
-use crate::machine::{Block, BlockData, Function, Inst, Value};
+use crate::machine::{Block, BlockData, Function, Inst, RegSet, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// Where there are too many values for all to be in registers, and which ones that concerns.
@@ -17,9 +18,37 @@ pub(super) struct Tight {
     pub(super) heads: SecondaryMap<Block, i32>,
     /// Blocks with such heads or instructions.
     pub(super) blocks: EntitySet<Block>,
+    /// How scarce registers are in each block.
+    pub(super) scarcity: SecondaryMap<Block, Scarcity>,
     /// Those that are there; if there are any, those that are in memory somewhere else in any case, so that it is to be decided
     /// how long; and what φs relate to all these.
     pub(super) values: EntitySet<Value>,
+}
+
+/// How scarce registers are in a block, if all values are in registers and no callee-saved one is bought.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Scarcity {
+    /// How many values too many there are at most, for any set of registers.
+    excess: i32,
+    /// The sets for which there are too many somewhere, one bit each.
+    sets: u32,
+    /// Whether there may be no register for each value somewhere although there are enough by number.
+    doubtful: bool,
+}
+
+impl Scarcity {
+    fn add(&mut self, set: usize, excess: i32) {
+        self.excess = self.excess.max(excess);
+        self.sets |= 1 << set;
+    }
+
+    /// Whether there is room for the others if so many values of each set are in memory from end to end, and these registers
+    /// have been bought.
+    pub(super) fn leaves_room(&self, limits: &Limits, bought: RegSet, in_memory: &Counts) -> bool {
+        let made = |set: usize| in_memory[set] + limits.room(set, RegSet::EMPTY) - limits.room(set, bought);
+        let mut scarce = limits.sets().filter(|set| self.sets >> set & 1 != 0);
+        !self.doubtful && scarce.all(|set| self.excess <= made(set))
+    }
 }
 
 impl Tight {
@@ -39,6 +68,7 @@ impl Tight {
                 insts: of_each(function.insts.len()),
                 heads: of_each(function.blocks.len()),
                 blocks: EntitySet::with_capacity(function.blocks.len()),
+                scarcity: of_each(function.blocks.len()),
                 values: EntitySet::with_capacity(count),
             },
         };
@@ -111,6 +141,7 @@ impl Walk<'_> {
             if excess > 0 {
                 self.tight.heads[block] = self.tight.heads[block].max(excess);
                 self.tight.blocks.insert(block);
+                self.tight.scarcity[block].add(set, excess);
                 self.last[set] = self.place;
             }
         }
@@ -133,8 +164,10 @@ impl Walk<'_> {
         let operands = function.operands(inst);
         let occupancy = self.pins.occupancy(function, block, inst);
         if limits.are_ample(self.live.counts(), operands.len() as i32, occupancy.all(), 0) {
+            self.tight.scarcity[block].doubtful |= !limits.are_laminar();
             return;
         }
+        self.tight.scarcity[block].doubtful |= limits.are_nested();
         let first = function.insts[inst].operands.start as usize;
         let in_register = |value: Value| !self.chosen.spilled[value];
         let last_use = |k: usize| match liveness.kills(first + k) {
@@ -152,6 +185,7 @@ impl Walk<'_> {
             if excess > 0 {
                 self.tight.insts[inst] = self.tight.insts[inst].max(excess);
                 self.tight.blocks.insert(block);
+                self.tight.scarcity[block].add(set, excess);
                 self.last[set] = self.place;
             }
         }
