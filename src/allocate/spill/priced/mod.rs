@@ -38,12 +38,12 @@ use callee_saved::CalleeSaved;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use model::{Model, Place, Places};
 use prices::{Market, Stage};
-use tight::{Scarcity, Tight};
+use tight::{Tight, Tightness};
 
 /// What is to be in registers where.
 pub(super) struct Solution {
     solved: Option<Solved>,
-    scarcity: SecondaryMap<Block, Scarcity>,
+    tightness: SecondaryMap<Block, Tightness>,
     callee_saved: CalleeSaved,
     /// Callee-saved registers that are not worth saving and restoring them, anywhere or in some blocks.
     pub(super) untouched: Untouched,
@@ -72,7 +72,7 @@ impl Solution {
     /// Whether a block has room for all values that live in it, but for so many that are in memory from end to end.
     pub(super) fn has_room(&self, limits: &Limits, block: Block, in_memory: &Counts) -> bool {
         let bought = self.callee_saved.untouched(0) - self.untouched.in_block(block);
-        self.scarcity[block].leaves_room(limits, bought, in_memory)
+        self.tightness[block].leaves_room(limits, bought, in_memory)
     }
 
     /// What it costs to save and restore the callee-saved registers but these.
@@ -94,9 +94,9 @@ pub(super) fn solve(problem: &Problem, chosen: &Chosen, ahead: &Ahead) -> Soluti
     let untouched = Untouched::from(callee_saved.untouched(0));
     let mut tight = Tight::new(problem, chosen, &problem.pins.clone().keeping(&problem.conventional.function, &untouched));
     callee_saved.wanted_in(problem, &tight.blocks);
-    let scarcity = std::mem::take(&mut tight.scarcity);
+    let tightness = std::mem::take(&mut tight.tightness);
     if tight.values.is_empty() {
-        return Solution { solved: None, scarcity, untouched, callee_saved, bound: -needless };
+        return Solution { solved: None, tightness, untouched, callee_saved, bound: -needless };
     }
     let model = model::model(problem, chosen, ahead, &callee_saved, tight);
     let Model { mut decisions, base, least_bought, places } = model;
@@ -115,7 +115,7 @@ pub(super) fn solve(problem: &Problem, chosen: &Chosen, ahead: &Ahead) -> Soluti
     let mut is_one = network.labels(|node| solution.is_one[node]);
     reduction.complete(&mut is_one);
     let solved = Some(Solved { places, is_one });
-    Solution { solved, scarcity, untouched: callee_saved.left_by(solution.bought), callee_saved, bound }
+    Solution { solved, tightness, untouched: callee_saved.left_by(solution.bought), callee_saved, bound }
 }
 
 /// How long to go on. Of each stage: rounds; how many nodes cuts may look at for each instruction; and how many executions have to

@@ -19,7 +19,7 @@ pub(super) struct Tight {
     /// Blocks with such heads or instructions.
     pub(super) blocks: EntitySet<Block>,
     /// How scarce registers are in each block.
-    pub(super) scarcity: SecondaryMap<Block, Scarcity>,
+    pub(super) tightness: SecondaryMap<Block, Tightness>,
     /// Those that are there; if there are any, those that are in memory somewhere else in any case, so that it is to be decided
     /// how long; and what φs relate to all these.
     pub(super) values: EntitySet<Value>,
@@ -27,7 +27,7 @@ pub(super) struct Tight {
 
 /// How scarce registers are in a block, if all values are in registers and no callee-saved one is bought.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Scarcity {
+pub(super) struct Tightness {
     /// How many values too many there are at most, for any set of registers.
     excess: i32,
     /// The sets for which there are too many somewhere, one bit each.
@@ -36,7 +36,7 @@ pub(super) struct Scarcity {
     doubtful: bool,
 }
 
-impl Scarcity {
+impl Tightness {
     fn add(&mut self, set: usize, excess: i32) {
         self.excess = self.excess.max(excess);
         self.sets |= 1 << set;
@@ -68,7 +68,7 @@ impl Tight {
                 insts: of_each(function.insts.len()),
                 heads: of_each(function.blocks.len()),
                 blocks: EntitySet::with_capacity(function.blocks.len()),
-                scarcity: of_each(function.blocks.len()),
+                tightness: of_each(function.blocks.len()),
                 values: EntitySet::with_capacity(count),
             },
         };
@@ -141,7 +141,7 @@ impl Walk<'_> {
             if excess > 0 {
                 self.tight.heads[block] = self.tight.heads[block].max(excess);
                 self.tight.blocks.insert(block);
-                self.tight.scarcity[block].add(set, excess);
+                self.tight.tightness[block].add(set, excess);
                 self.last[set] = self.place;
             }
         }
@@ -164,10 +164,10 @@ impl Walk<'_> {
         let operands = function.operands(inst);
         let occupancy = self.pins.occupancy(function, block, inst);
         if limits.are_ample(self.live.counts(), operands.len() as i32, occupancy.all(), 0) {
-            self.tight.scarcity[block].doubtful |= !limits.are_laminar();
+            self.tight.tightness[block].doubtful |= !limits.are_laminar();
             return;
         }
-        self.tight.scarcity[block].doubtful |= limits.are_nested();
+        self.tight.tightness[block].doubtful |= limits.are_nested();
         let first = function.insts[inst].operands.start as usize;
         let in_register = |value: Value| !self.chosen.spilled[value];
         let last_use = |k: usize| match liveness.kills(first + k) {
@@ -185,7 +185,7 @@ impl Walk<'_> {
             if excess > 0 {
                 self.tight.insts[inst] = self.tight.insts[inst].max(excess);
                 self.tight.blocks.insert(block);
-                self.tight.scarcity[block].add(set, excess);
+                self.tight.tightness[block].add(set, excess);
                 self.last[set] = self.place;
             }
         }
