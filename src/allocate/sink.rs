@@ -9,6 +9,7 @@
 
 use crate::analysis::{Liveness, PinLiveness};
 use crate::machine::{Block, Function, Inst, InstKind, Operand, Pins, Point, Rewriter, Value};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// [`super::changes::Changes::moved`].
@@ -16,7 +17,7 @@ pub(super) type Moved = BTreeMap<Inst, bool>;
 
 /// Moves instructions down; `None` if there is none to move.
 pub(super) fn sink(function: &Function, liveness: &Liveness) -> Option<(Function, Moved)> {
-    let sinker = Sinker { function, liveness, pins: PinLiveness::new(function) };
+    let sinker = Sinker { function, liveness, pins: OnceCell::new() };
     let sunk: Vec<Sunk> = function.blocks.keys().filter_map(|block| sinker.block(block)).collect();
     if sunk.is_empty() {
         return None;
@@ -66,7 +67,8 @@ impl Sunk {
 struct Sinker<'a> {
     function: &'a Function,
     liveness: &'a Liveness,
-    pins: PinLiveness,
+    /// Most functions have nothing to move, and nobody asks for it.
+    pins: OnceCell<PinLiveness>,
 }
 
 impl Sinker<'_> {
@@ -142,7 +144,8 @@ impl Sinker<'_> {
         // Those that have moved write flags that nobody wants.
         let next = order[to + 1..].iter().find(|other| !moved.contains_key(other));
         let end = Point { block, index: order.len() as u32 };
-        let live = next.map_or_else(|| self.pins.at(self.function, end), |&next| self.pins.before(next));
+        let pins = self.pins.get_or_init(|| PinLiveness::new(self.function));
+        let live = next.map_or_else(|| pins.at(self.function, end), |&next| pins.before(next));
         let written = self.function.pins(inst).defs;
         let loose = self.function.operands(inst).iter().any(|operand| operand.reuse_none);
         match written.intersects(live) {
