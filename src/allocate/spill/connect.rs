@@ -44,9 +44,10 @@ pub(super) fn connect(problem: &Problem, chosen: &Chosen, decided: Decided) -> P
     let mut at_home = in_memory.clone();
     at_home.extend(for_a_while.iter());
     let homes = Homes::new(conventional, &at_home, true);
-    let stores = connector.stores(&in_memory, &for_a_while, &reads);
+    let definitions = connector.definitions();
+    let stores = connector.stores(&in_memory, &for_a_while, &reads, &definitions);
     let updates = connector.updates(&stores);
-    let mut dropped = connector.dropped(&at_home);
+    let mut dropped = connector.dropped(&at_home, &definitions);
     let values = function.values.keys().filter(|&value| at_home.contains(value) || chosen.spilled[value]).count();
     let mut counts = SpillCounts { values: values as u64, ..SpillCounts::default() };
     for inst in connector.copies_within_homes() {
@@ -61,6 +62,17 @@ pub(super) fn connect(problem: &Problem, chosen: &Chosen, decided: Decided) -> P
     let untouched = Untouched::default();
     Plan { refills, stores, memory_phis, folds, updates, dropped, in_memory, untouched, homes, counts }
 }
+
+/// Where a value is defined.
+#[derive(Clone, Copy)]
+struct Definition {
+    block: Block,
+    /// If it is no φ.
+    inst: Option<Inst>,
+}
+
+/// Where each value is defined, if it is.
+type Definitions = SecondaryMap<Value, Option<Definition>>;
 
 struct Connector<'a> {
     problem: &'a Problem<'a>,
@@ -156,7 +168,13 @@ impl Connector<'_> {
     }
 
     /// Each value is stored behind its definition, or where that is cheaper.
-    fn stores(&self, in_memory: &EntitySet<Value>, for_a_while: &EntitySet<Value>, reads: &Reads) -> Vec<Store> {
+    fn stores(
+        &self,
+        in_memory: &EntitySet<Value>,
+        for_a_while: &EntitySet<Value>,
+        reads: &Reads,
+        definitions: &Definitions,
+    ) -> Vec<Store> {
         let unspillable = |value: Value| self.problem.unspillable.contains(value);
         let mut stored = EntitySet::new();
         stored.extend(for_a_while.iter().filter(|&value| !unspillable(value) && !self.memory_phis.contains(value)));
@@ -165,30 +183,30 @@ impl Connector<'_> {
         // Where what is copied is in memory, what it is copied to has been stored.
         let read_from_home = self.decided.folds.iter().filter(|&&(inst, k)| k == 1 && self.problem.copies_within_home(inst));
         read_from_home.for_each(|&(inst, _)| _ = stored.remove(self.function.operands(inst)[0].value));
-        let defined = self.definitions();
-        let (mut stores, elsewhere) = stores::place(self.problem, &self.decided.entries, reads, &stored, &defined);
-        let at_definition = |value: Value| stored.contains(value) && !elsewhere.contains(value);
+        let defined = |value: Value| definitions[value].map(|it| it.block);
+        let (mut stores, elsewhere) = stores::place(self.problem, &self.decided.entries, reads, &stored, defined);
         for (from, to, value, home) in self.arguments().filter(|&(_, _, value, _)| unspillable(value)) {
             stores.push(Store { at: self.function.departure(from, to), value, home });
         }
-        for (block, data) in &self.function.blocks {
-            let mut store = |at: Point, value: Value| stores.push(Store { at, value, home: value });
-            for phi in data.phis.iter().filter(|phi| at_definition(phi.def)) {
-                store(self.function.head(block), phi.def);
-            }
-            for (index, inst) in self.function.block_insts(block).enumerate() {
-                let first = self.function.insts[inst].operands.start as usize;
-                for (k, operand) in self.function.operands(inst).iter().enumerate().filter(|(_, operand)| operand.is_def()) {
-                    let kept = in_memory.contains(operand.value) && !self.problem.liveness.kills(first + k);
-                    let wanted = kept && self.decided.folds.binary_search(&(inst, k)).is_err();
-                    if wanted || at_definition(operand.value) {
-                        store(Point { block, index: index as u32 + 1 }, operand.value);
-                    }
-                }
-            }
+        let at_definition = stored.iter().filter(|&value| !elsewhere.contains(value));
+        let always_there = in_memory.iter().filter(|&value| self.is_stored_behind(value, definitions));
+        for value in at_definition.chain(always_there) {
+            let Some(Definition { block, inst }) = definitions[value] else { continue };
+            let behind = |inst: Inst| Point { block, index: inst.as_u32() - self.function.blocks[block].insts.start + 1 };
+            let at = inst.map_or_else(|| self.function.head(block), behind);
+            stores.push(Store { at, value, home: value });
         }
         stores.sort_by_key(|store| (store.at, store.value));
         stores
+    }
+
+    /// Whether a value that is in memory all its life is stored behind the instruction that defines it, which does not write it
+    /// there itself.
+    fn is_stored_behind(&self, value: Value, definitions: &Definitions) -> bool {
+        let Some(inst) = definitions[value].and_then(|it| it.inst) else { return false };
+        let mut operands = self.function.operands(inst).iter();
+        let k = operands.position(|operand| operand.is_def() && operand.value == value).expect("it defines the value");
+        !self.problem.liveness.is_dead(value) && self.decided.folds.binary_search(&(inst, k)).is_err()
     }
 
     /// Where what has been loaded is changed, and only stored behind.
@@ -211,15 +229,18 @@ impl Connector<'_> {
         loaded.filter(is_changed).map(|(point, _)| point).collect()
     }
 
-    /// The block in which each value is defined.
-    fn definitions(&self) -> SecondaryMap<Value, Option<Block>> {
-        let mut defined = of_each(self.function.values.len());
+    /// Where each value is defined.
+    fn definitions(&self) -> Definitions {
+        let mut definitions: Definitions = of_each(self.function.values.len());
         for (block, data) in &self.function.blocks {
-            data.phis.iter().for_each(|phi| defined[phi.def] = Some(block));
-            let operands = self.function.block_insts(block).flat_map(|inst| self.function.operands(inst));
-            operands.filter(|operand| operand.is_def()).for_each(|operand| defined[operand.value] = Some(block));
+            data.phis.iter().for_each(|phi| definitions[phi.def] = Some(Definition { block, inst: None }));
+            for inst in self.function.block_insts(block) {
+                for operand in self.function.operands(inst).iter().filter(|operand| operand.is_def()) {
+                    definitions[operand.value] = Some(Definition { block, inst: Some(inst) });
+                }
+            }
         }
-        defined
+        definitions
     }
 
     /// Copies of which both operands are accessed in memory, so that they do nothing. (Those of the program stay all the same:
@@ -229,16 +250,16 @@ impl Connector<'_> {
     }
 
     /// Constants that are computed again wherever they are wanted are not computed where they stand.
-    fn dropped(&self, at_home: &EntitySet<Value>) -> EntitySet<Inst> {
+    fn dropped(&self, at_home: &EntitySet<Value>, definitions: &Definitions) -> EntitySet<Inst> {
         let needless = |value: Value| {
             let stored = at_home.contains(value) && self.problem.storable(value).is_none();
             let constant = self.problem.refill(value) != Refill::Load && !stored;
             let again = constant || self.problem.recompute(value).is_some() && !stored;
             self.chosen.rematerialised[value] || again && !self.decided.read_where_defined.contains(value)
         };
-        let defines = |inst: Inst| self.function.operands(inst).iter().any(|operand| operand.is_def() && needless(operand.value));
+        let values = definitions.keys().filter(|&value| needless(value));
         let mut dropped = EntitySet::new();
-        dropped.extend(self.function.insts.keys().filter(|&inst| defines(inst)));
+        dropped.extend(values.filter_map(|value| definitions[value]?.inst));
         dropped
     }
 }

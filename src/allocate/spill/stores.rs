@@ -24,14 +24,14 @@ pub(super) struct Reads {
     pub(super) at_ends: Vec<(Block, Value)>,
 }
 
-/// Places the stores of those of the `stored` values for which there are cheaper places than behind their definitions. The
+/// Places the stores of those of the `stored` values, `defined` in these blocks, for which there are cheaper places than behind their definitions. The
 /// second answer is which values these are; all others are to be stored behind their definitions.
 pub(super) fn place(
     problem: &Problem,
     entries: &Entries,
     reads: &Reads,
     stored: &EntitySet<Value>,
-    defined: &SecondaryMap<Value, Option<Block>>,
+    defined: impl Fn(Value) -> Option<Block>,
 ) -> (Vec<Store>, EntitySet<Value>) {
     let values = problem.conventional.function.values.len();
     let by_value =
@@ -50,7 +50,7 @@ pub(super) fn place(
         elsewhere: EntitySet::new(),
     };
     for value in stored.iter() {
-        let Some(definition) = defined[value] else { continue };
+        let Some(definition) = defined(value) else { continue };
         if placing.find_region(definition, in_blocks.get(value), at_ends.get(value)) {
             placing.value(value, definition, in_blocks.get(value), at_ends.get(value));
         }
