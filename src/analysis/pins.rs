@@ -14,6 +14,8 @@ use std::rc::Rc;
 pub struct PinLiveness {
     before: Rc<PrimaryMap<Inst, RegSet>>,
     end: Rc<SecondaryMap<Block, RegSet>>,
+    /// Instructions at which nothing is in the way of values: most of them.
+    free: Rc<PrimaryMap<Inst, bool>>,
     /// Those that values can be in.
     allocatable: RegSet,
     /// Those that the program does not name, and that keep what they hold from the function's entry on.
@@ -63,6 +65,8 @@ impl PinLiveness {
     pub fn new(function: &Function) -> Self {
         let mut before: PrimaryMap<Inst, RegSet> = function.insts.keys().map(|_| RegSet::EMPTY).collect();
         let mut end: SecondaryMap<Block, RegSet> = of_each(function.blocks.len());
+        let mut free: PrimaryMap<Inst, bool> = function.insts.keys().map(|_| false).collect();
+        let allocatable = function.file.classes.values().fold(RegSet::EMPTY, |set, class| set | class.regs);
         for (block, data) in &function.blocks {
             // What is live into a landing pad was put there by the unwinder, not by the block.
             let succs = data.succs.iter().map(|&succ| &function.blocks[succ]).filter(|succ| !succ.landing_pad);
@@ -70,13 +74,22 @@ impl PinLiveness {
             end[block] = live;
             for inst in function.block_insts(block).rev() {
                 let pins = function.pins(inst);
-                live = (live - pins.defs - pins.early_defs - pins.clobbers) | pins.uses;
+                let written = pins.defs | pins.early_defs | pins.clobbers;
+                let behind = live;
+                live = (live - written) | pins.uses;
                 before[inst] = live;
+                free[inst] = !(live | behind | written).intersects(allocatable);
             }
         }
         let held = Grouped::new(function.insts.len(), &[]);
-        let allocatable = function.file.classes.values().fold(RegSet::EMPTY, |set, class| set | class.regs);
-        PinLiveness { before: before.into(), end: end.into(), allocatable, kept: RegSet::EMPTY, held: held.into() }
+        PinLiveness {
+            before: before.into(),
+            end: end.into(),
+            free: free.into(),
+            allocatable,
+            kept: RegSet::EMPTY,
+            held: held.into(),
+        }
     }
 
     /// The same where some registers are untouched.
@@ -84,8 +97,12 @@ impl PinLiveness {
     pub fn keeping(mut self, function: &Function, untouched: &Untouched) -> Self {
         if let Some((registers, blocks)) = untouched.outside.as_deref() {
             let (before, end) = (Rc::make_mut(&mut self.before), Rc::make_mut(&mut self.end));
+            let free = Rc::make_mut(&mut self.free);
             for block in function.blocks.keys().filter(|&block| !blocks.contains(block)) {
-                function.block_insts(block).for_each(|inst| before[inst] |= *registers);
+                for inst in function.block_insts(block) {
+                    before[inst] |= *registers;
+                    free[inst] = false;
+                }
                 end[block] |= *registers;
             }
         }
@@ -175,6 +192,10 @@ impl PinLiveness {
 
     /// What an instruction leaves for values.
     pub fn occupancy(&self, function: &Function, block: Block, inst: Inst) -> Occupancy {
+        if self.free[inst] {
+            let kept = self.kept & self.allocatable;
+            return Occupancy { before: kept, after: kept, clobbers: RegSet::EMPTY };
+        }
         let index = inst.as_u32() - function.blocks[block].insts.start;
         let pins = function.pins(inst);
         let behind = self.at(function, Point { block, index: index + 1 }) | pins.defs | pins.early_defs;

@@ -7,6 +7,7 @@
 
 use super::model::Place;
 use crate::allocate::cuts::{Decisions, MOST_BOUGHT, Rooms, RowData, Run, push};
+use crate::analysis::grouped::each;
 use crate::machine::Value;
 use cranelift_entity::SecondaryMap;
 
@@ -35,9 +36,10 @@ pub(super) struct Contest {
 }
 
 impl Contest {
-    pub(super) fn new() -> Self {
+    /// Of so many values.
+    pub(super) fn new(values: usize) -> Self {
         let (rows, runs, newcomers) = Default::default();
-        let [since, latest] = [(); 2].map(|()| SecondaryMap::with_default(AWAY));
+        let [since, latest] = [(); 2].map(|()| each(values, AWAY));
         Contest { rows, runs, since, latest, open: 0, fixed: 0, first: 0, newcomers, new: 0, left: false }
     }
 

@@ -147,7 +147,7 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, ahead: &Ahead, callee_sa
         place: each(function.values.len(), Place::REGISTER),
         tails: vec![Place::MEMORY; problem.liveness.all_live_out()],
         thrown: SecondaryMap::new(),
-        contests: problem.limits.sets().map(|_| Contest::new()).collect(),
+        contests: problem.limits.sets().map(|_| Contest::new(function.values.len())).collect(),
         is_crowded: false,
         copied: BTreeMap::new(),
         crowded: Vec::new(),
