@@ -127,6 +127,10 @@ struct Recolouring<'a, 'b> {
 impl Recolouring<'_, '_> {
     /// Brings a chunk together; returns those parts that are still elsewhere.
     fn chunk(&mut self, chunk: &Chunk) -> Vec<Chunk> {
+        let is_left = |&node: &Node| self.colouring.cost(node, self.colouring.of(node)) > 0.0;
+        if !chunk.of.iter().any(is_left) {
+            return Vec::new();
+        }
         let (saved, ideal) = self.prospects(&chunk.of);
         let mut best: Option<(f64, Reg)> = None;
         for &(most, reg) in ideal.iter().take(self.tried) {
