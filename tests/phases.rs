@@ -342,6 +342,15 @@ b3:
     }
 
     #[test]
+    fn what_is_dead_is_not_held_by_the_register_that_it_was_copied_to() {
+        let function = fixture("held_no_longer");
+        let (overlay, report) = allocate(&function, Preset::named("tuned").unwrap()).unwrap();
+        assert_eq!(edits(&function, &overlay), ["b0.2 store s0 a", "b0.5 load a s0"]);
+        let certificate = report.spill.certificate.unwrap();
+        assert!(certificate.cost <= 1.01 * certificate.bound, "{certificate:?}");
+    }
+
+    #[test]
     fn a_slot_that_is_somebody_elses_until_the_store_is_not_changed_before() {
         let function = fixture("changed_too_early");
         let mut preset = spill_free();

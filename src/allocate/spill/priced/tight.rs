@@ -177,7 +177,8 @@ impl Walk<'_> {
         };
         let held = self.pins.held(inst);
         let mut demand = Demand::of(function, limits, inst, None, last_use);
-        demand.hold(function, held, in_register);
+        let dies = |value: Value| operands.iter().enumerate().any(|(k, o)| o.value == value && liveness.kills(first + k));
+        demand.hold(function, held, |value| in_register(value) && self.live.contains(value) && !dies(value));
         let through = self.live.counts_without(&demand.dying);
         let all = occupancy.all();
         for set in limits.sets().filter(|&set| through[set] + demand.most(set) > limits.room(set, all)) {
