@@ -125,7 +125,7 @@ struct Recolouring<'a, 'b> {
 }
 
 impl Recolouring<'_, '_> {
-    /// Brings a chunk together; returns those parts that are still elsewhere.
+    /// Brings a chunk together, if it is not yet; returns those parts that are still elsewhere.
     fn chunk(&mut self, chunk: &Chunk) -> Vec<Chunk> {
         let is_left = |&node: &Node| self.colouring.cost(node, self.colouring.of(node)) > 0.0;
         if !chunk.of.iter().any(is_left) {

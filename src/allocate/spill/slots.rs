@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// The slots, and which one each home is in.
 pub(super) struct Slots {
     pub(super) slots: PrimaryMap<Slot, SlotData>,
-    pub(super) of: SecondaryMap<Home, PackedOption<Slot>>,
+    of: SecondaryMap<Home, PackedOption<Slot>>,
 }
 
 impl Slots {

@@ -24,8 +24,8 @@ pub(super) struct Reads {
     pub(super) at_ends: Vec<(Block, Value)>,
 }
 
-/// Places the stores of those of the `stored` values, `defined` in these blocks, for which there are cheaper places than behind their definitions. The
-/// second answer is which values these are; all others are to be stored behind their definitions.
+/// Places the stores of those of the `stored` values, `defined` in these blocks, for which there are cheaper places than behind
+/// their definitions. The second answer is which values these are; all others are to be stored behind their definitions.
 pub(super) fn place(
     problem: &Problem,
     entries: &Entries,
