@@ -86,6 +86,7 @@ fn fixtures_are_allocated() {
     let mut expected = vec![("fold_to_fit", Fast, TOO_MANY)];
     let of_both = [
         ("beside_outputs_at_pads", JUMPS),
+        ("copied_by_way_of_wider", JUMPS),
         ("debug_behind_jump", JUMPS),
         ("jump_and_goto", JUMPS),
         ("jump_outputs", JUMPS),

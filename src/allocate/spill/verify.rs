@@ -68,16 +68,20 @@ fn moving(function: &Function, plan: &Plan) -> EntitySet<Value> {
     moving
 }
 
-/// What copies hold. Values that are copies of each other may share a home and yet be live at once.
+/// What copies hold. Values that are copies of each other may share a home and yet be live at once. Between two of one width
+/// there may be wider ones, of which each holds the content in its low part.
 fn copied(problem: &Problem) -> SecondaryMap<Value, PackedOption<Value>> {
     let function = &problem.conventional.function;
+    let width = |value: Value| function.slot_for(value).size;
+    let mut source: SecondaryMap<Value, PackedOption<Value>> = SecondaryMap::new();
     let mut copied: SecondaryMap<Value, PackedOption<Value>> = SecondaryMap::new();
     let insts = problem.order.blocks().iter().flat_map(|&block| function.block_insts(block));
     for inst in insts.filter(|&inst| function.insts[inst].kind == InstKind::Copy) {
-        if let [to, from] = *function.operands(inst)
-            && function.slot_for(to.value).size == function.slot_for(from.value).size
-        {
-            copied[to.value] = copied[from.value].expand().unwrap_or(from.value).into();
+        if let [to, from] = *function.operands(inst) {
+            source[to.value] = from.value.into();
+            let sources = std::iter::successors(Some(from.value), |&value| source[value].expand());
+            let as_wide = sources.take_while(|&value| width(value) >= width(to.value));
+            copied[to.value] = as_wide.filter(|&value| width(value) == width(to.value)).last().into();
         }
     }
     copied
@@ -140,7 +144,7 @@ struct Verifier<'a> {
     function: &'a Function,
     pins: PinLiveness,
     moving: EntitySet<Value>,
-    /// Of each copy as wide as what it copies, the value that has been copied, directly or not: its content.
+    /// Of each copy, the value as wide as itself that has been copied, directly or not: its content.
     copied: SecondaryMap<Value, PackedOption<Value>>,
     faults: Vec<Fault>,
 }
