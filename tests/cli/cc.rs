@@ -173,12 +173,16 @@ fn failures_are_clangs_or_named() {
 }
 
 #[test]
-fn a_link_with_the_right_name_is_a_compiler() {
+fn a_link_or_copy_with_the_right_name_is_a_compiler() {
     let folder = sources();
-    let link = folder.path("chordal-cc");
+    let (link, copy) = (folder.path("chordal-cc"), folder.path("chordal-c++"));
     std::os::unix::fs::symlink(chordal().get_program(), &link).expect("the folder is writable");
-    folder.run(Process::new(&link).args(["-O2", "main.c", "square.c", "-o", "p"]));
-    runs(&folder, "p", "144\n");
+    std::fs::copy(chordal().get_program(), &copy).expect("the folder is writable");
+    for compiler in [link, copy] {
+        folder.run(Process::new(&compiler).args(["-O2", "-x", "c", "main.c", "square.c", "-o", "p"]));
+        runs(&folder, "p", "144\n");
+        std::fs::remove_file(folder.path("p")).expect("it was made");
+    }
     chordal().args(["cc", "--help"]).assert().success().stdout(contains("CHORDAL_STATS"));
 }
 
