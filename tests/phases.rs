@@ -565,6 +565,17 @@ mod assignment {
     }
 
     #[test]
+    fn a_sum_in_a_loop_overwrites_itself() {
+        let function = fixture("summed_in_loop");
+        let copies = |forms| {
+            let preset = Preset { forms, ..spill_free() };
+            let (overlay, _) = chordal::allocate::pipeline::allocate(&function, preset).unwrap();
+            edits(&function, &overlay).len()
+        };
+        assert_eq!((copies(false), copies(true)), (1, 0));
+    }
+
+    #[test]
     fn what_only_the_program_copies_is_recoloured() {
         let function = fixture("pinned_alone");
         let (overlay, report) = chordal::allocate::pipeline::allocate(&function, Preset::named("hack").unwrap()).unwrap();

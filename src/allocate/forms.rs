@@ -4,7 +4,8 @@
 //! that dies instead; if it has a form with three addresses, none. What another definition of the instruction overwrites is as good
 //! as alive: there is one register with it. Where what dies and what is defined belong in different registers, since they are in
 //! webs of different φs, or what they come from or become is in different registers of the program, to overwrite it costs
-//! a copy elsewhere.
+//! a copy elsewhere. Where a φ takes what is computed from the φ, by whatever is added to a sum in a loop, for example, what is on
+//! the way is overwritten, so that all of it takes the φ's register.
 //!
 //! Requires: conventional SSA form.
 //! Ensures: the same function, in which operands say what has been chosen; the overlay's locations tell the form.
@@ -13,10 +14,11 @@ use super::cssa::{Conventional, Web};
 use crate::analysis::grouped::{Grouped, of_each};
 use crate::analysis::{Liveness, Partition};
 use crate::machine::{Block, Function, Inst, InstKind, Operand, Reg, Value};
-use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
+use cranelift_entity::{EntityRef, EntitySet, SecondaryMap, packed_option::PackedOption};
 
 /// Chooses for all instructions.
 pub(super) fn choose(conventional: &mut Conventional, liveness: &Liveness) {
+    let on_the_way = Recurrences::find(conventional, liveness);
     let mut chains = Chains::new(conventional, liveness);
     let insts: Vec<Inst> = conventional.function.insts.keys().collect();
     for inst in insts {
@@ -27,7 +29,8 @@ pub(super) fn choose(conventional: &mut Conventional, liveness: &Liveness) {
             if let Some(reuse) = operands[k].reuse
                 && has_choice(&operands[k])
             {
-                choose_for(operands, &mut chains, |k| liveness.kills(first + k), k, reuse);
+                let on_the_way = on_the_way[operands[k].value];
+                choose_for(operands, &mut chains, |k| liveness.kills(first + k), k, reuse, on_the_way);
             }
         }
     }
@@ -37,8 +40,15 @@ fn has_choice(def: &Operand) -> bool {
     def.reuse_instead.is_some() || def.reuse_none
 }
 
-/// Chooses for the definition that is the `k`th of an instruction's operands.
-fn choose_for(operands: &mut [Operand], chains: &mut Chains, kills: impl Fn(usize) -> bool, k: usize, reuse: u8) {
+/// Chooses for the definition that is the `k`th of an instruction's operands, and had better overwrite the one `on_the_way`.
+fn choose_for(
+    operands: &mut [Operand],
+    chains: &mut Chains,
+    kills: impl Fn(usize) -> bool,
+    k: usize,
+    reuse: u8,
+    on_the_way: Option<u8>,
+) {
     let value = |of: u8| operands[usize::from(of)].value;
     let def = operands[k].value;
     let dies = |of: u8| (0..operands.len()).any(|k| operands[k].value == value(of) && !operands[k].is_def() && kills(k));
@@ -50,7 +60,10 @@ fn choose_for(operands: &mut [Operand], chains: &mut Chains, kills: impl Fn(usiz
     let mut fits = |of: u8| free(of) && !chains.are_apart(value(of), def);
     let instead = operands[k].reuse_instead.filter(|&other| free(other));
     let (fits_as_it_is, fits_instead) = (fits(reuse), instead.is_some_and(&mut fits));
-    let prefers = |chains: &mut Chains, other: u8| chains.are_one(value(other), def) && !chains.are_one(value(reuse), def);
+    let prefers = |chains: &mut Chains, other: u8| match on_the_way {
+        Some(operand) => operand == other,
+        None => chains.are_one(value(other), def) && !chains.are_one(value(reuse), def),
+    };
     if let Some(other) = instead
         && (!free(reuse) || fits_instead && (!fits_as_it_is || prefers(chains, other)))
     {
@@ -65,6 +78,74 @@ fn choose_for(operands: &mut [Operand], chains: &mut Chains, kills: impl Fn(usiz
         operands.iter_mut().for_each(|operand| operand.foldable = false);
     } else if free(reuse) {
         chains.join(value(reuse), def);
+    }
+}
+
+/// Ways from φs to what they take, by definitions that can overwrite what they are computed from.
+struct Recurrences<'a> {
+    conventional: &'a Conventional,
+    liveness: &'a Liveness,
+    /// Of each value that overwrites something, the instruction that defines it.
+    overwriting: SecondaryMap<Value, PackedOption<Inst>>,
+    seen: EntitySet<Value>,
+    /// Of each value on a way, the operand that is on it, too.
+    found: SecondaryMap<Value, Option<u8>>,
+}
+
+impl<'a> Recurrences<'a> {
+    fn find(conventional: &'a Conventional, liveness: &'a Liveness) -> SecondaryMap<Value, Option<u8>> {
+        let Conventional { function, webs, .. } = conventional;
+        let count = function.values.len();
+        let mut overwriting: SecondaryMap<Value, PackedOption<Inst>> = of_each(count);
+        for inst in function.insts.keys() {
+            for def in function.operands(inst).iter().filter(|operand| operand.reuse.is_some()) {
+                overwriting[def.value] = inst.into();
+            }
+        }
+        let seen = EntitySet::with_capacity(count);
+        let mut recurrences = Recurrences { conventional, liveness, overwriting, seen, found: of_each(count) };
+        for phi in function.blocks.values().flat_map(|data| &data.phis) {
+            let Some(web) = webs[phi.def].expand() else { continue };
+            for arg in phi.args.iter().filter_map(|arg| arg.expand()) {
+                if recurrences.seen.insert(arg) {
+                    recurrences.search(arg, web);
+                }
+            }
+        }
+        recurrences.found
+    }
+
+    /// Goes up from what a φ takes, depth first, until it comes to a member of the φ's web. No value is passed twice, whatever
+    /// for.
+    fn search(&mut self, from: Value, web: Web) {
+        let mut way = vec![(from, 0)];
+        while let Some((value, tried)) = way.last_mut() {
+            let next = self.overwritable(*value).nth(*tried);
+            *tried += 1;
+            match next.map(|(_, next)| (next, self.conventional.webs[next].expand())) {
+                None => _ = way.pop(),
+                Some((_, Some(of_next))) if of_next == web => break,
+                Some((next, None)) if self.seen.insert(next) => way.push((next, 0)),
+                Some(_) => {}
+            }
+        }
+        for (value, tried) in way {
+            let operand = self.overwritable(value).nth(tried - 1).map(|(operand, _)| operand);
+            self.found[value] = operand;
+        }
+    }
+
+    /// The operands that a value can overwrite, since they die where it is defined.
+    fn overwritable(&self, value: Value) -> impl Iterator<Item = (u8, Value)> {
+        let Conventional { function, .. } = self.conventional;
+        self.overwriting[value].expand().into_iter().flat_map(move |inst| {
+            let first = function.insts[inst].operands.start as usize;
+            let operands = function.operands(inst);
+            let def = operands.iter().find(|operand| operand.is_def() && operand.value == value);
+            let choice = def.into_iter().flat_map(|def| [def.reuse, def.reuse_instead]).flatten();
+            let dying = choice.filter(move |&operand| self.liveness.kills(first + usize::from(operand)));
+            dying.map(|operand| (operand, operands[usize::from(operand)].value))
+        })
     }
 }
 
