@@ -539,6 +539,36 @@ mod assignment {
         assert_eq!((performed("op"), performed("copy")), (1, 0));
     }
 
+    /// The instruction that computes v1 stands in front of one that reads v1, and both in front of the last use of v0.
+    #[test]
+    fn what_follows_sinks_too() {
+        let performed = |first: &str, follows: &str| {
+            let head = "target tiny\nfunction f\nb0:\n  v0:w = op\n  v3:w = op\n  v4:w = op\n";
+            let text = format!("{head}  v1:w(reuse=1{first} movable\n  v2:w(reuse=1) = op v1{follows}\n  op v0\n  op v2\n");
+            let function = parse(&text).unwrap();
+            let (overlay, _) = allocate(&function, Preset { sink: true, ..spill_free() }).unwrap();
+            edits(&function, &overlay).iter().filter(|edit| edit.contains("perform")).count()
+        };
+        assert_eq!(performed(") = op v0", " movable"), 2);
+        assert_eq!(performed(") = op v0", ""), 0, "it does not move");
+        assert_eq!(performed(") = op v0", " v0 movable"), 0, "it reads what has been overwritten by then");
+        assert_eq!(performed(") = op v0", " v3 movable"), 2, "v3 lives longer, but v2 is not live yet");
+        assert_eq!(performed(") = op v0", " v3 v4 movable"), 0, "more values are live at once");
+        assert_eq!(performed(") = op v0 v3", " movable"), 2, "the same");
+        assert_eq!(performed("|2) = op v0 v3", " movable"), 0, "it can overwrite v3 where it is");
+    }
+
+    /// v1 is read by two instructions, of which the one that overwrites it has moved behind the other when that of v1 moves.
+    #[test]
+    fn what_has_sunk_sinks_again() {
+        let text = "target tiny\nfunction f\nb0:\n  v0:w = op\n  v1:w(reuse=1) = op v0 movable\n  v2:w(reuse=1) = op v1 movable\n\
+                    \x20 v3:w = op v1 movable\n  op v0\n  op v2 v3\n";
+        let function = parse(text).unwrap();
+        let (overlay, _) = allocate(&function, Preset { sink: true, ..spill_free() }).unwrap();
+        let performed: Vec<_> = edits(&function, &overlay).into_iter().filter(|edit| edit.contains("perform")).collect();
+        assert_eq!(performed, ["b0.5 perform i1", "b0.5 perform i3", "b0.5 perform i2"]);
+    }
+
     #[test]
     fn a_definition_overwrites_what_dies_if_it_can() {
         let function = fixture("two_address_forms");

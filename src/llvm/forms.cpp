@@ -42,8 +42,15 @@ bool isMovable(const MachineInstr &MI) {
   if (MI.mayLoadOrStore() || MI.hasUnmodeledSideEffects() || MI.isCall() || MI.isTerminator() || MI.isPosition() ||
       MI.isInlineAsm() || MI.mayRaiseFPException() || MI.isConvergent())
     return false;
-  return all_of(MI.operands(), [](const MachineOperand &MO) {
-    return !MO.isRegMask() && (!MO.isReg() || !MO.getReg().isPhysical() || (MO.isDef() && MO.isImplicit() && MO.isDead()));
+  const MachineRegisterInfo &MRI = MI.getMF()->getRegInfo();
+  // Reserved registers that nothing writes say how to round, for example.
+  auto IsConstant = [&](Register Reg) { return MRI.isReserved(Reg) && MRI.def_empty(Reg); };
+  return all_of(MI.operands(), [&](const MachineOperand &MO) {
+    if (MO.isRegMask())
+      return false;
+    if (!MO.isReg() || !MO.getReg().isPhysical())
+      return true;
+    return MO.isImplicit() && (MO.isDef() ? MO.isDead() : IsConstant(MO.getReg()));
   });
 }
 
