@@ -112,8 +112,7 @@ impl Sinker<'_> {
         group.add(inst, def)?;
         for (to, &other) in order.iter().enumerate().skip(index + 1).take(REACH) {
             let reads = |value: Value| self.function.operands(other).iter().any(|o| o.value == value && !o.is_def());
-            // A copy has what it copies live on.
-            if self.function.insts[other].terminator || reads(overwritten) && self.function.insts[other].kind == InstKind::Copy {
+            if self.function.insts[other].terminator || reads(overwritten) && self.wants(other, overwritten) {
                 return None;
             }
             let follows = group.defs().any(reads);
@@ -126,6 +125,20 @@ impl Sinker<'_> {
             }
         }
         None
+    }
+
+    /// Whether nothing is gained behind an instruction that reads a value: it defines a copy of it, or the value is all that it can
+    /// overwrite without a copy.
+    fn wants(&self, inst: Inst, value: Value) -> bool {
+        let first = self.function.insts[inst].operands.start as usize;
+        let operands = self.function.operands(inst);
+        let is_free = |of: &u8| self.liveness.kills(first + usize::from(*of));
+        let is_value = |of: u8| operands[usize::from(of)].value == value;
+        let overwrites = |def: &Operand| {
+            let mut free = [def.reuse, def.reuse_instead].into_iter().flatten().filter(is_free).map(is_value).peekable();
+            !def.reuse_none && free.peek().is_some() && free.all(|is_value| is_value)
+        };
+        self.function.insts[inst].kind == InstKind::Copy || operands.iter().any(overwrites)
     }
 
     /// What an instruction that may move defines.

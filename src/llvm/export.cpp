@@ -339,7 +339,7 @@ void Export::addInst(MachineInstr &MI) {
     addFoldable(MI, Inst.first_operand);
   Inst.end_operand = Operands.size();
   Inst.flags = (MI.isTerminator() ? CH_TERMINATOR : 0) | (MI.isPosition() ? CH_LABEL : 0) |
-               (MI.getOpcode() == TargetOpcode::INLINEASM_BR ? CH_JUMPS : 0) | (MI.getDesc().isAsCheapAsAMove() ? 0 : CH_DEAR) | (isMovable(MI) ? CH_MOVABLE : 0);
+               (MI.getOpcode() == TargetOpcode::INLINEASM_BR ? CH_JUMPS : 0) | (MI.getDesc().isAsCheapAsAMove() ? 0 : CH_DEAR) | (isMovable(MI, T) ? CH_MOVABLE : 0);
   if (Operands.size() == Inst.first_operand + 1 && Operands.back().role == CH_DEF && TII.isTriviallyReMaterializable(MI)) {
     Inst.flags |= CH_REMATERIALISABLE;
     if (isStorable(MI, *T.llvmClass(Classes[Operands.back().value]), T.TRI))

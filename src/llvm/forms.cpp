@@ -38,13 +38,16 @@ unsigned commuted(MachineInstr &MI, unsigned UseIndex, Target &T) {
   return It->second ? Other : CH_NONE;
 }
 
-bool isMovable(const MachineInstr &MI) {
+bool isMovable(const MachineInstr &MI, const Target &T) {
   if (MI.mayLoadOrStore() || MI.hasUnmodeledSideEffects() || MI.isCall() || MI.isTerminator() || MI.isPosition() ||
       MI.isInlineAsm() || MI.mayRaiseFPException() || MI.isConvergent())
     return false;
   const MachineRegisterInfo &MRI = MI.getMF()->getRegInfo();
-  // Reserved registers that nothing writes say how to round, for example.
-  auto IsConstant = [&](Register Reg) { return MRI.isReserved(Reg) && MRI.def_empty(Reg); };
+  // A reserved register that nothing writes, and that is none of the model's, says how to round, for example.
+  auto IsConstant = [&](Register Reg) {
+    const ChRegSet &Roots = T.roots(Reg);
+    return MRI.isReserved(Reg) && MRI.def_empty(Reg) && !(Roots.words[0] | Roots.words[1]);
+  };
   return all_of(MI.operands(), [&](const MachineOperand &MO) {
     if (MO.isRegMask())
       return false;

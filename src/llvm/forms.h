@@ -11,7 +11,7 @@ namespace chordal {
 unsigned commuted(llvm::MachineInstr &MI, unsigned UseIndex, Target &T);
 
 // Whether an instruction does nothing but compute its definitions, apart from flags that nobody wants.
-bool isMovable(const llvm::MachineInstr &MI);
+bool isMovable(const llvm::MachineInstr &MI, const Target &T);
 
 // Whether there is a form of the instruction in which its definition may be in any register, if all that it reads is defined.
 bool hasThreeAddresses(const llvm::MachineInstr &MI, Target &T);
