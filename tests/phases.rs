@@ -558,6 +558,21 @@ mod assignment {
         assert_eq!(performed("|2) = op v0 v3", " movable"), 0, "it can overwrite v3 where it is");
     }
 
+    #[test]
+    fn nothing_sinks_behind_what_can_overwrite_nothing_else() {
+        let performed = |last: &str| {
+            let head = "target tiny\nfunction f\nb0:\n  v0:w = op\n  v2:w = op\n  v1:w(reuse=1) = op v0 movable\n";
+            let function = parse(&format!("{head}  v3:w(reuse=1{last}\n  op v1 v3\n")).unwrap();
+            let (overlay, _) = allocate(&function, Preset { sink: true, ..spill_free() }).unwrap();
+            edits(&function, &overlay).iter().filter(|edit| edit.contains("perform")).count()
+        };
+        assert_eq!(performed(") = op v0"), 0);
+        assert_eq!(performed("|none) = op v0"), 1);
+        assert_eq!(performed("|2) = op v0 v2"), 1, "v2 dies, too");
+        assert_eq!(performed("|2) = op v2 v0"), 1, "the same");
+        assert_eq!(performed(") = op v2 v0"), 1, "it overwrites v2");
+    }
+
     /// v1 is read by two instructions, of which the one that overwrites it has moved behind the other when that of v1 moves.
     #[test]
     fn what_has_sunk_sinks_again() {
