@@ -6,7 +6,7 @@
 //! moves with it, as LLVM's scheduler might have it.
 //!
 //! Requires: SSA form.
-//! Ensures: the same function; an instruction has moved down in its block if that makes nothing live longer.
+//! Ensures: the same function; instructions have moved down in their blocks if nowhere on the way more values are live for that.
 
 use crate::allocate::pressure::demand::is_first_use;
 use crate::analysis::{Liveness, PinLiveness};
