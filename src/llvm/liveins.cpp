@@ -24,7 +24,7 @@ public:
   Liveness(MachineFunction &MF, Target &T)
       : MF(MF), MRI(MF.getRegInfo()), T(T), Passages(MF.getNumBlockIDs()), ByUnwinder(writtenByUnwinder(MF)) {
     for (unsigned Reg : MRI.getReservedRegs().set_bits())
-      Reserved.insert(Reg);
+      Reserved.insert(T.Registers.self(Reg));
   }
 
   bool run() {
@@ -75,27 +75,30 @@ private:
 
   void addRead(PhysRegs &Live) const {
     for (const MachineOperand *MO : Current.Uses)
-      if (!Live.contains(MO->getReg()))
-        Live |= T.Registers.parts(MO->getReg());
+      Live.insert(T.Registers.parts(MO->getReg()));
   }
 
-  // What the instruction writes and destroys.
-  PhysRegs written() const {
-    PhysRegs Written;
+  // Takes out what the instruction writes and destroys.
+  void removeWritten(PhysRegs &Live) const {
+    for (const uint32_t *Mask : Current.Masks)
+      Live -= T.destroyed(Mask);
+    for (const MachineOperand *MO : Current.Defs)
+      Live.remove(T.Registers.aliases(MO->getReg()));
+  }
+
+  void addWritten(PhysRegs &Written) const {
     for (const uint32_t *Mask : Current.Masks)
       Written |= T.destroyed(Mask);
     for (const MachineOperand *MO : Current.Defs)
-      Written |= T.Registers.aliases(MO->getReg());
-    return Written;
+      Written.insert(T.Registers.aliases(MO->getReg()));
   }
 
   void pass(MachineBasicBlock &MBB) {
     Passage &P = of(MBB);
     for (MachineInstr &MI : reverse(MBB)) {
       Current.read(MI);
-      PhysRegs Written = written();
-      P.Read -= Written;
-      P.Written |= Written;
+      removeWritten(P.Read);
+      addWritten(P.Written);
       addRead(P.Read);
     }
   }
@@ -107,8 +110,8 @@ private:
       PhysRegs In = of(*Succ).In;
       if (Succ->isEHPad())
         for (MCRegister Reg : ByUnwinder)
-          if (In.contains(Reg))
-            In -= T.Registers.parts(Reg);
+          if (In.overlaps(T.Registers.self(Reg)))
+            In.remove(T.Registers.parts(Reg));
       Out |= In;
     }
     return Out;
@@ -144,15 +147,16 @@ private:
   void list(MachineBasicBlock &MBB) {
     const PhysRegs &In = of(MBB).In;
     MBB.clearLiveIns();
-    In.forEach([&](MCRegister Reg) {
+    T.Registers.forEach(In, [&](MCRegister Reg) {
       if (!In.overlaps(T.Registers.wholes(Reg)))
         MBB.addLiveIn(Reg);
     });
+    MBB.sortUniqueLiveIns();
   }
 
   // Whether nothing behind wants a register, or a part of it.
   bool isLast(const PhysRegs &Live, MCRegister Reg) const {
-    return !Reserved.contains(Reg) && !Live.overlaps(T.Registers.aliases(Reg));
+    return !Reserved.overlaps(T.Registers.self(Reg)) && !Live.overlaps(T.Registers.aliases(Reg));
   }
 
   // Looks for what is read behind a call that destroys it. The unwinder writes what a landing pad reads, or parts of that.
@@ -161,17 +165,14 @@ private:
     for (const uint32_t *Mask : Current.Masks)
       Destroyed |= T.destroyed(Mask);
     for (const MachineOperand *MO : Current.Defs)
-      Destroyed -= T.Registers.aliases(MO->getReg());
+      Destroyed.remove(T.Registers.aliases(MO->getReg()));
     if (any_of(MBB.successors(), [](const MachineBasicBlock *Succ) { return Succ->isEHPad(); }))
       for (MCRegister Reg : ByUnwinder)
-        Destroyed -= T.Registers.aliases(Reg);
+        Destroyed.remove(T.Registers.aliases(Reg));
     Destroyed -= Reserved;
-    if (Destroyed.overlaps(Behind))
-      // Where only its low part has been written since, what is above it in a register may be read, and means nothing.
-      Destroyed.forEach([&](MCRegister Reg) {
-        if (Behind.contains(Reg) && T.lowPartOf(Reg) != CH_NONE)
-          IsLost = true;
-      });
+    Destroyed &= Behind;
+    // Where only its low part has been written since, what is above it in a register may be read, and means nothing.
+    T.Registers.forEach(Destroyed, [&](MCRegister Reg) { IsLost |= T.lowPartOf(Reg) != CH_NONE; });
   }
 
   void flag(MachineBasicBlock &MBB) {
@@ -182,7 +183,7 @@ private:
         findLost(Live, MBB);
       for (MachineOperand *MO : Current.Defs)
         MO->setIsDead(isLast(Live, MO->getReg()));
-      Live -= written();
+      removeWritten(Live);
       for (MachineOperand *MO : Current.Uses)
         MO->setIsKill(isLast(Live, MO->getReg()));
       addRead(Live);

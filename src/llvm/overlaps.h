@@ -2,87 +2,129 @@
 #ifndef CHORDAL_OVERLAPS_H
 #define CHORDAL_OVERLAPS_H
 
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/CodeGen/TargetRegisterInfo.h"
 #include <array>
 #include <vector>
 
 namespace chordal {
 
-// As large as the largest number of registers there may be, so that it takes no memory of its own.
+// Registers of one family: of those that overlap each other, directly or by way of others. A family is in one word of every
+// set, so what an operand does to a set is done to one word of it.
+struct Relatives {
+  unsigned Word;
+  uint64_t Bits;
+};
+
+// As large as the largest number of registers there may be, so that it takes no memory of its own. Only Overlaps knows which bit
+// is which register's.
 class PhysRegs {
 public:
-  static constexpr unsigned Most = 512;
+  static constexpr unsigned NumWords = 8;
 
-  bool contains(llvm::MCRegister Reg) const { return Words[Reg.id() / 64] >> (Reg.id() % 64) & 1; }
-  void insert(llvm::MCRegister Reg) { Words[Reg.id() / 64] |= uint64_t(1) << (Reg.id() % 64); }
+  void insert(Relatives Some) { Words[Some.Word] |= Some.Bits; }
+  void remove(Relatives Some) { Words[Some.Word] &= ~Some.Bits; }
+  bool overlaps(Relatives Some) const { return Words[Some.Word] & Some.Bits; }
 
   bool operator==(const PhysRegs &Other) const { return Words == Other.Words; }
   PhysRegs &operator|=(const PhysRegs &Other) {
-    for (unsigned W = 0; W < Words.size(); ++W)
+    for (unsigned W = 0; W < NumWords; ++W)
       Words[W] |= Other.Words[W];
     return *this;
   }
   PhysRegs &operator-=(const PhysRegs &Other) {
-    for (unsigned W = 0; W < Words.size(); ++W)
+    for (unsigned W = 0; W < NumWords; ++W)
       Words[W] &= ~Other.Words[W];
     return *this;
   }
-  bool overlaps(const PhysRegs &Other) const {
-    uint64_t Common = 0;
-    for (unsigned W = 0; W < Words.size(); ++W)
-      Common |= Words[W] & Other.Words[W];
-    return Common;
+  PhysRegs &operator&=(const PhysRegs &Other) {
+    for (unsigned W = 0; W < NumWords; ++W)
+      Words[W] &= Other.Words[W];
+    return *this;
   }
 
-  // Calls a function for each member, in ascending order.
-  template <typename F> void forEach(F Call) const {
-    for (unsigned W = 0; W < Words.size(); ++W)
+  // Calls a function for each member's bit, in ascending order.
+  template <typename F> void forEachBit(F Call) const {
+    for (unsigned W = 0; W < NumWords; ++W)
       for (uint64_t Rest = Words[W]; Rest; Rest &= Rest - 1)
-        Call(llvm::MCRegister(64 * W + llvm::countr_zero(Rest)));
+        Call(64 * W + llvm::countr_zero(Rest));
   }
 
 private:
-  std::array<uint64_t, Most / 64> Words = {};
+  std::array<uint64_t, NumWords> Words = {};
 };
 
 // Of each register, the others that concern it. LLVM's iterators find them anew each time.
 class Overlaps {
 public:
-  explicit Overlaps(const llvm::TargetRegisterInfo &TRI) : NumRegs(TRI.getNumRegs()), Of(NumRegs) {
-    if (NumRegs > PhysRegs::Most)
-      llvm::report_fatal_error("this LLVM's target has more registers than chordal knows of");
-    for (llvm::MCRegister Reg = 1; Reg.id() < NumRegs; Reg = Reg.id() + 1) {
+  explicit Overlaps(const llvm::TargetRegisterInfo &TRI) : Of(TRI.getNumRegs()) {
+    for (llvm::MCRegister Reg = 1; Reg.id() < Of.size(); Reg = Reg.id() + 1)
+      if (!Of[Reg.id()].Self)
+        place(family(Reg, TRI));
+    for (llvm::MCRegister Reg = 1; Reg.id() < Of.size(); Reg = Reg.id() + 1) {
+      Sets &S = Of[Reg.id()];
       for (llvm::MCRegAliasIterator Alias(Reg, &TRI, /*IncludeSelf=*/true); Alias.isValid(); ++Alias)
-        Of[Reg.id()].Aliases.insert(*Alias);
+        S.Aliases |= Of[*Alias].Self;
       for (llvm::MCPhysReg Part : TRI.subregs_inclusive(Reg))
-        Of[Reg.id()].Parts.insert(Part);
+        S.Parts |= Of[Part].Self;
       for (llvm::MCPhysReg Whole : TRI.superregs(Reg))
-        Of[Reg.id()].Wholes.insert(Whole);
+        S.Wholes |= Of[Whole].Self;
     }
   }
 
+  Relatives self(llvm::MCRegister Reg) const { return {Of[Reg.id()].Word, Of[Reg.id()].Self}; }
   // All that have anything in common with a register, itself among them.
-  const PhysRegs &aliases(llvm::MCRegister Reg) const { return Of[Reg.id()].Aliases; }
+  Relatives aliases(llvm::MCRegister Reg) const { return {Of[Reg.id()].Word, Of[Reg.id()].Aliases}; }
   // A register and its parts.
-  const PhysRegs &parts(llvm::MCRegister Reg) const { return Of[Reg.id()].Parts; }
+  Relatives parts(llvm::MCRegister Reg) const { return {Of[Reg.id()].Word, Of[Reg.id()].Parts}; }
   // What a register is a part of.
-  const PhysRegs &wholes(llvm::MCRegister Reg) const { return Of[Reg.id()].Wholes; }
+  Relatives wholes(llvm::MCRegister Reg) const { return {Of[Reg.id()].Word, Of[Reg.id()].Wholes}; }
+
+  // Calls a function for each member of a set, family by family.
+  template <typename F> void forEach(const PhysRegs &Set, F Call) const {
+    Set.forEachBit([&](unsigned Bit) { Call(ByBit[Bit]); });
+  }
 
   // What a register mask does not preserve.
   PhysRegs clobbered(const uint32_t *Mask) const {
     PhysRegs Set;
-    for (llvm::MCRegister Reg = 1; Reg.id() < NumRegs; Reg = Reg.id() + 1)
+    for (llvm::MCRegister Reg = 1; Reg.id() < Of.size(); Reg = Reg.id() + 1)
       if (llvm::MachineOperand::clobbersPhysReg(Mask, Reg))
-        Set.insert(Reg);
+        Set.insert(self(Reg));
     return Set;
   }
 
 private:
+  using Family = llvm::SmallVector<llvm::MCRegister, 16>;
+
   struct Sets {
-    PhysRegs Aliases, Parts, Wholes;
+    unsigned Word = 0;
+    uint64_t Self = 0, Aliases = 0, Parts = 0, Wholes = 0;
   };
-  unsigned NumRegs;
+
+  static Family family(llvm::MCRegister First, const llvm::TargetRegisterInfo &TRI) {
+    Family All = {First};
+    for (size_t Next = 0; Next < All.size(); ++Next)
+      for (llvm::MCRegAliasIterator Alias(All[Next], &TRI, /*IncludeSelf=*/false); Alias.isValid(); ++Alias)
+        if (!llvm::is_contained(All, llvm::MCRegister(*Alias)))
+          All.push_back(*Alias);
+    return All;
+  }
+
+  void place(const Family &All) {
+    if (ByBit.size() / 64 != (ByBit.size() + All.size() - 1) / 64)
+      ByBit.resize(llvm::alignTo(ByBit.size(), 64));
+    if (All.size() > 64 || ByBit.size() + All.size() > 64 * PhysRegs::NumWords)
+      llvm::report_fatal_error("this LLVM's target has more registers than chordal knows of");
+    for (llvm::MCRegister Reg : All) {
+      Of[Reg.id()].Word = ByBit.size() / 64;
+      Of[Reg.id()].Self = uint64_t(1) << (ByBit.size() % 64);
+      ByBit.push_back(Reg);
+    }
+  }
+
   std::vector<Sets> Of;
+  std::vector<llvm::MCRegister> ByBit;
 };
 
 } // namespace chordal
