@@ -14,6 +14,7 @@ const BRIDGE: &[&str] = &[
     "immediates",
     "zeroes",
     "early",
+    "narrow",
     "liveins",
     "apply",
     "instructions",

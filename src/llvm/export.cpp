@@ -3,6 +3,7 @@
 #include "flags.h"
 #include "forms.h"
 #include "liveins.h"
+#include "narrow.h"
 #include "reserved.h"
 #include "immediates.h"
 #include "zeroes.h"
@@ -32,6 +33,7 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
   extendInsteadOfZeroing(MF, T);
   zeroInOneInstruction(MF, T);
   copyWhatIsOverwrittenEarly(MF);
+  copyForSecondBytes(MF);
   widenInsertions();
   markDeadFlags(MF, T);
   numberValues();

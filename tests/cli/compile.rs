@@ -417,6 +417,23 @@ fn constants_are_computed_in_registers_outside_of_their_classes() {
     }
 }
 
+/// Six values are in registers at once, although only four registers have a second byte, which is read of all of them.
+#[test]
+fn what_is_read_by_its_second_byte_may_be_anywhere_before() {
+    let folder = Folder::new();
+    let names = ["a", "b", "c", "d", "e", "f"];
+    let of_each = |lines: &str| names.map(|name| lines.replace('V', name)).concat();
+    let loads = of_each("  %V = load volatile i32, ptr %p\n");
+    let stores = of_each("  store volatile i32 %V, ptr %p\n");
+    let bytes =
+        of_each("  %V1 = lshr i32 %V, 8\n  %V2 = and i32 %V1, 255\n  %V3 = add i32 %V2, 1\n  store volatile i32 %V3, ptr %p\n");
+    folder.write("bytes.ll", format!("{IR}define void @f(ptr %p) {{\n{loads}{stores}{bytes}  ret void\n}}\n"));
+    folder.chordal(&["compile", "bytes.ll", "-o", "out.s", "--verify-llvm", "--no-fallback"]).assert().success();
+    let f = code_of(&String::from_utf8(folder.read("out.s")).unwrap(), "f");
+    assert_eq!(f.iter().filter(|line| line.starts_with("movzbl")).count(), 6, "{f:?}");
+    assert!(f.iter().all(|line| !line.contains("(%rsp)")), "{f:?}");
+}
+
 /// What is two instructions in selected code is a constant for chordal; memory gets it without a register.
 #[test]
 fn zeroes_of_all_widths_are_constants() {
