@@ -370,8 +370,12 @@ void Export::addOperand(MachineInstr &MI, unsigned Index, MutableArrayRef<unsign
     unsupported("REG_SEQUENCE");
   if (MO.isDef() && MI.isTerminator())
     unsupported("a value defined by a terminator");
-  if (Index == 1 && Position[0] != UINT16_MAX && addAgain(MI))
+  // An address computed from one value, as its base and its index, can be computed again.
+  bool IsIndexToo = Index == 3 && MO.isIdenticalTo(MI.getOperand(1)) && isCheap(MI, T);
+  if (IsIndexToo || (Index == 1 && Position[0] != UINT16_MAX && readsOnce(MI))) {
+    OperandAt.back() = {{OperandAt.back().Index[0], Index}, 2};
     return;
+  }
   uint16_t Role = MO.isUse() ? CH_USE : MO.isEarlyClobber() ? CH_EARLY_DEF : CH_DEF;
   Position[Index] = Operands.size();
   Operands.push_back({valueOf(MO.getReg()), Role, UINT16_MAX, UINT16_MAX, false, false});
@@ -414,14 +418,11 @@ void Export::addReuse(MachineInstr &MI, unsigned First, ArrayRef<unsigned> Posit
 
 // Where an instruction reads a value with its first two operands, and could read it from memory once instead (`test`), these
 // are one operand.
-bool Export::addAgain(MachineInstr &MI) {
+bool Export::readsOnce(MachineInstr &MI) {
   const MachineOperand &First = MI.getOperand(0), &Second = MI.getOperand(1);
   if (First.isDef() || !First.isIdenticalTo(Second) || Classes[Operands.back().value] == CH_NONE)
     return false;
-  if (!Folding.foldable(MI, {0, 1}, Classes[Operands.back().value]))
-    return false;
-  OperandAt.back() = {{0, 1}, 2};
-  return true;
+  return Folding.foldable(MI, {0, 1}, Classes[Operands.back().value]);
 }
 
 void Export::addFoldable(MachineInstr &MI, unsigned First) {

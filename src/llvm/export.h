@@ -69,7 +69,7 @@ private:
   void addDebugUses(llvm::MachineInstr &MI, unsigned Block, unsigned Index);
   void addOperand(llvm::MachineInstr &MI, unsigned Index, llvm::MutableArrayRef<unsigned> Position);
   void addFoldable(llvm::MachineInstr &MI, unsigned First);
-  bool addAgain(llvm::MachineInstr &MI);
+  bool readsOnce(llvm::MachineInstr &MI);
   void addReuse(llvm::MachineInstr &MI, unsigned First, llvm::ArrayRef<unsigned> Position);
   void addPin(const llvm::MachineOperand &MO, ChPins &Sets);
   bool isUndefined(const llvm::MachineOperand &MO) const;

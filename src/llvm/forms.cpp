@@ -117,7 +117,10 @@ bool isCheap(const MachineInstr &MI, Target &T) {
   switch (Cheap(It->second)) {
   case Cheap::Address: {
     const MachineOperand &Base = MI.getOperand(1), &Index = MI.getOperand(3), &Offset = MI.getOperand(4);
-    return Base.isReg() && Base.getReg().isVirtual() && !Index.getReg() && Offset.isImm();
+    if (!Base.isReg() || !Offset.isImm())
+      return false;
+    Register One = Base.getReg() ? Base.getReg() : Index.getReg();
+    return One.isVirtual() && (!Base.getReg() || !Index.getReg() || Base.isIdenticalTo(Index));
   }
   case Cheap::Extension:
     return true;

@@ -434,6 +434,30 @@ fn what_is_read_by_its_second_byte_may_be_anywhere_before() {
     assert!(f.iter().all(|line| !line.contains("(%rsp)")), "{f:?}");
 }
 
+/// What is computed from one value, be it base, index or both, is computed again where one register is left for two values.
+#[test]
+fn addresses_of_one_value_are_computed_again() {
+    let folder = Folder::new();
+    let clobbers = ["ax", "cx", "dx", "si", "di", "bp"].map(|reg| format!("~{{r{reg}}},")).concat();
+    let numbered = (8..16).map(|number| format!("~{{r{number}}},")).collect::<String>();
+    let function = |name: &str, factor: u32| {
+        format!(
+            "define i64 @{name}(i64 %v) {{\n  %m = mul i64 %v, {factor}\n  %a = add i64 %m, 24\n  \
+             call void asm sideeffect \"\", \"r\"(i64 %a)\n  \
+             call void asm sideeffect \"\", \"{clobbers}{numbered}~{{memory}}\"()\n  \
+             call void asm sideeffect \"\", \"r\"(i64 %a)\n  ret i64 %v\n}}\n"
+        )
+    };
+    folder.write("again.ll", format!("{IR}{}{}", function("both", 2), function("index", 4)));
+    folder.chordal(&["compile", "again.ll", "-o", "out.s", "--verify-llvm", "--no-fallback"]).assert().success();
+    let assembly = String::from_utf8(folder.read("out.s")).unwrap();
+    for (name, address) in [("both", "leaq 24(%rbx,%rbx)"), ("index", "leaq 24(,%rbx,4)")] {
+        let code = code_of(&assembly, name);
+        assert!(code.iter().any(|line| line.starts_with(address)), "{code:?}");
+        assert!(code.iter().all(|line| !line.contains("(%rsp)")), "{code:?}");
+    }
+}
+
 /// What is two instructions in selected code is a constant for chordal; memory gets it without a register.
 #[test]
 fn zeroes_of_all_widths_are_constants() {
