@@ -16,23 +16,20 @@ bool readsTwice(const MachineInstr &MI, Register Reg) {
 
 } // namespace
 
-void copyWhatIsOverwrittenEarly(MachineFunction &MF) {
-  const TargetInstrInfo &TII = *MF.getSubtarget().getInstrInfo();
-  MachineRegisterInfo &MRI = MF.getRegInfo();
-  for (MachineBasicBlock &MBB : MF)
-    for (MachineInstr &MI : MBB)
-      for (const MachineOperand &Def : MI.all_defs()) {
-        if (!Def.isEarlyClobber() || !Def.isTied())
-          continue;
-        MachineOperand &Use = MI.getOperand(MI.findTiedOperandIdx(MI.getOperandNo(&Def)));
-        Register Value = Use.getReg();
-        if (Use.isUndef() || !Value.isVirtual() || !readsTwice(MI, Value))
-          continue;
-        Register Copy = MRI.cloneVirtualRegister(Value);
-        BuildMI(MBB, MI, MI.getDebugLoc(), TII.get(TargetOpcode::COPY), Copy).addReg(Value);
-        Use.setReg(Copy);
-        Use.setIsKill(false);
-      }
+void copyWhatIsOverwrittenEarly(MachineInstr &MI) {
+  for (const MachineOperand &Def : MI.all_defs()) {
+    if (!Def.isEarlyClobber() || !Def.isTied())
+      continue;
+    MachineOperand &Use = MI.getOperand(MI.findTiedOperandIdx(MI.getOperandNo(&Def)));
+    Register Value = Use.getReg();
+    if (Use.isUndef() || !Value.isVirtual() || !readsTwice(MI, Value))
+      continue;
+    MachineFunction &MF = *MI.getMF();
+    Register Copy = MF.getRegInfo().cloneVirtualRegister(Value);
+    BuildMI(*MI.getParent(), MI, MI.getDebugLoc(), MF.getSubtarget().getInstrInfo()->get(TargetOpcode::COPY), Copy).addReg(Value);
+    Use.setReg(Copy);
+    Use.setIsKill(false);
+  }
 }
 
 } // namespace chordal

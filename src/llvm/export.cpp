@@ -32,9 +32,14 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
   readReservedRegisters(MF);
   extendInsteadOfZeroing(MF, T);
   zeroInOneInstruction(MF, T);
-  copyWhatIsOverwrittenEarly(MF);
-  copyForSecondBytes(MF);
-  widenInsertions();
+  SecondBytes Bytes(MF);
+  for (MachineBasicBlock &MBB : MF)
+    for (MachineInstr &MI : MBB) {
+      copyWhatIsOverwrittenEarly(MI);
+      Bytes.copyFor(MI);
+      widenInsertion(MI);
+    }
+  Bytes.widenClasses();
   markDeadFlags(MF, T);
   numberValues();
   findJumpTables();
@@ -71,25 +76,22 @@ void Export::release() {
 
 // Has an insertion of a value's part into an undefined register copy as much as both have, as the model says that copies do: what is
 // beyond the part is anybody's.
-void Export::widenInsertions() {
-  for (MachineBasicBlock &MBB : MF)
-    for (MachineInstr &MI : MBB) {
-      if (!MI.isInsertSubreg() || !isUndefined(MI.getOperand(1)))
-        continue;
-      MachineOperand &Part = MI.getOperand(2), &Index = MI.getOperand(3);
-      if (Part.getSubReg() != Index.getImm() || T.TRI.getSubRegIdxOffset(Index.getImm()) != 0 || !Part.getReg().isVirtual())
-        continue;
-      const TargetRegisterClass *To = MRI.getRegClass(MI.getOperand(0).getReg()), *From = MRI.getRegClass(Part.getReg());
-      if (unsigned Whole = lowPart(To, From)) {
-        Part.setSubReg(0);
-        Index.setImm(Whole);
-      } else if (unsigned Low = lowPart(From, To); Low || T.TRI.getRegSizeInBits(*From) == T.TRI.getRegSizeInBits(*To)) {
-        Part.setSubReg(Low);
-        MI.removeOperand(3);
-        MI.removeOperand(1);
-        MI.setDesc(TII.get(TargetOpcode::COPY));
-      }
-    }
+void Export::widenInsertion(MachineInstr &MI) {
+  if (!MI.isInsertSubreg() || !isUndefined(MI.getOperand(1)))
+    return;
+  MachineOperand &Part = MI.getOperand(2), &Index = MI.getOperand(3);
+  if (Part.getSubReg() != Index.getImm() || T.TRI.getSubRegIdxOffset(Index.getImm()) != 0 || !Part.getReg().isVirtual())
+    return;
+  const TargetRegisterClass *To = MRI.getRegClass(MI.getOperand(0).getReg()), *From = MRI.getRegClass(Part.getReg());
+  if (unsigned Whole = lowPart(To, From)) {
+    Part.setSubReg(0);
+    Index.setImm(Whole);
+  } else if (unsigned Low = lowPart(From, To); Low || T.TRI.getRegSizeInBits(*From) == T.TRI.getRegSizeInBits(*To)) {
+    Part.setSubReg(Low);
+    MI.removeOperand(3);
+    MI.removeOperand(1);
+    MI.setDesc(TII.get(TargetOpcode::COPY));
+  }
 }
 
 // The index by which registers of a class have a low part as wide as those of a narrower one; 0 if there is none.

@@ -58,7 +58,7 @@ public:
   std::string Unsupported;
 
 private:
-  void widenInsertions();
+  void widenInsertion(llvm::MachineInstr &MI);
   unsigned lowPart(const llvm::TargetRegisterClass *Of, const llvm::TargetRegisterClass *Narrower) const;
   void numberValues();
   void addBlock(llvm::MachineBasicBlock &MBB, const llvm::MachineBlockFrequencyInfo &MBFI);

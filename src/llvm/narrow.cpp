@@ -1,5 +1,4 @@
 #include "narrow.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/MachineRegisterInfo.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
@@ -10,32 +9,32 @@ using namespace llvm;
 
 namespace chordal {
 
-void copyForSecondBytes(MachineFunction &MF) {
-  if (!MF.getTarget().getTargetTriple().isArch64Bit())
+SecondBytes::SecondBytes(MachineFunction &MF)
+    : MF(MF), TRI(*MF.getSubtarget().getRegisterInfo()), Is64Bit(MF.getTarget().getTargetTriple().isArch64Bit()) {}
+
+void SecondBytes::copyFor(MachineInstr &MI) {
+  if (!Is64Bit || MI.isPHI() || MI.isDebugInstr())
     return;
-  const TargetSubtargetInfo &ST = MF.getSubtarget();
-  MachineRegisterInfo &MRI = MF.getRegInfo();
-  auto IsSecondByte = [&](const MachineOperand &MO) {
-    return MO.getReg().isVirtual() && MO.getSubReg() && ST.getRegisterInfo()->getSubRegIdxOffset(MO.getSubReg()) == 8;
-  };
-  SmallSetVector<Register, 8> Copied;
-  for (MachineBasicBlock &MBB : MF)
-    for (MachineInstr &MI : MBB) {
-      if (MI.isPHI() || MI.isDebugInstr())
-        continue;
-      for (MachineOperand &MO : MI.all_uses()) {
-        if (!IsSecondByte(MO))
-          continue;
-        Register Value = MO.getReg(), Copy = MRI.cloneVirtualRegister(Value);
-        BuildMI(MBB, MI, MI.getDebugLoc(), ST.getInstrInfo()->get(TargetOpcode::COPY), Copy).addReg(Value);
-        MO.setReg(Copy);
-        Copied.insert(Value);
-      }
-    }
-  for (Register Value : Copied) {
-    MRI.clearKillFlags(Value);
-    MRI.recomputeRegClass(Value);
+  for (MachineOperand &MO : MI.all_uses()) {
+    if (!isSecondByte(MO))
+      continue;
+    Register Value = MO.getReg(), Copy = MF.getRegInfo().cloneVirtualRegister(Value);
+    const MCInstrDesc &Copying = MF.getSubtarget().getInstrInfo()->get(TargetOpcode::COPY);
+    BuildMI(*MI.getParent(), MI, MI.getDebugLoc(), Copying, Copy).addReg(Value);
+    MO.setReg(Copy);
+    Copied.insert(Value);
   }
+}
+
+void SecondBytes::widenClasses() {
+  for (Register Value : Copied) {
+    MF.getRegInfo().clearKillFlags(Value);
+    MF.getRegInfo().recomputeRegClass(Value);
+  }
+}
+
+bool SecondBytes::isSecondByte(const MachineOperand &MO) const {
+  return MO.getSubReg() && MO.getReg().isVirtual() && TRI.getSubRegIdxOffset(MO.getSubReg()) == 8;
 }
 
 } // namespace chordal

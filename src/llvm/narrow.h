@@ -2,7 +2,9 @@
 #ifndef CHORDAL_NARROW_H
 #define CHORDAL_NARROW_H
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/CodeGen/TargetRegisterInfo.h"
 
 namespace chordal {
 
@@ -10,7 +12,24 @@ namespace chordal {
 // would be in one of these wherever it lives. (What is read in place of the value behind such a copy is `copies.rs`'s to say. On i386,
 // none but the same four has a first byte, either, and most values with a second one have a first one. LLVM's allocator widens
 // classes where it splits live ranges.)
-void copyForSecondBytes(llvm::MachineFunction &MF);
+class SecondBytes {
+public:
+  explicit SecondBytes(llvm::MachineFunction &MF);
+
+  // Copies what an instruction reads the second byte of.
+  void copyFor(llvm::MachineInstr &MI);
+
+  // Lets values that have been copied be in all registers that their other readers allow.
+  void widenClasses();
+
+private:
+  bool isSecondByte(const llvm::MachineOperand &MO) const;
+
+  llvm::MachineFunction &MF;
+  const llvm::TargetRegisterInfo &TRI;
+  bool Is64Bit;
+  llvm::SmallSetVector<llvm::Register, 8> Copied;
+};
 
 } // namespace chordal
 #endif
