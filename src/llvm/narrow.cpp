@@ -13,17 +13,14 @@ SecondBytes::SecondBytes(MachineFunction &MF)
     : MF(MF), TRI(*MF.getSubtarget().getRegisterInfo()), Is64Bit(MF.getTarget().getTargetTriple().isArch64Bit()) {}
 
 void SecondBytes::copyFor(MachineInstr &MI) {
-  if (!Is64Bit || MI.isPHI() || MI.isDebugInstr())
+  if (!Is64Bit || !MI.isCopy() || !isSecondByte(MI.getOperand(1)))
     return;
-  for (MachineOperand &MO : MI.all_uses()) {
-    if (!isSecondByte(MO))
-      continue;
-    Register Value = MO.getReg(), Copy = MF.getRegInfo().cloneVirtualRegister(Value);
-    const MCInstrDesc &Copying = MF.getSubtarget().getInstrInfo()->get(TargetOpcode::COPY);
-    BuildMI(*MI.getParent(), MI, MI.getDebugLoc(), Copying, Copy).addReg(Value);
-    MO.setReg(Copy);
-    Copied.insert(Value);
-  }
+  MachineOperand &Byte = MI.getOperand(1);
+  Register Value = Byte.getReg(), Copy = MF.getRegInfo().cloneVirtualRegister(Value);
+  const MCInstrDesc &Copying = MF.getSubtarget().getInstrInfo()->get(TargetOpcode::COPY);
+  BuildMI(*MI.getParent(), MI, MI.getDebugLoc(), Copying, Copy).addReg(Value);
+  Byte.setReg(Copy);
+  Copied.insert(Value);
 }
 
 void SecondBytes::widenClasses() {

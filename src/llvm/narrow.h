@@ -16,7 +16,7 @@ class SecondBytes {
 public:
   explicit SecondBytes(llvm::MachineFunction &MF);
 
-  // Copies what an instruction reads the second byte of.
+  // Copies what an instruction reads the second byte of. (All that read such a byte as it is selected are copies themselves.)
   void copyFor(llvm::MachineInstr &MI);
 
   // Lets values that have been copied be in all registers that their other readers allow.
