@@ -23,6 +23,7 @@ const BRIDGE: &[&str] = &[
     "fallback",
     "wrap",
     "stock",
+    "allocation",
     "pipeline",
 ];
 

@@ -11,14 +11,14 @@ use crate::support::reach::reached;
 use chordal::allocate::failure::{Failure, Unsupported};
 use chordal::allocate::pipeline::{Allocate, Report};
 use chordal::analysis::GraphSizes;
-use chordal::llvm::{Allocator, CompileOptions, Module, Ours, Output, Sections, Source, compile};
+use chordal::llvm::{Allocator, CompileOptions, Module, Ours, Output, Pace, Sections, Source, compile};
 use chordal::machine::{
     Block, BlockData, ClassInfo, Function, Goal, Inst, InstData, InstKind, Operand, Overlay, Phi, PinSets, Reg, RegClass, Role,
     SwapSupport, Value,
 };
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::process::Command;
+use std::sync::Mutex;
 
 /// Whether a function has something.
 type Feature = fn(&Function) -> bool;
@@ -393,11 +393,11 @@ const FEATURES: &[(&str, Feature)] = &[
 
 /// Looks at functions, and allocates none.
 #[derive(Default)]
-struct Looker(RefCell<Vec<Function>>);
+struct Looker(Mutex<Vec<Function>>);
 
 impl Allocate for Looker {
     fn allocate(&self, function: &Function) -> Result<(Overlay, Report), Failure> {
-        self.0.borrow_mut().push(function.clone());
+        self.0.lock().expect("nobody panics").push(function.clone());
         Err(Unsupported("only looked at".into()).into())
     }
 
@@ -422,10 +422,11 @@ fn functions(program: &Program, flags: &str) -> Vec<Function> {
         registers: None,
         fallback: false,
         sizes: false,
+        pace: Pace::InTurn,
         progress: &|_| (),
     };
     compile(Module::parse(&source).expect("clang wrote it"), &options).expect_err("nothing is allocated");
-    looker.0.into_inner()
+    looker.0.into_inner().expect("nobody panics")
 }
 
 /// What real functions have is worth something only if they have much.

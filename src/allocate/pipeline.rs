@@ -20,8 +20,8 @@ use crate::machine::{Block, ClassInfo, Edit, Function, Overlay, RegSet, Value};
 use cranelift_entity::SecondaryMap;
 use std::time::{Duration, Instant};
 
-/// What allocates registers of functions, one by one.
-pub trait Allocate {
+/// What allocates registers of functions, each for itself, on whatever thread.
+pub trait Allocate: Sync {
     /// Allocates registers for a function, without checking the result.
     ///
     /// # Errors

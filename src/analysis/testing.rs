@@ -5,7 +5,7 @@ use crate::machine::{
     Pins, Reg, RegClass, RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value,
 };
 use cranelift_entity::{PrimaryMap, packed_option::PackedOption};
-use std::rc::Rc;
+use std::sync::Arc;
 
 pub(crate) fn block(index: usize) -> Block {
     Block::from_u32(index as u32)
@@ -37,12 +37,12 @@ pub(crate) fn graph(succs: &[&[usize]]) -> Function {
         name: "test".to_string(),
         returns_twice: false,
         goal: Goal::Speed,
-        file: Rc::new(file()),
+        file: Arc::new(file()),
         blocks,
         insts: PrimaryMap::new(),
         operands: vec![],
         values: PrimaryMap::new(),
-        pins: Rc::new([PinSets::default()].into_iter().collect()),
+        pins: Arc::new([PinSets::default()].into_iter().collect()),
         debug_uses: vec![],
     }
 }
@@ -128,5 +128,5 @@ pub(crate) fn phi(function: &mut Function, at: usize, def: u32, args: &[Option<u
 
 /// Has an instruction name physical registers.
 pub(crate) fn pin(function: &mut Function, inst: Inst, sets: PinSets) {
-    function.insts[inst].pins = Rc::make_mut(&mut function.pins).push(sets);
+    function.insts[inst].pins = Arc::make_mut(&mut function.pins).push(sets);
 }

@@ -2,7 +2,7 @@
 
 use crate::machine::{Edit, Function, Inst, Location, Point, Reg, RegClass, RegisterFile, Slot, Value};
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Something that is wrong with an overlay.
 #[derive(Clone, Debug)]
@@ -11,7 +11,7 @@ pub struct Complaint {
     pub at: Option<Point>,
     pub subject: Subject,
     pub fault: Fault,
-    file: Rc<RegisterFile>,
+    file: Arc<RegisterFile>,
 }
 
 /// What a complaint is about.

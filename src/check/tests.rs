@@ -6,7 +6,7 @@ use crate::machine::{
     DebugUse, Edit, Function, Inserted, Inst, InstKind, Location, Operand, Overlay, PinSets, Point, Reg, RegClass, RegSet, Role,
     Slot, SlotData, SwapKind,
 };
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A function with its overlay.
 struct Program {
@@ -331,7 +331,7 @@ fn excluded_registers() {
         let mut p = defined(&["a"], &[0, 0]);
         p.copy(0, reader, &[(usage(0), "d")]);
         p.terminator(0, &[]);
-        let file = Rc::make_mut(&mut p.function.file);
+        let file = Arc::make_mut(&mut p.function.file);
         file.excluded.insert(reg("d"));
         let class = &mut file.classes[RegClass::from_u32(GP)];
         class.order.retain(|&it| it != reg("d"));
@@ -864,7 +864,7 @@ fn a_stored_constant_is_in_its_slot() {
 fn a_constant_is_computed_where_the_program_copies_it_to() {
     let computed = |index: u32, location: &str| {
         let mut p = Program::new(&[&[]], &[GP]);
-        std::rc::Rc::make_mut(&mut p.function.file).classes[RegClass::from_u32(GP)].regs = regs("abc");
+        std::sync::Arc::make_mut(&mut p.function.file).classes[RegClass::from_u32(GP)].regs = regs("abc");
         let constant = p.op(0, &[(def(0), "a")]);
         p.function.insts[constant].rematerialisable = true;
         p.edit(0, index, Edit::Rematerialise { to: reg(location), inst: constant, from: None });

@@ -237,7 +237,8 @@ impl Build<'_> {
         self.run(&mut Job { words }.command())?;
         let mut chordal = Command::new(env::current_exe().context("chordal's own path")?);
         chordal.arg0("chordal"); // if this is a copy, its file may be called chordal-cc
-        chordal.arg("compile").arg(&bitcode).args(["-o", output, "--name", source]);
+        // (Builds run several compilers at once.)
+        chordal.arg("compile").arg(&bitcode).args(["-o", output, "--name", source, "--in-turn"]);
         chordal.args(["--emit", if job.has("-S") { "asm" } else { "obj" }]);
         chordal.args(job.has("-ffunction-sections").then_some("--function-sections"));
         chordal.args(job.has("-fdata-sections").then_some("--data-sections"));

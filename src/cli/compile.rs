@@ -6,7 +6,7 @@ use super::options::{self, AllocatorOptions, StockOptions};
 use super::{Failure, defect, keep_apart};
 use crate::allocate::allocators::Preset;
 use crate::allocate::pipeline::Strategy;
-use crate::llvm::{self, Algorithm, CompileOptions, Compiled, Module, Output, RegisterRequest, Sections, Source, Stock};
+use crate::llvm::{self, Algorithm, CompileOptions, Compiled, Module, Output, Pace, RegisterRequest, Sections, Source, Stock};
 use crate::measure::meter;
 use crate::measure::stats::{Counts, SCHEMA, Statistics};
 use crate::output::{self, Destination, printable};
@@ -139,7 +139,8 @@ impl Emit {
 /// Compiles a module.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (output, stats) = destinations(arguments)?;
-    if stats.is_some() && !arguments.no_times {
+    let measured = stats.is_some() && !arguments.no_times;
+    if measured {
         meter::enable();
     }
     let (own, stock) = (&arguments.options, &arguments.stock_options);
@@ -151,7 +152,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let module = Module::parse(&source).with_context(|| name.clone())?;
     let registers = registers(arguments, &allocator, &module)?;
     let triple = module.triple();
-    let progress = Progress::new(module.num_functions());
+    let steps = if matches!(allocator, Configured::Ours(_)) { 2 } else { 1 };
+    let progress = Progress::new(steps * module.num_functions());
     let options = CompileOptions {
         allocator: allocator.allocator(!arguments.no_check, stats.is_some()),
         output: match arguments.emit {
@@ -163,6 +165,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         registers,
         fallback: !arguments.no_fallback,
         sizes: stats.is_some(),
+        // (Times are a function's own, and memory what one function takes, only if nothing else is at work.)
+        pace: if measured { Pace::InTurn } else { arguments.limits.pace() },
         progress: &|function| progress.step(function),
     };
     let compiled = llvm::compile(module, &options);
@@ -279,8 +283,8 @@ struct Progress {
 }
 
 impl Progress {
-    fn new(functions: usize) -> Self {
-        let bar = if io::stderr().is_terminal() { ProgressBar::new(functions as u64) } else { ProgressBar::hidden() };
+    fn new(steps: usize) -> Self {
+        let bar = if io::stderr().is_terminal() { ProgressBar::new(steps as u64) } else { ProgressBar::hidden() };
         bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}").expect("the template is valid"));
         Progress { bar, start: Instant::now(), done: Cell::new(0) }
     }

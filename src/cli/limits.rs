@@ -1,5 +1,6 @@
 //! What the compilation of a module may take.
 
+use crate::llvm::Pace;
 use crate::output::{self, printable};
 use anyhow::{Context as _, Result};
 use clap::Args;
@@ -20,9 +21,33 @@ pub struct Limits {
     /// Fail if more memory than this is in use, LLVM's included
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..))]
     memory_limit: Option<u64>,
+
+    /// Take so many threads at most [default: as many as there are processors]
+    ///
+    /// One is LLVM's; the others allocate registers meanwhile, in functions that it has come by. The result is the same with any
+    /// number of threads.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+
+    /// Finish each function before the next one is begun
+    ///
+    /// On one thread, in less memory: otherwise LLVM selects instructions of all functions first. So it is done in any case where
+    /// times and memory are measured, which is for statistics, unless --no-times is given. Some of LLVM's labels (.Ltmp1) have other
+    /// numbers then.
+    #[arg(long)]
+    in_turn: bool,
 }
 
 impl Limits {
+    /// How functions follow each other, if they may be allocated beside each other.
+    pub fn pace(&self) -> Pace {
+        match self.jobs {
+            _ if self.in_turn => Pace::InTurn,
+            None => Pace::default(),
+            Some(threads) => Pace::Ahead { beside: usize::from(threads) - 1 },
+        }
+    }
+
     /// From here on, the process ends with a message about the module where it passes a limit.
     ///
     /// # Errors

@@ -235,6 +235,7 @@ typedef struct {
   uint32_t schedule;     // run LLVM's scheduler before LLVM's allocator
   uint32_t object;       // emit an object file instead of assembly
   uint32_t function_sections, data_sections; // each function, each variable has a section of its own
+  uint32_t ahead;        // with ours: hand all functions over before the first answer is wanted
   uint32_t separate_saves; // callee-saved registers are saved each for itself, where that is cheaper
   uint32_t verify;       // run LLVM's machine verifier on what an allocator left
   const ChStr *excluded; // registers that LLVM's allocator may not use
@@ -245,10 +246,12 @@ typedef struct {
 
 typedef struct {
   void *user;
-  // Take a function over: its arrays may go afterwards. Returns 0 if it cannot be allocated.
-  uint32_t (*import)(void *user, const ChFunction *function);
-  // Allocate it; the answer lives until the next call.
-  void (*allocate)(void *user, ChAnswer *answer);
+  // Take a function over: its arrays may go afterwards.
+  void (*import)(void *user, const ChFunction *function);
+  // Begin to allocate it, now that these are gone.
+  void (*allocate)(void *user);
+  // What has come of the first function that was taken over and not asked about yet; it lives until the next call.
+  void (*answer)(void *user, ChAnswer *answer);
   // A function is allocated: an answer has been applied (or the function was left to LLVM), or LLVM's allocator is done.
   // `ns` is the time for that, 0 for functions that fell back.
   void (*allocated)(void *user, ChStr function, uint64_t ns, ChStr verifier_report);

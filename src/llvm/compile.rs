@@ -2,12 +2,15 @@
 
 use super::fatal::{Stage, during};
 use super::ffi;
+use super::jobs::{Failed, Ours, Workers};
 use super::module::{Module, ReadError, Target, one_line};
-use super::session::{Failed, Ours, Session};
+use super::session::Session;
 use crate::allocate::failure::Failure;
 use crate::measure::stats::Function;
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::collections::HashMap;
+use std::io;
+use std::thread;
 use std::time::Instant;
 
 /// Who allocates registers.
@@ -53,6 +56,24 @@ pub struct Sections {
     pub data: bool,
 }
 
+/// How functions follow each other if an allocator outside of LLVM allocates.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pace {
+    /// Each is finished before the next one is begun.
+    InTurn,
+    /// LLVM selects instructions of all functions before it finishes the first, and so many threads beside it allocate meanwhile.
+    /// That takes more memory, and LLVM numbers some of its labels otherwise than in turn; the output is the same with any number of
+    /// threads.
+    Ahead { beside: usize },
+}
+
+impl Default for Pace {
+    /// A thread for each processor, LLVM's included.
+    fn default() -> Self {
+        Pace::Ahead { beside: thread::available_parallelism().map_or(0, |all| all.get() - 1) }
+    }
+}
+
 /// How to compile a module.
 pub struct CompileOptions<'o> {
     pub allocator: Allocator<'o>,
@@ -67,7 +88,8 @@ pub struct CompileOptions<'o> {
     pub fallback: bool,
     /// Whether to find out the machine code size of each function, which takes assembling the output.
     pub sizes: bool,
-    /// Told the name of each function that is done.
+    pub pace: Pace,
+    /// Told the name of each function that is done, and before, of each that is handed over to an allocator outside of LLVM.
     pub progress: &'o dyn Fn(&str),
 }
 
@@ -97,6 +119,8 @@ pub enum CompileError {
     Read(#[from] ReadError),
     #[error("cannot read the size of functions: {0}")]
     Sizes(#[from] object::Error),
+    #[error("the system makes no thread to allocate on (--jobs 1 takes none): {0}")]
+    Threads(io::Error),
 }
 
 fn others(more: usize) -> String {
@@ -157,15 +181,30 @@ fn refuse(failures: &[Failed], wanted: impl Fn(&Failed) -> bool) -> Result<(), C
 
 /// Runs the code generator once, which uses the module up, and reports the functions that were not allocated.
 fn run(module: &Module<'_>, options: &CompileOptions<'_>, fallbacks: &[Failed]) -> Result<(Compiled, Vec<Failed>), CompileError> {
-    let (ours, allocator, schedule) = match options.allocator {
-        Allocator::Ours(ours) => (Some(ours), ffi::OURS, false),
-        Allocator::Llvm(Stock { algorithm, schedule }) => (None, algorithm as u32, schedule),
+    let Allocator::Ours(ours) = options.allocator else { return generate(module, options, fallbacks, None) };
+    let beside = match options.pace {
+        Pace::InTurn => 0,
+        Pace::Ahead { beside } => beside,
     };
-    let mut session = Session::new(ours, options.registers.as_deref(), options.progress);
+    Workers::with(ours, beside, |workers| generate(module, options, fallbacks, Some(workers))).map_err(CompileError::Threads)?
+}
+
+fn generate(
+    module: &Module<'_>,
+    options: &CompileOptions<'_>,
+    fallbacks: &[Failed],
+    workers: Option<Workers<'_>>,
+) -> Result<(Compiled, Vec<Failed>), CompileError> {
+    let (allocator, schedule, separate_saves) = match options.allocator {
+        Allocator::Ours(ours) => (ffi::OURS, false, ours.separate_saves),
+        Allocator::Llvm(Stock { algorithm, schedule }) => (algorithm as u32, schedule, false),
+    };
+    let mut session = Session::new(workers, options.registers.as_deref(), options.progress);
     let excluded = options.excluded(module.target());
     let fallbacks: Vec<ffi::Str> = fallbacks.iter().map(|failed| ffi::Str::new(failed.name.as_bytes())).collect();
     let flat = ffi::Options {
-        separate_saves: u32::from(ours.is_some_and(|ours| ours.separate_saves)),
+        ahead: u32::from(options.pace != Pace::InTurn),
+        separate_saves: u32::from(separate_saves),
         allocator,
         schedule: u32::from(schedule),
         object: u32::from(options.output == Output::Object),
@@ -244,15 +283,14 @@ fn assemble(module: &Module<'_>, assembly: &[u8]) -> Result<Vec<u8>, CompileErro
 #[cfg(test)]
 mod tests {
     use super::super::module::Source;
-    use std::thread;
-
     use super::*;
     use crate::allocate::allocators::Preset;
     use crate::allocate::failure::{Defect, Unsupported, guarded};
     use crate::allocate::pipeline::{self, Allocate, Report, Strategy};
     use crate::analysis::GraphSizes;
     use crate::machine::{self, Overlay, PinSets, RegSet, parse};
-    use std::rc::Rc;
+    use std::sync::Arc;
+    use std::time::Duration;
 
     const MODULE: &str = "target triple = \"x86_64-pc-linux-gnu\"
         define i32 @f(i32 %a, i32 %b) {
@@ -288,6 +326,10 @@ mod tests {
     }
 
     fn compiled_from(module: &str, allocator: Allocator<'_>, fallback: bool) -> Result<Compiled, CompileError> {
+        compiled_at(Pace::InTurn, module, allocator, fallback)
+    }
+
+    fn compiled_at(pace: Pace, module: &str, allocator: Allocator<'_>, fallback: bool) -> Result<Compiled, CompileError> {
         let source = Source::new("module".into(), module.into()).expect("it is not empty");
         let options = CompileOptions {
             allocator,
@@ -297,6 +339,7 @@ mod tests {
             registers: None,
             fallback,
             sizes: false,
+            pace,
             progress: &|_| (),
         };
         compile(Module::parse(&source).expect("the module is valid"), &options)
@@ -341,6 +384,42 @@ mod tests {
         assert_eq!(error.to_string(), "function f: too odd");
     }
 
+    /// Whoever fails first, and whatever waits for a thread.
+    #[test]
+    fn functions_come_back_in_order() {
+        let functions = (0..100).map(|i| format!("define i32 @f{i}(i32 %a) {{ %s = sub i32 {i}, %a ret i32 %s }}\n"));
+        let module = format!("target triple = \"x86_64-pc-linux-gnu\"\n{}", functions.collect::<String>());
+        let strategy = Strategy::from(Preset::default());
+        let ours = |allocator| Allocator::Ours(Ours { allocator, check: true, graphs: false, separate_saves: true });
+        let at = |pace| compiled_at(pace, &module, ours(&strategy), false).expect("it compiles");
+        let in_turn = at(Pace::InTurn);
+        for beside in [0, 1, 3] {
+            let ahead = at(Pace::Ahead { beside });
+            assert_eq!(ahead.output, in_turn.output);
+            assert!(ahead.functions.iter().map(|f| &f.name).eq(in_turn.functions.iter().map(|f| &f.name)));
+            let error = compiled_at(Pace::Ahead { beside }, &module, ours(&Slow), false).expect_err("it may not fall back");
+            assert_eq!(error.to_string(), "function f1: too odd (and 49 more functions)");
+        }
+    }
+
+    /// An allocator that takes its time before it fails, with every other function.
+    struct Slow;
+
+    impl Allocate for Slow {
+        fn allocate(&self, function: &machine::Function) -> Allocated {
+            let number: u64 = function.name[1..].parse().expect("functions are numbered");
+            if number.is_multiple_of(2) {
+                return Strategy::from(Preset::default()).allocate(function);
+            }
+            thread::sleep(Duration::from_micros(1000 - 10 * number));
+            Err(Unsupported("too odd".into()).into())
+        }
+
+        fn graphs(&self, _: &machine::Function) -> GraphSizes {
+            GraphSizes::default()
+        }
+    }
+
     /// An allocator that has been told wrongly that calls destroy nothing.
     struct Misled;
 
@@ -348,7 +427,7 @@ mod tests {
         fn allocate(&self, function: &machine::Function) -> Allocated {
             let mut function = function.clone();
             let harmless = |pins: &PinSets| PinSets { clobbers: RegSet::EMPTY, ..*pins };
-            function.pins = Rc::new(function.pins.values().map(harmless).collect());
+            function.pins = Arc::new(function.pins.values().map(harmless).collect());
             Strategy::from(Preset::default()).allocate(&function)
         }
 

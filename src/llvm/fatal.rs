@@ -4,16 +4,16 @@
 //! says whose fault it is, and status 1.
 
 use super::ffi;
+use std::cell::Cell;
 use std::ptr::null_mut;
 use std::sync::Once;
-use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// What a last message starts with. Replaced prefixes are leaked, because a signal may interrupt anything.
 static PREFIX: AtomicPtr<String> = AtomicPtr::new(null_mut());
 
 /// Who is at work.
-#[derive(Clone, Copy)]
-#[repr(u8)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     Ours,
     /// LLVM reads and verifies a module.
@@ -22,18 +22,18 @@ pub(super) enum Stage {
     Generating,
 }
 
-static STAGE: AtomicU8 = AtomicU8::new(Stage::Ours as u8);
+thread_local! {
+    /// Of this thread. (Nothing is made or dropped for it, so a signal may interrupt anything.)
+    static STAGE: Cell<Stage> = const { Cell::new(Stage::Ours) };
+}
 
 /// Does something that is said to have been at work if it ends the process.
 pub(super) fn during<T>(stage: Stage, work: impl FnOnce() -> T) -> T {
-    let before = STAGE.swap(stage as u8, Ordering::Relaxed);
+    let before = STAGE.replace(stage);
     let done = work();
-    STAGE.store(before, Ordering::Relaxed);
+    STAGE.set(before);
     done
 }
-
-const READING: u8 = Stage::Reading as u8;
-const GENERATING: u8 = Stage::Generating as u8;
 
 const CRASHES: [libc::c_int; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGTRAP, libc::SIGFPE, libc::SIGABRT];
 
@@ -59,7 +59,7 @@ pub fn die_with_prefix(prefix: &str) {
 pub(super) extern "C" fn report(message: ffi::Str) {
     // SAFETY: LLVM passes a text that is alive.
     let message = super::module::one_line(&unsafe { message.text() });
-    let who = if STAGE.load(Ordering::Relaxed) == READING { "LLVM's reader gave up: " } else { "" };
+    let who = if STAGE.get() == Stage::Reading { "LLVM's reader gave up: " } else { "" };
     eprintln!("{}{who}{message}", prefix());
     std::process::exit(1);
 }
@@ -70,10 +70,10 @@ fn prefix() -> &'static str {
 }
 
 extern "C" fn crashed(signal: libc::c_int) {
-    let (who, why) = match STAGE.load(Ordering::Relaxed) {
-        READING => ("LLVM's reader", ": the file is damaged\n"),
-        GENERATING => ("LLVM's code generation, or chordal's part in it,", "\n"),
-        _ => ("internal error: chordal", "\n"),
+    let (who, why) = match STAGE.get() {
+        Stage::Reading => ("LLVM's reader", ": the file is damaged\n"),
+        Stage::Generating => ("LLVM's code generation, or chordal's part in it,", "\n"),
+        Stage::Ours => ("internal error: chordal", "\n"),
     };
     let how = match signal {
         libc::SIGSEGV => " crashed (segmentation fault)",

@@ -337,6 +337,7 @@ pub struct Options {
     pub object: u32,
     pub function_sections: u32,
     pub data_sections: u32,
+    pub ahead: u32,
     pub separate_saves: u32,
     pub verify: u32,
     pub excluded: *const Str,
@@ -348,8 +349,9 @@ pub struct Options {
 #[repr(C)]
 pub struct Callbacks {
     pub user: *mut c_void,
-    pub import: extern "C" fn(*mut c_void, *const Function) -> u32,
-    pub allocate: extern "C" fn(*mut c_void, *mut Answer),
+    pub import: extern "C" fn(*mut c_void, *const Function),
+    pub allocate: extern "C" fn(*mut c_void),
+    pub answer: extern "C" fn(*mut c_void, *mut Answer),
     pub allocated: extern "C" fn(*mut c_void, Str, u64, Str),
     pub wrap: extern "C" fn(*mut c_void, *const Frame, *mut u8),
     pub wrapped: extern "C" fn(*mut c_void, Str, u64, Str),

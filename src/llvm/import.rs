@@ -8,7 +8,7 @@ use crate::machine::{
 };
 use cranelift_entity::{EntityRef, PrimaryMap, packed_option::PackedOption};
 use smallvec::smallvec;
-use std::rc::Rc;
+use std::sync::Arc;
 
 impl From<ffi::RegSet> for RegSet {
     fn from(set: ffi::RegSet) -> RegSet {
@@ -79,7 +79,7 @@ pub unsafe fn register_file(file: &ffi::File) -> RegisterFile {
 ///
 /// # Safety
 /// The arrays must be valid.
-pub unsafe fn function(flat: &ffi::Function, file: Rc<RegisterFile>) -> Function {
+pub unsafe fn function(flat: &ffi::Function, file: Arc<RegisterFile>) -> Function {
     let (blocks, edges) = unsafe { (ffi::slice(flat.blocks, flat.num_blocks), ffi::slice(flat.edges, flat.num_edges)) };
     let (insts, operands) = unsafe { (ffi::slice(flat.insts, flat.num_insts), ffi::slice(flat.operands, flat.num_operands)) };
     let (pins, classes) = unsafe { (ffi::slice(flat.pins, flat.num_pins), ffi::slice(flat.classes, flat.num_values)) };
@@ -93,7 +93,7 @@ pub unsafe fn function(flat: &ffi::Function, file: Rc<RegisterFile>) -> Function
         insts: insts.iter().enumerate().map(|(index, data)| inst(index, data)).collect(),
         operands: operands.iter().map(operand).collect(),
         values: classes.iter().map(|&class| RegClass::from_u32(class).into()).collect(),
-        pins: Rc::new(pins.iter().map(pin_sets).collect()),
+        pins: Arc::new(pins.iter().map(pin_sets).collect()),
         debug_uses: debug_uses.iter().map(debug_use).collect(),
     };
     connect(&mut function.blocks, blocks, edges);

@@ -5,16 +5,17 @@ mod compile;
 mod fatal;
 mod ffi;
 mod import;
+mod jobs;
 mod module;
 mod registers;
 mod session;
 mod variables;
 
-pub use compile::{Algorithm, Allocator, CompileError, CompileOptions, Compiled, Output, Sections, Stock, compile};
+pub use compile::{Algorithm, Allocator, CompileError, CompileOptions, Compiled, Output, Pace, Sections, Stock, compile};
 pub use fatal::die_with_prefix;
+pub use jobs::{Failed, Ours};
 pub use module::{Module, ReadError, Source, Target};
 pub use registers::{ALL_REGISTERS, RegisterRequest, RequestError};
-pub use session::{Failed, Ours};
 pub use variables::unpromoted;
 
 /// Sets LLVM up, once.

@@ -1,5 +1,5 @@
 // LLVM's code generation pipeline with our allocation, or LLVM's own, in the middle.
-#include "apply.h"
+#include "allocation.h"
 #include "count.h"
 #include "fallback.h"
 #include "stock.h"
@@ -41,55 +41,6 @@ using namespace llvm;
 namespace chordal {
 namespace {
 
-// Our allocation: export, ask, apply.
-class Allocate : public MachineFunctionPass {
-public:
-  static char ID;
-  explicit Allocate(Run &R) : MachineFunctionPass(ID), R(R) {}
-  StringRef getPassName() const override { return "chordal register allocation"; }
-  void getAnalysisUsage(AnalysisUsage &AU) const override {
-    AU.addRequired<MachineBlockFrequencyInfoWrapperPass>();
-    MachineFunctionPass::getAnalysisUsage(AU);
-  }
-
-  bool runOnMachineFunction(MachineFunction &MF) override {
-    const MachineBlockFrequencyInfo &MBFI = getAnalysis<MachineBlockFrequencyInfoWrapperPass>().getMBFI();
-    R.Selected.emplace(MF, MBFI);
-    if (R.fallsBack(MF))
-      return false;
-    chordal_meter_start();
-    uint64_t Start = nanoseconds();
-    MF.getRegInfo().freezeReservedRegs();
-    auto [Number, New] = R.target(MF);
-    Target &T = *R.Targets[Number];
-    Export E(MF, T, MBFI);
-    ChFunction View = E.view();
-    View.file = Number;
-    View.new_file = New ? &T.file() : nullptr;
-    View.import_ns = nanoseconds() - Start;
-    ChAnswer Answer = {};
-    bool Imported = R.Callbacks.import(R.Callbacks.user, &View);
-    E.release();
-    if (Imported)
-      R.Callbacks.allocate(R.Callbacks.user, &Answer);
-    Start = nanoseconds();
-    Applied Result = {};
-    if (Answer.outcome == CH_ALLOCATED && !(Result = apply(E, Answer)).Failure.empty())
-      R.error(("function " + MF.getName() + ": " + Result.Failure).str());
-    bool Done = Answer.outcome == CH_ALLOCATED && Result.Failure.empty();
-    if (!Done)
-      gut(MF, T);
-    uint64_t Time = nanoseconds() - Start;
-    std::string Report = (R.Options.verify || Result.IsDoubtful) && Done ? verify(MF, "after chordal") : "";
-    R.Callbacks.allocated(R.Callbacks.user, str(MF.getName()), Time, str(Report));
-    return true;
-  }
-
-private:
-  Run &R;
-};
-char Allocate::ID = 0;
-
 // Where an allocator would run, nothing is left to do.
 class Nothing : public MachineFunctionPass {
 public:
@@ -115,7 +66,7 @@ public:
     MachineFunctionPass::getAnalysisUsage(AU);
   }
   bool runOnMachineFunction(MachineFunction &MF) override {
-    R.Weights = R.Selected->weigh(MF);
+    R.Weights = R.Selected.front().weigh(MF);
     return false;
   }
 
@@ -137,6 +88,7 @@ public:
   bool runOnMachineFunction(MachineFunction &MF) override {
     ChCounts Counts = chordal::count(MF, getAnalysis<MachineBlockFrequencyInfoWrapperPass>().getMBFI());
     Counts.weights = R.Weights;
+    R.Selected.pop_front();
     R.Callbacks.counted(R.Callbacks.user, str(MF.getName()), &Counts);
     return false;
   }
@@ -169,7 +121,7 @@ void configureOurs(TargetPassConfig &TPC, Run &R) {
   CurrentRun = &R;
   RegisterRegAlloc::setDefault(R.Options.num_fallback ? createFallbackAllocator : createNothing);
   replacePasses(TPC, R);
-  TPC.insertPass(&UnreachableMachineBlockElimID, IdentifyingPassPtr(new Allocate(R)));
+  insertAllocation(TPC, R);
   if (R.Options.separate_saves) {
     TPC.substitutePass(&ShrinkWrapID, IdentifyingPassPtr(createWrap(R, Pass::createPass(&ShrinkWrapID))));
     TPC.insertPass(&PrologEpilogCodeInserterID, IdentifyingPassPtr(createDescribe(R)));

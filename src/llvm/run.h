@@ -8,6 +8,7 @@
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
+#include <deque>
 
 namespace chordal {
 
@@ -39,8 +40,9 @@ struct Run {
   bool Allocating = false;
   uint64_t AllocationStart = 0;
   std::string Failure = {};
-  // The function at hand as it was where allocation began, and what it weighs.
-  std::optional<Selection> Selected = {};
+  // Functions as they were where allocation began, from there to where they are counted; the first is at hand.
+  std::deque<Selection> Selected = {};
+  // What it weighs.
   ChWeights Weights = {};
   // The callee-saved registers of the function at hand that its prologue does not save.
   llvm::SmallVector<SeparateSave, 8> Separate = {};

@@ -2,29 +2,19 @@
 
 use super::answer::Arrays;
 use super::fatal::{Stage, during};
+use super::jobs::{Allocation, Failed, Job, Outcome, Workers};
 use super::{ffi, import, registers};
 use crate::allocate::failure::{Defect, Failure, Unsupported, guarded};
-use crate::allocate::pipeline::{self, Allocate, Report};
 use crate::allocate::shrink_wrap;
-use crate::machine::{Edit, Function, Overlay, RegisterFile, parse, print, undefined, validate};
+use crate::machine::{Function, RegisterFile, parse, print, undefined, validate};
 use crate::measure::meter;
 use crate::measure::stats::{self, Counts};
 use indexmap::IndexMap;
+use std::collections::VecDeque;
 use std::ffi::c_void;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 use std::time::Instant;
-
-/// An allocator outside of LLVM.
-#[derive(Clone, Copy)]
-pub struct Ours<'o> {
-    pub allocator: &'o dyn Allocate,
-    /// Whether its allocations are checked.
-    pub check: bool,
-    /// Whether interference graphs are measured.
-    pub graphs: bool,
-    /// Whether callee-saved registers are saved each for itself, where that costs less.
-    pub separate_saves: bool,
-}
 
 /// Whether a function's text form, which is all that a defect leaves behind, is a valid function again; if not, why.
 fn reproducible(function: &Function) -> Result<(), String> {
@@ -34,35 +24,29 @@ fn reproducible(function: &Function) -> Result<(), String> {
 
 /// A register file as the target has it, and as the allocator may use it.
 struct Files {
-    all: Rc<RegisterFile>,
-    usable: Rc<RegisterFile>,
+    all: Arc<RegisterFile>,
+    usable: Arc<RegisterFile>,
 }
 
 impl Files {
     fn new(all: RegisterFile, registers: Option<&[String]>) -> Self {
-        let all = Rc::new(all);
-        let usable = registers.map_or_else(|| all.clone(), |names| Rc::new(registers::restricted(&all, names)));
+        let all = Arc::new(all);
+        let usable = registers.map_or_else(|| all.clone(), |names| Arc::new(registers::restricted(&all, names)));
         Files { all, usable }
     }
 }
 
-/// A function that could not be allocated.
-#[derive(Clone, Debug)]
-pub struct Failed {
-    pub name: String,
-    pub failure: Failure,
-    /// In text form, where allocation came upon a defect.
-    pub text: Option<String>,
-}
-
 /// What a run is asked to do and what it has come to so far.
 pub struct Session<'o> {
-    ours: Option<Ours<'o>>,
+    /// If the allocator is not one of LLVM's.
+    workers: Option<Workers<'o>>,
     registers: Option<&'o [String]>,
     progress: &'o dyn Fn(&str),
     files: Vec<Files>,
-    /// What is to be allocated next, and how long it took to hand it over, in nanoseconds.
-    imported: Option<(Function, u64)>,
+    /// What has been taken over last.
+    imported: Option<Result<Job, Failed>>,
+    /// What the bridge has not asked about, in order.
+    pending: VecDeque<Receiver<Outcome>>,
     answer: Arrays,
     /// The functions that could not be allocated, in order.
     pub failures: Vec<Failed>,
@@ -80,14 +64,15 @@ pub struct Session<'o> {
 
 impl<'o> Session<'o> {
     /// A session that allocates, or that only listens to LLVM's own allocator; `progress` is told the name of
-    /// each function that is done.
-    pub fn new(ours: Option<Ours<'o>>, registers: Option<&'o [String]>, progress: &'o dyn Fn(&str)) -> Self {
+    /// each function that is taken over, and of each that is done.
+    pub fn new(workers: Option<Workers<'o>>, registers: Option<&'o [String]>, progress: &'o dyn Fn(&str)) -> Self {
         Session {
-            ours,
+            workers,
             registers,
             progress,
             files: Vec::new(),
             imported: None,
+            pending: VecDeque::new(),
             answer: Arrays::default(),
             failures: Vec::new(),
             verifier_reports: Vec::new(),
@@ -104,6 +89,7 @@ impl<'o> Session<'o> {
             user: std::ptr::from_mut(self).cast(),
             import,
             allocate,
+            answer,
             allocated,
             wrap,
             wrapped,
@@ -119,21 +105,37 @@ impl<'o> Session<'o> {
     ///
     /// # Safety
     /// The flat function must be valid.
-    unsafe fn import(&mut self, flat: &ffi::Function) -> Result<(), Failed> {
+    unsafe fn import(&mut self, flat: &ffi::Function) {
         let start = Instant::now();
         let imported = guarded(|| unsafe { self.model(flat) });
-        let function = imported.map_err(|failure| Failed { name: unsafe { flat.name.text() }, failure, text: None })?;
-        self.imported = Some((function, flat.import_ns + nanoseconds(start)));
-        Ok(())
+        let name = unsafe { flat.name.text() };
+        (self.progress)(&name);
+        let imported = imported.map_err(|failure| Failed { name, failure, text: None });
+        self.imported = Some(imported.map(|function| Job { function, import_ns: flat.import_ns + nanoseconds(start) }));
     }
 
-    /// Allocates what was taken over; the answer's arrays live in `self` until the next call. A panic must not unwind through C++.
-    fn allocate(&mut self) -> Result<(), Failed> {
-        let (function, import_ns) = self.imported.take().expect("the bridge has a function imported before it is allocated");
-        guarded(|| self.allocate_imported(&function, import_ns)).map_err(|failure| {
-            let text = matches!(failure, Failure::Defect(_)).then(|| print(&function));
-            Failed { name: function.name, failure, text }
-        })
+    /// Has what was taken over be allocated.
+    fn allocate(&mut self) {
+        let imported = self.imported.take().expect("the bridge has a function imported before it is allocated");
+        let workers = self.workers.as_ref().expect("the bridge asks for allocations only where there is an allocator");
+        self.pending.push_back(workers.start(imported));
+    }
+
+    /// What has come of the first function that nobody has asked about; its arrays live in `self` until the next call.
+    fn answer(&mut self) -> ffi::Answer {
+        let pending = self.pending.pop_front().expect("the bridge asks once about each function");
+        match pending.recv().expect("who takes a job ends it") {
+            Ok(Allocation { name, answer, counts }) => {
+                self.functions.insert(name, counts);
+                self.answer = answer;
+                self.answer.answer()
+            }
+            Err(failed) => {
+                self.failures.push(failed);
+                self.answer = Arrays::default();
+                ffi::Answer { outcome: ffi::FAILED, ..self.answer.answer() }
+            }
+        }
     }
 
     /// # Safety
@@ -160,7 +162,7 @@ impl<'o> Session<'o> {
             .into());
         }
         if let Some(file) = registers::completed(usable, all, &function) {
-            function.file = Rc::new(file);
+            function.file = Arc::new(file);
         }
         if cfg!(debug_assertions) {
             reproducible(&function).map_err(Defect::Impossible)?;
@@ -168,32 +170,9 @@ impl<'o> Session<'o> {
         Ok(function)
     }
 
-    fn allocate_imported(&mut self, function: &Function, import_ns: u64) -> Result<(), Failure> {
-        let Ours { allocator, check, graphs, .. } =
-            self.ours.expect("the bridge asks for allocations only where there is an allocator");
-        let (overlay, report) = allocator.allocate(function)?;
-        self.answer = Arrays::new(&overlay, function);
-        let counts = self.functions.entry(function.name.clone()).or_default();
-        let times = counts.time_ns.get_or_insert_default();
-        times.add("import", import_ns);
-        for (phase, time) in &report.phases {
-            times.add(phase, time.as_nanos() as u64);
-        }
-        if check {
-            let start = Instant::now();
-            meter::apart(|| pipeline::check(function, &overlay))?;
-            times.add(stats::CHECKER, nanoseconds(start));
-        }
-        if graphs {
-            counts.graphs = meter::apart(|| allocator.graphs(function));
-        }
-        enter_account(counts, &overlay, report);
-        Ok(())
-    }
-
     fn allocated(&mut self, function: String, ns: u64, report: String) {
         let memory = meter::peak();
-        if self.ours.is_none() && ns > 0 {
+        if self.workers.is_none() && ns > 0 {
             let counts = self.functions.entry(function.clone()).or_default();
             counts.time_ns.get_or_insert_default().add("llvm", ns);
             counts.memory_bytes = memory;
@@ -233,29 +212,13 @@ impl<'o> Session<'o> {
     fn counted(&mut self, function: String, counts: &ffi::Counts) {
         (self.progress)(&function);
         let entry = self.functions.entry(function).or_default();
-        if self.ours.is_none() || entry.time_ns.is_none() {
+        if self.workers.is_none() || entry.time_ns.is_none() {
             // LLVM's own allocator, whose swaps cannot be told from those of the program; as a fallback it is not timed.
             entry.spill.swaps = counts.swaps;
             entry.time_ns.get_or_insert_default();
         }
         fill(entry, counts);
     }
-}
-
-/// Enters what only the allocator knows; the rest is counted in the output.
-fn enter_account(to: &mut Counts, overlay: &Overlay, report: Report) {
-    let edits = |wanted: fn(&Edit) -> bool| overlay.edits.iter().filter(|(_, edit)| wanted(edit)).count() as u64;
-    to.spill.remats = edits(|edit| matches!(edit, Edit::Rematerialise { .. }));
-    to.spill.copies = edits(|edit| matches!(edit, Edit::Move { .. }));
-    to.spill.swaps = edits(|edit| matches!(edit, Edit::Swap { .. }));
-    to.spill.values = report.spill.values;
-    to.spill.cost = report.spill.certificate.map(|it| it.cost);
-    to.spill.bound = report.spill.certificate.map(|it| it.bound);
-    to.conversion = report.conversion;
-    to.destruction = report.destruction;
-    to.optimisations = report.spill.optimisations;
-    to.recolouring = report.recolouring;
-    to.elimination = report.elimination;
 }
 
 /// Enters what the bridge counted.
@@ -311,25 +274,22 @@ unsafe fn session<'a>(user: *mut c_void) -> &'a mut Session<'a> {
     unsafe { &mut *user.cast() }
 }
 
-extern "C" fn import(user: *mut c_void, function: *const ffi::Function) -> u32 {
+extern "C" fn import(user: *mut c_void, function: *const ffi::Function) {
     // SAFETY: the bridge passes back its user and valid arrays.
     let (session, flat) = unsafe { (session(user), &*function) };
-    let imported = during(Stage::Ours, || unsafe { session.import(flat) });
-    let is_imported = imported.is_ok();
-    session.failures.extend(imported.err());
-    is_imported.into()
+    during(Stage::Ours, || unsafe { session.import(flat) });
 }
 
-extern "C" fn allocate(user: *mut c_void, answer: *mut ffi::Answer) {
+extern "C" fn allocate(user: *mut c_void) {
+    // SAFETY: as in `import`.
+    let session = unsafe { session(user) };
+    during(Stage::Ours, || session.allocate());
+}
+
+extern "C" fn answer(user: *mut c_void, answer: *mut ffi::Answer) {
     // SAFETY: as in `import`.
     let (session, answer) = unsafe { (session(user), &mut *answer) };
-    match during(Stage::Ours, || session.allocate()) {
-        Ok(()) => *answer = session.answer.answer(),
-        Err(failed) => {
-            answer.outcome = ffi::FAILED;
-            session.failures.push(failed);
-        }
-    }
+    *answer = during(Stage::Ours, || session.answer());
 }
 
 extern "C" fn allocated(user: *mut c_void, function: ffi::Str, ns: u64, report: ffi::Str) {

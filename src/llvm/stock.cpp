@@ -38,7 +38,7 @@ public:
     Observer::getAnalysisUsage(AU);
   }
   bool runOnMachineFunction(MachineFunction &MF) override {
-    R.Selected.emplace(MF, getAnalysis<MachineBlockFrequencyInfoWrapperPass>().getMBFI());
+    R.Selected.emplace_back(MF, getAnalysis<MachineBlockFrequencyInfoWrapperPass>().getMBFI());
     if (R.Options.allocator != CH_GREEDY && !R.fallsBack(MF) && usesTiles(MF))
       refuse(MF);
     R.Allocating = true;

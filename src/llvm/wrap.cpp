@@ -264,7 +264,7 @@ private:
   bool wrap(MachineFunction &MF) {
     Wrapping W(MF, getAnalysis<MachinePostDominatorTreeWrapperPass>().getPostDomTree());
     ChFrame Question;
-    if (!W.ask(*R.Selected, Question))
+    if (!W.ask(R.Selected.front(), Question))
       return false;
     std::vector<uint8_t> Answer(Question.num_registers * Question.num_blocks);
     R.Callbacks.wrap(R.Callbacks.user, &Question, Answer.data());

@@ -5,7 +5,7 @@ use super::registers::{Reg, RegClass, RegSet, RegisterFile, SwapSupport};
 use cranelift_entity::{PrimaryMap, entity_impl, packed_option::PackedOption};
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A basic block. Blocks are numbered in layout order; blocks on split critical edges come after all others.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -267,14 +267,14 @@ pub struct Function {
     /// from a later store.
     pub returns_twice: bool,
     pub goal: Goal,
-    pub file: Rc<RegisterFile>,
+    pub file: Arc<RegisterFile>,
     /// The first block is the entry, which has no predecessors.
     pub blocks: PrimaryMap<Block, BlockData>,
     pub insts: PrimaryMap<Inst, InstData>,
     pub operands: Vec<Operand>,
     pub values: PrimaryMap<Value, ValueData>,
     /// Interned; the first entry is the empty one.
-    pub pins: Rc<PrimaryMap<Pins, PinSets>>,
+    pub pins: Arc<PrimaryMap<Pins, PinSets>>,
     /// In program order.
     pub debug_uses: Vec<DebugUse>,
 }

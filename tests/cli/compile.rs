@@ -183,6 +183,31 @@ fn equal_runs_give_equal_bytes() {
     assert!(folder.json("1.json")["total"].get("time_ns").is_none());
 }
 
+/// LLVM's labels have numbers, in the order in which they are made.
+fn without_numbers(assembly: &[u8]) -> String {
+    let mut parts = std::str::from_utf8(assembly).expect("text").split(".Ltmp");
+    let first = parts.next().expect("there is one").to_owned();
+    parts.fold(first, |text, part| text + ".Ltmp" + part.trim_start_matches(|c: char| c.is_ascii_digit()))
+}
+
+#[test]
+fn equal_bytes_with_any_number_of_threads() {
+    let folder = Folder::new();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/programs/exceptions.cpp");
+    folder.run(Process::new("clang-22").args(["-O1", "-g", "-emit-llvm", "-c", source, "-o", "p.bc"]));
+    let compile = |output: &str, arguments: &[&str]| {
+        folder.chordal(&["compile", "p.bc", "-o", output]).args(arguments).assert().success();
+        folder.read(output)
+    };
+    let [one, two, many] = ["1", "2", "9"].map(|jobs| compile("p.s", &["--jobs", jobs]));
+    assert!(one == two && two == many && many == compile("p.s", &[]));
+    let in_turn = compile("p.s", &["--in-turn"]);
+    assert_ne!(in_turn, one);
+    assert_eq!(without_numbers(&in_turn), without_numbers(&one));
+    assert_eq!(in_turn, compile("p.s", &["--stats", "p.json"]));
+    assert_eq!(one, compile("p.s", &["--stats", "p.json", "--no-times"]));
+}
+
 #[test]
 fn output_to_what_is_not_a_file() {
     let folder = Folder::with_program(&[]);

@@ -9,7 +9,7 @@ use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, HashMap};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// What is wrong with a text, and where.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -141,12 +141,12 @@ impl Parser {
                 name,
                 returns_twice: false,
                 goal: Goal::Speed,
-                file: Rc::new(file),
+                file: Arc::new(file),
                 blocks: PrimaryMap::new(),
                 insts: PrimaryMap::new(),
                 operands: Vec::new(),
                 values: PrimaryMap::new(),
-                pins: Rc::default(),
+                pins: Arc::default(),
                 debug_uses: Vec::new(),
             },
             line: 0,
@@ -361,7 +361,7 @@ impl Parser {
     }
 
     fn intern(&mut self, pins: PinSets) -> Pins {
-        *self.interned.entry(pins).or_insert_with(|| Rc::make_mut(&mut self.function.pins).push(pins))
+        *self.interned.entry(pins).or_insert_with(|| Arc::make_mut(&mut self.function.pins).push(pins))
     }
 
     fn finish(mut self) -> Result<Function, ParseError> {

@@ -81,7 +81,7 @@ fn built_in_files_are_printed_by_name() {
         let function = parse(&text).unwrap();
         assert_eq!(print(&function), text);
         let mut changed = function.clone();
-        std::rc::Rc::make_mut(&mut changed.file).callee_saved = Default::default();
+        std::sync::Arc::make_mut(&mut changed.file).callee_saved = Default::default();
         let full = print(&changed);
         assert!(full.starts_with("target\n"), "{full}");
         assert_eq!(print(&parse(&full).unwrap()), full);

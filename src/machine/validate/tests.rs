@@ -1,7 +1,7 @@
 use super::*;
 use crate::machine::{DebugUse, Operand, Point, Slot, parse};
 use cranelift_entity::EntityRef;
-use std::rc::Rc;
+use std::sync::Arc;
 
 const GOOD: &str = "\
 target tiny
@@ -77,7 +77,7 @@ fn violations_say_where_and_what() {
 
 #[test]
 fn register_file() {
-    let change = |edit: fn(&mut RegisterFile)| move |f: &mut Function| edit(Rc::make_mut(&mut f.file));
+    let change = |edit: fn(&mut RegisterFile)| move |f: &mut Function| edit(Arc::make_mut(&mut f.file));
     let registers = || Rule::ClassRegisters("w".to_string());
     broken(Place::File, registers(), change(|file| file.classes[RegClass::new(0)].order.push(Reg::new(0))));
     broken(Place::File, registers(), change(|file| file.classes[RegClass::new(0)].order.truncate(1)));
@@ -104,7 +104,7 @@ fn numbers_exist() {
     broken(Place::Function, missing("register r99"), |f| f.insts[i(1)].kind = InstKind::CopyFrom(Reg::new(99)));
     broken(Place::Block(b(0)), missing("register r99"), |f| f.blocks[b(0)].live_in_pins.insert(Reg::new(99)));
     broken(Place::Function, missing("register r99"), |f| {
-        Rc::make_mut(&mut f.pins).values_mut().for_each(|p| p.clobbers.insert(Reg::new(99)))
+        Arc::make_mut(&mut f.pins).values_mut().for_each(|p| p.clobbers.insert(Reg::new(99)))
     });
 }
 
@@ -118,10 +118,10 @@ fn ranges_partition() {
     broken(Place::Function, Rule::OperandRange(i(2)), |f| f.insts[i(2)].operands = 0..2);
     broken(Place::Function, Rule::OperandRange(i(2)), |f| f.insts[i(2)].operands = 98..99);
     broken(Place::Function, Rule::PinsNotInterned, |f| {
-        Rc::make_mut(&mut f.pins).push(PinSets::default());
+        Arc::make_mut(&mut f.pins).push(PinSets::default());
     });
     broken(Place::Function, Rule::PinsNotInterned, |f| {
-        Rc::make_mut(&mut f.pins).values_mut().next().expect("there is one").uses.insert(Reg::new(5));
+        Arc::make_mut(&mut f.pins).values_mut().next().expect("there is one").uses.insert(Reg::new(5));
     });
 }
 

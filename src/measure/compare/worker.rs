@@ -78,7 +78,8 @@ fn once(module: &Path, request: &Request, settings: &Settings) -> io::Result<Res
     let folder = output::temporary_folder().map_err(io::Error::other)?;
     let (statistics, messages) = (folder.path().join("statistics"), folder.path().join("messages"));
     let mut command = Command::new(&settings.executable);
-    command.args(["compile", "-o", "/dev/null", "--emit", "obj", "--stats"]).arg(&statistics);
+    // (Runs are made side by side.)
+    command.args(["compile", "-o", "/dev/null", "--emit", "obj", "--in-turn", "--stats"]).arg(&statistics);
     command.arg("--allocator").args(request.allocator.split_whitespace());
     if request.registers != "all" {
         command.args(["--registers", &request.registers]);

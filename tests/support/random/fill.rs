@@ -9,7 +9,7 @@ use chordal::machine::{
 use cranelift_entity::EntityRef;
 use fastrand::Rng;
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A function whose blocks are being filled, and the block that is at the moment.
 pub struct Filler<'a> {
@@ -247,7 +247,7 @@ fn number_instructions(function: &mut Function, bodies: Vec<Body>) {
             if draft.throws {
                 function.blocks[block].throws = inst.into();
             }
-            let pins = *interned.entry(draft.pins).or_insert_with(|| Rc::make_mut(&mut function.pins).push(draft.pins));
+            let pins = *interned.entry(draft.pins).or_insert_with(|| Arc::make_mut(&mut function.pins).push(draft.pins));
             function.insts.push(InstData {
                 kind: draft.kind,
                 origin: inst.into(),

@@ -1,0 +1,108 @@
+#include "allocation.h"
+#include "apply.h"
+#include "llvm/CodeGen/MachineFunctionPass.h"
+#include "llvm/CodeGen/Passes.h"
+#include "llvm/IR/Module.h"
+
+using namespace llvm;
+
+namespace chordal {
+namespace {
+
+// What is handed over and has no answer yet; functions come to both passes in the same order.
+using Waiting = std::deque<Export>;
+
+// Exports a function, and has it be allocated.
+class HandOver : public MachineFunctionPass {
+public:
+  static char ID;
+  HandOver(Run &R, std::shared_ptr<Waiting> Exports) : MachineFunctionPass(ID), R(R), Exports(Exports) {}
+  StringRef getPassName() const override { return "chordal register allocation: hand over"; }
+  void getAnalysisUsage(AnalysisUsage &AU) const override {
+    AU.addRequired<MachineBlockFrequencyInfoWrapperPass>();
+    MachineFunctionPass::getAnalysisUsage(AU);
+  }
+
+  bool runOnMachineFunction(MachineFunction &MF) override {
+    const MachineBlockFrequencyInfo &MBFI = getAnalysis<MachineBlockFrequencyInfoWrapperPass>().getMBFI();
+    R.Selected.emplace_back(MF, MBFI);
+    if (R.fallsBack(MF))
+      return false;
+    chordal_meter_start();
+    uint64_t Start = nanoseconds();
+    MF.getRegInfo().freezeReservedRegs();
+    auto [Number, New] = R.target(MF);
+    Target &T = *R.Targets[Number];
+    Export &E = Exports->emplace_back(MF, T, MBFI);
+    ChFunction View = E.view();
+    View.file = Number;
+    View.new_file = New ? &T.file() : nullptr;
+    View.import_ns = nanoseconds() - Start;
+    R.Callbacks.import(R.Callbacks.user, &View);
+    E.release();
+    R.Callbacks.allocate(R.Callbacks.user);
+    return true;
+  }
+
+private:
+  Run &R;
+  std::shared_ptr<Waiting> Exports;
+};
+char HandOver::ID = 0;
+
+// Behind a pass over the module, no function goes on before all have come so far.
+class Gather : public ModulePass {
+public:
+  static char ID;
+  Gather() : ModulePass(ID) {}
+  StringRef getPassName() const override { return "chordal register allocation: all functions are handed over"; }
+  void getAnalysisUsage(AnalysisUsage &AU) const override { AU.setPreservesAll(); }
+  bool runOnModule(Module &) override { return false; }
+};
+char Gather::ID = 0;
+
+// Applies a function's answer.
+class TakeBack : public MachineFunctionPass {
+public:
+  static char ID;
+  TakeBack(Run &R, std::shared_ptr<Waiting> Exports) : MachineFunctionPass(ID), R(R), Exports(Exports) {}
+  StringRef getPassName() const override { return "chordal register allocation: take back"; }
+
+  bool runOnMachineFunction(MachineFunction &MF) override {
+    if (R.fallsBack(MF))
+      return false;
+    ChAnswer Answer = {};
+    R.Callbacks.answer(R.Callbacks.user, &Answer);
+    uint64_t Start = nanoseconds();
+    Applied Result = {};
+    Export &E = Exports->front();
+    if (Answer.outcome == CH_ALLOCATED && !(Result = apply(E, Answer)).Failure.empty())
+      R.error(("function " + MF.getName() + ": " + Result.Failure).str());
+    bool Done = Answer.outcome == CH_ALLOCATED && Result.Failure.empty();
+    if (!Done)
+      gut(MF, E.T);
+    Exports->pop_front();
+    uint64_t Time = nanoseconds() - Start;
+    std::string Report = (R.Options.verify || Result.IsDoubtful) && Done ? verify(MF, "after chordal") : "";
+    R.Callbacks.allocated(R.Callbacks.user, str(MF.getName()), Time, str(Report));
+    return true;
+  }
+
+private:
+  Run &R;
+  std::shared_ptr<Waiting> Exports;
+};
+char TakeBack::ID = 0;
+
+} // namespace
+
+void insertAllocation(TargetPassConfig &TPC, Run &R) {
+  auto Exports = std::make_shared<Waiting>();
+  auto Insert = [&](Pass *P) { TPC.insertPass(&UnreachableMachineBlockElimID, IdentifyingPassPtr(P)); };
+  Insert(new HandOver(R, Exports));
+  if (R.Options.ahead)
+    Insert(new Gather());
+  Insert(new TakeBack(R, Exports));
+}
+
+} // namespace chordal

@@ -1,0 +1,151 @@
+//! Functions that are allocated while LLVM is at work on others.
+
+use super::answer::Arrays;
+use crate::allocate::failure::{Failure, guarded};
+use crate::allocate::pipeline::{self, Allocate, Report};
+use crate::machine::{Edit, Function, Overlay, print};
+use crate::measure::meter;
+use crate::measure::stats::{self, Counts};
+use std::io;
+use std::sync::Mutex;
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender, TrySendError};
+use std::thread;
+use std::time::Instant;
+
+/// An allocator outside of LLVM.
+#[derive(Clone, Copy)]
+pub struct Ours<'o> {
+    pub allocator: &'o dyn Allocate,
+    /// Whether its allocations are checked.
+    pub check: bool,
+    /// Whether interference graphs are measured.
+    pub graphs: bool,
+    /// Whether callee-saved registers are saved each for itself, where that costs less.
+    pub separate_saves: bool,
+}
+
+/// A function that could not be allocated.
+#[derive(Clone, Debug)]
+pub struct Failed {
+    pub name: String,
+    pub failure: Failure,
+    /// In text form, where allocation came upon a defect.
+    pub text: Option<String>,
+}
+
+/// What the bridge applies to a function, and what there is to say about it.
+pub struct Allocation {
+    pub name: String,
+    pub answer: Arrays,
+    pub counts: Counts,
+}
+
+pub type Outcome = Result<Allocation, Failed>;
+
+/// A function to be allocated, and how long it took to take it over, in nanoseconds.
+pub struct Job {
+    pub function: Function,
+    pub import_ns: u64,
+}
+
+impl Job {
+    fn run(self, ours: Ours<'_>) -> Outcome {
+        let Job { function, import_ns } = self;
+        match guarded(|| allocate(&function, import_ns, ours)) {
+            Ok((answer, counts)) => Ok(Allocation { name: function.name, answer, counts }),
+            Err(failure) => {
+                let text = matches!(failure, Failure::Defect(_)).then(|| print(&function));
+                Err(Failed { name: function.name, failure, text })
+            }
+        }
+    }
+}
+
+fn allocate(function: &Function, import_ns: u64, ours: Ours<'_>) -> Result<(Arrays, Counts), Failure> {
+    let (overlay, report) = ours.allocator.allocate(function)?;
+    let answer = Arrays::new(&overlay, function);
+    let mut counts = Counts::default();
+    let times = counts.time_ns.get_or_insert_default();
+    times.add("import", import_ns);
+    for (phase, time) in &report.phases {
+        times.add(phase, time.as_nanos() as u64);
+    }
+    if ours.check {
+        let start = Instant::now();
+        meter::apart(|| pipeline::check(function, &overlay))?;
+        times.add(stats::CHECKER, start.elapsed().as_nanos() as u64);
+    }
+    if ours.graphs {
+        counts.graphs = meter::apart(|| ours.allocator.graphs(function));
+    }
+    enter_account(&mut counts, &overlay, report);
+    Ok((answer, counts))
+}
+
+/// Enters what only the allocator knows; the rest is counted in the output.
+fn enter_account(to: &mut Counts, overlay: &Overlay, report: Report) {
+    let edits = |wanted: fn(&Edit) -> bool| overlay.edits.iter().filter(|(_, edit)| wanted(edit)).count() as u64;
+    to.spill.remats = edits(|edit| matches!(edit, Edit::Rematerialise { .. }));
+    to.spill.copies = edits(|edit| matches!(edit, Edit::Move { .. }));
+    to.spill.swaps = edits(|edit| matches!(edit, Edit::Swap { .. }));
+    to.spill.values = report.spill.values;
+    to.spill.cost = report.spill.certificate.map(|it| it.cost);
+    to.spill.bound = report.spill.certificate.map(|it| it.bound);
+    to.conversion = report.conversion;
+    to.destruction = report.destruction;
+    to.optimisations = report.spill.optimisations;
+    to.recolouring = report.recolouring;
+    to.elimination = report.elimination;
+}
+
+/// Who allocates: other threads, or the one that asks where these have enough to do.
+pub struct Workers<'w> {
+    ours: Ours<'w>,
+    /// Jobs, and where what comes of them goes.
+    jobs: SyncSender<(Job, Sender<Outcome>)>,
+}
+
+/// So many functions may wait for each thread. There are times when LLVM is faster, and others; the more can wait, the less LLVM
+/// has to, but if allocation takes longest, nobody helps with what waits in the end.
+const WAITING: usize = 16;
+
+/// As much as a process's first thread has, by default.
+const STACK: usize = 8 << 20;
+
+impl<'w> Workers<'w> {
+    /// Does something with so many threads beside it.
+    ///
+    /// # Errors
+    /// If the system makes no more threads.
+    pub fn with<T>(ours: Ours<'w>, threads: usize, run: impl FnOnce(Workers<'w>) -> T) -> io::Result<T> {
+        let (jobs, todo) = mpsc::sync_channel::<(Job, Sender<Outcome>)>(threads * WAITING);
+        let todo = Mutex::new(todo);
+        let next = || todo.lock().ok()?.recv().ok();
+        let work = || {
+            while let Some((job, done)) = next() {
+                // (Nobody wants to know where LLVM has given up.)
+                let _ = done.send(job.run(ours));
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..threads {
+                thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work)?;
+            }
+            Ok(run(Workers { ours, jobs }))
+        })
+    }
+
+    /// Has a job be done, if there is one: what comes of it can be received.
+    pub fn start(&self, job: Result<Job, Failed>) -> Receiver<Outcome> {
+        let (done, outcome) = mpsc::channel();
+        let sent = match job {
+            Err(failed) => done.send(Err(failed)),
+            Ok(job) => match self.jobs.try_send((job, done.clone())) {
+                Ok(()) => Ok(()),
+                Err(TrySendError::Full((job, _)) | TrySendError::Disconnected((job, _))) => done.send(job.run(self.ours)),
+            },
+        };
+        sent.expect("the receiver is here");
+        outcome
+    }
+}
