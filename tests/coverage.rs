@@ -247,6 +247,7 @@ const FEATURES: &[(&str, Feature)] = &[
     ("what is dear to compute again from a value", |f| inst(f, |data, _, _| data.recomputable && data.dear)),
     ("what can be computed again from a value can move", |f| inst(f, |data, _, _| data.recomputable && data.movable)),
     ("a storable constant", |f| inst(f, |data, _, _| data.storable)),
+    ("a constant that is in memory", |f| inst(f, |data, _, _| data.given)),
     ("it can move", |f| inst(f, |data, _, _| data.movable)),
     ("two-address code can move", |f| inst(f, |data, o, _| data.movable && o.iter().any(|d| d.reuse.is_some()))),
     ("what can move writes flags", |f| inst(f, |data, _, pins| data.movable && !pins.defs.is_empty())),

@@ -1023,6 +1023,21 @@ mod splitting {
     }
 
     #[test]
+    fn what_is_in_memory_from_the_beginning_is_read_there() {
+        let function = fixture("read_in_place");
+        let found = |read_in_place| {
+            let mut preset = Preset::named("tuned").unwrap();
+            preset.spill.read_in_place = read_in_place;
+            let (overlay, _) = allocate(&function, preset).unwrap();
+            let given: Vec<Inst> = overlay.slots.keys().filter_map(|slot| overlay.given[slot].expand()).collect();
+            (edits(&function, &overlay), given)
+        };
+        let twice = ["b0.3 rematerialise a i0", "b0.5 rematerialise a i0"].map(String::from);
+        assert_eq!(found(true), (twice[1..].to_vec(), vec![Inst::new(0)]));
+        assert_eq!(found(false), (twice.to_vec(), vec![]));
+    }
+
+    #[test]
     fn what_crosses_a_bundle_is_back_before_the_jump() {
         let expected = "\
 b0: -> b1 b2

@@ -48,7 +48,7 @@ const OPTIONS: &[&str] = &[
     "--allocator spill-free --spill priced",
     "--effort 0",
     "--effort 2 --forms off",
-    "--merge-copies off --park off --sink off --spare-jumps off --separate-saves off --split-ties off --split-arguments off",
+    "--merge-copies off --park off --sink off --spare-jumps off --separate-saves off --split-ties off --split-arguments off --read-in-place off",
     "--weigh-size off --coalesce units",
     "--allocator spill-free --forms on --merge-copies on --park on --sink on --weigh-size on --spare-jumps on --separate-saves on --split-ties on --split-arguments on --coalesce recolor",
     "--allocator spill-free --coalesce recolor",

@@ -202,6 +202,7 @@ impl Registers {
 const PLAIN: spill::Policy = spill::Policy {
     keep_loaded: true,
     fold: false,
+    read_in_place: false,
     rematerialise: false,
     store_hoist: false,
     load_lower: LoadLowering::Off,
@@ -306,7 +307,7 @@ const TUNED: Preset = Preset {
     spare_jumps: true,
     separate_saves: true,
     registers: Registers::Dominance(BEST),
-    spill: spill::Policy { weigh_size: true, ..SPILL_FREE.spill },
+    spill: spill::Policy { read_in_place: true, weigh_size: true, ..SPILL_FREE.spill },
     ..SPILL_FREE
 };
 

@@ -50,6 +50,9 @@ pub const FOLDED_STORE: Added = Added { instruction: 0.0, size: 0.0, ..STORE };
 pub const REMATERIALISATION: Added = Added { weight: 0.2, instruction: INSTRUCTION, size: LONG };
 pub const DEAR_REMATERIALISATION: Added = Added { weight: 1.0, ..REMATERIALISATION };
 
+/// Reading what such a constant's instruction loads in the instruction that uses it.
+pub const READ_IN_PLACE: Added = Added { instruction: 0.0, ..DEAR_REMATERIALISATION };
+
 /// Copying one register to another.
 pub const COPY: Added = Added { weight: 0.2, instruction: INSTRUCTION, size: SHORT };
 

@@ -109,6 +109,7 @@ pub(crate) fn append(function: &mut Function, at: usize, operands: &[Operand]) -
         recomputable: false,
         dear: false,
         storable: false,
+        given: false,
         movable: false,
     });
     let end = function.insts.len() as u32;

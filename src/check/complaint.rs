@@ -63,6 +63,10 @@ pub enum Fault {
         slot: Slot,
         class: RegClass,
     },
+    /// Something other than a foldable use accesses memory that is not the frame's.
+    NotOfFrame {
+        slot: Slot,
+    },
     /// An operand of something other than a copy is in a slot, and is not foldable.
     NotFoldable {
         slot: Slot,
@@ -104,6 +108,9 @@ pub enum Fault {
         inst: Inst,
     },
     NotRematerialisable {
+        inst: Inst,
+    },
+    NotGiven {
         inst: Inst,
     },
     NotStorable {
@@ -159,6 +166,7 @@ impl Complaint {
             Fault::SlotUnfit { slot, class } => {
                 write!(f, "{slot} is too small or not aligned for class {}", self.file.classes[class].name)
             }
+            Fault::NotOfFrame { slot } => write!(f, "accesses {slot}, which can only be read, and in place of a register"),
             Fault::NotFoldable { slot } => write!(f, "is in {slot}, but the instruction cannot access a slot there"),
             Fault::ReadTwice { slot } => write!(f, "is in {slot}, but the instruction also reads the value in another operand"),
             Fault::FoldedTwice => write!(f, "accesses more than one slot"),
@@ -175,6 +183,7 @@ impl Complaint {
             }
             Fault::BadSwap => write!(f, "these registers cannot be swapped like this"),
             Fault::NotMovable { inst } => write!(f, "{inst} cannot be executed here, once, instead of where it stands"),
+            Fault::NotGiven { inst } => write!(f, "what {inst} computes cannot be read from memory"),
             Fault::NotStorable { inst } => write!(f, "what {inst} computes cannot be written to memory at once"),
             Fault::NotRematerialisable { inst } => write!(f, "{inst} cannot be executed again"),
         }

@@ -18,6 +18,7 @@ pub(super) fn check(function: &Function, overlay: &Overlay) -> Result<(), Vec<Co
             form.block(block, &mut complaints);
         }
         form.debug_locations(&mut complaints);
+        form.given(&mut complaints);
         form.edits(&mut complaints);
     }
     if complaints.is_empty() { Ok(()) } else { Err(complaints) }
@@ -69,6 +70,16 @@ impl Form<'_> {
             if location.is_some_and(|l| !self.exists(l)) {
                 let subject = Subject::Variable(usage.value);
                 complaints.push(Complaint::new(self.function, Some(usage.at), subject, Fault::Unknown));
+            }
+        }
+    }
+
+    fn given(&self, complaints: &mut Vec<Complaint>) {
+        for (slot, inst) in self.overlay.given.iter().filter_map(|(slot, inst)| Some((slot, inst.expand()?))) {
+            let exists = self.slot(slot) && self.function.insts.is_valid(inst);
+            if !exists || !self.function.insts[inst].given {
+                let fault = if exists { Fault::NotGiven { inst } } else { Fault::Unknown };
+                complaints.push(Complaint::new(self.function, None, Subject::Whole, fault));
             }
         }
     }

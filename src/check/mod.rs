@@ -66,7 +66,7 @@ pub fn check(function: &Function, overlay: &Overlay) -> Result<(), Vec<Complaint
     let transfer = Transfer::new(function, overlay, &liveness);
     let mut state = State::new(function.values.len(), overlay.slots.len(), Direction::Held);
     let entries = solve::entries(&transfer, &mut state, overlay.slots.len());
-    let mut rules = Rules::new(function, overlay);
+    let mut rules = Rules::new(function, overlay, transfer.given());
     for block in function.blocks.keys() {
         state.load(&entries[block]);
         rules.enter(block);

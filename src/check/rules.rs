@@ -5,6 +5,7 @@
 //!   included.
 //! - Every operand is in a register of its value's class; an operand of a copy may be in a fitting slot, and so may one
 //!   foldable use of an instruction, or a foldable definition together with the use that it overwrites.
+//! - Slots that are none of the frame are read by foldable uses alone, of what the instruction computes that is said to load from there.
 //! - A use has its value, and nothing writes its register before all operands are read.
 //! - A definition is where the use is that it overwrites, shares its register with no other definition and no register that
 //!   the instruction writes by itself, and overwrites nothing that the program keeps. An early one avoids what the
@@ -18,12 +19,15 @@ use super::state::State;
 use super::transfer::{Visitor, copy_ends, is_part, located, written};
 use crate::machine::{
     Block, Edit, Function, Inst, InstKind, Location, Operand, Overlay, PinSets, Point, Reg, RegClass, RegSet, Role, Slot,
-    SwapKind, SwapSupport,
+    SwapKind, SwapSupport, Value,
 };
+use cranelift_entity::SecondaryMap;
 
 pub(super) struct Rules<'a> {
     function: &'a Function,
     overlay: &'a Overlay,
+    /// What is in slots that are none of the frame.
+    given: SecondaryMap<Slot, Vec<Value>>,
     /// Before each instruction of the block at hand, and at its end: the physical registers that the program keeps
     /// something in.
     pinned: Vec<RegSet>,
@@ -45,8 +49,8 @@ struct Site<'a> {
 }
 
 impl<'a> Rules<'a> {
-    pub(super) fn new(function: &'a Function, overlay: &'a Overlay) -> Self {
-        Rules { function, overlay, pinned: Vec::new(), debug_use: 0, complaints: Vec::new() }
+    pub(super) fn new(function: &'a Function, overlay: &'a Overlay, given: SecondaryMap<Slot, Vec<Value>>) -> Self {
+        Rules { function, overlay, given, pinned: Vec::new(), debug_use: 0, complaints: Vec::new() }
     }
 
     /// Prepares for walking a block; they have to come in layout order.
@@ -223,12 +227,35 @@ impl<'a> Rules<'a> {
         (!fits).then_some(Fault::OutsideClass { reg, class })
     }
 
+    /// Whether what is accessed in a slot can be there, and be written.
     fn slot_fits(&self, slot: Slot, class: RegClass) -> Option<Fault> {
+        if self.overlay.given[slot].is_some() { Some(Fault::NotOfFrame { slot }) } else { self.slot_suits(slot, class) }
+    }
+
+    /// A foldable use of what has been in memory since the function was entered.
+    fn read_in_place(&self, site: &Site, slot: Slot) -> Vec<Fault> {
+        let Operand { value, role, foldable, .. } = *site.operand();
+        let class = self.function.values[value].class;
+        if role != Role::Use || !foldable {
+            return vec![Fault::NotOfFrame { slot }];
+        }
+        let is_there = self.given[slot].contains(&value) && self.overlay.slots[slot].size >= self.function.slot_for(value).size;
+        let found = || self.given[slot].clone();
+        let missing = (!is_there).then(|| Fault::Missing { value, location: Location::Slot(slot), found: found() });
+        self.slot_suits(slot, class).into_iter().chain(missing).collect()
+    }
+
+    fn slot_suits(&self, slot: Slot, class: RegClass) -> Option<Fault> {
         let (has, wants) = (self.overlay.slots[slot], &self.function.file.classes[class]);
         // A slot of another width is meant for another form of what x87 registers hold.
         let exact = self.function.file.banks[wants.bank].swap == SwapSupport::Never;
         let fits = has.size >= wants.slot_size && has.align >= wants.slot_align && (!exact || has.size == wants.slot_size);
         (!fits).then_some(Fault::SlotUnfit { slot, class })
+    }
+
+    fn read_twice(site: &Site, slot: Slot) -> Option<Fault> {
+        let reads = |other: &&Operand| !other.is_def() && other.value == site.operand().value;
+        (site.operands.iter().filter(reads).count() > 1).then_some(Fault::ReadTwice { slot })
     }
 
     fn operand_faults(&self, state: &State, site: &Site) -> Vec<Fault> {
@@ -239,12 +266,14 @@ impl<'a> Rules<'a> {
             // Computed where it is copied to, or left where it is copied from.
             Location::Reg(reg) if names(&self.function.insts[site.inst].kind, reg) => {}
             Location::Reg(reg) => faults.extend(self.in_class(reg, class)),
+            Location::Slot(slot) if self.overlay.given[slot].is_some() => {
+                faults.extend(self.read_in_place(site, slot));
+                faults.extend(Self::read_twice(site, slot));
+                return faults;
+            }
             Location::Slot(slot) if site.may_be_in_memory() || self.function.insts[site.inst].kind.is_copy() => {
                 faults.extend(self.slot_fits(slot, class));
-                let reads = |other: &&Operand| !other.is_def() && other.value == operand.value;
-                if site.operands.iter().filter(reads).count() > 1 {
-                    faults.push(Fault::ReadTwice { slot });
-                }
+                faults.extend(Self::read_twice(site, slot));
             }
             Location::Slot(slot) => faults.push(Fault::NotFoldable { slot }),
         }

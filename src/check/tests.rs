@@ -859,6 +859,31 @@ fn a_stored_constant_is_in_its_slot() {
     assert_eq!(stored(true, 1), ["b0, instruction 2, operand 0: expected v0 in b, which holds no value"]);
 }
 
+/// What is in memory in any case can be read there by foldable uses, and nobody else accesses it.
+#[test]
+fn what_is_given_is_read_in_place() {
+    let read = |given: bool, foldable: bool, spoil: fn(&mut Program)| {
+        let mut p = Program::new(&[&[]], &[GP, GP]);
+        let constant = p.op(0, &[(def(0), "a")]);
+        (p.function.insts[constant].rematerialisable, p.function.insts[constant].given) = (true, given);
+        p.op(0, &[(def(1), "b")]);
+        p.overlay.given[Slot::from_u32(0)] = constant.into();
+        p.op(0, &[(Operand { foldable, ..usage(0) }, "s0"), (usage(1), "b")]);
+        spoil(&mut p);
+        p.complaints()
+    };
+    let read_only = "accesses s0, which can only be read, and in place of a register";
+    assert_eq!(read(true, true, |_| ()), [""; 0]);
+    assert_eq!(read(false, true, |_| ()), ["overlay: what i0 computes cannot be read from memory"]);
+    assert_eq!(read(true, false, |_| ()), [format!("b0, instruction 2, operand 0: {read_only}")]);
+    let another = read(true, true, |p| p.function.operands[2].value = value(1));
+    assert!(another[0].contains("expected v1 in s0, which holds v0"), "{another:?}");
+    let written = read(true, true, |p| p.edit(0, 2, store("b", 0)));
+    assert!(written[0].contains(read_only), "{written:?}");
+    let small = read(true, true, |p| p.overlay.slots[Slot::from_u32(0)].size = 4);
+    assert!(small[0].contains("s0 is too small"), "{small:?}");
+}
+
 /// In front of a copy to a register of the program, a constant may be computed there, whether or not its class has the register.
 #[test]
 fn a_constant_is_computed_where_the_program_copies_it_to() {

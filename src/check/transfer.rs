@@ -3,7 +3,7 @@
 use super::boundary::{Boundary, GROUP, group};
 use super::state::{Place, State};
 use crate::analysis::Liveness;
-use crate::machine::{Block, Edit, Function, Inst, InstKind, Location, Overlay, PinSets, Point, RegClass, RegSet, Value};
+use crate::machine::{Block, Edit, Function, Inst, InstKind, Location, Overlay, PinSets, Point, RegClass, RegSet, Slot, Value};
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
@@ -95,6 +95,17 @@ impl<'a> Transfer<'a> {
     /// A constant, its dropped copies, and the φs that take nothing else: code for the edge to such a φ may stand behind it.
     fn equal_to_constant(&self, constant: Value) -> Vec<Value> {
         closure(constant, |value| self.copies[value].iter().chain(&self.taken[value]))
+    }
+
+    /// What is in slots that are none of the frame, wherever it is live.
+    pub(super) fn given(&self) -> SecondaryMap<Slot, Vec<Value>> {
+        let mut given = SecondaryMap::new();
+        for (slot, inst) in self.overlay.given.iter().filter_map(|(slot, inst)| Some((slot, inst.expand()?))) {
+            if let [def] = self.function.operands(inst) {
+                given[slot] = self.equal_to_constant(def.value);
+            }
+        }
+        given
     }
 
     /// Takes the state from the block's head to its end.

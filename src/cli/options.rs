@@ -57,6 +57,10 @@ pub struct AllocatorOptions {
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     fold: Option<Switch>,
 
+    /// Whether instructions read arguments on the stack, and constants in memory, from there, if live ranges are split
+    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
+    read_in_place: Option<Switch>,
+
     /// Whether constants and addresses are computed again instead of being spilled
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     rematerialise: Option<Switch>,
@@ -180,6 +184,7 @@ impl AllocatorOptions {
         set(&mut preset.spill.load_lower, self.load_lower);
         set(&mut preset.spill.memory_coalesce, self.memory_coalesce.map(Switch::is_on));
         set(&mut preset.spill.fold, self.fold.map(Switch::is_on));
+        set(&mut preset.spill.read_in_place, self.read_in_place.map(Switch::is_on));
         set(&mut preset.spill.rematerialise, self.rematerialise.map(Switch::is_on));
         set(&mut preset.spill.effort, self.effort);
         set(&mut preset.spill.solver, self.solver_seconds.map(|seconds| Duration::from_secs(seconds.into())));
@@ -289,6 +294,7 @@ impl AllocatorOptions {
             ("--load-lower", self.load_lower.is_some()),
             ("--memory-coalesce", self.memory_coalesce.is_some()),
             ("--fold", self.fold.is_some()),
+            ("--read-in-place", self.read_in_place.is_some()),
             ("--rematerialise", self.rematerialise.is_some()),
             ("--effort", self.effort.is_some()),
             ("--solver-seconds", self.solver_seconds.is_some()),
@@ -369,6 +375,7 @@ fn describe(preset: &Preset) -> OwnOptions {
         load_lower: preset.spill.load_lower.name().into(),
         memory_coalesce: preset.spill.memory_coalesce,
         fold: preset.spill.fold,
+        read_in_place: preset.spill.read_in_place,
         rematerialise: preset.spill.rematerialise,
         effort: has_effort.then(|| preset.spill.effort.name().into()),
         solver_seconds: preset.registers.want_solver().then_some(preset.spill.solver.as_secs()),
@@ -422,6 +429,7 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         load_lower,
         memory_coalesce,
         fold,
+        read_in_place,
         rematerialise,
         effort,
         solver_seconds,
@@ -447,6 +455,7 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         format!("--load-lower {load_lower}"),
         format!("--memory-coalesce {}", switch(memory_coalesce)),
         format!("--fold {}", switch(fold)),
+        format!("--read-in-place {}", switch(read_in_place)),
         format!("--rematerialise {}", switch(rematerialise)),
         format!("--weigh-size {}", switch(weigh_size)),
         format!("--merge-copies {}", switch(merge_copies)),

@@ -1,7 +1,7 @@
 //! Overlays as the flat arrays that the bridge applies.
 
 use super::ffi;
-use crate::machine::{Edit, Function, Location, Overlay, Point, RegSet, SwapKind};
+use crate::machine::{Edit, Function, Inst, Location, Overlay, Point, RegSet, SlotData, SwapKind};
 use cranelift_entity::EntityRef;
 
 /// The arrays of one allocation; an [`ffi::Answer`] made from them is valid while they are neither moved nor dropped.
@@ -21,7 +21,7 @@ impl Arrays {
         Arrays {
             locations: overlay.locations.iter().map(known).collect(),
             edits: overlay.edits.iter().map(|(point, change)| edit(*point, *change)).collect(),
-            slots: overlay.slots.values().map(|slot| ffi::Slot { size: slot.size, align: slot.align }).collect(),
+            slots: overlay.slots.iter().map(|(slot, data)| flat_slot(*data, overlay.given[slot].expand())).collect(),
             debug_locations: overlay.debug_locations.iter().map(known).collect(),
             usable: function.file.classes.values().fold(RegSet::EMPTY, |set, class| set | class.regs),
         }
@@ -40,6 +40,10 @@ impl Arrays {
             usable: self.usable.into(),
         }
     }
+}
+
+fn flat_slot(data: SlotData, given: Option<Inst>) -> ffi::Slot {
+    ffi::Slot { size: data.size, align: data.align, given: given.map_or(ffi::NONE, Inst::as_u32) }
 }
 
 /// A register as its index, a slot as the complement of its.

@@ -28,6 +28,7 @@ public:
       rewrite(I);
     if (!Failure.empty())
       return {Failure, false};
+    removeGivenSlots();
     for (MachineInstr *Phi : E.PhiAt)
       Phi->eraseFromParent();
     bool IsDoubtful = finish(MF, E.T);
@@ -53,8 +54,20 @@ private:
       Align StackAlign = MF.getSubtarget().getFrameLowering()->getStackAlign();
       if (Alignment > StackAlign && !TRI.canRealignStack(MF))
         Alignment = StackAlign;
-      Slots.push_back(MF.getFrameInfo().CreateSpillStackObject(A.slots[I].size, Alignment));
+      MachineFrameInfo &Frame = MF.getFrameInfo();
+      bool IsGiven = A.slots[I].given != CH_NONE;
+      // One that is none of the frame is there only while it is folded.
+      Slots.push_back(IsGiven ? Frame.CreateStackObject(A.slots[I].size, std::min(Alignment, StackAlign), /*isSpillSlot=*/true, nullptr,
+                                                        TargetStackID::NoAlloc)
+                              : Frame.CreateSpillStackObject(A.slots[I].size, Alignment));
+      Sources.push_back(IsGiven ? source(*E.InstAt[A.slots[I].given]) : Source());
     }
+  }
+
+  void removeGivenSlots() {
+    for (size_t I = 0; I < A.num_slots; ++I)
+      if (A.slots[I].given != CH_NONE)
+        MF.getFrameInfo().RemoveStackObject(Slots[I]);
   }
 
   MachineBasicBlock *block(unsigned Number) {
@@ -324,13 +337,16 @@ private:
     if (Updates)
       Indices.push_back(E.OperandAt[E.Insts[Inst].first_operand + E.Operands[K].reuse].Index[0]);
     unsigned Last = Indices.back(), Added = addedOperands(MI, Indices);
-    MachineInstr *New = fold(MI, Indices, Slots[~A.locations[K]]);
+    unsigned Slot = ~A.locations[K];
+    MachineInstr *New = fold(MI, Indices, Slots[Slot]);
     if (!New) {
       raw_string_ostream Message(Failure);
       Message << "LLVM does not fold operand " << Index << " after all: ";
       MI.print(Message, /*IsStandalone=*/true, /*SkipOpers=*/false, /*SkipDebugLoc=*/true, /*AddNewLine=*/false);
       return false;
     }
+    if (A.slots[Slot].given != CH_NONE)
+      accessInstead(*New, Index, Sources[Slot]);
     if (unsigned Number = MI.peekDebugInstrNum()) {
       MF.substituteDebugValuesForInst(MI, *New, Index);
       if (Updates)
@@ -501,6 +517,7 @@ private:
   const TargetInstrInfo &TII;
   const TargetRegisterInfo &TRI;
   std::vector<int> Slots;
+  std::vector<Source> Sources; // of each slot, if it is none of the frame
   std::vector<MachineBasicBlock *> EdgeBlocks;
   std::vector<std::pair<MachineInstr *, MachineInstr *>> Moves; // instructions, and where they go
   DenseSet<unsigned> Flagless;

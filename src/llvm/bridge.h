@@ -84,9 +84,9 @@ typedef struct {
 } ChPhiArg;
 
 enum { CH_OP = 0, CH_COPY = 1, CH_COPY_TO = 2, CH_COPY_FROM = 3 };
-enum { CH_TERMINATOR = 1, CH_LABEL = 2, CH_REMATERIALISABLE = 4, CH_JUMPS = 8, CH_DEAR = 16, CH_MOVABLE = 32, CH_STORABLE = 64, CH_RECOMPUTABLE = 128 };
+enum { CH_TERMINATOR = 1, CH_LABEL = 2, CH_REMATERIALISABLE = 4, CH_JUMPS = 8, CH_DEAR = 16, CH_MOVABLE = 32, CH_STORABLE = 64, CH_RECOMPUTABLE = 128, CH_GIVEN = 256 };
 // dear: slower than a move; storable: what it computes can be written to memory by one instruction; recomputable: where its one
-// use is in a register, it can be executed again
+// use is in a register, it can be executed again; given: it loads what nobody changes, as wide as a slot
 
 typedef struct {
   uint32_t first_operand, end_operand;
@@ -156,6 +156,7 @@ typedef struct {
 
 typedef struct {
   uint32_t size, align;
+  uint32_t given; // the instruction that loads from there, if it is none of the frame; else CH_NONE
 } ChSlot;
 
 enum { CH_SPEED = 0, CH_SIZE = 1, CH_LEAST_SIZE = 2 }; // what the program wants of a function's code

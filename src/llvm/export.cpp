@@ -348,6 +348,8 @@ void Export::addInst(MachineInstr &MI) {
     Inst.flags |= CH_REMATERIALISABLE;
     if (isStorable(MI, *T.llvmClass(Classes[Operands.back().value]), T.TRI))
       Inst.flags |= CH_STORABLE;
+    if (isGiven(MI, T.file().classes[Classes[Operands.back().value]]))
+      Inst.flags |= CH_GIVEN;
     // Where flags are live, reMaterialize() chooses an instruction that does not write them.
     for (unsigned Root = 0; Root < T.file().num_regs; ++Root)
       if (T.file().regs[Root].bank == CH_NONE)

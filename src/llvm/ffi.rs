@@ -128,6 +128,7 @@ pub const DEAR: u16 = 16;
 pub const MOVABLE: u16 = 32;
 pub const STORABLE: u16 = 64;
 pub const RECOMPUTABLE: u16 = 128;
+pub const GIVEN: u16 = 256;
 
 #[repr(C)]
 pub struct Inst {
@@ -225,6 +226,7 @@ pub struct Edit {
 pub struct Slot {
     pub size: u32,
     pub align: u32,
+    pub given: u32,
 }
 
 pub const FAILED: u32 = 0;

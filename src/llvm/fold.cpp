@@ -67,6 +67,61 @@ MachineInstr *fold(MachineInstr &MI, ArrayRef<unsigned> Indices, int Object) {
   return nullptr;
 }
 
+// The operands of the address that an instruction loads from; its definition comes first.
+static iterator_range<MachineInstr::mop_iterator> address(MachineInstr &MI) {
+  return make_range(MI.operands_begin() + 1, MI.operands_begin() + 1 + AddressOperands);
+}
+
+static void setAddress(MachineInstr &MI, unsigned First, ArrayRef<MachineOperand> Address) {
+  for (unsigned I = 0; I < Address.size(); ++I) {
+    MachineOperand &To = MI.getOperand(First + I);
+    const MachineOperand &From = Address[I];
+    if (From.isReg())
+      To.ChangeToRegister(From.getReg(), /*isDef=*/false);
+    else if (From.isFI())
+      To.ChangeToFrameIndex(From.getIndex());
+    else if (From.isImm())
+      To.ChangeToImmediate(From.getImm());
+    else if (From.isCPI())
+      To.ChangeToCPI(From.getIndex(), From.getOffset(), From.getTargetFlags());
+    else
+      To.ChangeToGA(From.getGlobal(), From.getOffset(), From.getTargetFlags());
+  }
+}
+
+bool isGiven(MachineInstr &MI, const ChClass &Class) {
+  if (!MI.mayLoad() || MI.getNumExplicitOperands() != 1 + AddressOperands || MI.getNumExplicitDefs() != 1 || !MI.hasOneMemOperand())
+    return false;
+  for (const MachineOperand &MO : address(MI))
+    if (MO.isReg() ? MO.getReg() && !MO.getReg().isPhysical() : !(MO.isFI() || MO.isImm() || MO.isCPI() || MO.isGlobal()))
+      return false;
+  // Vectors have to be aligned, as they are in slots.
+  constexpr unsigned LongestScalar = 8;
+  const MachineMemOperand &Access = **MI.memoperands_begin();
+  if (Class.slot_size > LongestScalar && Access.getAlign() < Align(Class.slot_align))
+    return false;
+  // LLVM knows plain loads, by name as it were, where they are from stack objects.
+  const TargetInstrInfo &TII = *MI.getMF()->getSubtarget().getInstrInfo();
+  MachineInstr *Clone = MI.getMF()->CloneMachineInstr(&MI);
+  MachineOperand Object = MachineOperand::CreateFI(0), None = MachineOperand::CreateReg(Register(), false);
+  setAddress(*Clone, 1, {Object, MachineOperand::CreateImm(1), None, MachineOperand::CreateImm(0), None});
+  int Index;
+  TypeSize Size = TypeSize::getZero();
+  bool IsPlain = TII.isLoadFromStackSlot(*Clone, Index, Size) && Size == TypeSize::getFixed(Class.slot_size);
+  MI.getMF()->deleteMachineInstr(Clone);
+  return IsPlain;
+}
+
+Source source(const MachineInstr &MI) {
+  MachineInstr &Load = const_cast<MachineInstr &>(MI);
+  return {{address(Load).begin(), address(Load).end()}, MI.memoperands()};
+}
+
+void accessInstead(MachineInstr &Folded, unsigned First, const Source &From) {
+  setAddress(Folded, First, From.Address);
+  Folded.setMemRefs(*Folded.getMF(), From.Accesses);
+}
+
 Folder::Folder(MachineFunction &MF, Target &T)
     : MF(MF), T(T), ForSize(MF.getFunction().hasOptSize() | MF.getFunction().hasMinSize() << 1) {}
 

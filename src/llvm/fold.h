@@ -17,6 +17,22 @@ constexpr unsigned AddressOperands = 5;
 // place of both, and the instruction changes the object. MI is to be erased afterwards: it may have been changed.
 llvm::MachineInstr *fold(llvm::MachineInstr &MI, llvm::ArrayRef<unsigned> Indices, int Object);
 
+// What another instruction loads from.
+struct Source {
+  llvm::SmallVector<llvm::MachineOperand, AddressOperands> Address;
+  llvm::ArrayRef<llvm::MachineMemOperand *> Accesses;
+};
+
+// Whether an instruction does nothing but load a value as wide as registers of this class are in spill slots, from where it has
+// been since the function was entered, and, as an operand, could be read by any instruction that can read a slot.
+bool isGiven(llvm::MachineInstr &MI, const ChClass &Class);
+
+// From where such an instruction does.
+Source source(const llvm::MachineInstr &MI);
+
+// Has what fold() has made access that in place of the stack object, from its operand `First` on.
+void accessInstead(llvm::MachineInstr &Folded, unsigned First, const Source &From);
+
 // By how many operands fold() makes an instruction longer.
 unsigned addedOperands(const llvm::MachineInstr &MI, llvm::ArrayRef<unsigned> Indices);
 

@@ -137,6 +137,7 @@ fn inst(index: usize, data: &ffi::Inst) -> InstData {
         recomputable: data.flags & ffi::RECOMPUTABLE != 0,
         dear: data.flags & ffi::DEAR != 0,
         storable: data.flags & ffi::STORABLE != 0,
+        given: data.flags & ffi::GIVEN != 0,
         movable: data.flags & ffi::MOVABLE != 0,
     }
 }

@@ -132,6 +132,9 @@ pub struct InstData {
     pub dear: bool,
     /// What it computes can be written to memory at once, without a register ([`Inserted::StoreConstant`]).
     pub storable: bool,
+    /// What it computes is in memory, unchanged for as long as the function runs (an argument on the stack, a constant beside the
+    /// code), in the form of a spill slot for it: foldable operands can be read from there.
+    pub given: bool,
     /// It does nothing but compute its definitions from its uses, and writes no physical register but flags that nobody wants.
     pub movable: bool,
 }

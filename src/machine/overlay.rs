@@ -2,7 +2,7 @@
 
 use super::function::{Function, Inst, Point, Slot};
 use super::registers::{Reg, RegClass};
-use cranelift_entity::PrimaryMap;
+use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
 
 /// Where an operand's value is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -82,6 +82,9 @@ pub struct Overlay {
     /// terminator there is none.
     pub edits: Vec<(Point, Edit)>,
     pub slots: PrimaryMap<Slot, SlotData>,
+    /// Of slots that are none of the frame, whose [given](super::InstData::given) result is in them: foldable operands read them, and
+    /// nothing else names them.
+    pub given: SecondaryMap<Slot, PackedOption<Inst>>,
     /// Instructions that are not executed where they stand, ascending: rematerialisable and recomputable ones, copies that are where their sources
     /// are, and those that an edit performs, which have locations.
     pub dropped: Vec<Inst>,

@@ -65,6 +65,7 @@ impl<'a> Rewriter<'a> {
             recomputable: false,
             dear: false,
             storable: false,
+            given: false,
             movable: false,
         };
         self.new.insts.push(data)

@@ -107,6 +107,8 @@ pub enum Rule {
     ReuseInstead(usize),
     #[error("is storable, but not rematerialisable")]
     Storable,
+    #[error("is given, but not rematerialisable")]
+    Given,
     #[error(
         "operand {0} is foldable, but is no operation's, or is a use that is overwritten, or a definition that overwrites none"
     )]
@@ -415,6 +417,7 @@ impl Scan<'_> {
         let computes = roles == [Role::Def, Role::Use] && *pins == flags;
         self.require(!data.recomputable || computes, place, Rule::Operands("recomputable instruction"));
         self.require(!data.storable || data.rematerialisable, place, Rule::Storable);
+        self.require(!data.given || data.rematerialisable, place, Rule::Given);
     }
 
     fn reuses(&mut self, operands: &[Operand], place: Place) {

@@ -66,6 +66,10 @@ pub fn compare(function: &Function, overlay: &Overlay, seed: u64, steps: usize) 
         entries: 0,
         run: Run { compared: 0, edits: 0 },
     };
+    for (slot, given) in overlay.given.iter().filter_map(|(slot, given)| Some((slot, given.expand()?))) {
+        let content = machine.written(given, 0).narrowed(overlay.slots[slot].size);
+        machine.places.insert(Location::Slot(slot), content);
+    }
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut block = function.entry();
     machine.receive(block);

@@ -81,6 +81,7 @@ pub fn variants() -> Vec<Preset> {
             p.sink = !p.sink;
             p.merge_copies = !p.merge_copies;
             p.spill.weigh_size = !p.spill.weigh_size;
+            p.spill.read_in_place = !p.spill.read_in_place;
         });
         vary(|p| {
             dominance(p).choice = Choice::Priced;

@@ -34,6 +34,7 @@ pub fn overlay(
             locations: vec![None; imported.operands.len()],
             edits: Vec::new(),
             slots: code.slots.clone(),
+            given: memory.given.clone(),
             dropped: Vec::new(),
             debug_locations: Vec::new(),
         },

@@ -157,7 +157,7 @@ impl Writer<'_> {
         });
         let edits = edits.collect();
         let locations = locations.into_iter().map(Some).collect();
-        let overlay = Overlay { locations, edits, slots, dropped: Vec::new(), debug_locations };
+        let overlay = Overlay { locations, edits, slots, debug_locations, ..Overlay::default() };
         Ok(Answer { overlay, spilled })
     }
 

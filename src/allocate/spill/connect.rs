@@ -156,14 +156,15 @@ impl Connector<'_> {
         reads
     }
 
-    /// The operands that instructions access in memory themselves.
+    /// The operands that instructions access in memory themselves, in the values' homes.
     fn folded(&self) -> impl Iterator<Item = (Block, Operand)> + '_ {
         let blocks = self.function.blocks.iter();
         blocks.flat_map(move |(block, data)| {
             let folds = &self.decided.folds;
             let first = folds.partition_point(|(inst, _)| inst.as_u32() < data.insts.start);
             let here = folds[first..].iter().take_while(|(inst, _)| inst.as_u32() < data.insts.end);
-            here.map(move |&(inst, k)| (block, self.function.operands(inst)[k]))
+            let at_home = here.filter(|&&(inst, k)| self.problem.read_in_place(inst, k).is_none());
+            at_home.map(move |&(inst, k)| (block, self.function.operands(inst)[k]))
         })
     }
 

@@ -31,7 +31,8 @@ pub(super) fn insert(problem: &Problem, plan: &Plan, slots: &Slots) -> Spilled {
         slot_of[value] = slots.of(plan, value).into();
     }
     let debug_slots = debug_slots(problem, &slot_of);
-    let memory = Memory { slots: slots.slots.clone(), slot_of, edge_refills, memory_phis, debug_slots };
+    let memory =
+        Memory { slots: slots.slots.clone(), given: slots.given.clone(), slot_of, edge_refills, memory_phis, debug_slots };
     Spilled { function: rewritten, folds, memory, untouched: plan.untouched.clone(), counts: plan.counts }
 }
 
@@ -55,7 +56,7 @@ fn refill_on_edges(
 
 impl Slots {
     /// The slot of a value that has a home.
-    fn of(&self, plan: &Plan, value: Value) -> Slot {
+    pub(super) fn of(&self, plan: &Plan, value: Value) -> Slot {
         self.of_value(plan, value).expect("what is stored or loaded has a home")
     }
 
@@ -224,7 +225,7 @@ impl<'a> Writer<'a> {
         }
         for &(_, k) in folds {
             let operand = function.operands(inst)[k];
-            let slot = self.slots.of(self.plan, operand.value);
+            let slot = self.slots.accessed(self.problem, self.plan, inst, k);
             self.folds.push(Fold { inst: new, operand: k, slot, writes: operand.is_def() });
         }
     }

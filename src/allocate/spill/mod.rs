@@ -59,6 +59,8 @@ pub struct Policy {
     pub keep_loaded: bool,
     /// Instructions read spilled operands from memory themselves where they can; without, only copies do.
     pub fold: bool,
+    /// Likewise what is in memory from the beginning, if live ranges are split ([`InstData::given`]).
+    pub read_in_place: bool,
     /// Constants and addresses are computed again instead of being stored and loaded.
     pub rematerialise: bool,
     /// A φ's argument that is stored is stored once behind its definition, not at the end of each block that it is taken
@@ -169,6 +171,8 @@ pub struct Spilled {
 /// What the function says nothing about: values that are elsewhere than in registers.
 pub struct Memory {
     pub slots: PrimaryMap<Slot, SlotData>,
+    /// The instruction that loads what is in a slot, of those that are none of the frame.
+    pub given: SecondaryMap<Slot, PackedOption<Inst>>,
     /// Of each value that is in memory all its life.
     pub slot_of: SecondaryMap<Value, PackedOption<Slot>>,
     /// What φs of a block take from elsewhere than registers, in the order of the φs.
@@ -213,6 +217,7 @@ impl Spilled {
     pub fn nothing(function: Function) -> Self {
         let memory = Memory {
             slots: PrimaryMap::new(),
+            given: SecondaryMap::new(),
             slot_of: SecondaryMap::new(),
             edge_refills: SecondaryMap::new(),
             memory_phis: SecondaryMap::new(),
@@ -296,6 +301,8 @@ pub struct Problem<'a> {
     dear: EntitySet<Inst>,
     /// Those of which what they compute can be written to memory at once.
     storable: EntitySet<Inst>,
+    /// Those of which what they compute can be read from memory where it is.
+    given: EntitySet<Inst>,
     limits: Limits,
     policy: Policy,
     downstream: Downstream,
@@ -346,6 +353,7 @@ impl<'a> Problem<'a> {
             recomputable: if splits && policy.rematerialise { recomputable(conventional, liveness) } else { Constants::new() },
             dear,
             storable,
+            given: if splits && policy.read_in_place { origins(|data| data.given) } else { EntitySet::new() },
             limits: Limits::new(function, downstream.spare)?,
             policy,
             downstream: Downstream { choice, ..downstream },
@@ -420,6 +428,21 @@ impl<'a> Problem<'a> {
             Refill::Rematerialise(inst) => Some(inst).filter(|&inst| self.storable.contains(inst)),
             Refill::Load | Refill::Recompute { .. } => None,
         }
+    }
+
+    /// The instruction that loads the value from where it can be read as well.
+    fn given(&self, value: Value) -> Option<Inst> {
+        match self.refill(value) {
+            Refill::Rematerialise(inst) => Some(inst).filter(|&inst| self.given.contains(inst)),
+            Refill::Load | Refill::Recompute { .. } => None,
+        }
+    }
+
+    /// The same, if the value is read by the k-th operand of an instruction that can read it there. (A copy is loaded, rather.)
+    fn read_in_place(&self, inst: Inst, k: usize) -> Option<Inst> {
+        let Conventional { function, .. } = self.conventional;
+        let operand = function.operands(inst)[k];
+        if operand.is_def() || function.insts[inst].kind.is_copy() { None } else { self.given(operand.value) }
     }
 
     /// How a value is computed again from another one.

@@ -108,8 +108,11 @@ impl Plan {
         let by_block = function.blocks.iter().map(|(block, data)| {
             let folds = &self.folds[self.folds.partition_point(|(inst, _)| inst.as_u32() < data.insts.start)..];
             let folds = folds.iter().take_while(|(inst, _)| inst.as_u32() < data.insts.end);
-            let access = |is_def: bool| if is_def { cost::STORE } else { cost::FOLDED_RELOAD };
-            let accesses = folds.map(|&(inst, k)| access(function.operands(inst)[k].is_def()));
+            let accesses = folds.map(|&(inst, k)| match function.operands(inst)[k].is_def() {
+                true => cost::STORE,
+                false if problem.read_in_place(inst, k).is_some() => cost::READ_IN_PLACE,
+                false => cost::FOLDED_RELOAD,
+            });
             let dropped = function.block_insts(block).filter(|&inst| self.dropped.contains(inst));
             let constants = dropped.map(|inst| &function.insts[inst]).filter(|data| data.rematerialisable || data.recomputable);
             let cost = |added: Added| problem.cost(added, data.frequency);

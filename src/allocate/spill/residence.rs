@@ -463,7 +463,8 @@ impl<'a> Walk<'a> {
         if operand.is_def() {
             chosen || self.entries.solution().is_some() && self.problem.refill(operand.value) == Refill::Load
         } else {
-            chosen || !self.problem.unspillable.contains(operand.value) && self.problem.refill(operand.value) == Refill::Load
+            let is_there = || self.problem.refill(operand.value) == Refill::Load || self.problem.read_in_place(inst, k).is_some();
+            chosen || !self.problem.unspillable.contains(operand.value) && is_there()
         }
     }
 

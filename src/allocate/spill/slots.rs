@@ -4,7 +4,7 @@ use super::Problem;
 use super::homes::Home;
 use super::plan::Plan;
 use crate::analysis::grouped::of_each;
-use crate::machine::{Block, Function, Point, Slot, SlotData, Value};
+use crate::machine::{Block, Function, Inst, Point, Slot, SlotData, Value};
 use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
 use std::collections::BTreeMap;
 
@@ -12,12 +12,37 @@ use std::collections::BTreeMap;
 pub(super) struct Slots {
     pub(super) slots: PrimaryMap<Slot, SlotData>,
     of: SecondaryMap<Home, PackedOption<Slot>>,
+    /// The slots that are none of the frame, with what loads from them, and which one each of these loads from.
+    pub(super) given: SecondaryMap<Slot, PackedOption<Inst>>,
+    given_by: SecondaryMap<Inst, PackedOption<Slot>>,
 }
 
 impl Slots {
     /// The slot of a value, if it has a home.
     pub(super) fn of_value(&self, plan: &Plan, value: Value) -> Option<Slot> {
         plan.homes.of(value).map(|home| self.of[home].expect("every home has a slot"))
+    }
+
+    /// The slot that an instruction accesses by its k-th operand.
+    pub(super) fn accessed(&self, problem: &Problem, plan: &Plan, inst: Inst, k: usize) -> Slot {
+        match problem.read_in_place(inst, k) {
+            Some(given) => self.given_by[given].expect("what is read in place has a slot"),
+            None => self.of(plan, problem.conventional.function.operands(inst)[k].value),
+        }
+    }
+
+    /// A slot for what is read in place.
+    fn give(&mut self, problem: &Problem, plan: &Plan) {
+        let function = &problem.conventional.function;
+        for &(inst, k) in &plan.folds {
+            if let Some(given) = problem.read_in_place(inst, k)
+                && self.given_by[given].is_none()
+            {
+                let slot = self.slots.push(function.slot_for(function.operands(inst)[k].value));
+                self.given[slot] = given.into();
+                self.given_by[given] = slot.into();
+            }
+        }
     }
 }
 
@@ -30,7 +55,9 @@ struct Extent {
 
 /// Assigns slots to a plan's homes.
 pub(super) fn assign(problem: &Problem, plan: &Plan) -> Slots {
-    colour(plan, &extents(problem, plan), !problem.conventional.function.returns_twice)
+    let mut slots = colour(plan, &extents(problem, plan), !problem.conventional.function.returns_twice);
+    slots.give(problem, plan);
+    slots
 }
 
 /// The extent of each home: it covers the live ranges of its values, and the ends of blocks where arguments are stored, or
@@ -104,5 +131,5 @@ fn colour(plan: &Plan, extents: &PrimaryMap<Home, Extent>, sharing: bool) -> Slo
         pool.insert((last, slot), ());
         of[home] = slot.into();
     }
-    Slots { slots, of }
+    Slots { slots, of, given: SecondaryMap::new(), given_by: SecondaryMap::new() }
 }

@@ -253,6 +253,7 @@ impl Parser {
             recomputable: false,
             dear: false,
             storable: false,
+            given: false,
             movable: false,
         };
         for word in words {
@@ -268,6 +269,7 @@ impl Parser {
                 ("recomputable", "") => data.recomputable = true,
                 ("dear", "") => data.dear = true,
                 ("storable", "") => data.storable = true,
+                ("given", "") => data.given = true,
                 ("movable", "") => data.movable = true,
                 ("throws", "") => self.function.blocks[block].throws = inst.into(),
                 ("origin", "none") => data.origin = None.into(),

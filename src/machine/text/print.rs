@@ -124,6 +124,7 @@ impl<'a> Printer<'a> {
         write_mark(f, "recomputable", data.recomputable)?;
         write_mark(f, "dear", data.dear)?;
         write_mark(f, "storable", data.storable)?;
+        write_mark(f, "given", data.given)?;
         write_mark(f, "movable", data.movable)?;
         match data.origin.expand() {
             None => write!(f, " origin=none"),

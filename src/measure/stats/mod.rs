@@ -88,6 +88,9 @@ pub struct OwnOptions {
     pub memory_coalesce: bool,
     /// `--fold`.
     pub fold: bool,
+    /// `--read-in-place`.
+    #[serde(default)]
+    pub read_in_place: bool,
     /// `--rematerialise`.
     pub rematerialise: bool,
     /// `--effort`, with `--spill priced`.

@@ -260,6 +260,7 @@ fn number_instructions(function: &mut Function, bodies: Vec<Body>) {
                 recomputable: draft.recomputable,
                 dear: inst.index().is_multiple_of(3),
                 storable: draft.rematerialisable && !inst.index().is_multiple_of(5),
+                given: draft.rematerialisable && inst.index() % 4 < 2,
                 movable: draft.movable && inst.index().is_multiple_of(2),
             });
         }

@@ -566,10 +566,18 @@ impl<'a> Builder<'a> {
         for k in foldable_operands(self.function, inst, self.problem.policy.fold) {
             let Operand { value, .. } = operands[k];
             let place = self.place[value];
-            let is_loaded = || self.problem.refill(value) == Refill::Load && self.again(value, Some(inst)).is_none();
-            if !operands[k].is_def() && place != Place::REGISTER && !self.chosen.spilled[value] && is_loaded() {
-                self.cheapen(place, self.model.places.behind[first + k], self.saved_by_fold(frequency));
+            if operands[k].is_def() || place == Place::REGISTER || self.chosen.spilled[value] {
+                continue;
             }
+            let saved = match self.problem.refill(value) {
+                Refill::Load if self.again(value, Some(inst)).is_none() => self.saved_by_fold(frequency),
+                again if self.problem.read_in_place(inst, k).is_some() => {
+                    let cost_of_refill = price(self.problem.cost_of_refill(again, frequency));
+                    cost_of_refill - price(self.problem.cost(cost::READ_IN_PLACE, frequency))
+                }
+                _ => continue,
+            };
+            self.cheapen(place, self.model.places.behind[first + k], saved.max(0));
         }
     }
 
@@ -896,7 +904,10 @@ impl<'a> Builder<'a> {
         let open = |place: Place| place.decision().is_some();
         let is_open = |k: usize| match operands[k].is_def() {
             true => open(self.model.places.behind[first + k]) && self.has_home(operands[k].value),
-            false => open(self.place[operands[k].value]) && self.refill(operands[k].value) == Refill::Load,
+            false => {
+                let is_there = || self.refill(operands[k].value) == Refill::Load || self.problem.read_in_place(inst, k).is_some();
+                open(self.place[operands[k].value]) && is_there()
+            }
         };
         foldable_operands(self.function, inst, self.problem.policy.fold)
             .filter(|&k| is_open(k))
