@@ -25,8 +25,8 @@ pub struct Limits {
     /// Take so many threads at most [default: as many as there are processors]
     ///
     /// One is LLVM's; the others allocate registers meanwhile, in functions that it has come by. The result is the same with any
-    /// number of threads.
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    /// number of threads. Of this option and --in-turn, the last one counts.
+    #[arg(short, long, value_name = "N", overrides_with = "in_turn", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
 
     /// Finish each function before the next one is begun
@@ -34,7 +34,7 @@ pub struct Limits {
     /// On one thread, in less memory: otherwise LLVM selects instructions of all functions first. So it is done in any case where
     /// times and memory are measured, which is for statistics, unless --no-times is given. Some of LLVM's labels (.Ltmp1) have other
     /// numbers then.
-    #[arg(long)]
+    #[arg(long, overrides_with = "jobs")]
     in_turn: bool,
 }
 

@@ -184,7 +184,7 @@ fn run(module: &Module<'_>, options: &CompileOptions<'_>, fallbacks: &[Failed]) 
     let Allocator::Ours(ours) = options.allocator else { return generate(module, options, fallbacks, None) };
     let beside = match options.pace {
         Pace::InTurn => 0,
-        Pace::Ahead { beside } => beside,
+        Pace::Ahead { beside } => beside.min(module.num_functions()),
     };
     Workers::with(ours, beside, |workers| generate(module, options, fallbacks, Some(workers))).map_err(CompileError::Threads)?
 }
