@@ -114,7 +114,7 @@ bool isGiven(MachineInstr &MI, const ChClass &Class) {
 
 Source source(const MachineInstr &MI) {
   MachineInstr &Load = const_cast<MachineInstr &>(MI);
-  return {{address(Load).begin(), address(Load).end()}, MI.memoperands()};
+  return {{address(Load).begin(), address(Load).end()}, {MI.memoperands_begin(), MI.memoperands_end()}};
 }
 
 void accessInstead(MachineInstr &Folded, unsigned First, const Source &From) {

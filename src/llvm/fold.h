@@ -17,10 +17,10 @@ constexpr unsigned AddressOperands = 5;
 // place of both, and the instruction changes the object. MI is to be erased afterwards: it may have been changed.
 llvm::MachineInstr *fold(llvm::MachineInstr &MI, llvm::ArrayRef<unsigned> Indices, int Object);
 
-// What another instruction loads from.
+// What an instruction loads from; it may be gone when that is wanted.
 struct Source {
   llvm::SmallVector<llvm::MachineOperand, AddressOperands> Address;
-  llvm::ArrayRef<llvm::MachineMemOperand *> Accesses;
+  llvm::SmallVector<llvm::MachineMemOperand *, 1> Accesses;
 };
 
 // Whether an instruction does nothing but load a value as wide as registers of this class are in spill slots, from where it has

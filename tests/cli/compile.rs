@@ -481,6 +481,22 @@ fn arguments_and_constants_are_read_where_they_are() {
     }
 }
 
+/// Nothing of what is read in place is the frame's, also where what loads it is gone.
+#[test]
+fn what_is_read_in_place_is_no_spill_access() {
+    let folder = Folder::new();
+    let function = "target triple = \"i386-pc-linux-gnu\"\n\
+                    define i32 @f(ptr %p, ptr %q) {\n  %a = icmp ne ptr %p, null\n  %b = icmp ne ptr %q, null\n  \
+                    %c = and i1 %a, %b\n  br i1 %c, label %yes, label %no\nyes:\n  %g = getelementptr i8, ptr %q, i32 12\n  \
+                    %r = load i32, ptr %g\n  br label %no\nno:\n  %s = phi i32 [ %r, %yes ], [ 0, %0 ]\n  ret i32 %s\n}\n";
+    folder.write("gone.ll", function);
+    folder.chordal(&["compile", "gone.ll", "-o", "out.s", "--verify-llvm", "--stats", "out.json"]).assert().success();
+    let f = code_of(&String::from_utf8(folder.read("out.s")).unwrap(), "f");
+    assert!(f.contains(&"cmpl $0, 8(%esp)".to_owned()), "{f:?}");
+    let total = &folder.json("out.json")["total"];
+    assert_eq!((&total["spill"]["reloads"], &total["overhead_parts"]["reloads"]), (&0.into(), &0.0.into()));
+}
+
 /// What is computed from one value, be it base, index or both, is computed again where one register is left for two values.
 #[test]
 fn addresses_of_one_value_are_computed_again() {
