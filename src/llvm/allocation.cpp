@@ -71,6 +71,8 @@ public:
   bool runOnMachineFunction(MachineFunction &MF) override {
     if (R.fallsBack(MF))
       return false;
+    if (Exports->empty())
+      report_fatal_error("function " + MF.getName() + ": LLVM has made it when all others were selected: only --in-turn can do it");
     ChAnswer Answer = {};
     R.Callbacks.answer(R.Callbacks.user, &Answer);
     uint64_t Start = nanoseconds();
@@ -100,7 +102,7 @@ void insertAllocation(TargetPassConfig &TPC, Run &R) {
   auto Exports = std::make_shared<Waiting>();
   auto Insert = [&](Pass *P) { TPC.insertPass(&UnreachableMachineBlockElimID, IdentifyingPassPtr(P)); };
   Insert(new HandOver(R, Exports));
-  if (R.Options.ahead)
+  if (R.Ahead)
     Insert(new Gather());
   Insert(new TakeBack(R, Exports));
 }

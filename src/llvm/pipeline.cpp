@@ -220,6 +220,14 @@ static void dropUnknownFeatures(Module &M, const TargetMachine &TM, Run &R) {
   }
 }
 
+// Whether LLVM will make functions of its own, when it is nearly done with all others: thunks for indirect branches.
+static bool makesThunks(const Module &M) {
+  return any_of(M, [](const Function &F) {
+    StringRef Features = F.getFnAttribute("target-features").getValueAsString();
+    return Features.contains("+retpoline") || Features.contains("+lvi");
+  });
+}
+
 int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callbacks) {
   Module &M = *reinterpret_cast<Module *>(module);
   Run R{*options, *callbacks};
@@ -247,6 +255,7 @@ int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callba
     TM->Options.FunctionSections = options->function_sections;
     TM->Options.DataSections = options->data_sections;
   }
+  R.Ahead = options->ahead && !makesThunks(M);
   SmallVector<char, 0> Output;
   raw_svector_ostream Out(Output);
   if (TM) {

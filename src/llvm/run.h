@@ -36,6 +36,8 @@ struct Run {
   const ChCallbacks &Callbacks;
   std::vector<std::unique_ptr<Target>> Targets = {};
   unsigned Errors = 0;
+  // Whether all functions are handed over before the first answer is wanted.
+  bool Ahead = false;
   // Whether one of LLVM's allocators is at work, since when, and its first complaint.
   bool Allocating = false;
   uint64_t AllocationStart = 0;

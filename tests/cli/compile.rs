@@ -208,6 +208,24 @@ fn equal_bytes_with_any_number_of_threads() {
     assert_eq!(one, compile("p.s", &["--stats", "p.json", "--no-times"]));
 }
 
+/// LLVM makes functions of its own behind all others, for indirect calls, when these have been allocated.
+#[test]
+fn thunks_come_last() {
+    let folder = Folder::new();
+    for feature in ["+lvi-cfi", "+retpoline-indirect-calls"] {
+        let function = format!("define void @f(ptr %g) \"target-features\"=\"{feature}\" {{\n  call void %g()\n  ret void\n}}\n");
+        folder.write("thunk.ll", IR.to_owned() + &function);
+        let compile = |arguments: &[&str]| {
+            let command = ["compile", "thunk.ll", "-o", "out.s", "--verify-llvm", "--no-fallback"];
+            folder.chordal(&command).args(arguments).assert().success().stderr("");
+            String::from_utf8(folder.read("out.s")).expect("text")
+        };
+        let ahead = compile(&[]);
+        assert!(ahead.contains("\n__llvm_"), "{ahead}");
+        assert_eq!(ahead, compile(&["--in-turn"]));
+    }
+}
+
 #[test]
 fn output_to_what_is_not_a_file() {
     let folder = Folder::with_program(&[]);
