@@ -5,7 +5,8 @@
 //!   included.
 //! - Every operand is in a register of its value's class; an operand of a copy may be in a fitting slot, and so may one
 //!   foldable use of an instruction, or a foldable definition together with the use that it overwrites.
-//! - Slots that are none of the frame are read by foldable uses alone, of what the instruction computes that is said to load from there.
+//! - Slots that are none of the frame are read by foldable uses alone, of what the instruction computes that is said to load
+//!   from there.
 //! - A use has its value, and nothing writes its register before all operands are read.
 //! - A definition is where the use is that it overwrites, shares its register with no other definition and no register that
 //!   the instruction writes by itself, and overwrites nothing that the program keeps. An early one avoids what the

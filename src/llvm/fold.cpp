@@ -112,9 +112,8 @@ bool isGiven(MachineInstr &MI, const ChClass &Class) {
   return IsPlain;
 }
 
-Source source(const MachineInstr &MI) {
-  MachineInstr &Load = const_cast<MachineInstr &>(MI);
-  return {{address(Load).begin(), address(Load).end()}, {MI.memoperands_begin(), MI.memoperands_end()}};
+Source source(MachineInstr &MI) {
+  return {{address(MI).begin(), address(MI).end()}, {MI.memoperands_begin(), MI.memoperands_end()}};
 }
 
 void accessInstead(MachineInstr &Folded, unsigned First, const Source &From) {

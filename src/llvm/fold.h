@@ -28,7 +28,7 @@ struct Source {
 bool isGiven(llvm::MachineInstr &MI, const ChClass &Class);
 
 // From where such an instruction does.
-Source source(const llvm::MachineInstr &MI);
+Source source(llvm::MachineInstr &MI);
 
 // Has what fold() has made access that in place of the stack object, from its operand `First` on.
 void accessInstead(llvm::MachineInstr &Folded, unsigned First, const Source &From);

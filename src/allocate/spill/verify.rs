@@ -274,12 +274,12 @@ impl Verifier<'_> {
             let operands = || self.function.operands(inst).iter().enumerate();
             for (k, operand) in operands().filter(|(_, operand)| !operand.is_def()) {
                 let value = operand.value;
-                if self.is_folded(inst, k) && self.problem.read_in_place(inst, k).is_some() {
-                    // It is there in any case.
-                } else if self.is_folded(inst, k) && !places.is_in(self.content(value), self.home(value)) {
-                    blame(Fault::NotInHome { value, at });
-                } else if !self.is_folded(inst, k) && !in_register(places, value) {
-                    blame(Fault::NotInRegister { value, at });
+                let at_home = || places.is_in(self.content(value), self.home(value));
+                match self.is_folded(inst, k) {
+                    // What is read in place is there in any case.
+                    true if self.problem.read_in_place(inst, k).is_none() && !at_home() => blame(Fault::NotInHome { value, at }),
+                    false if !in_register(places, value) => blame(Fault::NotInRegister { value, at }),
+                    _ => {}
                 }
             }
             for (k, operand) in operands().filter(|(_, operand)| operand.is_def()) {
