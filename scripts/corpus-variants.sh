@@ -9,7 +9,7 @@
 
 ALL_VARIANTS="spill-free,tuned,ch-o1,ch-o2,ch-o3,hack,linear-scan,irc,local,simple"
 for options in "--spill belady" "--spill min" "--coalesce none" "--coalesce punctual" "--coalesce recolor" "--pins perm --coalesce units" \
-    "--spill min --coalesce recolor" "--spill priced" "--spill priced --coalesce recolor" "--forms on --merge-copies on --park on --sink on --spare-jumps on --separate-saves on --split-ties on --split-arguments on --coalesce recolor" "--store-hoist off" "--load-lower off" "--load-lower weighted" "--memory-coalesce off" "--pins avoid" \
+    "--spill min --coalesce recolor" "--spill priced" "--spill priced --coalesce recolor" "--forms on --merge-copies on --park on --sink on --delay on --spare-jumps on --separate-saves on --split-ties on --split-arguments on --coalesce recolor" "--store-hoist off" "--load-lower off" "--load-lower weighted" "--memory-coalesce off" "--pins avoid" \
     "--swap xchg" "--swap xor" "--rematerialise off" "--eliminate spare-register" "--eliminate on-demand" \
     "--frugal off --eliminate spare-register" "--frugal off --eliminate on-demand"; do
     ALL_VARIANTS+=",spill-free $options"

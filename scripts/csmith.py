@@ -38,7 +38,7 @@ OPTIONS = [
     "--spill weight", "--spill belady", "--spill min", "--spill priced", "--coalesce none", "--coalesce punctual",
     "--coalesce units", "--coalesce recolor", "--pins avoid", "--pins repair", "--pins perm", "--store-hoist off", "--load-lower off",
     "--load-lower weighted", "--memory-coalesce off", "--swap xchg", "--swap xor", "--rematerialise off", "--fold off", "--forms on",
-    "--merge-copies on", "--park on", "--sink on", "--spare-jumps on", "--separate-saves on", "--split-ties on", "--split-arguments on",
+    "--merge-copies on", "--park on", "--sink on", "--delay on", "--spare-jumps on", "--separate-saves on", "--split-ties on", "--split-arguments on",
     "--eliminate spare-register", "--eliminate on-demand", "--frugal off", "--effort 0", "--effort 3",
     "--weigh-size on", "--cssa none", "--cssa phi-mem", "--cssa pairwise", "--cssa value", "--after graph-coloring",
     "--interference chaitin", "--interference intersection", "--virtualize off", "--liveness sets", "--merge at-once",

@@ -252,8 +252,14 @@ const FEATURES: &[(&str, Feature)] = &[
     ("two-address code can move", |f| inst(f, |data, o, _| data.movable && o.iter().any(|d| d.reuse.is_some()))),
     ("what can move writes flags", |f| inst(f, |data, _, pins| data.movable && !pins.defs.is_empty())),
     ("what can move has several uses", |f| inst(f, |data, o, _| data.movable && uses(o) > 1)),
+    ("what can move reads memory", |f| inst(f, |data, _, _| data.movable && data.reads)),
+    ("two-address code that can move reads memory", |f| {
+        inst(f, |data, o, _| data.movable && data.reads && o.iter().any(|d| d.reuse.is_some()))
+    }),
+    ("something writes memory", |f| inst(f, |data, _, _| data.writes && !data.reads)),
+    ("something reads memory and writes it", |f| inst(f, |data, _, _| data.writes && data.reads)),
+    ("what can be computed again from a value reads memory", |f| inst(f, |data, _, _| data.recomputable && data.reads)),
     ("a copy can move", |f| inst(f, |data, _, _| data.movable && data.kind.is_copy())),
-    ("a constant can move", |f| inst(f, |data, _, _| data.movable && data.rematerialisable)),
     ("what can move reads pins", |f| inst(f, |data, _, pins| data.movable && !pins.uses.is_empty())),
     // Control flow.
     ("terminators read values", |f| inst(f, |data, o, _| data.terminator && uses(o) > 0)),

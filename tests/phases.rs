@@ -584,6 +584,35 @@ mod assignment {
         assert_eq!(performed, ["b0.5 perform i1", "b0.5 perform i3", "b0.5 perform i2"]);
     }
 
+    /// There are two registers, or three. Beside v0, which lives all the way, v2 is live where v1 is not read yet.
+    #[test]
+    fn what_is_computed_waits_where_registers_are_scarce() {
+        let performed = |registers: &str, computed: &str, between: &str, reads: &str| {
+            let target = format!(
+                "target\n  bank g exchange\n  registers g {registers}\n  registers - flags\n  status flags\n  class w g 8/8 {registers}\n"
+            );
+            let body = format!("  v0:w = op\n{computed}  v2:w = op\n{between}  op {reads}\n  op v0\n");
+            let function = parse(&format!("{target}function f\nb0:\n{body}")).unwrap();
+            let preset = Preset { sink: false, ..Preset::named("tuned").unwrap() };
+            let found = edits(&function, &allocate(&function, preset).unwrap().0);
+            found.into_iter().filter(|edit| edit.contains("perform")).collect::<Vec<_>>()
+        };
+        let one = "  v1:w = op v0 movable\n";
+        assert_eq!(performed("a b", one, "  op v2\n", "v1"), ["b0.4 perform i1"]);
+        assert_eq!(performed("a b c", one, "  op v2\n", "v1"), [""; 0], "there is a register for each");
+        assert_eq!(performed("a b", "  v1:w = op v0\n", "  op v2\n", "v1"), [""; 0], "it does not move");
+        let load = "  v1:w = op v0 movable reads\n";
+        assert_eq!(performed("a b", load, "  op v2 reads\n", "v1"), ["b0.4 perform i1"]);
+        assert_eq!(performed("a b", load, "  op v2 writes\n", "v1"), [""; 0], "it would read what that writes");
+        let two = "  v1:w = op v0 movable\n  v3:w = op v1 movable\n";
+        assert_eq!(performed("a b", two, "  op v2\n", "v3"), ["b0.5 perform i1", "b0.5 perform i2"]);
+        let shared = "  v1:w = op v0 movable\n  v3:w = op v1 movable\n  op v1\n";
+        assert_eq!(performed("a b", shared, "  op v2\n", "v3"), ["b0.4 perform i2"], "v1 would live on further down");
+        let compares = "  v1:w = op v0 defs=flags movable\n";
+        let found = performed("a b", compares, "  op v2\n  op v0 defs=flags\n  op uses=flags\n", "v1");
+        assert_eq!(found, ["b0.4 perform i1"], "flags are live further down");
+    }
+
     #[test]
     fn a_definition_overwrites_what_dies_if_it_can() {
         let function = fixture("two_address_forms");

@@ -164,6 +164,8 @@ fn random_functions_have_everything() {
     assert!(inst(|_, _, operands| operands.iter().filter(|o| o.is_def()).count() > 2) > 50);
     assert!(inst(|f, data, _| data.movable && !f.pins[data.pins].defs.is_empty()) > 100);
     assert!(inst(|_, data, _| data.movable && data.kind == InstKind::Copy) > 50);
+    assert!(inst(|_, data, _| data.movable && data.reads) > 50);
+    assert!(inst(|_, data, _| data.writes) > 100);
     assert!(inst(|f, data, _| (f.pins[data.pins].uses & (f.pins[data.pins].defs - f.file.status)).len() > 1) > 50);
     assert!(inst(|f, data, _| data.terminator && !f.pins[data.pins].clobbers.is_empty()) > 10);
     assert!(functions.iter().filter(|f| f.returns_twice).count() > 5);

@@ -22,6 +22,8 @@ pub struct Preset {
     pub park: bool,
     /// Whether two-address instructions move behind the last use of what they overwrite.
     pub sink: bool,
+    /// Whether what is computed moves down to its first use, where registers are scarce.
+    pub delay: bool,
     /// Whether two-address instructions get other forms where that saves a copy.
     pub forms: bool,
     /// Whether copies avoid edges that get a block of their own, and a jump, for them, where that costs less.
@@ -219,6 +221,7 @@ const CH_O1: Preset = Preset {
     merge_copies: false,
     park: false,
     sink: false,
+    delay: false,
     forms: false,
     spare_jumps: false,
     separate_saves: false,
@@ -264,6 +267,7 @@ const SPILL_FREE: Preset = Preset {
     merge_copies: false,
     park: false,
     sink: false,
+    delay: false,
     forms: false,
     spare_jumps: false,
     separate_saves: false,
@@ -303,6 +307,7 @@ const TUNED: Preset = Preset {
     merge_copies: true,
     park: true,
     sink: true,
+    delay: true,
     forms: true,
     spare_jumps: true,
     separate_saves: true,
@@ -326,6 +331,7 @@ const HACK: Preset = Preset {
     merge_copies: false,
     park: false,
     sink: false,
+    delay: false,
     forms: false,
     spare_jumps: false,
     separate_saves: false,
@@ -375,6 +381,7 @@ const LINEAR_SCAN: Preset = Preset {
     merge_copies: false,
     park: false,
     sink: false,
+    delay: false,
     forms: false,
     spare_jumps: false,
     separate_saves: false,
@@ -408,11 +415,11 @@ impl Preset {
 
     /// Whether the program is changed before values are spilled and given registers.
     pub fn prepares(&self) -> bool {
-        self.merge_copies || self.park || self.sink || self.forms
+        self.merge_copies || self.park || self.sink || self.delay || self.forms
     }
 
     /// The same, but for the program as it is.
     pub fn unprepared(self) -> Preset {
-        Preset { merge_copies: false, park: false, sink: false, forms: false, ..self }
+        Preset { merge_copies: false, park: false, sink: false, delay: false, forms: false, ..self }
     }
 }

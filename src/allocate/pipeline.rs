@@ -2,7 +2,7 @@
 
 use super::changes::Changes;
 use super::park::{self, park};
-use super::sink::sink;
+use super::sink::{Moves, sink};
 use super::{assign, copies, cost, cssa, eliminate, forms, recolour};
 use crate::allocate::HAS_SOLVER;
 use crate::allocate::allocators::{Dominance, Preset, Registers};
@@ -262,11 +262,12 @@ fn prepare(function: &Function, order: &Order, dominators: &Dominators, preset: 
         }
         clock.lap("copies");
     }
-    if preset.sink {
+    let moves = Moves { overwrite: preset.sink, delay: preset.delay };
+    if moves.any() {
         let program = prepared.as_ref().unwrap_or(function);
         let liveness = known.take().unwrap_or_else(|| Liveness::new(program));
         clock.lap("analysis");
-        match sink(program, &liveness) {
+        match sink(program, &liveness, moves) {
             Some((program, moved)) => (prepared, changes.moved) = (Some(program), moved),
             None => known = Some(liveness),
         }

@@ -111,6 +111,8 @@ pub(crate) fn append(function: &mut Function, at: usize, operands: &[Operand]) -
         storable: false,
         given: false,
         movable: false,
+        reads: false,
+        writes: false,
     });
     let end = function.insts.len() as u32;
     function.blocks[block(at)].insts.end = end;

@@ -134,12 +134,16 @@ impl Form<'_> {
         }
     }
 
-    /// Whether a movable instruction is performed by one edit, behind its place in its block.
+    /// Whether a movable instruction is performed by one edit, behind its place in its block, and reads no memory that something in
+    /// between writes.
     fn is_performed_once(&self, block: Block, inst: Inst) -> bool {
+        let insts = &self.function.insts;
         let index = inst.as_u32() - self.function.blocks[block].insts.start;
         let points = self.performed.get(&inst).map_or(&[][..], Vec::as_slice);
-        let once = matches!(points, [point] if point.block == block && point.index > index);
-        once && self.function.insts[inst].movable
+        let [point] = points else { return false };
+        let in_front = self.function.block_insts(block).take(point.index as usize);
+        let is_written = || in_front.skip(index as usize).any(|between| insts[between].writes);
+        insts[inst].movable && point.block == block && point.index > index && !(insts[inst].reads && is_written())
     }
 
     fn exists(&self, location: Location) -> bool {

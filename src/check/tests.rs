@@ -714,6 +714,20 @@ fn an_instruction_is_performed_once_and_further_down() {
     assert_eq!(fixed.complaints()[0], not_once);
 }
 
+/// What is on the way, and the last of it most of all, may write what has been read.
+#[test]
+fn what_reads_memory_is_performed_in_front_of_what_writes_it() {
+    let passing = |reads: bool, writes: u32| {
+        let mut p = performed();
+        p.function.insts[Inst::from_u32(1)].reads = reads;
+        p.function.insts[Inst::from_u32(writes)].writes = true;
+        p.complaints()
+    };
+    assert_eq!(passing(true, 2), ["b0, instruction 1: i1 cannot be executed here, once, instead of where it stands"]);
+    assert_eq!(passing(false, 2), [""; 0]);
+    assert_eq!([0, 3].map(|writes| passing(true, writes)), [[""; 0]; 2]);
+}
+
 #[test]
 fn what_is_performed_elsewhere_accesses_one_slot() {
     let at_two = |second: &str| {

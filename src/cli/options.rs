@@ -81,6 +81,10 @@ pub struct AllocatorOptions {
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     sink: Option<Switch>,
 
+    /// Whether what is computed moves down to its first use where registers are scarce
+    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
+    delay: Option<Switch>,
+
     /// Whether two-address instructions get other forms (operands exchanged, three addresses) where that saves a copy
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
     forms: Option<Switch>,
@@ -192,6 +196,7 @@ impl AllocatorOptions {
         set(&mut preset.merge_copies, self.merge_copies.map(Switch::is_on));
         set(&mut preset.park, self.park.map(Switch::is_on));
         set(&mut preset.sink, self.sink.map(Switch::is_on));
+        set(&mut preset.delay, self.delay.map(Switch::is_on));
         set(&mut preset.forms, self.forms.map(Switch::is_on));
         set(&mut preset.spare_jumps, self.spare_jumps.map(Switch::is_on));
         set(&mut preset.separate_saves, self.separate_saves.map(Switch::is_on));
@@ -302,6 +307,7 @@ impl AllocatorOptions {
             ("--merge-copies", self.merge_copies.is_some()),
             ("--park", self.park.is_some()),
             ("--sink", self.sink.is_some()),
+            ("--delay", self.delay.is_some()),
             ("--forms", self.forms.is_some()),
             ("--spare-jumps", self.spare_jumps.is_some()),
             ("--separate-saves", self.separate_saves.is_some()),
@@ -383,6 +389,7 @@ fn describe(preset: &Preset) -> OwnOptions {
         merge_copies: preset.merge_copies,
         park: preset.park,
         sink: preset.sink,
+        delay: preset.delay,
         forms: preset.forms,
         spare_jumps: preset.spare_jumps,
         separate_saves: preset.separate_saves,
@@ -437,6 +444,7 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         merge_copies,
         park,
         sink,
+        delay,
         forms,
         spare_jumps,
         separate_saves,
@@ -461,6 +469,7 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
         format!("--merge-copies {}", switch(merge_copies)),
         format!("--park {}", switch(park)),
         format!("--sink {}", switch(sink)),
+        format!("--delay {}", switch(delay)),
         format!("--forms {}", switch(forms)),
         format!("--spare-jumps {}", switch(spare_jumps)),
         format!("--separate-saves {}", switch(separate_saves)),

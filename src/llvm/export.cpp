@@ -343,14 +343,16 @@ void Export::addInst(MachineInstr &MI) {
     addFoldable(MI, Inst.first_operand);
   Inst.end_operand = Operands.size();
   Inst.flags = (MI.isTerminator() ? CH_TERMINATOR : 0) | (MI.isPosition() ? CH_LABEL : 0) |
-               (MI.getOpcode() == TargetOpcode::INLINEASM_BR ? CH_JUMPS : 0) | (MI.getDesc().isAsCheapAsAMove() ? 0 : CH_DEAR) | (isMovable(MI, T) ? CH_MOVABLE : 0);
+               (MI.getOpcode() == TargetOpcode::INLINEASM_BR ? CH_JUMPS : 0) | (MI.getDesc().isAsCheapAsAMove() ? 0 : CH_DEAR) | (isMovable(MI, T) ? CH_MOVABLE : 0) |
+               (readsMemory(MI) ? CH_READS : 0) | (writesMemory(MI) ? CH_WRITES : 0);
   if (Operands.size() == Inst.first_operand + 1 && Operands.back().role == CH_DEF && TII.isTriviallyReMaterializable(MI)) {
     Inst.flags |= CH_REMATERIALISABLE;
     if (isStorable(MI, *T.llvmClass(Classes[Operands.back().value]), T.TRI))
       Inst.flags |= CH_STORABLE;
     if (isGiven(MI, T.file().classes[Classes[Operands.back().value]]))
       Inst.flags |= CH_GIVEN;
-    // Where flags are live, reMaterialize() chooses an instruction that does not write them.
+    // Where flags are live, reMaterialize() chooses an instruction that does not write them; the instruction itself may write them.
+    Inst.flags &= ~CH_MOVABLE;
     for (unsigned Root = 0; Root < T.file().num_regs; ++Root)
       if (T.file().regs[Root].bank == CH_NONE)
         remove(Sets.defs, Root);

@@ -38,9 +38,14 @@ unsigned commuted(MachineInstr &MI, unsigned UseIndex, Target &T) {
   return It->second ? Other : CH_NONE;
 }
 
+bool writesMemory(const MachineInstr &MI) {
+  return MI.mayStore() || MI.isCall() || MI.isInlineAsm() || MI.hasUnmodeledSideEffects() || (MI.mayLoad() && MI.hasOrderedMemoryRef());
+}
+
+bool readsMemory(const MachineInstr &MI) { return MI.mayLoad() && !MI.isDereferenceableInvariantLoad(); }
+
 bool isMovable(const MachineInstr &MI, const Target &T) {
-  if (MI.mayLoadOrStore() || MI.hasUnmodeledSideEffects() || MI.isCall() || MI.isTerminator() || MI.isPosition() ||
-      MI.isInlineAsm() || MI.mayRaiseFPException() || MI.isConvergent())
+  if (writesMemory(MI) || MI.isTerminator() || MI.isPosition() || MI.mayRaiseFPException() || MI.isConvergent())
     return false;
   const MachineRegisterInfo &MRI = MI.getMF()->getRegInfo();
   // A reserved register that nothing writes, and that is none of the model's, says how to round, for example.

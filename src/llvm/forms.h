@@ -10,7 +10,13 @@ namespace chordal {
 // The use that can change places with the one of this index, which a definition is tied to; or CH_NONE.
 unsigned commuted(llvm::MachineInstr &MI, unsigned UseIndex, Target &T);
 
-// Whether an instruction does nothing but compute its definitions, apart from flags that nobody wants.
+// Whether what reads memory has to stay on its side of an instruction.
+bool writesMemory(const llvm::MachineInstr &MI);
+
+// Whether an instruction reads memory that may be written while the function runs.
+bool readsMemory(const llvm::MachineInstr &MI);
+
+// Whether an instruction does nothing but compute its definitions, from memory, too, apart from flags that nobody wants.
 bool isMovable(const llvm::MachineInstr &MI, const Target &T);
 
 // Whether there is a form of the instruction in which its definition may be in any register, if all that it reads is defined.

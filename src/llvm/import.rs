@@ -139,6 +139,8 @@ fn inst(index: usize, data: &ffi::Inst) -> InstData {
         storable: data.flags & ffi::STORABLE != 0,
         given: data.flags & ffi::GIVEN != 0,
         movable: data.flags & ffi::MOVABLE != 0,
+        reads: data.flags & ffi::READS != 0,
+        writes: data.flags & ffi::WRITES != 0,
     }
 }
 

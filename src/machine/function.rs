@@ -135,8 +135,13 @@ pub struct InstData {
     /// What it computes is in memory, unchanged for as long as the function runs (an argument on the stack, a constant beside the
     /// code), in the form of a spill slot for it: foldable operands can be read from there.
     pub given: bool,
-    /// It does nothing but compute its definitions from its uses, and writes no physical register but flags that nobody wants.
+    /// It does nothing but compute its definitions from its uses, and from memory if it [`reads`](Self::reads), and writes no
+    /// physical register but flags that nobody wants.
     pub movable: bool,
+    /// It reads what may be written while the function runs: where it moves, nothing that [`writes`](Self::writes) is on the way.
+    pub reads: bool,
+    /// It may write memory, or is to be executed behind what reads before it, and in front of what reads behind it.
+    pub writes: bool,
 }
 
 /// The physical registers that an instruction names itself.

@@ -67,6 +67,8 @@ impl<'a> Rewriter<'a> {
             storable: false,
             given: false,
             movable: false,
+            reads: false,
+            writes: false,
         };
         self.new.insts.push(data)
     }

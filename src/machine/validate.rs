@@ -109,6 +109,10 @@ pub enum Rule {
     Storable,
     #[error("is given, but not rematerialisable")]
     Given,
+    #[error("is movable, but writes memory")]
+    MovableWriter,
+    #[error("is movable, but rematerialisable, of which nobody says whether it writes flags")]
+    MovableConstant,
     #[error(
         "operand {0} is foldable, but is no operation's, or is a use that is overwritten, or a definition that overwrites none"
     )]
@@ -418,6 +422,8 @@ impl Scan<'_> {
         self.require(!data.recomputable || computes, place, Rule::Operands("recomputable instruction"));
         self.require(!data.storable || data.rematerialisable, place, Rule::Storable);
         self.require(!data.given || data.rematerialisable, place, Rule::Given);
+        self.require(!data.movable || !data.writes, place, Rule::MovableWriter);
+        self.require(!data.movable || !data.rematerialisable, place, Rule::MovableConstant);
     }
 
     fn reuses(&mut self, operands: &[Operand], place: Place) {

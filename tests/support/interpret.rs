@@ -62,6 +62,8 @@ pub fn compare(function: &Function, overlay: &Overlay, seed: u64, steps: usize) 
         pinned: BTreeMap::new(),
         places: BTreeMap::new(),
         visits: BTreeMap::new(),
+        writes: 0,
+        postponed: BTreeMap::new(),
         read: BTreeMap::new(),
         entries: 0,
         run: Run { compared: 0, edits: 0 },
@@ -95,6 +97,9 @@ struct Machine<'a> {
     /// The overlay's registers and slots; what is missing holds garbage.
     places: BTreeMap<Location, Content>,
     visits: BTreeMap<Inst, u32>,
+    /// How often memory has been written to, and what that was where an instruction stands that is performed further down.
+    writes: u32,
+    postponed: BTreeMap<Inst, u32>,
     /// Numbers of what recomputable instructions have read.
     read: BTreeMap<What, usize>,
     /// How often somebody has put something into pinned registers from outside.
@@ -181,6 +186,9 @@ impl Machine<'_> {
                 };
             }
             Edit::Perform { inst, flagless } => {
+                if self.function.insts[inst].reads && self.postponed.get(&inst) != Some(&self.writes) {
+                    return Err(format!("{inst} reads what something has written that stands behind it"));
+                }
                 self.op(inst, PinSets::default(), false)?;
                 if !flagless {
                     self.destroy(written(self.function, inst));
@@ -244,6 +252,7 @@ impl Machine<'_> {
             self.dropped(inst);
             return Ok(());
         }
+        self.writes += u32::from(self.function.insts[inst].writes);
         match self.function.insts[inst].kind {
             InstKind::Op => self.op(inst, *self.function.pins(inst), throws),
             InstKind::Copy | InstKind::CopyTo(_) | InstKind::CopyFrom(_) => self.copy(inst),
@@ -256,6 +265,7 @@ impl Machine<'_> {
         let operands = self.function.operands(inst);
         let def = operands.iter().find(|o| o.is_def()).expect("it defines something").value;
         if self.overlay.is_performed(self.function, inst) {
+            self.postponed.insert(inst, self.writes);
             self.values.remove(&def);
             self.write_pins(inst, *self.function.pins(inst));
             self.destroy(written(self.function, inst));

@@ -79,6 +79,7 @@ pub fn variants() -> Vec<Preset> {
             p.forms = !p.forms;
             p.spare_jumps = !p.spare_jumps;
             p.sink = !p.sink;
+            p.delay = !p.delay;
             p.merge_copies = !p.merge_copies;
             p.spill.weigh_size = !p.spill.weigh_size;
             p.spill.read_in_place = !p.spill.read_in_place;
@@ -86,6 +87,7 @@ pub fn variants() -> Vec<Preset> {
         vary(|p| {
             dominance(p).choice = Choice::Priced;
             p.spill.effort = Effort::Least;
+            p.delay = !p.delay;
         });
         vary(|p| dominance(p).choice = Choice::Everything);
         vary(|p| p.coalescing = Coalescing::Value);

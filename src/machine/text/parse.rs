@@ -255,6 +255,8 @@ impl Parser {
             storable: false,
             given: false,
             movable: false,
+            reads: false,
+            writes: false,
         };
         for word in words {
             match word.split_once('=').unwrap_or((word, "")) {
@@ -271,6 +273,8 @@ impl Parser {
                 ("storable", "") => data.storable = true,
                 ("given", "") => data.given = true,
                 ("movable", "") => data.movable = true,
+                ("reads", "") => data.reads = true,
+                ("writes", "") => data.writes = true,
                 ("throws", "") => self.function.blocks[block].throws = inst.into(),
                 ("origin", "none") => data.origin = None.into(),
                 ("origin", origin) => data.origin = parse_inst(origin)?.into(),

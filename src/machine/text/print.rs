@@ -126,6 +126,8 @@ impl<'a> Printer<'a> {
         write_mark(f, "storable", data.storable)?;
         write_mark(f, "given", data.given)?;
         write_mark(f, "movable", data.movable)?;
+        write_mark(f, "reads", data.reads)?;
+        write_mark(f, "writes", data.writes)?;
         match data.origin.expand() {
             None => write!(f, " origin=none"),
             Some(origin) if origin != inst => write!(f, " origin={origin}"),

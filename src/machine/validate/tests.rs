@@ -266,3 +266,9 @@ fn debug_uses_are_in_order() {
     broken(Place::Block(b(9)), Rule::DebugPoint(v(9)), |f| f.debug_uses[1].at = at(9, 0));
     broken(Place::Block(b(0)), Rule::DebugOrder(v(0)), |f| f.debug_uses.push(DebugUse { value: v(0), at: at(0, 0) }));
 }
+
+#[test]
+fn what_may_move_is_no_constant_and_writes_no_memory() {
+    broken(Place::Inst(b(0), i(3)), Rule::MovableConstant, |f| f.insts[i(3)].movable = true);
+    broken(Place::Inst(b(0), i(2)), Rule::MovableWriter, |f| (f.insts[i(2)].movable, f.insts[i(2)].writes) = (true, true));
+}

@@ -111,6 +111,9 @@ pub struct OwnOptions {
     /// `--sink`.
     #[serde(default)]
     pub sink: bool,
+    /// `--delay`.
+    #[serde(default)]
+    pub delay: bool,
     /// `--forms`.
     #[serde(default)]
     pub forms: bool,

@@ -4,7 +4,8 @@ use super::Shape;
 use super::cfg::{self, jumps, throws};
 use super::steps::Draft;
 use chordal::machine::{
-    Block, DebugUse, Function, InstData, Operand, Phi, PinSets, Pins, Point, Reg, RegClass, RegSet, RegisterFile, Role, Value,
+    Block, DebugUse, Function, InstData, InstKind, Operand, Phi, PinSets, Pins, Point, Reg, RegClass, RegSet, RegisterFile, Role,
+    Value,
 };
 use cranelift_entity::EntityRef;
 use fastrand::Rng;
@@ -262,6 +263,8 @@ fn number_instructions(function: &mut Function, bodies: Vec<Body>) {
                 storable: draft.rematerialisable && !inst.index().is_multiple_of(5),
                 given: draft.rematerialisable && inst.index() % 4 < 2,
                 movable: draft.movable && inst.index().is_multiple_of(2),
+                reads: draft.kind == InstKind::Op && !draft.rematerialisable && !inst.index().is_multiple_of(3),
+                writes: draft.kind == InstKind::Op && !draft.movable && inst.index() % 5 < 2,
             });
         }
         function.blocks[block].insts = start..function.insts.len() as u32;

@@ -90,7 +90,7 @@ impl Filler<'_> {
     fn constant(&mut self) {
         let class = self.class();
         let operands = vec![operand(self.define(class), Role::Def)];
-        self.drafts.push(Draft { operands, rematerialisable: true, movable: true, ..Draft::default() });
+        self.drafts.push(Draft { operands, rematerialisable: true, ..Draft::default() });
     }
 
     /// What is computed from one value, and can be so again: some are two-address code, which has a form with three.

@@ -1,0 +1,162 @@
+//! Two-address instructions, moved behind the last use of what they overwrite.
+//!
+//! Selected code computes `i + 1` as early as it can. If `i` is read behind, both are live at once, which takes a register more
+//! and a copy, in every round of the loops that count. Behind the last use of `i`, the sum can overwrite it. Where flags are
+//! live there, it has to be in a form that writes none. (LLVM's two-address pass does the same.) What reads the sum before that
+//! moves with it, as LLVM's scheduler might have it.
+//!
+//! Ensures: instructions have moved down in their blocks if nowhere on the way more values are live for that.
+
+use super::{Code, Moved, Order};
+use crate::allocate::pressure::demand::is_first_use;
+use crate::machine::{Bank, Block, Function, Inst, InstKind, Operand, Value};
+
+/// Moves two-address instructions.
+pub(super) struct Sinker<'a> {
+    code: &'a Code<'a>,
+}
+
+impl<'a> Sinker<'a> {
+    pub(super) fn new(code: &'a Code<'a>) -> Self {
+        Sinker { code }
+    }
+
+    /// Brings a block's instructions into their new order.
+    pub(super) fn block(&self, block: Block, Order { insts: order, moved }: &mut Order) {
+        for index in (0..order.len()).rev() {
+            let Some((group, to)) = self.destination(block, order, index) else { continue };
+            let forms = group.iter().map(|&inst| Some((inst, self.form(block, order, inst, to, moved)?)));
+            let Some(forms) = forms.collect::<Option<Vec<_>>>() else { continue };
+            moved.extend(forms);
+            order[index..=to].sort_by_key(|inst| group.contains(inst));
+        }
+    }
+
+    /// The index of the last use of what an instruction overwrites, if it can stand behind; and what has to go there, too, since
+    /// it reads what others of them define.
+    fn destination(&self, block: Block, order: &[Inst], index: usize) -> Option<(Vec<Inst>, usize)> {
+        /// Further down nobody looks.
+        const REACH: usize = 100;
+        let inst = order[index];
+        let def = self.code.movable(inst)?;
+        let operands = self.code.function.operands(inst);
+        let overwritten = operands[usize::from(def.reuse?)].value;
+        let lives_on = self.code.liveness.live_out(block).binary_search(&overwritten).is_ok();
+        // Of two that it could overwrite, there may be one that dies.
+        let has_choice = def.reuse_instead.is_some() || def.reuse_none;
+        if lives_on || self.killed(inst, |value| has_choice || value == overwritten) {
+            return None;
+        }
+        let mut group =
+            Group { sinker: self, overwritten, bank: self.bank(def.value), insts: Vec::new(), live: Vec::new(), kept: 0 };
+        group.add(inst, def)?;
+        for (to, &other) in order.iter().enumerate().skip(index + 1).take(REACH) {
+            let reads = |value: Value| self.code.function.operands(other).iter().any(|o| o.value == value && !o.is_def());
+            let data = &self.code.function.insts[other];
+            if data.terminator || data.writes && group.reads_memory() || reads(overwritten) && self.wants(other, overwritten) {
+                return None;
+            }
+            let follows = group.defs().any(reads);
+            match self.killed(other, |value| value == overwritten) {
+                true if follows => return None,
+                true => return Some((group.insts, to)),
+                false if follows => group.add(other, self.code.movable(other)?)?,
+                false if self.killed(other, |value| group.reads(value)) => return None,
+                false => {}
+            }
+        }
+        None
+    }
+
+    /// Whether nothing is gained behind an instruction that reads a value: it defines a copy of it, or the value is all that it can
+    /// overwrite without a copy.
+    fn wants(&self, inst: Inst, value: Value) -> bool {
+        let first = self.code.function.insts[inst].operands.start as usize;
+        let operands = self.code.function.operands(inst);
+        let is_free = |of: &u8| self.code.liveness.kills(first + usize::from(*of));
+        let is_value = |of: u8| operands[usize::from(of)].value == value;
+        let overwrites = |def: &Operand| {
+            let mut free = [def.reuse, def.reuse_instead].into_iter().flatten().filter(is_free).map(is_value).peekable();
+            !def.reuse_none && free.peek().is_some() && free.all(|is_value| is_value)
+        };
+        self.code.function.insts[inst].kind == InstKind::Copy || operands.iter().any(overwrites)
+    }
+
+    fn bank(&self, value: Value) -> Bank {
+        let Function { values, file, .. } = self.code.function;
+        file.classes[values[value].class].bank
+    }
+
+    /// Whether one of these values dies at an instruction.
+    fn killed(&self, inst: Inst, wanted: impl Fn(Value) -> bool) -> bool {
+        let first = self.code.function.insts[inst].operands.start as usize;
+        let mut operands = self.code.function.operands(inst).iter().enumerate();
+        operands.any(|(k, o)| !o.is_def() && wanted(o.value) && self.code.liveness.kills(first + k))
+    }
+
+    /// Whether an instruction must not write flags behind another one; `None` if it has no form that does not.
+    fn form(&self, block: Block, order: &[Inst], inst: Inst, to: usize, moved: &Moved) -> Option<bool> {
+        let live = self.code.pins_before(block, &order[to + 1..], |inst| moved.contains_key(&inst));
+        let written = self.code.function.pins(inst).defs;
+        let loose = self.code.function.operands(inst).iter().any(|operand| operand.reuse_none);
+        match written.intersects(live) {
+            false => Some(false),
+            true => loose.then_some(true),
+        }
+    }
+}
+
+/// Instructions that move together: one, and what is computed from what it defines on the way.
+struct Group<'a> {
+    sinker: &'a Sinker<'a>,
+    /// It is live all the way, wherever the group stands.
+    overwritten: Value,
+    /// Of what the group defines.
+    bank: Bank,
+    insts: Vec<Inst>,
+    /// What it has defined and others are still to read: that is live later if it moves.
+    live: Vec<Value>,
+    /// How many values it has read last that are not its own: they live longer if it moves.
+    kept: usize,
+}
+
+impl Group<'_> {
+    /// `None` if more would be live on the way then, or what the first overwrites is read behind it.
+    fn add(&mut self, inst: Inst, def: &Operand) -> Option<()> {
+        const MOST: usize = 16;
+        let Code { function, liveness, .. } = self.sinker.code;
+        let (first, operands) = (function.insts[inst].operands.start as usize, function.operands(inst));
+        let overwrites = self.insts.is_empty();
+        let mut fits = self.insts.len() < MOST && self.sinker.bank(def.value) == self.bank;
+        for (k, operand) in operands.iter().enumerate().filter(|&(k, operand)| !operand.is_def() && is_first_use(operands, k)) {
+            fits &= overwrites || operand.value != self.overwritten;
+            if let Some(own) = self.live.iter().position(|&value| value == operand.value) {
+                if liveness.kills(first + k) {
+                    self.live.swap_remove(own);
+                }
+            } else if liveness.kills(first + k) {
+                self.kept += 1;
+                fits &= self.sinker.bank(operand.value) == self.bank;
+            }
+        }
+        self.insts.push(inst);
+        self.live.push(def.value);
+        (fits && self.kept <= self.live.len()).then_some(())
+    }
+
+    /// What the group defines, read last in it or not: where instructions have moved, liveness may be wrong about that.
+    fn defs(&self) -> impl Iterator<Item = Value> {
+        let operands = self.insts.iter().flat_map(|&inst| self.sinker.code.function.operands(inst));
+        operands.filter(|operand| operand.is_def()).map(|operand| operand.value)
+    }
+
+    fn reads_memory(&self) -> bool {
+        self.insts.iter().any(|&inst| self.sinker.code.function.insts[inst].reads)
+    }
+
+    fn reads(&self, value: Value) -> bool {
+        let function = self.sinker.code.function;
+        let operands = self.insts.iter().flat_map(|&inst| function.operands(inst));
+        operands.filter(|operand| !operand.is_def()).any(|operand| operand.value == value)
+    }
+}
