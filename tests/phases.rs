@@ -609,7 +609,7 @@ mod assignment {
         let shared = "  v1:w = op v0 movable\n  v3:w = op v1 movable\n  op v1\n";
         assert_eq!(performed("a b", shared, "  op v2\n", "v3"), ["b0.4 perform i2"], "v1 would live on further down");
         let compares = "  v1:w = op v0 defs=flags movable\n";
-        let found = performed("a b", compares, "  op v2\n  op v0 defs=flags\n  op uses=flags\n", "v1");
+        let found = performed("a b", compares, "  op v2\n  op v0 defs=flags\n", "v1 uses=flags");
         assert_eq!(found, ["b0.4 perform i1"], "flags are live further down");
     }
 

@@ -189,7 +189,10 @@ impl Machine<'_> {
                 if self.function.insts[inst].reads && self.postponed.get(&inst) != Some(&self.writes) {
                     return Err(format!("{inst} reads what something has written that stands behind it"));
                 }
-                self.op(inst, PinSets::default(), false)?;
+                match self.function.insts[inst].kind {
+                    InstKind::Copy => self.copy(inst)?,
+                    _ => self.op(inst, PinSets::default(), false)?,
+                }
                 if !flagless {
                     self.destroy(written(self.function, inst));
                 }
@@ -264,7 +267,8 @@ impl Machine<'_> {
     fn dropped(&mut self, inst: Inst) {
         let operands = self.function.operands(inst);
         let def = operands.iter().find(|o| o.is_def()).expect("it defines something").value;
-        if self.overlay.is_performed(self.function, inst) {
+        // (What a copy will hold is where it is copied from.)
+        if self.overlay.is_performed(self.function, inst) && self.function.insts[inst].kind != InstKind::Copy {
             self.postponed.insert(inst, self.writes);
             self.values.remove(&def);
             self.write_pins(inst, *self.function.pins(inst));
