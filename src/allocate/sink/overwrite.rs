@@ -38,7 +38,7 @@ impl<'a> Sinker<'a> {
         /// Further down nobody looks.
         const REACH: usize = 100;
         let inst = order[index];
-        let def = self.code.movable(inst)?;
+        let def = self.movable(inst)?;
         let operands = self.code.function.operands(inst);
         let overwritten = operands[usize::from(def.reuse?)].value;
         let lives_on = self.code.liveness.live_out(block).binary_search(&overwritten).is_ok();
@@ -52,20 +52,24 @@ impl<'a> Sinker<'a> {
         group.add(inst, def)?;
         for (to, &other) in order.iter().enumerate().skip(index + 1).take(REACH) {
             let reads = |value: Value| self.code.function.operands(other).iter().any(|o| o.value == value && !o.is_def());
-            let data = &self.code.function.insts[other];
-            if data.terminator || data.writes && group.reads_memory() || reads(overwritten) && self.wants(other, overwritten) {
+            if self.code.function.insts[other].terminator || reads(overwritten) && self.wants(other, overwritten) {
                 return None;
             }
             let follows = group.defs().any(reads);
             match self.killed(other, |value| value == overwritten) {
                 true if follows => return None,
                 true => return Some((group.insts, to)),
-                false if follows => group.add(other, self.code.movable(other)?)?,
+                false if follows => group.add(other, self.movable(other)?)?,
                 false if self.killed(other, |value| group.reads(value)) => return None,
                 false => {}
             }
         }
         None
+    }
+
+    /// What an instruction defines that may move here. (Where sums of what is in memory moved behind others, more was spilled.)
+    fn movable(&self, inst: Inst) -> Option<&Operand> {
+        self.code.movable(inst).filter(|_| !self.code.function.insts[inst].reads)
     }
 
     /// Whether nothing is gained behind an instruction that reads a value: it defines a copy of it, or the value is all that it can
@@ -148,10 +152,6 @@ impl Group<'_> {
     fn defs(&self) -> impl Iterator<Item = Value> {
         let operands = self.insts.iter().flat_map(|&inst| self.sinker.code.function.operands(inst));
         operands.filter(|operand| operand.is_def()).map(|operand| operand.value)
-    }
-
-    fn reads_memory(&self) -> bool {
-        self.insts.iter().any(|&inst| self.sinker.code.function.insts[inst].reads)
     }
 
     fn reads(&self, value: Value) -> bool {

@@ -263,7 +263,7 @@ fn number_instructions(function: &mut Function, bodies: Vec<Body>) {
                 storable: draft.rematerialisable && !inst.index().is_multiple_of(5),
                 given: draft.rematerialisable && inst.index() % 4 < 2,
                 movable: draft.movable && inst.index().is_multiple_of(2),
-                reads: draft.kind == InstKind::Op && !draft.rematerialisable && !inst.index().is_multiple_of(3),
+                reads: draft.kind == InstKind::Op && !draft.rematerialisable && inst.index().is_multiple_of(3),
                 writes: draft.kind == InstKind::Op && !draft.movable && inst.index() % 5 < 2,
             });
         }
