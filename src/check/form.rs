@@ -141,8 +141,8 @@ impl Form<'_> {
         let index = inst.as_u32() - self.function.blocks[block].insts.start;
         let points = self.performed.get(&inst).map_or(&[][..], Vec::as_slice);
         let [point] = points else { return false };
-        let in_front = self.function.block_insts(block).take(point.index as usize);
-        let is_written = || in_front.skip(index as usize).any(|between| insts[between].writes);
+        let end = self.function.blocks[block].insts.end.min(inst.as_u32() + point.index.saturating_sub(index));
+        let is_written = || (inst.as_u32()..end).any(|between| insts[Inst::from_u32(between)].writes);
         insts[inst].movable && point.block == block && point.index > index && !(insts[inst].reads && is_written())
     }
 

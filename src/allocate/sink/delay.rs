@@ -203,9 +203,14 @@ impl<'a> Delayer<'a> {
 
     /// Behind where something is read last that a tree reads, if that is in between.
     fn last_read(&self, order: &Order, insts: &[usize], to: usize) -> Option<usize> {
-        let reads = insts.iter().flat_map(|&of| self.code.function.operands(order.insts[of])).filter(|o| !o.is_def());
-        let ends = reads.map(|operand| self.places[operand.value].last as usize);
+        let ends = self.reads(order, insts).map(|value| self.places[value].last as usize);
         ends.filter(|last| insts.iter().max() < Some(last) && *last < to).max().map(|last| last + 1)
+    }
+
+    /// What some instructions read.
+    fn reads<'s>(&'s self, order: &'s Order, insts: &'s [usize]) -> impl Iterator<Item = Value> + 's {
+        let operands = insts.iter().flat_map(|&of| self.code.function.operands(order.insts[of]));
+        operands.filter(|operand| !operand.is_def()).map(|operand| operand.value)
     }
 
     /// Up to where an instruction passes nothing that writes what it reads.
@@ -217,25 +222,21 @@ impl<'a> Delayer<'a> {
 
     /// An instruction, and others that compute what it, or another one of them, reads last, and nobody else reads.
     fn computed_for(&self, order: &Order, index: usize, to: usize) -> SmallVec<[usize; MOST]> {
-        let mut insts = smallvec![index];
+        let mut insts: SmallVec<[usize; MOST]> = smallvec![index];
+        let moves = |defined: usize| {
+            let is_free = || self.free_of_writers(order, defined, to) == to;
+            to - defined <= REACH && self.code.movable(order.insts[defined]).is_some() && is_free()
+        };
         while insts.len() < MOST {
-            let operands = insts.iter().flat_map(|&of| self.code.function.operands(order.insts[of]));
-            let next = operands.filter(|operand| !operand.is_def()).find_map(|operand| {
-                let place = self.places[operand.value];
-                let defined = place.defined? as usize;
-                let reads = |&&of: &&usize| {
-                    let mut operands = self.code.function.operands(order.insts[of]).iter();
-                    operands.any(|o| !o.is_def() && o.value == operand.value)
-                };
-                let is_own = place.last as usize <= index && insts.iter().filter(reads).count() == place.readers as usize;
-                let moves =
-                    || self.code.movable(order.insts[defined]).is_some() && self.free_of_writers(order, defined, to) == to;
-                (is_own && !insts.contains(&defined) && to - defined <= REACH && moves()).then_some(defined)
+            let next = self.reads(order, &insts).find_map(|value| {
+                let Place { defined, last, readers, .. } = self.places[value];
+                let defined = defined? as usize;
+                let reading = insts.iter().filter(|&&of| self.reads(order, &[of]).any(|read| read == value));
+                let is_own = last as usize <= index && reading.count() == readers as usize;
+                (is_own && !insts.contains(&defined) && moves(defined)).then_some(defined)
             });
-            match next {
-                Some(defined) => insts.push(defined),
-                None => break,
-            }
+            let Some(defined) = next else { break };
+            insts.push(defined);
         }
         insts.sort_unstable();
         insts

@@ -11,7 +11,7 @@ mod delay;
 mod overwrite;
 
 use crate::analysis::{Liveness, PinLiveness};
-use crate::machine::{Block, Function, Inst, Operand, Pins, Point, RegSet, Rewriter};
+use crate::machine::{Block, Function, Inst, Operand, Pins, Rewriter};
 use delay::Delayer;
 use overwrite::Sinker;
 use std::cell::OnceCell;
@@ -131,13 +131,5 @@ impl Code<'_> {
 
     fn pins(&self) -> &PinLiveness {
         self.pins.get_or_init(|| PinLiveness::new(self.function))
-    }
-
-    /// The program's registers that are live in front of what comes `next` in a block: those that have moved write flags that
-    /// nobody wants, and nothing else.
-    fn pins_before(&self, block: Block, next: &[Inst], has_moved: impl Fn(Inst) -> bool) -> RegSet {
-        let end = || Point { block, index: self.function.blocks[block].insts.len() as u32 };
-        let next = next.iter().find(|&&inst| !has_moved(inst));
-        next.map_or_else(|| self.pins().at(self.function, end()), |&next| self.pins().before(next))
     }
 }

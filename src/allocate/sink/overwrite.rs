@@ -9,7 +9,7 @@
 
 use super::{Code, Moved, Order};
 use crate::allocate::pressure::demand::is_first_use;
-use crate::machine::{Bank, Block, Function, Inst, InstKind, Operand, Value};
+use crate::machine::{Bank, Block, Function, Inst, InstKind, Operand, Point, Value};
 
 /// Moves two-address instructions.
 pub(super) struct Sinker<'a> {
@@ -100,7 +100,11 @@ impl<'a> Sinker<'a> {
 
     /// Whether an instruction must not write flags behind another one; `None` if it has no form that does not.
     fn form(&self, block: Block, order: &[Inst], inst: Inst, to: usize, moved: &Moved) -> Option<bool> {
-        let live = self.code.pins_before(block, &order[to + 1..], |inst| moved.contains_key(&inst));
+        // Those that have moved write flags that nobody wants.
+        let next = order[to + 1..].iter().find(|other| !moved.contains_key(other));
+        let end = Point { block, index: order.len() as u32 };
+        let pins = self.code.pins();
+        let live = next.map_or_else(|| pins.at(self.code.function, end), |&next| pins.before(next));
         let written = self.code.function.pins(inst).defs;
         let loose = self.code.function.operands(inst).iter().any(|operand| operand.reuse_none);
         match written.intersects(live) {
