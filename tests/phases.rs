@@ -5,7 +5,7 @@ use crate::support::fixtures::{allocated, blocks, edits, registers, spilled_valu
 use crate::support::interpret::compare;
 use crate::support::phases::{convert, convert_to_split, spill};
 use crate::support::presets::spill_free;
-use chordal::allocate::allocators::{Elimination, Preset, Registers};
+use chordal::allocate::allocators::{Elimination, Preset, RegisterCoalescing, Registers};
 use chordal::allocate::assign::{PinPolicy, Policy};
 use chordal::allocate::cssa::{Coalescing, Conventional};
 use chordal::allocate::eliminate::SwapPolicy;
@@ -19,6 +19,14 @@ use cranelift_entity::EntityRef;
 /// An overlay that the checker accepts, under a policy for swaps.
 fn overlay(function: &Function, swap: SwapPolicy) -> Overlay {
     allocated(function, swap).0
+}
+
+/// The same where nothing comes behind the walk that makes copies come to nothing.
+fn walked(function: &Function) -> Overlay {
+    let mut preset = spill_free();
+    let Registers::Dominance(dominance) = &mut preset.registers else { panic!("spill-free walks") };
+    dominance.coalesce(RegisterCoalescing::Preference);
+    allocate(function, preset).expect("it can be allocated").0
 }
 
 mod cssa {
@@ -224,6 +232,13 @@ b3:
         let function = fixture("computed_goto");
         let overlay = overlay(&function, SwapPolicy::Auto);
         assert!(edits(&function, &overlay).is_empty(), "they are where they have to be");
+    }
+
+    #[test]
+    fn what_lives_on_in_copies_crosses_where_these_stay() {
+        let function = fixture("handed_on");
+        let frequent = edits(&function, &walked(&function)).into_iter().filter(|edit| edit.starts_with("b1"));
+        assert_eq!(frequent.collect::<Vec<_>>(), Vec::<String>::new());
     }
 
     /// v1 is accessed more rarely.
@@ -655,6 +670,13 @@ mod assignment {
         let (overlay, report) = chordal::allocate::pipeline::allocate(&function, Preset::named("hack").unwrap()).unwrap();
         assert_eq!((report.recolouring.copies_before, report.recolouring.copies_after), (1, 0));
         assert_eq!(registers(&function, &overlay, 3), ["a"]);
+    }
+
+    #[test]
+    fn the_phi_chooses_first_that_has_most_at_stake() {
+        let function = fixture("staked_phis");
+        let overlay = walked(&function);
+        assert_eq!(registers(&function, &overlay, 8), ["a"], "{:?}", edits(&function, &overlay));
     }
 
     /// What `tuned` makes of a function if it assigns registers otherwise.

@@ -3,7 +3,7 @@
 
 use super::grouped::of_each;
 use super::{Liveness, PinLiveness};
-use crate::machine::{Block, Function, Inst, RegSet, Value};
+use crate::machine::{Block, Function, Inst, InstKind, RegSet, Value};
 use cranelift_entity::SecondaryMap;
 use serde::{Deserialize, Serialize};
 
@@ -100,7 +100,11 @@ pub fn contested(function: &Function, liveness: &Liveness, pins: &PinLiveness) -
     contested
 }
 
-/// Of each value, how often an instruction that destroys registers is executed while it is live and stays so.
+/// What counts of how often a value's copy is in danger.
+const IN_A_COPY: f64 = 0.01;
+
+/// Of each value, how often an instruction that destroys registers is executed while it is live and stays so. It lives on in its
+/// copies, if it dies where these are made, which counts for less than anything else that is comparable: copies may move.
 ///
 /// Linear likewise.
 pub fn endangered(function: &Function, liveness: &Liveness) -> SecondaryMap<Value, f64> {
@@ -118,6 +122,14 @@ pub fn endangered(function: &Function, liveness: &Liveness) -> SecondaryMap<Valu
             }
             let stays = operands.iter().enumerate().filter(|&(k, operand)| operand.is_def() && !liveness.kills(first + k));
             live.extend(stays.map(|(_, operand)| operand.value));
+        }
+    }
+    let alone = endangered.clone();
+    for (inst, data) in function.insts.iter().filter(|(_, data)| data.kind == InstKind::Copy) {
+        if let [to, from] = *function.operands(inst)
+            && liveness.kills(data.operands.start as usize + 1)
+        {
+            endangered[from.value] += IN_A_COPY * alone[to.value];
         }
     }
     endangered

@@ -10,6 +10,7 @@ use crate::analysis::grouped::of_each;
 use crate::analysis::{Bundle, Bundles, Held, Liveness, Occupancy, Order, PinLiveness, endangered};
 use crate::machine::{Block, Function, Inst, InstKind, Reg, RegSet, Role, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
+use smallvec::SmallVec;
 
 /// Assigns registers block by block in reverse postorder, in which dominators come first.
 pub(super) fn walk(
@@ -386,14 +387,32 @@ impl Walk<'_> {
 
     /// Places the φs' definitions one after the other; says whether there was room for all.
     fn place_phis(&mut self, block: Block, occupied: RegSet) -> bool {
-        self.function.blocks[block].phis.iter().all(|phi| {
-            let domain = self.choices(phi.def, self.function.allowed(phi.def) - occupied, RegSet::EMPTY, true);
-            let reg = self.best(phi.def, domain);
+        let phis = &self.function.blocks[block].phis;
+        let mut defs: SmallVec<[(f32, Value); 8]> = phis.iter().map(|phi| (0.0, phi.def)).collect();
+        if defs.len() > 1 && self.policy.preference == Preference::Frequency {
+            for (stake, def) in &mut defs {
+                *stake = self.stake(*def, self.function.allowed(*def) - occupied - self.taken);
+            }
+            defs.sort_by(|a, b| b.0.total_cmp(&a.0));
+        }
+        defs.into_iter().all(|(_, def)| {
+            let domain = self.choices(def, self.function.allowed(def) - occupied, RegSet::EMPTY, true);
+            let reg = self.best(def, domain);
             if let Some(reg) = reg {
-                self.put(phi.def, reg);
+                self.put(def, reg);
             }
             reg.is_some()
         })
+    }
+
+    /// How much more a value gains by the best register of a set than by the next one.
+    fn stake(&self, value: Value, domain: RegSet) -> f32 {
+        let scores = self.scores(value);
+        let (mut best, mut next) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
+        for score in domain.iter().map(|reg| scores[reg.index()]) {
+            (best, next) = (best.max(score), next.max(score.min(best)));
+        }
+        if domain.len() > 1 { best - next } else { f32::INFINITY }
     }
 
     /// Places live-in values and φs' definitions together.
