@@ -11,7 +11,7 @@
 TABLES+=("$ROOT/scripts/packages.txt")
 
 # shellcheck disable=SC2034  # read by those who source this
-ALL_PACKAGES="zlib bzip2 lua gzip libpng m4 gawk zstd sqlite perl fmt catch2 leveldb re2 lapack zlib-sanitized lua-sanitized sanitizers"
+ALL_PACKAGES="zlib bzip2 lua gzip libpng m4 gawk zstd sqlite perl python fmt catch2 leveldb re2 lapack zlib-sanitized lua-sanitized sanitizers"
 
 # Flags of the packages that are built once more with sanitizers: zlib-sanitized.
 # shellcheck disable=SC2034
@@ -32,7 +32,7 @@ needs() {
     fmt) say cmake googletest ;;
     leveldb) say cmake googletest libbenchmark-dev ;;
     catch2) say cmake ;;
-    libpng) say zlib1g-dev ;;
+    libpng | python) say zlib1g-dev ;;
     re2) say unicode-data ;;
     zstd) say file zlib1g-dev ;;
     lua) say libreadline-dev ;;
@@ -257,6 +257,23 @@ tests_perl() {
     cat perl.out >&2
     sed -n -E 's/^(t\/)?([a-z]+\/[^ ]*[^ .]) ?\.+ ?ok.*/PASS \2/p; s/^(t\/)?([a-z]+\/[^ ]*[^ .]) ?\.+ ?skipped.*/SKIP \2/p
         s/^(t\/)?([a-z]+\/[^ ]*[^ .]) ?\.+.*FAILED.*/FAIL \2/p' perl.out
+}
+
+package_python() {
+    ./configure CC="$CC" OPT="-DNDEBUG -fwrapv $FLAGS" --without-ensurepip
+    make
+}
+
+# Without what needs minutes, a network, a display or a compiler, and what depends on how busy the machine is.
+tests_python() {
+    ./python -m test -j1 --timeout 600 -x test_asyncio test_bigmem test_concurrent_futures test_cppext test_distutils \
+        test_ensurepip test_faulthandler test_gdb test_idle test_io test_largefile test_lib2to3 test_multiprocessing_fork \
+        test_multiprocessing_forkserver test_multiprocessing_spawn test_peg_generator test_regrtest test_signal test_socket \
+        test_ssl test_subprocess test_threading test_tk test_tools test_urllib2net test_venv test_zipfile64 \
+        >python.out 2>&1 || true
+    cat python.out >&2
+    sed -n -E 's/^[0-9:]+ load avg: .* (test_[A-Za-z0-9_]+) ([a-z]+).*/\2 \1/p' python.out |
+        sed -E 's/^passed/PASS/; t; s/^skipped/SKIP/; t; s/^(.*) (test_)/FAIL \2/' | sort -u
 }
 
 # made FLAG...: by CMake, which takes compilers of several words from the environment only.
