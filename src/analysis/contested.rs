@@ -103,8 +103,8 @@ pub fn contested(function: &Function, liveness: &Liveness, pins: &PinLiveness) -
 /// What counts of how often a value's copy is in danger.
 const IN_A_COPY: f64 = 0.01;
 
-/// Of each value, how often an instruction that destroys registers is executed while it is live and stays so. It lives on in its
-/// copies, if it dies where these are made, which counts for less than anything else that is comparable: copies may move.
+/// Of each value, how often an instruction that destroys registers is executed while it is live and stays so. If it dies where it
+/// is copied, it lives on in the copy, which counts a little: the copy may be elsewhere.
 ///
 /// Linear likewise.
 pub fn endangered(function: &Function, liveness: &Liveness) -> SecondaryMap<Value, f64> {

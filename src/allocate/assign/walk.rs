@@ -385,7 +385,8 @@ impl Walk<'_> {
         wants
     }
 
-    /// Places the φs' definitions one after the other; says whether there was room for all.
+    /// Places the φs' definitions one after the other, if preferences go by frequency those first that have most at stake; says
+    /// whether there was room for all.
     fn place_phis(&mut self, block: Block, occupied: RegSet) -> bool {
         let phis = &self.function.blocks[block].phis;
         let mut defs: SmallVec<[(f32, Value); 8]> = phis.iter().map(|phi| (0.0, phi.def)).collect();
