@@ -19,20 +19,20 @@ use super::again::Again;
 use super::before::Before;
 use super::callee_saved::CalleeSaved;
 use super::contest::Contest;
-use super::passing::Passing;
+use super::passing::{Passing, majority};
 use super::quiet::Quiet;
-use super::regions::{NONE_SIMILAR, Region, SIMILAR};
+use super::regions::{Region, similar};
 use super::stretches::Stretches;
 use super::tight::Tight;
 use crate::allocate::cost;
 use crate::allocate::cuts::{Decision, Decisions, FORBIDDEN, MOST_BOUGHT, Reliance, price};
 use crate::allocate::pressure::demand::{Demand, LastUse, Left, Rooms, first_reuse, foldable_operands, is_first_use};
+use crate::allocate::spill::Problem;
 use crate::allocate::spill::choose::Chosen;
 use crate::allocate::spill::crossing::{self, Head};
 use crate::allocate::spill::plan::Refill;
 use crate::allocate::spill::residence::Ahead;
 use crate::allocate::spill::update::{changes_home, saved};
-use crate::allocate::spill::{Choice, Problem};
 use crate::analysis::Occupancy;
 use crate::analysis::grouped::{each, of_each};
 use crate::machine::{Block, Function, Inst, Operand, Value};
@@ -133,13 +133,12 @@ impl Model {
 /// States the problem; `tight` says where not everything fits without any callee-saved register.
 pub(super) fn model(problem: &Problem, chosen: &Chosen, ahead: &Ahead, callee_saved: &CalleeSaved, tight: Tight) -> Model {
     let function = &problem.conventional.function;
-    let similar = if problem.downstream.choice == Some(Choice::Optimal) { NONE_SIMILAR } else { SIMILAR };
     let mut builder = Builder {
         problem,
         chosen,
         callee_saved,
         function,
-        stretches: Stretches::new(problem, &tight, similar),
+        stretches: Stretches::new(problem, &tight, similar(problem)),
         tight,
         passing: Passing::new(problem),
         quiet: Quiet::new(problem, ahead),
@@ -297,23 +296,39 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The segment that goes on into a block, if it comes `before` from all predecessors. Where control comes back, these have not
-    /// been passed.
+    /// The segment that goes on into a block, if it comes `before` from all predecessors, or is the usual one. Where control comes
+    /// back, these have not been passed.
     fn arriving_segment(&self, block: Block, value: Value, before: &mut [Before]) -> Option<Place> {
         let is_pad = self.function.blocks[block].landing_pad;
-        let mut tails = self.function.blocks[block].preds.iter().zip(before).map(|(&pred, before)| match is_pad {
+        let mut tails = self.function.blocks[block].preds.iter().zip(before.iter_mut()).map(|(&pred, before)| match is_pad {
             true => self.thrown(pred, value).unwrap_or(Place::MEMORY),
             false => before.row_of(value).map_or(Place::MEMORY, |row| self.tails[row]),
         });
         let first = tails.next()?;
-        if tails.any(|other| other != first) {
+        let arriving = if tails.all(|other| other == first) { first } else { self.usual_segment(block, value, before)? };
+        let goes_on = match arriving.decision() {
+            Some(decision) => self.passing.as_ref()?.goes_on(block, value, decision),
+            None => arriving == Place::REGISTER && self.tight.heads[block] == 0 && self.quiet.is_to_first_use(block, value),
+        };
+        goes_on.then_some(arriving)
+    }
+
+    /// Of the segments in which a value comes into a block outside of loops, that in which it comes at least every second time.
+    fn usual_segment(&self, block: Block, value: Value, before: &mut [Before]) -> Option<Place> {
+        let data = &self.function.blocks[block];
+        if data.landing_pad || self.passing.as_ref()?.is_executed_often(block) {
             return None;
         }
-        let goes_on = match first.decision() {
-            Some(decision) => self.passing.as_ref()?.goes_on(block, value, decision),
-            None => first == Place::REGISTER && self.tight.heads[block] == 0 && self.quiet.is_to_first_use(block, value),
-        };
-        goes_on.then_some(first)
+        let mut arriving: SmallVec<[(Place, f64); 4]> = SmallVec::new();
+        for (&pred, before) in data.preds.iter().zip(before) {
+            let tail = self.tails[before.row_of(value)?];
+            if tail == Place::MEMORY {
+                // In a loop, control comes back.
+                return None;
+            }
+            arriving.push((tail, cost::edge(self.function, pred, block)));
+        }
+        majority(&arriving).filter(|usual| usual.decision().is_some())
     }
 
     /// A segment in which a value cannot be in a register.

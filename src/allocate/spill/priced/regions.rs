@@ -3,6 +3,7 @@
 //! Ensures: each block is in one region. Control enters a region by its first block, or goes back to a loop of it, and no block
 //! of it is executed much less often than another one before it.
 
+use crate::allocate::spill::{Choice, Problem};
 use crate::analysis::Order;
 use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Function};
@@ -30,10 +31,34 @@ struct RegionData {
 /// How often, for each execution of one before it, a block of the same region is executed at least. That is more than where two
 /// ways are as likely, or where pointers are compared (5 of 8 are estimated to differ): with 0.5, such
 /// stores were half of what certificates left open.
-pub(super) const SIMILAR: f64 = 0.64;
+const SIMILAR: f64 = 0.64;
 
-/// With this in its place, each block is a region of its own.
-pub(super) const NONE_SIMILAR: f64 = f64::INFINITY;
+/// The same in functions that are not [`HOT`], where stores are little of what a program spends: half of all decisions of
+/// SQLite would be about these.
+const SIMILAR_IN_COOL: f64 = 0.2;
+
+/// How often an instruction is executed, in the mean, for each time that the function is entered.
+const HOT: f64 = 3.0;
+
+/// Where each block is a region of its own.
+const NONE_SIMILAR: f64 = f64::INFINITY;
+
+/// How often, for each execution of one before it, a block of the same region is to be executed at least.
+pub(super) fn similar(problem: &Problem) -> f64 {
+    match problem.downstream.choice {
+        Some(Choice::Optimal) => NONE_SIMILAR,
+        Some(choice) if !choice.considers_all(problem.policy.effort) && !is_hot(&problem.conventional.function) => {
+            SIMILAR_IN_COOL
+        }
+        _ => SIMILAR,
+    }
+}
+
+/// Whether a function's instructions are executed as often as those of a [`HOT`] one.
+fn is_hot(function: &Function) -> bool {
+    let executed = function.blocks.iter().map(|(block, data)| data.frequency * function.block_insts(block).len() as f64);
+    executed.sum::<f64>() >= HOT * function.blocks[function.entry()].frequency * function.insts.len() as f64
+}
 
 impl Regions {
     /// A block that is executed less than `similar` times for each execution of one before it is in another region.
@@ -85,5 +110,37 @@ impl Regions {
     /// here: what it dominates comes behind.
     pub(super) fn least_from(&self, block: Block) -> f64 {
         self.least[block]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::testing::{block, graph};
+    use crate::machine::parse;
+
+    /// Two ways that are as likely are apart in hot functions only.
+    #[test]
+    fn regions_end_where_blocks_are_executed_less_often() {
+        let mut function = graph(&[&[1, 2], &[3], &[3], &[]]);
+        [1.0, 0.5, 0.5, 1.0].into_iter().enumerate().for_each(|(index, it)| function.blocks[block(index)].frequency = it);
+        let order = Order::new(&function);
+        let regions = |similar: f64| {
+            let regions = Regions::new(&function, &order, similar);
+            [0, 1, 2, 3].map(|index| regions.of(block(index)).as_u32())
+        };
+        assert_eq!(regions(SIMILAR_IN_COOL), [0, 0, 0, 0]);
+        let apart = regions(SIMILAR);
+        assert_eq!(apart.iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "{apart:?}");
+    }
+
+    #[test]
+    fn functions_are_hot_by_the_executions_of_their_instructions() {
+        let mut function = parse(include_str!("../../../../testdata/functions/loop_weights.txt")).unwrap();
+        function.blocks.values_mut().for_each(|data| data.frequency = 8.0);
+        assert!(!is_hot(&function), "the function is entered as often");
+        let entry = function.entry();
+        function.blocks[entry].frequency = 2.0;
+        assert!(is_hot(&function));
     }
 }

@@ -5,8 +5,8 @@
 //! asks about.
 //!
 //! Ensures: a stretch's first block dominates it, so that what is stored there is stored in all of it. It is executed as often
-//! as any block of the stretch, or little more often. Control comes to each region of a stretch from another one of the
-//! stretch, so that whoever stores the value later pays for the coldest block at least.
+//! as any block of the stretch, or not much more often ([`super::regions::similar`]). Control comes to each region of a stretch from
+//! another one of the stretch, so that whoever stores the value later pays for the coldest block at least.
 
 use super::before::Before;
 use super::regions::{Region, Regions};
