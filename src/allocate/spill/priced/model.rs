@@ -323,7 +323,7 @@ impl<'a> Builder<'a> {
         for (&pred, before) in data.preds.iter().zip(before) {
             let tail = self.tails[before.row_of(value)?];
             if tail == Place::MEMORY {
-                // In a loop, control comes back.
+                // Where control comes back, this has not been passed.
                 return None;
             }
             arriving.push((tail, cost::edge(self.function, pred, block)));
