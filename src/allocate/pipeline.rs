@@ -182,10 +182,9 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     clock.lap("analysis");
     let Prepared { program, liveness, changes } = prepare(function, &order, &dominators, preset, &mut clock);
     let prepared = program.as_ref().unwrap_or(function);
-    let (mut conventional, destruction) = convert(prepared, liveness, &order, &dominators, preset, &mut clock)?;
+    let (mut conventional, liveness, destruction) = convert(prepared, liveness, &order, &dominators, preset, &mut clock)?;
     // From here on, what takes most memory is there at once.
     drop(program);
-    let liveness = Liveness::new(&conventional.function);
     if preset.forms {
         forms::choose(&mut conventional, &liveness);
     }
@@ -267,11 +266,17 @@ fn prepare(function: &Function, order: &Order, dominators: &Dominators, preset: 
         let program = prepared.as_ref().unwrap_or(function);
         let liveness = known.take().unwrap_or_else(|| Liveness::new(program));
         clock.lap("analysis");
-        match sink(program, &liveness, moves) {
-            Some((program, moved)) => (prepared, changes.moved) = (Some(program), moved),
-            None => known = Some(liveness),
-        }
+        let sunk = sink(program, &liveness, moves);
         clock.lap("sink");
+        known = Some(match sunk {
+            Some((program, moved)) => {
+                let liveness = liveness.reordered(&program);
+                (prepared, changes.moved) = (Some(program), moved);
+                liveness
+            }
+            None => liveness,
+        });
+        clock.lap("analysis");
     }
     if preset.spill.weigh_size {
         cost::weigh_size(prepared.get_or_insert_with(|| function.clone()));
@@ -291,17 +296,21 @@ fn convert(
     dominators: &Dominators,
     preset: &Preset,
     clock: &mut Clock,
-) -> Result<(Conventional, DestructionCounts), Unsupported> {
+) -> Result<(Conventional, Liveness, DestructionCounts), Unsupported> {
     if let Coalescing::Destruction(policy) = preset.coalescing {
-        let destructed = destruct(function, order, dominators, policy, !function.returns_twice)?;
+        let (destructed, counts) = destruct(function, order, dominators, policy, !function.returns_twice)?;
         clock.lap("destruct");
-        return Ok(destructed);
+        let liveness = Liveness::new(&destructed.function);
+        clock.lap("analysis");
+        return Ok((destructed, liveness, counts));
     }
     let coalescing = if function.returns_twice { Coalescing::Nothing } else { preset.coalescing };
     if coalescing == Coalescing::Value {
         let conventional = cssa::by_value(function, order, dominators)?;
         clock.lap("cssa");
-        return Ok((conventional, DestructionCounts::default()));
+        let liveness = Liveness::new(&conventional.function);
+        clock.lap("analysis");
+        return Ok((conventional, liveness, DestructionCounts::default()));
     }
     let liveness = liveness.unwrap_or_else(|| Liveness::new(function));
     clock.lap("analysis");
@@ -311,7 +320,9 @@ fn convert(
         conventional = cssa::rejoin(conventional, dominators);
     }
     clock.lap("cssa");
-    Ok((conventional, DestructionCounts::default()))
+    let liveness = liveness.isolated(function, &conventional.function);
+    clock.lap("analysis");
+    Ok((conventional, liveness, DestructionCounts::default()))
 }
 
 fn sizes_before_spilling(function: &Function, preset: &Preset) -> GraphSizes {
@@ -319,11 +330,11 @@ fn sizes_before_spilling(function: &Function, preset: &Preset) -> GraphSizes {
     let function = unsplit.as_ref().unwrap_or(function);
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
-    let Ok((conventional, _)) = convert(function, None, &order, &dominators, preset, &mut Clock::default()) else {
+    let Ok((conventional, liveness, _)) = convert(function, None, &order, &dominators, preset, &mut Clock::default()) else {
         return GraphSizes::default();
     };
     let function = &conventional.function;
-    graph_sizes(function, &Liveness::new(function), &PinLiveness::new(function))
+    graph_sizes(function, &liveness, &PinLiveness::new(function))
 }
 
 /// A function whose values are in registers or in memory.

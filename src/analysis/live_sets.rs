@@ -141,11 +141,12 @@ impl Sets {
 }
 
 /// The values of each block, ascending.
+#[derive(Debug)]
 pub(super) struct LiveLists {
     /// Where each block's are among the items; blocks may share them.
     lists: Vec<Range<u32>>,
     items: Vec<Value>,
-    /// If any do: where the blocks' lists would be if each had its own.
+    /// If any do, or some have been replaced: where the blocks' lists would be if each had its own, one behind the other.
     starts: Vec<usize>,
     len: usize,
 }
@@ -166,6 +167,32 @@ impl LiveLists {
     /// How many values all blocks have together.
     pub(super) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Has some blocks have other values: those of each, ascending, end among all of these where it says.
+    pub(super) fn replace(&mut self, values: &[Value], ends: &[(Block, usize)]) {
+        let before = self.items.len();
+        self.items.reserve_exact(values.len());
+        self.items.extend_from_slice(values);
+        let mut start = 0;
+        for &(block, end) in ends {
+            self.lists[block.index()] = (before + start) as u32..(before + end) as u32;
+            start = end;
+        }
+        self.starts.clear();
+        self.len = 0;
+        for list in &self.lists {
+            self.starts.push(self.len);
+            self.len += list.len();
+        }
+    }
+}
+
+/// Whether they say the same, whatever shares a list.
+impl PartialEq for LiveLists {
+    fn eq(&self, other: &Self) -> bool {
+        let said = |lists: &LiveLists, block: usize| (lists.range(Block::new(block)), lists.get(Block::new(block)).to_vec());
+        self.lists.len() == other.lists.len() && (0..self.lists.len()).all(|block| said(self, block) == said(other, block))
     }
 }
 

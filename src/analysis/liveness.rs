@@ -17,6 +17,7 @@ use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 use std::ops::Range;
 
 /// What is live at the blocks' borders, and where values die.
+#[derive(PartialEq, Debug)]
 pub struct Liveness {
     live_in: LiveLists,
     live_out: LiveLists,
@@ -42,6 +43,52 @@ impl Liveness {
         let (live_out, live_in) = (live_out.by_block(function.blocks.len()), live_in.by_block(function.blocks.len()));
         let kills = kills(function, &live_out, &unused);
         Liveness { live_in, live_out, unused, kills }
+    }
+
+    /// The liveness of a program that is this one, but for the order of instructions within their blocks.
+    pub fn reordered(self, function: &Function) -> Self {
+        self.at_borders(function)
+    }
+
+    /// The liveness of a program that is this one, `before`, but for copies that isolate φs: of what they take, at the ends of
+    /// predecessors, and of what they define, in their blocks. Where control goes from block to block, other values live only at
+    /// these ends.
+    pub fn isolated(mut self, before: &Function, function: &Function) -> Self {
+        self.unused.resize(function.values.len(), true);
+        for phi in function.blocks.values().flat_map(|data| &data.phis) {
+            // New names are there for a φ, which takes them, or for a copy, which takes them from a φ.
+            let defines = Some(phi.def).filter(|def| def.index() >= before.values.len());
+            let named = phi.args.iter().filter_map(|arg| arg.expand()).chain(defines);
+            named.for_each(|value| self.unused[value.index()] = false);
+        }
+        let (mut values, mut ends) = (Vec::new(), Vec::new());
+        let mut own: Vec<Value> = Vec::new();
+        for block in ends_that_differ(before, function) {
+            own.clear();
+            own.extend(self.leaving(function, block));
+            own.sort_unstable();
+            own.dedup();
+            values.extend_from_slice(&own);
+            ends.push((block, values.len()));
+        }
+        self.live_out.replace(&values, &ends);
+        self.at_borders(function)
+    }
+
+    /// What is live into a block's successors, and what their φs take from it.
+    fn leaving(&self, function: &Function, block: Block) -> impl Iterator<Item = Value> {
+        function.blocks[block].succs.iter().flat_map(move |&next| {
+            let column = function.column(block, next);
+            let taken = function.blocks[next].phis.iter().filter_map(move |phi| phi.args[column].expand());
+            self.live_in(next).iter().copied().chain(taken)
+        })
+    }
+
+    /// The liveness of a program in which the same is live at blocks' borders.
+    fn at_borders(mut self, function: &Function) -> Self {
+        self.kills = kills(function, &self.live_out, &self.unused);
+        debug_assert!(self == Liveness::new(function));
+        self
     }
 
     /// The values live before the block's φs, ascending: these and the φs' definitions are live before its first
@@ -111,6 +158,20 @@ impl Liveness {
     pub fn is_dead(&self, value: Value) -> bool {
         self.unused[value.index()]
     }
+}
+
+/// The blocks from which φs take other values, ascending.
+fn ends_that_differ(before: &Function, function: &Function) -> Vec<Block> {
+    let mut ends = Vec::new();
+    for (block, data) in &function.blocks {
+        for (old, new) in before.blocks[block].phis.iter().zip(&data.phis) {
+            let args = old.args.iter().zip(&new.args).zip(&data.preds);
+            ends.extend(args.filter(|((old, new), _)| old != new).map(|(_, &pred)| pred));
+        }
+    }
+    ends.sort_unstable();
+    ends.dedup();
+    ends
 }
 
 /// The debug uses of each block, as ranges.
