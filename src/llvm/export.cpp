@@ -181,10 +181,15 @@ void Export::addWrittenByUnwinder(unsigned Call) {
 
 // Instructions that name the same registers share an entry, as calls do by the hundred.
 unsigned Export::numberOf(const ChPins &Sets) {
+  // Most of the time, the latest few did already.
+  for (unsigned Recent : RecentPins)
+    if (!memcmp(&Pins[Recent], &Sets, sizeof Sets))
+      return Recent;
   auto [Known, IsNew] = PinsByContent.try_emplace(StringRef(reinterpret_cast<const char *>(&Sets), sizeof Sets), Pins.size());
   if (IsNew)
     Pins.push_back(Sets);
-  return Known->second;
+  std::copy_backward(RecentPins.begin(), RecentPins.end() - 1, RecentPins.end());
+  return RecentPins.front() = Known->second;
 }
 
 void Export::addEdges(MachineBasicBlock &MBB, double Frequency) {

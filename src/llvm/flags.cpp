@@ -6,13 +6,30 @@ using namespace llvm;
 namespace chordal {
 namespace {
 
+// Whether an instruction reads the flags, and whether it writes them. (Nothing else overlaps them, so there is no need to ask LLVM.)
+struct Access {
+  bool Reads = false, Writes = false;
+};
+
+Access access(const MachineInstr &MI, MCRegister Flags) {
+  Access Found;
+  for (const MachineOperand &MO : MI.operands()) {
+    if (MO.isRegMask())
+      Found.Writes |= MO.clobbersPhysReg(Flags);
+    else if (MO.isReg() && MO.getReg() == Flags)
+      (MO.isDef() ? Found.Writes : Found.Reads) = true;
+  }
+  return Found;
+}
+
 // Calls `Visit` with each instruction of a block, from the last to the first, and whether anybody wants the flags behind it and
 // in front of it.
 void forAll(MachineBasicBlock &MBB, Target &T, function_ref<void(MachineInstr &, bool Behind, bool InFront)> Visit) {
   bool Live = any_of(MBB.successors(), [&](const MachineBasicBlock *Next) { return Next->isLiveIn(T.Flags); });
   for (MachineInstr &MI : make_early_inc_range(reverse(MBB))) {
     bool Behind = Live;
-    Live = MI.readsRegister(T.Flags, &T.TRI) || (Live && !MI.modifiesRegister(T.Flags, &T.TRI));
+    Access Found = access(MI, T.Flags);
+    Live = Found.Reads || (Live && !Found.Writes);
     Visit(MI, Behind, Live);
   }
 }
