@@ -1,6 +1,6 @@
 //! What would like to be in one register: copies that come to nothing if both sides are.
 
-use super::conflicts::{Conflicts, Node};
+use super::conflicts::{Node, Nodes};
 use crate::allocate::cost;
 use crate::analysis::grouped::Grouped;
 use crate::machine::{Block, Function, Inserted, Inst, InstKind, Reg};
@@ -32,15 +32,15 @@ pub(super) struct Affinities {
 }
 
 impl Affinities {
-    pub(super) fn new(function: &Function, conflicts: &Conflicts) -> Self {
-        let mut gatherer = Gatherer { function, conflicts, rows: Vec::new(), pins: Vec::new() };
+    pub(super) fn new(function: &Function, nodes: &Nodes) -> Self {
+        let mut gatherer = Gatherer { function, nodes, rows: Vec::new(), pins: Vec::new() };
         for block in function.blocks.keys() {
             gatherer.phis(block);
             let frequency = cost::copies(function, block) * function.blocks[block].frequency;
             function.block_insts(block).for_each(|inst| gatherer.instruction(inst, frequency));
         }
         let Gatherer { rows, pins, .. } = gatherer;
-        let nodes = conflicts.colours.len();
+        let nodes = nodes.colours.len();
         let of_row = |row: &Row| {
             let ends = |arg: Node| (row.def.min(arg), row.def.max(arg));
             row.args.iter().map(|&(arg, weight)| Affinity { ends: ends(arg), weight }).collect::<Vec<_>>()
@@ -81,7 +81,7 @@ impl Affinities {
 /// Goes through the blocks for copies.
 struct Gatherer<'a> {
     function: &'a Function,
-    conflicts: &'a Conflicts,
+    nodes: &'a Nodes,
     rows: Vec<Row>,
     pins: Vec<(Node, (Reg, f64))>,
 }
@@ -90,10 +90,10 @@ impl Gatherer<'_> {
     fn phis(&mut self, block: Block) {
         let data = &self.function.blocks[block];
         for phi in &data.phis {
-            let def = self.conflicts.node(phi.def).expect("a φ in a register has a colour");
+            let def = self.nodes.node(phi.def).expect("a φ in a register has a colour");
             let mut args: Vec<(Node, f64)> = Vec::with_capacity(phi.args.len());
             for (arg, &from) in phi.args.iter().zip(&data.preds) {
-                let Some(arg) = arg.expand().and_then(|arg| self.conflicts.node(arg)).filter(|&arg| arg != def) else { continue };
+                let Some(arg) = arg.expand().and_then(|arg| self.nodes.node(arg)).filter(|&arg| arg != def) else { continue };
                 args.push((arg, cost::copies(self.function, from) * cost::edge(self.function, from, block)));
             }
             args.sort_by_key(|&(arg, _)| arg);
@@ -108,7 +108,7 @@ impl Gatherer<'_> {
 
     fn instruction(&mut self, inst: Inst, frequency: f64) {
         let operands = self.function.operands(inst);
-        let node = |k: usize| self.conflicts.node(operands[k].value).expect("an operand in a register has a colour");
+        let node = |k: usize| self.nodes.node(operands[k].value).expect("an operand in a register has a colour");
         match self.function.insts[inst].kind {
             InstKind::Copy | InstKind::Inserted(Inserted::Parallel) => {
                 let pairs = (0..operands.len()).step_by(2).map(|k| (node(k), node(k + 1)));

@@ -53,6 +53,11 @@ impl<'a> Colouring<'a> {
         self.colours[node]
     }
 
+    /// The register of each node.
+    pub(super) fn all(&self) -> &PrimaryMap<Node, Reg> {
+        &self.colours
+    }
+
     /// Starts an attempt: what was changed before stays.
     pub(super) fn begin(&mut self) -> Mark {
         self.journal.clear();

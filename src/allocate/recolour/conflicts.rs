@@ -20,27 +20,34 @@ use std::ops::Range;
 pub(super) struct Node(u32);
 entity_impl!(Node, "node");
 
-/// Which nodes there are, and what each can have.
+/// Which nodes there are.
+pub(super) struct Nodes {
+    of: SecondaryMap<Value, PackedOption<Node>>,
+    /// Where each is before anything is changed.
+    pub(super) colours: PrimaryMap<Node, Reg>,
+}
+
+/// What each node can have.
 pub(super) struct Conflicts {
     of: SecondaryMap<Value, PackedOption<Node>>,
-    /// Where each node is before anything is changed.
+    /// [`Nodes::colours`].
     pub(super) colours: PrimaryMap<Node, Reg>,
     allowed: PrimaryMap<Node, RegSet>,
     neighbours: Grouped<Node, Node>,
 }
 
 impl Conflicts {
-    pub(super) fn new(coloured: &Coloured, liveness: &Liveness, pins: &PinLiveness) -> Self {
+    pub(super) fn new(nodes: Nodes, coloured: &Coloured, liveness: &Liveness, pins: &PinLiveness) -> Self {
         let function = &coloured.function;
-        let (of, colours) = nodes(function, &coloured.colours);
+        let Nodes { of, colours } = nodes;
         let everything = RegSet::from_bits(u128::MAX);
         let mut allowed: PrimaryMap<Node, RegSet> = colours.values().map(|_| everything).collect();
         for (value, node) in of.iter().filter_map(|(value, node)| Some((value, node.expand()?))) {
             allowed[node] = allowed[node] & function.allowed(value);
         }
-        let live = vec![Vec::new(); function.file.banks.len()];
+        let (live, place) = (vec![Vec::new(); function.file.banks.len()], of_each(colours.len()));
         let (meetings, met) = Default::default();
-        let mut walk = Walk { function, liveness, pins, of: &of, allowed, live, meetings, met };
+        let mut walk = Walk { function, liveness, pins, of: &of, allowed, live, place, meetings, met };
         function.blocks.keys().for_each(|block| walk.block(block));
         let Walk { mut allowed, meetings, met, .. } = walk;
         let of_meeting = |(node, range): &(Node, Range<u32>)| {
@@ -83,42 +90,49 @@ impl Conflicts {
     }
 }
 
-/// Gathers the names that have to be in one register.
-fn nodes(function: &Function, colours: &Colours) -> (SecondaryMap<Value, PackedOption<Node>>, PrimaryMap<Node, Reg>) {
-    let mut together: Partition<Value> = Partition::discrete(function.values.len());
-    let mut unite = |a: Value, b: Value| {
-        let (a, b) = (together.find(a), together.find(b));
-        if a != b {
-            together.attach(a, b);
-        }
-    };
-    for inst in function.insts.keys() {
-        let operands = function.operands(inst);
-        for operand in operands {
-            if let Some(reused) = operand.reuse {
-                unite(operand.value, operands[usize::from(reused)].value);
+impl Nodes {
+    /// Gathers the names that have to be in one register.
+    pub(super) fn new(function: &Function, colours: &Colours) -> Self {
+        let mut together: Partition<Value> = Partition::discrete(function.values.len());
+        let mut unite = |a: Value, b: Value| {
+            let (a, b) = (together.find(a), together.find(b));
+            if a != b {
+                together.attach(a, b);
+            }
+        };
+        for inst in function.insts.keys() {
+            let operands = function.operands(inst);
+            for operand in operands {
+                if let Some(reused) = operand.reuse {
+                    unite(operand.value, operands[usize::from(reused)].value);
+                }
             }
         }
-    }
-    for (to, data) in function.blocks.iter().filter(|(_, data)| !data.phis.is_empty()) {
-        let fixed = |from: &Block| function.takes_no_code(*from, to);
-        for (column, _) in data.preds.iter().enumerate().filter(|(_, from)| fixed(from)) {
-            for phi in &data.phis {
-                phi.args[column].expand().into_iter().for_each(|arg| unite(phi.def, arg));
+        for (to, data) in function.blocks.iter().filter(|(_, data)| !data.phis.is_empty()) {
+            let fixed = |from: &Block| function.takes_no_code(*from, to);
+            for (column, _) in data.preds.iter().enumerate().filter(|(_, from)| fixed(from)) {
+                for phi in &data.phis {
+                    phi.args[column].expand().into_iter().for_each(|arg| unite(phi.def, arg));
+                }
             }
         }
-    }
-    let mut of: SecondaryMap<Value, PackedOption<Node>> = of_each(function.values.len());
-    let mut registers: PrimaryMap<Node, Reg> = PrimaryMap::new();
-    for name in function.values.keys() {
-        let Some(reg) = colours.get(name) else { continue };
-        let root = together.find(name);
-        if of[root].is_none() {
-            of[root] = registers.push(reg).into();
+        let mut of: SecondaryMap<Value, PackedOption<Node>> = of_each(function.values.len());
+        let mut registers: PrimaryMap<Node, Reg> = PrimaryMap::new();
+        for name in function.values.keys() {
+            let Some(reg) = colours.get(name) else { continue };
+            let root = together.find(name);
+            if of[root].is_none() {
+                of[root] = registers.push(reg).into();
+            }
+            of[name] = of[root];
         }
-        of[name] = of[root];
+        Nodes { of, colours: registers }
     }
-    (of, registers)
+
+    /// The node of a name.
+    pub(super) fn node(&self, name: Value) -> Option<Node> {
+        self.of[name].expand()
+    }
 }
 
 /// Goes through the blocks with what is live.
@@ -130,6 +144,8 @@ struct Walk<'a> {
     allowed: PrimaryMap<Node, RegSet>,
     /// The live names' nodes, by bank: banks do not concern each other.
     live: Vec<Vec<Node>>,
+    /// Of each of them, its index there.
+    place: SecondaryMap<Node, u32>,
     /// Nodes with those that are live where they are defined, as ranges of these.
     meetings: Vec<(Node, Range<u32>)>,
     met: Vec<Node>,
@@ -148,8 +164,7 @@ impl Walk<'_> {
         let data = &self.function.blocks[block];
         self.live.iter_mut().for_each(Vec::clear);
         for &name in self.liveness.live_in(block) {
-            let (bank, node) = (self.bank(name), self.node(name));
-            self.live[bank].push(node);
+            self.enter(name);
         }
         for phi in &data.phis {
             self.define(phi.def);
@@ -207,15 +222,24 @@ impl Walk<'_> {
 
     fn define(&mut self, name: Value) {
         self.meet(name);
+        self.enter(name);
+    }
+
+    fn enter(&mut self, name: Value) {
         let (bank, node) = (self.bank(name), self.node(name));
+        self.place[node] = self.live[bank].len() as u32;
         self.live[bank].push(node);
     }
 
     /// The name is not live any more. (An instruction may read it several times.)
     fn kill(&mut self, name: Value) {
         let (bank, node) = (self.bank(name), self.node(name));
-        if let Some(place) = self.live[bank].iter().position(|&live| live == node) {
-            self.live[bank].swap_remove(place);
+        let (live, place) = (&mut self.live[bank], self.place[node] as usize);
+        if live.get(place) == Some(&node) {
+            live.swap_remove(place);
+            if let Some(&moved) = live.get(place) {
+                self.place[moved] = place as u32;
+            }
         }
     }
 

@@ -157,7 +157,7 @@ mod tests {
         let pairs = vec![pair(0, 1, 1.0), pair(1, 2, 7.0), pair(3, 4, 1.0)];
         let affinities = Affinities::between(5, pairs, &[(node(4), (a, 1.0))]);
         let mut colouring = Colouring::new(&conflicts, &affinities);
-        let cost = |colouring: &Colouring| left(&affinities, &conflicts, |node| colouring.of(node)).1;
+        let cost = |colouring: &Colouring| left(&affinities, colouring.all()).1;
         chunks::optimise(&mut colouring, &conflicts, &affinities, chunks::TRIED);
         assert_eq!(cost(&colouring), 1.0);
         exchange(&mut colouring, &conflicts, &affinities);
@@ -185,7 +185,7 @@ mod tests {
                 (0..count).filter_map(|it| Some((node(it), (Reg::new(it % 3), weight()?)))).collect();
             let affinities = Affinities::between(count, pairs, &pins);
             let mut colouring = Colouring::new(&conflicts, &affinities);
-            let cost = |colouring: &Colouring| left(&affinities, &conflicts, |node| colouring.of(node)).1;
+            let cost = |colouring: &Colouring| left(&affinities, colouring.all()).1;
             let before = cost(&colouring);
             exchange(&mut colouring, &conflicts, &affinities);
             assert!(cost(&colouring) <= before);

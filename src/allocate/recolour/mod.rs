@@ -20,7 +20,8 @@ use crate::analysis::{Liveness, PinLiveness};
 use crate::machine::Reg;
 use affinities::Affinities;
 use colouring::Colouring;
-use conflicts::{Conflicts, Node};
+use conflicts::{Conflicts, Node, Nodes};
+use cranelift_entity::PrimaryMap;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -65,19 +66,20 @@ pub fn recolour(
     if how == Recolouring::Never {
         return RecolouringCounts::default();
     }
-    let conflicts = Conflicts::new(coloured, liveness, pins);
-    let affinities = Affinities::new(&coloured.function, &conflicts);
-    let (copies_before, cost_before) = left(&affinities, &conflicts, |node| conflicts.colours[node]);
+    let nodes = Nodes::new(&coloured.function, &coloured.colours);
+    let affinities = Affinities::new(&coloured.function, &nodes);
+    let (copies_before, cost_before) = left(&affinities, &nodes.colours);
+    if copies_before == 0 {
+        let bound = (how == Recolouring::Optimal).then_some(0.0);
+        return RecolouringCounts { bound, ..RecolouringCounts::default() };
+    }
+    let conflicts = Conflicts::new(nodes, coloured, liveness, pins);
     let mut colouring = Colouring::new(&conflicts, &affinities);
-    if copies_before > 0 {
-        match how {
-            Recolouring::Never => {}
-            Recolouring::Units => units::optimise(&mut colouring, &conflicts, &affinities),
-            Recolouring::Chunks => chunks::optimise(&mut colouring, &conflicts, &affinities, chunks::TRIED),
-            Recolouring::Exchanges | Recolouring::Optimal => {
-                exchanges::optimise(&mut colouring, &conflicts, &affinities);
-            }
-        }
+    match how {
+        Recolouring::Never => {}
+        Recolouring::Units => units::optimise(&mut colouring, &conflicts, &affinities),
+        Recolouring::Chunks => chunks::optimise(&mut colouring, &conflicts, &affinities, chunks::TRIED),
+        Recolouring::Exchanges | Recolouring::Optimal => exchanges::optimise(&mut colouring, &conflicts, &affinities),
     }
     let bound = match how {
         #[cfg(feature = "optimal")]
@@ -86,7 +88,7 @@ pub fn recolour(
         Recolouring::Optimal => unreachable!("allocation is refused where there is no solver, for {solver:?} or longer"),
         _ => None,
     };
-    let (copies_after, cost_after) = left(&affinities, &conflicts, |node| colouring.of(node));
+    let (copies_after, cost_after) = left(&affinities, colouring.all());
     debug_assert!(cost_after <= cost_before * (1.0 + 1e-9), "recolouring makes copies dearer");
     coloured.colours.change(|name| conflicts.node(name).map(|node| colouring.of(node)));
     coloured.used = coloured.colours.registers() | PinLiveness::written(&coloured.function);
@@ -94,12 +96,10 @@ pub fn recolour(
 }
 
 /// The pairs whose sides are in two registers, and their executions.
-fn left(affinities: &Affinities, conflicts: &Conflicts, of: impl Fn(Node) -> Reg) -> (u64, f64) {
-    let pairs = affinities.pairs.iter().filter(|pair| of(pair.ends.0) != of(pair.ends.1)).map(|pair| pair.weight);
-    let elsewhere = |node: Node| {
-        let reg = of(node);
-        affinities.pins(node).iter().filter(move |&&(pin, _)| pin != reg).map(|&(_, weight)| weight)
-    };
-    let pins = conflicts.colours.keys().flat_map(elsewhere);
+fn left(affinities: &Affinities, colours: &PrimaryMap<Node, Reg>) -> (u64, f64) {
+    let pairs = affinities.pairs.iter().filter(|pair| colours[pair.ends.0] != colours[pair.ends.1]).map(|pair| pair.weight);
+    let elsewhere =
+        |(node, &reg): (Node, &Reg)| affinities.pins(node).iter().filter(move |&&(pin, _)| pin != reg).map(|&(_, weight)| weight);
+    let pins = colours.iter().flat_map(elsewhere);
     pairs.chain(pins).fold((0, 0.0), |(count, cost), weight| (count + 1, cost + weight))
 }
