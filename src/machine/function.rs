@@ -158,7 +158,7 @@ pub struct PinSets {
 }
 
 /// One row of the φ-matrix at a block's head.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Phi {
     pub def: Value,
     /// One argument a predecessor, in the order of [`BlockData::preds`]; `None` if any content will do (the argument is
@@ -169,8 +169,15 @@ pub struct Phi {
 /// The blocks beside one. They are few, and functions are copied often: so they are not on the heap.
 pub type BlockList = SmallVec<[Block; 4]>;
 
+// (A derived clone of a short list goes item by item.)
+impl Clone for Phi {
+    fn clone(&self) -> Self {
+        Phi { def: self.def, args: SmallVec::from_slice(&self.args) }
+    }
+}
+
 /// A basic block.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct BlockData {
     pub phis: Vec<Phi>,
     /// Consecutive instructions, by index.
@@ -191,6 +198,16 @@ pub struct BlockData {
     pub jump_target: bool,
     /// A block that exists only because its edge may need code; it is left out of the output if it gets none.
     pub on_edge: bool,
+}
+
+impl Clone for BlockData {
+    fn clone(&self) -> Self {
+        let BlockData { ref phis, ref insts, ref preds, ref succs, frequency, live_in_pins, .. } = *self;
+        let BlockData { landing_pad, throws, jump_target, on_edge, .. } = *self;
+        let [preds, succs] = [preds, succs].map(|blocks| SmallVec::from_slice(blocks));
+        let (phis, insts) = (phis.clone(), insts.clone());
+        BlockData { phis, insts, preds, succs, frequency, live_in_pins, landing_pad, throws, jump_target, on_edge }
+    }
 }
 
 impl BlockData {
