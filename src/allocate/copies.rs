@@ -200,12 +200,17 @@ impl Copies<'_> {
         self.function.values[a].class == self.function.values[b].class
     }
 
+    /// Whether a constant is computed in the place of a copy.
+    fn is_computed(&self, inst: Inst) -> bool {
+        matches!(self.function.insts[inst].kind, InstKind::CopyTo(_)) && self.computed.contains_key(&inst)
+    }
+
     /// Constants that nothing reads any more.
     fn drop_constants(&mut self) {
         let mut read: EntitySet<Value> = EntitySet::with_capacity(self.function.values.len());
         read.extend(self.arguments.iter().map(|arg| self.value_of[arg].expand().unwrap_or(arg)));
         for (inst, data) in self.function.insts.iter().filter(|&(inst, _)| !self.merged.contains(inst)) {
-            if !self.computed.contains_key(&inst) {
+            if !self.is_computed(inst) {
                 let operands = &self.operands[data.operands.start as usize..data.operands.end as usize];
                 read.extend(operands.iter().filter(|operand| !operand.is_def()).map(|operand| operand.value));
             }
@@ -223,7 +228,7 @@ impl Copies<'_> {
         for block in self.function.blocks.keys() {
             rewriter.begin(block);
             for inst in self.function.block_insts(block).filter(|&inst| !self.merged.contains(inst)) {
-                if self.computed.contains_key(&inst) {
+                if self.is_computed(inst) {
                     let new = rewriter.copy(inst, &[]);
                     rewriter.new.insts[new].kind = InstKind::Op;
                     continue;

@@ -80,7 +80,8 @@ impl Layer<'_> {
         for inst in function.block_insts(block) {
             self.read(inst);
             let origin = function.insts[inst].origin.expand();
-            let moved = origin.and_then(|origin| Some((origin, *self.changes.moved.get(&origin)?)));
+            let movable = origin.filter(|&origin| self.imported.insts[origin].movable);
+            let moved = movable.and_then(|origin| Some((origin, *self.changes.moved.get(&origin)?)));
             let parked = origin.filter(|origin| self.changes.parked.contains_key(origin));
             let passed = match moved.map(|(origin, _)| origin).or(parked) {
                 // A parked copy to a register has moved up: what it has overtaken comes behind.
@@ -116,7 +117,8 @@ impl Layer<'_> {
                         ended = true;
                         self.add(point, &code.tail[block]);
                     }
-                    match self.changes.computed.get(&origin) {
+                    let copied = Some(origin).filter(|&copy| matches!(self.imported.insts[copy].kind, InstKind::CopyTo(_)));
+                    match copied.and_then(|copy| self.changes.computed.get(&copy)) {
                         Some(&constant) => self.compute(origin, constant, point),
                         None => {
                             self.locate(origin, inst);

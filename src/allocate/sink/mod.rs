@@ -81,7 +81,8 @@ fn rewritten(function: &Function, sunk: Vec<(Block, Order)>) -> (Function, Moved
 impl Order {
     fn write(&self, function: &Function, rewriter: &mut Rewriter, moved: &mut Moved) {
         for &inst in &self.insts {
-            let Some(&flagless) = self.moved.get(&inst) else {
+            let movable = Some(inst).filter(|&inst| function.insts[inst].movable);
+            let Some(&flagless) = movable.and_then(|inst| self.moved.get(&inst)) else {
                 rewriter.copy(inst, function.operands(inst));
                 continue;
             };
