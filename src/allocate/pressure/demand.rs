@@ -93,6 +93,11 @@ pub(in crate::allocate) struct Left {
 }
 
 impl Left {
+    /// What is left if there are so many registers more.
+    pub(in crate::allocate) fn and(self, more: i32) -> Left {
+        Left { before: self.before + more, passing: self.passing + more, behind: self.behind + more }
+    }
+
     /// At the point where they are fewest.
     pub(in crate::allocate) fn least(self) -> i32 {
         self.before.min(self.passing).min(self.behind)

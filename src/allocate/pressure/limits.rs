@@ -1,6 +1,7 @@
 //! The register sets that values compete for.
 
 use crate::allocate::failure::Unsupported;
+use crate::analysis::grouped::of_each;
 use crate::machine::{Function, Reg, RegClass, RegSet, SwapSupport};
 use cranelift_entity::SecondaryMap;
 
@@ -30,7 +31,7 @@ impl Limits {
     /// If the function has values of more different classes than are provided for.
     pub(in crate::allocate) fn new(function: &Function, spare: bool) -> Result<Self, Unsupported> {
         let file = &function.file;
-        let mut used: SecondaryMap<RegClass, bool> = SecondaryMap::new();
+        let mut used: SecondaryMap<RegClass, bool> = of_each(file.classes.len());
         for value in function.values.values() {
             used[value.class] = true;
         }
@@ -57,7 +58,7 @@ impl Limits {
             i32::from(bank.is_some_and(|bank| file.banks[bank].swap == SwapSupport::Never))
         };
         let sizes = sets.iter().map(|set| set.len() as i32 - never(set)).collect();
-        let mut confined = SecondaryMap::new();
+        let mut confined = of_each(file.classes.len());
         for &class in &classes {
             let within = |(index, set): (usize, &RegSet)| u32::from(file.classes[class].regs.is_subset(*set)) << index;
             confined[class] = sets.iter().enumerate().map(within).sum();

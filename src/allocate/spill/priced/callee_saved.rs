@@ -5,6 +5,7 @@
 
 use crate::allocate::cost::{self, Added};
 use crate::allocate::cuts::{MOST_BOUGHT, price};
+use crate::allocate::pressure::limits::Limits;
 use crate::allocate::spill::Problem;
 use crate::analysis::{PinLiveness, Untouched};
 use crate::machine::{Block, Reg, RegSet};
@@ -96,6 +97,12 @@ impl CalleeSaved {
     /// All of them, in the order in which they are bought.
     pub(super) fn registers(&self) -> &[Reg] {
         &self.registers
+    }
+
+    /// How many registers of a set those are that are bought, by how many are.
+    pub(super) fn made(&self, limits: &Limits, set: usize) -> [i32; MOST_BOUGHT + 1] {
+        let of_set = |bought: usize| self.registers.iter().take(bought).filter(|&&reg| limits.contains(set, reg)).count();
+        std::array::from_fn(|bought| of_set(bought) as i32)
     }
 
     /// What one costs, in units of [`price`].

@@ -26,7 +26,7 @@ use super::stretches::Stretches;
 use super::tight::Tight;
 use crate::allocate::cost;
 use crate::allocate::cuts::{Decision, Decisions, FORBIDDEN, MOST_BOUGHT, Reliance, price};
-use crate::allocate::pressure::demand::{Demand, LastUse, Left, Rooms, first_reuse, foldable_operands, is_first_use};
+use crate::allocate::pressure::demand::{Demand, LastUse, Left, Rooms, Taken, first_reuse, foldable_operands, is_first_use};
 use crate::allocate::spill::Problem;
 use crate::allocate::spill::choose::Chosen;
 use crate::allocate::spill::crossing::{self, Head};
@@ -57,6 +57,33 @@ impl Place {
     pub(super) fn decision(self) -> Option<Decision> {
         (self.0 < Self::MEMORY.0).then(|| Decision::from_u32(self.0))
     }
+}
+
+/// What is known of where a value is before anything is decided.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// In a register, wherever it lives: nothing there is scarce.
+    Plain,
+    /// In a register, since it cannot be in memory.
+    Register,
+    /// In memory, which it has been chosen for.
+    Memory,
+    /// That is to be decided.
+    Open,
+}
+
+/// What is known of each value; `tight` says where not everything fits.
+fn known(problem: &Problem, chosen: &Chosen, tight: &Tight) -> SecondaryMap<Value, Known> {
+    let values = &problem.conventional.function.values;
+    let mut known = each(values.len(), Known::Plain);
+    for value in values.keys() {
+        if chosen.spilled[value] {
+            known[value] = Known::Memory;
+        } else if tight.values.contains(value) {
+            known[value] = if problem.unspillable.contains(value) { Known::Register } else { Known::Open };
+        }
+    }
+    known
 }
 
 /// Decisions, their costs, and rows.
@@ -139,6 +166,7 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, ahead: &Ahead, callee_sa
         callee_saved,
         function,
         stretches: Stretches::new(problem, &tight, similar(problem)),
+        known: known(problem, chosen, &tight),
         tight,
         passing: Passing::new(problem),
         quiet: Quiet::new(problem, ahead),
@@ -150,6 +178,7 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, ahead: &Ahead, callee_sa
         is_crowded: false,
         copied: BTreeMap::new(),
         crowded: Vec::new(),
+        made: problem.limits.sets().map(|set| callee_saved.made(&problem.limits, set)).collect(),
     };
     for region in builder.stretches.regions.iter() {
         builder.region(region);
@@ -172,6 +201,7 @@ struct Builder<'a> {
     callee_saved: &'a CalleeSaved,
     function: &'a Function,
     tight: Tight,
+    known: SecondaryMap<Value, Known>,
     passing: Option<Passing<'a>>,
     quiet: Quiet<'a>,
     model: Model,
@@ -190,6 +220,8 @@ struct Builder<'a> {
     copied: BTreeMap<Inst, Place>,
     /// The sets that may not have enough registers for an instruction, and how many they have, by how many are bought.
     crowded: Vec<(usize, [Left; MOST_BOUGHT + 1])>,
+    /// Of each set, [`CalleeSaved::made`].
+    made: Vec<[i32; MOST_BOUGHT + 1]>,
 }
 
 impl<'a> Builder<'a> {
@@ -235,7 +267,8 @@ impl<'a> Builder<'a> {
             self.enter_block(value, place);
         }
         for value in phis() {
-            let place = self.known_at_head(head, value).unwrap_or_else(|| self.segment(value));
+            let known = if liveness.is_dead(value) { Some(Place::MEMORY) } else { self.known_at_head(head, value) };
+            let place = known.unwrap_or_else(|| self.segment(value));
             self.enter_block(value, place);
         }
         if self.tight.heads[block] > 0 {
@@ -283,16 +316,13 @@ impl<'a> Builder<'a> {
 
     /// Where a value is at a block's head, if that is not decided.
     fn known_at_head(&mut self, head: Head, value: Value) -> Option<Place> {
-        if self.problem.unspillable.contains(value) {
-            Some(Place::REGISTER)
-        } else if self.chosen.spilled[value] || self.problem.liveness.is_dead(value) {
-            Some(Place::MEMORY)
-        } else if head == Head::Nothing || head == Head::Bundle && self.chosen.off_bundles[value] {
-            Some(self.in_memory(value))
-        } else if head == Head::Bundle || !self.tight.values.contains(value) {
-            Some(Place::REGISTER)
-        } else {
-            None
+        match self.known[value] {
+            Known::Plain | Known::Register => Some(Place::REGISTER),
+            Known::Memory => Some(Place::MEMORY),
+            Known::Open if head == Head::Nothing || head == Head::Bundle && self.chosen.off_bundles[value] => {
+                Some(self.in_memory(value))
+            }
+            Known::Open => (head == Head::Bundle).then_some(Place::REGISTER),
         }
     }
 
@@ -371,24 +401,27 @@ impl<'a> Builder<'a> {
         is_before(k) || !may_read()
     }
 
-    /// Whether a value is in a register wherever it lives, and it is known beforehand that it is.
+    /// Whether nothing is to be said about a value.
     fn is_plain(&self, value: Value) -> bool {
-        !self.tight.values.contains(value) && !self.chosen.spilled[value]
+        self.known[value] == Known::Plain
     }
 
     /// Whether it is to be decided where a value is.
     fn is_open(&self, value: Value) -> bool {
-        self.tight.values.contains(value) && !self.chosen.spilled[value] && !self.problem.unspillable.contains(value)
+        self.known[value] == Known::Open
     }
 
     /// A new segment of a value.
     fn segment(&mut self, value: Value) -> Place {
-        if !self.is_open(value) {
-            return if self.chosen.spilled[value] { Place::MEMORY } else { Place::REGISTER };
+        match self.known[value] {
+            Known::Plain | Known::Register => Place::REGISTER,
+            Known::Memory => Place::MEMORY,
+            Known::Open => {
+                let decision = self.model.decisions.decide();
+                self.need_home_for(value, decision);
+                Place::open(decision)
+            }
         }
-        let decision = self.model.decisions.decide();
-        self.need_home_for(value, decision);
-        Place::open(decision)
     }
 
     /// If a value is not in a register in this segment, it is in its home, and then also where the segment goes on.
@@ -652,8 +685,13 @@ impl<'a> Builder<'a> {
     /// What crosses a bundle of jumps is in a register from the terminators on.
     fn leave(&mut self, block: Block) {
         let Problem { liveness, bundles, .. } = self.problem;
-        for &value in liveness.live_out(block) {
-            self.change(value, self.place[value], Place::MEMORY);
+        if self.is_crowded {
+            // What is in registers in any case needs not leave.
+            for &value in liveness.live_out(block) {
+                if self.is_open(value) {
+                    self.change(value, self.place[value], Place::MEMORY);
+                }
+            }
         }
         if let Some(bundle) = bundles.exit(block) {
             let crossing = &bundles.meeting(bundle).crossing;
@@ -691,13 +729,16 @@ impl<'a> Builder<'a> {
                 let mut before = self.before(from);
                 let meets_at_pads = data.landing_pad && data.preds.len() > 1;
                 for (row, &value) in live_in.iter().enumerate() {
+                    if !self.is_open(value) {
+                        continue;
+                    }
                     let head = self.model.places.at_head(to)[row];
                     let tail = self.edge(from, to, head, value, &mut before);
                     let takes_code = !data.landing_pad && !data.jump_target;
                     if head != Place::MEMORY && tail != Place::REGISTER && takes_code && !again.is_possible_from(to, value) {
                         self.store_by_end(from, value, tail);
                     }
-                    if meets_at_pads && head != Place::REGISTER && !self.chosen.spilled[value] && self.has_home(value) {
+                    if meets_at_pads && head != Place::REGISTER && self.has_home(value) {
                         let homeless = Place::open(self.homeless_in(from, value));
                         self.model.only_in(homeless, head, FORBIDDEN);
                     }
@@ -868,19 +909,28 @@ impl<'a> Builder<'a> {
         let all = occupancy.all() | self.callee_saved.untouched(0);
         let competing = |set: usize| self.contests[set].count() + operands as i32;
         for set in limits.sets().filter(|&set| competing(set) + demand.most(set) > limits.room(set, all)) {
-            let mut rooms = Rooms::new(limits, set, &occupancy.keeping(self.callee_saved.untouched(0)));
+            let rooms = Rooms::new(limits, set, &occupancy.keeping(self.callee_saved.untouched(0)));
             let taken = demand.taken(limits, set);
-            if competing(set) > taken.of(&rooms).least() {
-                let mut by_bought = [taken.of(&rooms); MOST_BOUGHT + 1];
-                for (&reg, left) in self.callee_saved.registers().iter().zip(&mut by_bought[1..]) {
-                    rooms.free(limits, set, occupancy, reg);
-                    *left = taken.of(&rooms);
-                }
-                let all = by_bought[self.callee_saved.count()];
-                by_bought[self.callee_saved.count()..].fill(all);
+            let left = taken.of(&rooms);
+            if competing(set) > left.least() {
+                let by_bought = match occupancy.all().intersects(self.callee_saved.untouched(0)) {
+                    true => self.left_by_bought(set, occupancy, taken, rooms),
+                    false => self.made[set].map(|made| left.and(made)),
+                };
                 self.crowded.push((set, by_bought));
             }
         }
+    }
+
+    /// What an instruction leaves of a set's registers, some of which the program may occupy there, by how many are bought.
+    fn left_by_bought(&self, set: usize, occupancy: &Occupancy, taken: Taken, mut rooms: Rooms) -> [Left; MOST_BOUGHT + 1] {
+        let mut registers = self.callee_saved.registers().iter();
+        let mut left = [taken.of(&rooms); MOST_BOUGHT + 1];
+        for left in &mut left[1..] {
+            registers.next().into_iter().for_each(|&reg| rooms.free(&self.problem.limits, set, occupancy, reg));
+            *left = taken.of(&rooms);
+        }
+        left
     }
 
     /// A row for each crowded set.

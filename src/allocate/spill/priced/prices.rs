@@ -200,6 +200,11 @@ struct Price {
 impl Price {
     const NOTHING: Price = Price { now: 0, at_best: 0, direction: 0.0, pace: 1.0 };
 
+    /// Whether nothing changes as long as there is enough of what it is for, as there is of most.
+    fn is_nothing(&self) -> bool {
+        self.now == 0 && self.at_best == 0 && self.direction == 0.0
+    }
+
     /// Notes that prices have given the best bound, or else goes back a part of the way to where they did.
     fn compare(&mut self, is_best: bool) {
         const BACK: f64 = 0.3;
@@ -449,8 +454,11 @@ impl<'n> Prices<'n> {
         };
         let Network { rooms, reliances, .. } = self.network;
         for row in rooms.keys() {
-            let (excess, frequency) = (self.excess(row), self.frequency(row));
-            turn(&mut self.of_row[row], excess, frequency);
+            let excess = self.excess(row);
+            if excess > 0 || !self.of_row[row].is_nothing() {
+                let frequency = self.frequency(row);
+                turn(&mut self.of_row[row], excess, frequency);
+            }
         }
         for (price, reliance) in self.of_reliance.iter_mut().zip(reliances) {
             turn(price, reliance.excess(|node| self.is_one[node]), executions(reliance));

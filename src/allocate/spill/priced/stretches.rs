@@ -89,6 +89,9 @@ impl<'a> Stretches<'a> {
 
     /// The next region begins. What is live into it comes in stretches that go on, or begin.
     pub(super) fn enter_region(&mut self, region: Region) {
+        if self.colder.is_empty() {
+            return;
+        }
         let block = self.regions.blocks(region)[0];
         let liveness = self.liveness;
         let preds = self.function.blocks[block].preds.iter();
@@ -140,6 +143,9 @@ impl<'a> Stretches<'a> {
 
     /// A block of the current region has been passed.
     pub(super) fn leave(&mut self, block: Block) {
+        if self.here.is_empty() {
+            return;
+        }
         for (row, &value) in self.liveness.live_out_row(block).zip(self.liveness.live_out(block)) {
             debug_assert_eq!(self.colder.contains(value), self.current[value].is_some());
             self.at_ends[row] = self.current[value];
