@@ -178,11 +178,11 @@ struct Prices<'n> {
     is_one: PrimaryMap<Node, bool>,
     value: PrimaryMap<Cluster, i64>,
     cost: PrimaryMap<Cluster, i64>,
-    is_cut: PrimaryMap<Cluster, bool>,
     /// Of each row, how many members are 1.
     load: Vec<i32>,
-    /// Clusters with nodes whose prices have changed.
-    changed: Vec<Cluster>,
+    /// Clusters whose labels may not be the best any more; at first, all, none of which has been cut.
+    stale: Vec<Cluster>,
+    are_cut: bool,
 }
 
 /// A price, and how it changes.
@@ -271,9 +271,9 @@ impl<'n> Prices<'n> {
             is_one: nodes().map(|_| false).collect(),
             value: network.clusters().map(|_| 0).collect(),
             cost: network.clusters().map(|_| 0).collect(),
-            is_cut: network.clusters().map(|_| false).collect(),
             load: vec![0; network.rooms.len()],
-            changed: network.clusters().collect(),
+            stale: network.clusters().collect(),
+            are_cut: false,
         }
     }
 
@@ -283,9 +283,10 @@ impl<'n> Prices<'n> {
 
     /// Labels each cluster as is cheapest under the prices, and buys places likewise. Answers the bound that this gives.
     fn relax(&mut self) -> i64 {
-        for cluster in std::mem::take(&mut self.changed) {
+        for cluster in std::mem::take(&mut self.stale) {
             self.relax_cluster(cluster);
         }
+        self.are_cut = true;
         self.of_clusters = self.value.values().sum();
         self.of_clusters + self.buy()
     }
@@ -306,44 +307,39 @@ impl<'n> Prices<'n> {
         self.of_clusters + self.cost_of_buying[bought]
     }
 
+    /// Cuts a cluster anew.
     fn relax_cluster(&mut self, cluster: Cluster) {
         let network = self.network;
-        // Dearer zeros and cheaper ones change nothing.
-        let still_best = |node: Node| match self.is_one[node] {
-            true => self.of_node[node] <= self.at_cut[node],
-            false => self.of_node[node] >= self.at_cut[node],
-        };
-        let is_cut = std::mem::replace(&mut self.is_cut[cluster], true);
-        if !is_cut || !network.nodes(cluster).all(still_best) {
-            if is_cut {
-                let dearer = |node: Node| self.of_node[node] - self.at_cut[node];
-                self.cutter.cut_again(cluster, &mut self.residual, dearer);
-            } else {
-                self.cutter.cut(cluster, &mut self.residual);
-            }
-            for node in network.nodes(cluster) {
-                self.at_cut[node] = self.of_node[node];
-                let one = self.cutter.is_one(node);
-                if one != self.is_one[node] {
-                    self.is_one[node] = one;
-                    for run in network.runs_of(node) {
-                        self.load[run].iter_mut().for_each(|load| *load += if one { 1 } else { -1 });
-                    }
+        if self.are_cut {
+            let dearer = |node: Node| self.of_node[node] - self.at_cut[node];
+            self.cutter.cut_again(cluster, &mut self.residual, dearer);
+        } else {
+            self.cutter.cut(cluster, &mut self.residual);
+        }
+        let mut paid = 0;
+        for node in network.nodes(cluster) {
+            self.at_cut[node] = self.of_node[node];
+            let one = self.cutter.is_one(node);
+            paid += if one { self.of_node[node] } else { 0 };
+            if one != self.is_one[node] {
+                self.is_one[node] = one;
+                for run in network.runs_of(node) {
+                    self.load[run].iter_mut().for_each(|load| *load += if one { 1 } else { -1 });
                 }
             }
-            let is_one = |node: Node| self.is_one[node];
-            self.cost[cluster] = self.residual.cost_of_cut(network, cluster, is_one, |node| self.at_cut[node]);
-            debug_assert_eq!(self.cost[cluster], self.cost_without_prices(cluster, is_one));
         }
-        let prices = network.nodes(cluster).filter(|&node| self.is_one[node]).map(|node| self.of_node[node]);
-        self.value[cluster] = self.cost[cluster] + prices.sum::<i64>();
+        let is_one = |node: Node| self.is_one[node];
+        self.cost[cluster] = self.residual.cost_of_cut(network, cluster, is_one, |node| self.at_cut[node]);
+        debug_assert_eq!(self.cost[cluster], self.cost_without_prices(cluster, is_one));
+        self.value[cluster] = self.cost[cluster] + paid;
     }
 
     fn cost_without_prices(&self, cluster: Cluster, is_one: impl Fn(Node) -> bool) -> i64 {
         self.residual.cost_without(self.network, cluster, is_one, |node| self.at_cut[node])
     }
 
-    /// Tells nodes what prices have become.
+    /// Tells nodes what prices have become. Where dearer zeros and cheaper ones are all that there is of it, the labels of a cluster
+    /// are still the best.
     fn pass_on(&mut self) {
         let of_reliances = self.of_reliances();
         let network = self.network;
@@ -354,14 +350,21 @@ impl<'n> Prices<'n> {
             Some(*sum)
         }));
         for cluster in network.clusters() {
-            let mut has_changed = false;
+            let (mut paid, mut are_best) = (0, true);
             for node in network.nodes(cluster) {
                 let of_rows: i64 = network.runs_of(node).map(|run| before[run.end] - before[run.start]).sum();
                 let price = of_rows + of_reliances.get(node).copied().unwrap_or_default();
-                has_changed |= std::mem::replace(&mut self.of_node[node], price) != price;
+                self.of_node[node] = price;
+                if self.is_one[node] {
+                    paid += price;
+                    are_best &= price <= self.at_cut[node];
+                } else {
+                    are_best &= price >= self.at_cut[node];
+                }
             }
-            if has_changed {
-                self.changed.push(cluster);
+            match are_best {
+                true => self.value[cluster] = self.cost[cluster] + paid,
+                false => self.stale.push(cluster),
             }
         }
     }
