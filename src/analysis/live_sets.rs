@@ -171,6 +171,9 @@ impl LiveLists {
 
     /// Has some blocks have other values: those of each, ascending, end among all of these where it says.
     pub(super) fn replace(&mut self, values: &[Value], ends: &[(Block, usize)]) {
+        if ends.is_empty() {
+            return;
+        }
         let before = self.items.len();
         self.items.reserve_exact(values.len());
         self.items.extend_from_slice(values);

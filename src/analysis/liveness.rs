@@ -392,6 +392,30 @@ mod tests {
         assert!(!l.is_dead(value(1)) && kills(&l, 1..3) == [true, false]);
     }
 
+    /// Of two φs' arguments that are copied at the end of a block, one lives on.
+    #[test]
+    fn isolated_phis_change_what_lives_at_ends_only() {
+        let build = |is_isolated: bool| {
+            let mut f = graph(&[&[1, 2], &[3], &[3], &[]]);
+            values(&mut f, if is_isolated { 7 } else { 4 });
+            append(&mut f, 0, &[def(0), def(1)]);
+            if is_isolated {
+                append(&mut f, 1, &[def(4), usage(0)]);
+                append(&mut f, 1, &[def(5), usage(1)]);
+                append(&mut f, 3, &[def(2), usage(6)]);
+            }
+            append(&mut f, 3, &[usage(0), usage(2)]);
+            let [first, second, defined] = if is_isolated { [4, 5, 6] } else { [0, 1, 2] };
+            phi(&mut f, 3, defined, &[Some(first), Some(1)]);
+            phi(&mut f, 3, 3, &[Some(second), None]);
+            f
+        };
+        let [before, after] = [false, true].map(build);
+        let l = Liveness::new(&before).isolated(&before, &after);
+        assert_eq!((live_out(&l, 1), live_out(&l, 2)), (vec![0, 4, 5], vec![0, 1]));
+        assert_eq!(l, Liveness::new(&after));
+    }
+
     #[test]
     fn a_phi_may_take_itself_around_its_loop() {
         let mut f = graph(&[&[1], &[2, 3], &[1], &[]]);

@@ -267,7 +267,8 @@ impl<'a> Builder<'a> {
             self.enter_block(value, place);
         }
         for value in phis() {
-            let known = if liveness.is_dead(value) { Some(Place::MEMORY) } else { self.known_at_head(head, value) };
+            let needs_none = liveness.is_dead(value) && !self.problem.unspillable.contains(value);
+            let known = if needs_none { Some(Place::MEMORY) } else { self.known_at_head(head, value) };
             let place = known.unwrap_or_else(|| self.segment(value));
             self.enter_block(value, place);
         }
@@ -913,6 +914,7 @@ impl<'a> Builder<'a> {
             let taken = demand.taken(limits, set);
             let left = taken.of(&rooms);
             if competing(set) > left.least() {
+                // The program itself has hardly ever anything in those that can be bought.
                 let by_bought = match occupancy.all().intersects(self.callee_saved.untouched(0)) {
                     true => self.left_by_bought(set, occupancy, taken, rooms),
                     false => self.made[set].map(|made| left.and(made)),
@@ -922,7 +924,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What an instruction leaves of a set's registers, some of which the program may occupy there, by how many are bought.
+    /// What an instruction leaves of a set's registers, by how many are bought, some of which the program may occupy there.
     fn left_by_bought(&self, set: usize, occupancy: &Occupancy, taken: Taken, mut rooms: Rooms) -> [Left; MOST_BOUGHT + 1] {
         let mut registers = self.callee_saved.registers().iter();
         let mut left = [taken.of(&rooms); MOST_BOUGHT + 1];
