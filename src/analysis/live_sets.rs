@@ -146,7 +146,7 @@ pub(super) struct LiveLists {
     /// Where each block's are among the items; blocks may share them.
     lists: Vec<Range<u32>>,
     items: Vec<Value>,
-    /// If any do, or some have been replaced: where the blocks' lists would be if each had its own, one behind the other.
+    /// If any do: where the blocks' lists would be if each had its own.
     starts: Vec<usize>,
     len: usize,
 }
@@ -169,24 +169,32 @@ impl LiveLists {
         self.len
     }
 
-    /// Has some blocks have other values: those of each, ascending, end among all of these where it says.
+    /// Has some blocks, in ascending order, have other values: those of each, ascending, end among all of these where it says.
     pub(super) fn replace(&mut self, values: &[Value], ends: &[(Block, usize)]) {
         if ends.is_empty() {
             return;
         }
-        let before = self.items.len();
-        self.items.reserve_exact(values.len());
-        self.items.extend_from_slice(values);
-        let mut start = 0;
-        for &(block, end) in ends {
-            self.lists[block.index()] = (before + start) as u32..(before + end) as u32;
-            start = end;
-        }
-        self.starts.clear();
-        self.len = 0;
-        for list in &self.lists {
-            self.starts.push(self.len);
-            self.len += list.len();
+        let replaced: usize = ends.iter().map(|&(block, _)| self.lists[block.index()].len()).sum();
+        self.len = self.len + values.len() - replaced;
+        let mut others = ends.iter().scan(0, |start, &(block, end)| Some((block, std::mem::replace(start, end)..end))).peekable();
+        if self.starts.is_empty() {
+            let mut items = Vec::with_capacity(self.len);
+            for (index, list) in self.lists.iter_mut().enumerate() {
+                let start = items.len() as u32;
+                match others.next_if(|(block, _)| block.index() == index) {
+                    Some((_, range)) => items.extend_from_slice(&values[range]),
+                    None => items.extend_from_slice(&self.items[list.start as usize..list.end as usize]),
+                }
+                *list = start..items.len() as u32;
+            }
+            self.items = items;
+        } else {
+            // What others share stays where it is.
+            let before = self.items.len() as u32;
+            self.items.extend_from_slice(values);
+            others.for_each(|(block, it)| self.lists[block.index()] = before + it.start as u32..before + it.end as u32);
+            let lengths = self.lists.iter().scan(0, |end, list| Some(std::mem::replace(end, *end + list.len())));
+            self.starts = lengths.collect();
         }
     }
 }
@@ -262,6 +270,20 @@ mod tests {
         let lists = sets(12, is_in);
         check(&lists, 12, is_in);
         assert_eq!(lists.items.len(), 3 * 299);
+    }
+
+    #[test]
+    fn some_lists_are_replaced_shared_or_not() {
+        for (blocks, is_long) in [(8, false), (12, true)] {
+            let is_in = |block: usize, value: usize| if is_long { value != 5 + block / 4 } else { value % 16 == block % 4 };
+            let mut lists = sets(blocks, is_in);
+            lists.replace(&[1, 7, 2].map(Value::new), &[(Block::new(2), 2), (Block::new(5), 3)]);
+            check(&lists, blocks, |block, value| match block {
+                2 => value == 1 || value == 7,
+                5 => value == 2,
+                _ => is_in(block, value),
+            });
+        }
     }
 
     #[test]
