@@ -140,7 +140,8 @@ pub struct InstData {
     pub movable: bool,
     /// It reads what may be written while the function runs: where it moves, nothing that [`writes`](Self::writes) is on the way.
     pub reads: bool,
-    /// It may write memory, or is to be executed behind what reads before it, and in front of what reads behind it.
+    /// It may write memory, or is to be executed behind what reads before it, and in front of what reads behind it. What is
+    /// executed again, or elsewhere, does not.
     pub writes: bool,
 }
 

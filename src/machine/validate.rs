@@ -111,6 +111,8 @@ pub enum Rule {
     Given,
     #[error("is movable, but writes memory")]
     MovableWriter,
+    #[error("can be executed again elsewhere, but writes memory")]
+    RepeatableWriter,
     #[error("is movable, but rematerialisable, of which nobody says whether it writes flags")]
     MovableConstant,
     #[error(
@@ -423,6 +425,8 @@ impl Scan<'_> {
         self.require(!data.storable || data.rematerialisable, place, Rule::Storable);
         self.require(!data.given || data.rematerialisable, place, Rule::Given);
         self.require(!data.movable || !data.writes, place, Rule::MovableWriter);
+        let is_repeatable = data.rematerialisable || data.recomputable;
+        self.require(!is_repeatable || !data.writes, place, Rule::RepeatableWriter);
         self.require(!data.movable || !data.rematerialisable, place, Rule::MovableConstant);
     }
 

@@ -268,7 +268,8 @@ fn debug_uses_are_in_order() {
 }
 
 #[test]
-fn what_may_move_is_no_constant_and_writes_no_memory() {
+fn what_may_move_or_be_repeated_writes_no_memory() {
     broken(Place::Inst(b(0), i(3)), Rule::MovableConstant, |f| f.insts[i(3)].movable = true);
+    broken(Place::Inst(b(0), i(3)), Rule::RepeatableWriter, |f| f.insts[i(3)].writes = true);
     broken(Place::Inst(b(0), i(2)), Rule::MovableWriter, |f| (f.insts[i(2)].movable, f.insts[i(2)].writes) = (true, true));
 }

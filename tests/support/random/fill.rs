@@ -249,6 +249,7 @@ fn number_instructions(function: &mut Function, bodies: Vec<Body>) {
                 function.blocks[block].throws = inst.into();
             }
             let pins = *interned.entry(draft.pins).or_insert_with(|| Arc::make_mut(&mut function.pins).push(draft.pins));
+            let is_elsewhere = draft.movable || draft.rematerialisable || draft.recomputable;
             function.insts.push(InstData {
                 kind: draft.kind,
                 origin: inst.into(),
@@ -264,7 +265,7 @@ fn number_instructions(function: &mut Function, bodies: Vec<Body>) {
                 given: draft.rematerialisable && inst.index() % 4 < 2,
                 movable: draft.movable && inst.index().is_multiple_of(2),
                 reads: draft.kind == InstKind::Op && !draft.rematerialisable && inst.index().is_multiple_of(3),
-                writes: draft.kind == InstKind::Op && !draft.movable && inst.index() % 5 < 2,
+                writes: draft.kind == InstKind::Op && !is_elsewhere && inst.index() % 5 < 2,
             });
         }
         function.blocks[block].insts = start..function.insts.len() as u32;
