@@ -17,6 +17,7 @@ mod contest;
 mod model;
 #[cfg(feature = "optimal")]
 mod optimal;
+mod passed_loops;
 mod passing;
 mod prices;
 mod quiet;

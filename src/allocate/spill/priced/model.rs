@@ -167,8 +167,8 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, ahead: &Ahead, callee_sa
         function,
         stretches: Stretches::new(problem, &tight, similar(problem)),
         known: known(problem, chosen, &tight),
+        passing: Passing::new(problem, &tight),
         tight,
-        passing: Passing::new(problem),
         quiet: Quiet::new(problem, ahead),
         model: Model { places: Places::new(problem), ..Model::default() },
         place: each(function.values.len(), Place::REGISTER),
@@ -259,11 +259,14 @@ impl<'a> Builder<'a> {
         let phis = || function.blocks[block].phis.iter().map(|phi| phi.def);
         self.model.places.start[block] = self.model.places.heads.len() as u32;
         let mut before: SmallVec<[Before; 4]> = function.blocks[block].preds.iter().map(|&pred| self.before(pred)).collect();
-        for &value in live_in {
+        for (row, &value) in live_in.iter().enumerate() {
             let place = self.known_at_head(head, value).unwrap_or_else(|| {
-                let arriving = self.arriving_segment(block, value, &mut before);
+                let arriving = self.arriving_segment(block, row, value, &mut before);
                 arriving.unwrap_or_else(|| self.segment(value))
             });
+            if let (Some(passing), Some(decision)) = (&mut self.passing, place.decision()) {
+                passing.pass_loop(block, row, decision);
+            }
             self.enter_block(value, place);
         }
         for value in phis() {
@@ -328,38 +331,42 @@ impl<'a> Builder<'a> {
     }
 
     /// The segment that goes on into a block, if it comes `before` from all predecessors, or is the usual one. Where control comes
-    /// back, these have not been passed.
-    fn arriving_segment(&self, block: Block, value: Value, before: &mut [Before]) -> Option<Place> {
-        let is_pad = self.function.blocks[block].landing_pad;
-        let mut tails = self.function.blocks[block].preds.iter().zip(before.iter_mut()).map(|(&pred, before)| match is_pad {
-            true => self.thrown(pred, value).unwrap_or(Place::MEMORY),
-            false => before.row_of(value).map_or(Place::MEMORY, |row| self.tails[row]),
-        });
-        let first = tails.next()?;
-        let arriving = if tails.all(|other| other == first) { first } else { self.usual_segment(block, value, before)? };
+    /// back, these have not been passed; in a loop that does not access the value in this row, it comes back as it came.
+    fn arriving_segment(&self, block: Block, row: usize, value: Value, before: &mut [Before]) -> Option<Place> {
+        let data = &self.function.blocks[block];
+        let in_loop = self.passing.as_ref().and_then(|passing| passing.scarcity_in_passed_loop(block, row));
+        let comes_back = |pred: Block| in_loop.is_some() && self.problem.dominators.dominates(block, pred);
+        let mut tails: SmallVec<[(Block, Place); 4]> = SmallVec::new();
+        for (&pred, before) in data.preds.iter().zip(before).filter(|&(&pred, _)| !comes_back(pred)) {
+            let tail = match data.landing_pad {
+                true => self.thrown(pred, value),
+                false => before.row_of(value).map(|row| self.tails[row]),
+            };
+            tails.push((pred, tail.unwrap_or(Place::MEMORY)));
+        }
+        let &(_, first) = tails.first()?;
+        let is_one = tails.iter().all(|&(_, other)| other == first);
+        let arriving = if is_one { first } else { self.usual_segment(block, &tails)? };
         let goes_on = match arriving.decision() {
-            Some(decision) => self.passing.as_ref()?.goes_on(block, value, decision),
-            None => arriving == Place::REGISTER && self.tight.heads[block] == 0 && self.quiet.is_to_first_use(block, value),
+            Some(decision) => in_loop.is_some() || self.passing.as_ref()?.goes_on(block, value, decision),
+            None => {
+                let is_quiet = in_loop.unwrap_or(self.tight.heads[block]) == 0 && self.quiet.is_to_first_use(block, value);
+                arriving == Place::REGISTER && is_quiet
+            }
         };
         goes_on.then_some(arriving)
     }
 
     /// Of the segments in which a value comes into a block outside of loops, that in which it comes at least every second time.
-    fn usual_segment(&self, block: Block, value: Value, before: &mut [Before]) -> Option<Place> {
-        let data = &self.function.blocks[block];
-        if data.landing_pad || self.passing.as_ref()?.is_executed_often(block) {
+    fn usual_segment(&self, block: Block, tails: &[(Block, Place)]) -> Option<Place> {
+        let is_hot = self.passing.as_ref()?.is_executed_often(block);
+        // Where control comes back, what is in memory has not been passed.
+        if self.function.blocks[block].landing_pad || is_hot || tails.iter().any(|&(_, tail)| tail == Place::MEMORY) {
             return None;
         }
-        let mut arriving: SmallVec<[(Place, f64); 4]> = SmallVec::new();
-        for (&pred, before) in data.preds.iter().zip(before) {
-            let tail = self.tails[before.row_of(value)?];
-            if tail == Place::MEMORY {
-                // Where control comes back, this has not been passed.
-                return None;
-            }
-            arriving.push((tail, cost::edge(self.function, pred, block)));
-        }
-        majority(&arriving).filter(|usual| usual.decision().is_some())
+        let weighted = tails.iter().map(|&(pred, tail)| (tail, cost::edge(self.function, pred, block)));
+        let weighted: SmallVec<[(Place, f64); 4]> = weighted.collect();
+        majority(&weighted).filter(|usual| usual.decision().is_some())
     }
 
     /// A segment in which a value cannot be in a register.

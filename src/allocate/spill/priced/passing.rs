@@ -6,11 +6,16 @@
 //! where two more are missing. So there its segment goes on, and both blocks take one decision. Where segments meet, outside of
 //! loops, it is the one in which the value comes mostly that goes on. That loses little, and saves half of SQLite's decisions.
 //!
+//! What a loop does not access need not be refilled for it, and where it is in a register in front of the loop, this is for the
+//! sake of what comes behind it or beside it: so its segment goes on through the whole loop, however scarce registers are there.
+//! That makes spilling 0.3% dearer, and saves a quarter of the decisions that are left then (SQLite).
+//!
 //! Where far more values pass through blocks than there are instructions to access them, every segment goes on: the work would
 //! otherwise grow with blocks times values.
 //!
 //! Not so at efforts that consider all plans ([`Choice::considers_all`]): there, segments end with blocks.
 
+use super::passed_loops::PassedLoops;
 use super::tight::Tight;
 use crate::allocate::cuts::Decision;
 use crate::allocate::spill::{Choice, Problem};
@@ -49,6 +54,7 @@ pub(super) struct Passing<'a> {
     function: &'a Function,
     /// Whether all segments go on.
     always: bool,
+    loops: PassedLoops,
     /// How scarce registers are from the current block's head to the first access of a value.
     ahead: Scarcity,
     /// Likewise behind the last one, to the block's end.
@@ -84,15 +90,22 @@ impl Scarcity {
 
 impl<'a> Passing<'a> {
     /// `None` if segments end with blocks.
-    pub(super) fn new(problem: &'a Problem) -> Option<Self> {
-        let Function { file, insts, .. } = &problem.conventional.function;
+    pub(super) fn new(problem: &'a Problem, tight: &Tight) -> Option<Self> {
+        let Problem { order, loops, liveness, .. } = problem;
+        let function = &problem.conventional.function;
         let all = |choice: Choice| choice.considers_all(problem.policy.effort);
         (!problem.downstream.choice.is_some_and(all)).then(|| Passing {
-            function: &problem.conventional.function,
-            always: problem.liveness.all_live_in() > CONSIDERED * insts.len(),
-            ahead: Scarcity::new(&problem.conventional.function),
-            behind: Scarcity::new(&problem.conventional.function),
-            leads: file.classes.iter().map(|(class, data)| (class, lead(data.regs & file.callee_saved))).collect(),
+            function,
+            always: liveness.all_live_in() > CONSIDERED * function.insts.len(),
+            loops: PassedLoops::new(function, order, loops, liveness, tight),
+            ahead: Scarcity::new(function),
+            behind: Scarcity::new(function),
+            leads: function
+                .file
+                .classes
+                .iter()
+                .map(|(class, data)| (class, lead(data.regs & function.file.callee_saved)))
+                .collect(),
             scarcest: SecondaryMap::new(),
         })
     }
@@ -115,6 +128,18 @@ impl<'a> Passing<'a> {
         for inst in function.block_insts(block).rev() {
             self.behind.in_block = self.behind.in_block.max(tight.insts[inst]);
             accessed(inst, |_| true).for_each(|value| self.behind.meet(block, value));
+        }
+    }
+
+    /// How scarce registers are in the loop that begins with the current block, if one does that passes the value in this row.
+    pub(super) fn scarcity_in_passed_loop(&self, block: Block, row: usize) -> Option<i32> {
+        self.loops.scarcity(block, row)
+    }
+
+    /// A value is in this segment throughout the loop that begins with the current block, if one does that passes it.
+    pub(super) fn pass_loop(&mut self, block: Block, row: usize, decision: Decision) {
+        if let Some(scarcity) = self.loops.scarcity(block, row) {
+            self.meet_scarcity(decision, scarcity);
         }
     }
 
@@ -142,6 +167,10 @@ impl<'a> Passing<'a> {
     /// At the current block's end, a value is in this segment.
     pub(super) fn leave(&mut self, block: Block, value: Value, decision: Decision) {
         let scarcity = self.behind.of(block, value).unwrap_or(self.ahead.in_block);
+        self.meet_scarcity(decision, scarcity);
+    }
+
+    fn meet_scarcity(&mut self, decision: Decision, scarcity: i32) {
         self.scarcest[decision] = self.scarcest[decision].max(scarcity);
     }
 }
