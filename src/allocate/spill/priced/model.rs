@@ -348,7 +348,11 @@ impl<'a> Builder<'a> {
         let is_one = tails.iter().all(|&(_, other)| other == first);
         let arriving = if is_one { first } else { self.usual_segment(block, &tails)? };
         let goes_on = match arriving.decision() {
-            Some(decision) => in_loop.is_some() || self.passing.as_ref()?.goes_on(block, value, decision),
+            Some(decision) if in_loop.is_some() => {
+                let coming = tails.iter().map(|&(pred, _)| cost::edge(self.function, pred, block)).sum();
+                self.passing.as_ref()?.goes_on_into_loop(decision, coming)
+            }
+            Some(decision) => self.passing.as_ref()?.goes_on(block, value, decision),
             None => {
                 let is_quiet = in_loop.unwrap_or(self.tight.heads[block]) == 0 && self.quiet.is_to_first_use(block, value);
                 arriving == Place::REGISTER && is_quiet

@@ -55,7 +55,7 @@ pub(super) fn similar(problem: &Problem) -> f64 {
 }
 
 /// Whether a function's instructions are executed as often as those of a [`HOT`] one.
-fn is_hot(function: &Function) -> bool {
+pub(super) fn is_hot(function: &Function) -> bool {
     let executed = function.blocks.iter().map(|(block, data)| data.frequency * function.block_insts(block).len() as f64);
     executed.sum::<f64>() >= HOT * function.blocks[function.entry()].frequency * function.insts.len() as f64
 }
