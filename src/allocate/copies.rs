@@ -17,8 +17,9 @@
 
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Dominators, Liveness, Order};
-use crate::machine::{Block, BlockData, Function, Inst, InstKind, Operand, PinSets, Rewriter, Role, Value};
+use crate::machine::{Block, BlockData, Function, Inst, InstKind, Operand, Rewriter, Role, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// Reads values in place of their copies. Answers the copies in whose place constants are computed, too, if they may be.
@@ -32,7 +33,7 @@ pub(super) fn merge(
         function,
         dominators,
         arguments: EntitySet::new(),
-        last_use: last_uses(function),
+        last_use: OnceCell::new(),
         fixed: EntitySet::new(),
         apart: EntitySet::new(),
         value_of: SecondaryMap::new(),
@@ -47,9 +48,11 @@ pub(super) fn merge(
     let jumping = function.insts.keys().filter(|&inst| function.insts[inst].jumps);
     copies.fixed.extend(jumping.flat_map(|inst| function.operands(inst)).map(|operand| operand.value));
     let overwrites_early = |operand: &Operand| operand.role == Role::EarlyDef && operand.reuse.is_some();
-    let early =
-        function.insts.keys().map(|inst| function.operands(inst)).filter(|operands| operands.iter().any(overwrites_early));
-    copies.apart.extend(early.flatten().map(|operand| operand.value));
+    // Few functions have such an instruction.
+    if function.operands.iter().any(overwrites_early) {
+        let early = function.insts.keys().map(|inst| function.operands(inst)).filter(|it| it.iter().any(overwrites_early));
+        copies.apart.extend(early.flatten().map(|operand| operand.value));
+    }
     for &block in order.blocks() {
         for inst in function.block_insts(block) {
             copies.instruction(block, inst);
@@ -69,7 +72,7 @@ fn constants(function: &Function) -> SecondaryMap<Value, PackedOption<Inst>> {
         for inst in insts.filter(|&inst| function.insts[inst].rematerialisable) {
             let def = function.operands(inst)[0].value;
             let pays = !function.insts[inst].dear || once[def].is_some_and(|frequency| frequency <= data.frequency);
-            if pays && *function.pins(inst) == PinSets::default() && function.has_one_form(def) {
+            if pays && !function.names_registers(inst) && function.has_one_form(def) {
                 constants[def] = inst.into();
             }
         }
@@ -118,8 +121,9 @@ struct Copies<'a> {
     dominators: &'a Dominators,
     /// What φs take.
     arguments: EntitySet<Value>,
-    /// Of each value, the end of the last instruction that reads it, or of the last block that hands it to a φ.
-    last_use: SecondaryMap<Value, u32>,
+    /// Of each value, the end of the last instruction that reads it, or of the last block that hands it to a φ. Few functions
+    /// have anything that depends on that.
+    last_use: OnceCell<SecondaryMap<Value, u32>>,
     /// What inline assembly that jumps defines: it can be in memory nowhere behind.
     fixed: EntitySet<Value>,
     /// What is read where a definition overwrites something before all is read: a value and its copy take two registers there.
@@ -149,7 +153,7 @@ impl Copies<'_> {
             let constant = self.constants[self.operands[range.start as usize].value];
             self.computed.extend(constant.expand().map(|constant| (inst, constant)));
         }
-        if self.function.insts[inst].kind != InstKind::Copy || *self.function.pins(inst) != PinSets::default() {
+        if self.function.insts[inst].kind != InstKind::Copy || self.function.names_registers(inst) {
             return;
         }
         let operands = &self.operands[range.start as usize..range.end as usize];
@@ -193,7 +197,7 @@ impl Copies<'_> {
 
     /// Whether a value is read behind an instruction, as far as blocks' order tells.
     fn lives_on(&self, value: Value, inst: Inst) -> bool {
-        self.last_use[value] > inst.as_u32() + 1
+        self.last_use.get_or_init(|| last_uses(self.function))[value] > inst.as_u32() + 1
     }
 
     fn has_class_of(&self, a: Value, b: Value) -> bool {

@@ -217,16 +217,14 @@ impl Places {
                 }
             }
             // Definitions of the block come before its uses of them.
-            for inst in function.block_insts(block) {
-                for operand in function.operands(inst) {
-                    if operand.is_def() {
-                        def_block[operand.value] = block.into();
-                        continue;
-                    }
-                    unused[operand.value.index()] = false;
-                    if def_block[operand.value] != block.into() {
-                        uses.push((operand.value, Site::In(block)));
-                    }
+            for operand in function.block_operands(block) {
+                if operand.is_def() {
+                    def_block[operand.value] = block.into();
+                    continue;
+                }
+                unused[operand.value.index()] = false;
+                if def_block[operand.value] != block.into() {
+                    uses.push((operand.value, Site::In(block)));
                 }
             }
         }
@@ -311,7 +309,7 @@ fn kills(function: &Function, live_out: &LiveLists, unused: &[bool]) -> Vec<bool
     for block in function.blocks.keys() {
         let live_out = live_out.get(block);
         if is_long(function, block, live_out) {
-            let values = function.block_insts(block).flat_map(|inst| function.operands(inst)).map(|operand| operand.value);
+            let values = function.block_operands(block).iter().map(|operand| operand.value);
             let live = values.filter(|value| live_out.binary_search(value).is_ok());
             live.for_each(|value| live_in_scan[value] = block.into());
         } else {
@@ -337,9 +335,8 @@ fn kills(function: &Function, live_out: &LiveLists, unused: &[bool]) -> Vec<bool
 
 /// Whether finding what a block names among the values that live at its end is quicker than passing them.
 fn is_long(function: &Function, block: Block, live_out: &[Value]) -> bool {
-    let operands = || function.block_insts(block).map(|inst| function.insts[inst].operands.len()).sum::<usize>();
     // A search takes some steps.
-    live_out.len() > GROUP && live_out.len() / 16 > operands()
+    live_out.len() > GROUP && live_out.len() / 16 > function.block_operands(block).len()
 }
 
 #[cfg(test)]

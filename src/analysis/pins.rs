@@ -71,14 +71,21 @@ impl PinLiveness {
             // What is live into a landing pad was put there by the unwinder, not by the block.
             let succs = data.succs.iter().map(|&succ| &function.blocks[succ]).filter(|succ| !succ.landing_pad);
             let mut live = succs.fold(RegSet::EMPTY, |set, succ| set | succ.live_in_pins);
+            let mut occupies = live.intersects(allocatable);
             end[block] = live;
             for inst in function.block_insts(block).rev() {
-                let pins = function.pins(inst);
-                let written = pins.defs | pins.early_defs | pins.clobbers;
-                let behind = live;
-                live = (live - written) | pins.uses;
+                // Most instructions name no register.
+                if function.names_registers(inst) {
+                    let pins = function.pins(inst);
+                    let written = pins.defs | pins.early_defs | pins.clobbers;
+                    live = (live - written) | pins.uses;
+                    let occupied_behind = occupies || written.intersects(allocatable);
+                    occupies = live.intersects(allocatable);
+                    free[inst] = !(occupies || occupied_behind);
+                } else {
+                    free[inst] = !occupies;
+                }
                 before[inst] = live;
-                free[inst] = !(live | behind | written).intersects(allocatable);
             }
         }
         let held = Grouped::new(function.insts.len(), &[]);
@@ -192,10 +199,14 @@ impl PinLiveness {
 
     /// What an instruction leaves for values.
     pub fn occupancy(&self, function: &Function, block: Block, inst: Inst) -> Occupancy {
-        if self.free[inst] {
-            let kept = self.kept & self.allocatable;
-            return Occupancy { before: kept, after: kept, clobbers: RegSet::EMPTY };
+        if !self.free[inst] {
+            return self.occupied(function, block, inst);
         }
+        let kept = self.kept & self.allocatable;
+        Occupancy { before: kept, after: kept, clobbers: RegSet::EMPTY }
+    }
+
+    fn occupied(&self, function: &Function, block: Block, inst: Inst) -> Occupancy {
         let index = inst.as_u32() - function.blocks[block].insts.start;
         let pins = function.pins(inst);
         let behind = self.at(function, Point { block, index: index + 1 }) | pins.defs | pins.early_defs;

@@ -101,7 +101,7 @@ pub(crate) fn append(function: &mut Function, at: usize, operands: &[Operand]) -
         kind: InstKind::Op,
         origin: PackedOption::default(),
         operands: first..function.operands.len() as u32,
-        pins: Pins::from_u32(0),
+        pins: Pins::NOTHING,
         terminator: false,
         label: false,
         jumps: false,

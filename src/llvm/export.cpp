@@ -15,6 +15,8 @@ using namespace llvm;
 
 namespace chordal {
 
+static StringRef contentOf(const ChPins &Sets) { return {reinterpret_cast<const char *>(&Sets), sizeof Sets}; }
+
 Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &MBFI)
     : MF(MF), T(T), TII(*MF.getSubtarget().getInstrInfo()), MRI(MF.getRegInfo()), Folding(MF, T) {
   if (MF.hasEHFunclets())
@@ -25,6 +27,7 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
     BlockAt.push_back(&MBB);
   }
   Pins.push_back({});
+  PinsByContent[contentOf(Pins.front())] = 0;
   Blocks.reserve(BlockAt.size());
   unsigned Count = MF.getInstructionCount();
   Insts.reserve(Count);
@@ -185,7 +188,7 @@ unsigned Export::numberOf(const ChPins &Sets) {
   for (unsigned Recent : RecentPins)
     if (!memcmp(&Pins[Recent], &Sets, sizeof Sets))
       return Recent;
-  auto [Known, IsNew] = PinsByContent.try_emplace(StringRef(reinterpret_cast<const char *>(&Sets), sizeof Sets), Pins.size());
+  auto [Known, IsNew] = PinsByContent.try_emplace(contentOf(Sets), Pins.size());
   if (IsNew)
     Pins.push_back(Sets);
   std::copy_backward(RecentPins.begin(), RecentPins.end() - 1, RecentPins.end());

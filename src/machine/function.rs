@@ -32,6 +32,11 @@ entity_impl!(Slot, "s");
 pub struct Pins(u32);
 entity_impl!(Pins, "pins");
 
+impl Pins {
+    /// None: the first entry.
+    pub const NOTHING: Pins = Pins(0);
+}
+
 /// Whether an operand reads or writes its value, and when.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
@@ -322,9 +327,24 @@ impl Function {
         &self.operands[range.start as usize..range.end as usize]
     }
 
+    /// The operands of all instructions of a block.
+    pub fn block_operands(&self, block: Block) -> &[Operand] {
+        let insts = &self.blocks[block].insts;
+        let of = |inst: u32| &self.insts[Inst::from_u32(inst)].operands;
+        match insts.is_empty() {
+            true => &[],
+            false => &self.operands[of(insts.start).start as usize..of(insts.end - 1).end as usize],
+        }
+    }
+
     /// The physical registers of an instruction.
     pub fn pins(&self, inst: Inst) -> &PinSets {
         &self.pins[self.insts[inst].pins]
+    }
+
+    /// Whether an instruction has any physical registers, flags included.
+    pub fn names_registers(&self, inst: Inst) -> bool {
+        self.insts[inst].pins != Pins::NOTHING
     }
 
     /// Whether a value is the same in memory as in a register, so that any part of it can be accessed

@@ -49,6 +49,25 @@ impl<'a> Rewriter<'a> {
         self.first = self.new.insts.len() as u32;
     }
 
+    /// Copies a block as it is. Answers by how much its instructions' numbers have grown.
+    pub fn copy_block(&mut self, block: Block) -> u32 {
+        self.begin(block);
+        let Function { insts, blocks, .. } = self.old;
+        let data = &blocks[block];
+        let operands = self.old.block_operands(block);
+        let (first, grown) = (self.new.operands.len() as u32, self.first - data.insts.start);
+        self.new.operands.extend_from_slice(operands);
+        let old_first = insts.get(Inst::from_u32(data.insts.start)).map_or(0, |inst| inst.operands.start);
+        for inst in self.old.block_insts(block) {
+            let range = &insts[inst].operands;
+            let operands = first + range.start - old_first..first + range.end - old_first;
+            self.new.insts.push(InstData { operands, ..insts[inst].clone() });
+        }
+        self.new.blocks[block].throws = data.throws.map(|inst| Inst::from_u32(inst.as_u32() + grown)).into();
+        self.end();
+        grown
+    }
+
     /// Inserts an instruction.
     pub fn insert(&mut self, kind: InstKind, operands: &[Operand]) -> Inst {
         let first = self.new.operands.len() as u32;
@@ -57,7 +76,7 @@ impl<'a> Rewriter<'a> {
             kind,
             origin: None.into(),
             operands: first..self.new.operands.len() as u32,
-            pins: Pins::from_u32(0),
+            pins: Pins::NOTHING,
             terminator: false,
             label: false,
             jumps: false,

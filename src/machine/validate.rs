@@ -10,6 +10,7 @@ use super::registers::{Bank, BankInfo, Reg, RegClass, RegSet, RegisterFile, Swap
 use dominance::{Dominance, Position};
 use std::collections::HashSet;
 use std::fmt;
+use std::ops::Range;
 
 /// A broken promise, and where.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
@@ -57,7 +58,7 @@ pub enum Rule {
     InstRange(u32),
     #[error("instructions from {0} on belong to no block")]
     InstOutside(u32),
-    #[error("the operands of {0} are not among the function's, or are another instruction's too")]
+    #[error("the operands of {0} do not begin where those of the instruction before end")]
     OperandRange(Inst),
     #[error("{0} does not exist")]
     Missing(String),
@@ -230,7 +231,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Blocks partition the instructions in layout order; no two instructions share an operand.
+    /// Blocks partition the instructions in layout order; these partition the operands.
     fn ranges(&mut self) {
         let function = self.function;
         let mut end = 0;
@@ -241,15 +242,12 @@ impl Scan<'_> {
         }
         self.require(end as usize == function.insts.len(), Place::Function, Rule::InstOutside(end));
 
-        let mut taken = vec![false; function.operands.len()];
+        let mut end = 0;
         for (inst, data) in &function.insts {
-            let operands = taken.get_mut(data.operands.start as usize..data.operands.end as usize);
-            let free = operands.is_some_and(|operands| {
-                let free = !operands.contains(&true);
-                operands.fill(true);
-                free
-            });
-            self.require(free, Place::Function, Rule::OperandRange(inst));
+            let Range { start, end: behind } = data.operands;
+            let fits = start == end && behind >= end && behind as usize <= function.operands.len();
+            self.require(fits, Place::Function, Rule::OperandRange(inst));
+            end = behind.max(end);
         }
     }
 

@@ -155,6 +155,10 @@ impl Splitter<'_> {
     }
 
     fn block(&mut self, liveness: &Liveness, block: Block) {
+        let end = self.function.blocks[block].insts.end;
+        if self.assignment.repairs.get(self.next_repair).is_none_or(|repair| repair.before.as_u32() >= end) {
+            return self.unchanged(block);
+        }
         self.rewriter.begin(block);
         for inst in self.function.block_insts(block) {
             self.instruction(inst);
@@ -167,6 +171,16 @@ impl Splitter<'_> {
                 self.pieces.reaches_from_outside(value);
             }
         }
+    }
+
+    /// Nothing moves in a block.
+    fn unchanged(&mut self, block: Block) {
+        let end = self.function.blocks[block].insts.end;
+        let grown = self.rewriter.copy_block(block);
+        while let Some(fold) = self.old_folds.get(self.folds.len()).filter(|fold| fold.inst.as_u32() < end) {
+            self.folds.push(Fold { inst: Inst::from_u32(fold.inst.as_u32() + grown), ..*fold });
+        }
+        self.next_debug = self.rewriter.new.debug_uses.len();
     }
 
     fn instruction(&mut self, inst: Inst) {

@@ -68,12 +68,14 @@ fn rewritten(function: &Function, sunk: Vec<(Block, Order)>) -> (Function, Moved
     let mut rewriter = Rewriter::new(function);
     let mut moved = Moved::new();
     for block in function.blocks.keys() {
-        rewriter.begin(block);
         match sunk.next_if(|&(of, _)| of == block) {
-            Some((_, order)) => order.write(function, &mut rewriter, &mut moved),
-            None => function.block_insts(block).for_each(|inst| _ = rewriter.copy(inst, function.operands(inst))),
+            Some((_, order)) => {
+                rewriter.begin(block);
+                order.write(function, &mut rewriter, &mut moved);
+                rewriter.end();
+            }
+            None => _ = rewriter.copy_block(block),
         }
-        rewriter.end();
     }
     (rewriter.new, moved)
 }
@@ -91,7 +93,7 @@ impl Order {
             let operands: Vec<Operand> = function.operands(inst).iter().map(operand).collect();
             let new = rewriter.copy(inst, &operands);
             if flagless {
-                rewriter.new.insts[new].pins = Pins::from_u32(0);
+                rewriter.new.insts[new].pins = Pins::NOTHING;
             }
             let origin = function.insts[inst].origin.expand().expect("nothing is inserted yet");
             moved.insert(origin, flagless);

@@ -47,7 +47,7 @@ use crate::allocate::pressure::demand::foldable_operands;
 use crate::allocate::pressure::limits::Limits;
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Bundles, Dominators, Liveness, Loops, Order, PinLiveness, Untouched};
-use crate::machine::{Block, Function, Inst, InstData, InstKind, PinSets, RegClass, Slot, SlotData, Value};
+use crate::machine::{Block, Function, Inst, InstData, InstKind, RegClass, Slot, SlotData, Value};
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, packed_option::PackedOption};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -567,7 +567,7 @@ fn constants(conventional: &Conventional) -> (Constants, Constants) {
     let mut of_webs = SecondaryMap::new();
     for (inst, data) in function.insts.iter().filter(|(_, data)| data.rematerialisable) {
         let def = function.operands(inst)[0].value;
-        if *function.pins(inst) == PinSets::default() {
+        if !function.names_registers(inst) {
             let constants = if conventional.webs[def].is_none() { &mut outside } else { &mut of_webs };
             constants[def] = data.origin;
         }

@@ -26,10 +26,9 @@ pub(super) fn weights(function: &Function, loops: &Loops, liveness: &Liveness) -
                 }
             }
         }
-        for inst in function.block_insts(block) {
-            for operand in function.operands(inst) {
-                weights[operand.value] += access(block);
-            }
+        let here = access(block);
+        for operand in function.block_operands(block) {
+            weights[operand.value] += here;
         }
     }
     let mut all = 0;

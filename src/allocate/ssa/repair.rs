@@ -13,6 +13,7 @@ use crate::analysis::grouped::{Grouped, of_each};
 use crate::analysis::{Dominators, JoinSet, Order, Worklist};
 use crate::machine::{Block, BlockList, Function, Inst, Phi, Point, Value, ValueData};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
+use std::ops::RangeInclusive;
 
 /// Which names are pieces of which values.
 pub struct Pieces {
@@ -92,22 +93,23 @@ pub fn repair(function: &mut Function, order: &Order, dominators: &Dominators, p
     let mut joins = Vec::new();
     // What is live into blocks that are entered from the middle of others.
     let mut live_into_pads: SecondaryMap<Block, Vec<Value>> = of_each(function.blocks.len());
+    let entered: Vec<Block> = function.blocks.keys().filter(|&block| is_entered_from_the_middle(function, block)).collect();
     let (mut live, mut pending) = (EntitySet::with_capacity(function.blocks.len()), Vec::new());
     let (mut at, mut assigned): (Vec<Block>, Vec<Block>) = Default::default();
     for base in pieces.broken.iter() {
         places.live_in(function, base, refilled.get(base), &mut live, &mut pending);
-        let forced = |block: &Block| is_entered_from_the_middle(function, *block) && function.blocks[*block].preds.len() > 1;
-        let pads: Vec<Block> = live.iter().filter(|&block| is_entered_from_the_middle(function, block)).collect();
+        let forced = |block: &Block| function.blocks[*block].preds.len() > 1;
+        let pads: Vec<Block> = entered.iter().copied().filter(|&block| live.contains(block)).collect();
         at.clear();
         at.extend(pads.iter().copied().filter(forced));
         let arrives = |&pad: &Block| function.blocks[pad].preds.iter().all(|&pred| comes_over(refilled.get(base), pred, pad));
-        pads.into_iter().filter(arrives).for_each(|pad| live_into_pads[pad].push(base));
+        pads.iter().copied().filter(arrives).for_each(|pad| live_into_pads[pad].push(base));
         at.extend(asked.get(base).iter().copied().filter(|&block| live.contains(block)));
         assigned.clear();
         assigned.extend(places.defs.get(base).iter().map(|def| def.block));
         assigned.extend_from_slice(&at);
         // What is entered before the value gets its last name in the block before has another name.
-        assigned.extend(live.iter().filter(|&block| places.has_older_name(function, base, block)));
+        assigned.extend(pads.into_iter().filter(|&block| places.has_older_name(function, base, block)));
         worklist.append(&assigned, |block| live.contains(block), &mut at);
         at.sort_unstable();
         at.dedup();
@@ -122,6 +124,7 @@ pub fn repair(function: &mut Function, order: &Order, dominators: &Dominators, p
         entering: of_each(function.blocks.len()),
         function,
         bases: &bases,
+        naming: &places.naming,
         live_into_pads,
     }
     .walk(order, dominators);
@@ -167,6 +170,8 @@ struct Def {
 struct Places {
     defs: Grouped<Value, Def>,
     uses: Grouped<Value, Block>,
+    /// The blocks whose instructions name any.
+    naming: EntitySet<Block>,
 }
 
 impl Places {
@@ -176,12 +181,17 @@ impl Places {
         let mut defined: SecondaryMap<Value, PackedOption<Block>> = of_each(function.values.len());
         // Of each value, the place of its latest definition in the list.
         let mut latest: SecondaryMap<Value, usize> = of_each(function.values.len());
+        let mut naming = EntitySet::with_capacity(function.blocks.len());
         for (block, data) in &function.blocks {
             for base in data.phis.iter().filter_map(|phi| bases[phi.def].expand()) {
                 defined[base] = block.into();
                 latest[base] = defs.len();
                 defs.push((base, Def { block, first: 0, last: 0 }));
             }
+            if function.block_operands(block).iter().all(|operand| bases[operand.value].is_none()) {
+                continue;
+            }
+            naming.insert(block);
             for (index, inst) in function.block_insts(block).enumerate() {
                 let operands = function.operands(inst);
                 for base in operands.iter().filter(|operand| !operand.is_def()).filter_map(|o| bases[o.value].expand()) {
@@ -200,7 +210,7 @@ impl Places {
                 }
             }
         }
-        let mut places = Places { defs: Grouped::new(function.values.len(), &defs), uses: Grouped::new(0, &[]) };
+        let mut places = Places { defs: Grouped::new(function.values.len(), &defs), uses: Grouped::new(0, &[]), naming };
         for (block, data) in &function.blocks {
             for phi in &data.phis {
                 for (arg, &pred) in phi.args.iter().zip(&data.preds) {
@@ -219,11 +229,11 @@ impl Places {
         self.def(base, from).is_some_and(|def| !early || def.first <= defined_until(function, from, to))
     }
 
-    /// Whether control leaves a block's one predecessor for it before the value gets its last name there.
+    /// Of a block that is entered from the middle of others: whether control leaves its one predecessor for it before the value
+    /// gets its last name there.
     fn has_older_name(&self, function: &Function, base: Value, block: Block) -> bool {
         let [pred] = function.blocks[block].preds[..] else { return false };
-        let early = is_entered_from_the_middle(function, block);
-        early && self.def(base, pred).is_some_and(|def| def.last > defined_until(function, pred, block))
+        self.def(base, pred).is_some_and(|def| def.last > defined_until(function, pred, block))
     }
 
     fn def(&self, base: Value, block: Block) -> Option<Def> {
@@ -263,6 +273,8 @@ fn defined_until(function: &Function, from: Block, to: Block) -> u32 {
 struct Renamer<'a> {
     function: &'a mut Function,
     bases: &'a Bases,
+    /// [`Places::naming`].
+    naming: &'a EntitySet<Block>,
     live_into_pads: SecondaryMap<Block, Vec<Value>>,
     current: SecondaryMap<Value, PackedOption<Value>>,
     /// What `current` was before, to be restored when the walk leaves a subtree.
@@ -327,10 +339,16 @@ impl Renamer<'_> {
             self.define(self.function.blocks[block].phis[row].def);
         }
         let succs = self.function.blocks[block].succs.clone();
+        let [head, end] = [0, self.function.blocks[block].insts.len() as u32].map(|index| Point { block, index });
+        if !self.naming.contains(block) {
+            self.debug_uses(head..=end);
+            return succs.into_iter().for_each(|succ| self.depart(block, succ));
+        }
         let (mut early, late): (BlockList, BlockList) =
             succs.into_iter().partition(|&succ| is_entered_from_the_middle(self.function, succ));
         for (index, inst) in self.function.block_insts(block).enumerate() {
-            self.debug_uses(Point { block, index: index as u32 });
+            let here = Point { block, index: index as u32 };
+            self.debug_uses(here..=here);
             if early.is_empty() {
                 self.instruction(inst);
                 continue;
@@ -345,7 +363,7 @@ impl Renamer<'_> {
             self.instruction(inst);
             targets.into_iter().for_each(|succ| self.depart(block, succ));
         }
-        self.debug_uses(Point { block, index: self.function.blocks[block].insts.len() as u32 });
+        self.debug_uses(end..=end);
         early.into_iter().chain(late).for_each(|succ| self.depart(block, succ));
     }
 
@@ -363,10 +381,10 @@ impl Renamer<'_> {
         }
     }
 
-    /// Has debug uses at a point name what is latest, if they name anything that reaches them.
-    fn debug_uses(&mut self, at: Point) {
-        let first = self.function.debug_uses.partition_point(|debug| debug.at < at);
-        for debug in self.function.debug_uses[first..].iter_mut().take_while(|debug| debug.at == at) {
+    /// Has debug uses at points name what is latest, if they name anything that reaches them.
+    fn debug_uses(&mut self, at: RangeInclusive<Point>) {
+        let first = self.function.debug_uses.partition_point(|debug| debug.at < *at.start());
+        for debug in self.function.debug_uses[first..].iter_mut().take_while(|debug| debug.at <= *at.end()) {
             let latest = self.bases[debug.value].expand().and_then(|base| self.current[base].expand());
             debug.value = latest.unwrap_or(debug.value);
         }
