@@ -73,17 +73,17 @@ fn interferences(function: &Function, liveness: &Liveness, bank: impl Fn(Value) 
 pub fn contested(function: &Function, liveness: &Liveness, pins: &PinLiveness) -> SecondaryMap<Value, RegSet> {
     let mut contested: SecondaryMap<Value, RegSet> = of_each(function.values.len());
     let mut live: Vec<Value> = Vec::new();
-    for block in function.blocks.keys() {
+    for (block, data) in function.blocks.iter().filter(|(block, data)| !pins.is_free_in(*block) || !data.live_in_pins.is_empty()) {
         enter(function, liveness, block, &mut live);
         for value in &live {
-            contested[*value] |= function.blocks[block].live_in_pins;
+            contested[*value] |= data.live_in_pins;
         }
         for inst in function.block_insts(block) {
             let first = function.insts[inst].operands.start as usize;
             let operands = function.operands(inst);
             end(function, liveness, inst, &mut live);
             let occupancy = pins.occupancy(function, block, inst);
-            if !occupancy.is_empty() {
+            if !pins.is_free(inst) {
                 for &value in &live {
                     let held = pins.holder(inst, value).map_or(RegSet::EMPTY, |held| RegSet::only(held.reg));
                     contested[value] |= occupancy.all() - held;
@@ -97,6 +97,8 @@ pub fn contested(function: &Function, liveness: &Liveness, pins: &PinLiveness) -
             }
         }
     }
+    let kept = pins.kept();
+    contested.values_mut().for_each(|registers| *registers |= kept);
     contested
 }
 

@@ -41,13 +41,13 @@ impl Liveness {
         }
         let Walk { live_in, live_out, .. } = walk;
         let (live_out, live_in) = (live_out.by_block(function.blocks.len()), live_in.by_block(function.blocks.len()));
-        let kills = kills(function, &live_out, &unused);
+        let kills = kills(function, &live_out, &unused, |_| None);
         Liveness { live_in, live_out, unused, kills }
     }
 
     /// The liveness of a program that is this one, but for the order of instructions within their blocks.
     pub fn reordered(self, function: &Function) -> Self {
-        self.at_borders(function)
+        self.at_borders(function, |_| None)
     }
 
     /// The liveness of a program that is this one, `before`, but for copies that isolate φs: of what they take, at the ends of
@@ -72,7 +72,12 @@ impl Liveness {
             ends.push((block, values.len()));
         }
         self.live_out.replace(&values, &ends);
-        self.at_borders(function)
+        let is_end = |block: Block| ends.binary_search_by_key(&block, |&(end, _)| end).is_ok();
+        let same = |block: Block| {
+            let operands = before.block_operand_range(block);
+            Some(operands).filter(|it| it.len() == function.block_operands(block).len() && !is_end(block))
+        };
+        self.at_borders(function, same)
     }
 
     /// What is live into a block's successors, and what their φs take from it.
@@ -84,9 +89,10 @@ impl Liveness {
         })
     }
 
-    /// The liveness of a program in which the same is live at blocks' borders.
-    fn at_borders(mut self, function: &Function) -> Self {
-        self.kills = kills(function, &self.live_out, &self.unused);
+    /// The liveness of a program in which the same is live at blocks' borders; of blocks in which nothing has changed, where
+    /// their operands were.
+    fn at_borders(mut self, function: &Function, same: impl Fn(Block) -> Option<Range<usize>>) -> Self {
+        self.kills = kills(function, &self.live_out, &self.unused, |block| Some(&self.kills[same(block)?]));
         debug_assert!(self == Liveness::new(function));
         self
     }
@@ -301,12 +307,21 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Scans each block backwards, remembering which values were seen live.
-fn kills(function: &Function, live_out: &LiveLists, unused: &[bool]) -> Vec<bool> {
+/// Scans each block backwards, remembering which values were seen live, if it is not known what is killed there.
+fn kills<'k>(
+    function: &Function,
+    live_out: &LiveLists,
+    unused: &[bool],
+    known: impl Fn(Block) -> Option<&'k [bool]>,
+) -> Vec<bool> {
     let mut kills = vec![false; function.operands.len()];
     // The block that is being scanned if the value is live at the current place in it.
     let mut live_in_scan: SecondaryMap<Value, PackedOption<Block>> = of_each(function.values.len());
     for block in function.blocks.keys() {
+        if let Some(known) = known(block) {
+            kills[function.block_operand_range(block)].copy_from_slice(known);
+            continue;
+        }
         let live_out = live_out.get(block);
         if is_long(function, block, live_out) {
             let values = function.block_operands(block).iter().map(|operand| operand.value);

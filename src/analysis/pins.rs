@@ -14,8 +14,9 @@ use std::rc::Rc;
 pub struct PinLiveness {
     before: Rc<PrimaryMap<Inst, RegSet>>,
     end: Rc<SecondaryMap<Block, RegSet>>,
-    /// Instructions at which nothing is in the way of values: most of them.
+    /// Instructions at which nothing is in the way of values: most of them. And blocks that have no others.
     free: Rc<PrimaryMap<Inst, bool>>,
+    free_blocks: Rc<EntitySet<Block>>,
     /// Those that values can be in.
     allocatable: RegSet,
     /// Those that the program does not name, and that keep what they hold from the function's entry on.
@@ -66,12 +67,14 @@ impl PinLiveness {
         let mut before: PrimaryMap<Inst, RegSet> = function.insts.keys().map(|_| RegSet::EMPTY).collect();
         let mut end: SecondaryMap<Block, RegSet> = of_each(function.blocks.len());
         let mut free: PrimaryMap<Inst, bool> = function.insts.keys().map(|_| false).collect();
+        let mut free_blocks = EntitySet::with_capacity(function.blocks.len());
         let allocatable = function.file.classes.values().fold(RegSet::EMPTY, |set, class| set | class.regs);
         for (block, data) in &function.blocks {
             // What is live into a landing pad was put there by the unwinder, not by the block.
             let succs = data.succs.iter().map(|&succ| &function.blocks[succ]).filter(|succ| !succ.landing_pad);
             let mut live = succs.fold(RegSet::EMPTY, |set, succ| set | succ.live_in_pins);
             let mut occupies = live.intersects(allocatable);
+            let mut all_free = true;
             end[block] = live;
             for inst in function.block_insts(block).rev() {
                 // Most instructions name no register.
@@ -86,6 +89,10 @@ impl PinLiveness {
                     free[inst] = !occupies;
                 }
                 before[inst] = live;
+                all_free &= free[inst];
+            }
+            if all_free {
+                free_blocks.insert(block);
             }
         }
         let held = Grouped::new(function.insts.len(), &[]);
@@ -93,6 +100,7 @@ impl PinLiveness {
             before: before.into(),
             end: end.into(),
             free: free.into(),
+            free_blocks: free_blocks.into(),
             allocatable,
             kept: RegSet::EMPTY,
             held: held.into(),
@@ -104,8 +112,9 @@ impl PinLiveness {
     pub fn keeping(mut self, function: &Function, untouched: &Untouched) -> Self {
         if let Some((registers, blocks)) = untouched.outside.as_deref() {
             let (before, end) = (Rc::make_mut(&mut self.before), Rc::make_mut(&mut self.end));
-            let free = Rc::make_mut(&mut self.free);
+            let (free, free_blocks) = (Rc::make_mut(&mut self.free), Rc::make_mut(&mut self.free_blocks));
             for block in function.blocks.keys().filter(|&block| !blocks.contains(block)) {
+                free_blocks.remove(block);
                 for inst in function.block_insts(block) {
                     before[inst] |= *registers;
                     free[inst] = false;
@@ -195,6 +204,16 @@ impl PinLiveness {
     pub fn written(function: &Function) -> RegSet {
         let pins = function.insts.keys().map(|inst| function.pins(inst));
         pins.fold(RegSet::EMPTY, |set, pins| set | pins.defs | pins.early_defs | pins.clobbers)
+    }
+
+    /// Whether nothing is in the way of values at an instruction, registers that are kept apart.
+    pub fn is_free(&self, inst: Inst) -> bool {
+        self.free[inst]
+    }
+
+    /// Whether that is so at all of a block's instructions.
+    pub fn is_free_in(&self, block: Block) -> bool {
+        self.free_blocks.contains(block)
     }
 
     /// What an instruction leaves for values.

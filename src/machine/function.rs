@@ -329,12 +329,14 @@ impl Function {
 
     /// The operands of all instructions of a block.
     pub fn block_operands(&self, block: Block) -> &[Operand] {
+        &self.operands[self.block_operand_range(block)]
+    }
+
+    /// Where these are in [`Self::operands`].
+    pub fn block_operand_range(&self, block: Block) -> Range<usize> {
         let insts = &self.blocks[block].insts;
         let of = |inst: u32| &self.insts[Inst::from_u32(inst)].operands;
-        match insts.is_empty() {
-            true => &[],
-            false => &self.operands[of(insts.start).start as usize..of(insts.end - 1).end as usize],
-        }
+        if insts.is_empty() { 0..0 } else { of(insts.start).start as usize..of(insts.end - 1).end as usize }
     }
 
     /// The physical registers of an instruction.

@@ -93,7 +93,7 @@ impl RegSet {
         let mut rest = self;
         std::iter::from_fn(move || {
             let reg = rest.first()?;
-            rest.remove(reg);
+            rest.0 &= rest.0 - 1;
             Some(reg)
         })
     }

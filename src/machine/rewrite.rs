@@ -49,21 +49,20 @@ impl<'a> Rewriter<'a> {
         self.first = self.new.insts.len() as u32;
     }
 
-    /// Copies a block as it is. Answers by how much its instructions' numbers have grown.
-    pub fn copy_block(&mut self, block: Block) -> u32 {
+    /// Copies a block, with other operands. Answers by how much its instructions' numbers have grown.
+    pub fn copy_block(&mut self, block: Block, operand: impl FnMut(&Operand) -> Operand) -> u32 {
         self.begin(block);
-        let Function { insts, blocks, .. } = self.old;
-        let data = &blocks[block];
-        let operands = self.old.block_operands(block);
-        let (first, grown) = (self.new.operands.len() as u32, self.first - data.insts.start);
-        self.new.operands.extend_from_slice(operands);
-        let old_first = insts.get(Inst::from_u32(data.insts.start)).map_or(0, |inst| inst.operands.start);
-        for inst in self.old.block_insts(block) {
-            let range = &insts[inst].operands;
-            let operands = first + range.start - old_first..first + range.end - old_first;
-            self.new.insts.push(InstData { operands, ..insts[inst].clone() });
-        }
-        self.new.blocks[block].throws = data.throws.map(|inst| Inst::from_u32(inst.as_u32() + grown)).into();
+        let old = self.old;
+        let (insts, operands) = (&old.blocks[block].insts, old.block_operand_range(block));
+        let (first, grown) = (self.new.operands.len() as u32, self.first - insts.start);
+        self.new.operands.extend(old.block_operands(block).iter().map(operand));
+        let moved = |operand: u32| operand - operands.start as u32 + first;
+        self.new.insts.extend(old.block_insts(block).map(|inst| {
+            let data = old.insts[inst].clone();
+            InstData { operands: moved(data.operands.start)..moved(data.operands.end), ..data }
+        }));
+        let throws = old.blocks[block].throws.expand();
+        self.new.blocks[block].throws = throws.map(|inst| Inst::from_u32(inst.as_u32() + grown)).into();
         self.end();
         grown
     }

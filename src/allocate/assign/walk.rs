@@ -408,7 +408,7 @@ impl Walk<'_> {
 
     /// How much more a value gains by the best register of a set than by the next one.
     fn stake(&self, value: Value, domain: RegSet) -> f32 {
-        let scores = self.scores(value);
+        let scores = self.scores(value, domain);
         let (mut best, mut next) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
         for score in domain.iter().map(|reg| scores[reg.index()]) {
             (best, next) = (best.max(score), next.max(score.min(best)));
@@ -468,7 +468,7 @@ impl Walk<'_> {
 
     /// The registers of a set, best first.
     fn ranked(&self, value: Value, domain: RegSet) -> Vec<Reg> {
-        let scores = self.scores(value);
+        let scores = self.scores(value, domain);
         let class = &self.function.file.classes[self.function.values[value].class];
         let mut order: Vec<Reg> = class.order.iter().copied().filter(|&reg| domain.contains(reg)).collect();
         order.sort_by(|a, b| scores[b.index()].total_cmp(&scores[a.index()]));
@@ -478,7 +478,7 @@ impl Walk<'_> {
     /// The registers of a set, best first for a representative and all that it stands for; of equal ones, that in which one of
     /// them is comes first.
     fn ranked_together(&self, representative: Value, domain: RegSet) -> Vec<Reg> {
-        let mut scores = self.scores(representative);
+        let mut scores = self.scores(representative, domain);
         let mut current = self.is_live(representative).then(|| self.at(representative));
         for &related in self.bundles.related(representative) {
             current = current.or_else(|| self.is_live(related).then(|| self.at(related)));
@@ -502,24 +502,24 @@ impl Walk<'_> {
         if domain.is_empty() {
             return None;
         }
-        let scores = self.scores(value);
+        let scores = self.scores(value, domain);
         let class = &self.function.file.classes[self.function.values[value].class];
         let candidates = class.order.iter().rev().copied().filter(|&reg| domain.contains(reg));
         candidates.max_by(|a, b| scores[a.index()].total_cmp(&scores[b.index()]))
     }
 
-    /// What each register gains for a value.
-    fn scores(&self, value: Value) -> [f32; RegSet::CAPACITY] {
+    /// What each register of a set gains for a value.
+    fn scores(&self, value: Value, domain: RegSet) -> [f32; RegSet::CAPACITY] {
         let mut scores = [0.0; RegSet::CAPACITY];
         // What saves no move here and now at least decides between registers that are equal here and now.
         let contested = if self.policy.preference == Preference::Punctual { f32::MIN_POSITIVE } else { cost::CONTESTED };
-        for reg in self.preferences.contested(value).iter() {
+        for reg in (self.preferences.contested(value) & domain).iter() {
             scores[reg.index()] -= contested;
         }
         let by_frequency = self.policy.preference == Preference::Frequency;
         if by_frequency {
             let entered = self.function.blocks[self.function.entry()].frequency as f32;
-            for reg in (self.function.file.callee_saved - self.used).iter() {
+            for reg in ((self.function.file.callee_saved - self.used) & domain).iter() {
                 scores[reg.index()] -= cost::SAVE_AND_RESTORE * entered;
             }
         }

@@ -74,7 +74,7 @@ fn rewritten(function: &Function, sunk: Vec<(Block, Order)>) -> (Function, Moved
                 order.write(function, &mut rewriter, &mut moved);
                 rewriter.end();
             }
-            None => _ = rewriter.copy_block(block),
+            None => _ = rewriter.copy_block(block, |operand| *operand),
         }
     }
     (rewriter.new, moved)

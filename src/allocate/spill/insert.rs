@@ -124,10 +124,13 @@ impl<'a> Writer<'a> {
     }
 
     fn block(&mut self, block: Block) {
-        self.rewriter.begin(block);
         for value in self.named.drain(..) {
             self.name[value] = None.into();
         }
+        if self.leaves(block) {
+            return self.copy(block);
+        }
+        self.rewriter.begin(block);
         for (index, inst) in self.function.block_insts(block).enumerate() {
             let point = Point { block, index: index as u32 };
             self.steps(point);
@@ -140,6 +143,33 @@ impl<'a> Writer<'a> {
         let end = Point { block, index: self.function.blocks[block].insts.len() as u32 };
         self.steps(end);
         self.rewriter.end();
+    }
+
+    /// Whether the plan changes nothing in a block, which is the next one.
+    fn leaves(&self, block: Block) -> bool {
+        let Plan { stores, refills, folds, dropped, .. } = self.plan;
+        let is_here = |site: Site| matches!(site, Site::At(point) if point.block == block);
+        stores.get(self.next_store).is_none_or(|store| store.at.block != block)
+            && refills.get(self.next_refill).is_none_or(|&(site, ..)| !is_here(site))
+            && folds.get(self.next_fold).is_none_or(|&(inst, _)| inst.as_u32() >= self.function.blocks[block].insts.end)
+            && !self.function.block_insts(block).any(|inst| dropped.contains(inst))
+    }
+
+    /// Writes a block that the plan leaves as it is.
+    fn copy(&mut self, block: Block) {
+        let Writer { rewriter, split, name, named, pieces, .. } = self;
+        rewriter.copy_block(block, |&operand| {
+            let Operand { value, .. } = operand;
+            if split.contains(value) && name[value].is_none() {
+                if operand.is_def() {
+                    name[value] = value.into();
+                    named.push(value);
+                } else {
+                    pieces.reaches_from_outside(value);
+                }
+            }
+            Operand { reuse_instead: None, reuse_none: false, ..operand }
+        });
     }
 
     /// Writes what the plan does at a point.
