@@ -367,7 +367,8 @@ fn allocated(
         let spilled = problem.insert(&plan);
         clock.lap("spill");
         let liveness = Liveness::new(&spilled.function);
-        let evictable = Evictable { weights: problem.weights(), webs: &conventional.webs, spilled: &spilled };
+        let weight = |value: Value| problem.weights()[value];
+        let evictable = Evictable { weight: &weight, webs: &conventional.webs, spilled: &spilled };
         let assignment = match preset.registers {
             Registers::Dominance(Dominance { assign, .. }) => {
                 assign::assign(&spilled, order, dominators, &liveness, assign, evictable)

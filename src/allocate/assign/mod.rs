@@ -164,14 +164,14 @@ impl PinPolicy {
 /// web are spilled together where they share a register.
 #[derive(Clone, Copy)]
 pub struct Evictable<'a> {
-    pub weights: &'a SecondaryMap<Value, f64>,
+    pub weight: &'a dyn Fn(Value) -> f64,
     pub webs: &'a SecondaryMap<Value, PackedOption<Web>>,
     pub spilled: &'a Spilled,
 }
 
 impl Evictable<'_> {
     fn weight(&self, name: Value) -> Option<f64> {
-        (!self.is_temporary(name)).then(|| self.weights[name]).filter(|weight| weight.is_finite())
+        (!self.is_temporary(name)).then(|| (self.weight)(name)).filter(|weight| weight.is_finite())
     }
 
     fn web(&self, name: Value) -> Option<Web> {

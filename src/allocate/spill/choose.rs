@@ -37,7 +37,7 @@ impl Chosen {
 /// Chooses the values to spill, the requested ones among them.
 pub(super) fn choose(problem: &Problem, requested: &SecondaryMap<Value, bool>) -> Result<Chosen, String> {
     let Problem {
-        conventional, order, liveness, bundles, pins, weights, unspillable, constants, limits, policy, downstream, ..
+        conventional, order, liveness, bundles, pins, unspillable, constants, limits, policy, downstream, ..
     } = problem;
     let function = &conventional.function;
     let mut chooser = Chooser {
@@ -45,7 +45,7 @@ pub(super) fn choose(problem: &Problem, requested: &SecondaryMap<Value, bool>) -
         liveness,
         bundles,
         limits,
-        weights,
+        problem,
         unspillable,
         constants,
         rematerialise: policy.rematerialise,
@@ -97,7 +97,7 @@ struct Chooser<'a> {
     liveness: &'a Liveness,
     bundles: &'a Bundles,
     limits: &'a Limits,
-    weights: &'a SecondaryMap<Value, f64>,
+    problem: &'a Problem<'a>,
     unspillable: &'a EntitySet<Value>,
     constants: &'a SecondaryMap<Value, PackedOption<Inst>>,
     rematerialise: bool,
@@ -344,7 +344,8 @@ impl Chooser<'_> {
 
     /// Which of two values is spilled first: the lighter one, of equal ones the younger.
     fn lighter(&self, a: Value, b: Value) -> Ordering {
-        self.weights[a].total_cmp(&self.weights[b]).then(b.cmp(&a))
+        let weights = self.problem.weights();
+        weights[a].total_cmp(&weights[b]).then(b.cmp(&a))
     }
 
     /// Spills the live value of least weight that is confined to a register set, of equal ones the youngest; `None` if there

@@ -50,7 +50,9 @@ use crate::analysis::{Bundles, Dominators, Liveness, Loops, Order, PinLiveness, 
 use crate::machine::{Block, Function, Inst, InstData, InstKind, RegClass, Slot, SlotData, Value};
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, packed_option::PackedOption};
 use serde::{Deserialize, Serialize};
+use std::cell::OnceCell;
 use std::time::Duration;
+use weights::cross_more_than;
 
 /// How to spill.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -134,9 +136,8 @@ impl Choice {
     /// What can be done in time and memory that grow with the function alone. Prices are about each value in each segment of
     /// the program, so where thousands of values live long, their number is a product of both; then nearly all are in memory
     /// nearly everywhere, and which are not is decided for all their lives.
-    fn within_reach(self, effort: Effort, crossed: u64, insts: usize) -> Self {
-        let is_crowded = crossed > CROWDED * insts as u64;
-        if self == Choice::Priced && !self.considers_all(effort) && is_crowded { Choice::Lightest } else { self }
+    fn within_reach(self, effort: Effort, is_crowded: impl FnOnce() -> bool) -> Self {
+        if self == Choice::Priced && !self.considers_all(effort) && is_crowded() { Choice::Lightest } else { self }
     }
 
     /// Whether a value may be in a register in one part of its life, and in memory in another.
@@ -286,7 +287,8 @@ pub struct Problem<'a> {
     /// What can cross edges that take no code in registers.
     bundles: Bundles,
     pins: PinLiveness,
-    weights: SecondaryMap<Value, f64>,
+    /// If anybody has asked for them.
+    weights: OnceCell<SecondaryMap<Value, f64>>,
     loops: Loops,
     /// Values that have to stay in registers.
     unspillable: EntitySet<Value>,
@@ -325,9 +327,8 @@ impl<'a> Problem<'a> {
         let pins = downstream.pins.occupied(function, liveness, &Untouched::default());
         let unspillable = unspillable(function, liveness);
         let loops = Loops::new(function, order, dominators);
-        let (mut weights, crossed) = weights::weights(function, &loops, liveness);
-        let choice = downstream.choice.map(|choice| choice.within_reach(policy.effort, crossed, function.insts.len()));
-        unspillable.iter().for_each(|value| weights[value] = f64::INFINITY);
+        let is_crowded = || cross_more_than(CROWDED * function.insts.len() as u64, function, liveness);
+        let choice = downstream.choice.map(|choice| choice.within_reach(policy.effort, is_crowded));
         let (constants, web_constants) = constants(conventional);
         let origins = |wanted: fn(&InstData) -> bool| {
             let origins = function.insts.values().filter(|data| wanted(data)).filter_map(|data| data.origin.expand());
@@ -345,7 +346,7 @@ impl<'a> Problem<'a> {
             liveness,
             bundles: if downstream.pins.moves() { Bundles::new(function, liveness, &pins) } else { Bundles::none() },
             pins,
-            weights,
+            weights: OnceCell::new(),
             loops,
             unspillable,
             constants,
@@ -367,7 +368,11 @@ impl<'a> Problem<'a> {
 
     /// The weight of each value: light ones are spilled first, those of infinite weight not at all.
     pub fn weights(&self) -> &SecondaryMap<Value, f64> {
-        &self.weights
+        self.weights.get_or_init(|| {
+            let mut weights = weights::weights(&self.conventional.function, &self.loops, self.liveness);
+            self.unspillable.iter().for_each(|value| weights[value] = f64::INFINITY);
+            weights
+        })
     }
 
     /// What is live into a block's landing pads, or what their φs take from it; ascending.

@@ -9,9 +9,8 @@ use cranelift_entity::SecondaryMap;
 const DEEPEST: u32 = 200;
 
 /// The weight of each value: the accesses that spilling it costs, ten times as many for each loop around them, by the
-/// number of instructions and control-flow edges that its live range crosses. Light values are spilled first. And the sum of
-/// these numbers.
-pub(super) fn weights(function: &Function, loops: &Loops, liveness: &Liveness) -> (SecondaryMap<Value, f64>, u64) {
+/// number of instructions and control-flow edges that its live range crosses. Light values are spilled first.
+pub(super) fn weights(function: &Function, loops: &Loops, liveness: &Liveness) -> SecondaryMap<Value, f64> {
     let mut weights = of_each(function.values.len());
     let access = |block: Block| 1.0 + 10f64.powi(loops.depth(block).min(DEEPEST) as i32);
     for (block, data) in &function.blocks {
@@ -31,12 +30,23 @@ pub(super) fn weights(function: &Function, loops: &Loops, liveness: &Liveness) -
             weights[operand.value] += here;
         }
     }
-    let mut all = 0;
     for (value, &size) in sizes(function, liveness).iter() {
         weights[value] /= f64::from(size.max(1));
-        all += u64::from(size);
     }
-    (weights, all)
+    weights
+}
+
+/// Whether all live ranges together cross more instructions and edges than so many.
+pub(super) fn cross_more_than(most: u64, function: &Function, liveness: &Liveness) -> bool {
+    let into = |block: Block| (liveness.live_in(block).len() + function.blocks[block].phis.len()) as u64;
+    let in_block = |block: Block| {
+        let data = &function.blocks[block];
+        let values = into(block) + function.block_operands(block).len() as u64;
+        values * data.insts.len() as u64 + data.succs.iter().map(|&to| into(to)).sum::<u64>()
+    };
+    // So many at most, which is enough for nearly all functions.
+    function.blocks.keys().map(in_block).sum::<u64>() > most
+        && sizes(function, liveness).values().map(|&size| u64::from(size)).sum::<u64>() > most
 }
 
 /// The number of instructions and edges that each live range crosses, its definition and its end not among them.
@@ -101,7 +111,7 @@ mod tests {
         let function = parse(text).unwrap();
         let order = Order::new(&function);
         let loops = Loops::new(&function, &order, &Dominators::new(&function, &order));
-        let (weights, _) = weights(&function, &loops, &Liveness::new(&function));
+        let weights = weights(&function, &loops, &Liveness::new(&function));
         (function, loops, weights)
     }
 

@@ -91,7 +91,7 @@ impl Setting {
         let Conventional { function, webs, .. } = conventional(&parse(&text).unwrap());
         let positions = Positions::new(&function);
         let spilled = Spilled::nothing(function.clone());
-        let evictable = Evictable { weights: &SecondaryMap::with_default(1.0), webs: &webs, spilled: &spilled };
+        let evictable = Evictable { weight: &|_| 1.0, webs: &webs, spilled: &spilled };
         let fixed = Fixed::new(&function, &positions, &PinLiveness::new(&function));
         let intervals = Intervals::new(&spilled, &Liveness::new(&function), &positions, &evictable).beside(&fixed);
         Setting { function, positions, intervals }
@@ -199,7 +199,7 @@ fn only_neighbours_with_a_register_in_common_count() {
     let function = parse(&format!("{file}function f\nb0:\n  v0:w = op\n  v1:x = op\n  op v0 v1\n  op v0 v1\n")).unwrap();
     let positions = Positions::new(&function);
     let spilled = Spilled::nothing(function.clone());
-    let evictable = Evictable { weights: &SecondaryMap::with_default(1.0), webs: &SecondaryMap::new(), spilled: &spilled };
+    let evictable = Evictable { weight: &|_| 1.0, webs: &SecondaryMap::new(), spilled: &spilled };
     let intervals = Intervals::new(&spilled, &Liveness::new(&function), &positions, &evictable);
     let graph = build(&function, &intervals);
     assert!(intervals.data.keys().all(|node| graph.degree[node] == 0));

@@ -449,8 +449,7 @@ mod tests {
             let function = parse(&std::fs::read_to_string(&entry).unwrap()).unwrap();
             let positions = Positions::new(&function);
             let spilled = Spilled::nothing(function.clone());
-            let evictable =
-                Evictable { weights: &SecondaryMap::with_default(1.0), webs: &SecondaryMap::new(), spilled: &spilled };
+            let evictable = Evictable { weight: &|_| 1.0, webs: &SecondaryMap::new(), spilled: &spilled };
             let intervals = Intervals::new(&spilled, &Liveness::new(&function), &positions, &evictable);
             for value in function.values.keys() {
                 let ranges = &intervals.data[intervals.of(value)].ranges;

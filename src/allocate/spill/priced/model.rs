@@ -796,8 +796,9 @@ impl<'a> Builder<'a> {
     /// A value that need not be in its home elsewhere is so at the end of a block, if it is in no register there: nothing computes
     /// it again from there on.
     fn store_by_end(&mut self, block: Block, value: Value, tail: Place) {
-        let is_ours = !self.problem.unspillable.contains(value) && !self.chosen.spilled[value];
-        if is_ours && !self.has_home(value) && self.problem.refill(value) == Refill::Load {
+        // Most values have a home wherever they are in memory.
+        let is_stored_late = !self.has_home(value) && self.problem.refill(value) == Refill::Load;
+        if is_stored_late && !self.problem.unspillable.contains(value) && !self.chosen.spilled[value] {
             let homeless = self.homeless_in(self.problem.source(block), value);
             self.model.only_in(Place::open(homeless), tail, FORBIDDEN);
         }
