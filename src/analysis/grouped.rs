@@ -73,21 +73,19 @@ impl<K: EntityRef, T: Copy> Grouped<K, T> {
 
     /// The same of pairs that are nowhere in one piece.
     pub(crate) fn from_pairs(keys: usize, pairs: impl Iterator<Item = (K, T)> + Clone) -> Self {
-        let mut starts: Vec<u32> = Vec::with_capacity(keys + 1);
-        starts.resize(keys, 0);
+        let mut starts: Vec<u32> = vec![0; keys + 1];
         for (key, _) in pairs.clone() {
-            starts[key.index()] += 1;
+            starts[key.index() + 1] += 1;
         }
+        // Until all items have found their places, key `k`'s next one is at `starts[k + 1]`, and then its end.
         let mut total = 0;
-        for count in &mut starts {
+        for count in &mut starts[1..] {
             total += std::mem::replace(count, total);
         }
-        let mut next = starts.clone();
-        starts.push(total);
         // Any item will do until each has found its place.
         let mut items = pairs.clone().next().map_or_else(Vec::new, |(_, any)| vec![any; total as usize]);
         for (key, item) in pairs {
-            let next = &mut next[key.index()];
+            let next = &mut starts[key.index() + 1];
             items[*next as usize] = item;
             *next += 1;
         }

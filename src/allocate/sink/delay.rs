@@ -128,11 +128,14 @@ impl<'a> Delayer<'a> {
         }
     }
 
-    /// Whether there are registers for all values of a block at once.
+    /// Whether there are registers for all values of a block at once, and for what the program wants in its own.
     fn is_ample(&self, block: Block) -> bool {
         let Code { function, liveness, .. } = self.code;
         let data = &function.blocks[block];
-        let count = (liveness.live_in(block).len() + data.phis.len() + data.insts.len()) as i32;
+        let defined = function.block_operands(block).iter().filter(|operand| operand.is_def()).count();
+        let writes = |inst: &Inst| !function.pins(*inst).defs.is_subset(function.file.status);
+        let wanted = function.block_insts(block).filter(writes).count();
+        let count = (liveness.live_in(block).len() + data.phis.len() + defined + wanted) as i32;
         let fits = |occupied: RegSet| self.limits.sets().all(|set| count <= self.limits.room(set, occupied));
         fits(RegSet::EMPTY)
             && fits(function.block_insts(block).fold(RegSet::EMPTY, |set, inst| set | function.pins(inst).clobbers))
