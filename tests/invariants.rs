@@ -36,7 +36,7 @@ fn run(function: &Function) -> Phases {
     let liveness = Liveness::new(&spilled.function);
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
-    let evictable = Evictable { weights: &SecondaryMap::new(), webs: &conventional.webs, spilled: &spilled };
+    let evictable = Evictable { weight: &|_| 0.0, webs: &conventional.webs, spilled: &spilled };
     let Registers::Dominance(Dominance { assign: policy, .. }) = spill_free().registers else { panic!("it is SSA-based") };
     let assignment = assign(&spilled, &order, &dominators, &liveness, policy, evictable);
     let assignment = assignment.unwrap_or_else(|message| panic!("{message}\n{}", print(&spilled.function)));
@@ -648,7 +648,7 @@ fn placed(function: &Function, allocator: &str) -> Placed {
         let plan = problem.plan(&requested).unwrap_or_else(|message| panic!("{message}\n{}", print(function)));
         let spilled = problem.insert(&plan);
         let liveness = Liveness::new(&spilled.function);
-        let evictable = Evictable { weights: problem.weights(), webs: &conventional.webs, spilled: &spilled };
+        let evictable = Evictable { weight: &|value| problem.weights()[value], webs: &conventional.webs, spilled: &spilled };
         match place(&spilled, &liveness, evictable) {
             Ok(assignment) => {
                 let coloured = split_at_repairs(&spilled, &order, &dominators, &liveness, assignment);

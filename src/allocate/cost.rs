@@ -147,7 +147,7 @@ pub fn copies(function: &Function, block: Block) -> f64 {
 fn executions(function: &Function, counts: impl Fn(&Operand) -> bool) -> SecondaryMap<Value, f64> {
     let mut executions = of_each(function.values.len());
     for (block, data) in &function.blocks {
-        let operands = function.block_insts(block).flat_map(|inst| function.operands(inst));
+        let operands = function.block_operands(block).iter();
         operands.filter(|operand| counts(operand)).for_each(|operand| executions[operand.value] += data.frequency);
     }
     executions

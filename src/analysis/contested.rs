@@ -3,7 +3,7 @@
 
 use super::grouped::of_each;
 use super::{Liveness, PinLiveness};
-use crate::machine::{Block, Function, Inst, InstKind, RegSet, Value};
+use crate::machine::{Block, BlockData, Function, Inst, InstKind, RegSet, Value};
 use cranelift_entity::SecondaryMap;
 use serde::{Deserialize, Serialize};
 
@@ -73,7 +73,8 @@ fn interferences(function: &Function, liveness: &Liveness, bank: impl Fn(Value) 
 pub fn contested(function: &Function, liveness: &Liveness, pins: &PinLiveness) -> SecondaryMap<Value, RegSet> {
     let mut contested: SecondaryMap<Value, RegSet> = of_each(function.values.len());
     let mut live: Vec<Value> = Vec::new();
-    for (block, data) in function.blocks.iter().filter(|(block, data)| !pins.is_free_in(*block) || !data.live_in_pins.is_empty()) {
+    let is_concerned = |&(block, data): &(Block, &BlockData)| !pins.is_free_in(block) || !data.live_in_pins.is_empty();
+    for (block, data) in function.blocks.iter().filter(is_concerned) {
         enter(function, liveness, block, &mut live);
         for value in &live {
             contested[*value] |= data.live_in_pins;

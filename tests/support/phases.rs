@@ -71,7 +71,7 @@ pub fn as_planned(function: &Function, problem: &Problem, plan: &Plan) -> Result
     let dominators = Dominators::new(function, &order);
     let spilled = problem.insert(plan);
     let liveness = Liveness::new(&spilled.function);
-    let evictable = Evictable { weights: &SecondaryMap::new(), webs: &SecondaryMap::new(), spilled: &spilled };
+    let evictable = Evictable { weight: &|_| 0.0, webs: &SecondaryMap::new(), spilled: &spilled };
     let assignment = match assign(&spilled, &order, &dominators, &liveness, policy, evictable) {
         Ok(assignment) => assignment,
         Err(Refusal::Failed(failure)) => return Err(failure),

@@ -36,9 +36,8 @@ impl Chosen {
 
 /// Chooses the values to spill, the requested ones among them.
 pub(super) fn choose(problem: &Problem, requested: &SecondaryMap<Value, bool>) -> Result<Chosen, String> {
-    let Problem {
-        conventional, order, liveness, bundles, pins, unspillable, constants, limits, policy, downstream, ..
-    } = problem;
+    let Problem { conventional, order, liveness, bundles, pins, unspillable, constants, limits, policy, downstream, .. } =
+        problem;
     let function = &conventional.function;
     let mut chooser = Chooser {
         function,

@@ -201,7 +201,7 @@ impl<'a> Walk<'a> {
         if !settled.is_settled(block) {
             return false;
         }
-        let operands = function.block_insts(block).flat_map(|inst| function.operands(inst));
+        let operands = function.block_operands(block).iter();
         self.read_where_defined.extend(operands.filter(|operand| operand.is_def()).map(|operand| operand.value));
         self.entries.pass(block, self.chosen, |value| settled.is_in_memory(block, value));
         true

@@ -67,7 +67,7 @@ fn spill_lightest(intervals: &Intervals, active: &[(Interval, Range)], graph: &m
 fn costs(function: &Function, intervals: &Intervals) -> SecondaryMap<Interval, f64> {
     let mut costs: SecondaryMap<Interval, f64> = of_each(intervals.data.len());
     for (block, data) in &function.blocks {
-        for operand in function.block_insts(block).flat_map(|inst| function.operands(inst)) {
+        for operand in function.block_operands(block) {
             costs[intervals.of(operand.value)] += data.frequency;
         }
     }

@@ -469,7 +469,7 @@ mod tests {
         let function = parse(include_str!("../../../../testdata/functions/hole.txt")).unwrap();
         let positions = Positions::new(&function);
         let spilled = Spilled::nothing(function.clone());
-        let evictable = Evictable { weights: &SecondaryMap::with_default(1.0), webs: &SecondaryMap::new(), spilled: &spilled };
+        let evictable = Evictable { weight: &|_| 1.0, webs: &SecondaryMap::new(), spilled: &spilled };
         let intervals = Intervals::new(&spilled, &Liveness::new(&function), &positions, &evictable);
         let [b0, b1, b2] = [0, 1, 2].map(Block::from_u32);
         let after = |block| positions.end(&function, block) + 1;

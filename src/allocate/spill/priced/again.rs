@@ -20,7 +20,7 @@ impl<'a> Again<'a> {
         let Problem { conventional, bundles, liveness, .. } = problem;
         let function = &conventional.function;
         for block in function.blocks.keys() {
-            let read = function.block_insts(block).flat_map(|inst| function.operands(inst)).filter(|operand| !operand.is_def());
+            let read = function.block_operands(block).iter().filter(|operand| !operand.is_def());
             for value in read.map(|operand| operand.value) {
                 // In the block that defines it, it is not live into.
                 if again.source_is_live_into(block, value) && liveness.live_in(block).binary_search(&value).is_ok() {

@@ -76,7 +76,7 @@ impl PassedLoops {
 
 /// What a block's instructions access, and what φs take at its end.
 fn accessed(function: &Function, block: Block) -> impl Iterator<Item = Value> {
-    let operands = function.block_insts(block).flat_map(|inst| function.operands(inst)).map(|operand| operand.value);
+    let operands = function.block_operands(block).iter().map(|operand| operand.value);
     let taken =
         function.blocks[block].succs.iter().filter(|&&next| !function.blocks[next].phis.is_empty()).flat_map(move |&next| {
             let column = function.column(block, next);
