@@ -49,22 +49,27 @@ impl<'a> Rewriter<'a> {
         self.first = self.new.insts.len() as u32;
     }
 
-    /// Copies a block, with other operands. Answers by how much its instructions' numbers have grown.
+    /// Copies a block, with other operands. Answers the number that its first instruction has now.
     pub fn copy_block(&mut self, block: Block, operand: impl FnMut(&Operand) -> Operand) -> u32 {
         self.begin(block);
         let old = self.old;
-        let (insts, operands) = (&old.blocks[block].insts, old.block_operand_range(block));
-        let (first, grown) = (self.new.operands.len() as u32, self.first - insts.start);
+        let debug_uses = &old.debug_uses[self.debug..];
+        let here = debug_uses.iter().take_while(|debug| debug.at.block == block).count();
+        self.new.debug_uses.extend_from_slice(&debug_uses[..here]);
+        self.debug += here;
+        let operands = old.block_operand_range(block);
+        let first = self.new.operands.len() as u32;
         self.new.operands.extend(old.block_operands(block).iter().map(operand));
         let moved = |operand: u32| operand - operands.start as u32 + first;
         self.new.insts.extend(old.block_insts(block).map(|inst| {
             let data = old.insts[inst].clone();
             InstData { operands: moved(data.operands.start)..moved(data.operands.end), ..data }
         }));
-        let throws = old.blocks[block].throws.expand();
-        self.new.blocks[block].throws = throws.map(|inst| Inst::from_u32(inst.as_u32() + grown)).into();
+        let data = &old.blocks[block];
+        let throws = data.throws.map(|inst| Inst::from_u32(inst.as_u32() - data.insts.start + self.first));
+        self.new.blocks[block].throws = throws.into();
         self.end();
-        grown
+        self.first
     }
 
     /// Inserts an instruction.
@@ -146,5 +151,36 @@ impl Operand {
     /// A definition of a value in a register.
     pub fn defining(value: Value) -> Self {
         Operand { role: super::Role::Def, ..Operand::using(value) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::testing::{append, block, def, graph, usage, value, values};
+
+    #[test]
+    fn a_block_is_copied_behind_what_has_become_shorter() {
+        let mut f = graph(&[&[1], &[]]);
+        values(&mut f, 3);
+        append(&mut f, 0, &[def(0)]);
+        let left_out = append(&mut f, 0, &[def(1)]);
+        append(&mut f, 1, &[usage(0)]);
+        let call = append(&mut f, 1, &[def(2), usage(0)]);
+        append(&mut f, 1, &[usage(2)]);
+        f.blocks[block(1)].throws = call.into();
+        f.debug_uses.push(DebugUse { value: value(0), at: Point { block: block(1), index: 1 } });
+        let mut rewriter = Rewriter::new(&f);
+        rewriter.begin(block(0));
+        rewriter.copy(Inst::from_u32(0), &[def(0)]);
+        rewriter.leave_out(left_out);
+        rewriter.end();
+        assert_eq!(rewriter.copy_block(block(1), |operand| *operand), 1);
+        let new = rewriter.new;
+        let data = &new.blocks[block(1)];
+        assert_eq!((data.insts.clone(), data.throws.expand()), (1..4, Some(Inst::from_u32(2))));
+        let operands = |inst: u32| new.operands(Inst::from_u32(inst));
+        assert_eq!([1, 2, 3].map(operands), [&[usage(0)][..], &[def(2), usage(0)], &[usage(2)]]);
+        assert_eq!(new.debug_uses, f.debug_uses);
     }
 }

@@ -175,10 +175,10 @@ impl Splitter<'_> {
 
     /// Nothing moves in a block.
     fn unchanged(&mut self, block: Block) {
-        let end = self.function.blocks[block].insts.end;
-        let grown = self.rewriter.copy_block(block, |operand| *operand);
-        while let Some(fold) = self.old_folds.get(self.folds.len()).filter(|fold| fold.inst.as_u32() < end) {
-            self.folds.push(Fold { inst: Inst::from_u32(fold.inst.as_u32() + grown), ..*fold });
+        let insts = &self.function.blocks[block].insts;
+        let first = self.rewriter.copy_block(block, |operand| *operand);
+        while let Some(fold) = self.old_folds.get(self.folds.len()).filter(|fold| fold.inst.as_u32() < insts.end) {
+            self.folds.push(Fold { inst: Inst::from_u32(fold.inst.as_u32() - insts.start + first), ..*fold });
         }
         self.next_debug = self.rewriter.new.debug_uses.len();
     }

@@ -127,6 +127,14 @@ mod tests {
         assert_eq!(weights[Value::from_u32(2)], (11.0 + 11.0) / 2.0);
     }
 
+    #[test]
+    fn what_live_ranges_cross_is_counted() {
+        let (function, ..) = computed(include_str!("../../../testdata/functions/loop_weights.txt"));
+        let liveness = Liveness::new(&function);
+        // As above: 7, 2 and 2.
+        assert!(cross_more_than(10, &function, &liveness) && !cross_more_than(11, &function, &liveness));
+    }
+
     /// The tables of section 4.4.
     #[test]
     fn the_worked_example_of_the_paper() {
