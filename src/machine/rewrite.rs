@@ -179,8 +179,10 @@ mod tests {
         let new = rewriter.new;
         let data = &new.blocks[block(1)];
         assert_eq!((data.insts.clone(), data.throws.expand()), (1..4, Some(Inst::from_u32(2))));
-        let operands = |inst: u32| new.operands(Inst::from_u32(inst));
-        assert_eq!([1, 2, 3].map(operands), [&[usage(0)][..], &[def(2), usage(0)], &[usage(2)]]);
-        assert_eq!(new.debug_uses, f.debug_uses);
+        let operands = |inst: u32| new.operands(Inst::from_u32(inst)).iter().map(|o| (o.is_def(), o.value)).collect();
+        let accesses: [Vec<(bool, Value)>; 3] = [1, 2, 3].map(operands);
+        assert_eq!(accesses, [vec![(false, value(0))], vec![(true, value(2)), (false, value(0))], vec![(false, value(2))]]);
+        assert_eq!(new.debug_uses.len(), 1);
+        assert_eq!(new.debug_uses[0].at, Point { block: block(1), index: 1 });
     }
 }
