@@ -206,7 +206,7 @@ impl PinLiveness {
         pins.fold(RegSet::EMPTY, |set, pins| set | pins.defs | pins.early_defs | pins.clobbers)
     }
 
-    /// Whether nothing is in the way of values at an instruction, registers that are kept apart.
+    /// Whether nothing is in the way of values at an instruction but the registers that are [kept](Self::kept).
     pub fn is_free(&self, inst: Inst) -> bool {
         self.free[inst]
     }
