@@ -93,13 +93,15 @@ pub fn repair(function: &mut Function, order: &Order, dominators: &Dominators, p
     let mut joins = Vec::new();
     // What is live into blocks that are entered from the middle of others.
     let mut live_into_pads: SecondaryMap<Block, Vec<Value>> = of_each(function.blocks.len());
-    let entered: Vec<Block> = function.blocks.keys().filter(|&block| is_entered_from_the_middle(function, block)).collect();
+    // Most functions have no such block, and where they are many, a value lives into few.
+    let any_entered = function.blocks.keys().any(|block| is_entered_from_the_middle(function, block));
     let (mut live, mut pending) = (EntitySet::with_capacity(function.blocks.len()), Vec::new());
     let (mut at, mut assigned): (Vec<Block>, Vec<Block>) = Default::default();
     for base in pieces.broken.iter() {
         places.live_in(function, base, refilled.get(base), &mut live, &mut pending);
         let forced = |block: &Block| function.blocks[*block].preds.len() > 1;
-        let pads: Vec<Block> = entered.iter().copied().filter(|&block| live.contains(block)).collect();
+        let entered = live.iter().filter(|&block| is_entered_from_the_middle(function, block));
+        let pads: Vec<Block> = if any_entered { entered.collect() } else { Vec::new() };
         at.clear();
         at.extend(pads.iter().copied().filter(forced));
         let arrives = |&pad: &Block| function.blocks[pad].preds.iter().all(|&pred| comes_over(refilled.get(base), pred, pad));
