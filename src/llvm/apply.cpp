@@ -121,7 +121,7 @@ private:
       return MBB.getFirstTerminator();
     const ChBlock &Block = E.Blocks[Edit.block];
     unsigned Inst = Block.first_inst + Edit.index;
-    auto At = Inst < Block.end_inst ? MachineBasicBlock::iterator(E.InstAt[Inst]) : MBB.end();
+    auto At = Inst < Block.end_inst ? MachineBasicBlock::iterator(E.InstAt[Inst]) : MBB.getFirstTerminator();
     // Debug instructions tell where values are behind the edits.
     while (At != MBB.begin() && std::prev(At)->isDebugInstr())
       --At;

@@ -128,6 +128,15 @@ void Export::numberValues() {
   }
 }
 
+// Whether an instruction concerns nothing that is allocated: one that sets up or takes down a call's frame, or a jump that is always
+// taken. They are a fifth of all instructions. (Where control leaves for several blocks, some terminator has to be there: edges
+// without code of a block without any are in no bundle.)
+static bool isIdle(const MachineInstr &MI, const TargetInstrInfo &TII) {
+  auto IsRegister = [](const MachineOperand &MO) { return MO.isReg() || MO.isRegMask(); };
+  auto IsNeeded = [&] { return MI.getParent()->succ_size() > 1 && MI.getParent()->getFirstTerminator() == MI.getIterator(); };
+  return TII.isFrameInstr(MI) || (MI.isUnconditionalBranch() && none_of(MI.operands(), IsRegister) && !IsNeeded());
+}
+
 void Export::addBlock(MachineBasicBlock &MBB, const MachineBlockFrequencyInfo &MBFI) {
   unsigned Block = Blocks.size();
   unsigned FirstEdge = Edges.size();
@@ -142,7 +151,7 @@ void Export::addBlock(MachineBasicBlock &MBB, const MachineBlockFrequencyInfo &M
       addPhi(MI, Block);
     else if (MI.isDebugInstr())
       addDebugUses(MI, Block, Insts.size() - FirstInst);
-    else {
+    else if (!isIdle(MI, TII)) {
       copyTiedPins(MI);
       addInst(MI);
     }
