@@ -8,7 +8,7 @@ use crate::measure::meter;
 use crate::measure::stats::{self, Counts};
 use std::io;
 use std::sync::Mutex;
-use std::sync::mpsc::{self, Receiver, Sender, SyncSender, TrySendError};
+use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::thread;
 use std::time::Instant;
 
@@ -102,7 +102,7 @@ fn enter_account(to: &mut Counts, overlay: &Overlay, report: Report) {
 pub struct Workers<'w> {
     ours: Ours<'w>,
     /// Jobs, and where what comes of them goes.
-    jobs: SyncSender<(Job, Sender<Outcome>)>,
+    jobs: SyncSender<(Job, SyncSender<Outcome>)>,
 }
 
 /// So many functions may wait for each thread. There are times when LLVM is faster, and others; the more can wait, the less LLVM
@@ -118,7 +118,7 @@ impl<'w> Workers<'w> {
     /// # Errors
     /// If the system makes no more threads.
     pub fn with<T>(ours: Ours<'w>, threads: usize, run: impl FnOnce(Workers<'w>) -> T) -> io::Result<T> {
-        let (jobs, todo) = mpsc::sync_channel::<(Job, Sender<Outcome>)>(threads * WAITING);
+        let (jobs, todo) = mpsc::sync_channel::<(Job, SyncSender<Outcome>)>(threads * WAITING);
         let todo = Mutex::new(todo);
         let next = || todo.lock().ok()?.recv().ok();
         let work = || {
@@ -137,7 +137,8 @@ impl<'w> Workers<'w> {
 
     /// Has a job be done, if there is one: what comes of it can be received.
     pub fn start(&self, job: Result<Job, Failed>) -> Receiver<Outcome> {
-        let (done, outcome) = mpsc::channel();
+        // (A channel without a bound has room for thirty at once.)
+        let (done, outcome) = mpsc::sync_channel(1);
         let sent = match job {
             Err(failed) => done.send(Err(failed)),
             Ok(job) => match self.jobs.try_send((job, done.clone())) {
