@@ -318,8 +318,14 @@ void Export::addDebugUses(MachineInstr &MI, unsigned Block, unsigned Index) {
   }
 }
 
+static bool hasTies(const MachineInstr &MI) {
+  return any_of(MI.operands(), [](const MachineOperand &MO) { return MO.isReg() && MO.isTied(); });
+}
+
 // A use that is tied to the definition of a physical register moves there first, as in LLVM's two-address pass.
 void Export::copyTiedPins(MachineInstr &MI) {
+  if (!hasTies(MI))
+    return;
   for (unsigned I = 0; I < MI.getNumOperands(); ++I) {
     MachineOperand &Use = MI.getOperand(I);
     unsigned Def;
@@ -342,6 +348,7 @@ void Export::addInst(MachineInstr &MI) {
   Inst.first_operand = Operands.size();
   ChPins Sets = {};
   bool Pinned = false;
+  bool Writes = writesMemory(MI);
   SmallVector<unsigned, 16> Position(MI.getNumOperands(), UINT16_MAX);
   for (unsigned I = 0; I < MI.getNumOperands(); ++I) {
     const MachineOperand &MO = MI.getOperand(I);
@@ -355,13 +362,14 @@ void Export::addInst(MachineInstr &MI) {
       Pinned = true;
     }
   }
-  addReuse(MI, Inst.first_operand, Position);
+  if (hasTies(MI) || MI.isInsertSubreg())
+    addReuse(MI, Inst.first_operand, Position);
   if (Inst.kind == CH_OP)
     addFoldable(MI, Inst.first_operand);
   Inst.end_operand = Operands.size();
   Inst.flags = (MI.isTerminator() ? CH_TERMINATOR : 0) | (MI.isPosition() ? CH_LABEL : 0) |
-               (MI.getOpcode() == TargetOpcode::INLINEASM_BR ? CH_JUMPS : 0) | (MI.getDesc().isAsCheapAsAMove() ? 0 : CH_DEAR) | (isMovable(MI, T) ? CH_MOVABLE : 0) |
-               (readsMemory(MI) ? CH_READS : 0) | (writesMemory(MI) ? CH_WRITES : 0);
+               (MI.getOpcode() == TargetOpcode::INLINEASM_BR ? CH_JUMPS : 0) | (MI.getDesc().isAsCheapAsAMove() ? 0 : CH_DEAR) |
+               (!Writes && isMovable(MI, T) ? CH_MOVABLE : 0) | (readsMemory(MI) ? CH_READS : 0) | (Writes ? CH_WRITES : 0);
   if (Operands.size() == Inst.first_operand + 1 && Operands.back().role == CH_DEF && TII.isTriviallyReMaterializable(MI)) {
     Inst.flags |= CH_REMATERIALISABLE;
     if (isStorable(MI, *T.llvmClass(Classes[Operands.back().value]), T.TRI))

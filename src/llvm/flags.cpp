@@ -6,31 +6,24 @@ using namespace llvm;
 namespace chordal {
 namespace {
 
-// Whether an instruction reads the flags, and whether it writes them. (Nothing else overlaps them, so there is no need to ask LLVM.)
-struct Access {
-  bool Reads = false, Writes = false;
-};
-
-Access access(const MachineInstr &MI, MCRegister Flags) {
-  Access Found;
-  for (const MachineOperand &MO : MI.operands()) {
-    if (MO.isRegMask())
-      Found.Writes |= MO.clobbersPhysReg(Flags);
-    else if (MO.isReg() && MO.getReg() == Flags)
-      (MO.isDef() ? Found.Writes : Found.Reads) = true;
-  }
-  return Found;
-}
-
-// Calls `Visit` with each instruction of a block, from the last to the first, and whether anybody wants the flags behind it and
-// in front of it.
-void forAll(MachineBasicBlock &MBB, Target &T, function_ref<void(MachineInstr &, bool Behind, bool InFront)> Visit) {
-  bool Live = any_of(MBB.successors(), [&](const MachineBasicBlock *Next) { return Next->isLiveIn(T.Flags); });
+// Goes through a block from the last instruction to the first. Calls `Dead` with definitions of the flags that nobody wants, and
+// `Visit` with each instruction, and whether anybody wants the flags in front of it. (Nothing else overlaps the flags, so there is no
+// need to ask LLVM.)
+template <typename DeadT, typename VisitT> void forAll(MachineBasicBlock &MBB, MCRegister Flags, DeadT Dead, VisitT Visit) {
+  bool Live = any_of(MBB.successors(), [&](const MachineBasicBlock *Next) { return Next->isLiveIn(Flags); });
   for (MachineInstr &MI : make_early_inc_range(reverse(MBB))) {
-    bool Behind = Live;
-    Access Found = access(MI, T.Flags);
-    Live = Found.Reads || (Live && !Found.Writes);
-    Visit(MI, Behind, Live);
+    bool Reads = false, Writes = false;
+    for (MachineOperand &MO : MI.operands()) {
+      if (MO.isRegMask())
+        Writes |= MO.clobbersPhysReg(Flags);
+      else if (MO.isReg() && MO.getReg() == Flags) {
+        (MO.isDef() ? Writes : Reads) = true;
+        if (MO.isDef() && !Live)
+          Dead(MO);
+      }
+    }
+    Live = Reads || (Live && !Writes);
+    Visit(MI, Live);
   }
 }
 
@@ -38,17 +31,11 @@ void forAll(MachineBasicBlock &MBB, Target &T, function_ref<void(MachineInstr &,
 
 void markDeadFlags(MachineFunction &MF, Target &T) {
   for (MachineBasicBlock &MBB : MF)
-    forAll(MBB, T, [&](MachineInstr &MI, bool Behind, bool) {
-      if (Behind)
-        return;
-      for (MachineOperand &MO : MI.all_defs())
-        if (MO.getReg() == T.Flags)
-          MO.setIsDead();
-    });
+    forAll(MBB, T.Flags, [](MachineOperand &Def) { Def.setIsDead(); }, [](MachineInstr &, bool) {});
 }
 
 void forAllWithoutFlags(MachineBasicBlock &MBB, Target &T, function_ref<void(MachineInstr &)> Visit) {
-  forAll(MBB, T, [&](MachineInstr &MI, bool, bool InFront) {
+  forAll(MBB, T.Flags, [](MachineOperand &) {}, [&](MachineInstr &MI, bool InFront) {
     if (!InFront)
       Visit(MI);
   });

@@ -45,7 +45,7 @@ bool writesMemory(const MachineInstr &MI) {
 bool readsMemory(const MachineInstr &MI) { return MI.mayLoad() && !MI.isDereferenceableInvariantLoad(); }
 
 bool isMovable(const MachineInstr &MI, const Target &T) {
-  if (writesMemory(MI) || MI.isTerminator() || MI.isPosition() || MI.mayRaiseFPException() || MI.isConvergent())
+  if (MI.isTerminator() || MI.isPosition() || MI.mayRaiseFPException() || MI.isConvergent())
     return false;
   const MachineRegisterInfo &MRI = MI.getMF()->getRegInfo();
   // A reserved register that nothing writes, and that is none of the model's, says how to round, for example.

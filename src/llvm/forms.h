@@ -16,7 +16,8 @@ bool writesMemory(const llvm::MachineInstr &MI);
 // Whether an instruction reads memory that may be written while the function runs.
 bool readsMemory(const llvm::MachineInstr &MI);
 
-// Whether an instruction does nothing but compute its definitions, from memory, too, apart from flags that nobody wants.
+// Whether an instruction that writes no memory does nothing but compute its definitions, from memory, too, apart from flags that nobody
+// wants.
 bool isMovable(const llvm::MachineInstr &MI, const Target &T);
 
 // Whether there is a form of the instruction in which its definition may be in any register, if all that it reads is defined.
