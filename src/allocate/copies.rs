@@ -229,7 +229,14 @@ impl Copies<'_> {
     /// Writes the function.
     fn write(&self) -> Function {
         let mut rewriter = Rewriter::new(self.function);
-        for block in self.function.blocks.keys() {
+        for (block, data) in &self.function.blocks {
+            let [start, end] = [data.insts.start, data.insts.end].map(Inst::from_u32);
+            let is_computed = self.computed.range(start..end).next().is_some();
+            if !is_computed && !self.function.block_insts(block).any(|inst| self.merged.contains(inst)) {
+                let mut operands = self.operands[self.function.block_operand_range(block)].iter();
+                rewriter.copy_block(block, |_| *operands.next().expect("there are as many as before"));
+                continue;
+            }
             rewriter.begin(block);
             for inst in self.function.block_insts(block).filter(|&inst| !self.merged.contains(inst)) {
                 if self.is_computed(inst) {

@@ -74,6 +74,10 @@ impl<K: EntityRef, T: Copy> Grouped<K, T> {
     /// The same of pairs that are nowhere in one piece.
     pub(crate) fn from_pairs(keys: usize, pairs: impl Iterator<Item = (K, T)> + Clone) -> Self {
         let mut starts: Vec<u32> = vec![0; keys + 1];
+        // Any item will do until each has found its place.
+        let Some((_, any)) = pairs.clone().next() else {
+            return Grouped { starts, items: Vec::new(), key: PhantomData };
+        };
         for (key, _) in pairs.clone() {
             starts[key.index() + 1] += 1;
         }
@@ -82,8 +86,7 @@ impl<K: EntityRef, T: Copy> Grouped<K, T> {
         for count in &mut starts[1..] {
             total += std::mem::replace(count, total);
         }
-        // Any item will do until each has found its place.
-        let mut items = pairs.clone().next().map_or_else(Vec::new, |(_, any)| vec![any; total as usize]);
+        let mut items = vec![any; total as usize];
         for (key, item) in pairs {
             let next = &mut starts[key.index() + 1];
             items[*next as usize] = item;

@@ -318,8 +318,12 @@ fn kills<'k>(
     // The block that is being scanned if the value is live at the current place in it.
     let mut live_in_scan: SecondaryMap<Value, PackedOption<Block>> = of_each(function.values.len());
     for block in function.blocks.keys() {
+        let operands = function.block_operand_range(block);
+        if operands.is_empty() {
+            continue;
+        }
         if let Some(known) = known(block) {
-            kills[function.block_operand_range(block)].copy_from_slice(known);
+            kills[operands].copy_from_slice(known);
             continue;
         }
         let live_out = live_out.get(block);

@@ -27,6 +27,7 @@ pub fn overlay(
         liveness,
         pins,
         policy,
+        counts_names: false,
         names_in: [0; RegSet::CAPACITY],
         next_fold: 0,
         next_debug: 0,
@@ -55,6 +56,8 @@ struct Layer<'a> {
     liveness: &'a Liveness,
     pins: &'a PinLiveness,
     policy: SwapPolicy,
+    /// Whether there are parallel copies in the current block, for which alone names are counted.
+    counts_names: bool,
     /// How many of the names that are live at the current point are in each register: more than one if they are copies of each
     /// other, and one variable.
     names_in: [u32; RegSet::CAPACITY],
@@ -75,8 +78,13 @@ impl Layer<'_> {
         let mut ended = false;
         let start = self.imported.blocks[block].insts.start;
         let phis = function.blocks[block].phis.iter().map(|phi| phi.def).filter(|&def| !self.liveness.is_dead(def));
-        self.names_in = [0; RegSet::CAPACITY];
-        self.liveness.live_in(block).iter().copied().chain(phis).for_each(|name| self.names_in[self.colour(name).index()] += 1);
+        let is_parallel = |inst: Inst| matches!(function.insts[inst].kind, InstKind::Inserted(Inserted::Parallel));
+        self.counts_names = function.block_insts(block).any(is_parallel);
+        if self.counts_names {
+            self.names_in = [0; RegSet::CAPACITY];
+            let live = self.liveness.live_in(block).iter().copied().chain(phis);
+            live.for_each(|name| self.names_in[self.colour(name).index()] += 1);
+        }
         for inst in function.block_insts(block) {
             self.read(inst);
             let origin = function.insts[inst].origin.expand();
@@ -206,6 +214,9 @@ impl Layer<'_> {
 
     /// An instruction has read its operands: what does not live on leaves.
     fn read(&mut self, inst: Inst) {
+        if !self.counts_names {
+            return;
+        }
         let function = &self.coloured.function;
         let first = function.insts[inst].operands.start as usize;
         let operands = function.operands(inst);
@@ -220,6 +231,9 @@ impl Layer<'_> {
 
     /// An instruction writes what it defines.
     fn define(&mut self, inst: Inst) {
+        if !self.counts_names {
+            return;
+        }
         let function = &self.coloured.function;
         let first = function.insts[inst].operands.start as usize;
         for (k, operand) in function.operands(inst).iter().enumerate() {

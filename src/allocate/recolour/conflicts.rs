@@ -48,7 +48,8 @@ impl Conflicts {
         let (live, place) = (vec![Vec::new(); function.file.banks.len()], of_each(colours.len()));
         let (meetings, met) = Default::default();
         let mut walk = Walk { function, liveness, pins, of: &of, allowed, live, place, meetings, met };
-        function.blocks.keys().for_each(|block| walk.block(block));
+        let blocks = function.blocks.keys().filter(|&block| !is_idle(function, pins, block));
+        blocks.for_each(|block| walk.block(block));
         let Walk { mut allowed, meetings, met, .. } = walk;
         let of_meeting = |(node, range): &(Node, Range<u32>)| {
             let node = *node;
@@ -133,6 +134,13 @@ impl Nodes {
     pub(super) fn node(&self, name: Value) -> Option<Node> {
         self.of[name].expand()
     }
+}
+
+/// Whether nothing is defined in a block, and nothing of the program is in the way there.
+fn is_idle(function: &Function, pins: &PinLiveness, block: Block) -> bool {
+    let data = &function.blocks[block];
+    let defines = || function.block_operands(block).iter().any(|operand| operand.is_def());
+    data.phis.is_empty() && data.live_in_pins.is_empty() && pins.is_free_in(block) && !defines()
 }
 
 /// Goes through the blocks with what is live.

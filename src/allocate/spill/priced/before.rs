@@ -4,7 +4,7 @@ use crate::analysis::Liveness;
 use crate::machine::{Block, Value};
 use std::ops::Range;
 
-/// Finds values, in ascending order, among those that are live at the end of a block.
+/// Finds values, each once and in ascending order, among those that are live at the end of a block.
 pub(super) struct Before<'a> {
     live_out: &'a [Value],
     row: Range<usize>,
@@ -17,6 +17,17 @@ impl<'a> Before<'a> {
 
     /// Where a value is in the list of all blocks' values ([`Liveness::live_out_row`]), if it is live.
     pub(super) fn row_of(&mut self, value: Value) -> Option<usize> {
+        // Most of the time, it is the next one.
+        if self.live_out.first().is_some_and(|&next| next < value) {
+            self.pass(value);
+        }
+        let (_, behind) = self.live_out.split_first().filter(|&(&next, _)| next == value)?;
+        self.live_out = behind;
+        self.row.next()
+    }
+
+    /// Passes all values in front of one.
+    fn pass(&mut self, value: Value) {
         // It is seldom far.
         let mut near = 1;
         while self.live_out.get(near).is_some_and(|&it| it <= value) {
@@ -25,6 +36,5 @@ impl<'a> Before<'a> {
         let ahead = self.live_out[..self.live_out.len().min(near)].partition_point(|&it| it < value);
         self.live_out = &self.live_out[ahead..];
         self.row.start += ahead;
-        (self.live_out.first() == Some(&value)).then_some(self.row.start)
     }
 }

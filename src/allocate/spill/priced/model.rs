@@ -363,7 +363,7 @@ impl<'a> Builder<'a> {
 
     /// Of the segments in which a value comes into a block outside of loops, that in which it comes at least every second time.
     fn usual_segment(&self, block: Block, tails: &[(Block, Place)]) -> Option<Place> {
-        let is_hot = self.passing.as_ref()?.is_executed_often(block);
+        let is_hot = self.passing.as_ref()?.is_executed_often();
         // Where control comes back, what is in memory has not been passed.
         if self.function.blocks[block].landing_pad || is_hot || tails.iter().any(|&(_, tail)| tail == Place::MEMORY) {
             return None;

@@ -62,6 +62,9 @@ pub(super) struct Passing<'a> {
     ahead: Scarcity,
     /// Likewise behind the last one, to the block's end.
     behind: Scarcity,
+    /// Whether the current block is executed [`OFTEN`], and whether most executions of what comes before it go elsewhere.
+    is_often: bool,
+    is_aside: bool,
     /// Of each class, [`LEAD`] by its callee-saved registers.
     leads: SecondaryMap<RegClass, i32>,
     /// How scarce registers have been at most where a segment passes.
@@ -106,6 +109,8 @@ impl<'a> Passing<'a> {
             loops: PassedLoops::new(function, order, loops, liveness, tight),
             ahead: Scarcity::new(function),
             behind: Scarcity::new(function),
+            is_often: false,
+            is_aside: false,
             leads: function
                 .file
                 .classes
@@ -120,6 +125,10 @@ impl<'a> Passing<'a> {
     /// Looks at the next block.
     pub(super) fn enter(&mut self, tight: &Tight, block: Block) {
         let function = self.function;
+        let frequency = |block: Block| function.blocks[block].frequency;
+        self.is_often = frequency(block) > OFTEN * frequency(function.entry());
+        let before = function.blocks[block].preds.iter().map(|&pred| frequency(pred));
+        self.is_aside = frequency(block) < MOST_COME * before.fold(0.0, f64::max);
         let accessed =
             |inst: Inst, of: fn(&Operand) -> bool| function.operands(inst).iter().filter(move |o| of(o)).map(|o| o.value);
         self.ahead.in_block = tight.heads[block];
@@ -161,19 +170,16 @@ impl<'a> Passing<'a> {
         if self.always {
             return true;
         }
-        let Function { blocks, values, .. } = self.function;
-        let least = MOST_COME * blocks[block].preds.iter().map(|&pred| blocks[pred].frequency).fold(0.0, f64::max);
         let ahead = self.ahead.of(block, value).unwrap_or(self.ahead.in_block);
-        let lead = if ahead > 0 && blocks[block].frequency < least { self.leads[values[value].class] } else { 0 };
+        let lead = if ahead > 0 && self.is_aside { self.leads[self.function.values[value].class] } else { 0 };
         let scarcest = self.scarcest[decision];
-        let slack = if scarcest > 0 && !self.is_executed_often(block) { SLACK } else { 0 };
+        let slack = if scarcest > 0 && !self.is_often { SLACK } else { 0 };
         ahead + lead <= scarcest + slack
     }
 
-    /// Whether a block is executed [`OFTEN`].
-    pub(super) fn is_executed_often(&self, block: Block) -> bool {
-        let blocks = &self.function.blocks;
-        blocks[block].frequency > OFTEN * blocks[self.function.entry()].frequency
+    /// Whether the current block is executed [`OFTEN`].
+    pub(super) fn is_executed_often(&self) -> bool {
+        self.is_often
     }
 
     /// At the current block's end, a value is in this segment.
