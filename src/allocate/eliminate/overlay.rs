@@ -77,14 +77,7 @@ impl Layer<'_> {
         let mut started = false;
         let mut ended = false;
         let start = self.imported.blocks[block].insts.start;
-        let phis = function.blocks[block].phis.iter().map(|phi| phi.def).filter(|&def| !self.liveness.is_dead(def));
-        let is_parallel = |inst: Inst| matches!(function.insts[inst].kind, InstKind::Inserted(Inserted::Parallel));
-        self.counts_names = function.block_insts(block).any(is_parallel);
-        if self.counts_names {
-            self.names_in = [0; RegSet::CAPACITY];
-            let live = self.liveness.live_in(block).iter().copied().chain(phis);
-            live.for_each(|name| self.names_in[self.colour(name).index()] += 1);
-        }
+        self.enter(block);
         for inst in function.block_insts(block) {
             self.read(inst);
             let origin = function.insts[inst].origin.expand();
@@ -210,6 +203,19 @@ impl Layer<'_> {
 
     fn colour(&self, name: Value) -> Reg {
         self.coloured.colours.of(name)
+    }
+
+    /// Counts the names that are live at a block's head, if anybody is going to ask.
+    fn enter(&mut self, block: Block) {
+        let function = &self.coloured.function;
+        let is_parallel = |inst: Inst| matches!(function.insts[inst].kind, InstKind::Inserted(Inserted::Parallel));
+        self.counts_names = function.block_insts(block).any(is_parallel);
+        if self.counts_names {
+            self.names_in = [0; RegSet::CAPACITY];
+            let phis = function.blocks[block].phis.iter().map(|phi| phi.def).filter(|&def| !self.liveness.is_dead(def));
+            let live = self.liveness.live_in(block).iter().copied().chain(phis);
+            live.for_each(|name| self.names_in[self.colour(name).index()] += 1);
+        }
     }
 
     /// An instruction has read its operands: what does not live on leaves.
