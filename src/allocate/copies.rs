@@ -231,7 +231,7 @@ impl Copies<'_> {
         let mut rewriter = Rewriter::new(self.function);
         for (block, data) in &self.function.blocks {
             let [start, end] = [data.insts.start, data.insts.end].map(Inst::from_u32);
-            // From most blocks, no copy goes.
+            // Where nothing goes or is computed, a block stays as it is, but for what it reads.
             let is_computed = self.computed.range(start..end).next().is_some();
             if !is_computed && !self.function.block_insts(block).any(|inst| self.merged.contains(inst)) {
                 let mut operands = self.operands[self.function.block_operand_range(block)].iter();
