@@ -36,9 +36,10 @@ use crate::allocate::spill::update::{changes_home, saved};
 use crate::analysis::Occupancy;
 use crate::analysis::grouped::{each, of_each};
 use crate::machine::{Block, Function, Inst, Operand, Value};
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Where a value is throughout a segment: in a register, in memory, or as a decision says.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -84,6 +85,25 @@ fn known(problem: &Problem, chosen: &Chosen, tight: &Tight) -> SecondaryMap<Valu
         }
     }
     known
+}
+
+/// Where the home of a value has what the value holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Home {
+    /// Wherever the value is in memory.
+    Everywhere,
+    /// Where it is loaded: elsewhere, it is computed again from another value.
+    WhereLoaded,
+    /// Nowhere: it is a constant, which is computed again.
+    Nowhere,
+}
+
+fn home(problem: &Problem, value: Value) -> Home {
+    match problem.refill(value) {
+        Refill::Load if problem.recompute(value).is_none() => Home::Everywhere,
+        Refill::Load => Home::WhereLoaded,
+        _ => Home::Nowhere,
+    }
 }
 
 /// Decisions, their costs, and rows.
@@ -167,12 +187,15 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, ahead: &Ahead, callee_sa
         function,
         stretches: Stretches::new(problem, &tight, similar(problem)),
         known: known(problem, chosen, &tight),
+        homes: function.values.keys().map(|value| home(problem, value)).collect(),
         passing: Passing::new(problem, &tight),
         tight,
         quiet: Quiet::new(problem, ahead),
         model: Model { places: Places::new(problem), ..Model::default() },
         place: each(function.values.len(), Place::REGISTER),
         tails: vec![Place::MEMORY; problem.liveness.all_live_out()],
+        unsettled: Vec::new(),
+        unsettled_of: of_each(function.blocks.len()),
         thrown: SecondaryMap::new(),
         contests: problem.limits.sets().map(|_| Contest::new(function.values.len())).collect(),
         is_crowded: false,
@@ -202,6 +225,7 @@ struct Builder<'a> {
     function: &'a Function,
     tight: Tight,
     known: SecondaryMap<Value, Known>,
+    homes: PrimaryMap<Value, Home>,
     passing: Option<Passing<'a>>,
     quiet: Quiet<'a>,
     model: Model,
@@ -211,6 +235,10 @@ struct Builder<'a> {
     /// Where the values that are live at the ends of blocks are, in the order of [`crate::analysis::Liveness::live_out_row`];
     /// in memory as long as the block has not been passed.
     tails: Vec<Place>,
+    /// Of each block, the rows of what is live into it, and open, that there may be something to be done for on edges; and
+    /// which of them are the block's.
+    unsettled: Vec<u32>,
+    unsettled_of: SecondaryMap<Block, Range<u32>>,
     /// Where values are that landing pads want when calls throw, by the block of the call, ascending.
     thrown: SecondaryMap<Block, Vec<(Value, Place)>>,
     /// For each set of registers, what may be in them at the current point, if the current block has places for rows.
@@ -258,17 +286,23 @@ impl<'a> Builder<'a> {
         let live_in = liveness.live_in(block);
         let phis = || function.blocks[block].phis.iter().map(|phi| phi.def);
         self.model.places.start[block] = self.model.places.heads.len() as u32;
+        let first_unsettled = self.unsettled.len() as u32;
         let mut before: SmallVec<[Before; 4]> = function.blocks[block].preds.iter().map(|&pred| self.before(pred)).collect();
         for (row, &value) in live_in.iter().enumerate() {
-            let place = self.known_at_head(head, value).unwrap_or_else(|| {
-                let arriving = self.arriving_segment(block, row, value, &mut before);
-                arriving.unwrap_or_else(|| self.segment(value))
-            });
+            let known = self.known_at_head(head, value);
+            let arriving = if known.is_none() { self.arriving_segment(block, row, value, &mut before) } else { None };
+            let place = known.or(arriving.map(|it| it.place)).unwrap_or_else(|| self.segment(value));
+            // What comes from everywhere as it is here has nothing to be done for it on any edge.
+            let is_settled = arriving.is_some_and(|it| it.is_one) && self.homes[value] != Home::WhereLoaded;
+            if !is_settled && self.is_open(value) {
+                self.unsettled.push(row as u32);
+            }
             if let (Some(passing), Some(decision)) = (&mut self.passing, place.decision()) {
                 passing.pass_loop(block, row, decision);
             }
             self.enter_block(value, place);
         }
+        self.unsettled_of[block] = first_unsettled..self.unsettled.len() as u32;
         for value in phis() {
             let needs_none = liveness.is_dead(value) && !self.problem.unspillable.contains(value);
             let known = if needs_none { Some(Place::MEMORY) } else { self.known_at_head(head, value) };
@@ -332,8 +366,15 @@ impl<'a> Builder<'a> {
 
     /// The segment that goes on into a block, if it comes `before` from all predecessors, or is the usual one. Where control comes
     /// back, these have not been passed; in a loop that does not access the value in this row, it comes back as it came.
-    fn arriving_segment(&self, block: Block, row: usize, value: Value, before: &mut [Before]) -> Option<Place> {
+    fn arriving_segment(&self, block: Block, row: usize, value: Value, before: &mut [Before]) -> Option<Arriving> {
         let data = &self.function.blocks[block];
+        if let ([_], [before]) = (&data.preds[..], &mut *before)
+            && !data.landing_pad
+        {
+            // No loop begins here.
+            let place = before.row_of(value).map_or(Place::MEMORY, |row| self.tails[row]);
+            return self.goes_on(block, value, place).then_some(Arriving { place, is_one: !data.jump_target });
+        }
         let in_loop = self.passing.as_ref().and_then(|passing| passing.scarcity_in_passed_loop(block, row));
         let comes_back = |pred: Block| in_loop.is_some() && self.problem.dominators.dominates(block, pred);
         let mut tails: SmallVec<[(Block, Place); 4]> = SmallVec::new();
@@ -347,18 +388,24 @@ impl<'a> Builder<'a> {
         let &(_, first) = tails.first()?;
         let is_one = tails.iter().all(|&(_, other)| other == first);
         let arriving = if is_one { first } else { self.usual_segment(block, &tails)? };
-        let goes_on = match arriving.decision() {
-            Some(decision) if in_loop.is_some() => {
+        let goes_on = match (arriving.decision(), in_loop) {
+            (Some(decision), Some(_)) => {
                 let coming = tails.iter().map(|&(pred, _)| cost::edge(self.function, pred, block)).sum();
                 self.passing.as_ref()?.goes_on_into_loop(decision, coming)
             }
-            Some(decision) => self.passing.as_ref()?.goes_on(block, value, decision),
-            None => {
-                let is_quiet = in_loop.unwrap_or(self.tight.heads[block]) == 0 && self.quiet.is_to_first_use(block, value);
-                arriving == Place::REGISTER && is_quiet
-            }
+            (None, Some(scarcity)) => arriving == Place::REGISTER && scarcity == 0 && self.quiet.is_to_first_use(block, value),
+            (_, None) => self.goes_on(block, value, arriving),
         };
-        goes_on.then_some(arriving)
+        let is_one = is_one && in_loop.is_none() && !data.landing_pad && !data.jump_target;
+        goes_on.then_some(Arriving { place: arriving, is_one })
+    }
+
+    /// Whether a segment goes on into a block with which no loop begins that passes the value.
+    fn goes_on(&self, block: Block, value: Value, arriving: Place) -> bool {
+        match arriving.decision() {
+            Some(decision) => self.passing.as_ref().is_some_and(|passing| passing.goes_on(block, value, decision)),
+            None => arriving == Place::REGISTER && self.tight.heads[block] == 0 && self.quiet.is_to_first_use(block, value),
+        }
     }
 
     /// Of the segments in which a value comes into a block outside of loops, that in which it comes at least every second time.
@@ -446,7 +493,7 @@ impl<'a> Builder<'a> {
 
     /// A value that need not be in its home elsewhere is loaded here, if it is not in a register.
     fn load_after_all(&mut self, value: Value, place: Place) {
-        if !self.has_home(value) && self.problem.refill(value) == Refill::Load {
+        if self.homes[value] == Home::WhereLoaded {
             let homeless = self.homeless(value);
             self.model.only_in(Place::open(homeless), place, FORBIDDEN);
         }
@@ -464,7 +511,7 @@ impl<'a> Builder<'a> {
 
     /// Whether a value is in its home where it is in memory.
     fn has_home(&self, value: Value) -> bool {
-        self.problem.refill(value) == Refill::Load && self.problem.recompute(value).is_none()
+        self.homes[value] == Home::Everywhere
     }
 
     /// How a value in memory gets into a register for an instruction: computed from another one if that may be in a register then.
@@ -737,13 +784,13 @@ impl<'a> Builder<'a> {
         let again = Again::new(self.problem);
         for (to, data) in function.blocks.iter().filter(|&(to, _)| !self.problem.is_passed(to)) {
             let live_in = liveness.live_in(to);
+            let unsettled = self.unsettled_of[to].clone();
             for (column, &from) in data.preds.iter().enumerate() {
                 let mut before = self.before(from);
                 let meets_at_pads = data.landing_pad && data.preds.len() > 1;
-                for (row, &value) in live_in.iter().enumerate() {
-                    if !self.is_open(value) {
-                        continue;
-                    }
+                for index in unsettled.clone() {
+                    let row = self.unsettled[index as usize] as usize;
+                    let value = live_in[row];
                     let head = self.model.places.at_head(to)[row];
                     let tail = self.edge(from, to, head, value, &mut before);
                     let takes_code = !data.landing_pad && !data.jump_target;
@@ -797,7 +844,7 @@ impl<'a> Builder<'a> {
     /// it again from there on.
     fn store_by_end(&mut self, block: Block, value: Value, tail: Place) {
         // Most values have a home wherever they are in memory.
-        let is_stored_late = !self.has_home(value) && self.problem.refill(value) == Refill::Load;
+        let is_stored_late = self.homes[value] == Home::WhereLoaded;
         if is_stored_late && !self.problem.unspillable.contains(value) && !self.chosen.spilled[value] {
             let homeless = self.homeless_in(self.problem.source(block), value);
             self.model.only_in(Place::open(homeless), tail, FORBIDDEN);
@@ -1009,6 +1056,14 @@ impl<'a> Builder<'a> {
         let needed = self.contests[set].row(left, self.function.blocks[block].frequency);
         self.model.least_bought = self.model.least_bought.max(needed);
     }
+}
+
+/// The segment in which a value comes into a block.
+#[derive(Clone, Copy)]
+struct Arriving {
+    place: Place,
+    /// Whether the value comes in it from all predecessors, over edges that can take code.
+    is_one: bool,
 }
 
 /// A value that an instruction reads, and where it competes for a register: not in memory if it is to be counted.

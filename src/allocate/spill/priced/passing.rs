@@ -58,6 +58,8 @@ pub(super) struct Passing<'a> {
     always: bool,
     is_hot: bool,
     loops: PassedLoops,
+    /// Whether registers are scarce anywhere in the current block.
+    is_scarce: bool,
     /// How scarce registers are from the current block's head to the first access of a value.
     ahead: Scarcity,
     /// Likewise behind the last one, to the block's end.
@@ -107,6 +109,7 @@ impl<'a> Passing<'a> {
             always: liveness.all_live_in() > CONSIDERED * function.insts.len(),
             is_hot: is_hot(function),
             loops: PassedLoops::new(function, order, loops, liveness, tight),
+            is_scarce: false,
             ahead: Scarcity::new(function),
             behind: Scarcity::new(function),
             is_often: false,
@@ -132,8 +135,8 @@ impl<'a> Passing<'a> {
         let accessed =
             |inst: Inst, of: fn(&Operand) -> bool| function.operands(inst).iter().filter(move |o| of(o)).map(|o| o.value);
         self.ahead.in_block = tight.heads[block];
-        if !tight.blocks.contains(block) {
-            // Registers are scarce nowhere in it.
+        self.is_scarce = tight.blocks.contains(block);
+        if !self.is_scarce {
             return;
         }
         for inst in function.block_insts(block) {
@@ -167,7 +170,7 @@ impl<'a> Passing<'a> {
     /// Whether a value's segment goes on into the current block, to which it comes from all predecessors, or from those that
     /// control comes from mostly.
     pub(super) fn goes_on(&self, block: Block, value: Value, decision: Decision) -> bool {
-        if self.always {
+        if self.always || !self.is_scarce {
             return true;
         }
         let ahead = self.ahead.of(block, value).unwrap_or(self.ahead.in_block);
@@ -184,8 +187,10 @@ impl<'a> Passing<'a> {
 
     /// At the current block's end, a value is in this segment.
     pub(super) fn leave(&mut self, block: Block, value: Value, decision: Decision) {
-        let scarcity = self.behind.of(block, value).unwrap_or(self.ahead.in_block);
-        self.meet_scarcity(decision, scarcity);
+        if self.is_scarce {
+            let scarcity = self.behind.of(block, value).unwrap_or(self.ahead.in_block);
+            self.meet_scarcity(decision, scarcity);
+        }
         self.most[decision] = self.most[decision].max(self.function.blocks[block].frequency);
     }
 
