@@ -1,5 +1,6 @@
 //! From what registers hold in each block to a plan: refills on edges, φs in memory, stores.
 
+use super::ascending::Ascending;
 use super::choose::Chosen;
 use super::entry::Entries;
 use super::homes::Homes;
@@ -100,19 +101,19 @@ impl Connector<'_> {
         let mut through: Vec<Value> = Vec::new();
         for (to, data) in &self.function.blocks {
             through.clear();
-            through.extend(entries.at_head(to).iter().filter(|&&value| self.is_live_into(to, value)));
+            let mut live = Ascending::new(self.problem.liveness.live_in(to));
+            through.extend(entries.at_head(to).iter().filter(|&&value| live.contains(value)));
             for (column, &from) in data.preds.iter().enumerate() {
                 let phis = data.phis.iter().filter(|phi| !self.memory_phis.contains(phi.def));
                 let taken = phis.filter_map(|phi| phi.args[column].expand());
-                let missing = taken.chain(through.iter().copied()).filter(|&value| !entries.comes_over(from, to, value));
+                let mut over = entries.over(from, to);
+                let missing = taken
+                    .filter(|&value| !entries.comes_over(from, to, value))
+                    .chain(through.iter().copied().filter(|&value| !over.contains(value)));
                 refills.extend(missing.map(|value| (Site::Edge { from, to }, value, self.problem.refill(value))));
             }
         }
         refills
-    }
-
-    fn is_live_into(&self, block: Block, value: Value) -> bool {
-        self.problem.liveness.live_in(block).binary_search(&value).is_ok()
     }
 
     /// What φs in memory take, unless nobody wants it: (from, to, argument, φ).

@@ -1,6 +1,7 @@
 //! What is in registers at the heads of blocks.
 
 use super::Problem;
+use super::ascending::Ascending;
 use super::choose::Chosen;
 use super::crossing::{self, Head};
 use super::priced::Solution;
@@ -10,7 +11,7 @@ use crate::allocate::pressure::live_set::LiveSet;
 use crate::analysis::grouped::Lists;
 use crate::analysis::{Bundle, FirstUses, LEAVING, Loops, NEVER, PinLiveness};
 use crate::machine::{Block, BlockData, RegClass, RegSet, Value};
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntitySet, SecondaryMap};
 use smallvec::SmallVec;
 
 /// How it is decided.
@@ -125,14 +126,14 @@ impl<'a> Entries<'a> {
     /// Passes a block in which what comes in registers, all but some that comes in memory, has room for as long as it lives.
     pub(super) fn pass(&mut self, block: Block, chosen: &Chosen, is_in_memory: impl Fn(Value) -> bool) {
         let Problem { conventional, liveness, .. } = self.problem;
-        let BlockData { phis, preds, .. } = &conventional.function.blocks[block];
+        let BlockData { phis, .. } = &conventional.function.blocks[block];
         let defined = phis.iter().map(|phi| phi.def).filter(|&def| !liveness.is_dead(def));
         let live = || liveness.live_in(block).iter().copied();
         self.heads.add(block, live().chain(defined).filter(|&value| !is_in_memory(value))).sort_unstable();
         self.ends.add(block, liveness.live_out(block).iter().copied().filter(|&value| !is_in_memory(value)));
-        let comes = |value: Value| preds.iter().any(|&pred| self.comes_over(pred, block, value));
-        let coming = live().filter(|&value| is_in_memory(value) && !chosen.spilled[value] && comes(value));
-        let mut coming: SmallVec<[Value; 8]> = coming.collect();
+        let mut coming: SmallVec<[Value; 8]> = SmallVec::new();
+        coming.extend(live().filter(|&value| is_in_memory(value) && !chosen.spilled[value]));
+        self.keep_coming(block, &mut coming);
         if !coming.is_empty() {
             let mut room = Room::new(self.problem, self.pins, block);
             self.heads.get(block).iter().for_each(|&value| room.add(value));
@@ -140,6 +141,13 @@ impl<'a> Entries<'a> {
             coming.retain(|&mut value| room.fits(value));
             self.passing.add(block, coming);
         }
+    }
+
+    /// Leaves of ascending values those that come to a block from some predecessor in a register.
+    fn keep_coming(&self, block: Block, values: &mut SmallVec<[Value; 8]>) {
+        let preds = &self.problem.conventional.function.blocks[block].preds;
+        let mut over: SmallVec<[Over; 4]> = preds.iter().map(|&pred| self.over(pred, block)).collect();
+        values.retain(|&mut value| over.iter_mut().any(|over| over.contains(value)));
     }
 
     /// What is in registers at the head of the block that was entered last.
@@ -323,15 +331,32 @@ impl<'a> Entries<'a> {
         self.ends.get(self.problem.source(block)).binary_search(&value).is_ok()
     }
 
-    /// Whether a value that is wanted in `to` is in a register when control leaves `from` for it. Where inline assembly jumps,
-    /// only what cannot be anywhere else is.
+    /// Whether a value that is wanted in `to` is in a register when control leaves `from` for it.
     pub(super) fn comes_over(&self, from: Block, to: Block, value: Value) -> bool {
+        self.over(from, to).contains(value)
+    }
+
+    /// What is in registers when control leaves `from` for `to`. Where inline assembly jumps, only what cannot be anywhere else is.
+    pub(super) fn over(&self, from: Block, to: Block) -> Over<'_> {
         let BlockData { landing_pad, jump_target, .. } = self.problem.conventional.function.blocks[to];
-        self.problem.unspillable.contains(value)
-            || match landing_pad {
-                true => self.throws.get(from).binary_search(&value).is_ok(),
-                false => !jump_target && self.is_at_end(from, value),
-            }
+        let values = match (landing_pad, jump_target) {
+            (true, _) => self.throws.get(from),
+            (false, true) => &[],
+            (false, false) => self.ends.get(self.problem.source(from)),
+        };
+        Over { unspillable: &self.problem.unspillable, values: Ascending::new(values) }
+    }
+}
+
+/// Finds values, each once and in ascending order, among those in registers when control goes over an edge.
+pub(super) struct Over<'a> {
+    unspillable: &'a EntitySet<Value>,
+    values: Ascending<'a>,
+}
+
+impl Over<'_> {
+    pub(super) fn contains(&mut self, value: Value) -> bool {
+        self.unspillable.contains(value) || self.values.contains(value)
     }
 }
 

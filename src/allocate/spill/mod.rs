@@ -16,6 +16,7 @@
 //! value is in memory all its life: stored once, behind its definition, and loaded before uses
 //! (`ssa-register-allocator.txt`, section 4.6). [`Policy`] changes all of that.
 
+mod ascending;
 mod choose;
 mod connect;
 mod crossing;
