@@ -288,6 +288,7 @@ impl<'a> Builder<'a> {
         self.model.places.start[block] = self.model.places.heads.len() as u32;
         let first_unsettled = self.unsettled.len() as u32;
         let mut before: SmallVec<[Before; 4]> = function.blocks[block].preds.iter().map(|&pred| self.before(pred)).collect();
+        let is_loop = self.passing.as_ref().is_some_and(|passing| passing.is_loop(block));
         for (row, &value) in live_in.iter().enumerate() {
             let known = self.known_at_head(head, value);
             let arriving = if known.is_none() { self.arriving_segment(block, row, value, &mut before) } else { None };
@@ -297,7 +298,7 @@ impl<'a> Builder<'a> {
             if !is_settled && self.is_open(value) {
                 self.unsettled.push(row as u32);
             }
-            if let (Some(passing), Some(decision)) = (&mut self.passing, place.decision()) {
+            if let (true, Some(passing), Some(decision)) = (is_loop, &mut self.passing, place.decision()) {
                 passing.pass_loop(block, row, decision);
             }
             self.enter_block(value, place);

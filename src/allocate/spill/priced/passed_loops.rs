@@ -66,6 +66,11 @@ impl PassedLoops {
         }
     }
 
+    /// Whether a loop begins with a block.
+    pub(super) fn begins(&self, block: Block) -> bool {
+        self.start[block].is_some()
+    }
+
     /// How many values too many there are at most in the loop that begins with a block, if one does, and the value that is in this
     /// row of what is live into it is not accessed there.
     pub(super) fn scarcity(&self, block: Block, row: usize) -> Option<i32> {

@@ -69,10 +69,16 @@ pub(super) struct Passing<'a> {
     is_aside: bool,
     /// Of each class, [`LEAD`] by its callee-saved registers.
     leads: SecondaryMap<RegClass, i32>,
-    /// How scarce registers have been at most where a segment passes.
-    scarcest: SecondaryMap<Decision, i32>,
-    /// How often a block is executed at most that a segment passes.
-    most: SecondaryMap<Decision, f64>,
+    passed: SecondaryMap<Decision, Passed>,
+}
+
+/// What a segment has passed.
+#[derive(Clone, Copy, Default)]
+struct Passed {
+    /// How scarce registers have been at most.
+    scarcest: i32,
+    /// How often a block is executed at most.
+    most: f64,
 }
 
 /// How scarce registers are between one end of a block and each value's access that is nearest to it, and in the whole block.
@@ -120,8 +126,7 @@ impl<'a> Passing<'a> {
                 .iter()
                 .map(|(class, data)| (class, lead(data.regs & function.file.callee_saved)))
                 .collect(),
-            scarcest: SecondaryMap::new(),
-            most: SecondaryMap::new(),
+            passed: SecondaryMap::new(),
         })
     }
 
@@ -150,6 +155,11 @@ impl<'a> Passing<'a> {
         }
     }
 
+    /// Whether a loop begins with a block.
+    pub(super) fn is_loop(&self, block: Block) -> bool {
+        self.loops.begins(block)
+    }
+
     /// How scarce registers are in the loop that begins with the current block, if one does that passes the value in this row.
     pub(super) fn scarcity_in_passed_loop(&self, block: Block, row: usize) -> Option<i32> {
         self.loops.scarcity(block, row)
@@ -157,13 +167,14 @@ impl<'a> Passing<'a> {
 
     /// Whether a segment goes on into a loop that passes its value, and that control comes to so often.
     pub(super) fn goes_on_into_loop(&self, decision: Decision, coming: f64) -> bool {
-        !self.is_hot || coming >= MOST_COME * self.most[decision]
+        !self.is_hot || coming >= MOST_COME * self.passed[decision].most
     }
 
     /// A value is in this segment throughout the loop that begins with the current block, if one does that passes it.
     pub(super) fn pass_loop(&mut self, block: Block, row: usize, decision: Decision) {
         if let Some(scarcity) = self.loops.scarcity(block, row) {
-            self.meet_scarcity(decision, scarcity);
+            let passed = &mut self.passed[decision];
+            passed.scarcest = passed.scarcest.max(scarcity);
         }
     }
 
@@ -175,7 +186,7 @@ impl<'a> Passing<'a> {
         }
         let ahead = self.ahead.of(block, value).unwrap_or(self.ahead.in_block);
         let lead = if ahead > 0 && self.is_aside { self.leads[self.function.values[value].class] } else { 0 };
-        let scarcest = self.scarcest[decision];
+        let scarcest = self.passed[decision].scarcest;
         let slack = if scarcest > 0 && !self.is_often { SLACK } else { 0 };
         ahead + lead <= scarcest + slack
     }
@@ -187,15 +198,12 @@ impl<'a> Passing<'a> {
 
     /// At the current block's end, a value is in this segment.
     pub(super) fn leave(&mut self, block: Block, value: Value, decision: Decision) {
+        let passed = &mut self.passed[decision];
         if self.is_scarce {
             let scarcity = self.behind.of(block, value).unwrap_or(self.ahead.in_block);
-            self.meet_scarcity(decision, scarcity);
+            passed.scarcest = passed.scarcest.max(scarcity);
         }
-        self.most[decision] = self.most[decision].max(self.function.blocks[block].frequency);
-    }
-
-    fn meet_scarcity(&mut self, decision: Decision, scarcity: i32) {
-        self.scarcest[decision] = self.scarcest[decision].max(scarcity);
+        passed.most = passed.most.max(self.function.blocks[block].frequency);
     }
 }
 

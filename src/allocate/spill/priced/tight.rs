@@ -64,6 +64,7 @@ impl Tight {
             since: of_each(count),
             place: 0,
             last: problem.limits.sets().map(|_| 0).collect(),
+            is_tight: false,
             tight: Tight {
                 insts: of_each(function.insts.len()),
                 heads: of_each(function.blocks.len()),
@@ -121,6 +122,8 @@ struct Walk<'a> {
     place: u32,
     /// Of each set of registers, the last place that has too many values for it.
     last: Vec<u32>,
+    /// Whether such a place is in the current block.
+    is_tight: bool,
     tight: Tight,
 }
 
@@ -129,6 +132,7 @@ impl Walk<'_> {
         let Problem { conventional, liveness, limits, .. } = self.problem;
         let function = &conventional.function;
         self.place += 1;
+        self.is_tight = false;
         self.live.clear();
         let phis = function.blocks[block].phis.iter().map(|phi| phi.def).filter(|&def| !liveness.is_dead(def));
         for value in liveness.live_in(block).iter().copied().chain(phis).filter(|&value| !self.chosen.spilled[value]) {
@@ -140,9 +144,7 @@ impl Walk<'_> {
             let excess = self.live.counts()[set] - limits.room(set, occupied);
             if excess > 0 {
                 self.tight.heads[block] = self.tight.heads[block].max(excess);
-                self.tight.blocks.insert(block);
-                self.tight.tightness[block].add(set, excess);
-                self.last[set] = self.place;
+                self.find_tight(block, set, excess);
             }
         }
         for inst in function.block_insts(block) {
@@ -152,8 +154,10 @@ impl Walk<'_> {
             }
             self.advance(inst);
         }
-        for index in 0..self.live.values().len() {
-            self.leave(self.live.values()[index]);
+        if self.is_tight {
+            for index in 0..self.live.values().len() {
+                self.leave(self.live.values()[index]);
+            }
         }
     }
 
@@ -185,11 +189,17 @@ impl Walk<'_> {
             let excess = through[set] - demand.left(limits, set, &occupancy).least();
             if excess > 0 {
                 self.tight.insts[inst] = self.tight.insts[inst].max(excess);
-                self.tight.blocks.insert(block);
-                self.tight.tightness[block].add(set, excess);
-                self.last[set] = self.place;
+                self.find_tight(block, set, excess);
             }
         }
+    }
+
+    /// So many values are too many for a set of registers at the current place.
+    fn find_tight(&mut self, block: Block, set: usize, excess: i32) {
+        self.is_tight = true;
+        self.tight.blocks.insert(block);
+        self.tight.tightness[block].add(set, excess);
+        self.last[set] = self.place;
     }
 
     /// Passes an instruction: it is a place of what it reads, and of what it defines.
@@ -210,6 +220,9 @@ impl Walk<'_> {
 
     /// What a value has been too much for is known when it goes.
     fn leave(&mut self, value: Value) {
+        if !self.is_tight {
+            return;
+        }
         let Problem { conventional, limits, unspillable, .. } = self.problem;
         let mut sets = limits.sets_of(conventional.function.values[value].class);
         if sets.any(|set| self.last[set] >= self.since[value]) && !unspillable.contains(value) {
