@@ -88,6 +88,8 @@ struct Recurrences<'a> {
     /// Of each value that overwrites something, the instruction that defines it.
     overwriting: SecondaryMap<Value, PackedOption<Inst>>,
     seen: EntitySet<Value>,
+    /// From what a φ takes to where the search is, each with how many operands have been tried.
+    way: Vec<(Value, usize)>,
     /// Of each value on a way, the operand that is on it, too.
     found: SecondaryMap<Value, Option<u8>>,
 }
@@ -103,7 +105,8 @@ impl<'a> Recurrences<'a> {
             }
         }
         let seen = EntitySet::with_capacity(count);
-        let mut recurrences = Recurrences { conventional, liveness, overwriting, seen, found: of_each(count) };
+        let (way, found) = (Vec::new(), of_each(count));
+        let mut recurrences = Recurrences { conventional, liveness, overwriting, seen, way, found };
         for phi in function.blocks.values().flat_map(|data| &data.phis) {
             let Some(web) = webs[phi.def].expand() else { continue };
             for arg in phi.args.iter().filter_map(|arg| arg.expand()) {
@@ -118,18 +121,19 @@ impl<'a> Recurrences<'a> {
     /// Goes up from what a φ takes, depth first, until it comes to a member of the φ's web. No value is passed twice, whatever
     /// for.
     fn search(&mut self, from: Value, web: Web) {
-        let mut way = vec![(from, 0)];
-        while let Some((value, tried)) = way.last_mut() {
-            let next = self.overwritable(*value).nth(*tried);
-            *tried += 1;
+        self.way.clear();
+        self.way.push((from, 0));
+        while let Some(&(value, tried)) = self.way.last() {
+            let next = self.overwritable(value).nth(tried);
+            self.way.last_mut().expect("it has one").1 += 1;
             match next.map(|(_, next)| (next, self.conventional.webs[next].expand())) {
-                None => _ = way.pop(),
+                None => _ = self.way.pop(),
                 Some((_, Some(of_next))) if of_next == web => break,
-                Some((next, None)) if self.seen.insert(next) => way.push((next, 0)),
+                Some((next, None)) if self.seen.insert(next) => self.way.push((next, 0)),
                 Some(_) => {}
             }
         }
-        for (value, tried) in way {
+        for &(value, tried) in &self.way {
             let operand = self.overwritable(value).nth(tried - 1).map(|(operand, _)| operand);
             self.found[value] = operand;
         }

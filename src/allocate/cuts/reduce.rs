@@ -117,7 +117,7 @@ struct Reducer<'d> {
     /// Those that are left cost something.
     pairs: Vec<Pair>,
     /// By these numbers, the pairs that each decision was in when it was looked at last, and later ones.
-    pairs_of: Vec<SmallVec<[u32; 4]>>,
+    pairs_of: Vec<SmallVec<[u32; 6]>>,
     steps: Vec<Step>,
     base: i64,
 }

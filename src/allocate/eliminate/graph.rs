@@ -6,6 +6,7 @@
 //! component is a tree, or a cycle from which trees sprout). An edge is ready when no other edge leaves its target; without
 //! the trees, cycles are left in which each location is read once.
 
+use smallvec::SmallVec;
 use std::fmt::Debug;
 
 /// An edge: the content of one place goes to another, at the same time as all others of the graph.
@@ -37,13 +38,13 @@ impl<E: Edge> Graph<E> {
     /// # Panics
     /// If two edges go to one place.
     pub(super) fn new(edges: &[E]) -> Self {
-        let mut targets: Vec<E::Place> = edges.iter().map(|edge| edge.target()).collect();
+        let mut targets: SmallVec<[E::Place; 8]> = edges.iter().map(|edge| edge.target()).collect();
         targets.sort_unstable();
         if let Some(twice) = targets.windows(2).find(|pair| pair[0] == pair[1]) {
             panic!("a parallel copy writes {:?} twice", twice[0]);
         }
         let edges = || edges.iter().filter(|edge| edge.source() != edge.target());
-        let mut places: Vec<E::Place> = edges().flat_map(|edge| [edge.source(), edge.target()]).collect();
+        let mut places: SmallVec<[E::Place; 16]> = edges().flat_map(|edge| [edge.source(), edge.target()]).collect();
         places.sort_unstable();
         places.dedup();
         let nodes = places.into_iter().map(|place| Node { place, into: None, readers: 0 }).collect();
@@ -56,7 +57,7 @@ impl<E: Edge> Graph<E> {
     }
 
     /// The places whose edge can be implemented at once, in ascending order.
-    pub(super) fn ready(&self) -> Vec<E::Place> {
+    pub(super) fn ready(&self) -> SmallVec<[E::Place; 8]> {
         self.nodes.iter().filter(|node| node.into.is_some() && node.readers == 0).map(|node| node.place).collect()
     }
 

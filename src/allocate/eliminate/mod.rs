@@ -24,6 +24,7 @@ use crate::machine::{
     Block, EdgePlace, Edit, Function, Location, Phi, Point, Reg, RegClass, RegSet, RegisterFile, Slot, SlotData,
 };
 use cranelift_entity::{PrimaryMap, SecondaryMap};
+use smallvec::SmallVec;
 use windmill::{LocationTransfer, Scratch};
 
 pub use count::{EliminationCounts, Graphs};
@@ -95,7 +96,7 @@ pub fn eliminate(
 
 /// The location transfer graph of an edge, in parts.
 struct EdgeGraph {
-    registers: Vec<Transfer>,
+    registers: SmallVec<[Transfer; 8]>,
     /// Into further registers.
     loads: Vec<PhiLoad>,
     /// What is computed again, into further registers.
@@ -144,7 +145,7 @@ fn edge(memory: &Memory, coloured: &Coloured, from: Block, to: Block, column: us
     let phis = &function.blocks[to].phis;
     let is_piece = |phi: &Phi| function.values[phi.def].of.is_some();
     let pieces = phis.iter().filter(|phi| is_piece(phi));
-    let mut registers = Vec::with_capacity(phis.len());
+    let mut registers = SmallVec::new();
     for phi in pieces.chain(phis.iter().filter(|phi| !is_piece(phi))) {
         let Some(arg) = phi.args[column].expand() else { continue };
         let (from, to) = (colours.of(arg), colours.of(phi.def));

@@ -4,6 +4,7 @@ use super::conflicts::{Node, Nodes};
 use crate::allocate::cost;
 use crate::analysis::grouped::Grouped;
 use crate::machine::{Block, Function, Inserted, Inst, InstKind, Reg};
+use smallvec::{SmallVec, smallvec};
 
 /// A copy, of whatever kind, between two nodes.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -17,7 +18,7 @@ pub(super) struct Affinity {
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) def: Node,
-    pub(super) args: Vec<(Node, f64)>,
+    pub(super) args: SmallVec<[(Node, f64); 2]>,
 }
 
 /// What a function copies, with the executions that are saved if it does not have to.
@@ -41,11 +42,8 @@ impl Affinities {
         }
         let Gatherer { rows, pins, .. } = gatherer;
         let nodes = nodes.colours.len();
-        let of_row = |row: &Row| {
-            let ends = |arg: Node| (row.def.min(arg), row.def.max(arg));
-            row.args.iter().map(|&(arg, weight)| Affinity { ends: ends(arg), weight }).collect::<Vec<_>>()
-        };
-        let mut pairs: Vec<Affinity> = rows.iter().flat_map(of_row).collect();
+        let affinity = |row: &Row, (arg, weight): (Node, f64)| Affinity { ends: (row.def.min(arg), row.def.max(arg)), weight };
+        let mut pairs: Vec<Affinity> = rows.iter().flat_map(|row| row.args.iter().map(move |&arg| affinity(row, arg))).collect();
         pairs.sort_by_key(|pair| pair.ends);
         pairs.dedup_by(|next, pair| {
             let same = next.ends == pair.ends;
@@ -91,7 +89,7 @@ impl Gatherer<'_> {
         let data = &self.function.blocks[block];
         for phi in &data.phis {
             let def = self.nodes.node(phi.def).expect("a φ in a register has a colour");
-            let mut args: Vec<(Node, f64)> = Vec::with_capacity(phi.args.len());
+            let mut args: SmallVec<[(Node, f64); 2]> = SmallVec::new();
             for (arg, &from) in phi.args.iter().zip(&data.preds) {
                 let Some(arg) = arg.expand().and_then(|arg| self.nodes.node(arg)).filter(|&arg| arg != def) else { continue };
                 args.push((arg, cost::copies(self.function, from) * cost::edge(self.function, from, block)));
@@ -112,7 +110,7 @@ impl Gatherer<'_> {
         match self.function.insts[inst].kind {
             InstKind::Copy | InstKind::Inserted(Inserted::Parallel) => {
                 let pairs = (0..operands.len()).step_by(2).map(|k| (node(k), node(k + 1)));
-                let rows = pairs.filter(|(def, arg)| def != arg).map(|(def, arg)| Row { def, args: vec![(arg, frequency)] });
+                let rows = pairs.filter(|(def, arg)| def != arg).map(|(def, arg)| Row { def, args: smallvec![(arg, frequency)] });
                 self.rows.extend(rows);
             }
             InstKind::CopyTo(reg) | InstKind::CopyFrom(reg) => self.pins.push((node(0), (reg, frequency))),

@@ -12,6 +12,7 @@ use crate::analysis::Partition;
 use crate::analysis::grouped::of_each;
 use crate::machine::{Reg, RegSet};
 use cranelift_entity::SecondaryMap;
+use smallvec::SmallVec;
 use std::collections::BinaryHeap;
 
 /// How many neighbours in a row leave for each other.
@@ -26,7 +27,8 @@ const LARGE: usize = 1_000;
 
 /// Recolours chunks, the heaviest first, trying so many registers for each.
 pub(super) fn optimise(colouring: &mut Colouring, conflicts: &Conflicts, affinities: &Affinities, tried: usize) {
-    let mut recolouring = Recolouring { colouring, conflicts, affinities, tried, open: of_each(conflicts.colours.len()) };
+    let (open, reached) = (of_each(conflicts.colours.len()), BinaryHeap::new());
+    let mut recolouring = Recolouring { colouring, conflicts, affinities, tried, open, reached };
     let mut chunks = BinaryHeap::new();
     for nodes in gather(conflicts, affinities) {
         chunks.extend(recolouring.connected(&nodes));
@@ -122,6 +124,8 @@ struct Recolouring<'a, 'b> {
     tried: usize,
     /// The nodes that are being put into an order and are not in it yet.
     open: SecondaryMap<Node, bool>,
+    /// The ends of copies from those that are in order already.
+    reached: BinaryHeap<Weighted<Node>>,
 }
 
 impl Recolouring<'_, '_> {
@@ -155,7 +159,7 @@ impl Recolouring<'_, '_> {
 
     /// What is saved of a chunk's copies as it is, and what would be in each register if all nodes that may be there were;
     /// likely registers first: those where most would be saved, and where nodes are already.
-    fn prospects(&mut self, nodes: &[Node]) -> (f64, Vec<(f64, Reg)>) {
+    fn prospects(&mut self, nodes: &[Node]) -> (f64, SmallVec<[(f64, Reg); 16]>) {
         nodes.iter().for_each(|&node| self.open[node] = true);
         let mut registers = RegSet::EMPTY;
         let mut ideal = [0.0; RegSet::CAPACITY];
@@ -181,7 +185,7 @@ impl Recolouring<'_, '_> {
             }
         }
         nodes.iter().for_each(|&node| self.open[node] = false);
-        let mut prospects: Vec<(f64, Reg)> = registers.iter().map(|reg| (ideal[reg.index()], reg)).collect();
+        let mut prospects: SmallVec<[(f64, Reg); 16]> = registers.iter().map(|reg| (ideal[reg.index()], reg)).collect();
         let likely = |&(most, reg): &(f64, Reg)| most + present[reg.index()];
         prospects.sort_by(|a, b| likely(b).total_cmp(&likely(a)));
         (saved, prospects)
@@ -197,17 +201,15 @@ impl Recolouring<'_, '_> {
     fn connected(&mut self, nodes: &[Node]) -> Vec<Chunk> {
         let mut chunks = Vec::new();
         nodes.iter().for_each(|&node| self.open[node] = true);
-        // The ends of copies from those that are in order already.
-        let mut reached: BinaryHeap<Weighted<Node>> = BinaryHeap::new();
         for &start in nodes {
             let mut chunk = Chunk { weight: 0.0, of: Vec::new() };
-            reached.push(Weighted { weight: 0.0, of: start });
-            while let Some(Weighted { weight, of: node }) = reached.pop() {
+            self.reached.push(Weighted { weight: 0.0, of: start });
+            while let Some(Weighted { weight, of: node }) = self.reached.pop() {
                 if std::mem::take(&mut self.open[node]) {
                     chunk.weight += weight;
                     chunk.of.push(node);
                     let partners = self.affinities.of(node).iter().filter(|(other, _)| self.open[*other]);
-                    reached.extend(partners.map(|&(of, weight)| Weighted { weight, of }));
+                    self.reached.extend(partners.map(|&(of, weight)| Weighted { weight, of }));
                 }
             }
             let pins = chunk.of.iter().flat_map(|&node| self.affinities.pins(node));

@@ -41,8 +41,10 @@ pub(super) fn sink(function: &Function, liveness: &Liveness, moves: Moves) -> Op
     let sinker = Sinker::new(&code);
     let mut delayer = moves.delay.then(|| Delayer::new(&code)).flatten();
     let mut sunk = Vec::new();
+    let mut order = Order { insts: Vec::new(), moved: Moved::new() };
     for block in function.blocks.keys().filter(|&block| code.may_move(block)) {
-        let mut order = Order { insts: function.block_insts(block).collect(), moved: Moved::new() };
+        order.insts.clear();
+        order.insts.extend(function.block_insts(block));
         if moves.overwrite {
             sinker.block(block, &mut order);
         }
@@ -50,7 +52,7 @@ pub(super) fn sink(function: &Function, liveness: &Liveness, moves: Moves) -> Op
             delayer.block(block, &mut order);
         }
         if !order.moved.is_empty() {
-            sunk.push((block, order));
+            sunk.push((block, Order { insts: order.insts.clone(), moved: std::mem::take(&mut order.moved) }));
         }
     }
     (!sunk.is_empty()).then(|| rewritten(function, sunk))

@@ -131,7 +131,7 @@ impl<'a> Entries<'a> {
         let live = || liveness.live_in(block).iter().copied();
         self.heads.add(block, live().chain(defined).filter(|&value| !is_in_memory(value))).sort_unstable();
         self.ends.add(block, liveness.live_out(block).iter().copied().filter(|&value| !is_in_memory(value)));
-        let mut coming: SmallVec<[Value; 8]> = SmallVec::new();
+        let mut coming: SmallVec<[Value; 16]> = SmallVec::new();
         coming.extend(live().filter(|&value| is_in_memory(value) && !chosen.spilled[value]));
         self.keep_coming(block, &mut coming);
         if !coming.is_empty() {
@@ -144,7 +144,7 @@ impl<'a> Entries<'a> {
     }
 
     /// Leaves of ascending values those that come to a block from some predecessor in a register.
-    fn keep_coming(&self, block: Block, values: &mut SmallVec<[Value; 8]>) {
+    fn keep_coming(&self, block: Block, values: &mut SmallVec<[Value; 16]>) {
         let preds = &self.problem.conventional.function.blocks[block].preds;
         let mut over: SmallVec<[Over; 4]> = preds.iter().map(|&pred| self.over(pred, block)).collect();
         values.retain(|&mut value| over.iter_mut().any(|over| over.contains(value)));

@@ -35,7 +35,7 @@ use crate::allocate::spill::residence::Ahead;
 use crate::allocate::spill::update::{changes_home, saved};
 use crate::analysis::Occupancy;
 use crate::analysis::grouped::{each, of_each};
-use crate::machine::{Block, Function, Inst, Operand, Value};
+use crate::machine::{Block, BlockList, Function, Inst, Operand, Value};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -378,7 +378,7 @@ impl<'a> Builder<'a> {
         }
         let in_loop = self.passing.as_ref().and_then(|passing| passing.scarcity_in_passed_loop(block, row));
         let comes_back = |pred: Block| in_loop.is_some() && self.problem.dominators.dominates(block, pred);
-        let mut tails: SmallVec<[(Block, Place); 4]> = SmallVec::new();
+        let mut tails: SmallVec<[(Block, Place); 8]> = SmallVec::new();
         for (&pred, before) in data.preds.iter().zip(before).filter(|&(&pred, _)| !comes_back(pred)) {
             let tail = match data.landing_pad {
                 true => self.thrown(pred, value),
@@ -864,12 +864,13 @@ impl<'a> Builder<'a> {
         let function = self.function;
         let regions = &self.stretches.regions;
         let block = regions.blocks(region)[0];
-        let from: Vec<Block> = function.blocks[block].preds.iter().copied().filter(|&from| regions.of(from) < region).collect();
+        let preds = function.blocks[block].preds.iter().copied();
+        let from: BlockList = preds.filter(|&from| regions.of(from) < region).collect();
         let without_code = |from: Block| function.takes_no_code(from, block);
         let at_head = from.len() != 1 || without_code(from[0]);
         let live_in = self.problem.liveness.live_in(block);
         let arriving = self.stretches.beginning_in(region).filter(|(value, ..)| live_in.binary_search(value).is_ok());
-        for (value, homeless, least) in arriving.collect::<Vec<_>>() {
+        for (value, homeless, least) in arriving.collect::<SmallVec<[_; 8]>>() {
             let arriving = if at_head { self.model.decisions.decide() } else { homeless };
             if at_head {
                 self.model.decisions.pair(arriving, homeless, self.store(least));

@@ -283,9 +283,10 @@ impl<'n> Prices<'n> {
 
     /// Labels each cluster as is cheapest under the prices, and buys places likewise. Answers the bound that this gives.
     fn relax(&mut self) -> i64 {
-        for cluster in std::mem::take(&mut self.stale) {
-            self.relax_cluster(cluster);
+        for index in 0..self.stale.len() {
+            self.relax_cluster(self.stale[index]);
         }
+        self.stale.clear();
         self.are_cut = true;
         self.of_clusters = self.value.values().sum();
         self.of_clusters + self.buy()

@@ -5,7 +5,7 @@
 
 use crate::allocate::spill::{Choice, Problem};
 use crate::analysis::Order;
-use crate::analysis::grouped::of_each;
+use crate::analysis::grouped::{Grouped, of_each};
 use crate::machine::{Block, Function};
 use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 
@@ -17,15 +17,11 @@ entity_impl!(Region);
 /// All regions.
 pub(super) struct Regions {
     of: SecondaryMap<Block, PackedOption<Region>>,
-    data: PrimaryMap<Region, RegionData>,
+    /// How often the blocks of each are executed at most.
+    most: PrimaryMap<Region, f64>,
+    blocks: Grouped<Region, Block>,
     /// How often a block is executed at least, of one and those of its region that come behind it.
     least: SecondaryMap<Block, f64>,
-}
-
-struct RegionData {
-    blocks: Vec<Block>,
-    /// How often its blocks are executed at most.
-    most: f64,
 }
 
 /// How often, for each execution of one before it, a block of the same region is executed at least. That is more than where two
@@ -65,19 +61,19 @@ impl Regions {
     pub(super) fn new(function: &Function, order: &Order, similar: f64) -> Self {
         let count = function.blocks.len();
         let (of, least) = (of_each(count), of_each(count));
-        let mut regions = Regions { of, data: PrimaryMap::new(), least };
+        let mut regions = Regions { of, most: PrimaryMap::new(), blocks: Grouped::new(0, &[]), least };
         for &block in order.blocks() {
             let frequency = function.blocks[block].frequency;
-            let region = regions.before(function, block).filter(|&region| frequency >= similar * regions.data[region].most);
-            let region = region.unwrap_or_else(|| regions.data.push(RegionData { blocks: Vec::new(), most: frequency }));
-            let data = &mut regions.data[region];
-            data.blocks.push(block);
-            data.most = data.most.max(frequency);
+            let region = regions.before(function, block).filter(|&region| frequency >= similar * regions.most[region]);
+            let region = region.unwrap_or_else(|| regions.most.push(frequency));
+            regions.most[region] = regions.most[region].max(frequency);
             regions.of[block] = region.into();
         }
-        for data in regions.data.values() {
+        let members = order.blocks().iter().map(|&block| (regions.of(block), block));
+        regions.blocks = Grouped::from_pairs(regions.most.len(), members);
+        for region in regions.iter() {
             let mut least = f64::INFINITY;
-            for &block in data.blocks.iter().rev() {
+            for &block in regions.blocks.get(region).iter().rev() {
                 least = least.min(function.blocks[block].frequency);
                 regions.least[block] = least;
             }
@@ -93,7 +89,7 @@ impl Regions {
     }
 
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = Region> + ExactSizeIterator + use<> {
-        self.data.keys()
+        self.most.keys()
     }
 
     /// The region of a block that can be reached.
@@ -103,7 +99,7 @@ impl Regions {
 
     /// Its blocks, those first that come before others.
     pub(super) fn blocks(&self, region: Region) -> &[Block] {
-        &self.data[region].blocks
+        self.blocks.get(region)
     }
 
     /// How often the coldest block is executed in which a value can be stored that is defined in this one, or enters the region
