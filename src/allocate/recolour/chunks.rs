@@ -31,10 +31,10 @@ pub(super) fn optimise(colouring: &mut Colouring, conflicts: &Conflicts, affinit
     let mut recolouring = Recolouring { colouring, conflicts, affinities, tried, open, reached };
     let mut chunks = BinaryHeap::new();
     for nodes in gather(conflicts, affinities) {
-        chunks.extend(recolouring.connected(&nodes));
+        recolouring.connected(&nodes, &mut chunks);
     }
     while let Some(chunk) = chunks.pop() {
-        chunks.extend(recolouring.chunk(&chunk));
+        recolouring.chunk(&chunk, &mut chunks);
     }
 }
 
@@ -129,11 +129,11 @@ struct Recolouring<'a, 'b> {
 }
 
 impl Recolouring<'_, '_> {
-    /// Brings a chunk together, if it is not yet; returns those parts that are still elsewhere.
-    fn chunk(&mut self, chunk: &Chunk) -> Vec<Chunk> {
+    /// Brings a chunk together, if it is not yet; what is still elsewhere, in parts, comes to the `chunks`.
+    fn chunk(&mut self, chunk: &Chunk, chunks: &mut BinaryHeap<Chunk>) {
         let is_left = |&node: &Node| self.colouring.cost(node, self.colouring.of(node)) > 0.0;
         if !chunk.of.iter().any(is_left) {
-            return Vec::new();
+            return;
         }
         let (saved, ideal) = self.prospects(&chunk.of);
         let mut best: Option<(f64, Reg)> = None;
@@ -150,11 +150,11 @@ impl Recolouring<'_, '_> {
             }
             self.colouring.undo(mark);
         }
-        let Some((_, reg)) = best else { return Vec::new() };
+        let Some((_, reg)) = best else { return };
         self.colouring.begin();
         self.bring(&chunk.of, reg);
         let elsewhere: Vec<Node> = chunk.of.iter().copied().filter(|&node| self.colouring.of(node) != reg).collect();
-        self.connected(&elsewhere)
+        self.connected(&elsewhere, chunks);
     }
 
     /// What is saved of a chunk's copies as it is, and what would be in each register if all nodes that may be there were;
@@ -197,26 +197,26 @@ impl Recolouring<'_, '_> {
         }
     }
 
-    /// The parts of some nodes that copies connect, each along its heaviest copies (Prim's algorithm).
-    fn connected(&mut self, nodes: &[Node]) -> Vec<Chunk> {
-        let mut chunks = Vec::new();
+    /// Adds the parts of some nodes that copies connect, each along its heaviest copies (Prim's algorithm).
+    fn connected(&mut self, nodes: &[Node], chunks: &mut BinaryHeap<Chunk>) {
         nodes.iter().for_each(|&node| self.open[node] = true);
+        let mut part: SmallVec<[Node; 8]> = SmallVec::new();
         for &start in nodes {
-            let mut chunk = Chunk { weight: 0.0, of: Vec::new() };
+            part.clear();
+            let mut sum = 0.0;
             self.reached.push(Weighted { weight: 0.0, of: start });
             while let Some(Weighted { weight, of: node }) = self.reached.pop() {
                 if std::mem::take(&mut self.open[node]) {
-                    chunk.weight += weight;
-                    chunk.of.push(node);
+                    sum += weight;
+                    part.push(node);
                     let partners = self.affinities.of(node).iter().filter(|(other, _)| self.open[*other]);
                     self.reached.extend(partners.map(|&(of, weight)| Weighted { weight, of }));
                 }
             }
-            let pins = chunk.of.iter().flat_map(|&node| self.affinities.pins(node));
-            let by_pins: f64 = pins.map(|(_, weight)| weight).sum();
-            chunk.weight += by_pins;
-            chunks.extend((chunk.of.len() > 1 || by_pins > 0.0).then_some(chunk));
+            let by_pins: f64 = part.iter().flat_map(|&node| self.affinities.pins(node)).map(|(_, weight)| weight).sum();
+            if part.len() > 1 || by_pins > 0.0 {
+                chunks.push(Chunk { weight: sum + by_pins, of: part.to_vec() });
+            }
         }
-        chunks
     }
 }
