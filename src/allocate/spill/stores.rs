@@ -5,16 +5,17 @@
 //! the least cost; no way has more than one. A value is stored behind its definition, on an edge, at a block's head, or before the terminators of a block that
 //! a φ in memory takes it from.
 //! Relies on: whether a home is not written yet in a block is a decision, and a store is where it is 1 before and 0 behind: a
-//! minimum cut ([`crate::allocate::cuts`]).
+//! minimum cut ([`crate::allocate::cuts`]). Where nothing can be stored between a block and a read, its home has to be written:
+//! that is most blocks on the way, since the value has left its registers for a reason, and nothing is decided there.
 
 use super::Problem;
 use super::entry::Entries;
 use super::plan::Store;
 use crate::allocate::cost;
 use crate::allocate::cuts::{Cutter, Decision, Decisions, FORBIDDEN, Network, price};
-use crate::analysis::grouped::Grouped;
+use crate::analysis::grouped::{Grouped, of_each};
 use crate::machine::{Block, EdgePlace, Value};
-use cranelift_entity::{EntityRef, EntitySet, SecondaryMap, packed_option::PackedOption};
+use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// What is read where.
 pub(super) struct Reads {
@@ -42,8 +43,9 @@ pub(super) fn place(
         problem,
         entries,
         decisions: Decisions::default(),
-        homeless: SecondaryMap::new(),
+        homes: of_each(problem.conventional.function.blocks.len()),
         region: Vec::new(),
+        written: Vec::new(),
         transitions: Vec::new(),
         definitions: Vec::new(),
         stores: Vec::new(),
@@ -51,8 +53,8 @@ pub(super) fn place(
     };
     for value in stored.iter() {
         let Some(definition) = defined(value) else { continue };
-        if placing.find_region(definition, in_blocks.get(value), at_ends.get(value)) {
-            placing.value(value, definition, in_blocks.get(value), at_ends.get(value));
+        if placing.find_region(value, definition, in_blocks.get(value), at_ends.get(value)) {
+            placing.value(value, definition, at_ends.get(value));
         }
         placing.forget_region();
         if placing.decisions.costs.len() >= AT_ONCE {
@@ -75,14 +77,29 @@ struct Transition {
     store: Store,
 }
 
+/// What there is to say about a value's home in a block.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Home {
+    /// Nothing: the block is on no way from the value's definition to a read.
+    #[default]
+    Unread,
+    /// It has to be written.
+    Written,
+    /// Whether it is written is to be decided.
+    Undecided,
+    /// The decision that it is not written yet.
+    Open(Decision),
+}
+
 struct Placing<'a> {
     problem: &'a Problem<'a>,
     entries: &'a Entries<'a>,
     decisions: Decisions,
-    /// Of each block of the region, the decision that the value's home is not written yet.
-    homeless: SecondaryMap<Block, PackedOption<Decision>>,
+    homes: SecondaryMap<Block, Home>,
     /// The blocks on ways from the value's definition to its reads.
     region: Vec<Block>,
+    /// Those of them where the home has to be written, as far as that has not been passed on to the blocks before.
+    written: Vec<Block>,
     transitions: Vec<Transition>,
     /// Of each value, the decision about the block that defines it.
     definitions: Vec<(Value, Decision)>,
@@ -92,61 +109,87 @@ struct Placing<'a> {
 }
 
 impl Placing<'_> {
-    /// Finds the region of a value; says whether a part of it is executed less often than the definition.
-    fn find_region(&mut self, definition: Block, in_blocks: &[Block], at_ends: &[Block]) -> bool {
+    /// Finds the region of a value; says whether a part of it is executed less often than the definition, so that the value may
+    /// be stored there.
+    fn find_region(&mut self, value: Value, definition: Block, in_blocks: &[Block], at_ends: &[Block]) -> bool {
         let function = &self.problem.conventional.function;
-        let frequency = |block: Block| function.blocks[block].frequency;
-        let mut least = f64::INFINITY;
-        for &block in in_blocks.iter().chain(at_ends).chain([&definition]) {
-            least = least.min(frequency(block));
-            self.enter(block);
+        in_blocks.iter().for_each(|&block| self.write(block));
+        for &block in at_ends {
+            if self.is_at_end(block, value) { self.open(block) } else { self.write(block) }
         }
+        while let Some(block) = self.written.pop() {
+            if block == definition {
+                return false;
+            }
+            let at_head = self.is_stored_at_head(block, value);
+            for &pred in &function.blocks[block].preds {
+                if !at_head && self.store_on_edge(pred, block, value).is_none() {
+                    self.write(pred);
+                }
+            }
+        }
+        self.open(definition);
+        // Edges with blocks of their own are executed less often than these blocks' sources.
+        let frequency = |block: Block| function.blocks[block].frequency;
+        let reads = in_blocks.iter().chain(at_ends);
+        let mut least = reads.map(|&block| frequency(block)).fold(f64::INFINITY, f64::min);
         let mut next = 0;
         while let Some(&block) = self.region.get(next) {
             next += 1;
             if block != definition {
                 for &pred in &function.blocks[block].preds {
                     least = least.min(frequency(pred));
-                    self.enter(pred);
+                    self.open(pred);
                 }
             }
         }
         least < frequency(definition)
     }
 
-    /// A block that is passed is one with the block before it.
-    fn enter(&mut self, block: Block) {
+    /// In a block, or in the block before it if it is passed, the home has to be written.
+    fn write(&mut self, block: Block) {
         let block = self.problem.source(block);
-        if self.homeless[block].is_none() {
-            // No decision yet, but a mark.
-            self.homeless[block] = Decision::new(0).into();
+        let before = std::mem::replace(&mut self.homes[block], Home::Written);
+        if before != Home::Written {
+            self.written.push(block);
+        }
+        if before == Home::Unread {
+            self.region.push(block);
+        }
+    }
+
+    /// A block, or the block before it if it is passed, is on a way to a read.
+    fn open(&mut self, block: Block) {
+        let block = self.problem.source(block);
+        if self.homes[block] == Home::Unread {
+            self.homes[block] = Home::Undecided;
             self.region.push(block);
         }
     }
 
     fn forget_region(&mut self) {
-        for block in self.region.drain(..) {
-            self.homeless[block] = None.into();
-        }
+        self.written.clear();
+        self.region.drain(..).for_each(|block| self.homes[block] = Home::Unread);
     }
 
-    fn value(&mut self, value: Value, definition: Block, in_blocks: &[Block], at_ends: &[Block]) {
+    fn value(&mut self, value: Value, definition: Block, at_ends: &[Block]) {
         let function = &self.problem.conventional.function;
         for index in 0..self.region.len() {
-            self.homeless[self.region[index]] = self.decisions.decide().into();
+            let home = &mut self.homes[self.region[index]];
+            if *home == Home::Undecided {
+                *home = Home::Open(self.decisions.decide());
+            }
         }
-        let defined = self.at(definition);
+        let Home::Open(defined) = self.at(definition) else { unreachable!("it could be stored nowhere else") };
         self.decisions.costs[defined][0] = price(self.problem.cost(cost::STORE, function.blocks[definition].frequency));
         self.definitions.push((value, defined));
-        for &block in in_blocks {
-            let read = self.at(block);
-            self.decisions.costs[read][1] = FORBIDDEN;
-        }
         let mut at_ends = at_ends.to_vec();
         at_ends.sort_unstable();
         at_ends.dedup();
         for block in at_ends {
-            self.read_at_end(block, value);
+            // A value that a φ in memory takes can be stored at the end of its block, if it is there in a register.
+            let store = Store { at: function.before_terminators(block), value, home: value };
+            self.store_between(self.at(block), Home::Written, Some(store), function.blocks[block].frequency);
         }
         for index in 0..self.region.len() {
             let block = self.region[index];
@@ -156,24 +199,9 @@ impl Placing<'_> {
         }
     }
 
-    /// The decision about a block of the region, or one that is passed behind it.
-    fn at(&self, block: Block) -> Decision {
-        self.homeless[self.problem.source(block)].expect("the block is on a way to a read")
-    }
-
-    /// A value that a φ in memory takes can be stored at the end of its block.
-    fn read_at_end(&mut self, block: Block, value: Value) {
-        let function = &self.problem.conventional.function;
-        let homeless = self.at(block);
-        let is_there = self.is_at_end(block, value);
-        let cost = &mut self.decisions.costs[homeless][1];
-        if is_there {
-            *cost = (*cost + price(self.problem.cost(cost::STORE, function.blocks[block].frequency))).min(FORBIDDEN);
-            let store = Store { at: function.before_terminators(block), value, home: value };
-            self.transitions.push(Transition { before: homeless, behind: None, store });
-        } else {
-            *cost = FORBIDDEN;
-        }
+    /// The home in a block of the region, or one that is passed behind it.
+    fn at(&self, block: Block) -> Home {
+        self.homes[self.problem.source(block)]
     }
 
     /// A value can be stored on an edge, or, where several ways meet, behind.
@@ -181,20 +209,33 @@ impl Placing<'_> {
         let function = &self.problem.conventional.function;
         let data = &function.blocks[to];
         let mut arriving = self.at(to);
-        if data.preds.len() > 1 && self.can_store_at_head(to, value) {
-            let behind = std::mem::replace(&mut arriving, self.decisions.decide());
+        if self.is_stored_at_head(to, value) {
+            let behind = std::mem::replace(&mut arriving, Home::Open(self.decisions.decide()));
             let store = Store { at: function.head(to), value, home: value };
             self.store_between(arriving, behind, Some(store), data.frequency);
         }
         for &from in &data.preds {
-            let at = match function.edge_place(from, to) {
-                EdgePlace::Head(at) if self.can_store_at_head(to, value) && self.comes_over(from, to, value) => Some(at),
-                EdgePlace::Tail(at) if self.is_at_end(from, value) => Some(at),
-                _ => None,
-            };
-            let store = at.map(|at| Store { at, value, home: value });
-            self.store_between(self.at(from), arriving, store, cost::edge(function, from, to));
+            let before = self.at(from);
+            if before != Home::Written {
+                let store = self.store_on_edge(from, to, value);
+                self.store_between(before, arriving, store, cost::edge(function, from, to));
+            }
         }
+    }
+
+    /// Whether a value can be stored at the head of a block at which several edges meet.
+    fn is_stored_at_head(&self, block: Block, value: Value) -> bool {
+        self.problem.conventional.function.blocks[block].preds.len() > 1 && self.can_store_at_head(block, value)
+    }
+
+    /// How a value can be stored on an edge.
+    fn store_on_edge(&self, from: Block, to: Block, value: Value) -> Option<Store> {
+        let at = match self.problem.conventional.function.edge_place(from, to) {
+            EdgePlace::Head(at) if self.can_store_at_head(to, value) && self.comes_over(from, to, value) => at,
+            EdgePlace::Tail(at) if self.is_at_end(from, value) => at,
+            _ => return None,
+        };
+        Some(Store { at, value, home: value })
     }
 
     /// Whether a value can be stored at a block's end: it is in a register, or needs none.
@@ -212,11 +253,17 @@ impl Placing<'_> {
         self.problem.storable(value).is_some() || self.entries.comes_over(from, to, value)
     }
 
-    /// Between two decisions there can be this store, or none.
-    fn store_between(&mut self, before: Decision, behind: Decision, store: Option<Store>, frequency: f64) {
+    /// Between two places there can be this store, or none.
+    fn store_between(&mut self, before: Home, behind: Home, store: Option<Store>, frequency: f64) {
+        let Home::Open(before) = before else { return };
         let cost = if store.is_some() { price(self.problem.cost(cost::STORE, frequency)) } else { FORBIDDEN };
-        self.decisions.pair(before, behind, cost);
-        self.transitions.extend(store.map(|store| Transition { before, behind: Some(behind), store }));
+        let behind = if let Home::Open(behind) = behind { Some(behind) } else { None };
+        match behind {
+            Some(behind) => self.decisions.pair(before, behind, cost),
+            // It is written there.
+            None => self.decisions.charge(before, true, cost),
+        }
+        self.transitions.extend(store.map(|store| Transition { before, behind, store }));
     }
 
     /// Makes the decisions that there are.
