@@ -146,18 +146,12 @@ private:
   // A list names registers without their parts.
   void list(MachineBasicBlock &MBB) {
     const PhysRegs &In = of(MBB).In;
-    Listed.clear();
+    MBB.clearLiveIns();
     T.Registers.forEach(In, [&](MCRegister Reg) {
       if (!In.overlaps(T.Registers.wholes(Reg)))
-        Listed.push_back(Reg);
+        MBB.addLiveIn(Reg);
     });
-    llvm::sort(Listed);
-    // A list that grows as it is written is made anew several times: this one has room for all.
-    std::vector<MachineBasicBlock::RegisterMaskPair> Room;
-    Room.reserve(Listed.size());
-    MBB.clearLiveIns(Room);
-    for (MCRegister Reg : Listed)
-      MBB.addLiveIn(Reg);
+    MBB.sortUniqueLiveIns();
   }
 
   // Whether nothing behind wants a register, or a part of it.
@@ -203,8 +197,6 @@ private:
   std::vector<Passage> Passages;
   // Of the instruction that is being passed.
   Operands Current;
-  // Of the block whose list is being written.
-  SmallVector<MCRegister, 16> Listed;
   // Something is read behind a call that destroys it.
   bool IsLost = false;
   const SmallVector<MCRegister, 2> ByUnwinder;
