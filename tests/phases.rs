@@ -959,6 +959,13 @@ mod splitting {
         }
     }
 
+    /// Nothing is so dear that what is dearer still costs no more.
+    #[test]
+    fn what_is_executed_most_is_in_registers_before_what_is_executed_often() {
+        let text = blocks(&split_by("hottest", Choice::Priced).function);
+        assert!(text.contains("b2: freq=1000000000 -> b5 b3\n  op v4\n"), "v0 stays in the register: {text}");
+    }
+
     /// v0 and what the φ takes cross both calls in the registers that these leave.
     #[test]
     fn what_lives_into_landing_pads_stays_in_registers() {

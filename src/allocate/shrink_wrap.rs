@@ -8,7 +8,7 @@
 //! shrink wrapping finds one place for all registers; Chow, PLDI 1988, finds places for each, by data flow and not by cost.)
 
 use super::cost::{self, Added, beside_size};
-use super::cuts::{Cutter, Decision, Decisions, FORBIDDEN, Network, Residual, price};
+use super::cuts::{Cutter, Decision, Decisions, FORBIDDEN, Network, Residual, Units};
 use crate::machine::{Block, Goal};
 use cranelift_entity::{EntityRef, PrimaryMap};
 
@@ -70,7 +70,8 @@ pub fn wrap(frame: &Frame) -> Vec<Option<PrimaryMap<Block, Saved>>> {
 
 /// What it costs if the prologue and epilogues save and restore a register.
 fn usual(frame: &Frame) -> i64 {
-    let cost = |added: Added, frequency| price(added.with_size(beside_size(frequency, frame.goal)));
+    let units = Units::default();
+    let cost = |added: Added, frequency| units.price(added.with_size(beside_size(frequency, frame.goal)));
     cost(cost::SAVE, frame.saves) + cost(cost::RESTORE, frame.restores)
 }
 
@@ -114,9 +115,10 @@ impl Stating {
 
     /// Between two points, the register can be saved or restored at what instructions cost there, or not at all.
     fn place(&mut self, before: Decision, behind: Decision, frequency: Option<f64>, besides: Option<Added>) {
+        let units = self.decisions.units;
         let cost = |added: Added| {
             let cost = |frequency| added.with_size(frequency) + besides.map_or(0.0, |it| it.with_size(frequency));
-            frequency.map_or(FORBIDDEN, |frequency| price(cost(beside_size(frequency, self.goal))))
+            frequency.map_or(FORBIDDEN, |frequency| units.price(cost(beside_size(frequency, self.goal))))
         };
         self.decisions.pair(before, behind, cost(cost::SEPARATE_SAVE));
         self.decisions.pair(behind, before, cost(cost::SEPARATE_RESTORE));

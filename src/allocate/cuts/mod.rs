@@ -73,29 +73,59 @@ impl<T: Copy> Reliance<T> {
     }
 }
 
-/// What a labelling must not do. Sums of a few of these and of what can be paid do not overflow.
-pub(super) const FORBIDDEN: i64 = 1 << 50;
+/// What a labelling must not do. Sums of a few dozens of these and of what can be paid do not overflow.
+pub(super) const FORBIDDEN: i64 = 1 << 54;
 
 /// Both of two costs: what is forbidden twice is forbidden.
 fn together(a: i64, b: i64) -> i64 {
     (a + b).min(FORBIDDEN)
 }
 
-/// A cost of one execution.
-pub(super) const UNIT: f64 = 65536.0;
+/// So many units of cost are one execution: so few that what is executed most often is far from forbidden.
+#[derive(Clone, Copy)]
+pub(super) struct Units(f64);
 
-/// What something costs, in units.
-pub(super) fn price(cost: f64) -> i64 {
-    // Beyond this, nothing else counts.
-    const MOST: f64 = (1u64 << 40) as f64;
-    // (`round` is a call where processors need not have an instruction for it.)
-    let units = (cost * UNIT).min(MOST);
-    (units + 0.5_f64.copysign(units)) as i64
+impl Units {
+    /// Where nothing is executed more often than this.
+    pub(super) fn for_executions(most: f64) -> Self {
+        /// What there is to pay each time in one place, at most; and how many units that may be.
+        const DEAREST: f64 = 16.0;
+        const UNITS: f64 = (1u64 << 40) as f64;
+        let dearest = (DEAREST * most).min(f64::MAX);
+        let mut units = Units::default();
+        while dearest * units.0 > UNITS {
+            units.0 /= 2.0;
+        }
+        units
+    }
+
+    /// What so many executions cost.
+    pub(super) fn price(self, executions: f64) -> i64 {
+        /// More than this is as good as forbidden.
+        const MOST: f64 = (FORBIDDEN / 16) as f64;
+        // (`round` is a call where processors need not have an instruction for it.)
+        let units = (executions * self.0).min(MOST);
+        (units + 0.5_f64.copysign(units)) as i64
+    }
+
+    /// How many executions something costs.
+    pub(super) fn executions(self, price: i64) -> f64 {
+        price as f64 / self.0
+    }
+}
+
+impl Default for Units {
+    /// What most functions' executions can be counted by.
+    fn default() -> Self {
+        Units(65536.0)
+    }
 }
 
 /// Decisions, their costs, and rows.
 #[derive(Clone, Default)]
 pub(super) struct Decisions {
+    /// What costs are counted in.
+    pub(super) units: Units,
     /// What each costs if it is 0, and if it is 1.
     pub(super) costs: PrimaryMap<Decision, [i64; 2]>,
     /// For how many of them there is room.
@@ -109,6 +139,11 @@ pub(super) struct Decisions {
 }
 
 impl Decisions {
+    /// None as yet.
+    pub(super) fn new(units: Units) -> Self {
+        Decisions { units, ..Decisions::default() }
+    }
+
     pub(super) fn decide(&mut self) -> Decision {
         let count = self.costs.len();
         if count == self.room {
@@ -155,12 +190,12 @@ pub(super) fn push<T>(list: &mut Vec<T>, item: T) {
 
 #[cfg(test)]
 pub(super) mod testing {
-    use super::{Decision, Decisions, FORBIDDEN, MOST_BOUGHT, Reliance, RowData, Run, UNIT};
+    use super::{Decision, Decisions, FORBIDDEN, MOST_BOUGHT, Reliance, RowData, Run, Units};
     use cranelift_entity::{EntityRef, PrimaryMap};
 
     /// So many executions.
     pub fn random_cost(rng: &mut fastrand::Rng) -> i64 {
-        rng.i64(0..20) * UNIT as i64
+        Units::default().price(rng.i64(0..20) as f64)
     }
 
     /// A few decisions with random costs, pairs and, if wanted, rows.

@@ -4,7 +4,7 @@
 //! Ensures: decisions that costs of pairs connect are one *cluster*, with consecutive nodes; clusters meet in rows and reliances
 //! alone. What labels cost is in a [`Residual`] through which nothing has flowed yet.
 
-use super::{Decision, Decisions, Pair, Reliance, Residual, Rooms, together};
+use super::{Decision, Decisions, Pair, Reliance, Residual, Rooms, Units, together};
 use crate::analysis::Partition;
 use crate::analysis::grouped::{Grouped, of_each};
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
@@ -35,6 +35,8 @@ pub(in crate::allocate) struct Arc {
 
 /// All clusters and rows.
 pub(in crate::allocate) struct Network {
+    /// What costs are counted in.
+    pub(in crate::allocate) units: Units,
     /// The first node of each cluster.
     first: PrimaryMap<Cluster, Node>,
     /// How many nodes there are.
@@ -82,6 +84,7 @@ impl Network {
         }
         let runs = decisions.runs.iter().map(|run| (node(&node_of, run.decision), (Row(run.rows.start), Row(run.rows.end))));
         let network = Network {
+            units: decisions.units,
             runs: Grouped::from_pairs(nodes, runs),
             rooms: decisions.rows.iter().map(|data| data.rooms).collect(),
             frequency: decisions.rows.iter().map(|data| data.frequency).collect(),

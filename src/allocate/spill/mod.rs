@@ -43,6 +43,7 @@ pub use plan::{Plan, Refill, Site, Store};
 use crate::allocate::assign::PinPolicy;
 use crate::allocate::cost::{self, Added};
 use crate::allocate::cssa::{Conventional, Web};
+use crate::allocate::cuts::Units;
 use crate::allocate::failure::Unsupported;
 use crate::allocate::pressure::demand::foldable_operands;
 use crate::allocate::pressure::limits::Limits;
@@ -307,6 +308,8 @@ pub struct Problem<'a> {
     /// Those of which what they compute can be read from memory where it is.
     given: EntitySet<Inst>,
     limits: Limits,
+    /// What minimum cuts count costs in.
+    units: Units,
     policy: Policy,
     downstream: Downstream,
 }
@@ -357,6 +360,7 @@ impl<'a> Problem<'a> {
             storable,
             given: if splits && policy.read_in_place { origins(|data| data.given) } else { EntitySet::new() },
             limits: Limits::new(function, downstream.spare)?,
+            units: Units::for_executions(function.blocks.values().map(|data| data.frequency).fold(0.0, f64::max)),
             policy,
             downstream: Downstream { choice, ..downstream },
         })

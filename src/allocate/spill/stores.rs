@@ -12,7 +12,7 @@ use super::Problem;
 use super::entry::Entries;
 use super::plan::Store;
 use crate::allocate::cost;
-use crate::allocate::cuts::{Cutter, Decision, Decisions, FORBIDDEN, Network, price};
+use crate::allocate::cuts::{Cutter, Decision, Decisions, FORBIDDEN, Network};
 use crate::analysis::grouped::{Grouped, of_each};
 use crate::machine::{Block, EdgePlace, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -42,7 +42,7 @@ pub(super) fn place(
     let mut placing = Placing {
         problem,
         entries,
-        decisions: Decisions::default(),
+        decisions: Decisions::new(problem.units),
         homes: of_each(problem.conventional.function.blocks.len()),
         region: Vec::new(),
         written: Vec::new(),
@@ -181,7 +181,8 @@ impl Placing<'_> {
             }
         }
         let Home::Open(defined) = self.at(definition) else { unreachable!("it could be stored nowhere else") };
-        self.decisions.costs[defined][0] = price(self.problem.cost(cost::STORE, function.blocks[definition].frequency));
+        self.decisions.costs[defined][0] =
+            self.problem.units.price(self.problem.cost(cost::STORE, function.blocks[definition].frequency));
         self.definitions.push((value, defined));
         let mut at_ends = at_ends.to_vec();
         at_ends.sort_unstable();
@@ -256,7 +257,7 @@ impl Placing<'_> {
     /// Between two places there can be this store, or none.
     fn store_between(&mut self, before: Home, behind: Home, store: Option<Store>, frequency: f64) {
         let Home::Open(before) = before else { return };
-        let cost = if store.is_some() { price(self.problem.cost(cost::STORE, frequency)) } else { FORBIDDEN };
+        let cost = if store.is_some() { self.problem.units.price(self.problem.cost(cost::STORE, frequency)) } else { FORBIDDEN };
         let behind = if let Home::Open(behind) = behind { Some(behind) } else { None };
         match behind {
             Some(behind) => self.decisions.pair(before, behind, cost),
@@ -271,7 +272,7 @@ impl Placing<'_> {
         if self.definitions.is_empty() {
             return;
         }
-        let (network, mut residual) = Network::new(std::mem::take(&mut self.decisions));
+        let (network, mut residual) = Network::new(std::mem::replace(&mut self.decisions, Decisions::new(self.problem.units)));
         let is_one = Cutter::new(&network).cut_all(&mut residual);
         let is_one = |decision: Decision| is_one[network.node(decision)];
         let is_taken = |it: &Transition| is_one(it.before) && it.behind.is_none_or(|behind| !is_one(behind));

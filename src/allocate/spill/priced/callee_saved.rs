@@ -4,7 +4,7 @@
 //! come to where registers are scarce, they are used there and nowhere else, so that shrink wrapping can save them there.
 
 use crate::allocate::cost::{self, Added};
-use crate::allocate::cuts::{MOST_BOUGHT, price};
+use crate::allocate::cuts::{MOST_BOUGHT, Units};
 use crate::allocate::pressure::limits::Limits;
 use crate::allocate::spill::Problem;
 use crate::analysis::{PinLiveness, Untouched};
@@ -105,9 +105,9 @@ impl CalleeSaved {
         std::array::from_fn(|bought| of_set(bought) as i32)
     }
 
-    /// What one costs, in units of [`price`].
-    pub(super) fn price(&self) -> i64 {
-        price(self.cost)
+    /// What one costs.
+    pub(super) fn price(&self, units: Units) -> i64 {
+        units.price(self.cost)
     }
 
     /// What it costs to save and restore those that are not untouched.

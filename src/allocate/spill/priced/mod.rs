@@ -31,7 +31,7 @@ use super::plan::Refill;
 use super::residence::Ahead;
 use super::{Effort, Problem};
 use crate::allocate::cost;
-use crate::allocate::cuts::{Decision, Network, UNIT, reduce};
+use crate::allocate::cuts::{Decision, Network, reduce};
 use crate::allocate::pressure::limits::{Counts, Limits};
 use crate::analysis::Untouched;
 use crate::machine::{Block, Inst, InstData, Value};
@@ -105,14 +105,14 @@ pub(super) fn solve(problem: &Problem, chosen: &Chosen, ahead: &Ahead) -> Soluti
     let (network, costs) = Network::new(decisions);
     #[cfg(feature = "optimal")]
     let exact = (problem.downstream.choice == Some(super::Choice::Optimal)).then(|| costs.clone());
-    let market = Market { price: callee_saved.price(), least: least_bought, most: callee_saved.count() };
+    let market = Market { price: callee_saved.price(problem.units), least: least_bought, most: callee_saved.count() };
     let solution = prices::solve(&network, costs, market, &stages(problem));
     #[cfg(feature = "optimal")]
     let solution = match &exact {
         Some(costs) => optimal::solve(&network, costs, market, solution, problem.policy.solver),
         None => solution,
     };
-    let bound = (solution.bound + reduction.base + base) as f64 / UNIT - needless;
+    let bound = problem.units.executions(solution.bound + reduction.base + base) - needless;
     let mut is_one = network.labels(|node| solution.is_one[node]);
     reduction.complete(&mut is_one);
     let solved = Some(Solved { places, is_one });
@@ -131,7 +131,7 @@ fn stages(problem: &Problem) -> Vec<Stage> {
     };
     let insts = problem.conventional.function.insts.len();
     let stage = |&(rounds, work, open): &(u32, u64, f64)| Stage {
-        open: (open * insts as f64 * UNIT) as i64,
+        open: problem.units.price(open * insts as f64),
         rounds,
         alone: rounds / 3 * 2,
         work: work * insts as u64,

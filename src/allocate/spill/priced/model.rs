@@ -25,7 +25,7 @@ use super::regions::{Region, similar};
 use super::stretches::Stretches;
 use super::tight::Tight;
 use crate::allocate::cost;
-use crate::allocate::cuts::{Decision, Decisions, FORBIDDEN, MOST_BOUGHT, Reliance, price};
+use crate::allocate::cuts::{Decision, Decisions, FORBIDDEN, MOST_BOUGHT, Reliance};
 use crate::allocate::pressure::demand::{Demand, LastUse, Left, Rooms, Taken, first_reuse, foldable_operands, is_first_use};
 use crate::allocate::spill::Problem;
 use crate::allocate::spill::choose::Chosen;
@@ -191,7 +191,7 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, ahead: &Ahead, callee_sa
         passing: Passing::new(problem, &tight),
         tight,
         quiet: Quiet::new(problem, ahead),
-        model: Model { places: Places::new(problem), ..Model::default() },
+        model: Model { decisions: Decisions::new(problem.units), places: Places::new(problem), ..Model::default() },
         place: each(function.values.len(), Place::REGISTER),
         tails: vec![Place::MEMORY; problem.liveness.all_live_out()],
         unsettled: Vec::new(),
@@ -535,8 +535,9 @@ impl<'a> Builder<'a> {
         if place == Place::REGISTER {
             return;
         }
-        let load = self.problem.refill(value);
-        let cost = |refill: Refill| price(self.problem.cost_of_refill(refill, frequency));
+        let problem = self.problem;
+        let load = problem.refill(value);
+        let cost = |refill: Refill| problem.units.price(problem.cost_of_refill(refill, frequency));
         match self.again(value, inst) {
             Some((again, Place::REGISTER)) => self.model.in_memory(place, cost(again)),
             Some((again, source)) if let Some(on) = source.decision() => {
@@ -585,7 +586,7 @@ impl<'a> Builder<'a> {
     }
 
     fn refill_on_edge(&self, value: Value, from: Block, to: Block) -> i64 {
-        price(self.problem.cost_on_edge(self.problem.refill(value), from, to))
+        self.price(self.problem.cost_on_edge(self.problem.refill(value), from, to))
     }
 
     fn instruction(&mut self, block: Block, index: u32, inst: Inst) {
@@ -654,9 +655,9 @@ impl<'a> Builder<'a> {
         let first = insts[inst].operands.start as usize;
         let before = self.place[from];
         let (wanted, load) = if self.problem.liveness.kills(first + 1) {
-            (self.model.places.behind[first], price(self.problem.cost(cost::FOLDED_RELOAD, frequency)))
+            (self.model.places.behind[first], self.price(self.problem.cost(cost::FOLDED_RELOAD, frequency)))
         } else {
-            (self.model.places.behind[first + 1], price(self.problem.cost(cost::RELOAD, frequency)))
+            (self.model.places.behind[first + 1], self.price(self.problem.cost(cost::RELOAD, frequency)))
         };
         self.model.only_in(wanted, before, load);
         if self.chosen.spilled[to] {
@@ -680,8 +681,8 @@ impl<'a> Builder<'a> {
             let saved = match self.problem.refill(value) {
                 Refill::Load if self.again(value, Some(inst)).is_none() => self.saved_by_fold(frequency),
                 again if self.problem.read_in_place(inst, k).is_some() => {
-                    let cost_of_refill = price(self.problem.cost_of_refill(again, frequency));
-                    cost_of_refill - price(self.problem.cost(cost::READ_IN_PLACE, frequency))
+                    let cost_of_refill = self.price(self.problem.cost_of_refill(again, frequency));
+                    cost_of_refill - self.price(self.problem.cost(cost::READ_IN_PLACE, frequency))
                 }
                 _ => continue,
             };
@@ -696,14 +697,14 @@ impl<'a> Builder<'a> {
         let [before, behind] = [read, written].map(|k| self.function.operands(inst)[k].value);
         if !self.chosen.spilled[before] && !self.chosen.spilled[behind] {
             let first = self.function.insts[inst].operands.start as usize;
-            let saved = price(saved(self.problem, frequency));
+            let saved = self.price(saved(self.problem, frequency));
             self.cheapen(self.place[before], self.model.places.behind[first + written], saved);
         }
     }
 
     /// What a read from memory costs less than a load and the instruction.
     fn saved_by_fold(&self, frequency: f64) -> i64 {
-        let cost = |added: cost::Added| price(self.problem.cost(added, frequency));
+        let cost = |added: cost::Added| self.price(self.problem.cost(added, frequency));
         cost(cost::RELOAD) - cost(cost::FOLDED_RELOAD)
     }
 
@@ -723,7 +724,7 @@ impl<'a> Builder<'a> {
         let place = self.segment(value);
         let again = self.problem.recompute(value);
         let frequency = self.function.blocks[block].frequency;
-        let once = price(self.problem.cost_of_refill(again.unwrap_or_else(|| self.problem.refill(value)), frequency));
+        let once = self.price(self.problem.cost_of_refill(again.unwrap_or_else(|| self.problem.refill(value)), frequency));
         self.model.in_register(place, once);
         self.model.base -= once;
         place
@@ -852,9 +853,14 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// What so many executions cost.
+    fn price(&self, executions: f64) -> i64 {
+        self.problem.units.price(executions)
+    }
+
     /// What it costs to store a value.
     fn store(&self, frequency: f64) -> i64 {
-        price(self.problem.cost(cost::STORE, frequency))
+        self.price(self.problem.cost(cost::STORE, frequency))
     }
 
     /// Where stretches begin with a region, values are stored on its edges, or, where several meet or no code can stand there,

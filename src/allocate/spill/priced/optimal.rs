@@ -4,7 +4,7 @@
 //! one cluster are those of a minimum cut.
 
 use super::prices::{Market, Solution};
-use crate::allocate::cuts::{FORBIDDEN, Network, Node, Reliance, Residual, Row, UNIT};
+use crate::allocate::cuts::{FORBIDDEN, Network, Node, Reliance, Residual, Row, Units};
 use crate::allocate::integer_program::{Answer, Program, Variable};
 use crate::analysis::grouped::Grouped;
 use cranelift_entity::PrimaryMap;
@@ -23,17 +23,17 @@ pub(super) fn solve(network: &Network, costs: &Residual, market: Market, known: 
     let bought = market.least + places.iter().filter(|&&place| answer.is_one(place)).count();
     let found = cost(network, costs, market, &is_one, bought).filter(|&cost| cost < known_cost);
     let best = found.unwrap_or(known_cost);
-    let bound = if answer.is_optimal { best } else { known.bound.max(floor(&answer, base)).min(best) };
+    let bound = if answer.is_optimal { best } else { known.bound.max(floor(&answer, network.units) + base).min(best) };
     match found {
         Some(_) => Solution { is_one, bought, bound, ..known },
         None => Solution { bound, ..known },
     }
 }
 
-/// The solver's bound, in the unit of costs, less what it may be off by.
-fn floor(answer: &Answer, base: i64) -> i64 {
+/// The solver's bound, less what it may be off by.
+fn floor(answer: &Answer, units: Units) -> i64 {
     let bound = answer.bound - 1e-6 * (1.0 + answer.bound.abs());
-    (bound * UNIT).floor() as i64 + base
+    (bound / units.executions(1)).floor() as i64
 }
 
 /// The integer program.
@@ -52,7 +52,7 @@ impl Stated {
         // Of what is forbidden, what everything costs as 1 may have more than there are numbers for; it is taken off again.
         let with_all_ones = network.clusters().map(|cluster| costs.cost(network, cluster, |_| true));
         let mut base = with_all_ones.fold(market.price * market.least as i64, i64::wrapping_add);
-        let executions = |cost: i64| cost as f64 / UNIT;
+        let executions = |cost: i64| network.units.executions(cost);
         let mut variables: PrimaryMap<Node, Variable> = PrimaryMap::with_capacity(network.all_nodes().len());
         for node in network.all_nodes() {
             // Whatever else it costs, what is forbidden costs more.

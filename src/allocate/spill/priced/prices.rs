@@ -8,7 +8,7 @@
 //! on another node pays that one for being 1, whether it needs that or not.
 
 use super::round::{Rounded, Rounding};
-use crate::allocate::cuts::{Cluster, Cutter, MOST_BOUGHT, Network, Node, Reliance, Residual, Row, UNIT};
+use crate::allocate::cuts::{Cluster, Cutter, MOST_BOUGHT, Network, Node, Reliance, Residual, Row, Units};
 use cranelift_entity::{EntityRef, PrimaryMap, packed_option::PackedOption};
 use std::cmp::Ordering;
 
@@ -232,23 +232,18 @@ impl Price {
 
     /// By how much it changes in a step of length 1, for what is executed so often: more if it is high, since it takes more to
     /// change what is decided, and since of the many rows that a long segment is in, few need a price.
-    fn scale(&self, frequency: f64) -> f64 {
+    fn scale(&self, units: Units, frequency: f64) -> f64 {
         const LEAST: f64 = 0.03;
-        (frequency * (self.now as f64 / UNIT).max(LEAST * frequency)).sqrt()
+        (frequency * units.executions(self.now).max(LEAST * frequency)).sqrt()
     }
 
-    fn change(&mut self, step: f64, frequency: f64) {
+    fn change(&mut self, step: f64, units: Units, frequency: f64) {
         if self.direction == 0.0 {
             return;
         }
-        let change = step * self.scale(frequency) * self.pace * self.direction;
+        let change = step * self.scale(units, frequency) * self.pace * self.direction;
         self.now = (self.now + change.round() as i64).max(0);
     }
-}
-
-/// What a reliance saves, in executions: of the same order as a row's frequency.
-fn executions(reliance: &Reliance<Node>) -> f64 {
-    reliance.saved as f64 / UNIT
 }
 
 impl<'n> Prices<'n> {
@@ -448,12 +443,15 @@ impl<'n> Prices<'n> {
         let missing = (AIM * open + (bound - value) as f64).min(MOST * open);
         let is_best = value > self.best_value;
         self.best_value = self.best_value.max(value);
+        let units = self.network.units;
+        // What a reliance saves is of the same order as a row's frequency.
+        let executions = |reliance: &Reliance<Node>| units.executions(reliance.saved);
         let mut square = 0.0;
         let mut turn = |price: &mut Price, excess: i64, frequency: f64| {
             price.compare(is_best);
             price.turn(excess);
             if price.direction != 0.0 {
-                square += price.direction.powi(2) * price.scale(frequency);
+                square += price.direction.powi(2) * price.scale(units, frequency);
             }
         };
         let Network { rooms, reliances, .. } = self.network;
@@ -470,10 +468,10 @@ impl<'n> Prices<'n> {
         let step = missing.max(1.0) / square.max(1e-12);
         for row in rooms.keys() {
             let frequency = self.frequency(row);
-            self.of_row[row].change(step, frequency);
+            self.of_row[row].change(step, units, frequency);
         }
         for (price, reliance) in self.of_reliance.iter_mut().zip(reliances) {
-            price.change(step, executions(reliance));
+            price.change(step, units, executions(reliance));
         }
         self.pass_on();
     }
@@ -482,7 +480,7 @@ impl<'n> Prices<'n> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::allocate::cuts::{Decisions, testing};
+    use crate::allocate::cuts::{Decision, Decisions, RowData, Run, testing};
 
     /// Else steps, which divide by the squares of directions, would have no limit.
     #[test]
@@ -492,7 +490,7 @@ mod tests {
         assert!(price.direction > 0.0);
         (0..3).for_each(|_| price.turn(0));
         assert_eq!(price.direction, 0.0);
-        price.change(1e18, 1.0);
+        price.change(1e18, Units::default(), 1.0);
         assert_eq!(price.now, 100);
     }
 
