@@ -7,7 +7,7 @@
 //! frequency and its price, and by how steadily it has gone one way ([`Price`]). Reliances have prices as rows have: what relies
 //! on another node pays that one for being 1, whether it needs that or not.
 
-use super::round::{Rounded, Rounding};
+use super::round::{First, Rounded, Rounding};
 use crate::allocate::cuts::{Cluster, Cutter, MOST_BOUGHT, Network, Node, Reliance, Residual, Row, Units};
 use cranelift_entity::{EntityRef, PrimaryMap, packed_option::PackedOption};
 use std::cmp::Ordering;
@@ -71,7 +71,9 @@ pub(super) fn solve(network: &Network, costs: Residual, market: Market, stages: 
             bound = bound.max(value);
             round += 1;
             if round > stage.alone || is_too_much(&cutter, &prices) {
-                label(&mut rounding, &mut cutter, &prices, &mut best);
+                // One order finds what the other misses.
+                let first = if round % 2 == 0 { First::DearestByPlace } else { First::Dearest };
+                label(&mut rounding, &mut cutter, &prices, first, &mut best);
             }
         }
     }
@@ -80,9 +82,9 @@ pub(super) fn solve(network: &Network, costs: Residual, market: Market, stages: 
 
 /// Makes labels under the current prices, which may become the best: with as many places as the best, and one nearer to what the
 /// prices say.
-fn label(rounding: &mut Rounding, cutter: &mut Cutter, prices: &Prices, best: &mut Rounded) {
+fn label(rounding: &mut Rounding, cutter: &mut Cutter, prices: &Prices, first: First, best: &mut Rounded) {
     let relaxed = prices.relaxed();
-    rounding.put_in_order(&relaxed);
+    rounding.put_in_order(&relaxed, first);
     for bought in towards(best.bought, prices.bought) {
         if prices.bound_with(bought) >= best.cost {
             continue;
@@ -99,7 +101,7 @@ fn label(rounding: &mut Rounding, cutter: &mut Cutter, prices: &Prices, best: &m
 
 /// Buys all places, and fewer as long as that is cheaper.
 fn cheapest_number(rounding: &mut Rounding, cutter: &mut Cutter, relaxed: &Relaxed, market: Market) -> Rounded {
-    rounding.put_in_order(relaxed);
+    rounding.put_in_order(relaxed, First::DearestByPlace);
     let mut best = rounding.round(cutter, relaxed, market.most);
     rounding.sell(&mut best, market.least);
     while best.bought > market.least {
@@ -510,6 +512,47 @@ mod tests {
         assert!(found as f64 <= 1.05 * optimum as f64, "{found} {optimum}");
         assert!(tight > 200, "{tight} of 500 are proved optimal");
         assert!(helpless < 10, "{helpless} of 500 rely on others in vain");
+    }
+
+    /// Where orders by place and in all are taken in turn, labels are nearer to the bound: with the first alone, they cost 1.046 of
+    /// it in sum.
+    #[test]
+    fn labels_of_crowded_problems_are_near_the_bound() {
+        let mut rng = fastrand::Rng::with_seed(4);
+        let (mut found, mut bound) = (0, 0);
+        for _ in 0..200 {
+            let (network, costs) = Network::new(crowded(&mut rng));
+            let market = Market { price: 0, least: 0, most: 0 };
+            let stage = Stage { open: 0, rounds: 12, alone: 6, work: u64::MAX };
+            let solution = solve(&network, costs.clone(), market, &[stage]);
+            let cost = |cluster: Cluster| costs.cost(&network, cluster, |node| solution.is_one[node]);
+            found += network.clusters().map(cost).sum::<i64>();
+            bound += solution.bound;
+        }
+        assert!(found as f64 <= 1.042 * bound as f64, "{found} {bound}");
+    }
+
+    /// Twenty decisions that cost something if they are 0, in runs of rows with room for four, and some pairs.
+    fn crowded(rng: &mut fastrand::Rng) -> Decisions {
+        const COUNT: usize = 20;
+        const ROWS: u32 = 8;
+        let mut decisions = Decisions::default();
+        for _ in 0..COUNT {
+            let decision = decisions.decide();
+            decisions.charge(decision, false, testing::random_cost(rng));
+        }
+        for _ in 0..COUNT / 2 {
+            let [one, zero] = [(); 2].map(|()| Decision::new(rng.usize(0..COUNT)));
+            decisions.pair(one, zero, testing::random_cost(rng));
+        }
+        for decision in (0..COUNT).map(Decision::new) {
+            let first = rng.u32(0..ROWS);
+            let end = (first + 1 + rng.u32(0..6)).min(ROWS);
+            decisions.runs.push(Run { decision, rows: first..end });
+        }
+        let rows = (0..ROWS).map(|_| RowData { rooms: [4; MOST_BOUGHT + 1], frequency: 0.1 + rng.f64() });
+        decisions.rows.extend(rows);
+        decisions
     }
 
     /// What has been found of some problems, and what there is, in sum; how many are proved optimal, and in how many a decision

@@ -1,7 +1,7 @@
 //! Labels that keep to the rows, from relaxed ones.
 //!
-//! Clusters take their places one after the other, those first that lose most by leaving, for each place in a row that they
-//! take. One that does not fit as it would like to be is cut again, with what is full forbidden. So is one that relies on what
+//! Clusters take their places one after the other, those first that lose most by leaving, in all or for each place in a row that
+//! they take. One that does not fit as it would like to be is cut again, with what is full forbidden. So is one that relies on what
 //! has found no room. Then each cluster with something to gain is placed again, in what the others leave.
 
 use super::prices::Relaxed;
@@ -18,6 +18,15 @@ pub(super) struct Rounded {
     pub(super) bought: usize,
     /// Their own, what the places cost, and what those do not save that rely on others in vain.
     pub(super) cost: i64,
+}
+
+/// Which clusters take their places first.
+#[derive(Clone, Copy)]
+pub(super) enum First {
+    /// Those that lose most by leaving, for each place in a row that they could take.
+    DearestByPlace,
+    /// Those that lose most.
+    Dearest,
 }
 
 pub(super) struct Rounding<'n> {
@@ -81,10 +90,14 @@ impl<'n> Rounding<'n> {
     }
 
     /// Clusters are going to be placed by what they lose by leaving, from these labels.
-    pub(super) fn put_in_order(&mut self, relaxed: &Relaxed) {
-        let gain = |cluster: Cluster| (self.nothing[cluster] - relaxed.value[cluster]) as f64 / self.size[cluster].max(1) as f64;
+    pub(super) fn put_in_order(&mut self, relaxed: &Relaxed, first: First) {
+        let places = |cluster: Cluster| match first {
+            First::DearestByPlace => self.size[cluster].max(1),
+            First::Dearest => 1,
+        };
+        let loss = |cluster: Cluster| (self.nothing[cluster] - relaxed.value[cluster]) as f64 / places(cluster) as f64;
         self.order.clear();
-        self.order.extend(self.network.clusters().map(|cluster| (gain(cluster), cluster)));
+        self.order.extend(self.network.clusters().map(|cluster| (loss(cluster), cluster)));
         self.order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     }
 
