@@ -1,8 +1,8 @@
 //! Labels that keep to the rows, from relaxed ones.
 //!
-//! Clusters take their places one after the other, those first that lose most by leaving, in all or for each place in a row that
-//! they take. One that does not fit as it would like to be is cut again, with what is full forbidden. So is one that relies on what
-//! has found no room. Then each cluster with something to gain is placed again, in what the others leave.
+//! Clusters take their places one after the other, those first that lose most by leaving ([`First`]). One that does not fit as it
+//! would like to be is cut again, with what is full forbidden. So is one that relies on what has found no room. Then each
+//! cluster with something to gain is placed again, in what the others leave.
 
 use super::prices::Relaxed;
 use crate::allocate::cuts::{Cluster, Cutter, FORBIDDEN, Network, Node, Reliance, Residual, Rooms};
@@ -23,10 +23,12 @@ pub(super) struct Rounded {
 /// Which clusters take their places first.
 #[derive(Clone, Copy)]
 pub(super) enum First {
-    /// Those that lose most by leaving, for each place in a row that they could take.
-    DearestByPlace,
-    /// Those that lose most.
+    /// Those that lose most by leaving.
     Dearest,
+    /// For each place in a row that they could take.
+    DearestByPlace,
+    /// For what they pay for places (Pirkul 1987, of knapsacks with several constraints).
+    DearestByPrice,
 }
 
 pub(super) struct Rounding<'n> {
@@ -91,11 +93,12 @@ impl<'n> Rounding<'n> {
 
     /// Clusters are going to be placed by what they lose by leaving, from these labels.
     pub(super) fn put_in_order(&mut self, relaxed: &Relaxed, first: First) {
-        let places = |cluster: Cluster| match first {
-            First::DearestByPlace => self.size[cluster].max(1),
-            First::Dearest => 1,
+        let share = |cluster: Cluster| match first {
+            First::Dearest => 1.0,
+            First::DearestByPlace => self.size[cluster].max(1) as f64,
+            First::DearestByPrice => (relaxed.value[cluster] - relaxed.cost[cluster]).max(1) as f64,
         };
-        let loss = |cluster: Cluster| (self.nothing[cluster] - relaxed.value[cluster]) as f64 / places(cluster) as f64;
+        let loss = |cluster: Cluster| (self.nothing[cluster] - relaxed.value[cluster]) as f64 / share(cluster);
         self.order.clear();
         self.order.extend(self.network.clusters().map(|cluster| (loss(cluster), cluster)));
         self.order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
