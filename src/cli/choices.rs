@@ -164,7 +164,7 @@ impl Choice for Effort {
         (
             Effort::Usual,
             "1",
-            "Five rounds of prices, twenty-four where loops are so hot that it matters, eighty where it still does; blocks likewise",
+            "Seven rounds of prices, twenty-four where loops are so hot that it matters, eighty where it still does; blocks likewise",
         ),
         (Effort::More, "2", "Twenty-four rounds; every block is decided about"),
         (Effort::Most, "3", "Eighty rounds; every block is decided about"),

@@ -125,7 +125,7 @@ pub(super) fn solve(problem: &Problem, chosen: &Chosen, ahead: &Ahead) -> Soluti
 fn stages(problem: &Problem) -> Vec<Stage> {
     let stages: &[(u32, u64, f64)] = match problem.policy.effort {
         Effort::Least => &[],
-        Effort::Usual => &[(5, 300, 0.0), (24, 1_000, 0.2), (80, 3_000, 2.0)],
+        Effort::Usual => &[(7, 300, 0.0), (24, 1_000, 0.2), (80, 3_000, 2.0)],
         Effort::More => &[(24, 1_000, 0.0), (80, 3_000, 2.0)],
         Effort::Most => &[(80, 10_000, 0.0)],
     };
