@@ -25,7 +25,7 @@ pub(super) fn solve(network: &Network, costs: &Residual, market: Market, known: 
     let best = found.unwrap_or(known_cost);
     let bound = if answer.is_optimal { best } else { known.bound.max(floor(&answer, network.units) + base).min(best) };
     match found {
-        Some(_) => Solution { is_one, bought, bound, ..known },
+        Some(_) => Solution { is_one, bought, bound },
         None => Solution { bound, ..known },
     }
 }
