@@ -59,7 +59,10 @@ impl Conflicts {
         let both_ways = edges.clone().chain(edges.map(|(a, b)| (b, a)));
         // A callee-saved register that is not in use yet would have to be saved.
         let untouched = function.file.callee_saved - coloured.used;
-        allowed.values_mut().for_each(|registers| *registers = *registers - untouched);
+        for (node, registers) in allowed.iter_mut() {
+            // Where the program holds the same value, a node is in a register that no other one could have, and may come back.
+            *registers = *registers - untouched | RegSet::only(colours[node]);
+        }
         Conflicts { of, neighbours: Grouped::from_pairs(colours.len(), both_ways), colours, allowed }
     }
 

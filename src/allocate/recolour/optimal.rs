@@ -132,9 +132,7 @@ impl<'a> Graph<'a> {
             base += pins.iter().map(|(_, weight)| weight).sum::<f64>();
             let variable =
                 |reg: Reg| (reg, program.decision(-self.affinities.saved_by_pin(node, reg), colouring.of(node) == reg));
-            // Where the program holds the same value, a node is in a register that it could not move to, and may stay there.
-            let possible = self.conflicts.allowed(node) | RegSet::only(colouring.of(node));
-            let variables: Vec<(Reg, Variable)> = possible.iter().map(variable).collect();
+            let variables: Vec<(Reg, Variable)> = self.conflicts.allowed(node).iter().map(variable).collect();
             program.exactly(1.0, variables.iter().map(|&(_, variable)| (variable, 1.0)));
             registers[node] = variables;
         }
