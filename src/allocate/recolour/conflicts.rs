@@ -61,7 +61,7 @@ impl Conflicts {
         let untouched = function.file.callee_saved - coloured.used;
         for (node, registers) in allowed.iter_mut() {
             // Where the program holds the same value, a node is in a register that no other one could have, and may come back.
-            *registers = *registers - untouched | RegSet::only(colours[node]);
+            *registers = (*registers - untouched) | RegSet::only(colours[node]);
         }
         Conflicts { of, neighbours: Grouped::from_pairs(colours.len(), both_ways), colours, allowed }
     }
