@@ -1,12 +1,12 @@
 //! What edges cost, and stores.
 
-use super::super::again::Again;
-use super::super::before::Before;
-use super::super::regions::Region;
 use super::{Builder, Home, Place};
 use crate::allocate::cost;
 use crate::allocate::cuts::FORBIDDEN;
 use crate::allocate::spill::Problem;
+use crate::allocate::spill::priced::again::Again;
+use crate::allocate::spill::priced::before::Before;
+use crate::allocate::spill::priced::regions::Region;
 use crate::machine::{Block, BlockList, Value};
 use smallvec::SmallVec;
 

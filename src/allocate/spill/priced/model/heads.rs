@@ -1,11 +1,11 @@
 //! Where values are at the heads of blocks: in segments that come from the blocks before, or in new ones.
 
-use super::super::before::Before;
-use super::super::passing::majority;
 use super::{Builder, Known, Place};
 use crate::allocate::cost;
 use crate::allocate::spill::Problem;
 use crate::allocate::spill::crossing::Head;
+use crate::allocate::spill::priced::before::Before;
+use crate::allocate::spill::priced::passing::majority;
 use crate::machine::{Block, Inst, Value};
 use smallvec::SmallVec;
 

@@ -1,0 +1,144 @@
+//! Where values are at a block's head.
+
+use super::Walk;
+use crate::allocate::assign::Preference;
+use crate::allocate::failure::{Defect, Failure};
+use crate::allocate::pressure::matching::{Span, Want, fit};
+use crate::analysis::Bundle;
+use crate::machine::{Block, Reg, RegSet, Value};
+use smallvec::SmallVec;
+
+impl Walk<'_> {
+    /// Places the live-in values and the φs' definitions.
+    pub(super) fn enter(&mut self, block: Block) -> Result<(), Failure> {
+        self.owner = [None; RegSet::CAPACITY];
+        self.taken = RegSet::EMPTY;
+        match self.bundles.entry(block) {
+            Some(bundle) => self.enter_from_bundle(bundle, block)?,
+            None => self.enter_from_frequent(block)?,
+        }
+        let register = |&value: &Value| self.register[value].expect("a live value is in a register");
+        self.result.entry.add(block, self.liveness.live_in(block).iter().map(register));
+        for phi in &self.function.blocks[block].phis {
+            self.result.phi_register[phi.def] = Some(self.at(phi.def));
+            if self.liveness.is_dead(phi.def) || self.evicted[phi.def] {
+                self.free(phi.def);
+            }
+        }
+        Ok(())
+    }
+
+    /// Places everything where it crosses the edges that can take no code.
+    fn enter_from_bundle(&mut self, bundle: Bundle, block: Block) -> Result<(), Failure> {
+        self.meet(bundle)?;
+        let phis = self.function.blocks[block].phis.iter().map(|phi| phi.def);
+        for value in self.liveness.live_in(block).iter().copied().chain(phis) {
+            self.put(value, self.place(bundle, value).expect("what is live at an edge's end crosses it"));
+        }
+        Ok(())
+    }
+
+    /// Places the live-in values where the most frequent predecessor that was walked already has them, and the φs'
+    /// definitions beside them.
+    fn enter_from_frequent(&mut self, block: Block) -> Result<(), Failure> {
+        let data = &self.function.blocks[block];
+        let live_in = self.liveness.live_in(block);
+        let walked = |&&pred: &&Block| self.order.index(pred) < self.order.index(block);
+        let frequency = |pred: &Block| self.function.blocks[*pred].frequency;
+        let source =
+            data.preds.iter().filter(walked).max_by(|a, b| frequency(a).total_cmp(&frequency(b)).then(b.cmp(a))).copied();
+        let occupied = data.live_in_pins | self.pins.at(self.function, self.function.head(block));
+        let (mut arriving, mut before) = (std::mem::take(&mut self.arriving), std::mem::take(&mut self.before));
+        arriving.clear();
+        before.clear();
+        let here = live_in.iter().copied().filter(|&value| !self.evicted[value]);
+        if let Some(source) = source {
+            let registers = self.result.on_exit(self.function, self.liveness, source, block, here.clone());
+            arriving.extend(here.zip(registers));
+        }
+        let values = arriving.iter().map(|&(value, _)| value).chain(data.phis.iter().map(|phi| phi.def));
+        before.extend(values.map(|value| (value, self.register[value])));
+        let used = self.used;
+        for &(value, reg) in &arriving {
+            if (self.function.allowed(value) - occupied).contains(reg) {
+                self.put(value, reg);
+            }
+        }
+        if self.taken.len() < arriving.len() || !self.place_phis(block, occupied) {
+            let wants = self.wants_before(&mut before, used, &arriving, occupied);
+            self.place_together(block, occupied, &arriving, wants)?;
+        }
+        (self.arriving, self.before) = (arriving, before);
+        Ok(())
+    }
+
+    /// What live-in values want by what was known before any of the block's values was placed. (Most blocks never ask.)
+    fn wants_before(
+        &mut self,
+        before: &mut [(Value, Option<Reg>)],
+        mut used: RegSet,
+        live_in: &[(Value, Reg)],
+        occupied: RegSet,
+    ) -> Vec<Want> {
+        let mut exchange = |walk: &mut Self| {
+            before.iter_mut().for_each(|(value, reg)| std::mem::swap(reg, &mut walk.register[*value]));
+            std::mem::swap(&mut used, &mut walk.used);
+        };
+        exchange(self);
+        let wants = live_in.iter().map(|&(value, reg)| self.want(value, Span::Before, occupied, Some(reg))).collect();
+        exchange(self);
+        wants
+    }
+
+    /// Places the φs' definitions one after the other, if preferences go by frequency those first that have most at stake; says
+    /// whether there was room for all.
+    fn place_phis(&mut self, block: Block, occupied: RegSet) -> bool {
+        let phis = &self.function.blocks[block].phis;
+        let mut defs: SmallVec<[(f32, Value); 8]> = phis.iter().map(|phi| (0.0, phi.def)).collect();
+        if defs.len() > 1 && self.policy.preference == Preference::Frequency {
+            for (stake, def) in &mut defs {
+                *stake = self.stake(*def, self.function.allowed(*def) - occupied - self.taken);
+            }
+            defs.sort_by(|a, b| b.0.total_cmp(&a.0));
+        }
+        defs.into_iter().all(|(_, def)| {
+            let domain = self.choices(def, self.function.allowed(def) - occupied, RegSet::EMPTY, true);
+            let reg = self.best(def, domain);
+            if let Some(reg) = reg {
+                self.put(def, reg);
+            }
+            reg.is_some()
+        })
+    }
+
+    /// How much more a value gains by the best register of a set than by the next one.
+    fn stake(&self, value: Value, domain: RegSet) -> f32 {
+        let scores = self.scores(value, domain);
+        let (mut best, mut next) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
+        for score in domain.iter().map(|reg| scores[reg.index()]) {
+            (best, next) = (best.max(score), next.max(score.min(best)));
+        }
+        if domain.len() > 1 { best - next } else { f32::INFINITY }
+    }
+
+    /// Places live-in values and φs' definitions together.
+    fn place_together(
+        &mut self,
+        block: Block,
+        occupied: RegSet,
+        live_in: &[(Value, Reg)],
+        mut wants: Vec<Want>,
+    ) -> Result<(), Failure> {
+        let phis = self.function.blocks[block].phis.iter().map(|phi| phi.def);
+        let values = live_in.iter().map(|&(value, _)| value).chain(phis.clone());
+        wants.extend(phis.map(|def| self.want(def, Span::Before, occupied, None)));
+        let registers =
+            fit(&wants).ok_or_else(|| Defect::Impossible(format!("no registers for the values at the head of {block}")))?;
+        self.owner = [None; RegSet::CAPACITY];
+        self.taken = RegSet::EMPTY;
+        for (value, reg) in values.zip(registers) {
+            self.put(value, reg);
+        }
+        Ok(())
+    }
+}
