@@ -1,10 +1,9 @@
 //! Allocation by integer programming: nothing is found that is better.
 
-use crate::support::random::{random_function, shapes};
+use crate::support::random::{Shape, random_function, shapes};
 use chordal::allocate::allocators::{Preset, RegisterCoalescing, Registers};
 use chordal::allocate::pipeline::{Report, allocate};
 use chordal::allocate::spill::{Certificate, Choice, Effort};
-use chordal::analysis::Liveness;
 use chordal::machine::{Function, print};
 
 /// `tuned`, with other ways to spill and to coalesce.
@@ -21,14 +20,6 @@ fn certificate(report: &Report) -> Certificate {
     report.spill.certificate.expect("prices say what things cost")
 }
 
-/// Whether a bound is as it was found. Where φs keep values alive that nobody wants, prices are asked for those, too; a plan that
-/// costs less than that is what the bound is cut down to.
-fn is_whole(best: Certificate, function: &Function) -> bool {
-    let liveness = Liveness::new(function);
-    let mut phis = function.blocks.values().flat_map(|data| &data.phis);
-    best.bound < best.cost || !phis.any(|phi| liveness.is_dead(phi.def))
-}
-
 /// Whether one cost is at most another, but for rounding.
 fn at_most(cost: f64, other: f64) -> bool {
     cost <= other + 1e-3 * (1.0 + other.abs())
@@ -36,10 +27,12 @@ fn at_most(cost: f64, other: f64) -> bool {
 
 #[test]
 fn nothing_is_better_than_the_optimum() {
-    let (mut bounded, mut spilled_better, mut spilled_worse, mut coalesced_better) = (0, 0, 0, 0);
-    for (number, shape) in shapes().iter().enumerate() {
+    let (mut spilled_better, mut spilled_worse, mut coalesced_better) = (0, 0, 0);
+    for (number, shape) in shapes().into_iter().enumerate() {
+        // Prices are asked for what only dead φs want, too. A plan may cost less than that, which a bound is then cut down to.
+        let shape = Shape { dead_phis: false, ..shape };
         for seed in 0..8 {
-            let function = random_function(seed, shape);
+            let function = random_function(seed, &shape);
             let spilled = |choice, effort| report(&function, choice, effort, RegisterCoalescing::Chunks);
             let Some(best) = spilled(Choice::Optimal, Effort::Usual) else { continue };
             let known = spilled(Choice::Priced, Effort::Usual).expect("the same can be allocated");
@@ -47,10 +40,7 @@ fn nothing_is_better_than_the_optimum() {
             let place = format!("shape {number}, seed {seed}\n{}", print(&function));
             let [best, known_spilling, thorough] = [&best, &known, &thorough].map(certificate);
             // A bound of the usual effort is one of plans that decide about some blocks together, which the optimum need not do.
-            if is_whole(best, &function) {
-                assert!(at_most(thorough.bound, best.bound), "{} {} {place}", thorough.bound, best.bound);
-                bounded += 1;
-            }
+            assert!(at_most(thorough.bound, best.bound), "{} {} {place}", thorough.bound, best.bound);
             // A plan may fold other operands than what it is made from, and cost less, or not fit, and cost more.
             spilled_better += usize::from(!at_most(known_spilling.cost, best.cost));
             spilled_worse += usize::from(!at_most(best.cost, known_spilling.cost));
@@ -63,7 +53,6 @@ fn nothing_is_better_than_the_optimum() {
             coalesced_better += usize::from(!at_most(known.cost_after, best.cost_after));
         }
     }
-    assert!(bounded > 50, "{bounded} bounds were compared");
     assert!(spilled_better > 2 * spilled_worse, "{spilled_better} are better, {spilled_worse} are worse");
     assert!(coalesced_better > 5, "{coalesced_better} are better");
 }

@@ -14,7 +14,8 @@ mod steps;
 
 pub use damage::damaged;
 
-use chordal::machine::{Function, Goal, RegClass, RegSet, RegisterFile, parse};
+use chordal::analysis::Liveness;
+use chordal::machine::{Function, Goal, RegClass, RegSet, RegisterFile, Value, parse, print};
 use fastrand::Rng;
 
 /// Which register file a function is over.
@@ -93,6 +94,8 @@ pub struct Shape {
     /// Several blocks that all go to the same several blocks over edges that can take no code.
     pub gotos: bool,
     pub debug_uses: bool,
+    /// φs of which nobody wants what they define, as compilers leave hardly any.
+    pub dead_phis: bool,
 }
 
 impl Default for Shape {
@@ -111,6 +114,7 @@ impl Default for Shape {
             jumps: false,
             gotos: true,
             debug_uses: true,
+            dead_phis: true,
         }
     }
 }
@@ -125,7 +129,7 @@ impl Shape {
         smaller.extend(less(self.insts_per_block, 0).map(|insts_per_block| Shape { insts_per_block, ..self.clone() }));
         smaller.extend(less(self.phis_per_block, 0).map(|phis_per_block| Shape { phis_per_block, ..self.clone() }));
         smaller.extend(less(self.classes.len(), 1).map(|count| Shape { classes: &self.classes[..count], ..self.clone() }));
-        let flags: [fn(&mut Shape) -> &mut bool; 7] = [
+        let flags: [fn(&mut Shape) -> &mut bool; 8] = [
             |shape| &mut shape.loops,
             |shape| &mut shape.pins,
             |shape| &mut shape.calls,
@@ -133,6 +137,7 @@ impl Shape {
             |shape| &mut shape.jumps,
             |shape| &mut shape.gotos,
             |shape| &mut shape.debug_uses,
+            |shape| &mut shape.dead_phis,
         ];
         for flag in flags {
             let mut without = self.clone();
@@ -173,14 +178,23 @@ pub fn random_shape(rng: &mut Rng) -> Shape {
         jumps: rng.bool(),
         gotos: rng.bool(),
         debug_uses: rng.bool(),
+        dead_phis: rng.bool(),
     }
 }
 
 /// Small and large, plain and with everything.
 pub fn shapes() -> Vec<Shape> {
     let all = Shape::default();
-    let none =
-        Shape { loops: false, pins: false, calls: false, landing_pads: false, gotos: false, debug_uses: false, ..all.clone() };
+    let none = Shape {
+        loops: false,
+        pins: false,
+        calls: false,
+        landing_pads: false,
+        gotos: false,
+        debug_uses: false,
+        dead_phis: false,
+        ..all.clone()
+    };
     vec![
         Shape { blocks: 1, insts_per_block: 40, ..all.clone() },
         Shape { blocks: 3, insts_per_block: 1, ..all.clone() },
@@ -229,5 +243,21 @@ pub fn random_function(seed: u64, shape: &Shape) -> Function {
         1 => Goal::LeastSize,
         _ => Goal::Speed,
     };
-    function
+    if shape.dead_phis { function } else { without_dead_phis(function) }
+}
+
+/// The same function without the φs of which nobody wants what they define.
+fn without_dead_phis(mut function: Function) -> Function {
+    loop {
+        let liveness = Liveness::new(&function);
+        let is_dead = |value: Value| liveness.is_dead(value);
+        let mut dead: Vec<Value> = Vec::new();
+        for data in function.blocks.values_mut() {
+            dead.extend(data.phis.extract_if(.., |phi| is_dead(phi.def)).map(|phi| phi.def));
+        }
+        if dead.is_empty() {
+            return parse(&print(&function)).expect("its text is well-formed");
+        }
+        function.debug_uses.retain(|debug| !dead.contains(&debug.value));
+    }
 }
