@@ -268,6 +268,7 @@ fn what_random_functions_found_is_allocated() {
         "in_memory_anyway",
         "jump_outputs",
         "nothing_meets",
+        "off_bundle_in_loop",
         "older_name",
         "overwritten_in_web",
         "overwritten_once",

@@ -1,4 +1,5 @@
-//! Which values live through which loops without being accessed in them, and how scarce registers are there.
+//! Which values live through which loops without being accessed in them, and how scarce registers are there. What crosses an edge
+//! that can take no code within the loop is in a register there, or in memory, whatever it was before; so it counts as accessed.
 //!
 //! Ensures: what passes a loop passes the loops in it, too.
 //! Relies on: what is live into a loop, and accessed in one within it, is live into that one, since headers dominate their loops.
@@ -39,7 +40,8 @@ impl PassedLoops {
         // Backwards, the blocks of a loop come before its header.
         for &block in order.blocks().iter().rev() {
             let Some(header) = loops.innermost(block) else { continue };
-            for value in accessed(function, block).filter(|&value| tight.values.contains(value)) {
+            let forced = forced(function, liveness, block).into_iter().flatten().copied();
+            for value in accessed(function, block).chain(forced).filter(|&value| tight.values.contains(value)) {
                 if std::mem::replace(&mut last[value], header.into()) != header.into() {
                     passed.access(loops, liveness, header, value);
                 }
@@ -90,6 +92,16 @@ fn accessed(function: &Function, block: Block) -> impl Iterator<Item = Value> {
     operands.chain(taken)
 }
 
+/// What is live where control comes to a block, or leaves it, over edges that can take no code, for which it has to be where it
+/// crosses them. (Not at landing pads: that is decided.)
+fn forced<'a>(function: &Function, liveness: &'a Liveness, block: Block) -> [&'a [Value]; 2] {
+    let data = &function.blocks[block];
+    let is_bare = |from: Block, to: Block| function.takes_no_code(from, to) && !function.blocks[to].landing_pad;
+    let coming = if data.preds.iter().any(|&pred| is_bare(pred, block)) { liveness.live_in(block) } else { &[] };
+    let leaving = if data.succs.iter().any(|&next| is_bare(block, next)) { liveness.live_out(block) } else { &[] };
+    [coming, leaving]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,16 +112,39 @@ mod tests {
     /// what a φ of the outer one takes.
     #[test]
     fn loops_pass_what_they_do_not_access() {
-        let mut f = graph(&[&[1], &[2, 5], &[3], &[2, 4], &[1], &[]]);
+        let mut f = graph(&[&[1], &[7, 5], &[3], &[6, 4], &[1], &[], &[2], &[2]]);
         values(&mut f, 5);
         append(&mut f, 0, &[def(0), def(1), def(2), def(3)]);
         phi(&mut f, 1, 4, &[None, Some(3)]);
         append(&mut f, 3, &[usage(2)]);
         append(&mut f, 4, &[usage(1)]);
         append(&mut f, 5, &[usage(0), usage(4)]);
-        let order = Order::new(&f);
-        let loops = Loops::new(&f, &order, &Dominators::new(&f, &order));
-        let liveness = Liveness::new(&f);
+        let mut tight = all_open(&f);
+        tight.blocks.insert(block(3));
+        tight.heads[block(3)] = 1;
+        tight.insts[f.block_insts(block(3)).next().unwrap()] = 2;
+        let scarcity = |header: usize, number: u32| scarcity(&f, &tight, header, number);
+        assert_eq!([0, 1, 2, 3].map(|number| scarcity(1, number)), [Some(2), None, None, None]);
+        assert_eq!([0, 1, 2, 3].map(|number| scarcity(2, number)), [Some(2), Some(2), None, Some(2)]);
+        assert_eq!(scarcity(5, 0), None, "no loop begins there");
+    }
+
+    /// What is used behind a loop that comes back over an edge of its own, or over one that can take no code.
+    #[test]
+    fn what_crosses_an_edge_without_code_passes_no_loop_there() {
+        let of_loop = |succs: &[&[usize]]| {
+            let mut f = graph(succs);
+            values(&mut f, 1);
+            append(&mut f, 0, &[def(0)]);
+            append(&mut f, 2, &[usage(0)]);
+            scarcity(&f, &all_open(&f), 1, 0)
+        };
+        assert_eq!(of_loop(&[&[1], &[3, 2], &[], &[1]]), Some(0));
+        assert_eq!(of_loop(&[&[1], &[1, 2], &[]]), None);
+    }
+
+    /// Nothing is scarce, and all is to be decided.
+    fn all_open(f: &Function) -> Tight {
         let mut tight = Tight {
             insts: of_each(f.insts.len()),
             heads: of_each(f.blocks.len()),
@@ -118,16 +153,15 @@ mod tests {
             values: Default::default(),
         };
         tight.values.extend(f.values.keys());
-        tight.blocks.insert(block(3));
-        tight.heads[block(3)] = 1;
-        tight.insts[f.block_insts(block(3)).next().unwrap()] = 2;
-        let passed = PassedLoops::new(&f, &order, &loops, &liveness, &tight);
-        let scarcity = |header: usize, number: u32| {
-            let row = liveness.live_in(block(header)).binary_search(&value(number)).unwrap();
-            passed.scarcity(block(header), row)
-        };
-        assert_eq!([0, 1, 2, 3].map(|number| scarcity(1, number)), [Some(2), None, None, None]);
-        assert_eq!([0, 1, 2, 3].map(|number| scarcity(2, number)), [Some(2), Some(2), None, Some(2)]);
-        assert_eq!(passed.scarcity(block(5), 0), None, "no loop begins there");
+        tight
+    }
+
+    /// How scarce registers are in the loop of a header, if it passes a value that is live into it.
+    fn scarcity(f: &Function, tight: &Tight, header: usize, number: u32) -> Option<i32> {
+        let order = Order::new(f);
+        let loops = Loops::new(f, &order, &Dominators::new(f, &order));
+        let liveness = Liveness::new(f);
+        let row = liveness.live_in(block(header)).binary_search(&value(number)).unwrap();
+        PassedLoops::new(f, &order, &loops, &liveness, tight).scarcity(block(header), row)
     }
 }
