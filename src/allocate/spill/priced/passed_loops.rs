@@ -3,7 +3,7 @@
 //!
 //! Ensures: what passes a loop passes the loops in it, too.
 //! Relies on: what is live into a loop, and accessed in one within it, is live into that one, since headers dominate their loops.
-//! So time is linear in what is live into headers, apart from searches in it.
+//! So time is linear in what is live into headers, and at the ends of edges without code, apart from searches in it.
 
 use super::tight::Tight;
 use crate::analysis::grouped::of_each;
@@ -93,13 +93,12 @@ fn accessed(function: &Function, block: Block) -> impl Iterator<Item = Value> {
 }
 
 /// What is live where control comes to a block, or leaves it, over edges that can take no code, for which it has to be where it
-/// crosses them. (Not at landing pads: that is decided.)
+/// crosses them. (Where a call throws, it has not to be elsewhere for what follows if none is thrown.)
 fn forced<'a>(function: &Function, liveness: &'a Liveness, block: Block) -> [&'a [Value]; 2] {
     let data = &function.blocks[block];
-    let is_bare = |from: Block, to: Block| function.takes_no_code(from, to) && !function.blocks[to].landing_pad;
-    let coming = if data.preds.iter().any(|&pred| is_bare(pred, block)) { liveness.live_in(block) } else { &[] };
-    let leaving = if data.succs.iter().any(|&next| is_bare(block, next)) { liveness.live_out(block) } else { &[] };
-    [coming, leaving]
+    let comes = data.preds.iter().any(|&pred| function.takes_no_code(pred, block));
+    let leaves = data.succs.iter().any(|&next| function.takes_no_code(block, next) && !function.blocks[next].landing_pad);
+    [if comes { liveness.live_in(block) } else { &[] }, if leaves { liveness.live_out(block) } else { &[] }]
 }
 
 #[cfg(test)]
