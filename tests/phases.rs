@@ -453,6 +453,28 @@ mod assignment {
         assert_eq!((parked.slots.len(), allocated(false).slots.len()), (0, 1));
     }
 
+    /// A call takes v0 in a and v1 in b, and both are read once more before that, where v2 is live, too.
+    #[test]
+    fn values_are_read_from_the_registers_that_a_call_takes_them_in() {
+        let text = "target tiny\nfunction f\nb0:\n  v0:n = op\n  v1:n = op\n  v2:n = op\n  v3:n = op\n  op v3\n  copy-to(a) v0\n  \
+                    copy-to(b) v1\n  op v0\n  op v1\n  op v2\n  op uses=a,b defs=a clobbers=a,b,c,d,flags\n";
+        let function = parse(text).unwrap();
+        let (overlay, report) = allocate(&function, Preset::named("tuned").unwrap()).unwrap();
+        assert_eq!((overlay.slots.len(), report.spill.values), (0, 0), "{:?}", edits(&function, &overlay));
+    }
+
+    /// By any strategy: a register is theirs for a moment.
+    #[test]
+    fn results_that_nobody_reads_are_not_stored() {
+        let call = |value: &str| format!("  op defs=a clobbers=a,b,c,d,flags\n  {value}:w = copy-from(a)\n");
+        let function = parse(&format!("target tiny\nfunction f\nb0:\n{}{}", call("v0"), call("v1"))).unwrap();
+        for name in ["tuned", "spill-free", "belady", "braun-hack"] {
+            let Some(preset) = Preset::named(name) else { continue };
+            let (overlay, _) = allocate(&function, preset).unwrap();
+            assert!(overlay.slots.is_empty(), "{name}: {:?}", edits(&function, &overlay));
+        }
+    }
+
     #[test]
     fn what_writes_no_flags_reads_no_memory() {
         let function = fixture("flagless");
@@ -552,6 +574,24 @@ mod assignment {
             edits(&function, &overlay).iter().filter(|edit| edit.contains("perform")).count()
         };
         assert_eq!((performed("op"), performed("copy")), (1, 0));
+    }
+
+    /// What may stay in the register that it comes in, and goes back to, is not overwritten later, for which it would have to leave.
+    #[test]
+    fn nothing_sinks_behind_a_copy_to_where_the_value_came_in() {
+        let performed = |text: &str| {
+            let function = parse(&format!("target tiny\nfunction f\n{text}")).unwrap();
+            let (overlay, _) = allocate(&function, Preset { sink: true, ..spill_free() }).unwrap();
+            edits(&function, &overlay).iter().filter(|edit| edit.contains("perform")).count()
+        };
+        let body = "  v1:w(reuse=1) = op v0 movable\n  copy-to(a) v0\n  op v1 uses=a";
+        assert_eq!(performed(&format!("b0:\n  v0:w = op\n{body}\n")), 1);
+        assert_eq!(performed(&format!("b0: live=a\n  v0:w = copy-from(a)\n{body}\n")), 0);
+        assert_eq!(performed(&format!("b0: live=b\n  v0:w = copy-from(b)\n{body}\n")), 1);
+        let again = "  v3:w = copy-from(a)\n  op terminator\n";
+        let exchange =
+            |entry: &str| format!("b0: {entry}-> b1\nb1: -> b1 b2\n  v0:w = phi b0:v2 b1:v3\n{body} defs=a\n{again}b2:\n");
+        assert_eq!(performed(&exchange("live=b ").replace("b1\nb1", "b1\n  v2:w = copy-from(b)\nb1")), 0);
     }
 
     /// The instruction that computes v1 stands in front of one that reads v1, and both in front of the last use of v0.

@@ -58,7 +58,7 @@ pub struct Held {
     pub reg: Reg,
     /// Whether the register is live before the instruction, which is not the copy then.
     pub before: bool,
-    /// Whether it is behind; if not, this is the last instruction that reads it.
+    /// Whether it is behind, and holds the value still; if not, this is the last instruction that reads the register, or the value.
     pub behind: bool,
 }
 
@@ -148,7 +148,7 @@ impl PinLiveness {
                 if liveness.kills(operand) || !function.allowed(value).contains(reg) || held_already {
                     continue;
                 }
-                if let Some(until) = self.held_until(function, block, copy + 1..insts.end, value, reg) {
+                if let Some(until) = self.held_until((function, liveness), block, copy + 1..insts.end, value, reg) {
                     here.push((value, until));
                     let at = |inst: u32| Held { value, reg, before: inst != copy, behind: inst != until };
                     held.extend((copy..=until).map(|inst| (Inst::from_u32(inst), at(inst))));
@@ -159,8 +159,16 @@ impl PinLiveness {
         PinLiveness { held, ..self }
     }
 
-    /// The last of the instructions behind a copy to a register that reads it, if it holds the copied value until then.
-    fn held_until(&self, function: &Function, block: Block, mut rest: Range<u32>, value: Value, reg: Reg) -> Option<u32> {
+    /// The last of the instructions after a copy to a register where the register holds the copied value: the value's last use, or, if
+    /// the value lives on, the instruction that reads the register last. `None` if something overwrites either before that.
+    fn held_until(
+        &self,
+        (function, liveness): (&Function, &Liveness),
+        block: Block,
+        mut rest: Range<u32>,
+        value: Value,
+        reg: Reg,
+    ) -> Option<u32> {
         let start = function.blocks[block].insts.start;
         let is_live = |inst: u32| self.at(function, Point { block, index: inst - start }).contains(reg);
         let in_the_way = |inst: u32| {
@@ -173,7 +181,11 @@ impl PinLiveness {
                 (pins.defs | pins.early_defs | pins.clobbers).contains(reg) || operands.iter().enumerate().any(overwrites);
             !is_live(inst.as_u32()) || overwritten || data.terminator || data.jumps
         };
-        let until = rest.find(|&inst| in_the_way(inst) || !is_live(inst + 1))?;
+        let dies = |inst: u32| {
+            let mut operands = function.insts[Inst::from_u32(inst)].operands.clone();
+            operands.any(|k| function.operands[k as usize].value == value && liveness.kills(k as usize))
+        };
+        let until = rest.find(|&inst| in_the_way(inst) || dies(inst) || !is_live(inst + 1))?;
         (!in_the_way(until)).then_some(until)
     }
 

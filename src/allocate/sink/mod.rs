@@ -11,7 +11,8 @@ mod delay;
 mod overwrite;
 
 use crate::analysis::{Liveness, PinLiveness};
-use crate::machine::{Block, Function, Inst, Operand, Pins, Rewriter};
+use crate::machine::{Block, Function, Inst, InstKind, Operand, Pins, RegSet, Rewriter, Value};
+use cranelift_entity::SecondaryMap;
 use delay::Delayer;
 use overwrite::Sinker;
 use std::cell::OnceCell;
@@ -37,7 +38,7 @@ impl Moves {
 
 /// Moves instructions down; `None` if there is none to move.
 pub(super) fn sink(function: &Function, liveness: &Liveness, moves: Moves) -> Option<(Function, Moved)> {
-    let code = Code { function, liveness, pins: OnceCell::new() };
+    let code = Code { function, liveness, pins: OnceCell::new(), arrivals: OnceCell::new() };
     let sinker = Sinker::new(&code);
     let mut delayer = moves.delay.then(|| Delayer::new(&code)).flatten();
     let mut sunk = Vec::new();
@@ -110,6 +111,8 @@ struct Code<'a> {
     liveness: &'a Liveness,
     /// Most functions have nothing to move, and nobody asks for it.
     pins: OnceCell<PinLiveness>,
+    /// By value: the registers of the program that it is copied from, by itself or, at a φ, by an argument.
+    arrivals: OnceCell<SecondaryMap<Value, RegSet>>,
 }
 
 impl Code<'_> {
@@ -134,7 +137,27 @@ impl Code<'_> {
         written.is_subset(self.function.file.status) && pins.uses.is_empty()
     }
 
+    fn arrivals(&self) -> &SecondaryMap<Value, RegSet> {
+        self.arrivals.get_or_init(|| arrivals(self.function))
+    }
+
     fn pins(&self) -> &PinLiveness {
         self.pins.get_or_init(|| PinLiveness::new(self.function))
     }
+}
+
+/// [`Code::arrivals`].
+fn arrivals(function: &Function) -> SecondaryMap<Value, RegSet> {
+    let mut arrivals = SecondaryMap::with_capacity(function.values.len());
+    for (inst, data) in &function.insts {
+        if let InstKind::CopyFrom(reg) = data.kind {
+            arrivals[function.operands(inst)[0].value] = RegSet::only(reg);
+        }
+    }
+    for phi in function.blocks.values().flat_map(|block| &block.phis) {
+        for arg in phi.args.iter().filter_map(|arg| arg.expand()) {
+            arrivals[phi.def] = arrivals[phi.def] | arrivals[arg];
+        }
+    }
+    arrivals
 }

@@ -57,7 +57,7 @@ impl<'a> Sinker<'a> {
             }
             let follows = group.defs().any(reads);
             match self.killed(other, |value| value == overwritten) {
-                true if follows => return None,
+                true if follows || self.returns(other, overwritten) => return None,
                 true => return Some((group.insts, to)),
                 false if follows => group.add(other, self.movable(other)?)?,
                 false if self.killed(other, |value| group.reads(value)) => return None,
@@ -84,6 +84,13 @@ impl<'a> Sinker<'a> {
             !def.reuse_none && free.peek().is_some() && free.all(|is_value| is_value)
         };
         self.code.function.insts[inst].kind == InstKind::Copy || operands.iter().any(overwrites)
+    }
+
+    /// Whether an instruction copies a value, which it reads last, to the register that the value has come in: where the value may stay
+    /// there, as what an exchange in memory has left does for the next try, neither copy is an instruction. With something that
+    /// overwrites it later, it would have to leave.
+    fn returns(&self, inst: Inst, value: Value) -> bool {
+        matches!(self.code.function.insts[inst].kind, InstKind::CopyTo(reg) if self.code.arrivals()[value].contains(reg))
     }
 
     fn bank(&self, value: Value) -> Bank {

@@ -480,7 +480,8 @@ impl<'a> Walk<'a> {
                 it.value == operand.value && !it.filled && (copy && self.entries.solution().is_none() || !it.kept)
             };
             let once = match operand.is_def() {
-                true => !self.stays(inst, k, self.next_use(block, inst, k)),
+                // (What nobody reads is in some register for a moment, which costs nothing.)
+                true => !self.problem.liveness.is_dead(operand.value) && !self.stays(inst, k, self.next_use(block, inst, k)),
                 false => self.residents.iter().any(not_filled) && self.recompute(operand.value).is_none(),
             };
             once && self.can_fold(inst, k)

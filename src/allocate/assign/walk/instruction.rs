@@ -12,7 +12,7 @@ impl Walk<'_> {
     pub(super) fn simple(&mut self, block: Block, inst: Inst, occupancy: &Occupancy) -> bool {
         let dying = self.dying(inst);
         if (self.taken - dying - self.held(inst)).intersects(occupancy.before | occupancy.after | occupancy.clobbers)
-            || dying.intersects(occupancy.before)
+            || (dying - self.held(inst)).intersects(occupancy.before)
         {
             return false;
         }
@@ -150,7 +150,8 @@ impl Walk<'_> {
             let value = self.owner[reg.index()].expect("a taken register has an owner");
             let holder = self.holder(inst, value, reg);
             let mut want = if dying.contains(reg) {
-                self.want(value, Span::Before, occupancy.before, Some(reg))
+                let holder = holder.filter(|it| it.before).map_or(RegSet::EMPTY, |it| RegSet::only(it.reg));
+                self.want(value, Span::Before, occupancy.before - holder, Some(reg))
             } else {
                 let holder = holder.map_or(RegSet::EMPTY, |it| RegSet::only(it.reg));
                 let occupied = (spanning | occupancy.clobbers) - holder;
