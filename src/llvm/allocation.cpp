@@ -1,5 +1,6 @@
 #include "allocation.h"
 #include "apply.h"
+#include "unwind.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/CodeGen/Passes.h"
 #include "llvm/IR/Module.h"
@@ -100,6 +101,7 @@ char TakeBack::ID = 0;
 
 void insertAllocation(TargetPassConfig &TPC, Run &R) {
   auto Exports = std::make_shared<Waiting>();
+  TPC.insertPass(&ProcessImplicitDefsID, IdentifyingPassPtr(createDropUnthrown()));
   auto Insert = [&](Pass *P) { TPC.insertPass(&UnreachableMachineBlockElimID, IdentifyingPassPtr(P)); };
   Insert(new HandOver(R, Exports));
   if (R.Ahead)

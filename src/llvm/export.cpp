@@ -4,8 +4,10 @@
 #include "forms.h"
 #include "liveins.h"
 #include "narrow.h"
+#include "pairs.h"
 #include "reserved.h"
 #include "immediates.h"
+#include "unwind.h"
 #include "zeroes.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/MachineJumpTableInfo.h"
@@ -38,6 +40,7 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
   SecondBytes Bytes(MF);
   for (MachineBasicBlock &MBB : MF)
     for (MachineInstr &MI : MBB) {
+      splitPair(MI, T);
       copyWhatIsOverwrittenEarly(MI);
       Bytes.copyFor(MI);
       widenInsertion(MI);
@@ -168,16 +171,12 @@ void Export::addBlock(MachineBasicBlock &MBB, const MachineBlockFrequencyInfo &M
                     MBB.isInlineAsmBrIndirectTarget()});
 }
 
-// The call that a landing pad is entered from. It stands between two labels, of which the second is the block's last.
+// The call that a landing pad is entered from, or CH_NONE.
 unsigned Export::findThrow(MachineBasicBlock &MBB) const {
-  bool SeenLabel = false;
-  for (unsigned Inst = InstAt.size(); Inst-- > 0 && InstAt[Inst]->getParent() == &MBB;) {
-    const MachineInstr &MI = *InstAt[Inst];
-    if (MI.isEHLabel())
-      SeenLabel = true;
-    else if (SeenLabel && (MI.isCall() || MI.isInlineAsm()))
+  const MachineInstr *Call = throwingCall(MBB);
+  for (unsigned Inst = InstAt.size(); Call && Inst-- > 0 && InstAt[Inst]->getParent() == &MBB;)
+    if (InstAt[Inst] == Call)
       return Inst;
-  }
   return CH_NONE;
 }
 
