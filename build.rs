@@ -6,6 +6,9 @@ use std::process::Command;
 
 const BRIDGE: &[&str] = &[
     "target",
+    "target_machine",
+    "read",
+    "sizes",
     "export",
     "flags",
     "fold",
@@ -15,6 +18,8 @@ const BRIDGE: &[&str] = &[
     "zeroes",
     "early",
     "narrow",
+    "pairs",
+    "unwind",
     "liveins",
     "apply",
     "instructions",

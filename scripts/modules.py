@@ -279,7 +279,7 @@ class Module:
         bits = 32 if self.machine == "i386" else 64
         arch = "i386" if bits == 32 else "x86_64"
         level = 2 if self.is_independent else 0
-        flags = [f'!{{i32 8, !"PIC Level", i32 {level}}}', '!{i32 7, !"PIE Level", i32 2}'] if self.is_independent else []
+        flags = [f'!{{i32 8, !"PIC Level", i32 {level}}}'] + (['!{i32 7, !"PIE Level", i32 2}'] if self.is_independent else [])
         flags += ['!{i32 1, !"Code Model", i32 4}'] if self.is_large else []
         lines = [f'target triple = "{arch}-pc-linux-gnu"', *DECLARATIONS]
         for function in self.functions:

@@ -152,6 +152,11 @@ impl Job<'_> {
         command
     }
 
+    /// What bitcode does not say.
+    fn relocation(&self) -> &'static str {
+        if self.flags.contains("-fno-pic") { "--relocation-model static" } else { "" }
+    }
+
     /// Has GCC call the linker: clang would load LLVM to do so, which takes longer than linking.
     fn link(&self, step_name: &str, objects: &[&Path], executable: &Path) -> Result<(), String> {
         let mut command = self.tool(if self.program.is_cpp() { "g++" } else { "gcc" });
@@ -179,7 +184,7 @@ impl Job<'_> {
     fn failures(&self, folder: &Path, reference: Option<&Reference>) -> Vec<String> {
         let mut tried = HashMap::new();
         let mut variant = |arguments: &str| {
-            let assembly = chordal(folder, arguments)?;
+            let assembly = chordal(folder, &format!("{arguments} {}", self.relocation()))?;
             tried.entry(assembly).or_insert_with(|| self.finish(folder, reference)).clone()
         };
         let failure = |arguments: &String| variant(arguments).err().map(|failure| format!("{arguments}: {failure}"));

@@ -242,6 +242,8 @@ impl Build<'_> {
         chordal.args(["--emit", if job.has("-S") { "asm" } else { "obj" }]);
         chordal.args(job.has("-ffunction-sections").then_some("--function-sections"));
         chordal.args(job.has("-fdata-sections").then_some("--data-sections"));
+        // (Bitcode does not say that code need not be position independent.)
+        chordal.args((job.argument("-mrelocation-model") == Some("static")).then_some("--relocation-model=static"));
         chordal.args(from_environment()?);
         if let Some(folder) = env::var_os("CHORDAL_STATS").filter(|folder| !folder.is_empty()) {
             let file = statistics(Path::new(&folder), Path::new(if is_temporary { source } else { output }))?;

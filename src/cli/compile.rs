@@ -4,9 +4,9 @@ use super::allocators::{self, Configured};
 use super::limits::Limits;
 use super::options::{self, AllocatorOptions, StockOptions};
 use super::{Failure, defect, keep_apart};
-use crate::allocate::allocators::Preset;
-use crate::allocate::pipeline::Strategy;
-use crate::llvm::{self, Algorithm, CompileOptions, Compiled, Module, Output, Pace, RegisterRequest, Sections, Source, Stock};
+use crate::llvm::{
+    self, Algorithm, CompileOptions, Compiled, Module, Output, Pace, RegisterRequest, Relocation, Sections, Source, Stock,
+};
 use crate::measure::meter;
 use crate::measure::stats::{Counts, SCHEMA, Statistics};
 use crate::output::{self, Destination, printable};
@@ -89,6 +89,13 @@ pub struct Arguments {
     #[arg(long)]
     data_sections: bool,
 
+    /// Where code will be in memory
+    ///
+    /// By default, where the module says; if it says nothing, anywhere, as linkers and systems expect of new code. (clang says nothing
+    /// where it is told -fno-pic.)
+    #[arg(long, value_enum, value_name = "static|pic", hide_possible_values = true)]
+    relocation_model: Option<RelocationModel>,
+
     /// Do not check the allocation
     ///
     /// The checker follows every value along all paths, and requires each instruction to read what it read before allocation.
@@ -127,6 +134,24 @@ enum Emit {
     Obj,
 }
 
+/// Where code will be in memory.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum RelocationModel {
+    /// Where the linker puts it
+    Static,
+    /// Anywhere
+    Pic,
+}
+
+impl From<RelocationModel> for Relocation {
+    fn from(model: RelocationModel) -> Self {
+        match model {
+            RelocationModel::Static => Relocation::Static,
+            RelocationModel::Pic => Relocation::Pic,
+        }
+    }
+}
+
 impl Emit {
     fn extension(self) -> &'static str {
         match self {
@@ -148,7 +173,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let name = arguments.name();
     llvm::die_with_prefix(&format!("chordal: error: {name}: "));
     arguments.limits.watch(&name)?;
-    let source = Source::read(&arguments.input).with_context(|| name.clone())?;
+    let source = Source::read(&arguments.input).with_context(|| name.clone())?.named(&name);
     let module = Module::parse(&source).with_context(|| name.clone())?;
     let registers = registers(arguments, &allocator, &module)?;
     let triple = module.triple();
@@ -161,6 +186,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             Emit::Obj => Output::Object,
         },
         sections: Sections { functions: arguments.function_sections, data: arguments.data_sections },
+        relocation: arguments.relocation_model.map_or_else(Relocation::default, Relocation::from),
         verify: arguments.verify_llvm,
         registers,
         fallback: !arguments.no_fallback,
@@ -175,7 +201,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let compiled = compiled.map_err(|error| defect::located(error, &output, &command)).with_context(|| name.clone())?;
     warn(&name, &compiled);
     if io::stderr().is_terminal()
-        && let Some(certificate) = certificate(&Counts::total(&compiled.functions), &allocator)
+        && let Some(certificate) = certificate(&Counts::total(&compiled.functions))
     {
         eprintln!("chordal: {}: {certificate}", printable(&name));
     }
@@ -227,20 +253,16 @@ fn warn(file: &str, compiled: &Compiled) {
     }
 }
 
-/// What spilling costs, and how much less it could at most, if that is known.
-fn certificate(total: &Counts, allocator: &Configured) -> Option<String> {
+/// What spilling costs, and how much less it could at most, if that is known. (The bound holds for the plans that the model can state:
+/// a value is confined to its class for all its life, for example, which a better plan need not respect.)
+fn certificate(total: &Counts) -> Option<String> {
     let (cost, bound) = (total.spill.cost?, total.spill.bound?);
     let above = cost - bound;
-    let all = |preset: &Preset| preset.registers.spilling().is_some_and(|choice| choice.considers_all(preset.spill.effort));
-    let optimum = if matches!(allocator, Configured::Ours(Strategy::Phases(preset)) if all(preset)) {
-        "the optimum"
-    } else {
-        "the best of the plans considered"
-    };
+    const BEST: &str = "the best of the plans considered";
     Some(match () {
-        () if above < 0.5 => format!("spill cost {cost:.0}, {optimum}"),
-        () if bound > 0.0 => format!("spill cost {cost:.0}, at most {:.1}% above {optimum}", 100.0 * above / bound),
-        () => format!("spill cost {cost:.0}, at most {above:.0} above {optimum}"),
+        () if above < 0.5 => format!("spill cost {cost:.0}, {BEST}"),
+        () if bound > 0.0 => format!("spill cost {cost:.0}, at most {:.1}% above {BEST}", 100.0 * above / bound),
+        () => format!("spill cost {cost:.0}, at most {above:.0} above {BEST}"),
     })
 }
 
@@ -301,22 +323,19 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::allocate::spill::Effort;
 
+    /// At every effort: no model knows all plans that there are.
     #[test]
     fn the_certificate_says_how_much_there_is_to_gain() {
-        let of = |cost, bound, effort| {
+        let of = |cost, bound| {
             let mut total = Counts::default();
             (total.spill.cost, total.spill.bound) = (cost, bound);
-            let mut preset = Preset::default();
-            preset.spill.effort = effort;
-            certificate(&total, &Configured::Ours(Strategy::Phases(preset)))
+            certificate(&total)
         };
-        let exactly = |cost, bound| of(Some(cost), Some(bound), Effort::More).unwrap();
-        assert_eq!(exactly(12_345.0, 12_000.0), "spill cost 12345, at most 2.9% above the optimum");
-        assert_eq!(exactly(12.0, -3.0), "spill cost 12, at most 15 above the optimum");
-        assert_eq!(exactly(12.0, 12.0), "spill cost 12, the optimum");
-        assert_eq!(of(Some(12.0), Some(12.0), Effort::Usual).unwrap(), "spill cost 12, the best of the plans considered");
-        assert_eq!(of(None, None, Effort::Usual), None);
+        let exactly = |cost, bound| of(Some(cost), Some(bound)).expect("both are known");
+        assert_eq!(exactly(12_345.0, 12_000.0), "spill cost 12345, at most 2.9% above the best of the plans considered");
+        assert_eq!(exactly(12.0, -3.0), "spill cost 12, at most 15 above the best of the plans considered");
+        assert_eq!(exactly(12.0, 12.0), "spill cost 12, the best of the plans considered");
+        assert_eq!(of(None, None), None);
     }
 }

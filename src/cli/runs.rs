@@ -1,6 +1,7 @@
 //! Runs of many modules under many allocators, as the command line asks for them.
 
 use super::Failure;
+use super::compile::RelocationModel;
 use crate::llvm::{RegisterRequest, Target};
 use crate::measure::compare::engine::{self, Module, Observer};
 use crate::measure::compare::journal::Journal;
@@ -8,7 +9,7 @@ use crate::measure::compare::record::{Record, Run};
 use crate::measure::compare::worker::{Request, Settings};
 use crate::output::{self, Destination, TemporaryFolder};
 use anyhow::{Context as _, anyhow};
-use clap::Args;
+use clap::{Args, ValueEnum as _};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
@@ -64,6 +65,10 @@ pub struct RunOptions {
     /// Do not check the allocations
     #[arg(long)]
     no_check: bool,
+
+    /// Where code will be in memory [default: where the module says, or else anywhere]
+    #[arg(long, value_enum, value_name = "static|pic", hide_possible_values = true)]
+    relocation_model: Option<RelocationModel>,
 }
 
 impl RunOptions {
@@ -108,6 +113,8 @@ fn compile_arguments(options: &RunOptions) -> Vec<String> {
     let given = [("--no-times", options.no_times), ("--no-check", options.no_check)];
     let mut arguments: Vec<String> = given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name.to_owned()).collect();
     arguments.extend(options.memory_limit.map(|limit| format!("--memory-limit={limit}")));
+    let name = |model: RelocationModel| model.to_possible_value().map(|value| value.get_name().to_owned());
+    arguments.extend(options.relocation_model.and_then(name).map(|name| format!("--relocation-model={name}")));
     arguments
 }
 

@@ -231,8 +231,12 @@ enum { CH_UNTOUCHED = 0, CH_SAVED_ARRIVING = 1, CH_SAVED_WITHIN = 2, CH_SAVED_LE
 
 enum { CH_OURS = 0, CH_GREEDY = 1, CH_BASIC = 2, CH_PBQP = 3, CH_FAST = 4 };
 
+// Where code will be in memory: as the module says, and if it says nothing, anywhere; where the linker puts it; anywhere.
+enum { CH_AS_MODULE_SAYS = 0, CH_STATIC = 1, CH_PIC = 2 };
+
 typedef struct {
   uint32_t allocator;
+  uint32_t relocation;   // CH_AS_MODULE_SAYS, …
   uint32_t schedule;     // run LLVM's scheduler before LLVM's allocator
   uint32_t object;       // emit an object file instead of assembly
   uint32_t function_sections, data_sections; // each function, each variable has a section of its own
@@ -267,15 +271,34 @@ typedef struct {
   // An error that LLVM reported, and a warning.
   void (*error)(void *user, ChStr message);
   void (*warning)(void *user, ChStr message);
+  // The bytes of a function's code, by its symbol (for ch_sizes).
+  void (*size)(void *user, ChStr symbol, uint64_t bytes);
   // The finished assembly or object file.
   void (*emit)(void *user, ChStr output);
 } ChCallbacks;
 
+// What reading a module has to say: of invalid bytes, of a module that LLVM's verifier rejects, of a file that is an index of
+// ThinLTO (without text), and of what is read nonetheless.
+enum { CH_READ_INVALID = 0, CH_READ_BROKEN = 1, CH_READ_INDEX = 2, CH_READ_WARNING = 3 };
+
+typedef struct {
+  void *user;
+  void (*message)(void *user, uint32_t kind, ChStr text);
+} ChReader;
+
+// Parse and verify a module (bitcode or text) in an LLVMContextRef. Returns an LLVMModuleRef, or null after one message about why not.
+void *ch_read(void *context, ChStr name, ChStr bytes, const ChReader *reader);
+
 // Generate code for a module (an LLVMModuleRef). Returns 0, or 1 after calling `error`.
 int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callbacks);
 
-// Assemble what ch_codegen printed, for the same module's target; emits an ELF object in which every label is a symbol.
-int ch_assemble(void *module, ChStr assembly, const ChCallbacks *callbacks);
+// Find the size of each function in what ch_codegen printed, of the same module with the same relocation. Returns 0, or 1 if LLVM cannot
+// read the text: it has instructions that its parser and its printer write differently.
+int ch_sizes(void *module, uint32_t relocation, ChStr assembly, const ChCallbacks *callbacks);
+
+// Write what LLVM is doing on this thread (the pass, and the function it runs on) into a buffer. Returns its length, 0 if that is not
+// known. Meant for last words: it may be called by a handler of signals.
+size_t ch_doing(char *buffer, size_t size);
 
 // Set up LLVM's x86 target and route its fatal errors to `fatal` (which must not return). Call once.
 void ch_initialise(void (*fatal)(ChStr message));

@@ -3,7 +3,7 @@
 use super::fatal::{Stage, during};
 use super::ffi;
 use super::jobs::{Failed, Ours, Workers};
-use super::module::{Module, ReadError, Target, one_line};
+use super::module::{Module, ReadError, Source, Target, one_line};
 use super::session::Session;
 use crate::allocate::failure::Failure;
 use crate::measure::stats::Function;
@@ -56,6 +56,19 @@ pub struct Sections {
     pub data: bool,
 }
 
+/// Where code, and what it refers to, will be in memory.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Relocation {
+    /// Where the module says (its PIC level); anywhere, if it says nothing.
+    #[default]
+    AsModuleSays = ffi::AS_MODULE_SAYS,
+    /// Where the linker puts it.
+    Static = ffi::STATIC,
+    /// Anywhere.
+    Pic = ffi::PIC,
+}
+
 /// How functions follow each other if an allocator outside of LLVM allocates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pace {
@@ -80,13 +93,14 @@ pub struct CompileOptions<'o> {
     pub output: Output,
     /// Which parts of the output have sections of their own.
     pub sections: Sections,
+    pub relocation: Relocation,
     /// Run LLVM's machine verifier on every function after allocation.
     pub verify: bool,
     /// The general-purpose registers that the allocator may use; `None` for all.
     pub registers: Option<Vec<String>>,
     /// Whether functions that cannot be allocated are left to LLVM's greedy allocator, which then has all registers.
     pub fallback: bool,
-    /// Whether to find out the machine code size of each function, which takes assembling the output.
+    /// Whether to find out the machine code size of each function, which takes assembling the output if it is assembly.
     pub sizes: bool,
     pub pace: Pace,
     /// Told the name of each function that is done, and before, of each that is handed over to an allocator outside of LLVM.
@@ -134,26 +148,34 @@ fn others(more: usize) -> String {
 /// If a function cannot be allocated and may not be left to LLVM, if there is a defect, or if LLVM reports an error.
 pub fn compile(module: Module<'_>, options: &CompileOptions<'_>) -> Result<Compiled, CompileError> {
     let source = module.source();
-    let (mut compiled, mut failures) = run(&module, options, &[])?;
+    let mut warnings = module.warnings().to_vec();
+    let mut generated = run(&module, options, &[])?;
     drop(module);
-    let time_ns = compiled.time_ns;
+    let time_ns = generated.time_ns;
     let mut fallbacks: Vec<Failed> = Vec::new();
-    while !failures.is_empty() {
-        refuse(&failures, |Failed { name, failure, .. }| {
+    while !generated.failures.is_empty() {
+        refuse(&generated.failures, |Failed { name, failure, .. }| {
             let again = fallbacks.iter().any(|known| known.name == *name);
             again || !options.may_fall_back() || matches!(failure, Failure::Defect(_))
         })?;
-        fallbacks.append(&mut failures);
-        (compiled, failures) = run(&Module::parse(source)?, options, &fallbacks)?;
+        fallbacks.append(&mut generated.failures);
+        generated = run(&Module::parse(source)?, options, &fallbacks)?;
+    }
+    if options.sizes {
+        let sizes = match generated.sizes {
+            Some(sizes) => sizes,
+            None => sizes_of_object(source, options, &fallbacks)?,
+        };
+        enter_sizes(&sizes, &mut generated.functions);
     }
     for Failed { name, failure, .. } in &fallbacks {
-        if let Some(function) = compiled.functions.iter_mut().find(|function| function.name == *name) {
+        if let Some(function) = generated.functions.iter_mut().find(|function| function.name == *name) {
             function.fallback = Some(failure.to_string());
             function.counts.fallbacks = 1;
         }
     }
-    compiled.time_ns = time_ns;
-    Ok(compiled)
+    warnings.append(&mut generated.warnings);
+    Ok(Compiled { output: generated.output, functions: generated.functions, warnings, time_ns })
 }
 
 impl CompileOptions<'_> {
@@ -179,8 +201,23 @@ fn refuse(failures: &[Failed], wanted: impl Fn(&Failed) -> bool) -> Result<(), C
     }
 }
 
+/// The bytes of functions' code, by symbol.
+type Sizes = HashMap<String, u64>;
+
+/// What one run of the code generator came to.
+struct Generated {
+    output: Vec<u8>,
+    functions: Vec<Function>,
+    warnings: Vec<String>,
+    time_ns: u64,
+    /// If they are asked for, every function was allocated, and LLVM can read what it printed.
+    sizes: Option<Sizes>,
+    /// The functions that were not allocated: if there are any, the output is of no use.
+    failures: Vec<Failed>,
+}
+
 /// Runs the code generator once, which uses the module up, and reports the functions that were not allocated.
-fn run(module: &Module<'_>, options: &CompileOptions<'_>, fallbacks: &[Failed]) -> Result<(Compiled, Vec<Failed>), CompileError> {
+fn run(module: &Module<'_>, options: &CompileOptions<'_>, fallbacks: &[Failed]) -> Result<Generated, CompileError> {
     let Allocator::Ours(ours) = options.allocator else { return generate(module, options, fallbacks, None) };
     let beside = match options.pace {
         Pace::InTurn => 0,
@@ -194,7 +231,7 @@ fn generate(
     options: &CompileOptions<'_>,
     fallbacks: &[Failed],
     workers: Option<Workers<'_>>,
-) -> Result<(Compiled, Vec<Failed>), CompileError> {
+) -> Result<Generated, CompileError> {
     let (allocator, schedule, separate_saves) = match options.allocator {
         Allocator::Ours(ours) => (ffi::OURS, false, ours.separate_saves),
         Allocator::Llvm(Stock { algorithm, schedule }) => (algorithm as u32, schedule, false),
@@ -206,6 +243,7 @@ fn generate(
         ahead: u32::from(options.pace != Pace::InTurn),
         separate_saves: u32::from(separate_saves),
         allocator,
+        relocation: options.relocation as u32,
         schedule: u32::from(schedule),
         object: u32::from(options.output == Output::Object),
         function_sections: u32::from(options.sections.functions),
@@ -224,14 +262,18 @@ fn generate(
         check(&session, status)?;
     }
     let (output, warnings) = (std::mem::take(&mut session.output), std::mem::take(&mut session.warnings));
-    let mut functions: Vec<Function> = std::mem::take(&mut session.functions)
+    let functions = std::mem::take(&mut session.functions)
         .into_iter()
         .map(|(name, counts)| Function { name, fallback: None, counts })
         .collect();
-    if options.sizes && session.failures.is_empty() {
-        measure(module, options.output, &output, &mut functions)?;
-    }
-    Ok((Compiled { output, functions, warnings, time_ns }, session.failures))
+    let sizes = if !options.sizes || !session.failures.is_empty() {
+        None
+    } else if options.output == Output::Object {
+        Some(sizes_in(&output)?)
+    } else {
+        sizes_of_text(module, options, &output)
+    };
+    Ok(Generated { output, functions, warnings, time_ns, sizes, failures: session.failures })
 }
 
 /// Turns what LLVM complained about into an error.
@@ -253,36 +295,43 @@ fn complaint(report: &str) -> String {
     one_line(complaint)
 }
 
-/// Reads the sizes of the functions' symbols in the object file.
-fn measure(module: &Module<'_>, kind: Output, output: &[u8], functions: &mut [Function]) -> Result<(), CompileError> {
-    let assembled = if kind == Output::Assembly { assemble(module, output)? } else { Vec::new() };
-    let elf = object::File::parse(if kind == Output::Assembly { &assembled[..] } else { output })?;
-    let mut sizes = HashMap::new();
-    for symbol in elf.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text) {
-        sizes.insert(symbol.name_bytes()?, symbol.size());
-    }
-    for function in functions {
-        let mangled = function.name.strip_prefix('\u{1}').unwrap_or(&function.name);
-        let private = format!(".L{mangled}");
-        function.counts.fixed.bytes = sizes.get(mangled.as_bytes()).or_else(|| sizes.get(private.as_bytes())).copied();
-    }
-    Ok(())
+/// Reads the sizes of the functions' symbols in an object file.
+fn sizes_in(object: &[u8]) -> Result<Sizes, CompileError> {
+    let elf = object::File::parse(object)?;
+    let functions = elf.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text);
+    Ok(functions
+        .map(|symbol| Ok((String::from_utf8_lossy(symbol.name_bytes()?).into_owned(), symbol.size())))
+        .collect::<object::Result<_>>()?)
 }
 
-/// An ELF object, with a symbol for every function, of the assembly that was generated for a module.
-fn assemble(module: &Module<'_>, assembly: &[u8]) -> Result<Vec<u8>, CompileError> {
+/// Has LLVM lay out the assembly that it printed for a module; `None` if it cannot read some instruction of it.
+fn sizes_of_text(module: &Module<'_>, options: &CompileOptions<'_>, assembly: &[u8]) -> Option<Sizes> {
     let mut session = Session::new(None, None, &|_| ());
     // SAFETY: the module, the text and the session are alive during the call.
     let status = during(Stage::Generating, || unsafe {
-        ffi::ch_assemble(module.as_mut_ptr(), ffi::Str::new(assembly), &session.callbacks())
+        ffi::ch_sizes(module.as_mut_ptr(), options.relocation as u32, ffi::Str::new(assembly), &session.callbacks())
     });
-    check(&session, status)?;
-    Ok(session.output)
+    (status == 0).then_some(session.sizes)
+}
+
+/// Compiles a module once more, to an object file, for the sizes alone.
+fn sizes_of_object(source: &Source, options: &CompileOptions<'_>, fallbacks: &[Failed]) -> Result<Sizes, CompileError> {
+    let options = CompileOptions { output: Output::Object, registers: options.registers.clone(), progress: &|_| (), ..*options };
+    let generated = run(&Module::parse(source)?, &options, fallbacks)?;
+    refuse(&generated.failures, |_| true)?;
+    Ok(generated.sizes.unwrap_or_default())
+}
+
+/// Enters the sizes that are known into what was counted.
+fn enter_sizes(sizes: &Sizes, functions: &mut [Function]) {
+    for function in functions {
+        let mangled = function.name.strip_prefix('\u{1}').unwrap_or(&function.name);
+        function.counts.fixed.bytes = sizes.get(mangled).or_else(|| sizes.get(&format!(".L{mangled}"))).copied();
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::module::Source;
     use super::*;
     use crate::allocate::allocators::Preset;
     use crate::allocate::failure::{Defect, Unsupported, guarded};
@@ -335,6 +384,7 @@ mod tests {
             allocator,
             output: Output::Assembly,
             sections: Sections::default(),
+            relocation: Relocation::default(),
             verify: false,
             registers: None,
             fallback,

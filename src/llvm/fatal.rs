@@ -5,7 +5,7 @@
 
 use super::ffi;
 use std::cell::Cell;
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 use std::sync::Once;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -25,6 +25,17 @@ pub(super) enum Stage {
 thread_local! {
     /// Of this thread. (Nothing is made or dropped for it, so a signal may interrupt anything.)
     static STAGE: Cell<Stage> = const { Cell::new(Stage::Ours) };
+
+    /// The name of the function that chordal is at work on, on this thread: address and length.
+    static FUNCTION: Cell<(*const u8, usize)> = const { Cell::new((null(), 0)) };
+}
+
+/// Does something with a function, which is named if that ends the process.
+pub(super) fn with_function<T>(name: &[u8], work: impl FnOnce() -> T) -> T {
+    let before = FUNCTION.replace((name.as_ptr(), name.len()));
+    let done = work();
+    FUNCTION.set(before);
+    done
 }
 
 /// Does something that is said to have been at work if it ends the process.
@@ -60,8 +71,34 @@ pub(super) extern "C" fn report(message: ffi::Str) {
     // SAFETY: LLVM passes a text that is alive.
     let message = super::module::one_line(&unsafe { message.text() });
     let who = if STAGE.get() == Stage::Reading { "LLVM's reader gave up: " } else { "" };
-    eprintln!("{}{who}{message}", prefix());
+    let mut buffer = [0; LONGEST];
+    let doing = match String::from_utf8_lossy(doing(&mut buffer)) {
+        doing if doing.is_empty() => String::new(),
+        doing => format!(" ({doing})"),
+    };
+    eprintln!("{}{who}{message}{doing}", prefix());
     std::process::exit(1);
+}
+
+/// The bytes of a message about what is being done that are worth telling.
+const LONGEST: usize = 512;
+
+/// What is being done on this thread, if that is known: the function that chordal is at work on, or LLVM's pass and its function. Takes
+/// nothing from the heap.
+fn doing(buffer: &mut [u8; LONGEST]) -> &[u8] {
+    const FUNCTION_IS: &[u8] = b"function ";
+    let (name, length) = FUNCTION.get();
+    if length == 0 {
+        // SAFETY: the buffer has that many bytes.
+        let length = unsafe { ffi::ch_doing(buffer.as_mut_ptr(), LONGEST) };
+        return &buffer[..length];
+    }
+    // SAFETY: whoever set the name is at work still.
+    let name = unsafe { std::slice::from_raw_parts(name, length.min(LONGEST - FUNCTION_IS.len())) };
+    let (start, rest) = buffer.split_at_mut(FUNCTION_IS.len());
+    start.copy_from_slice(FUNCTION_IS);
+    rest[..name.len()].copy_from_slice(name);
+    &buffer[..FUNCTION_IS.len() + name.len()]
 }
 
 fn prefix() -> &'static str {
@@ -71,18 +108,27 @@ fn prefix() -> &'static str {
 
 extern "C" fn crashed(signal: libc::c_int) {
     let (who, why) = match STAGE.get() {
-        Stage::Reading => ("LLVM's reader", ": the file is damaged\n"),
-        Stage::Generating => ("LLVM's code generation, or chordal's part in it,", "\n"),
-        Stage::Ours => ("internal error: chordal", "\n"),
+        Stage::Reading => ("LLVM's reader", ": the file is damaged"),
+        Stage::Generating => ("LLVM's code generation, or chordal's part in it,", ""),
+        Stage::Ours => ("internal error: chordal", ""),
     };
     let how = match signal {
         libc::SIGSEGV => " crashed (segmentation fault)",
         libc::SIGABRT => " crashed (abort)",
         _ => " crashed",
     };
-    for text in [prefix(), who, how, why] {
-        // SAFETY: write and _exit may be called in a signal handler.
-        unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
+    [prefix(), who, how, why].iter().for_each(|text| say(text.as_bytes()));
+    let mut buffer = [0; LONGEST];
+    let doing = doing(&mut buffer);
+    if !doing.is_empty() {
+        say(b": ");
+        say(doing);
     }
+    say(b"\n");
     unsafe { libc::_exit(1) };
+}
+
+fn say(text: &[u8]) {
+    // SAFETY: write may be called in a signal handler.
+    unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
 }

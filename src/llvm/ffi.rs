@@ -334,9 +334,14 @@ pub const BASIC: u32 = 2;
 pub const PBQP: u32 = 3;
 pub const FAST: u32 = 4;
 
+pub const AS_MODULE_SAYS: u32 = 0;
+pub const STATIC: u32 = 1;
+pub const PIC: u32 = 2;
+
 #[repr(C)]
 pub struct Options {
     pub allocator: u32,
+    pub relocation: u32,
     pub schedule: u32,
     pub object: u32,
     pub function_sections: u32,
@@ -363,11 +368,25 @@ pub struct Callbacks {
     pub counted: extern "C" fn(*mut c_void, Str, *const Counts),
     pub error: extern "C" fn(*mut c_void, Str),
     pub warning: extern "C" fn(*mut c_void, Str),
+    pub size: extern "C" fn(*mut c_void, Str, u64),
     pub emit: extern "C" fn(*mut c_void, Str),
 }
 
+pub const READ_INVALID: u32 = 0;
+pub const READ_BROKEN: u32 = 1;
+pub const READ_INDEX: u32 = 2;
+pub const READ_WARNING: u32 = 3;
+
+#[repr(C)]
+pub struct Reader {
+    pub user: *mut c_void,
+    pub message: extern "C" fn(*mut c_void, u32, Str),
+}
+
 unsafe extern "C" {
+    pub fn ch_read(context: *mut c_void, name: Str, bytes: Str, reader: *const Reader) -> *mut c_void;
     pub fn ch_codegen(module: *mut c_void, options: *const Options, callbacks: *const Callbacks) -> i32;
-    pub fn ch_assemble(module: *mut c_void, assembly: Str, callbacks: *const Callbacks) -> i32;
+    pub fn ch_sizes(module: *mut c_void, relocation: u32, assembly: Str, callbacks: *const Callbacks) -> i32;
+    pub fn ch_doing(buffer: *mut u8, size: usize) -> usize;
     pub fn ch_initialise(fatal: extern "C" fn(Str));
 }

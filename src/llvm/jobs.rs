@@ -1,6 +1,7 @@
 //! Functions that are allocated while LLVM is at work on others.
 
 use super::answer::Arrays;
+use super::fatal::with_function;
 use crate::allocate::failure::{Failure, guarded};
 use crate::allocate::pipeline::{self, Allocate, Report};
 use crate::machine::{Edit, Function, Overlay, print};
@@ -51,7 +52,7 @@ pub struct Job {
 impl Job {
     fn run(self, ours: Ours<'_>) -> Outcome {
         let Job { function, import_ns } = self;
-        match guarded(|| allocate(&function, import_ns, ours)) {
+        match with_function(function.name.as_bytes(), || guarded(|| allocate(&function, import_ns, ours))) {
             Ok((answer, counts)) => Ok(Allocation { name: function.name, answer, counts }),
             Err(failure) => {
                 let text = matches!(failure, Failure::Defect(_)).then(|| print(&function));

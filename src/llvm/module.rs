@@ -1,11 +1,10 @@
 //! Reading modules: bitcode or textual IR, from a file or from standard input.
 
 use super::fatal::{Stage, during};
+use super::ffi;
 use inkwell::context::Context;
-use inkwell::debug_info::debug_metadata_version;
 use inkwell::llvm_sys::core::LLVMContextSetDiagnosticHandler;
 use inkwell::llvm_sys::prelude::LLVMDiagnosticInfoRef;
-use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::values::FunctionValue;
 use std::ffi::c_void;
 use std::io::{self, Read};
@@ -30,6 +29,8 @@ pub enum ReadError {
     Syntax(String),
     #[error("broken module: {0}")]
     Broken(String),
+    #[error("is an index of ThinLTO: it holds summaries of modules, and no code")]
+    Index,
     #[error("names no target triple")]
     NoTarget,
     #[error("the target `{0}` is not supported (only x86-64 and i386 on Linux are)")]
@@ -38,7 +39,7 @@ pub enum ReadError {
 
 /// The bytes of a module.
 pub struct Source {
-    /// As the user wrote it; `-` is standard input.
+    /// What LLVM calls the module: in messages, and in what it makes of names. As a rule as the user wrote it; `-` is standard input.
     pub name: String,
     bytes: Vec<u8>,
 }
@@ -64,6 +65,12 @@ impl Source {
     /// If there are no bytes.
     pub fn new(name: String, bytes: Vec<u8>) -> Result<Source, ReadError> {
         if bytes.is_empty() { Err(ReadError::Empty) } else { Ok(Source { name, bytes }) }
+    }
+
+    /// Gives the module another name.
+    #[must_use]
+    pub fn named(self, name: &str) -> Source {
+        Source { name: name.into(), ..self }
     }
 
     /// Bitcode starts with `BC 0xC0DE`, or with the wrapper's 0x0B17C0DE.
@@ -107,6 +114,7 @@ pub struct Module<'s> {
     _context: Box<Context>,
     source: &'s Source,
     target: Target,
+    warnings: Vec<String>,
 }
 
 impl<'s> Module<'s> {
@@ -125,23 +133,27 @@ impl<'s> Module<'s> {
     fn read(source: &'s Source) -> Result<Module<'s>, ReadError> {
         let context = Box::new(Context::create());
         unsafe { LLVMContextSetDiagnosticHandler(context.raw(), Some(ignore), std::ptr::null_mut()) };
-        let buffer = MemoryBuffer::create_from_memory_range_copy(&source.bytes, BUFFER);
-        let module = context.create_module_from_ir(buffer).map_err(|error| {
-            let reason = explain(&error.to_string());
-            if source.is_bitcode() { ReadError::Bitcode(reason) } else { ReadError::Syntax(reason) }
-        })?;
-        // SAFETY: the module does not outlive the context, which is dropped after it.
-        let module = unsafe { std::mem::transmute::<inkwell::module::Module<'_>, inkwell::module::Module<'static>>(module) };
-        if module.get_debug_metadata_version() != debug_metadata_version() {
-            module.strip_debug_info();
+        let mut said = Said::default();
+        let reader = ffi::Reader { user: std::ptr::from_mut(&mut said).cast(), message };
+        let (name, bytes) = (ffi::Str::new(source.name.as_bytes()), ffi::Str::new(&source.bytes));
+        // SAFETY: the context, the texts and the reader are alive during the call.
+        let module = unsafe { ffi::ch_read(context.raw().cast(), name, bytes, &raw const reader) };
+        if module.is_null() {
+            return Err(said.error(source.is_bitcode()));
         }
-        module.verify().map_err(|error| ReadError::Broken(one_line(&error.to_string())))?;
+        // SAFETY: the module is nobody else's, and does not outlive the context, which is dropped after it.
+        let module = unsafe { inkwell::module::Module::new(module.cast()) };
         let triple = module.get_triple().as_str().to_string_lossy().into_owned();
         if triple.is_empty() {
             return Err(ReadError::NoTarget);
         }
         let target = Target::of_triple(&triple).ok_or(ReadError::Target(triple))?;
-        Ok(Module { module, _context: context, source, target })
+        Ok(Module { module, _context: context, source, target, warnings: said.warnings })
+    }
+
+    /// What LLVM had to say about the module as it was read, a line each.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// Where the module came from.
@@ -173,22 +185,34 @@ impl<'s> Module<'s> {
     }
 }
 
-/// What LLVM calls the input in its messages, from which the name is taken off again.
-const BUFFER: &str = "<chordal>";
-
-/// LLVM's warnings about a module (debug information that it drops) concern nobody here; its errors arrive as results.
+/// LLVM's own warnings about a module go nowhere: the bridge says what it drops, and errors arrive as results.
 extern "C" fn ignore(_: LLVMDiagnosticInfoRef, _: *mut c_void) {}
 
-/// LLVM's `<chordal>:LINE:COLUMN: error: REASON` with the source line below, as one line.
-fn explain(message: &str) -> String {
-    let first = message.lines().next().unwrap_or_default();
-    let text = first.strip_prefix(BUFFER).and_then(|rest| rest.strip_prefix(':')).unwrap_or(first);
-    let (place, reason) = text.split_once("error: ").unwrap_or(("", text));
-    let mut place = place.trim().split(':');
-    match (place.next(), place.next()) {
-        (Some(line), Some(column)) if !line.is_empty() => format!("line {line}, column {column}: {reason}"),
-        _ => reason.to_owned(),
+/// What the bridge said of a module while it read it.
+#[derive(Default)]
+struct Said {
+    error: Option<(u32, String)>,
+    warnings: Vec<String>,
+}
+
+impl Said {
+    /// Why the module could not be read.
+    fn error(self, is_bitcode: bool) -> ReadError {
+        let (kind, message) = self.error.expect("the bridge says why it returns no module");
+        match kind {
+            ffi::READ_INVALID if is_bitcode => ReadError::Bitcode(message),
+            ffi::READ_INVALID => ReadError::Syntax(message),
+            ffi::READ_BROKEN => ReadError::Broken(message),
+            ffi::READ_INDEX => ReadError::Index,
+            _ => unreachable!("the bridge has no message of kind {kind}"),
+        }
     }
+}
+
+extern "C" fn message(user: *mut c_void, kind: u32, text: ffi::Str) {
+    // SAFETY: the bridge passes back its user and a text that is alive.
+    let (said, text) = unsafe { (&mut *user.cast::<Said>(), one_line(&text.text())) };
+    if kind == ffi::READ_WARNING { said.warnings.push(text) } else { said.error = Some((kind, text)) }
 }
 
 /// A message of several lines as one.
@@ -208,12 +232,5 @@ mod tests {
         {
             assert_eq!(Target::of_triple(triple), None, "{triple}");
         }
-    }
-
-    #[test]
-    fn explanations_are_one_line() {
-        let message = "<chordal>:3:5: error: expected type\n  foo\n  ^\n";
-        assert_eq!(explain(message), "line 3, column 5: expected type");
-        assert_eq!(explain("error: Invalid record"), "Invalid record");
     }
 }

@@ -3,6 +3,7 @@
 #include "count.h"
 #include "fallback.h"
 #include "stock.h"
+#include "target_machine.h"
 #include "wrap.h"
 #include "llvm/Analysis/RuntimeLibcallInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
@@ -16,20 +17,8 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/InitializePasses.h"
-#include "llvm/MC/MCAsmInfo.h"
-#include "llvm/MC/MCAsmBackend.h"
-#include "llvm/MC/MCCodeEmitter.h"
 #include "llvm/MC/MCContext.h"
-#include "llvm/MC/MCInstrInfo.h"
-#include "llvm/MC/MCObjectWriter.h"
-#include "llvm/MC/MCParser/MCAsmParser.h"
-#include "llvm/MC/MCParser/MCTargetAsmParser.h"
-#include "llvm/MC/MCObjectFileInfo.h"
-#include "llvm/MC/MCRegisterInfo.h"
-#include "llvm/MC/MCStreamer.h"
-#include "llvm/MC/MCSubtargetInfo.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -152,17 +141,6 @@ bool addPasses(TargetPassConfig &TPC, Run &R) {
   return true;
 }
 
-std::unique_ptr<TargetMachine> createTargetMachine(const Module &M, std::string &Error) {
-  const llvm::Target *T = TargetRegistry::lookupTarget(M.getTargetTriple(), Error);
-  if (!T)
-    return nullptr;
-  TargetOptions Options;
-  Options.UseInitArray = true;
-  Reloc::Model Relocation = M.getPICLevel() == PICLevel::NotPIC ? Reloc::Static : Reloc::PIC_;
-  return std::unique_ptr<TargetMachine>(
-      T->createTargetMachine(M.getTargetTriple(), "", "", Options, Relocation, M.getCodeModel(), CodeGenOptLevel::Default));
-}
-
 bool generate(Module &M, TargetMachine &TM, Run &R, raw_pwrite_stream &Out) {
   M.setDataLayout(TM.createDataLayout());
   legacy::PassManager PM;
@@ -190,35 +168,6 @@ void (*FatalHandler)(ChStr);
 } // namespace chordal
 
 using namespace chordal;
-
-// LLVM would complain about an unknown processor on its own, and then stop the process.
-static void checkProcessors(const Module &M, const TargetMachine &TM, Run &R) {
-  for (const Function &F : M)
-    for (StringRef Kind : {"target-cpu", "tune-cpu"}) {
-      StringRef Name = F.getFnAttribute(Kind).getValueAsString();
-      if (!Name.empty() && !TM.getMCSubtargetInfo()->isCPUStringValid(Name))
-        return R.error(("function " + F.getName() + ": LLVM does not know the processor `" + Name + "`").str());
-    }
-}
-
-// LLVM would say on standard error that it ignores a feature, each time that it makes a subtarget.
-static void dropUnknownFeatures(Module &M, const TargetMachine &TM, Run &R) {
-  StringSet<> Known, Dropped;
-  for (const SubtargetFeatureKV &Feature : TM.getMCSubtargetInfo()->getAllProcessorFeatures())
-    Known.insert(Feature.Key);
-  for (Function &F : M) {
-    SmallVector<StringRef, 32> Features;
-    F.getFnAttribute("target-features").getValueAsString().split(Features, ',', -1, false);
-    auto Unknown = [&](StringRef Feature) { return !Known.contains(Feature.ltrim("+-")); };
-    for (StringRef Feature : make_filter_range(Features, Unknown))
-      if (Dropped.insert(Feature).second)
-        R.warning(("function " + F.getName() + ": LLVM does not know the feature `" + Feature + "`, which is ignored").str());
-    if (any_of(Features, Unknown)) {
-      erase_if(Features, Unknown);
-      F.addFnAttr("target-features", join(Features, ","));
-    }
-  }
-}
 
 // Whether LLVM will make functions of its own, when it is nearly done with all others: thunks for indirect branches.
 static bool makesThunks(const Module &M) {
@@ -250,7 +199,7 @@ int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callba
       },
       &R);
   std::string Error;
-  std::unique_ptr<TargetMachine> TM = createTargetMachine(M, Error);
+  std::unique_ptr<TargetMachine> TM = createTargetMachine(M, options->relocation, Error);
   if (TM) {
     TM->Options.FunctionSections = options->function_sections;
     TM->Options.DataSections = options->data_sections;
@@ -259,7 +208,7 @@ int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callba
   SmallVector<char, 0> Output;
   raw_svector_ostream Out(Output);
   if (TM) {
-    checkProcessors(M, *TM, R);
+    dropUnknownProcessors(M, *TM, R);
     dropUnknownFeatures(M, *TM, R);
   } else {
     R.error(Error);
@@ -273,45 +222,16 @@ int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callba
   return 0;
 }
 
-int ch_assemble(void *module, ChStr assembly, const ChCallbacks *callbacks) {
-  Module &M = *reinterpret_cast<Module *>(module);
-  Run R{{}, *callbacks};
-  std::string Error;
-  std::unique_ptr<TargetMachine> TM = createTargetMachine(M, Error);
-  const llvm::Target &T = TM->getTarget();
-  SourceMgr Sources;
-  Sources.setDiagHandler(
-      [](const SMDiagnostic &D, void *Context) {
-        if (D.getKind() == SourceMgr::DK_Error)
-          static_cast<Run *>(Context)->error(D.getMessage());
-      },
-      &R);
-  Sources.AddNewSourceBuffer(MemoryBuffer::getMemBufferCopy(StringRef(assembly.data, assembly.size)), SMLoc());
-  MCTargetOptions SymbolOptions;
-  SymbolOptions.MCSaveTempLabels = true; // functions of private linkage have symbols too
-  MCContext Context(M.getTargetTriple(), TM->getMCAsmInfo(), TM->getMCRegisterInfo(), TM->getMCSubtargetInfo(), &Sources,
-                    &SymbolOptions);
-  std::unique_ptr<MCObjectFileInfo> Objects(T.createMCObjectFileInfo(Context, TM->isPositionIndependent()));
-  Context.setObjectFileInfo(Objects.get());
-  SmallVector<char, 0> Output;
-  raw_svector_ostream Out(Output);
-  std::unique_ptr<MCAsmBackend> Backend(
-      T.createMCAsmBackend(*TM->getMCSubtargetInfo(), *TM->getMCRegisterInfo(), TM->Options.MCOptions));
-  std::unique_ptr<MCObjectWriter> Writer = Backend->createObjectWriter(Out);
-  std::unique_ptr<MCCodeEmitter> Emitter(T.createMCCodeEmitter(*TM->getMCInstrInfo(), Context));
-  std::unique_ptr<MCStreamer> Streamer(T.createMCObjectStreamer(M.getTargetTriple(), Context, std::move(Backend), std::move(Writer),
-                                                                std::move(Emitter), *TM->getMCSubtargetInfo()));
-  std::unique_ptr<MCAsmParser> Parser(createMCAsmParser(Sources, Context, *Streamer, *TM->getMCAsmInfo()));
-  std::unique_ptr<MCSubtargetInfo> Features(T.createMCSubtargetInfo(M.getTargetTriple(), "", ""));
-  std::unique_ptr<MCTargetAsmParser> TargetParser(
-      T.createMCAsmParser(*Features, *Parser, *TM->getMCInstrInfo(), TM->Options.MCOptions));
-  Parser->setTargetParser(*TargetParser);
-  if (Parser->Run(false)) {
-    R.error("LLVM cannot assemble its own output");
-    return 1;
-  }
-  callbacks->emit(callbacks->user, {Output.data(), Output.size()});
-  return 0;
+size_t ch_doing(char *buffer, size_t size) {
+  auto *Innermost = static_cast<const PrettyStackTraceEntry *>(SavePrettyStackState());
+  if (!Innermost)
+    return 0;
+  SmallString<1024> Text; // as a rule, nothing is taken from the heap, which may be what is broken
+  raw_svector_ostream OS(Text);
+  Innermost->print(OS);
+  StringRef Line = StringRef(Text).split('\n').first.take_front(size);
+  std::copy(Line.begin(), Line.end(), buffer);
+  return Line.size();
 }
 
 void ch_initialise(void (*fatal)(ChStr)) {

@@ -1,7 +1,7 @@
 //! The callbacks of one run of the code generator.
 
 use super::answer::Arrays;
-use super::fatal::{Stage, during};
+use super::fatal::{Stage, during, with_function};
 use super::jobs::{Allocation, Failed, Job, Outcome, Workers};
 use super::{ffi, import, registers};
 use crate::allocate::failure::{Defect, Failure, Unsupported, guarded};
@@ -10,7 +10,7 @@ use crate::machine::{Function, RegisterFile, parse, print, undefined, validate};
 use crate::measure::meter;
 use crate::measure::stats::{self, Counts};
 use indexmap::IndexMap;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -58,6 +58,8 @@ pub struct Session<'o> {
     pub errors: Vec<String>,
     /// And warnings.
     pub warnings: Vec<String>,
+    /// The bytes of functions' code, by symbol.
+    pub sizes: HashMap<String, u64>,
     /// The assembly or object file.
     pub output: Vec<u8>,
 }
@@ -79,6 +81,7 @@ impl<'o> Session<'o> {
             functions: IndexMap::new(),
             errors: Vec::new(),
             warnings: Vec::new(),
+            sizes: HashMap::new(),
             output: Vec::new(),
         }
     }
@@ -97,6 +100,7 @@ impl<'o> Session<'o> {
             counted,
             error,
             warning,
+            size,
             emit,
         }
     }
@@ -277,7 +281,9 @@ unsafe fn session<'a>(user: *mut c_void) -> &'a mut Session<'a> {
 extern "C" fn import(user: *mut c_void, function: *const ffi::Function) {
     // SAFETY: the bridge passes back its user and valid arrays.
     let (session, flat) = unsafe { (session(user), &*function) };
-    during(Stage::Ours, || unsafe { session.import(flat) });
+    // SAFETY: the name is among the arrays.
+    let name = unsafe { flat.name.bytes() };
+    during(Stage::Ours, || with_function(name, || unsafe { session.import(flat) }));
 }
 
 extern "C" fn allocate(user: *mut c_void) {
@@ -301,7 +307,9 @@ extern "C" fn wrap(user: *mut c_void, frame: *const ffi::Frame, saved: *mut u8) 
     // SAFETY: as in `import`; there is room for one answer about each register and block.
     let (session, frame) = unsafe { (session(user), &*frame) };
     let saved = unsafe { std::slice::from_raw_parts_mut(saved, frame.num_registers * frame.num_blocks) };
-    if let Err(failed) = during(Stage::Ours, || unsafe { session.wrap(frame, saved) }) {
+    // SAFETY: the name is the frame's.
+    let name = unsafe { frame.name.bytes() };
+    if let Err(failed) = during(Stage::Ours, || with_function(name, || unsafe { session.wrap(frame, saved) })) {
         session.failures.push(failed);
     }
 }
@@ -331,6 +339,11 @@ extern "C" fn error(user: *mut c_void, message: ffi::Str) {
 extern "C" fn warning(user: *mut c_void, message: ffi::Str) {
     // SAFETY: as in `import`.
     unsafe { session(user).warnings.push(super::module::one_line(&message.text())) }
+}
+
+extern "C" fn size(user: *mut c_void, symbol: ffi::Str, bytes: u64) {
+    // SAFETY: as in `import`.
+    unsafe { session(user).sizes.insert(symbol.text(), bytes) };
 }
 
 extern "C" fn emit(user: *mut c_void, output: ffi::Str) {

@@ -1,0 +1,89 @@
+// Reading modules: parsing and verifying, with the data layout of their target.
+#include "bridge.h"
+#include "target.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/IRReader/IRReader.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace llvm;
+
+namespace chordal {
+namespace {
+
+void say(const ChReader &Reader, uint32_t Kind, const Twine &Message) {
+  SmallString<256> Text;
+  Reader.message(Reader.user, Kind, str(Message.toStringRef(Text)));
+}
+
+// The target's own layout, whatever the module says of it: constants are folded, and alignments chosen, while text is parsed.
+std::optional<std::string> layoutOf(StringRef TripleText, StringRef) {
+  Triple T(TripleText);
+  if (!T.isX86())
+    return std::nullopt; // refused later, by its name
+  return T.computeDataLayout();
+}
+
+std::string explanation(const SMDiagnostic &Error) {
+  if (Error.getLineNo() <= 0)
+    return Error.getMessage().str();
+  return ("line " + Twine(Error.getLineNo()) + ", column " + Twine(Error.getColumnNo() + 1) + ": " + Error.getMessage()).str();
+}
+
+// Drops what LLVM's tools drop as well: debug information of another version, or that is no valid debug information.
+void dropDebugInfo(Module &M, const ChReader &Reader, const Twine &Why) {
+  if (StripDebugInfo(M))
+    say(Reader, CH_READ_WARNING, "debug information is ignored: " + Why);
+}
+
+// Whether a module is valid, apart from its debug information.
+bool verified(Module &M, const ChReader &Reader) {
+  if (unsigned Version = getDebugMetadataVersionFromModule(M); Version != DEBUG_METADATA_VERSION)
+    dropDebugInfo(M, Reader, "its version is " + Twine(Version) + ", not " + Twine(unsigned(DEBUG_METADATA_VERSION)));
+  std::string Report;
+  raw_string_ostream OS(Report);
+  bool BrokenDebugInfo = false;
+  if (verifyModule(M, &OS, &BrokenDebugInfo)) {
+    say(Reader, CH_READ_BROKEN, Report);
+    return false;
+  }
+  if (BrokenDebugInfo)
+    dropDebugInfo(M, Reader, StringRef(Report).split('\n').first);
+  return true;
+}
+
+// Whether a file of bitcode holds nothing but summaries, as those do that the thin linker writes.
+bool isIndex(MemoryBufferRef Buffer, const Module &M) {
+  if (!M.getTargetTriple().empty() || !M.empty() || !M.global_empty())
+    return false;
+  Expected<BitcodeLTOInfo> Info = getBitcodeLTOInfo(Buffer);
+  if (!Info)
+    consumeError(Info.takeError());
+  return Info && Info->HasSummary;
+}
+
+} // namespace
+} // namespace chordal
+
+using namespace chordal;
+
+void *ch_read(void *context, ChStr name, ChStr bytes, const ChReader *reader) {
+  LLVMContext &Context = *reinterpret_cast<LLVMContext *>(context);
+  std::unique_ptr<MemoryBuffer> Buffer =
+      MemoryBuffer::getMemBufferCopy(StringRef(bytes.data, bytes.size), StringRef(name.data, name.size));
+  SMDiagnostic Error;
+  std::unique_ptr<Module> M = parseIR(*Buffer, Error, Context, ParserCallbacks(layoutOf));
+  if (!M)
+    say(*reader, CH_READ_INVALID, explanation(Error));
+  else if (isIndex(*Buffer, *M))
+    say(*reader, CH_READ_INDEX, "");
+  else if (verified(*M, *reader))
+    return M.release();
+  return nullptr;
+}
