@@ -1,16 +1,19 @@
 //! `chordal diff`.
 
 use super::{Failure, keep_apart};
+use crate::input;
+use crate::measure::diff::limit::Limit;
 use crate::measure::diff::load::{self, File};
 use crate::measure::diff::metric::{self, Metric};
 use crate::measure::diff::{Diff, Fate, Request};
+use crate::measure::report::annotations::annotations;
 use crate::measure::report::{Style, diff as report};
 use crate::measure::stats;
 use crate::output::{self, Destination};
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
-use std::fs;
-use std::io::{self, Read as _};
+use std::env;
+use std::io;
 use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
@@ -34,10 +37,12 @@ Examples:
       only two metrics, and more of the functions that changed
   chordal diff base.json new.json --fail-above 1 --format github
       in a workflow: annotations, and failure if any total grew by more than 1 per cent
+  chordal diff base.json new.json --fail-above 1 --fail-above static.moves=5%+10
+      moves may grow by 5 per cent and 10 more, all others by 1 per cent
 
 Exit status:
   0  done
-  1  the work failed; or, with --fail-above, the total of a metric grew by more than that (for
+  1  the work failed; or, with --fail-above, the total of a metric grew by more than allowed (for
      any allocator, register list and target), or a function can no longer be allocated.
      A function that is no longer there is not a failure: sources change
   2  wrong usage";
@@ -67,8 +72,11 @@ pub struct Arguments {
     top: usize,
 
     /// Fail if a total grew by more than this many per cent, or a function can no longer be allocated
-    #[arg(long, value_name = "PCT", value_parser = percentage)]
-    fail_above: Option<f64>,
+    ///
+    /// `5%+10` allows ten more than five per cent more; `static.moves=5%+10` is a limit of one metric alone, which is compared then.
+    /// May be given several times: for all metrics without a limit of their own, and for others.
+    #[arg(long, value_name = "[M=]PCT[%][+N]")]
+    fail_above: Vec<Limit>,
 
     /// The output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
@@ -90,11 +98,6 @@ enum Format {
     Github,
 }
 
-fn percentage(text: &str) -> Result<f64, String> {
-    let percent = text.parse::<f64>().ok().filter(|percent| percent.is_finite() && *percent >= 0.0);
-    percent.ok_or_else(|| "it has to be a number of per cent, such as 1 or 0.5".into())
-}
-
 /// Compares two files.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if [&arguments.base, &arguments.new].iter().all(|path| path.as_os_str() == "-") {
@@ -102,23 +105,24 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let output = Destination::new(&arguments.output);
     keep_apart(&[("the result", output.clone())], &[arguments.base.clone(), arguments.new.clone()])?;
-    let request = Request { metrics: metrics(&arguments.metrics), top: arguments.top, fail_above: arguments.fail_above };
+    let limits = limits(&arguments.fail_above)?;
+    let limited: Vec<Metric> = limits.iter().filter_map(Limit::limited).collect();
+    let request = Request { metrics: metrics(&arguments.metrics, &limited), top: arguments.top, limits };
     let base = read(&arguments.base, &request.metrics)?;
     let new = read(&arguments.new, &request.metrics)?;
-    let diff = compare(&base, &new, &request, &arguments.metrics)?;
+    let named: Vec<&Metric> = arguments.metrics.iter().chain(&limited).collect();
+    let diff = compare(&base, &new, &request, &named)?;
     let text = show(&diff, arguments)?;
     output::write_all(&[(output, text.into_bytes())])?;
     Ok(judge(&diff)?)
 }
 
-/// The metrics that were given, or those that are compared otherwise.
-fn metrics(given: &[Metric]) -> Vec<Metric> {
-    if given.is_empty() {
-        let default = metric::DEFAULT.iter().map(|name| Metric::named(name).expect("the default metrics exist"));
-        return default.collect();
-    }
+/// The metrics that were given, or those that are compared otherwise, and those that are limited.
+fn metrics(given: &[Metric], limited: &[Metric]) -> Vec<Metric> {
+    let default = metric::DEFAULT.iter().map(|name| Metric::named(name).expect("the default metrics exist"));
+    let compared = if given.is_empty() { default.collect() } else { given.to_vec() };
     let mut metrics: Vec<Metric> = Vec::new();
-    for metric in given {
+    for metric in compared.iter().chain(limited) {
         if !metrics.contains(metric) {
             metrics.push(metric.clone());
         }
@@ -126,20 +130,32 @@ fn metrics(given: &[Metric]) -> Vec<Metric> {
     metrics
 }
 
+/// The limits, of which no two are about the same.
+fn limits(given: &[Limit]) -> Result<Vec<Limit>, Failure> {
+    for (index, limit) in given.iter().enumerate() {
+        if given[..index].iter().any(|other| other.metric == limit.metric) {
+            let what = limit.metric.as_deref().unwrap_or("all metrics");
+            return Err(Failure::Usage(format!("--fail-above has two limits for {what}")));
+        }
+    }
+    Ok(given.to_vec())
+}
+
 fn read(path: &Path, metrics: &[Metric]) -> Result<File> {
     let name = path.display().to_string();
     if path.is_dir() {
         return folder(path, metrics).with_context(|| name);
     }
-    let text = text(path).with_context(|| format!("{name}: cannot be read"))?;
+    let text = input::text(path).with_context(|| name.clone())?;
     load::parse(&name, &text, metrics).map_err(|why| anyhow!("{name}: {why}"))
 }
 
 fn folder(path: &Path, metrics: &[Metric]) -> Result<File> {
     let mut texts = Vec::new();
-    for file in stats::files(path)? {
+    for file in stats::read::files(path)? {
         let name = file.strip_prefix(path).unwrap_or(&file).display().to_string();
-        texts.push((name, fs::read_to_string(&file).with_context(|| format!("{} cannot be read", file.display()))?));
+        let text = input::text(&file).with_context(|| name.clone())?;
+        texts.push((name, text));
     }
     if texts.is_empty() {
         bail!("no statistics are in it (files that end in .json)");
@@ -147,17 +163,8 @@ fn folder(path: &Path, metrics: &[Metric]) -> Result<File> {
     load::parse_folder(&path.display().to_string(), &texts, metrics).map_err(|why| anyhow!(why))
 }
 
-fn text(path: &Path) -> io::Result<String> {
-    if path.as_os_str() != "-" {
-        return fs::read_to_string(path);
-    }
-    let mut text = String::new();
-    io::stdin().read_to_string(&mut text)?;
-    Ok(text)
-}
-
 /// Compares, and refuses to say nothing: what is held to a metric that is not there would pass.
-fn compare(base: &File, new: &File, request: &Request, given: &[Metric]) -> Result<Diff> {
+fn compare(base: &File, new: &File, request: &Request, named: &[&Metric]) -> Result<Diff> {
     if base.kind != new.kind {
         bail!("{}: is {}, and {} is {}: two of a kind are needed", new.name, new.kind.schema(), base.name, base.kind.schema());
     }
@@ -166,7 +173,7 @@ fn compare(base: &File, new: &File, request: &Request, given: &[Metric]) -> Resu
     if diff.groups.is_empty() && lost == 0 {
         bail!("{}: has nothing in common with {} that was allocated in both", new.name, base.name);
     }
-    if let Some(metric) = given.iter().find(|metric| !diff.groups.is_empty() && !diff.has(&metric.name)) {
+    if let Some(metric) = named.iter().find(|metric| !diff.groups.is_empty() && !diff.has(&metric.name)) {
         bail!("{}: `{}` is not there, or not in {}", new.name, metric.name, base.name);
     }
     Ok(diff)
@@ -177,8 +184,13 @@ fn show(diff: &Diff, arguments: &Arguments) -> Result<String> {
         Format::Table => report::tables(diff, Style::Plain, arguments.top),
         Format::Markdown => report::tables(diff, Style::Markdown, arguments.top),
         Format::Json => serde_json::to_string_pretty(diff)? + "\n",
-        Format::Github => report::annotations(diff),
+        Format::Github => annotations(diff, &sources()?),
     })
+}
+
+/// The folder that a workflow names files from; outside of any, the current one.
+fn sources() -> io::Result<PathBuf> {
+    env::var_os("GITHUB_WORKSPACE").filter(|folder| !folder.is_empty()).map_or_else(env::current_dir, |folder| Ok(folder.into()))
 }
 
 /// # Errors

@@ -11,6 +11,8 @@ mod compile;
 mod count;
 mod defect;
 mod diff;
+mod environment;
+mod hint;
 mod limits;
 mod list;
 mod options;
@@ -19,6 +21,8 @@ mod runs;
 mod stats;
 
 use crate::output::{self, Destination, printable};
+use anstream::{AutoStream, ColorChoice};
+use clap::builder::StyledStr;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::env;
@@ -94,14 +98,22 @@ pub fn main() -> ExitCode {
     if let Err(error) = output::clean_up_when_interrupted() {
         eprintln!("chordal: warning: temporary files stay where this is interrupted: {error}");
     }
-    let cli = match Cli::try_parse_from(arguments()) {
+    let arguments: Vec<OsString> = arguments().collect();
+    let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
-        Err(asked) if !asked.use_stderr() => {
-            return ended(output::print(asked.render().ansi().to_string().as_bytes()).map_err(Into::into));
-        }
-        Err(error) => error.exit(),
+        Err(asked) if !asked.use_stderr() => return ended(show(&asked.render()).map_err(Into::into)),
+        Err(error) => hint::with_hint(error, arguments.get(1..).unwrap_or_default()).exit(),
     };
     ended(run(&cli.command))
+}
+
+/// Prints a help text, in colours where standard output is a terminal that has them and nobody asked to do without.
+fn show(help: &StyledStr) -> anyhow::Result<()> {
+    let text = match AutoStream::choice(&io::stdout()) {
+        ColorChoice::Never => help.to_string(),
+        _ => help.ansi().to_string(),
+    };
+    output::print(text.as_bytes())
 }
 
 fn run(command: &Command) -> Result<(), Failure> {

@@ -2,27 +2,27 @@
 
 use super::fatal::{Stage, during};
 use super::ffi;
+use super::foreign;
+use crate::input::{self, Unreadable};
 use inkwell::context::Context;
 use inkwell::llvm_sys::core::LLVMContextSetDiagnosticHandler;
 use inkwell::llvm_sys::prelude::LLVMDiagnosticInfoRef;
 use inkwell::values::FunctionValue;
 use std::ffi::c_void;
-use std::io::{self, Read};
 use std::path::Path;
 
 /// Why a module could not be read. The messages say what is wrong with the file and do not repeat its name.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    #[error("no such file")]
-    Missing,
-    #[error("is a directory")]
-    Directory,
-    #[error("cannot be read: {0}")]
-    Unreadable(io::Error),
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
     #[error("is empty")]
     Empty,
     #[error("is neither LLVM bitcode nor textual LLVM IR")]
     NotBitcode,
+    /// What it is instead, and what makes a module of it.
+    #[error("{0}")]
+    Foreign(String),
     #[error("invalid bitcode: {0}")]
     Bitcode(String),
     #[error("invalid IR: {0}")]
@@ -50,13 +50,7 @@ impl Source {
     /// # Errors
     /// If the file cannot be read, or is empty.
     pub fn read(path: &Path) -> Result<Source, ReadError> {
-        let bytes = if path.as_os_str() == "-" { read_stdin() } else { std::fs::read(path) };
-        let bytes = bytes.map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => ReadError::Missing,
-            io::ErrorKind::IsADirectory => ReadError::Directory,
-            _ => ReadError::Unreadable(error),
-        })?;
-        Source::new(path.display().to_string(), bytes)
+        Source::new(path.display().to_string(), input::bytes(path)?)
     }
 
     /// A module that is in memory already.
@@ -79,12 +73,6 @@ impl Source {
     }
 }
 
-fn read_stdin() -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    io::stdin().lock().read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
 /// The processors that modules are compiled for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
@@ -94,7 +82,7 @@ pub enum Target {
 
 impl Target {
     /// The target that a triple names; Linux alone, because ELF and its calling conventions are assumed.
-    fn of_triple(triple: &str) -> Option<Target> {
+    pub fn of_triple(triple: &str) -> Option<Target> {
         let (processor, system) = triple.split_once('-')?;
         if !system.contains("linux") || system.ends_with("x32") {
             return None;
@@ -123,11 +111,17 @@ impl<'s> Module<'s> {
     /// # Errors
     /// If the bytes are not a module of LLVM 22 or older, if the module is broken, or if its target is not supported.
     pub fn parse(source: &'s Source) -> Result<Module<'s>, ReadError> {
+        if let Some(what) = foreign::compiled(&source.bytes) {
+            return Err(ReadError::Foreign(what.into()));
+        }
         if !source.is_bitcode() && source.bytes.contains(&0) {
             return Err(ReadError::NotBitcode);
         }
         super::initialise();
-        during(Stage::Reading, || Module::read(source))
+        during(Stage::Reading, || Module::read(source)).map_err(|error| match error {
+            ReadError::Syntax(_) => foreign::source(Path::new(&source.name)).map_or(error, ReadError::Foreign),
+            _ => error,
+        })
     }
 
     fn read(source: &'s Source) -> Result<Module<'s>, ReadError> {

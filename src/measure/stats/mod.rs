@@ -1,5 +1,8 @@
 //! The statistics that chordal writes: the schema `chordal-stats/1`.
 
+pub mod names;
+pub mod read;
+
 use crate::allocate::cssa::ConversionCounts;
 use crate::allocate::destruct::DestructionCounts;
 use crate::allocate::eliminate::EliminationCounts;
@@ -8,31 +11,10 @@ use crate::allocate::spill::Optimisations;
 use crate::analysis::GraphSizes;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
-use std::io;
 use std::ops::AddAssign;
-use std::path::{Path, PathBuf};
-use walkdir::WalkDir;
 
 /// The name of the schema.
 pub const SCHEMA: &str = "chordal-stats/1";
-
-/// The files of statistics that a path stands for: itself, or all in a folder and below it that end in `.json`, in order.
-///
-/// # Errors
-/// If a folder cannot be read.
-pub fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let mut files = Vec::new();
-    for entry in WalkDir::new(path).sort_by_file_name() {
-        let entry = entry?;
-        if entry.file_type().is_file() && entry.path().extension().is_some_and(|extension| extension == "json") {
-            files.push(entry.into_path());
-        }
-    }
-    Ok(files)
-}
 
 /// The statistics of one module under one allocator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -164,11 +146,23 @@ pub struct DestructionOptions {
 pub struct Function {
     /// Name of the function's symbol.
     pub name: String,
+    /// Where it is in its source; absent without debug information.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
     /// Why the function was left to the code generator's own allocator; `null` if it was not.
     pub fallback: Option<String>,
     /// What was counted.
     #[serde(flatten)]
     pub counts: Counts,
+}
+
+/// A place in a source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// With the folder that the compiler was started in, if its debug information has that.
+    pub file: String,
+    /// From 1.
+    pub line: u32,
 }
 
 /// What is counted in a function, or summed over functions.
