@@ -1,7 +1,7 @@
 //! `chordal compare`.
 
 use super::options::Switch;
-use super::runs::{self, RunOptions};
+use super::runs::{self, RunOptions, Runs};
 use super::{Failure, allocators, keep_apart};
 use crate::llvm::ALL_REGISTERS;
 use crate::measure::compare::record::{Outcome, Record};
@@ -122,7 +122,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         requests
             .extend(allocators.iter().map(|allocator| Request { allocator: allocator.clone(), registers: registers.clone() }));
     }
-    let records = runs::run(&arguments.inputs, &requests, &arguments.runs)?;
+    let records = Runs::new(&arguments.runs)?.run(&arguments.inputs, &requests)?;
     let verdict = verdict(&records);
     let text = render(arguments, records, &baseline)?;
     output::write_all(&[(Destination::new(&arguments.output), text.into_bytes())])?;

@@ -166,7 +166,7 @@ fn a_comparison_goes_on_from_its_records() {
     assert_eq!(folder.read("r.jsonl"), written);
     let fewer = compare(&folder, &["p.bc", "--allocators", "simple", "--records", "r.jsonl", "--resume", "--format", "json"]);
     assert_eq!(json(&fewer)["modules"][0]["runs"][0], json(&first)["modules"][0]["runs"][1]);
-    // A line was added for the module; the one before counts no more.
+    // A line was added with the run that was not there.
     compare(&folder, &["p.bc", "--allocators", "hack", "--records", "r.jsonl", "--resume"]);
     assert_eq!(folder.read("r.jsonl").iter().filter(|&&byte| byte == b'\n').count(), 2);
     folder.chordal(&["diff", "r.jsonl", "r.jsonl"]).assert().success().stderr("");

@@ -8,6 +8,7 @@ mod diff;
 mod folder;
 mod outputs;
 mod paper;
+mod records;
 mod regress;
 mod rust;
 mod scripts;
