@@ -25,9 +25,9 @@ Examples:
       what an option is worth
   chordal compare prog.bc --per function --top 20 --registers 8
       the functions in which allocators differ most
-  chordal compare *.bc --records all.jsonl -j 2 --format json -o all.json
-  chordal compare *.bc --records all.jsonl --resume --format markdown
-      a long run that can be stopped and continued; once it is complete, another view of it takes no time
+  chordal compare corpus --records all.jsonl -j 2 --format json -o all.json
+  chordal compare corpus --records all.jsonl --resume --format markdown
+      a long run of all modules in a folder, to be stopped and continued; once it is complete, another view of it takes no time
   chordal compare a.bc --allocators spill-free --format lit -o ours.json
       results that compare.py of LLVM's test suite reads (compare.py -m regalloc.NumReloads ours.json theirs.json)
 
@@ -47,7 +47,7 @@ Exit status: 0 done, 1 a run failed (the others are shown), 2 wrong usage.";
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// The modules, as bitcode or textual IR; `-` is standard input
+    /// The modules, as bitcode or textual IR, and folders of them (*.bc and *.ll, also below); `-` is standard input
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
 
@@ -114,7 +114,8 @@ enum Format {
 /// Compares.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let outputs: Vec<_> = arguments.runs.outputs().chain([("the result", Destination::new(&arguments.output))]).collect();
-    keep_apart(&outputs, &arguments.inputs)?;
+    let inputs = runs::expanded(&arguments.inputs)?;
+    keep_apart(&outputs, &inputs)?;
     let allocators = allocators(arguments);
     let baseline = baseline(arguments, &allocators)?;
     let mut requests = Vec::new();
@@ -122,7 +123,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         requests
             .extend(allocators.iter().map(|allocator| Request { allocator: allocator.clone(), registers: registers.clone() }));
     }
-    let records = Runs::new(&arguments.runs)?.run(&arguments.inputs, &requests)?;
+    let records = Runs::new(&arguments.runs)?.run(&inputs, &requests)?;
     let verdict = verdict(&records);
     let text = render(arguments, records, &baseline)?;
     output::write_all(&[(Destination::new(&arguments.output), text.into_bytes())])?;

@@ -1,7 +1,7 @@
 //! `chordal paper`.
 
 use super::options::NO_SOLVER;
-use super::runs::{RunOptions, Runs};
+use super::runs::{self, RunOptions, Runs};
 use super::{Failure, keep_apart};
 use crate::allocate::HAS_SOLVER;
 use crate::analysis::Reuse;
@@ -59,7 +59,7 @@ Exit status: 0 done, 1 a run failed (the results of the others are shown), 2 wro
 #[derive(Args)]
 #[command(after_help = AFTER_HELP, override_usage = "chordal paper [OPTIONS] [TABLE...|all] IN...")]
 pub struct Arguments {
-    /// Tables and figures [default: all], then the modules, as bitcode or textual IR
+    /// Tables and figures [default: all], then the modules, as bitcode or textual IR, and folders of them (`./DIR`)
     #[arg(value_name = "TABLE|IN", required = true)]
     arguments: Vec<String>,
 
@@ -126,6 +126,7 @@ impl Input {
 /// Compares with the papers.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (exhibits, paths) = exhibits_and_paths(&arguments.arguments).map_err(Failure::Usage)?;
+    let paths = runs::expanded(&paths)?;
     let outputs: Vec<_> = arguments.runs.outputs().chain([("the result", Destination::new(&arguments.output))]).collect();
     keep_apart(&outputs, &paths)?;
     // Before hours of runs.

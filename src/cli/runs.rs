@@ -1,6 +1,7 @@
 //! Runs of many modules under many allocators, as the command line asks for them.
 
 use super::Failure;
+use crate::folder;
 use crate::llvm::{RegisterRequest, Target};
 use crate::measure::compare::engine::{self, Module, Observer};
 use crate::measure::compare::journal::{Journal, OpenError};
@@ -27,6 +28,19 @@ pub fn parse_registers(text: &str) -> Result<String, String> {
         Err(error) if request.resolve(Target::I386).is_err() => Err(error.to_string()),
         _ => Ok(text.to_owned()),
     }
+}
+
+/// The modules that are named, and those in folders that are.
+pub fn expanded(inputs: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut modules = Vec::new();
+    for path in inputs {
+        let found = folder::files(path, &["bc", "ll"]).with_context(|| path.display().to_string())?;
+        if found.is_empty() {
+            return Err(anyhow!("{}: no modules are in it (files that end in .bc or .ll)", path.display()).into());
+        }
+        modules.extend(found);
+    }
+    Ok(modules)
 }
 
 /// How runs are made.
