@@ -2,8 +2,9 @@
 
 use super::Failure;
 use crate::folder;
-use crate::llvm::{RegisterRequest, Target};
+use crate::llvm::{self, RegisterRequest, Target};
 use crate::measure::compare::engine::{self, Module, Observer};
+use crate::measure::compare::identity;
 use crate::measure::compare::journal::{Journal, OpenError};
 use crate::measure::compare::record::{Record, Run};
 use crate::measure::compare::worker::{Request, Settings};
@@ -147,8 +148,8 @@ fn open(path: &Path, resume: bool) -> Result<Journal, Failure> {
 /// The modules by the names that they were given. What is on standard input is put into the folder for the workers to read.
 fn modules(inputs: &[PathBuf], settings: &Settings, folder: &TemporaryFolder) -> Result<Vec<Module>, Failure> {
     let mut same_settings = Xxh3::new();
-    same_settings.update(&fs::read(&settings.executable).context("chordal's own executable cannot be read")?);
-    same_settings.update(format!("{:?} {}", settings.arguments, settings.repeat).as_bytes());
+    identity::enter(&fs::read(&settings.executable).context("chordal's own executable cannot be read")?, &mut same_settings);
+    same_settings.update(format!("{:?} {} {:?}", settings.arguments, settings.repeat, llvm::version()).as_bytes());
     let mut modules: Vec<Module> = Vec::new();
     for input in inputs {
         let name = input.display().to_string();

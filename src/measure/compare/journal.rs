@@ -24,10 +24,15 @@ pub struct Journal {
 pub enum OpenError {
     #[error("there is such a file already")]
     Exists,
-    #[error("process {0} is adding to these records: let it end, or name another file")]
+    #[error("{} is adding to these records: let it end, or name another file", process(*.0))]
     InUse(libc::pid_t),
     #[error(transparent)]
     Io(#[from] io::Error),
+}
+
+/// A process that has a lock. The system has no number for one on another machine, or out of sight in a container's host.
+fn process(number: libc::pid_t) -> String {
+    if number > 0 { format!("process {number}") } else { "another process".into() }
 }
 
 impl Journal {
