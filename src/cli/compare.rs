@@ -2,6 +2,7 @@
 
 use super::options::Switch;
 use super::runs::{self, RunOptions, Runs};
+use super::tables::{self, TableOptions};
 use super::{Failure, allocators, keep_apart};
 use crate::llvm::ALL_REGISTERS;
 use crate::measure::compare::record::{Outcome, Record};
@@ -71,9 +72,10 @@ pub struct Arguments {
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Per::Total)]
     per: Per,
 
-    /// With `--per function`: how many functions to show, those first that make most of the difference in overhead
-    #[arg(long, value_name = "K", default_value_t = 10)]
-    top: usize,
+    /// With `--per function`: how many functions to show, those first that make most of the difference in overhead [default:
+    /// 10 in tables, all in CSV]
+    #[arg(long, value_name = "K")]
+    top: Option<usize>,
 
     /// The output format
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
@@ -82,6 +84,9 @@ pub struct Arguments {
     /// Where the result goes; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     output: PathBuf,
+
+    #[command(flatten)]
+    tables: TableOptions,
 
     #[command(flatten)]
     runs: RunOptions,
@@ -103,7 +108,7 @@ enum Format {
     Table,
     /// Everything, schema chordal-compare/1
     Json,
-    /// For spreadsheets
+    /// For spreadsheets: every counter, by its name in the JSON
     Csv,
     /// For issues and documents
     Markdown,
@@ -161,23 +166,26 @@ fn baseline(arguments: &Arguments, allocators: &[String]) -> Result<String, Fail
     }
 }
 
+/// How many functions a table has unless it is said.
+const TOP: usize = 10;
+
 fn render(arguments: &Arguments, mut records: Vec<Record>, baseline: &str) -> Result<String, Failure> {
     let summary = Summary::new(&records, baseline);
     let mut functions = Vec::new();
     if arguments.per == Per::Function {
-        functions = summary::top_functions(&records, baseline, arguments.top);
+        functions = summary::functions(&records, baseline);
+    } else {
+        records.iter_mut().for_each(forget_functions);
     }
+    let top = if arguments.format == Format::Csv { usize::MAX } else { TOP };
     let detail = match arguments.per {
         Per::Total => Detail::None,
         Per::Module => Detail::Modules,
-        Per::Function => Detail::Functions(&functions),
+        Per::Function => Detail::Functions(&functions, arguments.top.unwrap_or(top)),
     };
-    if arguments.per != Per::Function {
-        records.iter_mut().for_each(forget_functions);
-    }
-    let comparison = Comparison { summary: &summary, detail };
+    let comparison = Comparison { summary: &summary, detail, names: arguments.tables.names() };
     Ok(match arguments.format {
-        Format::Table => comparison.tables(Style::Plain),
+        Format::Table => comparison.tables(tables::plain(&Destination::new(&arguments.output))),
         Format::Markdown => comparison.tables(Style::Markdown),
         Format::Csv => comparison.csv(),
         Format::Json => report::json(&summary, &records)?,

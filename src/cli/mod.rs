@@ -17,6 +17,7 @@ mod options;
 mod paper;
 mod runs;
 mod stats;
+mod tables;
 
 use crate::output::{self, Destination, printable};
 use clap::error::ErrorKind;

@@ -1,7 +1,8 @@
 //! `chordal stats`.
 
+use super::tables::{self, TableOptions};
 use super::{Failure, keep_apart};
-use crate::measure::report::{Cell, Style, Table};
+use crate::measure::report::{Cell, Names, Style, Table, counters};
 use crate::measure::stats::{Counts, Function, SCHEMA, Static, Statistics, files};
 use crate::output::{self, Destination};
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -22,7 +23,7 @@ Examples:
 
 Columns: functions, those of them left to LLVM's greedy allocator, and of the fields of statistics
 static.*, spill.stores, spill.reloads and overhead_share (in a sum, the mean, each function weighted
-by its selected instructions).
+by its selected instructions). CSV has every counter, by its name in the statistics.
 
 Exit status:
   0  done
@@ -55,6 +56,9 @@ pub struct Arguments {
     /// Where the result goes; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     output: PathBuf,
+
+    #[command(flatten)]
+    tables: TableOptions,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -81,8 +85,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     keep_apart(&[("the result", output.clone())], &arguments.inputs)?;
     let modules = read_all(&arguments.inputs)?;
     let text = match arguments.format {
-        Format::Table => table(&modules, arguments).render(Style::Plain),
-        Format::Csv => table(&modules, arguments).render(Style::Csv),
+        Format::Table => table(&modules, arguments).render(tables::plain(&output)),
+        Format::Csv => csv(&modules, arguments),
         Format::Markdown => table(&modules, arguments).render(Style::Markdown),
         Format::Json => serde_json::to_string_pretty(&together(arguments, modules))? + "\n",
     };
@@ -154,14 +158,15 @@ fn together(arguments: &Arguments, modules: Vec<Statistics>) -> Statistics {
     }
 }
 
-fn table(modules: &[Statistics], arguments: &Arguments) -> Table {
+/// The rows that are asked for, and their total if it is not the only one.
+fn rows(modules: &[Statistics], arguments: &Arguments) -> Vec<Row> {
     let functions = || modules.iter().flat_map(|module| module.functions.iter().map(move |function| (module, function)));
-    let of_module = |module: &Statistics| Row::new(module.source.clone(), &module.functions);
+    let of_module = |module: &Statistics| Row::new(&module.source, None, &module.functions);
     let mut rows: Vec<Row> = match arguments.per {
         Per::Total => Vec::new(),
         Per::File => modules.iter().map(of_module).collect(),
         Per::Function => {
-            functions().map(|(module, f)| Row::new(format!("{}: {}", module.source, f.name), std::slice::from_ref(f))).collect()
+            functions().map(|(module, f)| Row::new(&module.source, Some(&f.name), std::slice::from_ref(f))).collect()
         }
     };
     let several = rows.len() != 1;
@@ -171,32 +176,51 @@ fn table(modules: &[Statistics], arguments: &Arguments) -> Table {
     }
     if several {
         let all: Vec<Function> = functions().map(|(_, function)| function.clone()).collect();
-        rows.push(Row::new("total".into(), &all));
+        rows.push(Row::new("total", None, &all));
     }
+    rows
+}
+
+fn table(modules: &[Statistics], arguments: &Arguments) -> Table {
     let first = if arguments.per == Per::Function { "function" } else { "module" };
     let of_static = ["loads", "stores", "moves", "xors", "instructions", "bytes"];
     let columns = [first, "functions", "left"].into_iter().chain(of_static).chain(["spill stores", "reloads", "overhead share"]);
     let mut table = Table::new(columns);
-    rows.into_iter().for_each(|row| table.row(row.cells()));
+    rows(modules, arguments).into_iter().for_each(|row| table.row(row.cells(arguments.tables.names())));
     table
+}
+
+/// Every counter, and what it is of in columns of its own.
+fn csv(modules: &[Statistics], arguments: &Arguments) -> String {
+    let rows = rows(modules, arguments);
+    let second = if arguments.per == Per::Function { "function" } else { "functions" };
+    let about = |row: &Row| match arguments.per {
+        Per::Function => vec![row.module.as_str().into(), row.function.as_deref().unwrap_or_default().into()],
+        Per::Total | Per::File => vec![row.module.as_str().into(), row.functions.into()],
+    };
+    counters::csv(&["module", second], rows.iter().map(|row| (about(row), &row.counts)))
 }
 
 /// What a row is about, and its counts.
 struct Row {
-    name: String,
+    module: String,
+    function: Option<String>,
     functions: u64,
     counts: Counts,
 }
 
 impl Row {
-    fn new(name: String, functions: &[Function]) -> Self {
-        Row { name, functions: functions.len() as u64, counts: Counts::total(functions) }
+    fn new(module: &str, function: Option<&str>, functions: &[Function]) -> Self {
+        let counts = Counts::total(functions);
+        Row { module: module.to_owned(), function: function.map(str::to_owned), functions: functions.len() as u64, counts }
     }
 
-    fn cells(self) -> Vec<Cell> {
+    fn cells(self, names: Names) -> Vec<Cell> {
+        let module = self.module;
+        let name = self.function.map_or(module.clone(), |function| format!("{module}: {}", names.of(&function)));
         let Counts { fixed, spill, fallbacks, overhead_share, .. } = self.counts;
         let Static { loads, stores, moves, xors, instructions, bytes } = fixed;
-        let mut cells = vec![self.name.into(), self.functions.into(), fallbacks.into()];
+        let mut cells = vec![name.into(), self.functions.into(), fallbacks.into()];
         cells.extend([loads, stores, moves, xors, instructions].map(Cell::Count));
         cells.extend([bytes.into(), spill.stores.into(), spill.reloads.into(), Cell::Amount(overhead_share, 4)]);
         cells

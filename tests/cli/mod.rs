@@ -12,3 +12,4 @@ mod records;
 mod regress;
 mod rust;
 mod scripts;
+mod tables;

@@ -1,5 +1,7 @@
 //! The statistics that chordal writes: the schema `chordal-stats/1`.
 
+pub mod counters;
+
 use crate::allocate::cssa::ConversionCounts;
 use crate::allocate::destruct::DestructionCounts;
 use crate::allocate::eliminate::EliminationCounts;
