@@ -37,7 +37,10 @@ impl Destination {
         match (self, other) {
             (Destination::Stdout, Destination::Stdout) => true,
             (Destination::File(path), Destination::File(other)) => is_same_file(path, other),
-            _ => false,
+            // What standard output is redirected to.
+            (Destination::Stdout, Destination::File(path)) | (Destination::File(path), Destination::Stdout) => {
+                is_same_file(path, Path::new("/dev/stdout"))
+            }
         }
     }
 }
@@ -109,15 +112,6 @@ unsafe extern "C" {
 /// A text with what would steer a terminal written out: names of files and functions may have anything in them.
 pub fn printable(text: &str) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
-}
-
-/// A file that begins with these bytes and can be added to; replaces one that is there.
-///
-/// # Errors
-/// If it cannot be written.
-pub fn begin(path: &Path, bytes: &[u8]) -> io::Result<File> {
-    Written::new(path, bytes)?.keep(&temporary())?;
-    OpenOptions::new().append(true).open(path)
 }
 
 /// What is written and not yet where it belongs.

@@ -1,7 +1,8 @@
 //! `chordal compare`.
 
 use super::options::Switch;
-use super::runs::{self, RunOptions};
+use super::runs::{self, RunOptions, Runs};
+use super::tables::{self, TableOptions};
 use super::{Failure, allocators, keep_apart};
 use crate::llvm::ALL_REGISTERS;
 use crate::measure::compare::record::{Outcome, Record};
@@ -25,9 +26,9 @@ Examples:
       what an option is worth
   chordal compare prog.bc --per function --top 20 --registers 8
       the functions in which allocators differ most
-  chordal compare *.bc --records all.jsonl -j 2 --format json -o all.json
-  chordal compare *.bc --records all.jsonl --resume --format markdown
-      a long run that can be stopped and continued; once it is complete, another view of it takes no time
+  chordal compare corpus --records all.jsonl -j 2 --format json -o all.json
+  chordal compare corpus --records all.jsonl --resume --format markdown
+      a long run of all modules in a folder, to be stopped and continued; once it is complete, another view of it takes no time
   chordal compare a.bc --allocators spill-free --format lit -o ours.json
       results that compare.py of LLVM's test suite reads (compare.py -m regalloc.NumReloads ours.json theirs.json)
 
@@ -47,7 +48,7 @@ Exit status: 0 done, 1 a run failed (the others are shown), 2 wrong usage.";
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// The modules, as bitcode or textual IR; `-` is standard input
+    /// The modules, as bitcode or textual IR, and folders of them (*.bc and *.ll, also below); `-` is standard input
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
 
@@ -71,9 +72,10 @@ pub struct Arguments {
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Per::Total)]
     per: Per,
 
-    /// With `--per function`: how many functions to show, those first that make most of the difference in overhead
-    #[arg(long, value_name = "K", default_value_t = 10)]
-    top: usize,
+    /// With `--per function`: how many functions to show, those first that make most of the difference in overhead [default:
+    /// 10 in tables, all in CSV]
+    #[arg(long, value_name = "K")]
+    top: Option<usize>,
 
     /// The output format
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
@@ -82,6 +84,9 @@ pub struct Arguments {
     /// Where the result goes; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     output: PathBuf,
+
+    #[command(flatten)]
+    tables: TableOptions,
 
     #[command(flatten)]
     runs: RunOptions,
@@ -103,7 +108,7 @@ enum Format {
     Table,
     /// Everything, schema chordal-compare/1
     Json,
-    /// For spreadsheets
+    /// For spreadsheets: every counter, by its name in the JSON
     Csv,
     /// For issues and documents
     Markdown,
@@ -114,7 +119,8 @@ enum Format {
 /// Compares.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let outputs: Vec<_> = arguments.runs.outputs().chain([("the result", Destination::new(&arguments.output))]).collect();
-    keep_apart(&outputs, &arguments.inputs)?;
+    let inputs = runs::expanded(&arguments.inputs)?;
+    keep_apart(&outputs, &inputs)?;
     let allocators = allocators(arguments);
     let baseline = baseline(arguments, &allocators)?;
     let mut requests = Vec::new();
@@ -122,7 +128,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         requests
             .extend(allocators.iter().map(|allocator| Request { allocator: allocator.clone(), registers: registers.clone() }));
     }
-    let records = runs::run(&arguments.inputs, &requests, &arguments.runs)?;
+    let records = Runs::new(&arguments.runs)?.run(&inputs, &requests)?;
     let verdict = verdict(&records);
     let text = render(arguments, records, &baseline)?;
     output::write_all(&[(Destination::new(&arguments.output), text.into_bytes())])?;
@@ -160,23 +166,26 @@ fn baseline(arguments: &Arguments, allocators: &[String]) -> Result<String, Fail
     }
 }
 
+/// How many functions a table has unless it is said.
+const TOP: usize = 10;
+
 fn render(arguments: &Arguments, mut records: Vec<Record>, baseline: &str) -> Result<String, Failure> {
     let summary = Summary::new(&records, baseline);
     let mut functions = Vec::new();
     if arguments.per == Per::Function {
-        functions = summary::top_functions(&records, baseline, arguments.top);
+        functions = summary::functions(&records, baseline);
+    } else {
+        records.iter_mut().for_each(forget_functions);
     }
+    let top = if arguments.format == Format::Csv { usize::MAX } else { TOP };
     let detail = match arguments.per {
         Per::Total => Detail::None,
         Per::Module => Detail::Modules,
-        Per::Function => Detail::Functions(&functions),
+        Per::Function => Detail::Functions(&functions, arguments.top.unwrap_or(top)),
     };
-    if arguments.per != Per::Function {
-        records.iter_mut().for_each(forget_functions);
-    }
-    let comparison = Comparison { summary: &summary, detail };
+    let comparison = Comparison { summary: &summary, detail, names: arguments.tables.names() };
     Ok(match arguments.format {
-        Format::Table => comparison.tables(Style::Plain),
+        Format::Table => comparison.tables(tables::plain(&Destination::new(&arguments.output))),
         Format::Markdown => comparison.tables(Style::Markdown),
         Format::Csv => comparison.csv(),
         Format::Json => report::json(&summary, &records)?,

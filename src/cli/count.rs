@@ -1,11 +1,12 @@
 //! `chordal count`.
 
 use super::Failure;
+use super::tables::{self, TableOptions};
 use crate::input;
 use crate::measure::count::{self, CountError, Counted};
-use crate::measure::report::{Cell, Style, Table};
+use crate::measure::report::{Cell, Names, Style, Table};
 use crate::measure::stats::{Counts, Function, SCHEMA, Static, Statistics};
-use crate::output;
+use crate::output::{self, Destination};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
 use indexmap::IndexSet;
@@ -65,6 +66,9 @@ pub struct Arguments {
     /// The output format; JSON (chordal-stats/1) always has everything
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
+
+    #[command(flatten)]
+    tables: TableOptions,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -91,7 +95,7 @@ type Named = (String, Counted);
 /// Counts the files and shows the result.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let style = match arguments.format {
-        Format::Table => Some(Style::Plain),
+        Format::Table => Some(tables::plain(&Destination::Stdout)),
         Format::Csv => Some(Style::Csv),
         Format::Markdown => Some(Style::Markdown),
         Format::Json if arguments.per.is_some() || arguments.top.is_some() => {
@@ -102,7 +106,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let objects = count_all(&arguments.files)?;
     warn(&objects);
     let text = match style {
-        Some(style) => table(&objects, arguments.per.unwrap_or(Per::File), arguments.top).render(style),
+        Some(style) => table(&objects, arguments, style).render(style),
         None => json(arguments, objects)?,
     };
     Ok(output::print(text.as_bytes())?)
@@ -151,7 +155,9 @@ fn warn(objects: &[Named]) {
     }
 }
 
-fn table(objects: &[Named], per: Per, top: Option<usize>) -> Table {
+fn table(objects: &[Named], arguments: &Arguments, style: Style) -> Table {
+    let per = arguments.per.unwrap_or(Per::File);
+    let names = if style == Style::Csv { Names::Mangled } else { arguments.tables.names() };
     let functions = || objects.iter().flat_map(|(name, object)| object.functions.iter().map(move |function| (name, function)));
     let row = |file: &str, functions: &[Function]| -> Row {
         (vec![file.into(), Cell::Count(functions.len() as u64)], Counts::total(functions).fixed)
@@ -160,12 +166,12 @@ fn table(objects: &[Named], per: Per, top: Option<usize>) -> Table {
         Per::Total => Vec::new(),
         Per::File => objects.iter().map(|(name, object)| row(name, &object.functions)).collect(),
         Per::Function => functions()
-            .map(|(file, function)| (vec![file.as_str().into(), function.name.as_str().into()], function.counts.fixed.clone()))
+            .map(|(file, function)| (vec![file.as_str().into(), names.of(&function.name).into()], function.counts.fixed.clone()))
             .collect(),
     };
     let total = Counts::total(functions().map(|(_, function)| function)).fixed;
     let several = rows.len() != 1;
-    if let Some(top) = top {
+    if let Some(top) = arguments.top {
         rows.sort_by_key(|(_, counts)| Reverse(counts.instructions));
         rows.truncate(top);
     }
@@ -174,7 +180,9 @@ fn table(objects: &[Named], per: Per, top: Option<usize>) -> Table {
         rows.push((vec!["total".into(), second], total));
     }
     let second = if per == Per::Function { "function" } else { "functions" };
-    let mut table = Table::new(["file", second, "loads", "stores", "moves", "xors", "instructions", "bytes"]);
+    let counters = ["loads", "stores", "moves", "xors", "instructions", "bytes"];
+    let counters = counters.map(|name| if style == Style::Csv { format!("static.{name}") } else { name.to_owned() });
+    let mut table = Table::new(["file".to_owned(), second.to_owned()].into_iter().chain(counters));
     for (names, counts) in rows {
         table.row(names.into_iter().chain(cells(&counts)));
     }

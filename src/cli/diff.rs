@@ -1,5 +1,6 @@
 //! `chordal diff`.
 
+use super::tables::{TableOptions, plain};
 use super::{Failure, keep_apart};
 use crate::input;
 use crate::measure::diff::limit::Limit;
@@ -85,6 +86,9 @@ pub struct Arguments {
     /// Where the result goes; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     output: PathBuf,
+
+    #[command(flatten)]
+    tables: TableOptions,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -180,9 +184,10 @@ fn compare(base: &File, new: &File, request: &Request, named: &[&Metric]) -> Res
 }
 
 fn show(diff: &Diff, arguments: &Arguments) -> Result<String> {
+    let names = arguments.tables.names();
     Ok(match arguments.format {
-        Format::Table => report::tables(diff, Style::Plain, arguments.top),
-        Format::Markdown => report::tables(diff, Style::Markdown, arguments.top),
+        Format::Table => report::tables(diff, plain(&Destination::new(&arguments.output)), names, arguments.top),
+        Format::Markdown => report::tables(diff, Style::Markdown, names, arguments.top),
         Format::Json => serde_json::to_string_pretty(diff)? + "\n",
         Format::Github => annotations(diff, &sources()?),
     })

@@ -19,6 +19,7 @@ mod options;
 mod paper;
 mod runs;
 mod stats;
+mod tables;
 
 use crate::output::{self, Destination, printable};
 use anstream::{AutoStream, ColorChoice};

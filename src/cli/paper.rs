@@ -1,7 +1,7 @@
 //! `chordal paper`.
 
 use super::options::NO_SOLVER;
-use super::runs::{self, RunOptions};
+use super::runs::{self, RunOptions, Runs};
 use super::{Failure, keep_apart};
 use crate::allocate::HAS_SOLVER;
 use crate::analysis::Reuse;
@@ -60,7 +60,7 @@ Exit status: 0 done, 1 a run failed (the results of the others are shown), 2 wro
 #[derive(Args)]
 #[command(after_help = AFTER_HELP, override_usage = "chordal paper [OPTIONS] [TABLE...|all] IN...")]
 pub struct Arguments {
-    /// Tables and figures [default: all], then the modules, as bitcode or textual IR
+    /// Tables and figures [default: all], then the modules, as bitcode or textual IR, and folders of them (`./DIR`)
     #[arg(value_name = "TABLE|IN", required = true)]
     arguments: Vec<String>,
 
@@ -127,6 +127,7 @@ impl Input {
 /// Compares with the papers.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (exhibits, paths) = exhibits_and_paths(&arguments.arguments).map_err(Failure::Usage)?;
+    let paths = runs::expanded(&paths)?;
     let outputs: Vec<_> = arguments.runs.outputs().chain([("the result", Destination::new(&arguments.output))]).collect();
     keep_apart(&outputs, &paths)?;
     // Before hours of runs.
@@ -139,12 +140,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if results.join_sets.is_empty() && !compiles {
         return Err(anyhow!("no module is before SSA form: clang -O0 -Xclang -disable-O0-optnone -emit-llvm makes such").into());
     }
-    let mut options = arguments.runs.clone();
+    let mut runs = Runs::new(&arguments.runs)?;
     for machine in [Machine::X86_64, Machine::I386] {
         let inputs: Vec<&Input> = compiled(&inputs).filter(|input| compiles && input.machine == machine).collect();
         if !inputs.is_empty() {
-            run_all(&mut results, machine, &inputs, &exhibits, &options)?;
-            options = options.continued();
+            run_all(&mut results, machine, &inputs, &exhibits, &mut runs)?;
         }
     }
     write(arguments, &paper::report(&exhibits, &results, versions.as_deref()))?;
@@ -157,14 +157,14 @@ fn run_all(
     machine: Machine,
     inputs: &[&Input],
     exhibits: &[&Exhibit],
-    options: &RunOptions,
+    runs: &mut Runs,
 ) -> Result<(), Failure> {
     let variants = paper::variants_of(exhibits, machine);
     let request =
         |variant: &Variant| Request { allocator: variant.allocator.into(), registers: variant.setting.registers.into() };
     let requests: Vec<Request> = variants.iter().map(request).collect();
     let paths: Vec<PathBuf> = inputs.iter().map(|input| input.path.clone()).collect();
-    let records = runs::run(&paths, &requests, options)?;
+    let records = runs.run(&paths, &requests)?;
     for (input, record) in inputs.iter().zip(&records) {
         results.add(&input.program, machine, &variants, record);
     }

@@ -2,14 +2,16 @@
 
 use super::Failure;
 use super::compile::RelocationModel;
+use crate::folder;
 use crate::input;
-use crate::llvm::{RegisterRequest, Target};
+use crate::llvm::{self, RegisterRequest, Target};
 use crate::measure::compare::engine::{self, Module, Observer};
-use crate::measure::compare::journal::Journal;
+use crate::measure::compare::identity;
+use crate::measure::compare::journal::{Journal, OpenError};
 use crate::measure::compare::record::{Record, Run};
 use crate::measure::compare::worker::{Request, Settings};
 use crate::output::{self, Destination, TemporaryFolder};
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum as _};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal as _};
@@ -31,8 +33,21 @@ pub fn parse_registers(text: &str) -> Result<String, String> {
     }
 }
 
+/// The modules that are named, and those in folders that are.
+pub fn expanded(inputs: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut modules = Vec::new();
+    for path in inputs {
+        let found = folder::files(path, &["bc", "ll"]).with_context(|| path.display().to_string())?;
+        if found.is_empty() {
+            return Err(anyhow!("{}: no modules are in it (files that end in .bc or .ll)", path.display()).into());
+        }
+        modules.extend(found);
+    }
+    Ok(modules)
+}
+
 /// How runs are made.
-#[derive(Args, Clone)]
+#[derive(Args)]
 #[command(next_help_heading = "Options of the runs")]
 pub struct RunOptions {
     /// How many modules are compiled in parallel [default: the number of processors]
@@ -75,39 +90,48 @@ pub struct RunOptions {
 impl RunOptions {
     /// The file for records, as something that is written.
     pub fn outputs(&self) -> impl Iterator<Item = (&'static str, Destination)> {
-        self.records.iter().map(|path| ("the records", Destination::File(path.clone())))
-    }
-
-    /// The same for further runs, whose records go to the same file.
-    pub fn continued(&self) -> Self {
-        RunOptions { resume: self.records.is_some(), ..self.clone() }
+        self.records.iter().map(|path| ("the records", Destination::new(path)))
     }
 }
 
-/// Runs every request on every module.
-pub fn run(inputs: &[PathBuf], requests: &[Request], options: &RunOptions) -> Result<Vec<Record>, Failure> {
-    let settings = Settings {
-        executable: env::current_exe().context("chordal's own executable cannot be found")?,
-        arguments: compile_arguments(options),
-        repeat: options.repeat.into(),
-        time_limit: Duration::from_secs(options.timeout),
-    };
-    let folder = output::temporary_folder()?;
-    let mut modules = modules(inputs, &settings, &folder)?;
-    let journal = match &options.records {
-        Some(path) => Some(open(path, options.resume)?),
-        None => None,
-    };
-    if let Some(journal) = &journal {
-        for module in &mut modules {
-            module.known = journal.known(&module.name, &module.fingerprint);
-        }
+/// Runs of modules that are made in one way, and whose results go to one records file.
+pub struct Runs<'o> {
+    options: &'o RunOptions,
+    settings: Settings,
+    /// From the first run on, until all are done: nobody else adds to the records between them.
+    journal: Option<Journal>,
+}
+
+impl<'o> Runs<'o> {
+    pub fn new(options: &'o RunOptions) -> Result<Self, Failure> {
+        let settings = Settings {
+            executable: env::current_exe().context("chordal's own executable cannot be found")?,
+            arguments: compile_arguments(options),
+            repeat: options.repeat.into(),
+            time_limit: Duration::from_secs(options.timeout),
+        };
+        Ok(Runs { options, settings, journal: None })
     }
-    let side_by_side = options.jobs.map_or_else(|| thread::available_parallelism().map_or(1, usize::from), usize::from);
-    let mut progress = Progress::new(journal, modules.len() * requests.len());
-    let records = engine::run(&modules, requests, &settings, side_by_side, &mut progress);
-    progress.bar.finish_and_clear();
-    Ok(records.context("the runs cannot be made")?)
+
+    /// Runs every request on every module.
+    pub fn run(&mut self, inputs: &[PathBuf], requests: &[Request]) -> Result<Vec<Record>, Failure> {
+        let folder = output::temporary_folder()?;
+        let mut modules = modules(inputs, &self.settings, &folder)?;
+        if let (Some(path), None) = (&self.options.records, &self.journal) {
+            self.journal = Some(open(path, self.options.resume)?);
+        }
+        if let Some(journal) = &self.journal {
+            for module in &mut modules {
+                module.known = journal.known(&module.fingerprint, &module.name);
+            }
+        }
+        let processors = || thread::available_parallelism().map_or(1, usize::from);
+        let side_by_side = self.options.jobs.map_or_else(processors, usize::from);
+        let mut progress = Progress::new(self.journal.as_mut(), modules.len() * requests.len());
+        let records = engine::run(&modules, requests, &self.settings, side_by_side, &mut progress);
+        progress.bar.finish_and_clear();
+        Ok(records.context("the runs cannot be made")?)
+    }
 }
 
 fn compile_arguments(options: &RunOptions) -> Vec<String> {
@@ -120,8 +144,9 @@ fn compile_arguments(options: &RunOptions) -> Vec<String> {
 }
 
 fn open(path: &Path, resume: bool) -> Result<Journal, Failure> {
+    let path = if Destination::new(path) == Destination::Stdout { Path::new("/dev/stdout") } else { path };
     match Journal::open(path, resume) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+        Err(OpenError::Exists) => {
             Err(Failure::Usage(format!("the records file {} exists: --resume continues from it", path.display())))
         }
         opened => Ok(opened.with_context(|| path.display().to_string())?),
@@ -131,8 +156,8 @@ fn open(path: &Path, resume: bool) -> Result<Journal, Failure> {
 /// The modules by the names that they were given. What is on standard input is put into the folder for the workers to read.
 fn modules(inputs: &[PathBuf], settings: &Settings, folder: &TemporaryFolder) -> Result<Vec<Module>, Failure> {
     let mut same_settings = Xxh3::new();
-    same_settings.update(&fs::read(&settings.executable).context("chordal's own executable cannot be read")?);
-    same_settings.update(format!("{:?} {}", settings.arguments, settings.repeat).as_bytes());
+    identity::enter(&fs::read(&settings.executable).context("chordal's own executable cannot be read")?, &mut same_settings);
+    same_settings.update(format!("{:?} {} {:?}", settings.arguments, settings.repeat, llvm::version()).as_bytes());
     let mut modules: Vec<Module> = Vec::new();
     for input in inputs {
         let name = input.display().to_string();
@@ -154,13 +179,13 @@ fn modules(inputs: &[PathBuf], settings: &Settings, folder: &TemporaryFolder) ->
 }
 
 /// Keeps the records and shows how far the runs are, on a terminal only.
-struct Progress {
-    journal: Option<Journal>,
+struct Progress<'j> {
+    journal: Option<&'j mut Journal>,
     bar: ProgressBar,
 }
 
-impl Progress {
-    fn new(journal: Option<Journal>, runs: usize) -> Self {
+impl<'j> Progress<'j> {
+    fn new(journal: Option<&'j mut Journal>, runs: usize) -> Self {
         let bar = if io::stderr().is_terminal() { ProgressBar::new(runs as u64) } else { ProgressBar::hidden() };
         let template = "{bar:30} {pos}/{len} {elapsed} {msg}";
         bar.set_style(ProgressStyle::with_template(template).expect("the template is valid"));
@@ -168,7 +193,7 @@ impl Progress {
     }
 }
 
-impl Observer for Progress {
+impl Observer for Progress<'_> {
     fn run(&mut self, module: &str, run: &Run) {
         self.bar.inc(1);
         self.bar.set_message(format!("{module}: {}, {} registers", run.allocator, run.registers));

@@ -1,8 +1,9 @@
 //! `chordal stats`.
 
+use super::tables::{self, TableOptions};
 use super::{Failure, keep_apart};
 use crate::input;
-use crate::measure::report::{Cell, Style, Table};
+use crate::measure::report::{Cell, Names, Style, Table, counters};
 use crate::measure::stats::names::{Named, names};
 use crate::measure::stats::{self, Counts, Function, SCHEMA, Static, Statistics};
 use crate::output::{self, Destination};
@@ -23,7 +24,7 @@ Examples:
 
 Columns: functions, those of them left to LLVM's greedy allocator, and of the fields of statistics
 static.*, spill.stores, spill.reloads and overhead_share (in a sum, the mean, each function weighted
-by its selected instructions).
+by its selected instructions). CSV has every counter, by its name in the statistics.
 
 Exit status:
   0  done
@@ -56,6 +57,9 @@ pub struct Arguments {
     /// Where the result goes; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     output: PathBuf,
+
+    #[command(flatten)]
+    tables: TableOptions,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -82,8 +86,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     keep_apart(&[("the result", output.clone())], &arguments.inputs)?;
     let modules = read_all(&arguments.inputs)?;
     let text = match arguments.format {
-        Format::Table => table(&modules, arguments).render(Style::Plain),
-        Format::Csv => table(&modules, arguments).render(Style::Csv),
+        Format::Table => table(&modules, arguments).render(tables::plain(&output)),
+        Format::Csv => csv(&modules, arguments),
         Format::Markdown => table(&modules, arguments).render(Style::Markdown),
         Format::Json => serde_json::to_string_pretty(&together(arguments, modules))? + "\n",
     };
@@ -156,7 +160,8 @@ fn together(arguments: &Arguments, modules: Vec<Module>) -> Statistics {
     }
 }
 
-fn table(modules: &[Module], arguments: &Arguments) -> Table {
+/// The rows that are asked for, and their total if it is not the only one.
+fn rows(modules: &[Module], arguments: &Arguments) -> Vec<Row> {
     let named: Vec<Named<'_>> =
         modules.iter().map(|module| Named { place: &module.place, source: &module.statistics.source }).collect();
     let names = names(&named);
@@ -164,10 +169,8 @@ fn table(modules: &[Module], arguments: &Arguments) -> Table {
     let functions = || modules().flat_map(|(name, functions)| functions.iter().map(move |function| (name, function)));
     let mut rows: Vec<Row> = match arguments.per {
         Per::Total => Vec::new(),
-        Per::File => modules().map(|(name, functions)| Row::new(name.clone(), functions)).collect(),
-        Per::Function => {
-            functions().map(|(module, f)| Row::new(format!("{module}: {}", f.name), std::slice::from_ref(f))).collect()
-        }
+        Per::File => modules().map(|(name, functions)| Row::new(name, None, functions)).collect(),
+        Per::Function => functions().map(|(module, f)| Row::new(module, Some(&f.name), std::slice::from_ref(f))).collect(),
     };
     let several = rows.len() != 1;
     if let Some(top) = arguments.top {
@@ -176,32 +179,51 @@ fn table(modules: &[Module], arguments: &Arguments) -> Table {
     }
     if several {
         let all: Vec<Function> = functions().map(|(_, function)| function.clone()).collect();
-        rows.push(Row::new("total".into(), &all));
+        rows.push(Row::new("total", None, &all));
     }
+    rows
+}
+
+fn table(modules: &[Module], arguments: &Arguments) -> Table {
     let first = if arguments.per == Per::Function { "function" } else { "module" };
     let of_static = ["loads", "stores", "moves", "xors", "instructions", "bytes"];
     let columns = [first, "functions", "left"].into_iter().chain(of_static).chain(["spill stores", "reloads", "overhead share"]);
     let mut table = Table::new(columns);
-    rows.into_iter().for_each(|row| table.row(row.cells()));
+    rows(modules, arguments).into_iter().for_each(|row| table.row(row.cells(arguments.tables.names())));
     table
+}
+
+/// Every counter, and what it is of in columns of its own.
+fn csv(modules: &[Module], arguments: &Arguments) -> String {
+    let rows = rows(modules, arguments);
+    let second = if arguments.per == Per::Function { "function" } else { "functions" };
+    let about = |row: &Row| match arguments.per {
+        Per::Function => vec![row.module.as_str().into(), row.function.as_deref().unwrap_or_default().into()],
+        Per::Total | Per::File => vec![row.module.as_str().into(), row.functions.into()],
+    };
+    counters::csv(&["module", second], rows.iter().map(|row| (about(row), &row.counts)))
 }
 
 /// What a row is about, and its counts.
 struct Row {
-    name: String,
+    module: String,
+    function: Option<String>,
     functions: u64,
     counts: Counts,
 }
 
 impl Row {
-    fn new(name: String, functions: &[Function]) -> Self {
-        Row { name, functions: functions.len() as u64, counts: Counts::total(functions) }
+    fn new(module: &str, function: Option<&str>, functions: &[Function]) -> Self {
+        let counts = Counts::total(functions);
+        Row { module: module.to_owned(), function: function.map(str::to_owned), functions: functions.len() as u64, counts }
     }
 
-    fn cells(self) -> Vec<Cell> {
+    fn cells(self, names: Names) -> Vec<Cell> {
+        let module = self.module;
+        let name = self.function.map_or(module.clone(), |function| format!("{module}: {}", names.of(&function)));
         let Counts { fixed, spill, fallbacks, overhead_share, .. } = self.counts;
         let Static { loads, stores, moves, xors, instructions, bytes } = fixed;
-        let mut cells = vec![self.name.into(), self.functions.into(), fallbacks.into()];
+        let mut cells = vec![name.into(), self.functions.into(), fallbacks.into()];
         cells.extend([loads, stores, moves, xors, instructions].map(Cell::Count));
         cells.extend([bytes.into(), spill.stores.into(), spill.reloads.into(), Cell::Amount(overhead_share, 4)]);
         cells

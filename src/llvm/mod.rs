@@ -22,6 +22,11 @@ pub use module::{Module, ReadError, Source, Target};
 pub use registers::{ALL_REGISTERS, RegisterRequest, RequestError};
 pub use variables::unpromoted;
 
+/// The version of LLVM that is loaded: major, minor, patch.
+pub fn version() -> (u32, u32, u32) {
+    inkwell::support::get_llvm_version()
+}
+
 /// Sets LLVM up, once.
 fn initialise() {
     static ONCE: std::sync::Once = std::sync::Once::new();

@@ -1,6 +1,6 @@
 //! `chordal compare`.
 
-use super::folder::{Folder, assert_usage, chordal};
+use super::folder::{Folder, assert_fails, assert_usage, chordal};
 use predicates::prelude::*;
 use predicates::str::{contains, starts_with};
 use serde_json::Value;
@@ -154,6 +154,29 @@ fn one_bad_module_does_not_lose_the_others() {
 }
 
 #[test]
+fn a_folder_stands_for_the_modules_in_it() {
+    let folder = Folder::new();
+    let module = "target triple = \"x86_64-pc-linux-gnu\"\ndefine void @f() { ret void }\n";
+    std::fs::create_dir_all(folder.path("all/below")).expect("the folder is writable");
+    std::fs::create_dir(folder.path("none")).expect("the folder is writable");
+    for name in ["all/z.ll", "all/below/b.bc", "all/below/a.ll", "alone.ll"] {
+        folder.write(name, module);
+    }
+    folder.write("all/notes.txt", "no module");
+    folder.write("none/notes.txt", "no module");
+    std::os::unix::fs::symlink("../alone.ll", folder.path("all/link.ll")).expect("the folder is writable");
+    let document = json(&compare(&folder, &["all", "alone.ll", "--allocators", "simple", "--format", "json"]));
+    let sources: Vec<_> = document["modules"].as_array().expect("a list").iter().map(|module| &module["source"]).collect();
+    assert_eq!(sources, ["all/below/a.ll", "all/below/b.bc", "all/link.ll", "all/z.ll", "alone.ll"]);
+    let nothing = "no modules are in it (files that end in .bc or .ll)";
+    assert_fails(folder.chordal(&["compare", "all", "none"]).assert(), "chordal: error: none: ", nothing);
+    assert_fails(folder.chordal(&["paper", "sra-table1", "./none"]).assert(), "chordal: error: ./none: ", nothing);
+    assert_usage(&mut folder.chordal(&["compare", "all", "-o", "all/z.ll"]), "would overwrite the input all/z.ll");
+    assert_usage(&mut folder.chordal(&["compare", "all", "all/z.ll"]), "all/z.ll is named twice");
+    folder.chordal(&["paper", "sra-table1", "./all/below"]).assert().success().stderr("").stdout(contains("interference"));
+}
+
+#[test]
 fn a_comparison_goes_on_from_its_records() {
     let folder = folder();
     let arguments = ["p.bc", "--allocators", "local,simple", "--records", "r.jsonl", "--format", "json"];
@@ -166,7 +189,7 @@ fn a_comparison_goes_on_from_its_records() {
     assert_eq!(folder.read("r.jsonl"), written);
     let fewer = compare(&folder, &["p.bc", "--allocators", "simple", "--records", "r.jsonl", "--resume", "--format", "json"]);
     assert_eq!(json(&fewer)["modules"][0]["runs"][0], json(&first)["modules"][0]["runs"][1]);
-    // A line was added for the module; the one before counts no more.
+    // A line was added with the run that was not there.
     compare(&folder, &["p.bc", "--allocators", "hack", "--records", "r.jsonl", "--resume"]);
     assert_eq!(folder.read("r.jsonl").iter().filter(|&&byte| byte == b'\n').count(), 2);
     folder.chordal(&["diff", "r.jsonl", "r.jsonl"]).assert().success().stderr("");

@@ -44,7 +44,7 @@ fn a_row_for_each_file_and_a_total() {
     compile(&folder, SOURCE, &["-m32", "-ffunction-sections", "-o", "b.o"]);
     let text = counted(&folder, &["a.o", "b.o", "--format", "csv"]);
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[0], "file,functions,loads,stores,moves,xors,instructions,bytes");
+    assert_eq!(lines[0], "file,functions,static.loads,static.stores,static.moves,static.xors,static.instructions,static.bytes");
     assert!(lines[1].starts_with("a.o,2,2,0,"), "{text}");
     assert!(lines[2].starts_with("b.o,2,"), "{text}");
     assert!(lines[3].starts_with("total,4,"), "{text}");

@@ -9,14 +9,14 @@ use std::process::{Child, Command as Process, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-fn start(folder: &Folder, arguments: &[&str]) -> Child {
+pub fn start(folder: &Folder, arguments: &[&str]) -> Child {
     let mut command = Process::new(chordal().get_program());
     command.current_dir(folder.path("")).args(arguments).env("TMPDIR", folder.path("tmp"));
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("chordal starts")
 }
 
 /// A module that takes a while.
-fn with_long_work() -> Folder {
+pub fn with_long_work() -> Folder {
     let folder = Folder::new();
     let function = |n: usize| {
         let sums: String = (0..40).map(|k| format!("s{k} += p[i + {k}] * s{}; ", (k + n) % 40)).collect();

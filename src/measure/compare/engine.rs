@@ -93,8 +93,10 @@ impl<'m> Collection<'m> {
 
     fn add(&mut self, module: usize, request: usize, outcome: Outcome, observer: &mut dyn Observer) -> io::Result<()> {
         let Request { allocator, registers } = self.requests[request].clone();
-        let run = Run { allocator, registers, outcome };
-        observer.run(&self.modules[module].name, &run);
+        let mut run = Run { allocator, registers, outcome };
+        let Module { name, path, .. } = &self.modules[module];
+        run.rename(&path.display().to_string(), name);
+        observer.run(name, &run);
         self.runs[module][request] = Some(run);
         match self.record(module) {
             Some(record) => observer.record(&record),

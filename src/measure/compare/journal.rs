@@ -1,92 +1,168 @@
-//! The records file: JSON Lines, one record a module, written as the modules are done, so that a long comparison can go on
-//! where it was stopped.
+//! The records file: JSON Lines, written as the modules are done, so that a long comparison can go on where it was stopped.
+//!
+//! A line has the runs of a module that no earlier line has. Lines are only added, by one process at a time: nothing that was
+//! measured is lost. A module is known by its content, whatever it is called and wherever it is.
 
 use super::record::{Outcome, Record, Run, SCHEMA};
-use crate::output;
-use indexmap::IndexMap;
+use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::os::fd::AsRawFd as _;
 use std::path::Path;
+use thiserror::Error;
 
-/// Records by the name of their module, and the file that new ones are added to.
+/// What is in a records file, and the file that more is added to.
 #[derive(Debug)]
 pub struct Journal {
-    records: IndexMap<String, Record>,
+    /// By fingerprint: each run with the name that its module had.
+    runs: HashMap<String, Vec<(String, Run)>>,
     file: File,
+}
+
+/// Why a records file cannot be opened.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    #[error("there is such a file already")]
+    Exists,
+    #[error("{} is adding to these records: let it end, or name another file", process(*.0))]
+    InUse(libc::pid_t),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// A process that has a lock. The system has no number for one on another machine, or out of sight in a container's host.
+fn process(number: libc::pid_t) -> String {
+    if number > 0 { format!("process {number}") } else { "another process".into() }
 }
 
 impl Journal {
     /// Begins a new file, or goes on with one that may be there.
     ///
     /// # Errors
-    /// If the file exists and must not, cannot be read or written, or has a line that is no record.
-    pub fn open(path: &Path, resume: bool) -> io::Result<Self> {
+    /// If the file exists and must not, is in use by another process, cannot be read or written, or has a line that is no
+    /// record.
+    pub fn open(path: &Path, resume: bool) -> Result<Self, OpenError> {
+        let mut options = OpenOptions::new();
         if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
             // A device or a pipe has nothing to go on with.
-            return Ok(Journal { records: IndexMap::new(), file: OpenOptions::new().write(true).open(path)? });
+            return Ok(Journal { runs: HashMap::new(), file: options.write(true).open(path)? });
         }
-        if !resume {
-            return Ok(Journal { records: IndexMap::new(), file: File::create_new(path)? });
+        options.read(true).append(true);
+        let options = if resume { options.create(true) } else { options.create_new(true) };
+        let mut file = options.open(path).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => OpenError::Exists,
+            _ => error.into(),
+        })?;
+        lock(&file)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        let whole = finished(&bytes);
+        let records = parse(&bytes[..whole])?;
+        file.set_len(whole as u64)?;
+        if bytes[..whole].last().is_some_and(|&byte| byte != b'\n') {
+            file.write_all(b"\n")?;
         }
-        let records = match fs::read_to_string(path) {
-            Ok(text) => parse(&text)?,
-            Err(error) if error.kind() == ErrorKind::NotFound => IndexMap::new(),
-            Err(error) => return Err(error),
+        let mut journal = Journal { runs: HashMap::new(), file };
+        records.into_iter().for_each(|record| journal.remember(record));
+        Ok(journal)
+    }
+
+    /// The runs of a module that need not be made again, as those of a module of this name. What crashed or took too long may
+    /// be tried again.
+    pub fn known(&self, fingerprint: &str, name: &str) -> Vec<Run> {
+        let named = |(source, run): &(String, Run)| {
+            let mut run = run.clone();
+            run.rename(source, name);
+            run
         };
-        // What is of no use any more is dropped, and nothing is lost if this is stopped half way.
-        let mut tidied = Vec::new();
-        for record in records.values() {
-            write(&mut tidied, record)?;
-        }
-        Ok(Journal { records, file: output::begin(path, &tidied)? })
+        self.runs.get(fingerprint).into_iter().flatten().filter(|(_, run)| has_ended(run)).map(named).collect()
     }
 
-    /// The runs of a module that need not be made again. What crashed or took too long may be tried again.
-    pub fn known(&self, source: &str, fingerprint: &str) -> Vec<Run> {
-        let record = self.records.get(source).filter(|record| record.fingerprint == fingerprint);
-        let ended = |run: &&Run| !matches!(run.outcome, Outcome::Crashed { .. } | Outcome::TimedOut { .. });
-        record.map_or_else(Vec::new, |record| record.runs.iter().filter(ended).cloned().collect())
-    }
-
-    /// Writes a record down. Runs that an earlier record of the same module has beyond it are kept.
+    /// Writes down the runs of a record that are not known.
     ///
     /// # Errors
     /// If the file cannot be written.
     pub fn add(&mut self, record: &Record) -> io::Result<()> {
-        let mut record = record.clone();
-        for run in self.known(&record.source, &record.fingerprint) {
-            let same = |other: &Run| other.allocator == run.allocator && other.registers == run.registers;
-            if !record.runs.iter().any(same) {
-                record.runs.push(run);
-            }
-        }
-        write(&mut self.file, &record)?;
-        self.records.insert(record.source.clone(), record);
+        let known = self.runs.get(&record.fingerprint);
+        let is_known =
+            |run: &Run| known.is_some_and(|runs| runs.iter().any(|(_, other)| has_ended(other) && other.resembles(run)));
+        let runs = record.runs.iter().filter(|run| !is_known(run)).cloned().collect();
+        let record = Record { runs, ..record.clone() };
+        self.file.write_all(&line(&record)?)?;
+        self.remember(record);
         Ok(())
+    }
+
+    /// A later run replaces an earlier one.
+    fn remember(&mut self, record: Record) {
+        let runs = self.runs.entry(record.fingerprint).or_default();
+        for run in record.runs {
+            runs.retain(|(_, other)| !other.resembles(&run));
+            runs.push((record.source.clone(), run));
+        }
     }
 }
 
-fn write(file: &mut impl Write, record: &Record) -> io::Result<()> {
-    let mut line = serde_json::to_vec(record)?;
-    line.push(b'\n');
-    file.write_all(&line)
+fn has_ended(run: &Run) -> bool {
+    !matches!(run.outcome, Outcome::Crashed { .. } | Outcome::TimedOut { .. })
 }
 
-/// Reads the lines of a records file, of which a later one replaces an earlier one of the same module. A last line without an
-/// end was being written when the process was stopped.
+/// Takes a file for this process, until it is closed or the process ends, however that ends.
 ///
-/// # Errors
-/// If a line is no record; the message has its number.
-pub fn parse(text: &str) -> io::Result<IndexMap<String, Record>> {
-    let mut records = IndexMap::new();
-    let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
-    for (number, line) in whole.enumerate() {
+/// Such a lock belongs to the process, of which others can be told. It would end early if the process opened the file once
+/// more and closed that, which nobody does.
+fn lock(file: &File) -> Result<(), OpenError> {
+    loop {
+        // SAFETY: zero is a value of all its fields; and the whole file is what zeroes stand for.
+        let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+        lock.l_type = libc::F_WRLCK as libc::c_short;
+        // SAFETY: the lock lives until this has returned, here and below.
+        if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLK, &raw const lock) } == 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        match error.raw_os_error() {
+            Some(libc::EACCES | libc::EAGAIN) => {}
+            // The file system has no locks. Lines are added all the same, and not lost.
+            Some(libc::ENOLCK | libc::ENOSYS | libc::EOPNOTSUPP) => return Ok(()),
+            _ => return Err(error.into()),
+        }
+        if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut lock) } != 0 {
+            return Err(io::Error::last_os_error().into());
+        }
+        // Otherwise it has just ended.
+        if lock.l_type != libc::F_UNLCK as libc::c_short {
+            return Err(OpenError::InUse(lock.l_pid));
+        }
+    }
+}
+
+/// How much of a file is to be read: all but the beginning of a record at its end, which was being written when the process
+/// was stopped. (What looks otherwise is somebody else's, and not for us to cut off.)
+fn finished(bytes: &[u8]) -> usize {
+    let start = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    let (last, beginning) = (&bytes[start..], format!("{{\"schema\":\"{SCHEMA}\"").into_bytes());
+    let is_record = last.starts_with(&beginning) || beginning.starts_with(last);
+    let is_whole = serde_json::from_slice::<Record>(last).is_ok();
+    if is_record && !is_whole { start } else { bytes.len() }
+}
+
+fn line(record: &Record) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(record)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+/// The records of a file, line by line.
+fn parse(bytes: &[u8]) -> io::Result<Vec<Record>> {
+    let mut records = Vec::new();
+    for (number, line) in bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
         let invalid = |why: String| io::Error::new(ErrorKind::InvalidData, format!("line {}: {why}", number + 1));
-        let record: Record = serde_json::from_str(line).map_err(|error| invalid(error.to_string()))?;
+        let record: Record = serde_json::from_slice(line).map_err(|error| invalid(error.to_string()))?;
         if record.schema != SCHEMA {
             return Err(invalid(format!("the schema is `{}`, not `{SCHEMA}`", record.schema)));
         }
-        records.insert(record.source.clone(), record);
+        records.push(record);
     }
     Ok(records)
 }
@@ -95,11 +171,13 @@ pub fn parse(text: &str) -> io::Result<IndexMap<String, Record>> {
 mod tests {
     use super::*;
 
+    type Result = std::result::Result<(), OpenError>;
+
     fn record(source: &str, allocators: &[&str]) -> Record {
         let run = |&allocator: &&str| Run {
             allocator: allocator.into(),
             registers: "all".into(),
-            outcome: Outcome::Failed { message: "no".into() },
+            outcome: Outcome::Failed { message: format!("{source}: no") },
         };
         Record {
             schema: SCHEMA.into(),
@@ -113,31 +191,68 @@ mod tests {
         runs.iter().map(|run| run.allocator.as_str()).collect()
     }
 
+    fn timed_out(allocator: &str) -> Record {
+        let mut record = record("a", &[allocator]);
+        record.runs[0].outcome = Outcome::TimedOut { message: "too long".into() };
+        record
+    }
+
     #[test]
-    fn what_was_written_is_known_again() -> io::Result<()> {
+    fn modules_are_known_by_their_content() -> Result {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("records");
         let mut journal = Journal::open(&path, false)?;
         journal.add(&record("a", &["x"]))?;
-        journal.add(&record("b", &["x"]))?;
-        assert_eq!(Journal::open(&path, false).expect_err("it exists").kind(), ErrorKind::AlreadyExists);
+        assert!(matches!(Journal::open(&path, false), Err(OpenError::Exists)));
+        journal.add(&Record { fingerprint: "2".into(), ..record("a", &["x"]) })?;
+        drop(journal);
         let mut journal = Journal::open(&path, true)?;
-        journal.add(&record("a", &["y"]))?;
+        assert_eq!(journal.known("1", "b"), record("b", &["x"]).runs, "messages have the name that is asked for");
+        journal.add(&record("b", &["x", "y"]))?;
+        assert!(journal.known("3", "a").is_empty(), "the module has changed");
+        drop(journal);
+        let added = fs::read_to_string(&path)?.lines().nth(2).map(str::to_owned).expect("a third line");
+        assert_eq!(parse(added.as_bytes())?, [record("b", &["y"])], "only what was not there");
         let journal = Journal::open(&path, true)?;
-        assert_eq!(allocators(&journal.known("a", "1")), ["y", "x"]);
-        assert!(journal.known("a", "2").is_empty(), "the module has changed");
-        assert_eq!(fs::read_to_string(&path)?.lines().count(), 2);
+        assert_eq!(allocators(&journal.known("1", "a")), ["x", "y"]);
+        assert_eq!(allocators(&journal.known("2", "a")), ["x"], "what the module was before is still there");
         Ok(())
     }
 
     #[test]
-    fn half_a_line_is_forgotten_and_a_wrong_one_is_not() -> io::Result<()> {
-        let mut text = Vec::new();
-        write(&mut text, &record("a", &["x"]))?;
-        let text = String::from_utf8(text).expect("JSON is text");
-        assert_eq!(parse(&format!("{text}{{\"sch"))?.len(), 1);
-        let error = parse(&format!("{text}{{}}\n")).expect_err("it is no record");
-        assert!(error.to_string().starts_with("line 2: "), "{error}");
+    fn what_came_to_nothing_is_made_again_and_written_down() -> Result {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("records");
+        let mut journal = Journal::open(&path, false)?;
+        journal.add(&timed_out("x"))?;
+        assert!(journal.known("1", "a").is_empty());
+        journal.add(&record("a", &["x"]))?;
+        drop(journal);
+        assert_eq!(Journal::open(&path, true)?.known("1", "a"), record("a", &["x"]).runs);
+        Ok(())
+    }
+
+    #[test]
+    fn half_a_record_is_dropped_and_nothing_else_is() -> Result {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("records");
+        let whole = line(&record("a", &["x"]))?;
+        let whole = String::from_utf8(whole).expect("JSON is text");
+        let opened = |text: &str| -> std::result::Result<String, OpenError> {
+            fs::write(&path, text)?;
+            let opened = Journal::open(&path, true).map(drop);
+            let left = fs::read_to_string(&path)?;
+            assert!(opened.is_ok() || left == text, "a file that is refused stays as it is: {left}");
+            opened.map(|()| left)
+        };
+        assert_eq!(opened(&format!("{whole}{{\"sch"))?, whole);
+        assert_eq!(opened(&format!("{whole}{}", &whole[..whole.len() / 2]))?, whole);
+        assert_eq!(opened(whole.trim_end())?, whole, "a whole one is kept");
+        for wrong in ["{}\n", "{}", "\n", "shopping list", "{\"schema\":\"chordal-stats/1\"}"] {
+            let error = opened(&format!("{whole}{wrong}")).expect_err("it is no record").to_string();
+            assert!(error.starts_with("line 2: "), "{error}");
+        }
+        assert!(opened("shopping list").is_err());
         Ok(())
     }
 }

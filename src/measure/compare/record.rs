@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 /// The name of the schema.
 pub const SCHEMA: &str = "chordal-compare/1";
 
-/// One module under every allocator and register list: a line of a records file.
+/// One module under every allocator and register list. In a records file, a line has the runs that no earlier one of the same
+/// fingerprint has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// [`SCHEMA`].
@@ -70,6 +71,26 @@ impl Run {
         match &self.outcome {
             Outcome::Done { statistics, .. } => Some(statistics),
             _ => None,
+        }
+    }
+
+    /// Whether both are of the same allocator with the same registers.
+    pub fn resembles(&self, other: &Run) -> bool {
+        self.allocator == other.allocator && self.registers == other.registers
+    }
+
+    /// Has it call its module by another name.
+    pub fn rename(&mut self, from: &str, to: &str) {
+        match &mut self.outcome {
+            Outcome::Done { statistics, .. } => statistics.source = to.to_owned(),
+            Outcome::NotApplicable { message }
+            | Outcome::Failed { message }
+            | Outcome::Crashed { message }
+            | Outcome::TimedOut { message } => {
+                if let Some(rest) = message.strip_prefix(from).filter(|rest| rest.starts_with(": ")) {
+                    *message = format!("{to}{rest}");
+                }
+            }
         }
     }
 }

@@ -121,12 +121,12 @@ pub struct Missing {
 }
 
 /// One function under every allocator of a comparison.
-#[derive(Debug, PartialEq, Serialize)]
-pub struct FunctionCounts {
-    pub source: String,
-    pub function: String,
+#[derive(Debug, PartialEq)]
+pub struct FunctionCounts<'r> {
+    pub source: &'r str,
+    pub function: &'r str,
     /// One for each allocator.
-    pub counts: Vec<Counts>,
+    pub counts: Vec<&'r Counts>,
 }
 
 impl Summary {
@@ -140,11 +140,10 @@ impl Summary {
     }
 }
 
-/// The functions that make most of the difference between an allocator's and the baseline's share of overhead, at most so
-/// many, in each group of [`Summary::groups`].
-pub fn top_functions(records: &[Record], baseline: &str, count: usize) -> Vec<Vec<FunctionCounts>> {
-    let groups = grouped(records).into_values();
-    groups.map(|modules| Comparison::new(modules).top_functions(baseline, count)).collect()
+/// The functions in each group of [`Summary::groups`]; first those that make most of the difference between an allocator's and
+/// the baseline's share of overhead.
+pub fn functions<'r>(records: &'r [Record], baseline: &str) -> Vec<Vec<FunctionCounts<'r>>> {
+    grouped(records).into_values().map(|modules| Comparison::new(modules).functions(baseline)).collect()
 }
 
 type Modules<'r> = Vec<(&'r str, Vec<&'r Run>)>;
@@ -234,7 +233,7 @@ impl<'r> Comparison<'r> {
         }
     }
 
-    fn top_functions(&self, baseline: &str, count: usize) -> Vec<FunctionCounts> {
+    fn functions(&self, baseline: &str) -> Vec<FunctionCounts<'r>> {
         let baseline = self.allocators.iter().position(|&allocator| allocator == baseline).unwrap_or(0);
         let mut functions = Vec::new();
         for (source, statistics) in &self.modules {
@@ -243,7 +242,7 @@ impl<'r> Comparison<'r> {
             for function in statistics.iter().flat_map(|statistics| compiled.functions(statistics)) {
                 counts.entry(&function.name).or_default().push(&function.counts);
             }
-            functions.extend(counts.into_iter().map(|(name, counts)| (*source, name, counts)));
+            functions.extend(counts.into_iter().map(|(function, counts)| FunctionCounts { source, function, counts }));
         }
         let difference = |counts: &[&Counts]| {
             let own = counts[baseline].overhead_share;
@@ -251,25 +250,19 @@ impl<'r> Comparison<'r> {
             largest * counts[baseline].selected.instructions as f64
         };
         // The sort is stable: equal ones stay in the order of the modules.
-        functions.sort_by(|(.., a), (.., b)| difference(b).total_cmp(&difference(a)));
-        functions.truncate(count);
-        let owned = functions.into_iter().map(|(source, function, counts)| FunctionCounts {
-            source: source.to_owned(),
-            function: function.to_owned(),
-            counts: counts.into_iter().cloned().collect(),
-        });
-        owned.collect()
+        functions.sort_by(|a, b| difference(&b.counts).total_cmp(&difference(&a.counts)));
+        functions
     }
 }
 
 /// The functions of a module by how many allocators compiled them.
-struct Compiled<'r> {
-    statistics: &'r [&'r Statistics],
-    by_name: HashMap<&'r str, usize>,
+struct Compiled<'s, 'r> {
+    statistics: &'s [&'r Statistics],
+    by_name: HashMap<&'s str, usize>,
 }
 
-impl<'r> Compiled<'r> {
-    fn new(statistics: &'r [&'r Statistics]) -> Self {
+impl<'s, 'r> Compiled<'s, 'r> {
+    fn new(statistics: &'s [&'r Statistics]) -> Self {
         let mut by_name = HashMap::new();
         for function in statistics.iter().flat_map(|statistics| &statistics.functions) {
             *by_name.entry(function.name.as_str()).or_default() += usize::from(function.fallback.is_none());
@@ -286,7 +279,7 @@ impl<'r> Compiled<'r> {
     }
 
     /// The functions that every allocator compiled.
-    fn functions<'s>(&self, statistics: &'s Statistics) -> impl Iterator<Item = &'s Function> {
+    fn functions(&self, statistics: &'r Statistics) -> impl Iterator<Item = &'r Function> {
         statistics.functions.iter().filter(|function| self.everywhere(&function.name))
     }
 

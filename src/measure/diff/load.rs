@@ -193,9 +193,8 @@ fn comparison(documents: &[&RawValue], metrics: &[Metric]) -> Result<IndexMap<Op
         match parsed.modules {
             Some(modules) => modules.into_iter().try_for_each(|record| record.add_to(&mut runs, metrics)).map_err(at)?,
             None => {
-                // A comparison that went on adds a line for a module that it has one of, with all that is in that.
                 let record: Record = serde_json::from_str(document.get()).map_err(invalid)?;
-                lines.insert(record.source.clone(), (index, record));
+                add_line(&mut lines, index, record);
             }
         }
     }
@@ -205,10 +204,26 @@ fn comparison(documents: &[&RawValue], metrics: &[Metric]) -> Result<IndexMap<Op
     Ok(runs)
 }
 
+/// A comparison that went on adds lines for modules that it has some of already. The later run counts, and of a module that
+/// changed only what it is now.
+fn add_line<'t>(lines: &mut IndexMap<String, (usize, Record<'t>)>, index: usize, mut record: Record<'t>) {
+    if let Some((_, earlier)) = lines.get_mut(&record.source)
+        && earlier.fingerprint == record.fingerprint
+    {
+        let replaced = |run: &RecordedRun<'t>| record.runs.iter().any(|later| later.resembles(run));
+        earlier.runs.retain(|run| !replaced(run));
+        earlier.runs.append(&mut record.runs);
+    } else {
+        lines.insert(record.source.clone(), (index, record));
+    }
+}
+
 /// What is read of a [`record::Record`].
 #[derive(Deserialize)]
 struct Record<'t> {
     source: String,
+    #[serde(default)]
+    fingerprint: String,
     #[serde(borrow)]
     runs: Vec<RecordedRun<'t>>,
 }
@@ -278,6 +293,10 @@ impl Record<'_> {
 }
 
 impl RecordedRun<'_> {
+    fn resembles(&self, other: &Self) -> bool {
+        self.allocator == other.allocator && self.registers == other.registers
+    }
+
     fn read(self, metrics: &[Metric]) -> Result<Run, String> {
         let message = self.message;
         Ok(Run::NotDone(match self.outcome {
@@ -401,11 +420,26 @@ mod tests {
     }
 
     #[test]
-    fn a_later_line_replaces_an_earlier_one_of_the_module() {
-        let earlier = recorded().to_string().replace("timed-out", "crashed");
-        let file = read(&format!("{earlier}\n{}\n", recorded())).expect("as `chordal compare --resume` writes it");
-        let statuses: Vec<Status> = file.runs.values().map(Run::status).collect();
-        assert_eq!(statuses, [Status::Allocated, Status::TimedOut { message: "after 10 s".into() }]);
+    fn later_lines_of_a_module_add_to_earlier_ones() {
+        let line = |change: &dyn Fn(&mut Value)| {
+            let mut record = recorded();
+            change(&mut record);
+            format!("{record}\n")
+        };
+        let only = |run: usize| line(&|record| record["runs"] = json!([record["runs"][run]]));
+        let [done, timed_out] = [Status::Allocated, Status::TimedOut { message: "after 10 s".into() }];
+        let statuses = |lines: [String; 2]| -> Vec<Status> {
+            let file = read(&lines.concat()).expect("as `chordal compare --resume` writes it");
+            file.runs.values().map(Run::status).collect()
+        };
+        assert_eq!(statuses([only(0), only(1)]), [done.clone(), timed_out.clone()]);
+        let crashed = line(&|record| record["runs"][1]["outcome"] = "crashed".into());
+        assert_eq!(statuses([crashed, line(&|_| {})]), [done.clone(), timed_out]);
+        let changed = line(&|record| {
+            record["fingerprint"] = "of another content".into();
+            record["runs"] = json!([record["runs"][0]]);
+        });
+        assert_eq!(statuses([line(&|_| {}), changed]), [done]);
     }
 
     #[test]

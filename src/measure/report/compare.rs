@@ -1,5 +1,7 @@
 //! A comparison as tables, CSV, JSON, and the JSON of LLVM's test suite.
 
+use super::counters;
+use super::names::Names;
 use super::table::{Cell, Style, Table};
 use crate::measure::compare::record::{Record, SCHEMA};
 use crate::measure::compare::summary::{FunctionCounts, Group, Kind, LeftOut, METRICS, Metric, OVERHEAD, Summary};
@@ -16,6 +18,8 @@ const NAMED: usize = 10;
 pub struct Comparison<'c> {
     pub summary: &'c Summary,
     pub detail: Detail<'c>,
+    /// How tables call functions.
+    pub names: Names,
 }
 
 /// What stands below the sums.
@@ -23,11 +27,14 @@ pub struct Comparison<'c> {
 pub enum Detail<'c> {
     None,
     Modules,
-    /// For each group of the summary.
-    Functions(&'c [Vec<FunctionCounts>]),
+    /// For each group of the summary, and how many of them are shown.
+    Functions(&'c [Vec<FunctionCounts<'c>>], usize),
 }
 
-impl Comparison<'_> {
+/// What a row is about, and its counts.
+type Row<'c> = (Vec<Cell>, &'c Counts);
+
+impl<'c> Comparison<'c> {
     /// A section for each target and register list, for people.
     pub fn tables(&self, style: Style) -> String {
         let mut text = String::new();
@@ -43,88 +50,114 @@ impl Comparison<'_> {
     fn section(&self, text: &mut String, index: usize, group: &Group, style: Style) {
         let heading = if style == Style::Markdown { "### " } else { "" };
         let _ = write!(text, "{heading}{}, {} registers", group.target, group.registers);
-        if !group.modules.is_empty() {
+        if group.modules.is_empty() {
+            text.push('\n');
+        } else {
             let functions: u64 = group.modules.iter().map(|module| module.functions).sum();
-            let _ = write!(text, ": {} modules, {functions} functions\n\n{}", group.modules.len(), totals(group).render(style));
+            let sums = table(&["allocator"], totals(group)).render(style);
+            let _ = write!(text, ": {} modules, {functions} functions\n\n{sums}", group.modules.len());
             if let Some(ratios) = ratios(group) {
                 let _ = writeln!(text, "\nGeometric means of the modules' ratios to {}:\n", self.summary.baseline);
                 text.push_str(&ratios.render(style));
             }
-            let mut below = Table::new(self.detail.columns().into_iter().chain(counted_columns(|metric| metric.title)));
-            self.detail.rows(index, group, &mut |cells| below.row(cells));
+            let below = table(self.detail.columns(), self.detail.rows(index, group, self.names));
             if !below.is_empty() {
                 let _ = write!(text, "\n{}:\n\n{}", self.detail.title(), below.render(style));
             }
-        } else {
-            text.push('\n');
-        }
-        text.push_str(&notes(group));
-    }
-
-    /// One table of everything, with the names of the statistics in its header.
-    pub fn csv(&self) -> String {
-        let before = ["target".to_owned(), "registers".to_owned()];
-        let header = before.into_iter().chain(self.detail.columns()).chain(counted_columns(|metric| metric.name));
-        let mut table = Table::new(header);
-        for (index, group) in self.summary.groups.iter().enumerate() {
-            let mut add = |cells: Vec<Cell>| {
-                let before = [group.target.as_str().into(), group.registers.as_str().into()];
-                table.row(before.into_iter().chain(cells));
-            };
-            match self.detail {
-                Detail::None => total_rows(group, &mut add),
-                below => below.rows(index, group, &mut add),
+            if let more @ 1.. = self.detail.not_shown(index) {
+                let _ = writeln!(text, "\nand {more} more: `--top` says how many are shown, `--format csv` has all");
             }
         }
-        table.render(Style::Csv)
+        text.push_str(&notes(group, self.names));
+    }
+
+    /// One table of every counter of everything.
+    pub fn csv(&self) -> String {
+        let mut rows = Vec::new();
+        for (index, group) in self.summary.groups.iter().enumerate() {
+            let below = match self.detail {
+                Detail::None => totals(group),
+                detail => detail.rows(index, group, Names::Mangled),
+            };
+            let about = |(about, counts): Row<'c>| {
+                ([vec![group.target.as_str().into(), group.registers.as_str().into()], about].concat(), counts)
+            };
+            rows.extend(below.into_iter().map(about));
+        }
+        counters::csv(&[&["target", "registers"], self.detail.columns()].concat(), rows)
     }
 }
 
-impl Detail<'_> {
+impl<'c> Detail<'c> {
     fn title(self) -> &'static str {
         match self {
             Detail::None | Detail::Modules => "By module",
-            Detail::Functions(_) => "The functions that differ most in their share of overhead, by their size",
+            Detail::Functions(..) => "The functions that differ most in their share of overhead, by their size",
         }
     }
 
     /// What a row is about.
-    fn columns(self) -> Vec<String> {
-        let columns: &[&str] = match self {
+    fn columns(self) -> &'static [&'static str] {
+        match self {
             Detail::None => &["allocator"],
             Detail::Modules => &["module", "allocator"],
-            Detail::Functions(_) => &["module", "function", "allocator"],
-        };
-        columns.iter().map(|&column| column.to_owned()).collect()
+            Detail::Functions(..) => &["module", "function", "allocator"],
+        }
     }
 
     /// The rows below the sums of a group.
-    fn rows(self, index: usize, group: &Group, add: &mut dyn FnMut(Vec<Cell>)) {
+    fn rows(self, index: usize, group: &'c Group, names: Names) -> Vec<Row<'c>> {
+        let mut rows = Vec::new();
         match self {
             Detail::None => {}
             Detail::Modules => {
                 for module in &group.modules {
-                    each_allocator(group, &module.sums, &[&module.source], add);
+                    rows.extend(each_allocator(group, vec![module.source.as_str().into()], &module.sums));
                 }
             }
-            Detail::Functions(functions) => {
-                for function in &functions[index] {
-                    each_allocator(group, &function.counts, &[&function.source, &function.function], add);
+            Detail::Functions(functions, shown) => {
+                for function in functions[index].iter().take(shown) {
+                    let about = vec![function.source.into(), names.of(function.function).into()];
+                    rows.extend(each_allocator(group, about, function.counts.iter().copied()));
                 }
             }
+        }
+        rows
+    }
+
+    /// How many functions of a group have no row.
+    fn not_shown(self, index: usize) -> usize {
+        match self {
+            Detail::None | Detail::Modules => 0,
+            Detail::Functions(functions, shown) => functions[index].len().saturating_sub(shown),
         }
     }
 }
 
-fn each_allocator(group: &Group, counts: &[Counts], about: &[&str], add: &mut dyn FnMut(Vec<Cell>)) {
-    for (allocator, counts) in group.allocators.iter().zip(counts) {
-        let about = about.iter().copied().chain([allocator.as_str()]).map(Cell::from);
-        add(about.chain(counted(counts)).collect());
-    }
+fn each_allocator<'c>(
+    group: &'c Group,
+    about: Vec<Cell>,
+    counts: impl IntoIterator<Item = &'c Counts>,
+) -> impl Iterator<Item = Row<'c>> {
+    let about = move |allocator: &String| [about.clone(), vec![allocator.as_str().into()]].concat();
+    group.allocators.iter().map(about).zip(counts)
 }
 
-fn counted_columns(name: fn(&Metric) -> &'static str) -> impl Iterator<Item = String> {
-    METRICS.iter().map(name).chain(["ms", "KiB"]).map(str::to_owned)
+fn totals(group: &Group) -> Vec<Row<'_>> {
+    group.rows.iter().map(|row| (vec![row.allocator.as_str().into()], &row.total)).collect()
+}
+
+/// Rows with what people are shown of their counts.
+fn table(about: &[&'static str], rows: Vec<Row<'_>>) -> Table {
+    let mut table = Table::new(about.iter().copied().chain(columns()));
+    for (about, counts) in rows {
+        table.row(about.into_iter().chain(counted(counts)));
+    }
+    table
+}
+
+fn columns() -> impl Iterator<Item = &'static str> {
+    METRICS.iter().map(|metric| metric.title).chain(["ms", "KiB"])
 }
 
 fn counted(counts: &Counts) -> impl Iterator<Item = Cell> {
@@ -137,24 +170,12 @@ fn counted(counts: &Counts) -> impl Iterator<Item = Cell> {
     METRICS.iter().map(cell).chain([time, memory])
 }
 
-fn totals(group: &Group) -> Table {
-    let mut table = Table::new(["allocator".to_owned()].into_iter().chain(counted_columns(|metric| metric.title)));
-    total_rows(group, &mut |cells| table.row(cells));
-    table
-}
-
-fn total_rows(group: &Group, add: &mut dyn FnMut(Vec<Cell>)) {
-    for row in &group.rows {
-        add([row.allocator.as_str().into()].into_iter().chain(counted(&row.total)).collect());
-    }
-}
-
 /// The ratios of all allocators, if the baseline is among them and is not alone.
 fn ratios(group: &Group) -> Option<Table> {
     if group.rows.len() < 2 {
         return None;
     }
-    let mut table = Table::new(["allocator".to_owned()].into_iter().chain(counted_columns(|metric| metric.title)));
+    let mut table = Table::new(["allocator"].into_iter().chain(columns()));
     for row in &group.rows {
         let shown = |ratio: Option<f64>| ratio.map_or(Cell::Missing, |ratio| Cell::Amount(ratio, 3));
         let of = row.ratios.as_ref()?;
@@ -166,7 +187,7 @@ fn ratios(group: &Group) -> Option<Table> {
 }
 
 /// What is in no sum, and why.
-fn notes(group: &Group) -> String {
+fn notes(group: &Group, names: Names) -> String {
     let mut text = String::new();
     if !group.passed_over.is_empty() {
         let _ = writeln!(text, "\nPassed over:\n");
@@ -180,7 +201,7 @@ fn notes(group: &Group) -> String {
         for ((source, function), left_out) in functions.iter().take(NAMED) {
             let allocators: Vec<&str> = left_out.iter().map(|left_out| left_out.allocator.as_str()).collect();
             let who = if allocators.len() == group.allocators.len() { "all".into() } else { allocators.join(", ") };
-            let _ = writeln!(text, "- {function} ({source}): {who}: {}", left_out[0].reason);
+            let _ = writeln!(text, "- {} ({source}): {who}: {}", names.of(function), left_out[0].reason);
         }
         if functions.len() > NAMED {
             let _ = writeln!(text, "- and {} more: `--format json` names all", functions.len() - NAMED);

@@ -1,8 +1,9 @@
 //! A difference of two statistics files, as tables.
 
+use super::names::Names;
 use super::table::{Cell, Style, Table};
 use crate::measure::diff::quantity::Quantity;
-use crate::measure::diff::{Change, Diff, Fate, LeftOut};
+use crate::measure::diff::{Change, Diff, Fate, Item, LeftOut};
 use std::fmt::Write as _;
 
 impl From<Quantity> for Cell {
@@ -27,21 +28,21 @@ const LEFT_OUT: [(Fate, &str); 5] = [
 ];
 
 /// Everything, for people. Of the items that are left out, at most so many of each kind are named.
-pub fn tables(diff: &Diff, style: Style, top: usize) -> String {
+pub fn tables(diff: &Diff, style: Style, names: Names, top: usize) -> String {
     let mut text = match style {
         Style::Markdown => format!("### {}\n", title(diff)),
-        Style::Plain | Style::Csv => format!("{}\n", title(diff)),
+        _ => format!("{}\n", title(diff)),
     };
     if let [group] = &diff.groups[..] {
         let _ = writeln!(text, "{}", group.label());
     }
     section(&mut text, style, "", &totals(diff));
-    section(&mut text, style, "Hurt most", &changes(&diff.hurt, style));
-    section(&mut text, style, "Helped most", &changes(&diff.helped, style));
+    section(&mut text, style, "Hurt most", &changes(&diff.hurt, style, names));
+    section(&mut text, style, "Helped most", &changes(&diff.helped, style, names));
     for (fate, heading) in LEFT_OUT {
         let all: Vec<_> = diff.fated(fate).collect();
         let heading = format!("{heading}: {}", all.len());
-        section(&mut text, style, &heading, &left_out(&all[..all.len().min(top)], style));
+        section(&mut text, style, &heading, &left_out(&all[..all.len().min(top)], style, names));
         if all.len() > top {
             let _ = writeln!(text, "and {} more", all.len() - top);
         }
@@ -63,7 +64,7 @@ fn section(text: &mut String, style: Style, heading: &str, table: &Table) {
     match style {
         _ if heading.is_empty() => {}
         Style::Markdown => _ = writeln!(text, "**{heading}**\n"),
-        Style::Plain | Style::Csv => _ = writeln!(text, "{heading}"),
+        _ => _ = writeln!(text, "{heading}"),
     }
     text.push_str(&table.render(style));
 }
@@ -93,11 +94,11 @@ fn totals(diff: &Diff) -> Table {
     table
 }
 
-fn changes(changes: &[Change], style: Style) -> Table {
+fn changes(changes: &[Change], style: Style, names: Names) -> Table {
     let mut table = Table::new(["item", "metric", "base", "new", "change", "of total"]);
     for change in changes {
         table.row([
-            code(&change.item.to_string(), style).into(),
+            code(&named(&change.item, names), style).into(),
             change.metric.as_str().into(),
             change.base.into(),
             change.new.into(),
@@ -108,13 +109,19 @@ fn changes(changes: &[Change], style: Style) -> Table {
     table
 }
 
-fn left_out(left_out: &[&LeftOut], style: Style) -> Table {
+fn left_out(left_out: &[&LeftOut], style: Style, names: Names) -> Table {
     let mut table = Table::new(["item", "base", "new"]);
     for left_out in left_out {
         let (base, new) = (left_out.base.to_string(), left_out.new.to_string());
-        table.row([code(&left_out.item.to_string(), style).into(), base.into(), new.into()]);
+        table.row([code(&named(&left_out.item, names), style).into(), base.into(), new.into()]);
     }
     table
+}
+
+/// An item as people call it.
+fn named(item: &Item, names: Names) -> String {
+    let function = item.function.as_deref().map(|function| names.of(function));
+    Item { function, ..item.clone() }.to_string()
 }
 
 /// Names of functions are full of what Markdown takes for emphasis.

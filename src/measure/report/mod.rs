@@ -2,8 +2,11 @@
 
 pub mod annotations;
 pub mod compare;
+pub mod counters;
 pub mod diff;
+pub mod names;
 mod table;
 pub mod workflow;
 
+pub use names::Names;
 pub use table::{Cell, Style, Table};

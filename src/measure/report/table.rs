@@ -1,9 +1,18 @@
 //! Tables: one content, three styles.
 
+use super::names::shortened;
 use crate::output::printable;
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{CellAlignment, ContentArrangement, TableStyle};
 use serde::{Serialize, Serializer};
+use std::ops::Range;
+use unicode_width::UnicodeWidthStr as _;
+
+/// Spaces between columns.
+const GAP: usize = 2;
+
+/// Names may be shortened to this much.
+const SHORTEST: usize = 16;
 
 /// A table of columns with a header.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -31,8 +40,10 @@ pub enum Cell {
 /// How a table is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Style {
-    /// For a terminal.
+    /// For people: as wide as it is.
     Plain,
+    /// For people in front of a terminal with so many columns.
+    Terminal(usize),
     Markdown,
     /// For programs: numbers in full, without grouping.
     Csv,
@@ -143,10 +154,15 @@ impl Table {
     /// The table as text, with a newline at the end.
     pub fn render(&self, style: Style) -> String {
         match style {
-            Style::Plain => self.drawn(NOTHING, (0, 2), str::to_owned),
+            Style::Plain => self.plain(),
+            Style::Terminal(width) => self.fitted(width),
             Style::Markdown => self.drawn(ASCII_MARKDOWN, (1, 1), |text| text.replace('|', "\\|")),
             Style::Csv => self.csv(),
         }
+    }
+
+    fn plain(&self) -> String {
+        self.drawn(NOTHING, (0, GAP as u16), str::to_owned)
     }
 
     fn drawn(&self, style: TableStyle, padding: (u16, u16), escaped: fn(&str) -> String) -> String {
@@ -162,8 +178,41 @@ impl Table {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
-        // Nothing is behind the last column.
+        // Nothing follows the last column.
         drawn.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+    }
+
+    /// In so many columns: names are shortened where they take up too much, and what still has no room goes below, with the
+    /// names once more. A number is never broken.
+    fn fitted(&self, width: usize) -> String {
+        let texts: Vec<usize> = (0..self.header.len()).filter(|&column| !self.is_numeric(column)).collect();
+        let names = (0..self.header.len()).take_while(|column| texts.contains(column)).count();
+        let mut widths = shrunk(self.widths(), &texts, |widths| total(widths) > width);
+        if total(&widths) > width {
+            // The numbers go below each other in any case, so that names may take half of each part.
+            widths = shrunk(self.widths(), &texts, |widths| total(&widths[..names]) > width / 2);
+        }
+        let shown = parts(&widths, names, width).into_iter().map(|part| self.part((0..names).chain(part), &widths).plain());
+        shown.collect::<Vec<_>>().join("\n")
+    }
+
+    /// How wide each column is.
+    fn widths(&self) -> Vec<usize> {
+        let widest = |column: usize| self.rows.iter().map(|row| row[column].shown().width()).max().unwrap_or(0);
+        self.header.iter().enumerate().map(|(column, title)| title.width().max(widest(column))).collect()
+    }
+
+    /// Some of the columns, with texts that are no wider than this.
+    fn part(&self, columns: impl Iterator<Item = usize> + Clone, widths: &[usize]) -> Table {
+        let cut = |cell: &Cell, column: usize| match cell {
+            Cell::Text(_) => Cell::Text(shortened(&cell.shown(), widths[column])),
+            other => other.clone(),
+        };
+        let mut part = Table::new(columns.clone().map(|column| shortened(&self.header[column], widths[column])));
+        for row in &self.rows {
+            part.row(columns.clone().map(|column| cut(&row[column], column)));
+        }
+        part
     }
 
     /// Whether a column has numbers only, which are written flush right.
@@ -182,6 +231,38 @@ impl Table {
     }
 }
 
+/// How wide columns are together.
+fn total(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
+}
+
+/// The widths of columns of which those with texts lose as much as they must and can.
+fn shrunk(mut widths: Vec<usize>, texts: &[usize], are_too_wide: impl Fn(&[usize]) -> bool) -> Vec<usize> {
+    while are_too_wide(&widths)
+        && let Some(&widest) = texts.iter().max_by_key(|&&column| widths[column])
+        && widths[widest] > SHORTEST
+    {
+        widths[widest] -= 1;
+    }
+    widths
+}
+
+/// The columns after the names, in parts that have room beside these. (One column is always a part.)
+fn parts(widths: &[usize], names: usize, width: usize) -> Vec<Range<usize>> {
+    let mut parts: Vec<Range<usize>> = Vec::new();
+    for column in names..widths.len() {
+        let fits = |part: &&mut Range<usize>| total(&[&widths[..names], &widths[part.start..=column]].concat()) <= width;
+        match parts.last_mut().filter(fits) {
+            Some(part) => part.end = column + 1,
+            None => parts.push(column..column + 1),
+        }
+    }
+    if parts.is_empty() {
+        parts.push(names..names);
+    }
+    parts
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,6 +278,19 @@ mod tests {
     fn people_see_columns() {
         let lines = ["name      loads  change", "a|b   1,234,567   -1.5%", "c, d         12       -", ""];
         assert_eq!(sample().render(Style::Plain), lines.join("\n"));
+    }
+
+    #[test]
+    fn terminals_are_not_overrun() {
+        let mut table = Table::new(["function", "loads", "stores"]);
+        table.row(["std::vector<int>::push_back".into(), Cell::Count(1_234_567), Cell::Count(7)]);
+        assert_eq!(table.render(Style::Terminal(46)), table.render(Style::Plain), "it fits");
+        let cut = format!("{:25}    loads  stores\nstd::vector…::push_back  1,234,567       7\n", "function");
+        assert_eq!(table.render(Style::Terminal(42)), cut);
+        let row = "std::vec…sh_back  ";
+        let below = format!("{0:18}    loads\n{row}1,234,567\n\n{0:18}stores\n{row}     7\n", "function");
+        assert_eq!(table.render(Style::Terminal(30)), below);
+        assert_eq!(table.render(Style::Terminal(1)), below, "numbers stay whole");
     }
 
     #[test]

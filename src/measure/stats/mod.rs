@@ -1,5 +1,6 @@
 //! The statistics that chordal writes: the schema `chordal-stats/1`.
 
+pub mod counters;
 pub mod names;
 pub mod read;
 

@@ -1,29 +1,19 @@
 //! Finding and reading files of statistics.
 
 use super::{SCHEMA, Statistics};
+use crate::folder;
 use serde::Deserialize;
 use serde_json::Deserializer;
 use serde_json::value::RawValue;
 use std::io;
 use std::path::{Path, PathBuf};
-use walkdir::WalkDir;
 
-/// The files of statistics that a path stands for: itself, or all in a folder and below it that end in `.json`, in order.
+/// The files of statistics that a path stands for: see [`folder::files`].
 ///
 /// # Errors
 /// If a folder cannot be read.
 pub fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let mut files = Vec::new();
-    for entry in WalkDir::new(path).sort_by_file_name() {
-        let entry = entry?;
-        if entry.file_type().is_file() && entry.path().extension().is_some_and(|extension| extension == "json") {
-            files.push(entry.into_path());
-        }
-    }
-    Ok(files)
+    folder::files(path, &["json"])
 }
 
 /// Reads a file's text.

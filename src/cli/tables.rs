@@ -1,0 +1,32 @@
+//! How tables are shown.
+
+use crate::measure::report::{Names, Style};
+use crate::output::Destination;
+use clap::Args;
+use std::env;
+use std::io::{self, IsTerminal as _};
+use terminal_size::{Width, terminal_size_of};
+
+/// What all commands with tables of functions take.
+#[derive(Args)]
+pub struct TableOptions {
+    /// In tables, call functions of C++ and Rust by their symbols, as JSON and CSV always do
+    #[arg(long)]
+    mangled: bool,
+}
+
+impl TableOptions {
+    pub fn names(&self) -> Names {
+        if self.mangled { Names::Mangled } else { Names::Demangled }
+    }
+}
+
+/// For people, who may look at it in a terminal: `COLUMNS` says how wide that is, or else the terminal itself.
+pub fn plain(output: &Destination) -> Style {
+    if *output != Destination::Stdout || !io::stdout().is_terminal() {
+        return Style::Plain;
+    }
+    let said = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|&columns| columns > 0);
+    let columns = said.or_else(|| terminal_size_of(io::stdout()).map(|(Width(columns), _)| columns.into()));
+    columns.map_or(Style::Plain, Style::Terminal)
+}
