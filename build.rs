@@ -15,6 +15,7 @@ const BRIDGE: &[&str] = &[
     "zeroes",
     "early",
     "narrow",
+    "throws",
     "liveins",
     "apply",
     "instructions",

@@ -5,6 +5,7 @@
 #include "liveins.h"
 #include "narrow.h"
 #include "reserved.h"
+#include "throws.h"
 #include "immediates.h"
 #include "zeroes.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
@@ -44,6 +45,8 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
     }
   Bytes.widenClasses();
   markDeadFlags(MF, T);
+  if (!defineBeforeThrows(MF))
+    unsupported("what is defined after a call that throws and wanted where it throws to");
   numberValues();
   findJumpTables();
   for (MachineBasicBlock &MBB : MF)
@@ -168,16 +171,13 @@ void Export::addBlock(MachineBasicBlock &MBB, const MachineBlockFrequencyInfo &M
                     MBB.isInlineAsmBrIndirectTarget()});
 }
 
-// The call that a landing pad is entered from. It stands between two labels, of which the second is the block's last.
+// The call that a landing pad is entered from.
 unsigned Export::findThrow(MachineBasicBlock &MBB) const {
-  bool SeenLabel = false;
-  for (unsigned Inst = InstAt.size(); Inst-- > 0 && InstAt[Inst]->getParent() == &MBB;) {
-    const MachineInstr &MI = *InstAt[Inst];
-    if (MI.isEHLabel())
-      SeenLabel = true;
-    else if (SeenLabel && (MI.isCall() || MI.isInlineAsm()))
+  const MachineInstr *Call = callThatThrows(MBB);
+  unsigned Inst = InstAt.size();
+  while (Call && Inst-- > 0)
+    if (InstAt[Inst] == Call)
       return Inst;
-  }
   return CH_NONE;
 }
 
