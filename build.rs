@@ -6,6 +6,7 @@ use std::process::Command;
 
 const BRIDGE: &[&str] = &[
     "target",
+    "tiles",
     "export",
     "flags",
     "fold",

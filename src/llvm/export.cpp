@@ -47,7 +47,10 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
   markDeadFlags(MF, T);
   if (!defineBeforeThrows(MF))
     unsupported("what is defined after a call that throws and wanted where it throws to");
-  numberValues();
+  Tiles Matrices(MF);
+  Matrices.matchShapes(MF);
+  Shapes = Matrices.configure(MF, T);
+  numberValues(Matrices);
   findJumpTables();
   for (MachineBasicBlock &MBB : MF)
     addBlock(MBB, MBFI);
@@ -110,7 +113,7 @@ unsigned Export::lowPart(const TargetRegisterClass *Of, const TargetRegisterClas
 }
 
 // Values are numbered in the order of their definitions, so that numbers are dense and independent of LLVM's history.
-void Export::numberValues() {
+void Export::numberValues(const Tiles &Matrices) {
   ValueOf.assign(MRI.getNumVirtRegs(), CH_NONE);
   for (MachineBasicBlock &MBB : MF) {
     for (MachineInstr &MI : MBB) {
@@ -119,7 +122,8 @@ void Export::numberValues() {
           continue;
         unsigned Index = MO.getReg().virtRegIndex();
         const TargetRegisterClass *RC = MRI.getRegClass(MO.getReg());
-        uint32_t Class = T.classOf(RC);
+        bool HasShape = RC == tileClass(T.TRI) && !Shapes.empty();
+        uint32_t Class = HasShape ? T.tilesOf(Matrices.shapeOf(MO.getReg())) : T.classOf(RC);
         if (Class == CH_NONE)
           unsupported(Twine("a value of register class ") + T.TRI.getRegClassName(RC));
         if (ValueOf[Index] != CH_NONE || MO.getSubReg())

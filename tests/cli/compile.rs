@@ -467,6 +467,24 @@ fn landing_pads_read_constants_that_statepoints_keep() {
     );
 }
 
+/// Where the processor has no matrix tiles, the program says so, whoever has compiled it.
+#[test]
+fn matrix_tiles_are_allocated() {
+    let folder = Folder::new();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/support/tiles.c");
+    folder.run(Process::new("clang-22").args(["-O2", "-mamx-int8", source, "-emit-llvm", "-c", "-o", "tiles.bc"]));
+    folder.run(Process::new("clang-22").args(["-O2", "tiles.bc", "-o", "program"]));
+    let expected = folder.run(&mut Process::new(folder.path("program")));
+    for options in
+        ["", "--spill belady", "--allocator spill-free", "--allocator ch-o3", "--allocator irc", "--allocator regalloc2"]
+    {
+        let arguments = ["compile", "tiles.bc", "-o", "tiles.s", "--verify-llvm", "--no-fallback"];
+        folder.chordal(&arguments).args(options.split_whitespace()).assert().success();
+        folder.run(Process::new("clang-22").args(["tiles.s", "-o", "program"]));
+        assert_eq!(folder.run(&mut Process::new(folder.path("program"))), expected, "{options}");
+    }
+}
+
 /// The instruction that makes a zero cannot write the registers of APX, which values of its class may be in.
 #[test]
 fn zeroes_are_made_in_registers_that_their_instruction_can_write() {
