@@ -6,6 +6,7 @@ mod compile;
 mod count;
 mod diff;
 mod folder;
+mod llvm_tests;
 mod outputs;
 mod paper;
 mod regress;
