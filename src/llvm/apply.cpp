@@ -33,8 +33,7 @@ public:
       Phi->eraseFromParent();
     removeShapes();
     bool IsDoubtful = finish(MF, E.T);
-    for (MachineInstr *Access : TileAccesses)
-      setStride(*Access, E.T);
+    setStrides(TileAccesses, E.T);
     zeroByExclusiveOr(MF, E.T);
     return {{}, IsDoubtful};
   }

@@ -219,7 +219,8 @@ static bool isFree(MCRegister Reg, const LivePhysRegs &Live, const MachineRegist
   return Live.available(MRI, Reg) && !*Saved && T.TRI.getEncodingValue(Reg) < 16;
 }
 
-void setStride(MachineInstr &Access, Target &T) {
+// If no register is free, one is saved in a slot.
+static void setStride(MachineInstr &Access, std::optional<int> &Slot, Target &T) {
   MachineBasicBlock &MBB = *Access.getParent();
   MachineFunction &MF = *MBB.getParent();
   const TargetInstrInfo &TII = *MF.getSubtarget().getInstrInfo();
@@ -232,15 +233,22 @@ void setStride(MachineInstr &Access, Target &T) {
   MCRegister Reg = Free == Class.end() ? *Class.begin() : *Free;
   auto Behind = std::next(MachineBasicBlock::iterator(Access));
   if (Free == Class.end()) {
-    int Slot = MF.getFrameInfo().CreateSpillStackObject(8, Align(8));
-    TII.storeRegToStackSlot(MBB, Access, Reg, /*isKill=*/false, Slot, &Class, Register());
-    TII.loadRegFromStackSlot(MBB, Behind, Reg, Slot, &Class, Register());
+    if (!Slot)
+      Slot = MF.getFrameInfo().CreateSpillStackObject(8, Align(8));
+    TII.storeRegToStackSlot(MBB, Access, Reg, /*isKill=*/false, *Slot, &Class, Register());
+    TII.loadRegFromStackSlot(MBB, Behind, Reg, *Slot, &Class, Register());
   }
-  BuildMI(MBB, Access, Access.getDebugLoc(), TII.get(T.opcode("MOV64ri", TII)), Reg).addImm(Stride);
+  BuildMI(MBB, Access, Access.getDebugLoc(), TII.get(T.opcode("MOV32ri64", TII)), Reg).addImm(Stride);
   // Of an address, the index is the third operand.
   MachineOperand &Index = Access.getOperand((Access.mayLoad() ? 1 : 0) + 2);
   Index.setReg(Reg);
   Index.setIsKill();
+}
+
+void setStrides(ArrayRef<MachineInstr *> Accesses, Target &T) {
+  std::optional<int> Slot;
+  for (MachineInstr *Access : Accesses)
+    setStride(*Access, Slot, T);
 }
 
 } // namespace chordal

@@ -53,10 +53,10 @@ private:
   std::vector<unsigned> Registers;
 };
 
-// Takes back that an access to a tile's stack slot reads the distance of its rows from a virtual register; `setStride` has it read
-// that from a register that is free there, when the function is in physical registers and what is live where is known.
+// Takes back that an access to a tile's stack slot reads the distance of its rows from a virtual register; `setStrides` has such
+// accesses read it from registers that are free there, when the function is in physical registers and what is live where is known.
 void removeStride(llvm::MachineInstr &Access);
-void setStride(llvm::MachineInstr &Access, Target &T);
+void setStrides(llvm::ArrayRef<llvm::MachineInstr *> Accesses, Target &T);
 
 } // namespace chordal
 #endif

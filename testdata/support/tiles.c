@@ -126,6 +126,37 @@ NOINLINE void crowded(int n) {
     __tile_stored(sums[3], 64, a[0]);
 }
 
+#define IN_REGISTERS __asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f), "+r"(g), "+r"(h), "+r"(i), "+r"(j))
+
+// Tiles that are in memory beside ten values that are in registers: none is free for the distance of rows.
+NOINLINE long beside(long a, int n) {
+    long b = a * 3, c = a * 5, d = a * 7, e = a * 11, f = a * 13, g = a * 17, h = a * 19, i = a * 23, j = a * 29;
+    __tile1024i t[9] = {{16, 64}, {16, 64}, {16, 64}, {16, 64}, {16, 64}, {16, 64}, {16, 64}, {16, 64}, {16, 64}};
+    __tile_loadd(&t[0], left[0], 64);
+    __tile_loadd(&t[1], left[1], 64);
+    __tile_loadd(&t[2], left[2], 64);
+    __tile_loadd(&t[3], left[3], 64);
+    __tile_loadd(&t[4], right[0], 64);
+    __tile_loadd(&t[5], right[1], 64);
+    __tile_loadd(&t[6], right[2], 64);
+    __tile_loadd(&t[7], right[3], 64);
+    __tile_loadd(&t[8], sums[3], 64);
+    while (n--) {
+        IN_REGISTERS;
+        __tile_dpbssd(&t[8], t[0], t[1]);
+        __tile_dpbssd(&t[2], t[3], t[4]);
+        __tile_dpbssd(&t[5], t[6], t[7]);
+        __tile_dpbssd(&t[0], t[8], t[2]);
+        __tile_dpbssd(&t[7], t[5], t[8]);
+        IN_REGISTERS;
+    }
+    __tile_stored(sums[0], 64, t[0]);
+    __tile_stored(sums[1], 64, t[2]);
+    __tile_stored(sums[2], 64, t[7]);
+    __tile_stored(sums[3], 64, t[8]);
+    return a ^ b ^ c ^ d ^ e ^ f ^ g ^ h ^ i ^ j;
+}
+
 int main(void) {
     // Linux gives tiles to who asks (ARCH_REQ_XCOMP_PERM).
     if (syscall(SYS_arch_prctl, 0x1023, 18)) {
@@ -141,5 +172,7 @@ int main(void) {
     print("calls", 8, 32);
     crowded(5);
     print("crowded", 16, 64);
+    printf("%ld\n", beside(1234567, 3));
+    print("beside", 16, 64);
     return 0;
 }
