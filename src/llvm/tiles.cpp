@@ -160,13 +160,14 @@ void Tiles::share() {
 // The instruction that writes the number of the table's format. It stands after those that clear the table.
 static MachineInstr *findFormat(MachineFunction &MF, Target &T) {
   const TargetInstrInfo &TII = *MF.getSubtarget().getInstrInfo();
+  unsigned Load = T.opcode("PLDTILECFGV", TII), Write = T.opcode("MOV8mi", TII);
   int Slot = INT_MAX;
   for (const MachineBasicBlock &MBB : MF)
     for (const MachineInstr &MI : MBB)
-      if (MI.getOpcode() == T.opcode("PLDTILECFGV", TII))
+      if (MI.getOpcode() == Load)
         Slot = MI.getOperand(0).getIndex();
   for (MachineInstr &MI : MF.front())
-    if (MI.getOpcode() == T.opcode("MOV8mi", TII) && MI.getOperand(0).isFI() && MI.getOperand(0).getIndex() == Slot)
+    if (MI.getOpcode() == Write && MI.getOperand(0).isFI() && MI.getOperand(0).getIndex() == Slot)
       return &MI;
   return nullptr;
 }
@@ -193,7 +194,7 @@ static MachineInstr *writeShape(Register Value, unsigned Offset, MachineInstr &F
 
 std::vector<std::pair<unsigned, MachineInstr *>> Tiles::configure(MachineFunction &MF, Target &T) const {
   std::vector<std::pair<unsigned, MachineInstr *>> Stores;
-  MachineInstr *Format = findFormat(MF, T);
+  MachineInstr *Format = Registers.empty() ? nullptr : findFormat(MF, T);
   unsigned Register = 0;
   for (unsigned S = 0; Format && S < Registers.size(); ++S)
     for (unsigned End = Register + Registers[S]; Register < End; ++Register) {

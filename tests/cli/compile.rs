@@ -475,9 +475,7 @@ fn matrix_tiles_are_allocated() {
     folder.run(Process::new("clang-22").args(["-O2", "-mamx-int8", source, "-emit-llvm", "-c", "-o", "tiles.bc"]));
     folder.run(Process::new("clang-22").args(["-O2", "tiles.bc", "-o", "program"]));
     let expected = folder.run(&mut Process::new(folder.path("program")));
-    for options in
-        ["", "--spill belady", "--allocator spill-free", "--allocator ch-o3", "--allocator irc", "--allocator regalloc2"]
-    {
+    for options in ["", "--spill belady", "--allocator spill-free", "--allocator ch-o3", "--allocator irc"] {
         let arguments = ["compile", "tiles.bc", "-o", "tiles.s", "--verify-llvm", "--no-fallback"];
         folder.chordal(&arguments).args(options.split_whitespace()).assert().success();
         folder.run(Process::new("clang-22").args(["tiles.s", "-o", "program"]));
