@@ -23,7 +23,7 @@ public:
 
   bool run() {
     bool IsDone = true;
-    for (MachineInstr &MI : make_early_inc_range(make_range(std::next(Call.getIterator()), MBB.instr_end())))
+    for (MachineInstr &MI : make_early_inc_range(make_range(Call.getIterator(), MBB.instr_end())))
       for (MachineOperand &Def : MI.all_defs())
         if (Def.getReg().isVirtual() && isWanted(Def.getReg()))
           IsDone &= hoist(MI) || replace(MI);
