@@ -1,7 +1,7 @@
 # `make` alone says what there is. Where a number is taken, N= says how many, and SEED= with which one to begin.
 CARGO ?= cargo
 
-.PHONY: conventions csmith fuzz fuzz-input fuzz-targets limits packages-test help setup demo test optimal test-optimal bench bench-destruction bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
+.PHONY: conventions csmith fuzz fuzz-input fuzz-targets limits llvm-tests packages-test help setup demo test optimal test-optimal bench bench-destruction bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -80,6 +80,10 @@ fuzz-targets: setup ## libFuzzer on texts, modules and what other commands read 
 limits: setup ## time and memory of functions as large as can be, beside LLVM's greedy allocator (hours; scripts/limits.py --largest 4 takes minutes)
 	$(CARGO) build --release
 	scripts/limits.py
+
+llvm-tests: setup ## LLVM's own tests of x86 code generation: what is left to LLVM, and whether what llc compiles is compiled (ARGS="--only AMX/": some)
+	$(CARGO) build --release
+	scripts/llvm-tests $(ARGS)
 
 executed: setup ## what the corpus executes, by allocator: instructions, loads, stores (docs/quality.md; twenty minutes, resumable)
 	$(CARGO) build --release

@@ -8,7 +8,7 @@ TABLES=("$ROOT/scripts/corpus-programs.txt")
 # Where each package's version was last seen: the archive does not keep all of them.
 SUITES="bookworm trixie sid"
 
-# field NAME COLUMN: of the line of a program (2 package, 3 version, 4 checksum).
+# field NAME COLUMN: of the line of a program (2 package, 3 version, 4 checksum, 5 the one folder that is wanted, if not all are).
 field() { awk -v name="$1" -v column="$2" '$1 == name { print $column }' "${TABLES[@]}"; }
 
 # alone: one at a time in a corpus, since what one builds another would remove. Held until the last child has ended.
@@ -88,7 +88,7 @@ tarball() { find . \( -name '*.orig.tar.*' -o -name '*.tar.gz' \) ! -name '*.asc
 
 # fetch PROGRAM: 1 if there is no source.
 fetch() {
-    local program=$1 folder=$CORPUS/download/$1 new=$CORPUS/unpack-$1
+    local program=$1 folder=$CORPUS/download/$1 new=$CORPUS/unpack-$1 part
     [ -d "$CORPUS/src/$program" ] && return
     is_debian || die "$program: sources are fetched as Debian source packages; unpack them to $CORPUS/src/$program by hand"
     apt_setup
@@ -100,7 +100,8 @@ fetch() {
         return 1
     }
     check_sum "$program" "$folder"
-    tar -xf "$folder/$(cd "$folder" && tarball)" -C "$new" || die "$program: the tarball does not unpack"
+    part=$(field "$program" 5)
+    tar -C "$new" -xf "$folder/$(cd "$folder" && tarball)" ${part:+--wildcards "*/$part"} || die "$program: the tarball does not unpack"
     # Some tarballs have a folder at the top, some have none.
     if [ "$(find "$new" -mindepth 1 -maxdepth 1 | wc -l)" = 1 ]; then
         mv "$new"/* "$CORPUS/src/$program"

@@ -31,7 +31,9 @@ public:
     removeGivenSlots();
     for (MachineInstr *Phi : E.PhiAt)
       Phi->eraseFromParent();
+    removeShapes();
     bool IsDoubtful = finish(MF, E.T);
+    setStrides(TileAccesses, E.T);
     zeroByExclusiveOr(MF, E.T);
     return {{}, IsDoubtful};
   }
@@ -68,6 +70,23 @@ private:
     for (size_t I = 0; I < A.num_slots; ++I)
       if (A.slots[I].given != CH_NONE)
         MF.getFrameInfo().RemoveStackObject(Slots[I]);
+  }
+
+  // Nobody asks for the shapes of registers that have no tile.
+  void removeShapes() {
+    if (E.Shapes.empty())
+      return;
+    ChRegSet Used = {};
+    for (const ChInst &I : E.Insts)
+      for (unsigned K = I.first_operand; K < I.end_operand; ++K)
+        if (A.locations[K] >= 0)
+          insert(Used, A.locations[K]);
+    for (size_t I = 0; I < A.num_edits; ++I)
+      if (A.edits[I].kind == CH_LOAD || A.edits[I].kind == CH_MOVE)
+        insert(Used, A.edits[I].to);
+    for (auto [Root, Store] : E.Shapes)
+      if (!contains(Used, Root))
+        Store->eraseFromParent();
   }
 
   MachineBasicBlock *block(unsigned Number) {
@@ -134,10 +153,10 @@ private:
     auto View = [&](uint8_t Root) { return E.T.view(RC, Root); };
     switch (Edit.kind) {
     case CH_LOAD:
-      TII.loadRegFromStackSlot(MBB, At, View(Edit.to), Slots[Edit.object], RC, Register());
+      load(MBB, At, View(Edit.to), Slots[Edit.object], RC);
       break;
     case CH_STORE:
-      TII.storeRegToStackSlot(MBB, At, View(Edit.from), false, Slots[Edit.object], RC, Register());
+      store(MBB, At, View(Edit.from), Slots[Edit.object], RC);
       break;
     case CH_MOVE:
       move(MBB, At, Edit, RC);
@@ -146,6 +165,8 @@ private:
       exchange(MBB, At, Edit);
       break;
     case CH_XOR:
+      if (RC == tileClass(TRI))
+        return exchangeTiles(MBB, At, Edit.to, Edit.from);
       for (auto [To, From] : {std::pair(Edit.to, Edit.from), {Edit.from, Edit.to}, {Edit.to, Edit.from}})
         exclusiveOr(MBB, At, RC, To, From);
       break;
@@ -165,6 +186,23 @@ private:
         Flagless.insert(Edit.object);
       break;
     }
+  }
+
+  void load(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, MCRegister Reg, int Slot, const TargetRegisterClass *RC) {
+    TII.loadRegFromStackSlot(MBB, At, Reg, Slot, RC, Register());
+    accessed(*std::prev(At), RC);
+  }
+
+  void store(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, MCRegister Reg, int Slot, const TargetRegisterClass *RC) {
+    TII.storeRegToStackSlot(MBB, At, Reg, false, Slot, RC, Register());
+    accessed(*std::prev(At), RC);
+  }
+
+  void accessed(MachineInstr &Access, const TargetRegisterClass *RC) {
+    if (RC != tileClass(TRI))
+      return;
+    removeStride(Access);
+    TileAccesses.push_back(&Access);
   }
 
   // A copy that LLVM may propagate, as it may those of its own allocators. Nobody may rename what the program names: a register
@@ -222,6 +260,8 @@ private:
   MCRegister wholeView(unsigned Root, bool Wide) { return E.T.view(E.T.classNamed(Wide ? "GR64" : "GR32"), Root); }
 
   void exchange(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, const ChEdit &Edit) {
+    if (E.T.llvmClass(Edit.cls) == tileClass(TRI))
+      return exchangeTiles(MBB, At, Edit.to, Edit.from);
     bool Wide = is64Bit() && TRI.getSpillSize(*E.T.llvmClass(Edit.cls)) == 8;
     MCRegister X = wholeView(Edit.to, Wide), Y = wholeView(Edit.from, Wide);
     BuildMI(MBB, At, DebugLoc(), TII.get(opcode(Wide ? "XCHG64rr" : "XCHG32rr")))
@@ -230,6 +270,15 @@ private:
         .addReg(X)
         .addReg(Y);
     markAsExchange(*std::prev(At));
+  }
+
+  // There is no instruction for it, nor for an exclusive-or, nor for a copy: LLVM lowers that to a store and a load, too.
+  void exchangeTiles(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, unsigned X, unsigned Y) {
+    const TargetRegisterClass *RC = tileClass(TRI);
+    int Slot = MF.getFrameInfo().CreateSpillStackObject(TRI.getSpillSize(*RC), TRI.getSpillAlign(*RC));
+    store(MBB, At, E.T.view(RC, X), Slot, RC);
+    BuildMI(MBB, At, DebugLoc(), TII.get(TargetOpcode::COPY), E.T.view(RC, X)).addReg(E.T.view(RC, Y));
+    load(MBB, At, E.T.view(RC, Y), Slot, RC);
   }
 
   // The exclusive-or that covers the registers of a class, and the class that it is written in.
@@ -427,9 +476,9 @@ private:
       MCRegister Reg = E.T.view(RC, Other);
       int Slot = Slots[~A.locations[K]];
       if (Folded.isDef())
-        TII.storeRegToStackSlot(*MI.getParent(), MI, Reg, false, Slot, RC, Register());
+        store(*MI.getParent(), MI, Reg, Slot, RC);
       else
-        TII.loadRegFromStackSlot(*MI.getParent(), MI, Reg, Slot, RC, Register());
+        load(*MI.getParent(), MI, Reg, Slot, RC);
     }
     MI.eraseFromParent();
   }
@@ -521,6 +570,7 @@ private:
   std::vector<MachineBasicBlock *> EdgeBlocks;
   std::vector<std::pair<MachineInstr *, MachineInstr *>> Moves; // instructions, and where they go
   DenseSet<unsigned> Flagless;
+  std::vector<MachineInstr *> TileAccesses; // of stack slots
   std::string Failure;
 };
 

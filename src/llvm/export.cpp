@@ -6,8 +6,8 @@
 #include "narrow.h"
 #include "pairs.h"
 #include "reserved.h"
+#include "throws.h"
 #include "immediates.h"
-#include "unwind.h"
 #include "zeroes.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/MachineJumpTableInfo.h"
@@ -47,7 +47,12 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
     }
   Bytes.widenClasses();
   markDeadFlags(MF, T);
-  numberValues();
+  if (!defineBeforeThrows(MF))
+    unsupported("what is defined after a call that throws and wanted where it throws to");
+  Tiles Matrices(MF);
+  Matrices.matchShapes(MF);
+  Shapes = Matrices.configure(MF, T);
+  numberValues(Matrices);
   findJumpTables();
   for (MachineBasicBlock &MBB : MF)
     addBlock(MBB, MBFI);
@@ -110,7 +115,7 @@ unsigned Export::lowPart(const TargetRegisterClass *Of, const TargetRegisterClas
 }
 
 // Values are numbered in the order of their definitions, so that numbers are dense and independent of LLVM's history.
-void Export::numberValues() {
+void Export::numberValues(const Tiles &Matrices) {
   ValueOf.assign(MRI.getNumVirtRegs(), CH_NONE);
   for (MachineBasicBlock &MBB : MF) {
     for (MachineInstr &MI : MBB) {
@@ -119,7 +124,8 @@ void Export::numberValues() {
           continue;
         unsigned Index = MO.getReg().virtRegIndex();
         const TargetRegisterClass *RC = MRI.getRegClass(MO.getReg());
-        uint32_t Class = T.classOf(RC);
+        bool HasShape = RC == tileClass(T.TRI) && !Shapes.empty();
+        uint32_t Class = HasShape ? T.tilesOf(Matrices.shapeOf(MO.getReg())) : T.classOf(RC);
         if (Class == CH_NONE)
           unsupported(Twine("a value of register class ") + T.TRI.getRegClassName(RC));
         if (ValueOf[Index] != CH_NONE || MO.getSubReg())
@@ -173,7 +179,7 @@ void Export::addBlock(MachineBasicBlock &MBB, const MachineBlockFrequencyInfo &M
 
 // The call that a landing pad is entered from, or CH_NONE.
 unsigned Export::findThrow(MachineBasicBlock &MBB) const {
-  const MachineInstr *Call = throwingCall(MBB);
+  const MachineInstr *Call = callThatThrows(MBB);
   for (unsigned Inst = InstAt.size(); Call && Inst-- > 0 && InstAt[Inst]->getParent() == &MBB;)
     if (InstAt[Inst] == Call)
       return Inst;

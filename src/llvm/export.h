@@ -4,6 +4,7 @@
 
 #include "fold.h"
 #include "target.h"
+#include "tiles.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/CodeGen/MachineBlockFrequencyInfo.h"
 #include "llvm/CodeGen/MachineInstr.h"
@@ -45,6 +46,8 @@ public:
     unsigned Index;
   };
   std::vector<DebugOperand> DebugAt; // of each ChDebugUse
+  // What writes the shapes of matrix tiles' registers to their table, with the root that each is about.
+  std::vector<std::pair<unsigned, llvm::MachineInstr *>> Shapes;
 
   std::vector<ChBlock> Blocks;
   std::vector<ChEdge> Edges;
@@ -60,7 +63,7 @@ public:
 private:
   void widenInsertion(llvm::MachineInstr &MI);
   unsigned lowPart(const llvm::TargetRegisterClass *Of, const llvm::TargetRegisterClass *Narrower) const;
-  void numberValues();
+  void numberValues(const Tiles &Matrices);
   void addBlock(llvm::MachineBasicBlock &MBB, const llvm::MachineBlockFrequencyInfo &MBFI);
   void addEdges(llvm::MachineBasicBlock &MBB, double Frequency);
   void addPhi(llvm::MachineInstr &MI, unsigned Block);

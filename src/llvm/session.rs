@@ -6,7 +6,7 @@ use super::jobs::{Allocation, Failed, Job, Outcome, Workers};
 use super::{ffi, import, registers};
 use crate::allocate::failure::{Defect, Failure, Unsupported, guarded};
 use crate::allocate::shrink_wrap;
-use crate::machine::{Function, RegisterFile, parse, print, undefined, validate};
+use crate::machine::{Function, RegisterFile, parse, print, validate};
 use crate::measure::meter;
 use crate::measure::stats::{self, Counts};
 use indexmap::IndexMap;
@@ -156,15 +156,6 @@ impl<'o> Session<'o> {
         }
         let Files { all, usable } = &self.files[flat.file as usize];
         let mut function = unsafe { import::function(flat, usable.clone()) };
-        // LLVM takes what a block defines behind a call that throws for defined where the exception is caught.
-        if function.blocks.values().any(|block| block.throws.is_some())
-            && let Some(violation) = undefined(&function)
-        {
-            return Err(Unsupported(format!(
-                "what is defined behind a call that throws is wanted where it throws to: {violation}"
-            ))
-            .into());
-        }
         if let Some(file) = registers::completed(usable, all, &function) {
             function.file = Arc::new(file);
         }

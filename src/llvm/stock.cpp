@@ -1,5 +1,6 @@
 #include "stock.h"
 #include "fallback.h"
+#include "tiles.h"
 #include "llvm/CodeGen/LiveIntervals.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/CodeGen/Passes.h"
@@ -58,12 +59,10 @@ private:
 
   static bool usesTiles(const MachineFunction &MF) {
     const MachineRegisterInfo &MRI = MF.getRegInfo();
-    const TargetRegisterInfo &TRI = *MF.getSubtarget().getRegisterInfo();
-    for (unsigned I = 0; I < MRI.getNumVirtRegs(); ++I) {
-      const TargetRegisterClass *RC = MRI.getRegClassOrNull(Register::index2VirtReg(I));
-      if (RC && StringRef(TRI.getRegClassName(RC)) == "TILE")
+    const TargetRegisterClass *Tile = tileClass(*MF.getSubtarget().getRegisterInfo());
+    for (unsigned I = 0; I < MRI.getNumVirtRegs(); ++I)
+      if (MRI.getRegClassOrNull(Register::index2VirtReg(I)) == Tile)
         return true;
-    }
     return false;
   }
 };

@@ -1,4 +1,5 @@
 #include "target.h"
+#include "tiles.h"
 #include "llvm/Target/TargetMachine.h"
 
 using namespace llvm;
@@ -7,12 +8,12 @@ namespace chordal {
 
 static const ChBank Banks[NumBanks] = {
     {str("general"), CH_SWAP_EXCHANGE}, {str("vector"), CH_SWAP_XOR}, {str("mask"), CH_SWAP_XOR},
-    {str("x87"), CH_SWAP_NEVER},        {str("mmx"), CH_SWAP_XOR},
+    {str("x87"), CH_SWAP_NEVER},        {str("mmx"), CH_SWAP_XOR},      {str("tile"), CH_SWAP_EXCHANGE},
 };
 
 // The class that holds the widest view of a bank's registers. LLVM installs no header for x86's registers, so they are
 // found by name.
-static const char *const WidestClass[NumBanks] = {"GR64", "VR512", "VK64", "RFP80", "VR64"};
+static const char *const WidestClass[NumBanks] = {"GR64", "VR512", "VK64", "RFP80", "VR64", "TILE"};
 static const char StatusRegister[] = "EFLAGS";
 
 const TargetRegisterClass *Target::classNamed(StringRef Name) {
@@ -46,16 +47,17 @@ static ArrayRef<MCPhysReg> calleeSavedBy(const MachineRegisterInfo &MRI) {
 
 Target::Target(const MachineFunction &MF)
     : TRI(*MF.getSubtarget().getRegisterInfo()), Registers(TRI), Subtarget(&MF.getSubtarget()), Reserved(MF.getRegInfo().getReservedRegs()),
-      CalleeSaved(calleeSavedBy(MF.getRegInfo()).vec()) {
+      CalleeSaved(calleeSavedBy(MF.getRegInfo()).vec()), TileSets(Tiles(MF).registers()) {
   addRoots(MF.getTarget().getTargetTriple().isArch64Bit());
   addClasses(MF);
+  addTiles();
   for (MCPhysReg Reg : CalleeSaved)
     unite(File.callee_saved, Roots[Reg]);
   for (unsigned Root = 0; Root < RootRegs.size(); ++Root)
     if (Regs[Root].bank != CH_NONE && TRI.getEncodingValue(RootRegs[Root]) >= 8)
       insert(File.prefixed, Root);
   File.banks = Banks;
-  File.num_banks = NumBanks;
+  File.num_banks = TileSets.empty() ? Tile : NumBanks;
   File.regs = Regs.data();
   File.num_regs = Regs.size();
   File.classes = Classes.data();
@@ -66,7 +68,8 @@ Target::Target(const MachineFunction &MF)
 
 bool Target::describes(const MachineFunction &MF) const {
   const MachineRegisterInfo &MRI = MF.getRegInfo();
-  return &MF.getSubtarget() == Subtarget && calleeSavedBy(MRI) == ArrayRef(CalleeSaved) && MRI.getReservedRegs() == Reserved;
+  return &MF.getSubtarget() == Subtarget && calleeSavedBy(MRI) == ArrayRef(CalleeSaved) && MRI.getReservedRegs() == Reserved &&
+         Tiles(MF).registers() == TileSets;
 }
 
 void Target::addRoots(bool Is64Bit) {
@@ -76,7 +79,8 @@ void Target::addRoots(bool Is64Bit) {
     RootRegs.push_back(Reg);
   };
   const TargetRegisterClass *Dword = classNamed("GR32");
-  for (unsigned Bank = 0; Bank < NumBanks; ++Bank) {
+  for (unsigned Bank = 0; Bank < (TileSets.empty() ? Tile : NumBanks); ++Bank) {
+    FirstTileRoot = RootRegs.size();
     for (MCRegister Reg : *classNamed(WidestClass[Bank])) {
       StringRef Name = TRI.getName(Reg);
       if (Name == "RIP")
@@ -136,6 +140,21 @@ void Target::addClasses(const MachineFunction &MF) {
     Names.push_back(StringRef(TRI.getRegClassName(RC)).lower());
     Classes.push_back({str(Names.back()), Bank, First, uint32_t(Orders.size()), uint32_t(TRI.getSpillSize(*RC)),
                        uint32_t(TRI.getSpillAlign(*RC).value())});
+  }
+}
+
+// Tiles of each shape have registers of their own.
+void Target::addTiles() {
+  FirstTiles = Classes.size();
+  unsigned Root = FirstTileRoot;
+  for (unsigned Count : TileSets) {
+    uint32_t First = Orders.size();
+    for (unsigned End = Root + Count; Root < End; ++Root)
+      Orders.push_back(Root);
+    const ChClass &All = Classes[classOf(tileClass(TRI))];
+    LLVMClasses.push_back(tileClass(TRI));
+    Names.push_back(("tile" + Twine(Classes.size() - FirstTiles)).str());
+    Classes.push_back({str(Names.back()), Tile, First, uint32_t(Orders.size()), All.slot_size, All.slot_align});
   }
 }
 

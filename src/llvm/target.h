@@ -61,6 +61,10 @@ public:
   uint32_t classOf(const llvm::TargetRegisterClass *RC) const { return ClassOf[RC->getID()]; }
   const llvm::TargetRegisterClass *llvmClass(uint32_t Class) const { return LLVMClasses[Class]; }
 
+  // The exported class of tiles of a shape, and the root of the register that a table lists at a place.
+  uint32_t tilesOf(unsigned Shape) const { return FirstTiles + Shape; }
+  unsigned tileRoot(unsigned Place) const { return FirstTileRoot + Place; }
+
   // The member of a class that is the low part of a root; none if the class has no such member.
   llvm::MCRegister view(const llvm::TargetRegisterClass *RC, unsigned Root) const { return Views[RC->getID()][Root]; }
 
@@ -88,6 +92,7 @@ public:
 private:
   void addRoots(bool Is64Bit);
   void addClasses(const llvm::MachineFunction &MF);
+  void addTiles();
 
   // What a register mask does not preserve. It is known by what it says: some masks are made for one function, and another one
   // may be found in their place later.
@@ -103,6 +108,10 @@ private:
   llvm::BitVector Reserved;
   // As a list, since that of a function whose convention preserves fewer is the function's own.
   std::vector<llvm::MCPhysReg> CalleeSaved;
+  // How many registers there are for matrix tiles of each shape.
+  std::vector<unsigned> TileSets;
+  uint32_t FirstTiles = CH_NONE;
+  unsigned FirstTileRoot = 0;
   std::vector<llvm::MCRegister> RootRegs;
   std::vector<ChRegSet> Roots;
   std::vector<uint32_t> LowPartOf;
@@ -118,8 +127,8 @@ private:
   llvm::StringMap<unsigned> Opcodes;
 };
 
-// The banks in the order in which ChFile lists them.
-enum Bank { General, Vector, Mask, X87, MMX, NumBanks };
+// The banks in the order in which ChFile lists them; that of matrix tiles is there only where a function has some.
+enum Bank { General, Vector, Mask, X87, MMX, Tile, NumBanks };
 
 } // namespace chordal
 #endif

@@ -1,21 +1,11 @@
 #include "unwind.h"
+#include "throws.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/CodeGen/MachineBasicBlock.h"
 
 using namespace llvm;
 
 namespace chordal {
-
-MachineInstr *throwingCall(MachineBasicBlock &MBB) {
-  bool SeenLabel = false;
-  for (MachineInstr &MI : reverse(MBB)) {
-    if (MI.isEHLabel())
-      SeenLabel = true;
-    else if (SeenLabel && (MI.isCall() || MI.isInlineAsm()))
-      return &MI;
-  }
-  return nullptr;
-}
 
 namespace {
 
@@ -30,7 +20,7 @@ public:
     for (MachineBasicBlock &MBB : MF) {
       SmallVector<MachineBasicBlock *, 2> Pads;
       copy_if(MBB.successors(), std::back_inserter(Pads), [](MachineBasicBlock *S) { return S->isEHPad(); });
-      if (Pads.empty() || throwingCall(MBB))
+      if (Pads.empty() || callThatThrows(MBB))
         continue;
       for (MachineBasicBlock *Pad : Pads) {
         Pad->removePHIsIncomingValuesForPredecessor(MBB);

@@ -19,4 +19,4 @@ pub use registers::{Bank, BankInfo, ClassInfo, Reg, RegClass, RegInfo, RegSet, R
 pub use rewrite::Rewriter;
 pub use text::{ParseError, builtin, parse, print};
 pub use unpromoted::{Edges, Unpromoted, Variable};
-pub use validate::{Violation, undefined, validate};
+pub use validate::{Violation, validate};

@@ -157,13 +157,6 @@ pub fn validate(function: &Function) -> Result<(), Vec<Violation>> {
     if scan.found.is_empty() { Ok(()) } else { Err(scan.found) }
 }
 
-/// Where a function that is well-formed otherwise uses a value that is not defined on every path to there.
-pub fn undefined(function: &Function) -> Option<Violation> {
-    let mut scan = Scan { function, edges: Edges::default(), found: Vec::new() };
-    scan.ssa();
-    scan.found.into_iter().find(|violation| matches!(violation.rule, Rule::NotDominated(_)))
-}
-
 /// A function's edges, as pairs of source and target.
 #[derive(Default)]
 struct Edges {

@@ -410,24 +410,76 @@ fn values_survive_a_call_that_throws_and_preserves_most() {
     }
 }
 
-/// LLVM has what a call leaves in the register for errors be known where the call has thrown, too.
+/// LLVM has what a call leaves in the register for Swift's errors be known where the call has thrown, too. There, it is what it was.
 #[test]
-fn what_is_defined_behind_a_call_that_throws_is_not_known_in_its_landing_pad() {
+fn landing_pads_read_the_error_that_was_there_before_the_call() {
+    const CALLER: &str = "declare swiftcc void @callee(ptr swiftself, ptr swifterror)\ndeclare i32 @__gxx_personality_v0(...)\n\
+        declare ptr @__cxa_begin_catch(ptr)\ndeclare void @__cxa_end_catch()\n\
+        define ptr @caller(ptr %old, ptr %self) personality ptr @__gxx_personality_v0 {\nentry:\n  \
+        %error = alloca swifterror ptr\n  store ptr %old, ptr %error\n  \
+        invoke swiftcc void @callee(ptr swiftself null, ptr swifterror %error) to label %next unwind label %pad\nnext:\n  \
+        invoke swiftcc void @callee(ptr swiftself %self, ptr swifterror %error) to label %out unwind label %pad\npad:\n  \
+        %thrown = landingpad { ptr, i32 } catch ptr null\n  %object = extractvalue { ptr, i32 } %thrown, 0\n  \
+        %caught = call ptr @__cxa_begin_catch(ptr %object)\n  call void @__cxa_end_catch()\n  br label %out\nout:\n  \
+        %result = load ptr, ptr %error\n  ret ptr %result\n}\n";
+    const PROGRAM: &str = "
+        extern \"C\" char *caller(char *old, void *self);
+        extern \"C\" __attribute__((swiftcall)) void callee(__attribute__((swift_context)) void *self,
+                                                         __attribute__((swift_error_result)) char **error) {
+            if (self)
+                throw 1;
+            ++*error;
+        }
+        int main() {
+            char errors[3];
+            return caller(errors, 0) != errors + 2 || caller(errors, errors) != errors + 1;
+        }";
     let folder = Folder::new();
-    let function = "declare swiftcc void @callee(ptr swifterror)\ndeclare i32 @__gxx_personality_v0(...)\n\
-                    define ptr @caller() personality ptr @__gxx_personality_v0 {\nentry:\n  \
-                    %error = alloca swifterror ptr\n  store ptr null, ptr %error\n  \
-                    invoke swiftcc void @callee(ptr swifterror %error) to label %out unwind label %pad\npad:\n  \
-                    %d = landingpad { ptr, i32 } catch ptr null\n  br label %out\nout:\n  \
-                    %e = load ptr, ptr %error\n  ret ptr %e\n}\n";
-    folder.write("error.ll", format!("{IR}{function}"));
-    for allocator in ["tuned", "regalloc2"] {
-        let warning = "function caller: left to LLVM's greedy allocator: what is defined behind a call that throws";
-        folder
-            .chordal(&["compile", "error.ll", "-o", "out.s", "--allocator", allocator])
-            .assert()
-            .success()
-            .stderr(contains(warning));
+    folder.write("caller.ll", format!("target triple = \"x86_64-pc-linux-gnu\"\n{CALLER}"));
+    folder.write("main.cpp", PROGRAM);
+    for allocator in ["tuned", "spill-free", "ch-o3", "linear-scan", "out-of-ssa", "irc", "regalloc2"] {
+        let arguments = ["--allocator", allocator, "--verify-llvm", "--no-fallback"];
+        folder.chordal(&["compile", "caller.ll", "-o", "caller.s"]).args(arguments).assert().success();
+        folder.run(Process::new("clang++-22").args(["-O1", "-no-pie", "main.cpp", "caller.s", "-o", "program"]));
+        folder.run(&mut Process::new(folder.path("program")));
+    }
+}
+
+/// A constant that a statepoint keeps is computed after its call, and read where the call has thrown as well.
+#[test]
+fn landing_pads_read_constants_that_statepoints_keep() {
+    let folder = Folder::new();
+    let function = "declare void @callee()\ndeclare i32 @__gxx_personality_v0(...)\n\
+        declare token @llvm.experimental.gc.statepoint.p0(i64, i32, ptr, i32, i32, ...)\n\
+        declare ptr addrspace(1) @llvm.experimental.gc.relocate.p1(token, i32, i32)\n\
+        define ptr addrspace(1) @kept() gc \"statepoint-example\" personality ptr @__gxx_personality_v0 {\nentry:\n  \
+        %constant = inttoptr i64 15 to ptr addrspace(1)\n  %token = invoke token (i64, i32, ptr, i32, i32, ...) @llvm.experimental.gc.statepoint.p0(i64 0, i32 0, \
+        ptr elementtype(void ()) @callee, i32 0, i32 0, i32 0, i32 0) \
+        [\"gc-live\"(ptr addrspace(1) %constant)] to label %out unwind label %pad\nout:\n  \
+        %a = call ptr addrspace(1) @llvm.experimental.gc.relocate.p1(token %token, i32 0, i32 0)\n  ret ptr addrspace(1) %a\npad:\n  \
+        %thrown = landingpad token cleanup\n  \
+        %b = call ptr addrspace(1) @llvm.experimental.gc.relocate.p1(token %thrown, i32 0, i32 0)\n  ret ptr addrspace(1) %b\n}\n";
+    folder.write("kept.ll", format!("target triple = \"x86_64-pc-linux-gnu\"\n{function}"));
+    folder.chordal(&["compile", "kept.ll", "-o", "kept.s", "--verify-llvm", "--no-fallback"]).assert().success();
+    assert!(
+        String::from_utf8_lossy(&folder.read("kept.s")).contains("movl\t$15, %eax"),
+        "the constant is what the landing pad returns"
+    );
+}
+
+/// Where the processor has no matrix tiles, the program says so, whoever has compiled it.
+#[test]
+fn matrix_tiles_are_allocated() {
+    let folder = Folder::new();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/support/tiles.c");
+    folder.run(Process::new("clang-22").args(["-O2", "-mamx-int8", source, "-emit-llvm", "-c", "-o", "tiles.bc"]));
+    folder.run(Process::new("clang-22").args(["-O2", "tiles.bc", "-o", "program"]));
+    let expected = folder.run(&mut Process::new(folder.path("program")));
+    for options in ["", "--spill belady", "--allocator spill-free", "--allocator ch-o3", "--allocator irc"] {
+        let arguments = ["compile", "tiles.bc", "-o", "tiles.s", "--verify-llvm", "--no-fallback"];
+        folder.chordal(&arguments).args(options.split_whitespace()).assert().success();
+        folder.run(Process::new("clang-22").args(["tiles.s", "-o", "program"]));
+        assert_eq!(folder.run(&mut Process::new(folder.path("program"))), expected, "{options}");
     }
 }
 

@@ -6,6 +6,7 @@ mod compile;
 mod count;
 mod diff;
 mod folder;
+mod llvm_tests;
 mod messages;
 mod odd;
 mod outputs;

@@ -1,0 +1,203 @@
+#include "throws.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/CodeGen/LivePhysRegs.h"
+#include "llvm/CodeGen/MachineInstrBuilder.h"
+#include "llvm/CodeGen/MachineRegisterInfo.h"
+#include "llvm/CodeGen/MachineSSAUpdater.h"
+#include "llvm/CodeGen/TargetInstrInfo.h"
+#include "llvm/CodeGen/TargetLowering.h"
+#include "llvm/CodeGen/TargetSubtargetInfo.h"
+
+using namespace llvm;
+
+namespace chordal {
+namespace {
+
+// A block that a call may leave for landing pads.
+class Thrower {
+public:
+  Thrower(MachineBasicBlock &MBB, MachineInstr &Call)
+      : MBB(MBB), Call(Call), MF(*MBB.getParent()), MRI(MF.getRegInfo()), TII(*MF.getSubtarget().getInstrInfo()),
+        TRI(*MF.getSubtarget().getRegisterInfo()) {}
+
+  bool run() {
+    bool IsDone = true;
+    for (MachineInstr &MI : make_early_inc_range(make_range(Call.getIterator(), MBB.instr_end())))
+      for (MachineOperand &Def : MI.all_defs())
+        if (Def.getReg().isVirtual() && isWanted(Def.getReg()))
+          IsDone &= hoist(MI) || replace(MI);
+    return IsDone;
+  }
+
+private:
+  // Finds the blocks that a value is live into; whether a landing pad of the block's call is among them, or has a φ that takes it.
+  bool isWanted(Register Reg) {
+    LiveInto.clear();
+    SmallVector<MachineBasicBlock *, 8> New;
+    auto Add = [&](MachineBasicBlock *Block) {
+      if (Block != &MBB && LiveInto.insert(Block).second)
+        New.push_back(Block);
+    };
+    bool IsTaken = false;
+    for (MachineOperand &Use : MRI.use_nodbg_operands(Reg)) {
+      MachineInstr &MI = *Use.getParent();
+      MachineBasicBlock *From = MI.isPHI() ? comesFrom(Use) : MI.getParent();
+      IsTaken |= MI.isPHI() && From == &MBB && isPad(*MI.getParent());
+      Add(From);
+    }
+    while (!New.empty())
+      for (MachineBasicBlock *Pred : New.pop_back_val()->predecessors())
+        Add(Pred);
+    return IsTaken || any_of(MBB.successors(), [&](MachineBasicBlock *S) { return S->isEHPad() && LiveInto.contains(S); });
+  }
+
+  bool isPad(const MachineBasicBlock &Block) const { return Block.isEHPad() && MBB.isSuccessor(&Block); }
+
+  static MachineBasicBlock *comesFrom(const MachineOperand &Arg) {
+    return Arg.getParent()->getOperand(Arg.getOperandNo() + 1).getMBB();
+  }
+
+  bool isBehindCall(const MachineInstr &MI) const {
+    return MI.getParent() == &MBB && any_of(make_range(std::next(Call.getIterator()), MBB.instr_end()),
+                                            [&](const MachineInstr &Other) { return &Other == &MI; });
+  }
+
+  // Moves a computation in front of the call, and what it reads.
+  bool hoist(MachineInstr &MI) {
+    bool SawStore = true;
+    if (!MI.isSafeToMove(SawStore) || !all_of(MI.operands(), [&](const MachineOperand &MO) { return mayMove(MO); }))
+      return false;
+    for (const MachineOperand &Use : MI.all_uses())
+      if (MachineInstr *Def = Use.getReg().isVirtual() ? MRI.getVRegDef(Use.getReg()) : nullptr; Def && isBehindCall(*Def))
+        if (!hoist(*Def))
+          return false;
+    MachineInstr *Place = placeFor(MI);
+    if (!Place)
+      return false;
+    MI.moveBefore(Place);
+    return true;
+  }
+
+  bool mayMove(const MachineOperand &MO) const {
+    if (!MO.isReg() || !MO.getReg().isPhysical())
+      return !MO.isRegMask();
+    Register StackPointer = MF.getSubtarget().getTargetLowering()->getStackPointerRegisterToSaveRestore();
+    return MO.isDef() ? MO.isDead() : MRI.isReserved(MO.getReg()) && !TRI.regsOverlap(MO.getReg(), StackPointer);
+  }
+
+  // The instruction that one can stand in front of: the label before the call, or one before that where flags are live at the label.
+  MachineInstr *placeFor(const MachineInstr &MI) {
+    LivePhysRegs Live(TRI);
+    bool IsFound = false;
+    for (MachineInstr &Above : make_range(Call.getReverseIterator(), MBB.instr_rend())) {
+      bool IsRead = any_of(Above.all_defs(), [&](const MachineOperand &Def) {
+        return Def.getReg().isVirtual() && MI.readsVirtualRegister(Def.getReg());
+      });
+      if (Above.isPHI() || IsRead || (IsFound && Above.isEHLabel()))
+        return nullptr;
+      Live.stepBackward(Above);
+      IsFound |= Above.isEHLabel();
+      if (IsFound && all_of(MI.all_defs(), [&](const MachineOperand &Def) {
+            return !Def.getReg().isPhysical() || Live.available(MRI, Def.getReg());
+          }))
+        return &Above;
+    }
+    return nullptr;
+  }
+
+  // Has landing pads read something else than what a copy takes from the call.
+  bool replace(MachineInstr &MI) {
+    const MachineInstr *Copy = &MI;
+    while (Copy && Copy->isFullCopy() && Copy->getOperand(1).getReg().isVirtual())
+      Copy = MRI.getVRegDef(Copy->getOperand(1).getReg());
+    MachineInstr *Label = placeFor(MI);
+    if (!Label || !Copy || !Copy->isFullCopy())
+      return false;
+    Register Reg = MI.getOperand(0).getReg();
+    Register Known = MRI.cloneVirtualRegister(Reg);
+    if (const MachineOperand *Passed = passedIn(Copy->getOperand(1).getReg()))
+      BuildMI(MBB, Label, MI.getDebugLoc(), TII.get(TargetOpcode::COPY), Known).addReg(Passed->getReg(), {}, Passed->getSubReg());
+    else
+      BuildMI(MBB, Label, MI.getDebugLoc(), TII.get(TargetOpcode::IMPLICIT_DEF), Known);
+    replaceAtPads(Reg, Known);
+    return true;
+  }
+
+  // What a register has when the call is entered, if it is copied there.
+  const MachineOperand *passedIn(MCRegister Reg) const {
+    for (const MachineInstr &Above : make_range(std::next(Call.getReverseIterator()), MBB.instr_rend()))
+      if (Above.modifiesRegister(Reg, &TRI))
+        return Above.isCopy() && Above.getOperand(0).getReg() == Reg && Above.getOperand(1).getReg().isVirtual() ? &Above.getOperand(1)
+                                                                                                                 : nullptr;
+    return nullptr;
+  }
+
+  void replaceAtPads(Register Reg, Register Known) {
+    MachineSSAUpdater Updater(MF);
+    Updater.Initialize(Reg);
+    Updater.AddAvailableValue(&MBB, Reg);
+    SmallDenseMap<MachineBasicBlock *, Register, 2> AtPad;
+    for (MachineBasicBlock *Pad : MBB.successors())
+      if (Pad->isEHPad() && LiveInto.contains(Pad))
+        Updater.AddAvailableValue(Pad, AtPad[Pad] = known(*Pad, Reg, Known));
+    SmallVector<MachineOperand *, 8> Uses;
+    for (MachineOperand &Use : MRI.use_operands(Reg))
+      if (Use.getParent()->getParent() != &MBB || Use.getParent()->isPHI())
+        Uses.push_back(&Use);
+    for (MachineOperand *Use : Uses) {
+      MachineInstr &MI = *Use->getParent();
+      MachineBasicBlock &Block = *MI.getParent();
+      if (MI.isDebugInstr())
+        Use->setReg(Register());
+      else if (MI.isPHI() ? comesFrom(*Use) == &MBB && isPad(Block) : AtPad.contains(&Block))
+        Use->setReg(MI.isPHI() ? Known : AtPad[&Block]);
+      else
+        Updater.RewriteUse(*Use);
+    }
+  }
+
+  // What a landing pad begins with: what is known before the call, or what comes from its other predecessors.
+  Register known(MachineBasicBlock &Pad, Register Reg, Register Known) {
+    if (Pad.pred_size() == 1)
+      return Known;
+    Register Joined = MRI.cloneVirtualRegister(Reg);
+    auto Phi = BuildMI(Pad, Pad.begin(), DebugLoc(), TII.get(TargetOpcode::PHI), Joined);
+    for (MachineBasicBlock *Pred : Pad.predecessors())
+      Phi.addReg(Pred == &MBB ? Known : Reg).addMBB(Pred);
+    return Joined;
+  }
+
+  MachineBasicBlock &MBB;
+  MachineInstr &Call;
+  MachineFunction &MF;
+  MachineRegisterInfo &MRI;
+  const TargetInstrInfo &TII;
+  const TargetRegisterInfo &TRI;
+  // The blocks that the value asked about last is live into.
+  SmallPtrSet<MachineBasicBlock *, 8> LiveInto;
+};
+
+} // namespace
+
+MachineInstr *callThatThrows(MachineBasicBlock &MBB) {
+  bool SeenLabel = false;
+  for (MachineInstr &MI : reverse(MBB)) {
+    if (MI.isEHLabel())
+      SeenLabel = true;
+    else if (SeenLabel && (MI.isCall() || MI.isInlineAsm()))
+      return &MI;
+  }
+  return nullptr;
+}
+
+bool defineBeforeThrows(MachineFunction &MF) {
+  bool IsDone = true;
+  for (MachineBasicBlock &MBB : MF)
+    if (any_of(MBB.successors(), [](const MachineBasicBlock *S) { return S->isEHPad(); }))
+      if (MachineInstr *Call = callThatThrows(MBB))
+        IsDone &= Thrower(MBB, *Call).run();
+  return IsDone;
+}
+
+} // namespace chordal
