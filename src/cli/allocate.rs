@@ -4,11 +4,11 @@ use super::options::AllocatorOptions;
 use super::{Failure, allocators};
 use crate::allocate::failure::guarded;
 use crate::allocate::pipeline;
+use crate::input;
 use crate::machine::{parse, validate};
 use crate::output::{self, printable};
 use anyhow::{Context as _, anyhow};
 use clap::Args;
-use std::fs;
 use std::path::PathBuf;
 
 /// Allocate registers for one function in text form, and check the result
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// command does the same with it again, without LLVM. It writes no code.
 #[derive(Args)]
 pub struct Arguments {
-    /// The function
+    /// The function; `-` is standard input
     #[arg(value_name = "FILE")]
     input: PathBuf,
 
@@ -33,7 +33,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let strategy = arguments.allocator.strategy(&arguments.options).map_err(Failure::Usage)?;
     let name = || arguments.input.display().to_string();
-    let text = fs::read_to_string(&arguments.input).with_context(name)?;
+    let text = input::text(&arguments.input).with_context(name)?;
     let function = parse(&text).with_context(name)?;
     if let Err(violations) = validate(&function) {
         return Err(anyhow!("{}: {}", name(), violations[0]).into());

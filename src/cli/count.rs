@@ -1,6 +1,7 @@
 //! `chordal count`.
 
 use super::Failure;
+use crate::input;
 use crate::measure::count::{self, CountError, Counted};
 use crate::measure::report::{Cell, Style, Table};
 use crate::measure::stats::{Counts, Function, SCHEMA, Static, Statistics};
@@ -9,7 +10,6 @@ use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
 use indexmap::IndexSet;
 use std::cmp::Reverse;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Stands where statistics have the name of an allocator.
@@ -50,7 +50,7 @@ Exit status:
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// Object files, executables, shared libraries, archives
+    /// Object files, executables, shared libraries, archives; `-` is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
@@ -131,7 +131,7 @@ fn count_all(files: &[PathBuf]) -> anyhow::Result<Vec<Named>> {
 
 fn count(path: &Path) -> anyhow::Result<Vec<Named>> {
     let file = path.display().to_string();
-    let bytes = fs::read(path).with_context(|| file.clone())?;
+    let bytes = input::bytes(path).with_context(|| file.clone())?;
     let objects = count::count(&bytes).with_context(|| file.clone())?;
     let named = |object: Counted| match &object.member {
         Some(member) => (format!("{file}({member})"), object),

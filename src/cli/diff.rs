@@ -1,6 +1,7 @@
 //! `chordal diff`.
 
 use super::{Failure, keep_apart};
+use crate::input;
 use crate::measure::diff::load::{self, File};
 use crate::measure::diff::metric::{self, Metric};
 use crate::measure::diff::{Diff, Fate, Request};
@@ -9,8 +10,6 @@ use crate::measure::stats;
 use crate::output::{self, Destination};
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
-use std::fs;
-use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
@@ -131,29 +130,21 @@ fn read(path: &Path, metrics: &[Metric]) -> Result<File> {
     if path.is_dir() {
         return folder(path, metrics).with_context(|| name);
     }
-    let text = text(path).with_context(|| format!("{name}: cannot be read"))?;
+    let text = input::text(path).with_context(|| name.clone())?;
     load::parse(&name, &text, metrics).map_err(|why| anyhow!("{name}: {why}"))
 }
 
 fn folder(path: &Path, metrics: &[Metric]) -> Result<File> {
     let mut texts = Vec::new();
-    for file in stats::files(path)? {
+    for file in stats::read::files(path)? {
         let name = file.strip_prefix(path).unwrap_or(&file).display().to_string();
-        texts.push((name, fs::read_to_string(&file).with_context(|| format!("{} cannot be read", file.display()))?));
+        let text = input::text(&file).with_context(|| name.clone())?;
+        texts.push((name, text));
     }
     if texts.is_empty() {
         bail!("no statistics are in it (files that end in .json)");
     }
     load::parse_folder(&path.display().to_string(), &texts, metrics).map_err(|why| anyhow!(why))
-}
-
-fn text(path: &Path) -> io::Result<String> {
-    if path.as_os_str() != "-" {
-        return fs::read_to_string(path);
-    }
-    let mut text = String::new();
-    io::stdin().read_to_string(&mut text)?;
-    Ok(text)
 }
 
 /// Compares, and refuses to say nothing: what is held to a metric that is not there would pass.

@@ -5,6 +5,7 @@ use super::runs::{self, RunOptions};
 use super::{Failure, keep_apart};
 use crate::allocate::HAS_SOLVER;
 use crate::analysis::Reuse;
+use crate::input;
 use crate::llvm::{self, Module, Source, Target};
 use crate::measure::compare::worker::Request;
 use crate::output::{self, Destination};
@@ -12,7 +13,7 @@ use crate::paper::{self, ALL, Document, Exhibit, Format, Machine, Results, RunTi
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
 use indexmap::IndexMap;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
@@ -252,11 +253,11 @@ fn inputs(paths: &[PathBuf], with_join_sets: bool) -> Result<Vec<Input>, Failure
 
 fn read_run_times(path: &Path) -> anyhow::Result<RunTimes> {
     let name = || path.display().to_string();
-    RunTimes::read(File::open(path).with_context(name)?).with_context(name)
+    RunTimes::read(input::open(path).with_context(name)?).with_context(name)
 }
 
 fn read_text(path: &Path) -> anyhow::Result<String> {
-    fs::read_to_string(path).with_context(|| path.display().to_string())
+    input::text(path).with_context(|| path.display().to_string())
 }
 
 /// Writes the document and its charts.

@@ -1,13 +1,14 @@
 //! Runs of many modules under many allocators, as the command line asks for them.
 
 use super::Failure;
+use crate::input;
 use crate::llvm::{RegisterRequest, Target};
 use crate::measure::compare::engine::{self, Module, Observer};
 use crate::measure::compare::journal::Journal;
 use crate::measure::compare::record::{Record, Run};
 use crate::measure::compare::worker::{Request, Settings};
 use crate::output::{self, Destination, TemporaryFolder};
-use anyhow::{Context as _, anyhow};
+use anyhow::Context as _;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal as _};
@@ -137,7 +138,7 @@ fn modules(inputs: &[PathBuf], settings: &Settings, folder: &TemporaryFolder) ->
             let mut file = fs::File::create(&path).context("standard input")?;
             io::copy(&mut io::stdin(), &mut file).context("standard input")?;
         }
-        let bytes = fs::read(&path).map_err(|error| anyhow!("{name}: {error}"))?;
+        let bytes = input::bytes(&path).with_context(|| name.clone())?;
         let mut hash = same_settings.clone();
         hash.update(&bytes);
         modules.push(Module { name, path, fingerprint: format!("{:032x}", hash.digest128()), known: Vec::new() });

@@ -1,14 +1,15 @@
 //! `chordal stats`.
 
 use super::{Failure, keep_apart};
+use crate::input;
 use crate::measure::report::{Cell, Style, Table};
-use crate::measure::stats::{Counts, Function, SCHEMA, Static, Statistics, files};
+use crate::measure::stats::read::files;
+use crate::measure::stats::{self, Counts, Function, SCHEMA, Static, Statistics};
 use crate::output::{self, Destination};
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use indexmap::IndexSet;
 use std::cmp::Reverse;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
@@ -36,7 +37,7 @@ Exit status:
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// Files, and folders of them
+    /// Files, and folders of them; `-` is standard input
     #[arg(value_name = "FILE|DIR", required = true)]
     inputs: Vec<PathBuf>,
 
@@ -111,15 +112,7 @@ fn read_all(inputs: &[PathBuf]) -> Result<Vec<Statistics>> {
 }
 
 fn read(path: &Path) -> Result<Statistics> {
-    let text = fs::read(path)?;
-    if text.is_empty() {
-        bail!("is empty");
-    }
-    let module: Statistics = serde_json::from_slice(&text)?;
-    if module.schema != SCHEMA {
-        return Err(anyhow!("the schema is `{}`, not `{SCHEMA}`", module.schema));
-    }
-    Ok(module)
+    stats::read::parse(&input::text(path)?).map_err(|why| anyhow!(why))
 }
 
 /// An allocator with its registers, for messages.

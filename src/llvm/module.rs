@@ -1,6 +1,7 @@
 //! Reading modules: bitcode or textual IR, from a file or from standard input.
 
 use super::fatal::{Stage, during};
+use crate::input::{self, Unreadable};
 use inkwell::context::Context;
 use inkwell::debug_info::debug_metadata_version;
 use inkwell::llvm_sys::core::LLVMContextSetDiagnosticHandler;
@@ -8,18 +9,13 @@ use inkwell::llvm_sys::prelude::LLVMDiagnosticInfoRef;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::values::FunctionValue;
 use std::ffi::c_void;
-use std::io::{self, Read};
 use std::path::Path;
 
 /// Why a module could not be read. The messages say what is wrong with the file and do not repeat its name.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    #[error("no such file")]
-    Missing,
-    #[error("is a directory")]
-    Directory,
-    #[error("cannot be read: {0}")]
-    Unreadable(io::Error),
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
     #[error("is empty")]
     Empty,
     #[error("is neither LLVM bitcode nor textual LLVM IR")]
@@ -49,13 +45,7 @@ impl Source {
     /// # Errors
     /// If the file cannot be read, or is empty.
     pub fn read(path: &Path) -> Result<Source, ReadError> {
-        let bytes = if path.as_os_str() == "-" { read_stdin() } else { std::fs::read(path) };
-        let bytes = bytes.map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => ReadError::Missing,
-            io::ErrorKind::IsADirectory => ReadError::Directory,
-            _ => ReadError::Unreadable(error),
-        })?;
-        Source::new(path.display().to_string(), bytes)
+        Source::new(path.display().to_string(), input::bytes(path)?)
     }
 
     /// A module that is in memory already.
@@ -70,12 +60,6 @@ impl Source {
     fn is_bitcode(&self) -> bool {
         self.bytes.starts_with(b"BC\xC0\xDE") || self.bytes.starts_with(&0x0B17_C0DE_u32.to_le_bytes())
     }
-}
-
-fn read_stdin() -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    io::stdin().lock().read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// The processors that modules are compiled for.

@@ -779,7 +779,7 @@ fn functions_in_text_form() {
     folder.write("unreachable.txt", "target tiny\nfunction f\nb0:\n  op terminator\nb1:\n  op terminator\n");
     let start = "chordal: error: unreachable.txt: b1: ";
     assert_fails(folder.chordal(&["allocate", "unreachable.txt"]).assert(), start, "no way leads there from the entry");
-    assert_fails(folder.chordal(&["allocate", "none.txt"]).assert(), "chordal: error: none.txt: ", "No such file");
+    assert_fails(folder.chordal(&["allocate", "none.txt"]).assert(), "chordal: error: none.txt: ", "no such file");
 }
 
 #[test]

@@ -146,7 +146,7 @@ fn bad_input_is_one_message() {
     assert_refused(&folder, "p.c", "not an ELF object file");
     assert_refused(&folder, "arm.o", "code for another machine (Aarch64)");
     assert_refused(&folder, "asm.o", "no function has a symbol");
-    assert_refused(&folder, "missing.o", "No such file");
+    assert_refused(&folder, "missing.o", "no such file");
     assert_refused(&folder, ".", "directory");
     folder.write("bad.a", [b"!<arch>\n".as_slice(), &object].concat());
     assert_refused(&folder, "bad.a", "damaged");

@@ -6,7 +6,8 @@
 
 use super::metric::Metric;
 use super::quantity::Quantity;
-use crate::measure::{compare::record, stats};
+use crate::measure::compare::record;
+use crate::measure::stats::{self, read};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -117,7 +118,7 @@ pub enum Status {
 pub fn parse(name: &str, text: &str, metrics: &[Metric]) -> Result<File, String> {
     let mut documents = Vec::new();
     for document in Deserializer::from_str(text).into_iter::<&RawValue>() {
-        documents.push(document.map_err(|error| broken(&error))?);
+        documents.push(document.map_err(|error| read::broken(&error))?);
     }
     let (runs, kind) = match documents[..] {
         [] => return Err("is empty".into()),
@@ -141,17 +142,17 @@ pub fn parse_folder(name: &str, texts: &[(String, String)], metrics: &[Metric]) 
     Ok(File { name: name.to_owned(), kind: Kind::Statistics, runs })
 }
 
-fn broken(error: &serde_json::Error) -> String {
-    if error.is_eof() { format!("is cut short: {error}") } else { format!("is not JSON: {error}") }
+/// Reads a file that has to be one of statistics: what it is of, and the run.
+fn one(text: &str, metrics: &[Metric]) -> Result<(String, Run), String> {
+    let document = read::document(text)?;
+    if schema(document)? != stats::SCHEMA {
+        return Err(format!("is no {}", stats::SCHEMA));
+    }
+    statistics(serde_json::from_str(text).map_err(|error| read::broken(&error))?, metrics)
 }
 
 fn schema(document: &RawValue) -> Result<String, String> {
-    #[derive(Deserialize)]
-    struct Header {
-        schema: String,
-    }
-    let header = serde_json::from_str::<Header>(document.get());
-    Ok(header.map_err(|_| format!("names no schema: neither {} nor {}", stats::SCHEMA, record::SCHEMA))?.schema)
+    read::schema(document).ok_or_else(|| format!("names no schema: neither {} nor {}", stats::SCHEMA, record::SCHEMA))
 }
 
 fn statistics(document: &RawValue, metrics: &[Metric]) -> Result<IndexMap<Option<RunKey>, Run>, String> {

@@ -1,5 +1,7 @@
 //! The statistics that chordal writes: the schema `chordal-stats/1`.
 
+pub mod read;
+
 use crate::allocate::cssa::ConversionCounts;
 use crate::allocate::destruct::DestructionCounts;
 use crate::allocate::eliminate::EliminationCounts;
@@ -8,31 +10,10 @@ use crate::allocate::spill::Optimisations;
 use crate::analysis::GraphSizes;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
-use std::io;
 use std::ops::AddAssign;
-use std::path::{Path, PathBuf};
-use walkdir::WalkDir;
 
 /// The name of the schema.
 pub const SCHEMA: &str = "chordal-stats/1";
-
-/// The files of statistics that a path stands for: itself, or all in a folder and below it that end in `.json`, in order.
-///
-/// # Errors
-/// If a folder cannot be read.
-pub fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let mut files = Vec::new();
-    for entry in WalkDir::new(path).sort_by_file_name() {
-        let entry = entry?;
-        if entry.file_type().is_file() && entry.path().extension().is_some_and(|extension| extension == "json") {
-            files.push(entry.into_path());
-        }
-    }
-    Ok(files)
-}
 
 /// The statistics of one module under one allocator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,0 +1,62 @@
+//! Finding and reading files of statistics.
+
+use super::{SCHEMA, Statistics};
+use serde::Deserialize;
+use serde_json::Deserializer;
+use serde_json::value::RawValue;
+use std::io;
+use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
+
+/// The files of statistics that a path stands for: itself, or all in a folder and below it that end in `.json`, in order.
+///
+/// # Errors
+/// If a folder cannot be read.
+pub fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut files = Vec::new();
+    for entry in WalkDir::new(path).sort_by_file_name() {
+        let entry = entry?;
+        if entry.file_type().is_file() && entry.path().extension().is_some_and(|extension| extension == "json") {
+            files.push(entry.into_path());
+        }
+    }
+    Ok(files)
+}
+
+/// Reads a file's text.
+///
+/// # Errors
+/// If it is no JSON, or of another schema; the message says so.
+pub fn parse(text: &str) -> Result<Statistics, String> {
+    match schema(document(text)?) {
+        Some(schema) if schema == SCHEMA => serde_json::from_str(text).map_err(|error| error.to_string()),
+        Some(schema) => Err(format!("the schema is `{schema}`, not `{SCHEMA}`")),
+        None => Err(format!("names no schema: it is no {SCHEMA}")),
+    }
+}
+
+/// The document of a file. What has several may still say in the first what it is.
+///
+/// # Errors
+/// If there is none; the message says what is there.
+pub fn document(text: &str) -> Result<&RawValue, String> {
+    let first = Deserializer::from_str(text).into_iter::<&RawValue>().next().ok_or("is empty")?;
+    first.map_err(|error| broken(&error))
+}
+
+/// What is wrong with a text that is no JSON.
+pub fn broken(error: &serde_json::Error) -> String {
+    if error.is_eof() { format!("is cut short: {error}") } else { format!("is not JSON: {error}") }
+}
+
+/// The schema that a document names.
+pub fn schema(document: &RawValue) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Header {
+        schema: String,
+    }
+    serde_json::from_str::<Header>(document.get()).ok().map(|header| header.schema)
+}
