@@ -4,10 +4,11 @@
 //! what it means to clang. The jobs are done as they stand, but for those that generate code from C, C++, Fortran or IR: they make
 //! bitcode instead, of which `chordal compile` makes what they would have made.
 
-use super::Failure;
+use super::{Failure, environment};
+use crate::llvm::Target;
 use crate::measure::compare::worker::die_with_parent;
 use crate::output::{self, TemporaryFolder};
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow};
 use clap::{ArgAction, Args};
 use std::env;
 use std::ffi::OsString;
@@ -242,11 +243,12 @@ impl Build<'_> {
         chordal.args(["--emit", if job.has("-S") { "asm" } else { "obj" }]);
         chordal.args(job.has("-ffunction-sections").then_some("--function-sections"));
         chordal.args(job.has("-fdata-sections").then_some("--data-sections"));
-        chordal.args(from_environment()?);
+        chordal.args(environment::arguments(job.argument("-triple").and_then(Target::of_triple))?);
         if let Some(folder) = env::var_os("CHORDAL_STATS").filter(|folder| !folder.is_empty()) {
             let file = statistics(Path::new(&folder), Path::new(if is_temporary { source } else { output }))?;
             chordal.arg("--stats").arg(file);
         }
+        environment::check(chordal.get_args())?;
         self.run(&mut chordal)
     }
 
@@ -266,22 +268,6 @@ fn code(status: ExitStatus) -> u8 {
     use std::os::unix::process::ExitStatusExt as _;
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
-}
-
-/// The arguments of `chordal compile` that the environment holds.
-fn from_environment() -> Result<Vec<String>> {
-    let mut arguments = Vec::new();
-    for (variable, option) in [("CHORDAL_ALLOCATOR", "--allocator"), ("CHORDAL_REGISTERS", "--registers")] {
-        if let Ok(value) = env::var(variable)
-            && !value.is_empty()
-        {
-            arguments.extend([option.to_owned(), value]);
-        }
-    }
-    let options = env::var("CHORDAL_OPTIONS").unwrap_or_default();
-    let Some(words) = shlex::split(&options) else { bail!("CHORDAL_OPTIONS: {options}: a quotation mark is not closed") };
-    arguments.extend(words);
-    Ok(arguments)
 }
 
 /// The file for the statistics of what is made: the folder has the same folders in it as the one that it is in, so that files of

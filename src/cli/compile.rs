@@ -117,6 +117,19 @@ impl Arguments {
     fn name(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.input.display().to_string())
     }
+
+    /// The allocator with its options.
+    ///
+    /// # Errors
+    /// If it does not take them; the message says which.
+    pub fn configured(&self) -> Result<Configured, String> {
+        let configured = self.allocator.configured(&self.options, &self.stock_options)?;
+        let is_fast = matches!(configured, Configured::Llvm(Stock { algorithm: Algorithm::Fast, .. }));
+        if is_fast && self.registers != RegisterRequest::All {
+            return Err(format!("{} cannot be held to registers", self.allocator.name));
+        }
+        Ok(configured)
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -138,19 +151,21 @@ impl Emit {
 
 /// Compiles a module.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let (output, stats) = destinations(arguments)?;
-    let measured = stats.is_some() && !arguments.no_times;
+    let destinations = destinations(arguments);
+    let measured = arguments.stats.is_some() && !arguments.no_times;
     if measured {
         meter::enable();
     }
-    let (own, stock) = (&arguments.options, &arguments.stock_options);
-    let allocator = arguments.allocator.configured(own, stock).map_err(Failure::Usage)?;
+    let allocator = arguments.configured().map_err(Failure::Usage)?;
     let name = arguments.name();
     llvm::die_with_prefix(&format!("chordal: error: {name}: "));
     arguments.limits.watch(&name)?;
     let source = Source::read(&arguments.input).with_context(|| name.clone())?;
     let module = Module::parse(&source).with_context(|| name.clone())?;
-    let registers = registers(arguments, &allocator, &module)?;
+    // (Who compiles assembly is to hear that before he hears that it would be overwritten.)
+    let (output, stats) = destinations?;
+    let registers = arguments.registers.resolve(module.target());
+    let registers = registers.map_err(|error| Failure::Usage(format!("invalid value for '--registers': {error}")))?;
     let triple = module.triple();
     let steps = if matches!(allocator, Configured::Ours(_)) { 2 } else { 1 };
     let progress = Progress::new(steps * module.num_functions());
@@ -172,7 +187,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let compiled = llvm::compile(module, &options);
     progress.bar.finish_and_clear();
     let command = options::command(arguments.allocator.name, &allocator);
-    let compiled = compiled.map_err(|error| defect::located(error, &output, &command)).with_context(|| name.clone())?;
+    let compiled = compiled.map_err(|error| defect::located(error, &output, &command));
+    let compiled = compiled.map_err(|error| anyhow!(about(&name, &format!("{error:#}"))))?;
     warn(&name, &compiled);
     if io::stderr().is_terminal()
         && let Some(certificate) = certificate(&Counts::total(&compiled.functions), &allocator)
@@ -205,20 +221,15 @@ fn beside(input: &Path, emit: Emit) -> Destination {
     if input.as_os_str() == "-" { Destination::Stdout } else { Destination::File(input.with_extension(emit.extension())) }
 }
 
-/// The registers that are asked for. Whether they can work depends on the module's target.
-fn registers(arguments: &Arguments, allocator: &Configured, module: &Module<'_>) -> Result<Option<Vec<String>>, Failure> {
-    if arguments.registers != RegisterRequest::All
-        && matches!(allocator, Configured::Llvm(Stock { algorithm: Algorithm::Fast, .. }))
-    {
-        return Err(Failure::Usage(format!("{} cannot be held to registers", arguments.allocator.name)));
-    }
-    let resolved = arguments.registers.resolve(module.target());
-    resolved.map_err(|error| Failure::Usage(format!("invalid value for '--registers': {error}")))
+/// A message about a file, which LLVM may have named, with a line.
+fn about(file: &str, message: &str) -> String {
+    let names_it = message.strip_prefix(file).is_some_and(|rest| rest.starts_with(':'));
+    if names_it { message.to_owned() } else { format!("{file}: {message}") }
 }
 
 fn warn(file: &str, compiled: &Compiled) {
     for warning in &compiled.warnings {
-        super::warn(&format!("{file}: {warning}"));
+        super::warn(&about(file, warning));
     }
     for function in &compiled.functions {
         if let Some(reason) = &function.fallback {
@@ -302,6 +313,13 @@ impl Progress {
 mod tests {
     use super::*;
     use crate::allocate::spill::Effort;
+
+    #[test]
+    fn a_file_is_named_once() {
+        assert_eq!(about("a.c", "a.c:3:0: stack frame size"), "a.c:3:0: stack frame size");
+        assert_eq!(about("a.c", "b.c:3:0: stack frame size"), "a.c: b.c:3:0: stack frame size");
+        assert_eq!(about("a.c", "a.cold: is odd"), "a.c: a.cold: is odd");
+    }
 
     #[test]
     fn the_certificate_says_how_much_there_is_to_gain() {

@@ -11,6 +11,8 @@ mod compile;
 mod count;
 mod defect;
 mod diff;
+mod environment;
+mod hint;
 mod limits;
 mod list;
 mod options;
@@ -96,10 +98,11 @@ pub fn main() -> ExitCode {
     if let Err(error) = output::clean_up_when_interrupted() {
         eprintln!("chordal: warning: temporary files stay where this is interrupted: {error}");
     }
-    let cli = match Cli::try_parse_from(arguments()) {
+    let arguments: Vec<OsString> = arguments().collect();
+    let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(asked) if !asked.use_stderr() => return ended(show(&asked.render()).map_err(Into::into)),
-        Err(error) => error.exit(),
+        Err(error) => hint::with_hint(error, arguments.get(1..).unwrap_or_default()).exit(),
     };
     ended(run(&cli.command))
 }

@@ -4,6 +4,7 @@ mod answer;
 mod compile;
 mod fatal;
 mod ffi;
+pub mod foreign;
 mod import;
 mod jobs;
 mod module;

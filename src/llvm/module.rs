@@ -1,6 +1,7 @@
 //! Reading modules: bitcode or textual IR, from a file or from standard input.
 
 use super::fatal::{Stage, during};
+use super::foreign;
 use crate::input::{self, Unreadable};
 use inkwell::context::Context;
 use inkwell::debug_info::debug_metadata_version;
@@ -20,6 +21,9 @@ pub enum ReadError {
     Empty,
     #[error("is neither LLVM bitcode nor textual LLVM IR")]
     NotBitcode,
+    /// What it is instead, and what makes a module of it.
+    #[error("{0}")]
+    Foreign(String),
     #[error("invalid bitcode: {0}")]
     Bitcode(String),
     #[error("invalid IR: {0}")]
@@ -71,7 +75,7 @@ pub enum Target {
 
 impl Target {
     /// The target that a triple names; Linux alone, because ELF and its calling conventions are assumed.
-    fn of_triple(triple: &str) -> Option<Target> {
+    pub fn of_triple(triple: &str) -> Option<Target> {
         let (processor, system) = triple.split_once('-')?;
         if !system.contains("linux") || system.ends_with("x32") {
             return None;
@@ -99,11 +103,17 @@ impl<'s> Module<'s> {
     /// # Errors
     /// If the bytes are not a module of LLVM 22 or older, if the module is broken, or if its target is not supported.
     pub fn parse(source: &'s Source) -> Result<Module<'s>, ReadError> {
+        if let Some(what) = foreign::compiled(&source.bytes) {
+            return Err(ReadError::Foreign(what.into()));
+        }
         if !source.is_bitcode() && source.bytes.contains(&0) {
             return Err(ReadError::NotBitcode);
         }
         super::initialise();
-        during(Stage::Reading, || Module::read(source))
+        during(Stage::Reading, || Module::read(source)).map_err(|error| match error {
+            ReadError::Syntax(_) => foreign::source(Path::new(&source.name)).map_or(error, ReadError::Foreign),
+            _ => error,
+        })
     }
 
     fn read(source: &'s Source) -> Result<Module<'s>, ReadError> {

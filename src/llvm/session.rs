@@ -264,6 +264,11 @@ fn weigh(to: &mut Counts, from: &ffi::Weights) {
     });
 }
 
+/// What LLVM has to say, as one line. Where it knows no place, it says so.
+fn said(message: &str) -> String {
+    super::module::one_line(message.strip_prefix("<unknown>:0:0: ").unwrap_or(message))
+}
+
 fn nanoseconds(since: Instant) -> u64 {
     since.elapsed().as_nanos() as u64
 }
@@ -325,12 +330,12 @@ extern "C" fn counted(user: *mut c_void, function: ffi::Str, counts: *const ffi:
 
 extern "C" fn error(user: *mut c_void, message: ffi::Str) {
     // SAFETY: as in `import`.
-    unsafe { session(user).errors.push(super::module::one_line(&message.text())) }
+    unsafe { session(user).errors.push(said(&message.text())) }
 }
 
 extern "C" fn warning(user: *mut c_void, message: ffi::Str) {
     // SAFETY: as in `import`.
-    unsafe { session(user).warnings.push(super::module::one_line(&message.text())) }
+    unsafe { session(user).warnings.push(said(&message.text())) }
 }
 
 extern "C" fn emit(user: *mut c_void, output: ffi::Str) {

@@ -6,6 +6,7 @@ mod compile;
 mod count;
 mod diff;
 mod folder;
+mod messages;
 mod outputs;
 mod paper;
 mod regress;

@@ -1,0 +1,65 @@
+//! What `chordal cc` takes from the environment for `chordal compile`. What is wrong there is said with the variables' names:
+//! whoever set them need not know which options they become.
+
+use super::{Cli, Command, Failure, allocators};
+use crate::llvm::{RegisterRequest, Target};
+use anyhow::Context as _;
+use clap::Parser as _;
+use std::env;
+use std::ffi::OsStr;
+
+const ALLOCATOR: &str = "CHORDAL_ALLOCATOR";
+const REGISTERS: &str = "CHORDAL_REGISTERS";
+const OPTIONS: &str = "CHORDAL_OPTIONS";
+
+/// The arguments of `chordal compile` that the environment holds, for a target if it is a supported one.
+///
+/// # Errors
+/// If a variable makes no sense.
+pub fn arguments(target: Option<Target>) -> Result<Vec<String>, Failure> {
+    let mut arguments = Vec::new();
+    if let Some(name) = variable(ALLOCATOR)? {
+        allocators::parse(&name).map_err(|why| invalid(ALLOCATOR, &name, &why))?;
+        arguments.extend(["--allocator".to_owned(), name]);
+    }
+    if let Some(list) = variable(REGISTERS)? {
+        let request: RegisterRequest = list.parse().unwrap_or_else(|never| match never {});
+        let resolved = target.map_or(Ok(None), |target| request.resolve(target));
+        resolved.map_err(|why| invalid(REGISTERS, &list, &why.to_string()))?;
+        arguments.extend(["--registers".to_owned(), list]);
+    }
+    if let Some(options) = variable(OPTIONS)? {
+        let words = shlex::split(&options);
+        arguments.extend(words.with_context(|| format!("{OPTIONS}: {options}: a quotation mark is not closed"))?);
+    }
+    Ok(arguments)
+}
+
+/// The value of a variable that is set to something.
+fn variable(name: &str) -> Result<Option<String>, Failure> {
+    let Some(value) = env::var_os(name).filter(|value| !value.is_empty()) else { return Ok(None) };
+    value.into_string().map(Some).map_err(|value| invalid(name, &value.to_string_lossy(), "it is not UTF-8"))
+}
+
+fn invalid(variable: &str, value: &str, why: &str) -> Failure {
+    Failure::Usage(format!("invalid value '{value}' for {variable}: {why}"))
+}
+
+/// Whether chordal takes a command line that is right but for what the environment adds.
+///
+/// # Errors
+/// If it does not; the message names the variables that are set.
+pub fn check<'a>(arguments: impl Iterator<Item = &'a OsStr>) -> Result<(), Failure> {
+    let why = match Cli::try_parse_from([OsStr::new("chordal")].into_iter().chain(arguments)) {
+        Ok(Cli { command: Command::Compile(arguments) }) => arguments.configured().err(),
+        Err(error) if error.use_stderr() => {
+            let message = error.to_string();
+            Some(message.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned())
+        }
+        _ => None,
+    };
+    let Some(why) = why else { return Ok(()) };
+    let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
+    let set: Vec<&str> = [ALLOCATOR, REGISTERS, OPTIONS].into_iter().filter(is_set).collect();
+    Err(Failure::Usage(format!("{}: {why}", set.join(", "))))
+}
