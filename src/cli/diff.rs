@@ -2,6 +2,7 @@
 
 use super::{Failure, keep_apart};
 use crate::input;
+use crate::measure::diff::limit::Limit;
 use crate::measure::diff::load::{self, File};
 use crate::measure::diff::metric::{self, Metric};
 use crate::measure::diff::{Diff, Fate, Request};
@@ -33,10 +34,12 @@ Examples:
       only two metrics, and more of the functions that changed
   chordal diff base.json new.json --fail-above 1 --format github
       in a workflow: annotations, and failure if any total grew by more than 1 per cent
+  chordal diff base.json new.json --fail-above 1 --fail-above static.moves=5%+10
+      moves may grow by 5 per cent and 10 more, all others by 1 per cent
 
 Exit status:
   0  done
-  1  the work failed; or, with --fail-above, the total of a metric grew by more than that (for
+  1  the work failed; or, with --fail-above, the total of a metric grew by more than allowed (for
      any allocator, register list and target), or a function can no longer be allocated.
      A function that is no longer there is not a failure: sources change
   2  wrong usage";
@@ -66,8 +69,11 @@ pub struct Arguments {
     top: usize,
 
     /// Fail if a total grew by more than this many per cent, or a function can no longer be allocated
-    #[arg(long, value_name = "PCT", value_parser = percentage)]
-    fail_above: Option<f64>,
+    ///
+    /// `5%+10` allows ten more than five per cent more; `static.moves=5%+10` is a limit of one metric alone, which is compared then.
+    /// May be given several times: for all metrics without a limit of their own, and for others.
+    #[arg(long, value_name = "[M=]PCT[%][+N]")]
+    fail_above: Vec<Limit>,
 
     /// The output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
@@ -89,11 +95,6 @@ enum Format {
     Github,
 }
 
-fn percentage(text: &str) -> Result<f64, String> {
-    let percent = text.parse::<f64>().ok().filter(|percent| percent.is_finite() && *percent >= 0.0);
-    percent.ok_or_else(|| "it has to be a number of per cent, such as 1 or 0.5".into())
-}
-
 /// Compares two files.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if [&arguments.base, &arguments.new].iter().all(|path| path.as_os_str() == "-") {
@@ -101,28 +102,40 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let output = Destination::new(&arguments.output);
     keep_apart(&[("the result", output.clone())], &[arguments.base.clone(), arguments.new.clone()])?;
-    let request = Request { metrics: metrics(&arguments.metrics), top: arguments.top, fail_above: arguments.fail_above };
+    let limits = limits(&arguments.fail_above)?;
+    let limited: Vec<Metric> = limits.iter().filter_map(Limit::limited).collect();
+    let request = Request { metrics: metrics(&arguments.metrics, &limited), top: arguments.top, limits };
     let base = read(&arguments.base, &request.metrics)?;
     let new = read(&arguments.new, &request.metrics)?;
-    let diff = compare(&base, &new, &request, &arguments.metrics)?;
+    let named: Vec<&Metric> = arguments.metrics.iter().chain(&limited).collect();
+    let diff = compare(&base, &new, &request, &named)?;
     let text = show(&diff, arguments)?;
     output::write_all(&[(output, text.into_bytes())])?;
     Ok(judge(&diff)?)
 }
 
-/// The metrics that were given, or those that are compared otherwise.
-fn metrics(given: &[Metric]) -> Vec<Metric> {
-    if given.is_empty() {
-        let default = metric::DEFAULT.iter().map(|name| Metric::named(name).expect("the default metrics exist"));
-        return default.collect();
-    }
+/// The metrics that were given, or those that are compared otherwise, and those that are limited.
+fn metrics(given: &[Metric], limited: &[Metric]) -> Vec<Metric> {
+    let default = metric::DEFAULT.iter().map(|name| Metric::named(name).expect("the default metrics exist"));
+    let compared = if given.is_empty() { default.collect() } else { given.to_vec() };
     let mut metrics: Vec<Metric> = Vec::new();
-    for metric in given {
+    for metric in compared.iter().chain(limited) {
         if !metrics.contains(metric) {
             metrics.push(metric.clone());
         }
     }
     metrics
+}
+
+/// The limits, of which no two are about the same.
+fn limits(given: &[Limit]) -> Result<Vec<Limit>, Failure> {
+    for (index, limit) in given.iter().enumerate() {
+        if given[..index].iter().any(|other| other.metric == limit.metric) {
+            let what = limit.metric.as_deref().unwrap_or("all metrics");
+            return Err(Failure::Usage(format!("--fail-above has two limits for {what}")));
+        }
+    }
+    Ok(given.to_vec())
 }
 
 fn read(path: &Path, metrics: &[Metric]) -> Result<File> {
@@ -148,7 +161,7 @@ fn folder(path: &Path, metrics: &[Metric]) -> Result<File> {
 }
 
 /// Compares, and refuses to say nothing: what is held to a metric that is not there would pass.
-fn compare(base: &File, new: &File, request: &Request, given: &[Metric]) -> Result<Diff> {
+fn compare(base: &File, new: &File, request: &Request, named: &[&Metric]) -> Result<Diff> {
     if base.kind != new.kind {
         bail!("{}: is {}, and {} is {}: two of a kind are needed", new.name, new.kind.schema(), base.name, base.kind.schema());
     }
@@ -157,7 +170,7 @@ fn compare(base: &File, new: &File, request: &Request, given: &[Metric]) -> Resu
     if diff.groups.is_empty() && lost == 0 {
         bail!("{}: has nothing in common with {} that was allocated in both", new.name, base.name);
     }
-    if let Some(metric) = given.iter().find(|metric| !diff.groups.is_empty() && !diff.has(&metric.name)) {
+    if let Some(metric) = named.iter().find(|metric| !diff.groups.is_empty() && !diff.has(&metric.name)) {
         bail!("{}: `{}` is not there, or not in {}", new.name, metric.name, base.name);
     }
     Ok(diff)

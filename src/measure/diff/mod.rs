@@ -3,6 +3,7 @@
 //! Functions are matched by name, within a run of the same module, allocator and registers; modules of which only totals were
 //! kept are matched as a whole. What was allocated in both files is compared; what was not is named.
 
+pub mod limit;
 pub mod load;
 mod matching;
 pub mod metric;
@@ -10,6 +11,7 @@ pub mod quantity;
 #[cfg(test)]
 mod tests;
 
+use limit::Limit;
 use load::{File, RunKey, Setting, Status};
 use metric::Metric;
 use quantity::Quantity;
@@ -25,8 +27,8 @@ pub struct Request {
     pub metrics: Vec<Metric>,
     /// How many of the items that changed are named in each direction.
     pub top: usize,
-    /// By how many per cent a total may grow.
-    pub fail_above: Option<f64>,
+    /// By how much totals may grow, if that is asked.
+    pub limits: Vec<Limit>,
 }
 
 /// A difference of two files.
@@ -46,8 +48,10 @@ pub struct Diff {
     pub helped: Vec<Change>,
     /// What was not allocated in both files, and so is in no total.
     pub left_out: Vec<LeftOut>,
-    /// By how many per cent a total might grow; `null` if it was not asked.
+    /// By how many per cent a total without a limit of its own might grow; `null` if it was not asked.
     pub fail_above: Option<f64>,
+    /// All limits.
+    pub limits: Vec<Limit>,
     /// What is worse than that.
     pub regressions: Vec<Regression>,
 }
@@ -141,7 +145,8 @@ impl Diff {
         let matched = matching::Matched::new(base, new);
         let groups = matched.groups(&request.metrics);
         let left_out = matched.left_out();
-        let regressions = request.fail_above.map_or_else(Vec::new, |percent| regressions(&groups, &left_out, percent));
+        let limits = request.limits.clone();
+        let regressions = if limits.is_empty() { Vec::new() } else { regressions(&groups, &left_out, &limits) };
         Diff {
             schema: SCHEMA,
             base: base.name.clone(),
@@ -150,7 +155,8 @@ impl Diff {
             helped: matched.helped(&request.metrics, request.top),
             groups,
             left_out,
-            fail_above: request.fail_above,
+            fail_above: limits.iter().find(|limit| limit.metric.is_none()).map(|limit| limit.percent),
+            limits,
             regressions,
         }
     }
@@ -168,11 +174,11 @@ impl Diff {
 
 /// A function that the new version cannot allocate any more is a regression whatever the totals say: they are without it. One
 /// that is not there any more is none, because sources change.
-fn regressions(groups: &[Group], left_out: &[LeftOut], percent: f64) -> Vec<Regression> {
+fn regressions(groups: &[Group], left_out: &[LeftOut], limits: &[Limit]) -> Vec<Regression> {
     let mut regressions = Vec::new();
     for group in groups {
         for total in &group.metrics {
-            if total.base.exceeded_by(total.new, percent) {
+            if Limit::of(limits, &total.metric).is_some_and(|limit| total.base.exceeded_by(total.new, limit)) {
                 let (base, new) = (group.base.clone(), group.new.clone());
                 regressions.push(Regression::Total { base, new, total: total.clone() });
             }

@@ -1,5 +1,6 @@
 //! A number out of a statistics file: counted exactly, estimated, or a mean.
 
+use super::limit::Limit;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::cmp::Ordering;
@@ -86,10 +87,11 @@ impl Quantity {
         if base == new { Some(0.0) } else { (base != 0.0).then(|| (new - base) / base.abs()) }
     }
 
-    /// Whether another is larger by more than so many per cent.
-    pub fn exceeded_by(self, new: Self, percent: f64) -> bool {
+    /// Whether another is larger by more than a limit allows.
+    pub fn exceeded_by(self, new: Self, limit: &Limit) -> bool {
         let (base, growth) = (self.as_f64(), new.as_f64() - self.as_f64());
-        new.compare(self) == Ordering::Greater && growth > base.abs() * percent / 100.0 * (1.0 + ROUNDING)
+        let allowed = base.abs() * limit.percent / 100.0 + limit.slack;
+        new.compare(self) == Ordering::Greater && growth > allowed * (1.0 + ROUNDING)
     }
 }
 
@@ -165,12 +167,16 @@ mod tests {
 
     #[test]
     fn a_limit_is_exceeded_by_more_than_itself() {
-        assert!(!Count(100).exceeded_by(Count(101), 1.0));
-        assert!(Count(100).exceeded_by(Count(102), 1.0));
-        assert!(!Count(100).exceeded_by(Count(90), 1.0));
-        assert!(Count(0).exceeded_by(Count(1), 50.0));
-        assert!(!Amount(0.3).exceeded_by(Amount(0.1 + 0.2), 0.0));
-        assert!(Amount(-10.0).exceeded_by(Amount(-9.0), 1.0) && !Amount(-10.0).exceeded_by(Amount(-11.0), 1.0));
+        let limit = |text: &str| text.parse::<Limit>().expect("it is a limit");
+        let exceeded = |base: Quantity, new: Quantity, text: &str| base.exceeded_by(new, &limit(text));
+        assert!(!exceeded(Count(100), Count(101), "1"));
+        assert!(exceeded(Count(100), Count(102), "1"));
+        assert!(!exceeded(Count(100), Count(90), "1"));
+        assert!(exceeded(Count(0), Count(1), "50"));
+        assert!(!exceeded(Amount(0.3), Amount(0.1 + 0.2), "0"));
+        assert!(exceeded(Amount(-10.0), Amount(-9.0), "1") && !exceeded(Amount(-10.0), Amount(-11.0), "1"));
+        assert!(!exceeded(Count(0), Count(3), "50+3") && exceeded(Count(0), Count(4), "50+3"));
+        assert!(!exceeded(Count(100), Count(104), "1+3") && exceeded(Count(100), Count(105), "1+3"));
     }
 
     #[test]

@@ -11,7 +11,11 @@ fn metrics(names: &[&str]) -> Vec<Metric> {
 }
 
 fn request(names: &[&str]) -> Request {
-    Request { metrics: metrics(names), top: 10, fail_above: None }
+    Request { metrics: metrics(names), top: 10, limits: Vec::new() }
+}
+
+fn limits(texts: &[&str]) -> Vec<Limit> {
+    texts.iter().map(|text| text.parse().expect("it is a limit")).collect()
 }
 
 fn counts(loads: u64, stores: u64) -> Value {
@@ -193,9 +197,9 @@ fn regressions_of_single_groups() {
     let new = [module("a.bc", "4", counts(103, 0), &[]), module("b.bc", "8", counts(500, 0), &[])];
     let mut request = request(&["static.loads"]);
     assert!(diff(&base, &new, &request).regressions.is_empty(), "no limit, no regression");
-    request.fail_above = Some(3.0);
+    request.limits = limits(&["3"]);
     assert!(diff(&base, &new, &request).regressions.is_empty());
-    request.fail_above = Some(2.0);
+    request.limits = limits(&["2"]);
     let diff = diff(&base, &new, &request);
     let [regression] = &diff.regressions[..] else { panic!("{diff:?}") };
     assert_eq!(regression.to_string(), "static.loads grew from 100 to 103 (+3.00%): simple, 4 registers, x86-64");
@@ -205,7 +209,7 @@ fn regressions_of_single_groups() {
 fn a_function_that_is_lost_is_a_regression_and_one_that_vanished_is_none() {
     let base = [function("f", 1, 1), function("lost", 5, 5), function("gone", 9, 9)];
     let new = [function("f", 1, 1), fallback("lost"), fallback("new")];
-    let request = Request { fail_above: Some(50.0), ..request(&["static.loads"]) };
+    let request = Request { limits: limits(&["50"]), ..request(&["static.loads"]) };
     let diff = of_functions(&base, &new, &request);
     let [regression] = &diff.regressions[..] else { panic!("{diff:?}") };
     assert_eq!(regression.to_string(), "lost cannot be allocated any more: fallback: a tile");

@@ -124,12 +124,16 @@ fn code(name: &str, style: Style) -> String {
 }
 
 fn verdict(text: &mut String, diff: &Diff, style: Style) {
-    let Some(percent) = diff.fail_above else { return };
-    if diff.regressions.is_empty() {
-        let _ = writeln!(text, "\nNothing is worse by more than {percent}%.");
+    if diff.limits.is_empty() {
         return;
     }
-    let heading = format!("Worse by more than {percent}%:");
+    let limits: Vec<String> = diff.limits.iter().map(ToString::to_string).collect();
+    let limits = limits.join(", ");
+    if diff.regressions.is_empty() {
+        let _ = writeln!(text, "\nNothing is worse by more than {limits}.");
+        return;
+    }
+    let heading = format!("Worse by more than {limits}:");
     let _ = writeln!(text, "\n{}", if style == Style::Markdown { format!("**{heading}**\n") } else { heading });
     for regression in &diff.regressions {
         let _ = writeln!(text, "- {regression}");
