@@ -6,11 +6,14 @@ use crate::measure::diff::limit::Limit;
 use crate::measure::diff::load::{self, File};
 use crate::measure::diff::metric::{self, Metric};
 use crate::measure::diff::{Diff, Fate, Request};
+use crate::measure::report::annotations::annotations;
 use crate::measure::report::{Style, diff as report};
 use crate::measure::stats;
 use crate::output::{self, Destination};
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
+use std::env;
+use std::io;
 use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
@@ -181,8 +184,13 @@ fn show(diff: &Diff, arguments: &Arguments) -> Result<String> {
         Format::Table => report::tables(diff, Style::Plain, arguments.top),
         Format::Markdown => report::tables(diff, Style::Markdown, arguments.top),
         Format::Json => serde_json::to_string_pretty(diff)? + "\n",
-        Format::Github => report::annotations(diff),
+        Format::Github => annotations(diff, &sources()?),
     })
+}
+
+/// The folder that a workflow names files from; outside of any, the current one.
+fn sources() -> io::Result<PathBuf> {
+    env::var_os("GITHUB_WORKSPACE").filter(|folder| !folder.is_empty()).map_or_else(env::current_dir, |folder| Ok(folder.into()))
 }
 
 /// # Errors

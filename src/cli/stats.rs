@@ -3,7 +3,7 @@
 use super::{Failure, keep_apart};
 use crate::input;
 use crate::measure::report::{Cell, Style, Table};
-use crate::measure::stats::read::files;
+use crate::measure::stats::names::{Named, names};
 use crate::measure::stats::{self, Counts, Function, SCHEMA, Static, Statistics};
 use crate::output::{self, Destination};
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -90,22 +90,30 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(output::write_all(&[(output, text.into_bytes())])?)
 }
 
+/// A file of statistics.
+struct Module {
+    /// Its name; within a folder, if it was found in the only one.
+    place: String,
+    statistics: Statistics,
+}
+
 /// Reads all files, which have to be of one allocator.
-fn read_all(inputs: &[PathBuf]) -> Result<Vec<Statistics>> {
-    let mut modules: Vec<Statistics> = Vec::new();
+fn read_all(inputs: &[PathBuf]) -> Result<Vec<Module>> {
+    let mut modules: Vec<Module> = Vec::new();
     for input in inputs {
-        let found = files(input).with_context(|| input.display().to_string())?;
+        let folder = if inputs.len() == 1 && input.is_dir() { input } else { Path::new("") };
+        let found = stats::read::files(input).with_context(|| input.display().to_string())?;
         if found.is_empty() {
             bail!("{}: no statistics are in it (files that end in .json)", input.display());
         }
         for file in found {
-            let module = read(&file).with_context(|| file.display().to_string())?;
-            if let Some(first) = modules.first()
-                && (&first.allocator, &first.registers) != (&module.allocator, &module.registers)
+            let statistics = read(&file).with_context(|| file.display().to_string())?;
+            if let Some(Module { place, statistics: first }) = modules.first()
+                && (&first.allocator, &first.registers) != (&statistics.allocator, &statistics.registers)
             {
-                bail!("{}: is of {}, and {} of {}", file.display(), held(&module), first.source, held(first));
+                bail!("{}: is of {}, and {place} of {}", file.display(), held(&statistics), held(first));
             }
-            modules.push(module);
+            modules.push(Module { place: file.strip_prefix(folder).unwrap_or(&file).display().to_string(), statistics });
         }
     }
     Ok(modules)
@@ -124,7 +132,8 @@ fn held(module: &Statistics) -> String {
 }
 
 /// All modules as one.
-fn together(arguments: &Arguments, modules: Vec<Statistics>) -> Statistics {
+fn together(arguments: &Arguments, modules: Vec<Module>) -> Statistics {
+    let modules: Vec<Statistics> = modules.into_iter().map(|module| module.statistics).collect();
     let sources: Vec<String> = arguments.inputs.iter().map(|input| input.display().to_string()).collect();
     let targets: IndexSet<&str> = modules.iter().map(|module| module.target.as_str()).collect();
     let target = targets.into_iter().collect::<Vec<_>>().join(" ");
@@ -147,14 +156,17 @@ fn together(arguments: &Arguments, modules: Vec<Statistics>) -> Statistics {
     }
 }
 
-fn table(modules: &[Statistics], arguments: &Arguments) -> Table {
-    let functions = || modules.iter().flat_map(|module| module.functions.iter().map(move |function| (module, function)));
-    let of_module = |module: &Statistics| Row::new(module.source.clone(), &module.functions);
+fn table(modules: &[Module], arguments: &Arguments) -> Table {
+    let named: Vec<Named<'_>> =
+        modules.iter().map(|module| Named { place: &module.place, source: &module.statistics.source }).collect();
+    let names = names(&named);
+    let modules = || names.iter().zip(modules.iter().map(|module| &module.statistics.functions));
+    let functions = || modules().flat_map(|(name, functions)| functions.iter().map(move |function| (name, function)));
     let mut rows: Vec<Row> = match arguments.per {
         Per::Total => Vec::new(),
-        Per::File => modules.iter().map(of_module).collect(),
+        Per::File => modules().map(|(name, functions)| Row::new(name.clone(), functions)).collect(),
         Per::Function => {
-            functions().map(|(module, f)| Row::new(format!("{}: {}", module.source, f.name), std::slice::from_ref(f))).collect()
+            functions().map(|(module, f)| Row::new(format!("{module}: {}", f.name), std::slice::from_ref(f))).collect()
         }
     };
     let several = rows.len() != 1;

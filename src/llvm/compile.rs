@@ -4,6 +4,7 @@ use super::fatal::{Stage, during};
 use super::ffi;
 use super::jobs::{Failed, Ours, Workers};
 use super::module::{Module, ReadError, Target, one_line};
+use super::places;
 use super::session::Session;
 use crate::allocate::failure::Failure;
 use crate::measure::stats::Function;
@@ -216,6 +217,7 @@ fn generate(
         fallback: fallbacks.as_ptr(),
         num_fallback: fallbacks.len(),
     };
+    let mut places = places::of(module);
     let start = Instant::now();
     // SAFETY: the module, the options and the session are alive during the call.
     let status = during(Stage::Generating, || unsafe { ffi::ch_codegen(module.as_mut_ptr(), &flat, &session.callbacks()) });
@@ -224,10 +226,9 @@ fn generate(
         check(&session, status)?;
     }
     let (output, warnings) = (std::mem::take(&mut session.output), std::mem::take(&mut session.warnings));
-    let mut functions: Vec<Function> = std::mem::take(&mut session.functions)
-        .into_iter()
-        .map(|(name, counts)| Function { name, fallback: None, counts })
-        .collect();
+    let counted = std::mem::take(&mut session.functions).into_iter();
+    let mut functions: Vec<Function> =
+        counted.map(|(name, counts)| Function { place: places.remove(&name), name, fallback: None, counts }).collect();
     if options.sizes && session.failures.is_empty() {
         measure(module, options.output, &output, &mut functions)?;
     }

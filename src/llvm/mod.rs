@@ -8,6 +8,7 @@ pub mod foreign;
 mod import;
 mod jobs;
 mod module;
+mod places;
 mod registers;
 mod session;
 mod variables;

@@ -67,5 +67,5 @@ pub fn function(name: &str, count: u64) -> Function {
         times.add(phase, count);
     }
     counts.time_ns = Some(times);
-    Function { name: name.into(), fallback: None, counts }
+    Function { name: name.into(), counts, ..Function::default() }
 }

@@ -1,5 +1,6 @@
 //! `chordal diff`, from outside, on the small files of `testdata/diff` and on what `chordal compile` writes.
 
+use super::folder::Folder;
 use assert_cmd::Command;
 use predicates::str::{contains, starts_with};
 use std::fs;
@@ -104,13 +105,14 @@ fn github() {
     let expected = "\
 ::warning title=Not allocated any more::resize: fallback: no register is left for an indirect tail call
 ::warning title=Vanished::dump
-::warning title=Hurt most::push: spill_accesses from 16 to 22
+::warning title=Hurt most::push: spill_accesses from 16 to 22, static.loads from 40 to 44, overhead from 46.50 to 64.00
 ::notice title=spill-free%2C all registers%2C x86-64::static.loads: 75 -> 73 (-2.7%25), 1 helped, 1 hurt\
 %0Aoverhead: 83.00 -> 75.00 (-9.6%25), 1 helped, 1 hurt%0Aspill_accesses: 28 -> 26 (-7.1%25), 1 helped, 1 hurt
 ";
     assert_eq!(output(&three_metrics(&["--format", "github"])), expected);
-    let error =
-        "::error title=static.loads grew::static.loads grew from 1500 to 1560 (+4.00%25): spill-free, all registers, i386\n";
+    let error = "::error title=static.loads and 1 more grew::\
+        static.loads grew from 1500 to 1560 (+4.00%25): spill-free, all registers, i386%0A\
+        spill.reloads grew from 700 to 756 (+8.00%25): spill-free, all registers, i386\n";
     let compare = ["compare-base.json", "compare-new.json", "--format", "github", "--fail-above", "3"];
     diff(&compare).assert().code(1).stdout(starts_with(error));
 }
@@ -218,6 +220,127 @@ fn bad_inputs() {
     // Held to a counter that was not counted, everything would pass.
     let missing = "chordal: error: new.json: `score` is not there, or not in base.json\n";
     diff(&["base.json", "new.json", "--metric", "score", "--fail-above", "1"]).assert().code(1).stdout("").stderr(missing);
+}
+
+#[test]
+fn limits_of_single_metrics_and_absolute_ones() {
+    let with = |limits: &[&str]| {
+        let limits = limits.iter().flat_map(|&limit| ["--fail-above", limit]);
+        let arguments: Vec<&str> =
+            ["compare-base.json", "compare-new.json", "--metric", "overhead"].into_iter().chain(limits).collect();
+        let output = diff(&arguments).assert().code(1).get_output().clone();
+        (String::from_utf8(output.stdout).expect("text"), String::from_utf8(output.stderr).expect("text"))
+    };
+    // From 3100 to 3330; and a run of ch-o3 is lost, whatever the limits.
+    let (grown, lost) = ("overhead grew from 3100.00 to 3330.00", "cannot be allocated any more");
+    for (limits, shown, fails) in [
+        (&["7"][..], "7%", true),
+        (&["0%+229"], "0%+229", true),
+        (&["0+231"], "0%+231", false),
+        (&["5%+80"], "5%+80", false),
+        (&["1", "overhead=8"], "1%, 8% for overhead", false),
+        (&["100", "overhead=1%+1"], "100%, 1%+1 for overhead", true),
+        (&["overhead=0%+300"], "0%+300 for overhead", false),
+        (&["spill.reloads=50"], "50% for spill.reloads", false),
+    ] {
+        let (text, error) = with(limits);
+        assert!(text.contains(&format!("Worse by more than {shown}:\n")), "{limits:?}: {text}");
+        assert_eq!(error.contains(grown), fails, "{limits:?}: {error}");
+        assert!(error.contains(lost) || fails && text.contains(lost), "{limits:?}: {error}");
+    }
+    // What is limited is compared.
+    let (text, error) = with(&["spill.reloads=5"]);
+    assert!(text.contains("spill.reloads ") && error.contains("spill.reloads grew from 700 to 756"), "{text}{error}");
+    let document =
+        diff(&["base.json", "base.json", "--format", "json", "--fail-above", "2", "--fail-above", "static.moves=5%+10"]);
+    let output = { document }.assert().success().get_output().stdout.clone();
+    let document: serde_json::Value = serde_json::from_slice(&output).expect("JSON");
+    assert_eq!(document["fail_above"], 2.0);
+    assert_eq!(document["limits"][1], serde_json::json!({ "metric": "static.moves", "percent": 5.0, "slack": 10.0 }));
+}
+
+#[test]
+fn limits_that_make_no_sense_are_refused() {
+    let refused = |limits: &[&str], text: &str| {
+        let limits = limits.iter().map(|limit| format!("--fail-above={limit}"));
+        diff(&["base.json", "new.json"]).args(limits).assert().code(2).stdout("").stderr(contains(text.to_owned()));
+    };
+    refused(&["static.move=5"], "the nearest is `static.moves`");
+    refused(&["static.moves=5%+"], "has to be a number of per cent");
+    refused(&["1", "2"], "--fail-above has two limits for all metrics");
+    refused(&["static.moves=1", "static.moves=2%+1"], "--fail-above has two limits for static.moves");
+    // Held to a counter that was not counted, everything would pass.
+    let missing = "chordal: error: new.json: `score` is not there, or not in base.json\n";
+    diff(&["base.json", "new.json", "--fail-above", "score=1"]).assert().code(1).stdout("").stderr(missing);
+}
+
+/// Totals of a run that got worse are one annotation.
+#[test]
+fn a_run_is_annotated_once() {
+    let compare = ["compare-base.json", "compare-new.json", "--format", "github", "--fail-above", "3"];
+    let metrics = ["--metric", "static.loads", "--metric", "spill.reloads", "--metric", "overhead"];
+    let output = diff(&[&compare[..], &metrics].concat()).assert().code(1).get_output().stdout.clone();
+    let text = String::from_utf8(output).expect("text");
+    let errors: Vec<&str> = text.lines().filter(|line| line.starts_with("::error ")).collect();
+    let [i386, lost] = errors[..] else { panic!("{text}") };
+    let line =
+        "static.loads grew from 1500 to 1560 (+4.00%25): spill-free, all registers, i386%0Aspill.reloads grew from 700 to 756";
+    assert!(i386.starts_with(&format!("::error title=static.loads and 2 more grew::{line}")), "{i386}");
+    assert!(lost.starts_with("::error title=Not allocated any more::zlib.bc (ch-o3, 4 registers) "), "{lost}");
+}
+
+/// A build of two objects of files with one name, as `chordal cc` writes its statistics down.
+fn build(folder: &Folder, allocator: &str) {
+    const SOURCE: &str = "int g(int, int);\n\nint NAME(int a, int b) {\n  return g(a, b) + g(b, a) + a * b;\n}\n";
+    for name in ["one", "two"] {
+        fs::create_dir_all(folder.path(name)).expect("the folder is writable");
+        folder.write(&format!("{name}/util.c"), SOURCE.replace("NAME", name));
+        let mut command = folder.chordal(&["cc", "-O2", "-g", "-c", "util.c"]);
+        command.current_dir(folder.path(name)).env("CHORDAL_ALLOCATOR", allocator);
+        command.env("CHORDAL_STATS", folder.path(allocator)).assert().success().stderr("");
+    }
+}
+
+/// By `stats` and `diff` in the same way; and a function is annotated once, where it is.
+#[test]
+fn modules_of_one_name_are_told_apart_and_functions_annotated() {
+    let folder = Folder::new();
+    build(&folder, "tuned");
+    build(&folder, "simple");
+    let stats = folder.chordal(&["stats", "simple", "--format", "csv"]).assert().success();
+    let rows = String::from_utf8(stats.get_output().stdout.clone()).expect("text");
+    let names: Vec<&str> = rows.lines().skip(1).map(|row| row.split(',').next().expect("a cell")).collect();
+    assert_eq!(names, ["util.c (one/util.o.json)", "util.c (two/util.o.json)", "total"]);
+    let diff = |arguments: &[&str]| {
+        let mut command = folder.chordal(&[&["diff", "tuned", "simple"], arguments].concat());
+        command.env_remove("GITHUB_WORKSPACE");
+        command
+    };
+    let json = diff(&["--format", "json"]).assert().success().get_output().stdout.clone();
+    let document: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    let modules: Vec<&str> =
+        document["hurt"].as_array().expect("a list").iter().map(|it| it["module"].as_str().unwrap()).collect();
+    assert_eq!(modules, names[..2]);
+    let statistics = &folder.json("simple/one/util.o.json")["functions"][0];
+    let file = fs::canonicalize(folder.path("one/util.c")).expect("it is there");
+    assert_eq!((&statistics["file"], &statistics["line"]), (&file.to_str().into(), &3.into()));
+
+    let annotated = |command: &mut Command| {
+        let text = String::from_utf8(command.assert().code(1).get_output().stdout.clone()).expect("text");
+        let of = |level: &str| text.lines().filter(|line| line.starts_with(level)).map(str::to_owned).collect::<Vec<_>>();
+        (of("::error "), of("::warning "))
+    };
+    let (errors, warnings) = annotated(&mut diff(&["--format", "github", "--fail-above", "1"]));
+    assert_eq!((errors.len(), warnings.len()), (1, 2), "{errors:?} {warnings:?}");
+    for (warning, name) in warnings.iter().zip(["one", "two"]) {
+        let start = format!("::warning file={name}/util.c,line=3,title=Hurt most::util.c ({name}/util.o.json) {name}: ");
+        assert!(warning.starts_with(&start), "{warning}");
+        assert!(["static.loads from ", "static.stores from ", "spill.reloads from "].iter().all(|part| warning.contains(part)));
+    }
+    // What is elsewhere has its whole name.
+    let (_, warnings) = annotated(diff(&["--format", "github", "--fail-above", "1"]).env("GITHUB_WORKSPACE", folder.path("one")));
+    assert!(warnings[0].starts_with("::warning file=util.c,line=3"), "{warnings:?}");
+    assert!(warnings[1].starts_with("::warning file=/") && warnings[1].contains("/two/util.c,line=3"), "{warnings:?}");
 }
 
 /// Two allocators on one program: who has fewer registers spills more.

@@ -124,7 +124,7 @@ impl Counter {
         // Where no symbol says where the function ends, the padding behind it is not part of it.
         sum.bytes = Some(if function.symbol.size > 0 { function.symbol.size } else { end });
         let counts = Counts { fixed: sum, ..Counts::default() };
-        Function { name: function.symbol.name.clone(), fallback: None, counts }
+        Function { name: function.symbol.name.clone(), counts, ..Function::default() }
     }
 
     /// How many bytes between functions are not padding. Linkers pad with zeros and breakpoints, too.

@@ -7,7 +7,7 @@
 use super::metric::Metric;
 use super::quantity::Quantity;
 use crate::measure::compare::record;
-use crate::measure::stats::{self, read};
+use crate::measure::stats::{self, Place, read};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -22,6 +22,8 @@ pub struct File {
     /// In the order of the file. A file of statistics has one run and no key to it: what is compared with it may be of
     /// another allocator or source. A folder of them has one for each.
     pub runs: IndexMap<Option<RunKey>, Run>,
+    /// What the modules of a folder are of, by the names of their files.
+    pub sources: IndexMap<String, String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,6 +79,7 @@ pub struct Setting {
 /// A function of a run.
 #[derive(Debug)]
 pub struct Function {
+    pub place: Option<Place>,
     pub status: Status,
     pub counters: Counters,
 }
@@ -122,10 +125,13 @@ pub fn parse(name: &str, text: &str, metrics: &[Metric]) -> Result<File, String>
     }
     let (runs, kind) = match documents[..] {
         [] => return Err("is empty".into()),
-        [document] if schema(document)? == stats::SCHEMA => (statistics(document, metrics)?, Kind::Statistics),
+        [document] if schema(document)? == stats::SCHEMA => {
+            let (_, run) = statistics(document, metrics)?;
+            (IndexMap::from([(None, run)]), Kind::Statistics)
+        }
         _ => (comparison(&documents, metrics)?, Kind::Comparison),
     };
-    Ok(File { name: name.to_owned(), kind, runs })
+    Ok(File { name: name.to_owned(), kind, runs, sources: IndexMap::new() })
 }
 
 /// Reads the files of statistics in a folder, by their names in it.
@@ -133,13 +139,13 @@ pub fn parse(name: &str, text: &str, metrics: &[Metric]) -> Result<File, String>
 /// # Errors
 /// If one of them is no such file, or broken; the message says which.
 pub fn parse_folder(name: &str, texts: &[(String, String)], metrics: &[Metric]) -> Result<File, String> {
-    let mut runs = IndexMap::new();
+    let (mut runs, mut sources) = (IndexMap::new(), IndexMap::new());
     for (module, text) in texts {
-        let mut file = parse(module, text, metrics).map_err(|why| format!("{module}: {why}"))?;
-        let run = file.runs.swap_remove(&None).ok_or_else(|| format!("{module}: is no {}", stats::SCHEMA))?;
+        let (source, run) = one(text, metrics).map_err(|why| format!("{module}: {why}"))?;
         runs.insert(Some(RunKey { module: module.clone(), under: None }), run);
+        sources.insert(module.clone(), source);
     }
-    Ok(File { name: name.to_owned(), kind: Kind::Statistics, runs })
+    Ok(File { name: name.to_owned(), kind: Kind::Statistics, runs, sources })
 }
 
 /// Reads a file that has to be one of statistics: what it is of, and the run.
@@ -155,14 +161,15 @@ fn schema(document: &RawValue) -> Result<String, String> {
     read::schema(document).ok_or_else(|| format!("names no schema: neither {} nor {}", stats::SCHEMA, record::SCHEMA))
 }
 
-fn statistics(document: &RawValue, metrics: &[Metric]) -> Result<IndexMap<Option<RunKey>, Run>, String> {
+/// What statistics are of, and the run.
+fn statistics(document: &RawValue, metrics: &[Metric]) -> Result<(String, Run), String> {
     let parsed: Statistics<'_> = serde_json::from_str(document.get()).map_err(|error| error.to_string())?;
     let setting = Setting {
         allocator: parsed.allocator.clone(),
         registers: parsed.registers.as_ref().map_or_else(|| "all".into(), |registers| registers.join(",")),
         target: stats::architecture(&parsed.target).to_owned(),
     };
-    Ok(IndexMap::from([(None, parsed.run(setting, metrics)?)]))
+    Ok((parsed.source.clone(), parsed.run(setting, metrics)?))
 }
 
 /// The records of a document or of JSON Lines.
@@ -233,6 +240,8 @@ enum OutcomeName {
 #[derive(Deserialize)]
 struct Statistics<'t> {
     #[serde(default)]
+    source: String,
+    #[serde(default)]
     allocator: String,
     registers: Option<Vec<String>>,
     target: String,
@@ -246,6 +255,8 @@ struct Statistics<'t> {
 #[derive(Deserialize)]
 struct CountedFunction {
     name: String,
+    #[serde(flatten)]
+    place: Option<Place>,
     fallback: Option<String>,
     #[serde(flatten)]
     counts: Map<String, Value>,
@@ -292,7 +303,7 @@ impl Statistics<'_> {
             let function: CountedFunction =
                 serde_json::from_str(text.get()).map_err(|error| format!("function {}: {error}", index + 1))?;
             let status = function.fallback.map_or(Status::Allocated, |message| Status::Fallback { message });
-            let entry = Function { status, counters: counters(&function.counts) };
+            let entry = Function { place: function.place, status, counters: counters(&function.counts) };
             if functions.insert(function.name.clone(), entry).is_some() {
                 return Err(format!("function {} is there twice", function.name));
             }
@@ -329,6 +340,7 @@ mod tests {
         let counts = |loads| Counts { fixed: Static { loads, ..Static::default() }, ..Counts::default() };
         let function = |name: &str, fallback: Option<&str>, loads| stats::Function {
             name: name.into(),
+            place: Some(Place { file: "/p/a.c".into(), line: 3 }),
             fallback: fallback.map(Into::into),
             counts: counts(loads),
         };
@@ -366,6 +378,7 @@ mod tests {
         assert_eq!(*setting, expected);
         assert_eq!(total, &[Some(Quantity::Count(7))]);
         assert_eq!(functions["f"].counters, [Some(Quantity::Count(3))]);
+        assert_eq!(functions["f"].place, Some(Place { file: "/p/a.c".into(), line: 3 }));
         assert_eq!(functions["g"].status, Status::Fallback { message: "a tile".into() });
     }
 

@@ -3,9 +3,12 @@
 use super::load::{Counters, File, Function, Run, RunKey, Setting, Status};
 use super::metric::Metric;
 use super::quantity::Quantity;
-use super::{Change, Group, Item, LeftOut, Total};
+use super::{Change, Group, Item, LeftOut, Moved, Total};
+use crate::measure::stats::Place;
+use crate::measure::stats::names::{Named, names};
 use indexmap::{IndexMap, IndexSet};
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 /// The items of two files, all borrowed from them.
 pub struct Matched<'f> {
@@ -13,6 +16,8 @@ pub struct Matched<'f> {
     settings: IndexSet<(&'f Setting, &'f Setting)>,
     pairs: Vec<Pair<'f>>,
     left_out: Vec<(ItemRef<'f>, Status, Status)>,
+    /// What the modules of folders are called, by their files.
+    names: HashMap<&'f str, String>,
 }
 
 /// An item that was allocated in both files.
@@ -28,18 +33,22 @@ struct Pair<'f> {
 struct ItemRef<'f> {
     run: Option<&'f RunKey>,
     function: Option<&'f str>,
+    place: Option<&'f Place>,
 }
 
-impl ItemRef<'_> {
-    fn to_item(self) -> Item {
-        Item { run: self.run.cloned(), function: self.function.map(str::to_owned) }
-    }
+/// The names of the modules of two folders, in both of which a file stands for one module.
+fn names_of<'f>(base: &'f File, new: &'f File) -> HashMap<&'f str, String> {
+    let source = |place| base.sources.get(place).or_else(|| new.sources.get(place)).expect("it is in one of both");
+    let modules = union(&base.sources, &new.sources).map(|place| Named { place, source: source(place) });
+    let modules: Vec<Named<'_>> = modules.collect();
+    modules.iter().map(|module| module.place).zip(names(&modules)).collect()
 }
 
 impl<'f> Matched<'f> {
     /// Matches everything, in the order of the base; what is new comes behind it.
     pub fn new(base: &'f File, new: &'f File) -> Self {
-        let mut matched = Matched { settings: IndexSet::new(), pairs: Vec::new(), left_out: Vec::new() };
+        let names = names_of(base, new);
+        let mut matched = Matched { settings: IndexSet::new(), pairs: Vec::new(), left_out: Vec::new(), names };
         for key in union(&base.runs, &new.runs) {
             matched.run(key.as_ref(), base.runs.get(key), new.runs.get(key));
         }
@@ -47,7 +56,7 @@ impl<'f> Matched<'f> {
     }
 
     fn run(&mut self, run: Option<&'f RunKey>, base: Option<&'f Run>, new: Option<&'f Run>) {
-        let item = ItemRef { run, function: None };
+        let item = ItemRef { run, function: None, place: None };
         match (base, new) {
             (
                 Some(Run::Done { setting: base, functions: before, total: base_total }),
@@ -76,11 +85,12 @@ impl<'f> Matched<'f> {
         new: &'f IndexMap<String, Function>,
     ) {
         for name in union(base, new) {
-            let item = ItemRef { run, function: Some(name) };
+            let place = new.get(name).or_else(|| base.get(name)).and_then(|function| function.place.as_ref());
+            let item = ItemRef { run, function: Some(name), place };
             match (base.get(name), new.get(name)) {
                 (
-                    Some(Function { status: Status::Allocated, counters: base }),
-                    Some(Function { status: Status::Allocated, counters: new }),
+                    Some(Function { status: Status::Allocated, counters: base, .. }),
+                    Some(Function { status: Status::Allocated, counters: new, .. }),
                 ) => self.pair(item, settings, base, new),
                 (base, new) => {
                     let status = |function: Option<&Function>| function.map_or(Status::Absent, |f| f.status.clone());
@@ -95,9 +105,21 @@ impl<'f> Matched<'f> {
         self.pairs.push(Pair { item, group, base, new });
     }
 
+    /// An item as others are to see it.
+    fn item(&self, item: ItemRef<'_>) -> Item {
+        let named = |run: &RunKey| {
+            let module = self.names.get(run.module.as_str()).unwrap_or(&run.module);
+            RunKey { module: module.clone(), under: run.under.clone() }
+        };
+        Item { run: item.run.map(named), function: item.function.map(str::to_owned), place: item.place.cloned() }
+    }
+
     pub fn left_out(&self) -> Vec<LeftOut> {
-        let owned =
-            self.left_out.iter().map(|(item, base, new)| LeftOut { item: item.to_item(), base: base.clone(), new: new.clone() });
+        let owned = self.left_out.iter().map(|(item, base, new)| LeftOut {
+            item: self.item(*item),
+            base: base.clone(),
+            new: new.clone(),
+        });
         owned.collect()
     }
 
@@ -153,7 +175,19 @@ impl<'f> Matched<'f> {
         // The sort is stable: equal ones stay in the order of the files.
         changes.sort_by(|(a, ..), (b, ..)| b.abs().total_cmp(&a.abs()));
         let largest = changes.into_iter().take(count);
-        largest.filter_map(|(of_total, metric, pair)| self.pairs[pair].change(metric, &metrics[metric], of_total)).collect()
+        largest.map(|(of_total, most, pair)| self.change(&self.pairs[pair], metrics, most, direction, of_total)).collect()
+    }
+
+    /// The change of an item by the metric that changed most.
+    fn change(&self, pair: &Pair<'_>, metrics: &[Metric], most: usize, direction: Ordering, of_total: f64) -> Change {
+        let values: Vec<_> = pair.values().collect();
+        let moved = |index: usize| {
+            let (base, new) = values[index].filter(|(base, new)| new.compare(*base) == direction)?;
+            Some(Moved { metric: metrics[index].name.clone(), base, new })
+        };
+        let also = (0..metrics.len()).filter(|&index| index != most).filter_map(moved).collect();
+        let Moved { metric, base, new } = moved(most).expect("it has changed most");
+        Change { item: self.item(pair.item), metric, base, new, change: base.change_to(new), of_total, also }
     }
 }
 
@@ -166,12 +200,6 @@ impl Pair<'_> {
     /// Both values of each metric, if both files have it.
     fn values(&self) -> impl Iterator<Item = Option<(Quantity, Quantity)>> {
         self.base.iter().zip(self.new).map(|(base, new)| base.zip(*new))
-    }
-
-    fn change(&self, index: usize, metric: &Metric, of_total: f64) -> Option<Change> {
-        let (base, new) = self.base[index].zip(self.new[index])?;
-        let (item, metric) = (self.item.to_item(), metric.name.clone());
-        Some(Change { item, metric, base, new, change: base.change_to(new), of_total })
     }
 }
 

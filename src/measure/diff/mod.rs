@@ -11,6 +11,7 @@ pub mod quantity;
 #[cfg(test)]
 mod tests;
 
+use crate::measure::stats::Place;
 use limit::Limit;
 use load::{File, RunKey, Setting, Status};
 use metric::Metric;
@@ -92,6 +93,9 @@ pub struct Item {
     pub run: Option<RunKey>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
+    /// Where the function is, in the new file or, where it is not there, was.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
 }
 
 /// An item that changed, and the metric in which it changed most.
@@ -106,6 +110,16 @@ pub struct Change {
     pub change: Option<f64>,
     /// The difference as a share of its group's total, the larger of both.
     pub of_total: f64,
+    /// The other metrics that changed in the same direction, in the order in which they were asked for.
+    pub also: Vec<Moved>,
+}
+
+/// A metric that changed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Moved {
+    pub metric: String,
+    pub base: Quantity,
+    pub new: Quantity,
 }
 
 /// An item that is not compared.

@@ -1,9 +1,8 @@
-//! A difference of two statistics files, as tables and as annotations of a workflow.
+//! A difference of two statistics files, as tables.
 
 use super::table::{Cell, Style, Table};
-use super::workflow::{Annotation, Level};
 use crate::measure::diff::quantity::Quantity;
-use crate::measure::diff::{Change, Diff, Fate, Group, LeftOut, Regression, Total};
+use crate::measure::diff::{Change, Diff, Fate, LeftOut};
 use std::fmt::Write as _;
 
 impl From<Quantity> for Cell {
@@ -16,7 +15,7 @@ impl From<Quantity> for Cell {
     }
 }
 
-const NOT_ANY_MORE: &str = "Not allocated any more";
+pub const NOT_ANY_MORE: &str = "Not allocated any more";
 
 /// What is left out, in the order of how much it matters.
 const LEFT_OUT: [(Fate, &str); 5] = [
@@ -138,50 +137,4 @@ fn verdict(text: &mut String, diff: &Diff, style: Style) {
     for regression in &diff.regressions {
         let _ = writeln!(text, "- {regression}");
     }
-}
-
-/// An error for each regression, warnings for what else people should look at, and a notice with the totals of each group.
-pub fn annotations(diff: &Diff) -> String {
-    let mut text = String::new();
-    for annotation in diff.regressions.iter().map(error).chain(warnings(diff)).chain(diff.groups.iter().map(notice)) {
-        let _ = writeln!(text, "{annotation}");
-    }
-    text
-}
-
-fn error(regression: &Regression) -> Annotation {
-    let title = match regression {
-        Regression::Total { total, .. } => format!("{} grew", total.metric),
-        Regression::Lost(_) => NOT_ANY_MORE.into(),
-    };
-    Annotation { level: Level::Error, title, message: regression.to_string() }
-}
-
-fn warnings(diff: &Diff) -> impl Iterator<Item = Annotation> {
-    // With a limit, what is lost is an error.
-    let lost = diff.fated(Fate::Lost).filter(|_| diff.fail_above.is_none());
-    let warnings: [(&str, Vec<String>); 3] = [
-        (NOT_ANY_MORE, lost.map(|lost| format!("{}: {}", lost.item, lost.new)).collect()),
-        ("Vanished", diff.fated(Fate::Vanished).map(|vanished| vanished.item.to_string()).collect()),
-        ("Hurt most", diff.hurt.iter().map(hurt).collect()),
-    ];
-    warnings.into_iter().filter(|(_, lines)| !lines.is_empty()).map(|(title, lines)| Annotation {
-        level: Level::Warning,
-        title: title.into(),
-        message: lines.join("\n"),
-    })
-}
-
-fn hurt(change: &Change) -> String {
-    format!("{}: {} from {} to {}", change.item, change.metric, change.base, change.new)
-}
-
-/// In lines: annotations are not shown in a font for tables.
-fn notice(group: &Group) -> Annotation {
-    let line = |total: &Total| {
-        let change = total.change.map_or_else(String::new, |change| format!(" ({:+.1}%)", change * 100.0));
-        format!("{}: {} -> {}{change}, {} helped, {} hurt", total.metric, total.base, total.new, total.helped, total.hurt)
-    };
-    let lines: Vec<_> = group.metrics.iter().map(line).collect();
-    Annotation { level: Level::Notice, title: group.label(), message: lines.join("\n") }
 }

@@ -1,5 +1,6 @@
 //! Workflow commands of GitHub Actions: lines on standard output that become annotations of a run.
 
+use crate::measure::stats::Place;
 use std::fmt;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -9,10 +10,12 @@ pub enum Level {
     Error,
 }
 
-/// What is to be seen beside a workflow run. Title and message may be any text.
+/// What is to be seen beside a workflow run, and beside a line of the sources if it has a place. Names, title and message may be
+/// any text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotation {
     pub level: Level,
+    pub place: Option<Place>,
     pub title: String,
     pub message: String,
 }
@@ -24,7 +27,11 @@ impl fmt::Display for Annotation {
             Level::Warning => "warning",
             Level::Error => "error",
         };
-        write!(f, "::{level} title={}::{}", property(&self.title), data(&self.message))
+        write!(f, "::{level} ")?;
+        if let Some(Place { file, line }) = &self.place {
+            write!(f, "file={},line={line},", property(file))?;
+        }
+        write!(f, "title={}::{}", property(&self.title), data(&self.message))
     }
 }
 
@@ -44,7 +51,10 @@ mod tests {
 
     #[test]
     fn what_separates_is_escaped() {
-        let annotation = Annotation { level: Level::Error, title: "a::b, 5%".into(), message: "c::d, 5%\r\ne %0A".into() };
+        let (title, message) = ("a::b, 5%".into(), "c::d, 5%\r\ne %0A".into());
+        let mut annotation = Annotation { level: Level::Error, place: None, title, message };
         assert_eq!(annotation.to_string(), "::error title=a%3A%3Ab%2C 5%25::c::d, 5%25%0D%0Ae %250A");
+        annotation.place = Some(Place { file: "a,b.c".into(), line: 7 });
+        assert!(annotation.to_string().starts_with("::error file=a%2Cb.c,line=7,title=a"), "{annotation}");
     }
 }

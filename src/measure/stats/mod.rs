@@ -1,5 +1,6 @@
 //! The statistics that chordal writes: the schema `chordal-stats/1`.
 
+pub mod names;
 pub mod read;
 
 use crate::allocate::cssa::ConversionCounts;
@@ -145,11 +146,23 @@ pub struct DestructionOptions {
 pub struct Function {
     /// Name of the function's symbol.
     pub name: String,
+    /// Where it is in its source; absent without debug information.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
     /// Why the function was left to the code generator's own allocator; `null` if it was not.
     pub fallback: Option<String>,
     /// What was counted.
     #[serde(flatten)]
     pub counts: Counts,
+}
+
+/// A place in a source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// With the folder that the compiler was started in, if its debug information has that.
+    pub file: String,
+    /// From 1.
+    pub line: u32,
 }
 
 /// What is counted in a function, or summed over functions.
