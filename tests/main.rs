@@ -3,6 +3,7 @@
 mod architecture;
 mod cli;
 mod coverage;
+mod documents;
 mod fuzz;
 mod interpreter;
 mod invariants;
