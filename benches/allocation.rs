@@ -5,7 +5,7 @@
 
 use anyhow::{Context as _, Result, bail, ensure};
 use chordal::cli::allocators::{self, Configured};
-use chordal::llvm::{self, Algorithm, CompileOptions, Compiled, Module, Output, Pace, Sections, Source, Stock};
+use chordal::llvm::{self, Algorithm, CompileOptions, Compiled, Module, Output, Pace, Sections, Source, Stock, Tables};
 use chordal::measure::stats::{CHECKER, Counts, Times};
 use clap::Parser;
 use std::path::{Path, PathBuf};
@@ -75,6 +75,7 @@ fn compile(source: &Source, allocator: &Configured, pace: Pace) -> Result<(Count
         allocator: allocator.allocator(true, false),
         output: Output::Assembly,
         sections: Sections::default(),
+        tables: Tables::default(),
         verify: false,
         registers: None,
         fallback: false,

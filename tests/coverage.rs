@@ -11,7 +11,7 @@ use crate::support::reach::reached;
 use chordal::allocate::failure::{Failure, Unsupported};
 use chordal::allocate::pipeline::{Allocate, Report};
 use chordal::analysis::GraphSizes;
-use chordal::llvm::{Allocator, CompileOptions, Module, Ours, Output, Pace, Sections, Source, compile};
+use chordal::llvm::{Allocator, CompileOptions, Module, Ours, Output, Pace, Sections, Source, Tables, compile};
 use chordal::machine::{
     Block, BlockData, ClassInfo, Function, Goal, Inst, InstData, InstKind, Operand, Overlay, Phi, PinSets, Reg, RegClass, Role,
     SwapSupport, Value,
@@ -425,6 +425,7 @@ fn functions(program: &Program, flags: &str) -> Vec<Function> {
         allocator: Allocator::Ours(Ours { allocator: &looker, check: false, graphs: false, separate_saves: false }),
         output: Output::Assembly,
         sections: Sections::default(),
+        tables: Tables::default(),
         verify: false,
         registers: None,
         fallback: false,

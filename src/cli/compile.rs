@@ -3,14 +3,17 @@
 use super::allocators::{self, Configured};
 use super::limits::Limits;
 use super::options::{self, AllocatorOptions, StockOptions};
+use super::warnings::{self, Severity, Warnings};
 use super::{Failure, defect, keep_apart};
 use crate::allocate::allocators::Preset;
 use crate::allocate::pipeline::Strategy;
-use crate::llvm::{self, Algorithm, CompileOptions, Compiled, Module, Output, Pace, RegisterRequest, Sections, Source, Stock};
+use crate::llvm::{
+    self, Algorithm, CompileOptions, Compiled, Module, Output, Pace, RegisterRequest, Sections, Source, Stock, Tables, Warning,
+};
 use crate::measure::meter;
 use crate::measure::stats::{Counts, SCHEMA, Statistics};
 use crate::output::{self, Destination, printable};
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::cell::Cell;
@@ -81,6 +84,10 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
+    /// The folder that the name is seen from, for the statistics
+    #[arg(long, value_name = "DIR", requires = "stats")]
+    directory: Option<String>,
+
     /// Give each function a section of its own, which a linker can leave out
     #[arg(long)]
     function_sections: bool,
@@ -88,6 +95,19 @@ pub struct Arguments {
     /// Give each variable a section of its own
     #[arg(long)]
     data_sections: bool,
+
+    /// List the symbols whose addresses matter, so that a linker can merge equal functions
+    ///
+    /// As clang's -faddrsig does: the section .llvm_addrsig.
+    #[arg(long)]
+    addrsig: bool,
+
+    /// Describe what calls pass, if the module has debug information
+    ///
+    /// A debugger then shows arguments of callers that are in no register any more (DW_TAG_call_site_parameter). Clang does so
+    /// if it optimises.
+    #[arg(long)]
+    call_site_info: bool,
 
     /// Do not check the allocation
     ///
@@ -102,6 +122,9 @@ pub struct Arguments {
     /// Fail if a function cannot be allocated, instead of leaving it to LLVM's greedy allocator
     #[arg(long)]
     no_fallback: bool,
+
+    #[command(flatten)]
+    warnings: Warnings,
 
     #[command(flatten)]
     limits: Limits,
@@ -136,8 +159,8 @@ impl Emit {
     }
 }
 
-/// Compiles a module.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+/// Compiles a module: the one that the arguments name, or one that is in memory.
+pub fn run(arguments: &Arguments, module: Option<Vec<u8>>) -> Result<(), Failure> {
     let (output, stats) = destinations(arguments)?;
     let measured = stats.is_some() && !arguments.no_times;
     if measured {
@@ -148,7 +171,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let name = arguments.name();
     llvm::die_with_prefix(&format!("chordal: error: {name}: "));
     arguments.limits.watch(&name)?;
-    let source = Source::read(&arguments.input).with_context(|| name.clone())?;
+    let source = match module {
+        Some(bytes) => Source::new(name.clone(), bytes),
+        None => Source::read(&arguments.input),
+    };
+    let source = source.with_context(|| name.clone())?;
     let module = Module::parse(&source).with_context(|| name.clone())?;
     let registers = registers(arguments, &allocator, &module)?;
     let triple = module.triple();
@@ -161,6 +188,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             Emit::Obj => Output::Object,
         },
         sections: Sections { functions: arguments.function_sections, data: arguments.data_sections },
+        tables: Tables { addrsig: arguments.addrsig, call_sites: arguments.call_site_info },
         verify: arguments.verify_llvm,
         registers,
         fallback: !arguments.no_fallback,
@@ -173,7 +201,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     progress.bar.finish_and_clear();
     let command = options::command(arguments.allocator.name, &allocator);
     let compiled = compiled.map_err(|error| defect::located(error, &output, &command)).with_context(|| name.clone())?;
-    warn(&name, &compiled);
+    warn(&name, &compiled, &arguments.warnings).with_context(|| name.clone())?;
     if io::stderr().is_terminal()
         && let Some(certificate) = certificate(&Counts::total(&compiled.functions), &allocator)
     {
@@ -216,14 +244,27 @@ fn registers(arguments: &Arguments, allocator: &Configured, module: &Module<'_>)
     resolved.map_err(|error| Failure::Usage(format!("invalid value for '--registers': {error}")))
 }
 
-fn warn(file: &str, compiled: &Compiled) {
-    for warning in &compiled.warnings {
-        super::warn(&format!("{file}: {warning}"));
+/// Says what there is to say. Warnings that are errors are one, and the last thing to be said.
+fn warn(file: &str, compiled: &Compiled, flags: &Warnings) -> anyhow::Result<()> {
+    let mut errors = Vec::new();
+    for Warning { about, text } in &compiled.warnings {
+        let group = warnings::group(*about);
+        match (flags.severity(*about), group) {
+            (Severity::Hidden, _) => (),
+            (Severity::Warning, None) => super::warn(&format!("{file}: {text}")),
+            (Severity::Warning, Some(group)) => super::warn(&format!("{file}: {text} [-W{group}]")),
+            (Severity::Error, group) => errors.push(format!("{text} [-Werror,-W{}]", group.unwrap_or_default())),
+        }
     }
     for function in &compiled.functions {
         if let Some(reason) = &function.fallback {
             super::warn(&format!("{file}: function {}: left to LLVM's greedy allocator: {reason}", function.name));
         }
+    }
+    match &errors[..] {
+        [] => Ok(()),
+        [error] => bail!("{error}"),
+        [first, rest @ ..] => bail!("{first} (and {} more)", rest.len()),
     }
 }
 
@@ -265,6 +306,7 @@ fn statistics(
         options: options::of(allocator),
         registers,
         source: arguments.name(),
+        directory: arguments.directory.clone(),
         target,
         compilation_ns: (!arguments.no_times).then_some(compiled.time_ns),
         total: Counts::total(&functions),

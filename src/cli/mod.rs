@@ -17,6 +17,7 @@ mod options;
 mod paper;
 mod runs;
 mod stats;
+mod warnings;
 
 use crate::output::{self, Destination, printable};
 use clap::error::ErrorKind;
@@ -106,7 +107,7 @@ pub fn main() -> ExitCode {
 
 fn run(command: &Command) -> Result<(), Failure> {
     match command {
-        Command::Compile(arguments) => compile::run(arguments),
+        Command::Compile(arguments) => compile::run(arguments, None),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Diff(arguments) => diff::run(arguments),
         Command::Count(arguments) => count::run(arguments),
@@ -117,6 +118,15 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Cxx(arguments) => cc::run(cc::Language::Cxx, arguments),
         Command::Fc(arguments) => cc::run(cc::Language::Fortran, arguments),
         Command::List => list::run(),
+    }
+}
+
+/// Runs `chordal compile` in this process, with a module that is in memory in place of the input that the words name.
+fn compile_words(words: &[String], module: Vec<u8>) -> Result<(), Failure> {
+    match Cli::try_parse_from(words) {
+        Ok(Cli { command: Command::Compile(arguments) }) => compile::run(&arguments, Some(module)),
+        Ok(_) => unreachable!("the words are those of another command"),
+        Err(error) => error.exit(),
     }
 }
 

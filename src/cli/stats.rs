@@ -91,7 +91,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Reads all files, which have to be of one allocator.
 fn read_all(inputs: &[PathBuf]) -> Result<Vec<Statistics>> {
-    let mut modules: Vec<Statistics> = Vec::new();
+    let (mut paths, mut modules) = (Vec::new(), Vec::<Statistics>::new());
     for input in inputs {
         let found = files(input).with_context(|| input.display().to_string())?;
         if found.is_empty() {
@@ -104,10 +104,27 @@ fn read_all(inputs: &[PathBuf]) -> Result<Vec<Statistics>> {
             {
                 bail!("{}: is of {}, and {} of {}", file.display(), held(&module), first.source, held(first));
             }
+            paths.push(file);
             modules.push(module);
         }
     }
+    tell_of_gone_sources(&paths, &modules);
     Ok(modules)
+}
+
+/// Says whose sources are gone, as nobody removes statistics from a folder. (Where all are, the folder is of another machine.)
+fn tell_of_gone_sources(paths: &[PathBuf], modules: &[Statistics]) {
+    let is_gone = |module: &Statistics| {
+        module.source != "-"
+            && module.directory.as_ref().is_some_and(|directory| !Path::new(directory).join(&module.source).exists())
+    };
+    let gone: Vec<_> = paths.iter().zip(modules).filter(|(_, module)| is_gone(module)).collect();
+    if let [(path, module), rest @ ..] = &gone[..]
+        && gone.len() < modules.len()
+    {
+        let more = if rest.is_empty() { String::new() } else { format!(" (and {} more)", rest.len()) };
+        super::warn(&format!("{}: counts although its source {} is gone{more}", path.display(), module.source));
+    }
 }
 
 fn read(path: &Path) -> Result<Statistics> {
@@ -147,6 +164,7 @@ fn together(arguments: &Arguments, modules: Vec<Statistics>) -> Statistics {
         options,
         registers,
         source: sources.join(" "),
+        directory: None,
         target,
         compilation_ns,
         total: Counts::total(&functions),

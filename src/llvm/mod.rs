@@ -11,7 +11,9 @@ mod registers;
 mod session;
 mod variables;
 
-pub use compile::{Algorithm, Allocator, CompileError, CompileOptions, Compiled, Output, Pace, Sections, Stock, compile};
+pub use compile::{
+    About, Algorithm, Allocator, CompileError, CompileOptions, Compiled, Output, Pace, Sections, Stock, Tables, Warning, compile,
+};
 pub use fatal::die_with_prefix;
 pub use jobs::{Failed, Ours};
 pub use module::{Module, ReadError, Source, Target};

@@ -1,6 +1,7 @@
 //! The callbacks of one run of the code generator.
 
 use super::answer::Arrays;
+use super::compile::{About, Warning};
 use super::fatal::{Stage, during};
 use super::jobs::{Allocation, Failed, Job, Outcome, Workers};
 use super::{ffi, import, registers};
@@ -57,7 +58,7 @@ pub struct Session<'o> {
     /// LLVM's error messages.
     pub errors: Vec<String>,
     /// And warnings.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// The assembly or object file.
     pub output: Vec<u8>,
 }
@@ -328,9 +329,10 @@ extern "C" fn error(user: *mut c_void, message: ffi::Str) {
     unsafe { session(user).errors.push(super::module::one_line(&message.text())) }
 }
 
-extern "C" fn warning(user: *mut c_void, message: ffi::Str) {
+extern "C" fn warning(user: *mut c_void, about: u32, message: ffi::Str) {
     // SAFETY: as in `import`.
-    unsafe { session(user).warnings.push(super::module::one_line(&message.text())) }
+    let (session, message) = unsafe { (session(user), message.text()) };
+    session.warnings.push(Warning { about: About::of(about), text: super::module::one_line(&message) });
 }
 
 extern "C" fn emit(user: *mut c_void, output: ffi::Str) {
