@@ -164,8 +164,8 @@ impl Build<'_> {
         Some(own)
     }
 
-    /// Does what the only job would do, by way of bitcode. Nothing is left to be done for another process's sake then, nor to be
-    /// removed should this one end early.
+    /// Does what the only job would do, by way of bitcode, in this process. The folder goes before code is generated, so that
+    /// nothing is left behind should that end the process.
     fn only(self, job: &Job) -> Result<(), Failure> {
         let (bitcode, mut ours) = self.bitcode(0, job)?;
         let bytes = fs::read(&bitcode).with_context(|| bitcode.clone())?;
@@ -185,8 +185,8 @@ impl Build<'_> {
         self.run(&ours, &mut command)
     }
 
-    /// Does a job that is none of ours. What goes to a device (`/dev/null`) goes to our folder first: not all tools that write
-    /// objects leave a device in its place, if they may replace it.
+    /// Does a job that generates no code. What goes to a device (`/dev/null`) goes to our folder first: some tools that write
+    /// objects (llvm-strip, llvm-objcopy) rename a file to their output, and root may replace a device.
     fn as_it_stands(&self, index: usize, job: &Job) -> Result<(), Failure> {
         let is_special = |output: &&str| fs::metadata(output).is_ok_and(|metadata| !metadata.is_file());
         let Some(device) = job.argument("-o").filter(is_special) else { return self.run(job, &mut job.command()) };

@@ -12,7 +12,7 @@ enum Form {
     Word(&'static str),
     /// With a value in the same word. These values change nothing.
     Joined(&'static str, &'static [&'static str]),
-    /// With a value in the next word, likewise.
+    /// With a value in the next word. These values change nothing.
     Separate(&'static str, &'static [&'static str]),
     /// As an option of LLVM's that begins like this.
     Llvm(&'static str),
