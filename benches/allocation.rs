@@ -5,7 +5,9 @@
 
 use anyhow::{Context as _, Result, bail, ensure};
 use chordal::cli::allocators::{self, Configured};
-use chordal::llvm::{self, Algorithm, CompileOptions, Compiled, Module, Output, Pace, Relocation, Sections, Source, Stock};
+use chordal::llvm::{
+    self, Algorithm, CompileOptions, Compiled, Module, Output, Pace, Relocation, Sections, Source, Stock, Tables,
+};
 use chordal::measure::stats::{CHECKER, Counts, Times};
 use clap::Parser;
 use std::path::{Path, PathBuf};
@@ -76,6 +78,7 @@ fn compile(source: &Source, allocator: &Configured, pace: Pace) -> Result<(Count
         output: Output::Assembly,
         sections: Sections::default(),
         relocation: Relocation::default(),
+        tables: Tables::default(),
         verify: false,
         registers: None,
         fallback: false,

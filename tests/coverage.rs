@@ -11,7 +11,7 @@ use crate::support::reach::reached;
 use chordal::allocate::failure::{Failure, Unsupported};
 use chordal::allocate::pipeline::{Allocate, Report};
 use chordal::analysis::GraphSizes;
-use chordal::llvm::{Allocator, CompileOptions, Module, Ours, Output, Pace, Relocation, Sections, Source, compile};
+use chordal::llvm::{Allocator, CompileOptions, Module, Ours, Output, Pace, Relocation, Sections, Source, Tables, compile};
 use chordal::machine::{
     Block, BlockData, ClassInfo, Function, Goal, Inst, InstData, InstKind, Operand, Overlay, Phi, PinSets, Reg, RegClass, Role,
     SwapSupport, Value,
@@ -426,6 +426,7 @@ fn functions(program: &Program, flags: &str) -> Vec<Function> {
         output: Output::Assembly,
         sections: Sections::default(),
         relocation: Relocation::default(),
+        tables: Tables::default(),
         verify: false,
         registers: None,
         fallback: false,

@@ -7,7 +7,7 @@
 
 use chordal::allocate::allocators::PRESETS;
 use chordal::allocate::pipeline::Strategy;
-use chordal::llvm::{Algorithm, Allocator, CompileOptions, Module, Ours, Output, Sections, Source, Stock, compile};
+use chordal::llvm::{Algorithm, Allocator, CompileOptions, Module, Ours, Output, Sections, Source, Stock, Tables, compile};
 use libfuzzer_sys::fuzz_target;
 
 /// What ends a process that LLVM has led astray.
@@ -21,6 +21,7 @@ fn compiled(source: &Source, allocator: Allocator) -> Result<(), String> {
         allocator,
         output: Output::Object,
         sections: Sections::default(),
+        tables: Tables::default(),
         verify: true,
         registers: None,
         fallback: true,

@@ -3,14 +3,16 @@
 use super::allocators::{self, Configured};
 use super::limits::Limits;
 use super::options::{self, AllocatorOptions, StockOptions};
+use super::warnings::{self, Severity, Warnings};
 use super::{Failure, defect, keep_apart};
 use crate::llvm::{
     self, Algorithm, CompileOptions, Compiled, Module, Output, Pace, RegisterRequest, Relocation, Sections, Source, Stock,
+    Tables, Warning,
 };
 use crate::measure::meter;
 use crate::measure::stats::{Counts, SCHEMA, Statistics};
 use crate::output::{self, Destination, printable};
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::cell::Cell;
@@ -81,6 +83,10 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
+    /// The folder that the name is seen from, for the statistics
+    #[arg(long, value_name = "DIR", requires = "stats")]
+    directory: Option<String>,
+
     /// Give each function a section of its own, which a linker can leave out
     #[arg(long)]
     function_sections: bool,
@@ -95,6 +101,18 @@ pub struct Arguments {
     /// where it is told -fno-pic.)
     #[arg(long, value_enum, value_name = "static|pic", hide_possible_values = true)]
     relocation_model: Option<RelocationModel>,
+    /// List the symbols whose addresses matter, so that a linker can merge equal functions
+    ///
+    /// As clang's -faddrsig does: the section .llvm_addrsig.
+    #[arg(long)]
+    addrsig: bool,
+
+    /// Describe what calls pass, if the module has debug information
+    ///
+    /// A debugger then shows arguments of callers that are in no register any more (DW_TAG_call_site_parameter). Clang does so
+    /// if it optimises.
+    #[arg(long)]
+    call_site_info: bool,
 
     /// Do not check the allocation
     ///
@@ -109,6 +127,9 @@ pub struct Arguments {
     /// Fail if a function cannot be allocated, instead of leaving it to LLVM's greedy allocator
     #[arg(long)]
     no_fallback: bool,
+
+    #[command(flatten)]
+    warnings: Warnings,
 
     #[command(flatten)]
     limits: Limits,
@@ -174,8 +195,8 @@ impl Emit {
     }
 }
 
-/// Compiles a module.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+/// Compiles a module: the one that the arguments name, or one that is in memory.
+pub fn run(arguments: &Arguments, module: Option<Vec<u8>>) -> Result<(), Failure> {
     let destinations = destinations(arguments);
     let measured = arguments.stats.is_some() && !arguments.no_times;
     if measured {
@@ -185,7 +206,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let name = arguments.name();
     llvm::die_with_prefix(&format!("chordal: error: {name}: "));
     arguments.limits.watch(&name)?;
-    let source = Source::read(&arguments.input).with_context(|| name.clone())?.named(&name);
+    let source = match module {
+        Some(bytes) => Source::new(name.clone(), bytes),
+        None => Source::read(&arguments.input).map(|source| source.named(&name)),
+    };
+    let source = source.with_context(|| name.clone())?;
     let module = Module::parse(&source).with_context(|| name.clone())?;
     // (Who compiles assembly is to hear that before he hears that it would be overwritten.)
     let (output, stats) = destinations?;
@@ -202,6 +227,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         },
         sections: Sections { functions: arguments.function_sections, data: arguments.data_sections },
         relocation: arguments.relocation_model.map_or_else(Relocation::default, Relocation::from),
+        tables: Tables { addrsig: arguments.addrsig, call_sites: arguments.call_site_info },
         verify: arguments.verify_llvm,
         registers,
         fallback: !arguments.no_fallback,
@@ -215,7 +241,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let command = options::command(arguments.allocator.name, &allocator);
     let compiled = compiled.map_err(|error| defect::located(error, &output, &command));
     let compiled = compiled.map_err(|error| anyhow!(about(&name, &format!("{error:#}"))))?;
-    warn(&name, &compiled);
+    warn(&name, &compiled, &arguments.warnings).map_err(|error| anyhow!(about(&name, &format!("{error:#}"))))?;
     if io::stderr().is_terminal()
         && let Some(certificate) = certificate(&Counts::total(&compiled.functions))
     {
@@ -253,14 +279,27 @@ fn about(file: &str, message: &str) -> String {
     if names_it { message.to_owned() } else { format!("{file}: {message}") }
 }
 
-fn warn(file: &str, compiled: &Compiled) {
-    for warning in &compiled.warnings {
-        super::warn(&about(file, warning));
+/// Says what there is to say. Warnings that are errors are one, and the last thing to be said.
+fn warn(file: &str, compiled: &Compiled, flags: &Warnings) -> anyhow::Result<()> {
+    let mut errors = Vec::new();
+    for Warning { about: subject, text } in &compiled.warnings {
+        let group = warnings::group(*subject);
+        match (flags.severity(*subject), group) {
+            (Severity::Hidden, _) => (),
+            (Severity::Warning, None) => super::warn(&about(file, text)),
+            (Severity::Warning, Some(group)) => super::warn(&format!("{} [-W{group}]", about(file, text))),
+            (Severity::Error, group) => errors.push(format!("{text} [-Werror,-W{}]", group.unwrap_or_default())),
+        }
     }
     for function in &compiled.functions {
         if let Some(reason) = &function.fallback {
             super::warn(&format!("{file}: function {}: left to LLVM's greedy allocator: {reason}", function.name));
         }
+    }
+    match &errors[..] {
+        [] => Ok(()),
+        [error] => bail!("{error}"),
+        [first, rest @ ..] => bail!("{first} (and {} more)", rest.len()),
     }
 }
 
@@ -298,6 +337,7 @@ fn statistics(
         options: options::of(allocator),
         registers,
         source: arguments.name(),
+        directory: arguments.directory.clone(),
         target,
         compilation_ns: (!arguments.no_times).then_some(compiled.time_ns),
         total: Counts::total(&functions),

@@ -210,6 +210,7 @@ fn json(arguments: &Arguments, objects: Vec<Named>) -> anyhow::Result<String> {
         options: None,
         registers: None,
         source: sources.join(" "),
+        directory: None,
         target,
         compilation_ns: None,
         total: Counts::total(&functions),

@@ -11,7 +11,6 @@ mod compile;
 mod count;
 mod defect;
 mod diff;
-mod environment;
 mod hint;
 mod limits;
 mod list;
@@ -20,6 +19,7 @@ mod paper;
 mod runs;
 mod stats;
 mod tables;
+mod warnings;
 
 use crate::output::{self, Destination, printable};
 use anstream::{AutoStream, ColorChoice};
@@ -119,7 +119,7 @@ fn show(help: &StyledStr) -> anyhow::Result<()> {
 
 fn run(command: &Command) -> Result<(), Failure> {
     match command {
-        Command::Compile(arguments) => compile::run(arguments),
+        Command::Compile(arguments) => compile::run(arguments, None),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Diff(arguments) => diff::run(arguments),
         Command::Count(arguments) => count::run(arguments),
@@ -130,6 +130,15 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Cxx(arguments) => cc::run(cc::Language::Cxx, arguments),
         Command::Fc(arguments) => cc::run(cc::Language::Fortran, arguments),
         Command::List => list::run(),
+    }
+}
+
+/// Runs `chordal compile` in this process, with a module that is in memory in place of the input that the words name.
+fn compile_words(words: &[String], module: Vec<u8>) -> Result<(), Failure> {
+    match Cli::try_parse_from(words) {
+        Ok(Cli { command: Command::Compile(arguments) }) => compile::run(&arguments, Some(module)),
+        Ok(_) => unreachable!("the words are those of another command"),
+        Err(error) => error.exit(),
     }
 }
 

@@ -103,7 +103,7 @@ struct Module {
 
 /// Reads all files, which have to be of one allocator.
 fn read_all(inputs: &[PathBuf]) -> Result<Vec<Module>> {
-    let mut modules: Vec<Module> = Vec::new();
+    let (mut paths, mut modules) = (Vec::new(), Vec::<Module>::new());
     for input in inputs {
         let folder = if inputs.len() == 1 && input.is_dir() { input } else { Path::new("") };
         let found = stats::read::files(input).with_context(|| input.display().to_string())?;
@@ -118,9 +118,27 @@ fn read_all(inputs: &[PathBuf]) -> Result<Vec<Module>> {
                 bail!("{}: is of {}, and {place} of {}", file.display(), held(&statistics), held(first));
             }
             modules.push(Module { place: file.strip_prefix(folder).unwrap_or(&file).display().to_string(), statistics });
+            paths.push(file);
         }
     }
+    tell_of_gone_sources(&paths, &modules);
     Ok(modules)
+}
+
+/// Says whose sources are gone, as nobody removes statistics from a folder. (Where all are, the folder is of another machine.)
+fn tell_of_gone_sources(paths: &[PathBuf], modules: &[Module]) {
+    let is_gone = |module: &Statistics| {
+        module.source != "-"
+            && module.directory.as_ref().is_some_and(|directory| !Path::new(directory).join(&module.source).exists())
+    };
+    let statistics = modules.iter().map(|module| &module.statistics);
+    let gone: Vec<_> = paths.iter().zip(statistics).filter(|(_, module)| is_gone(module)).collect();
+    if let [(path, module), rest @ ..] = &gone[..]
+        && gone.len() < modules.len()
+    {
+        let more = if rest.is_empty() { String::new() } else { format!(" (and {} more)", rest.len()) };
+        super::warn(&format!("{}: counts although its source {} is gone{more}", path.display(), module.source));
+    }
 }
 
 fn read(path: &Path) -> Result<Statistics> {
@@ -153,6 +171,7 @@ fn together(arguments: &Arguments, modules: Vec<Module>) -> Statistics {
         options,
         registers,
         source: sources.join(" "),
+        directory: None,
         target,
         compilation_ns,
         total: Counts::total(&functions),

@@ -401,6 +401,8 @@ private:
       if (Updates)
         MF.makeDebugValueSubstitution({Number, Index}, {New->getDebugInstrNum(), MachineFunction::DebugOperandMemNumber});
     }
+    if (MI.isCandidateForAdditionalCallInfo())
+      MF.moveAdditionalCallInfo(&MI, New);
     for (unsigned Other = E.Insts[Inst].first_operand; Other < E.Insts[Inst].end_operand; ++Other)
       for (unsigned &Behind : E.OperandAt[Other].Index)
         if (Behind > Last)
@@ -589,13 +591,19 @@ static void setAnyRegisters(MachineInstr &MI) {
       MO.setReg(*MRI.getRegClass(MO.getReg())->begin());
 }
 
+static void erase(MachineInstr &MI) {
+  if (MI.isCandidateForAdditionalCallInfo())
+    MI.getMF()->eraseAdditionalCallInfo(&MI);
+  MI.eraseFromBundle();
+}
+
 void gut(MachineFunction &MF, Target &T) {
   for (MachineBasicBlock &MBB : MF) {
     for (MachineInstr &MI : make_early_inc_range(MBB.instrs()))
       if (isLookedFor(MI))
         setAnyRegisters(MI);
       else
-        MI.eraseFromBundle();
+        erase(MI);
     while (!MBB.succ_empty())
       MBB.removeSuccessor(MBB.succ_begin());
   }

@@ -233,6 +233,7 @@ enum { CH_OURS = 0, CH_GREEDY = 1, CH_BASIC = 2, CH_PBQP = 3, CH_FAST = 4 };
 
 // Where code will be in memory: as the module says, and if it says nothing, anywhere; where the linker puts it; anywhere.
 enum { CH_AS_MODULE_SAYS = 0, CH_STATIC = 1, CH_PIC = 2 };
+enum { CH_WARN_OTHER = 0, CH_WARN_FRAME_SIZE = 1, CH_WARN_CALL = 2, CH_WARN_INLINE_ASM = 3 }; // call: of what its program warns of
 
 typedef struct {
   uint32_t allocator;
@@ -240,6 +241,8 @@ typedef struct {
   uint32_t schedule;     // run LLVM's scheduler before LLVM's allocator
   uint32_t object;       // emit an object file instead of assembly
   uint32_t function_sections, data_sections; // each function, each variable has a section of its own
+  uint32_t addrsig;        // emit a table of the symbols whose addresses matter
+  uint32_t call_site_info; // describe what calls pass, if there is debug information
   uint32_t ahead;        // with ours: hand all functions over before the first answer is wanted
   uint32_t separate_saves; // callee-saved registers are saved each for itself, where that is cheaper
   uint32_t verify;       // run LLVM's machine verifier on what an allocator left
@@ -268,9 +271,9 @@ typedef struct {
   void (*failed)(void *user, ChStr function, ChStr reason);
   // Final instructions counted.
   void (*counted)(void *user, ChStr function, const ChCounts *counts);
-  // An error that LLVM reported, and a warning.
+  // An error that LLVM reported, and a warning, with what it is about (CH_WARN_OTHER, …).
   void (*error)(void *user, ChStr message);
-  void (*warning)(void *user, ChStr message);
+  void (*warning)(void *user, uint32_t about, ChStr message);
   // The bytes of a function's code, by its symbol (for ch_sizes).
   void (*size)(void *user, ChStr symbol, uint64_t bytes);
   // The finished assembly or object file.

@@ -70,6 +70,15 @@ pub enum Relocation {
     Pic = ffi::PIC,
 }
 
+/// What an output says beside the code.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Tables {
+    /// Which symbols' addresses matter, so that a linker can merge equal functions.
+    pub addrsig: bool,
+    /// What calls pass, as a part of debug information, so that a debugger can show the arguments of callers.
+    pub call_sites: bool,
+}
+
 /// How functions follow each other if an allocator outside of LLVM allocates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pace {
@@ -95,6 +104,7 @@ pub struct CompileOptions<'o> {
     /// Which parts of the output have sections of their own.
     pub sections: Sections,
     pub relocation: Relocation,
+    pub tables: Tables,
     /// Run LLVM's machine verifier on every function after allocation.
     pub verify: bool,
     /// The general-purpose registers that the allocator may use; `None` for all.
@@ -115,10 +125,38 @@ pub struct Compiled {
     pub output: Vec<u8>,
     /// What was counted, in the order of the output.
     pub functions: Vec<Function>,
-    /// What LLVM had to say, a line each.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Time of code generation in nanoseconds, that of functions left to LLVM's allocator not included.
     pub time_ns: u64,
+}
+
+/// What LLVM had to say, as one line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Warning {
+    pub about: About,
+    pub text: String,
+}
+
+/// What a warning is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum About {
+    /// A stack frame that is larger than the program wants.
+    FrameSize,
+    /// A call of a function that the program warns of.
+    Call,
+    InlineAssembly,
+    Other,
+}
+
+impl About {
+    pub(super) fn of(about: u32) -> Self {
+        match about {
+            ffi::WARN_FRAME_SIZE => About::FrameSize,
+            ffi::WARN_CALL => About::Call,
+            ffi::WARN_INLINE_ASM => About::InlineAssembly,
+            _ => About::Other,
+        }
+    }
 }
 
 /// Why a module could not be compiled.
@@ -149,7 +187,8 @@ fn others(more: usize) -> String {
 /// If a function cannot be allocated and may not be left to LLVM, if there is a defect, or if LLVM reports an error.
 pub fn compile(module: Module<'_>, options: &CompileOptions<'_>) -> Result<Compiled, CompileError> {
     let source = module.source();
-    let mut warnings = module.warnings().to_vec();
+    let mut warnings: Vec<Warning> =
+        module.warnings().iter().map(|text| Warning { about: About::Other, text: text.clone() }).collect();
     let mut generated = run(&module, options, &[])?;
     drop(module);
     let time_ns = generated.time_ns;
@@ -209,7 +248,7 @@ type Sizes = HashMap<String, u64>;
 struct Generated {
     output: Vec<u8>,
     functions: Vec<Function>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
     time_ns: u64,
     /// If they are asked for, every function was allocated, and LLVM can read what it printed.
     sizes: Option<Sizes>,
@@ -249,6 +288,8 @@ fn generate(
         object: u32::from(options.output == Output::Object),
         function_sections: u32::from(options.sections.functions),
         data_sections: u32::from(options.sections.data),
+        addrsig: u32::from(options.tables.addrsig),
+        call_site_info: u32::from(options.tables.call_sites),
         verify: u32::from(options.verify),
         excluded: excluded.as_ptr(),
         num_excluded: excluded.len(),
@@ -386,6 +427,7 @@ mod tests {
             output: Output::Assembly,
             sections: Sections::default(),
             relocation: Relocation::default(),
+            tables: Tables::default(),
             verify: false,
             registers: None,
             fallback,

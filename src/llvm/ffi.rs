@@ -337,6 +337,9 @@ pub const FAST: u32 = 4;
 pub const AS_MODULE_SAYS: u32 = 0;
 pub const STATIC: u32 = 1;
 pub const PIC: u32 = 2;
+pub const WARN_FRAME_SIZE: u32 = 1;
+pub const WARN_CALL: u32 = 2;
+pub const WARN_INLINE_ASM: u32 = 3;
 
 #[repr(C)]
 pub struct Options {
@@ -346,6 +349,8 @@ pub struct Options {
     pub object: u32,
     pub function_sections: u32,
     pub data_sections: u32,
+    pub addrsig: u32,
+    pub call_site_info: u32,
     pub ahead: u32,
     pub separate_saves: u32,
     pub verify: u32,
@@ -367,7 +372,7 @@ pub struct Callbacks {
     pub failed: extern "C" fn(*mut c_void, Str, Str),
     pub counted: extern "C" fn(*mut c_void, Str, *const Counts),
     pub error: extern "C" fn(*mut c_void, Str),
-    pub warning: extern "C" fn(*mut c_void, Str),
+    pub warning: extern "C" fn(*mut c_void, u32, Str),
     pub size: extern "C" fn(*mut c_void, Str, u64),
     pub emit: extern "C" fn(*mut c_void, Str),
 }

@@ -14,7 +14,8 @@ mod session;
 mod variables;
 
 pub use compile::{
-    Algorithm, Allocator, CompileError, CompileOptions, Compiled, Output, Pace, Relocation, Sections, Stock, compile,
+    About, Algorithm, Allocator, CompileError, CompileOptions, Compiled, Output, Pace, Relocation, Sections, Stock, Tables,
+    Warning, compile,
 };
 pub use fatal::die_with_prefix;
 pub use jobs::{Failed, Ours};

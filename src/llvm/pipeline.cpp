@@ -177,6 +177,20 @@ static bool makesThunks(const Module &M) {
   });
 }
 
+static uint32_t about(const DiagnosticInfo &Info) {
+  switch (Info.getKind()) {
+  case DK_StackSize:
+    return CH_WARN_FRAME_SIZE;
+  case DK_DontCall:
+    return CH_WARN_CALL;
+  case DK_InlineAsm:
+  case DK_SrcMgr:
+    return CH_WARN_INLINE_ASM;
+  default:
+    return CH_WARN_OTHER;
+  }
+}
+
 int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callbacks) {
   Module &M = *reinterpret_cast<Module *>(module);
   Run R{*options, *callbacks};
@@ -195,7 +209,7 @@ int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callba
           OS << Asm->getMsgStr();
         else
           Info->print(Printer);
-        Info->getSeverity() == DS_Error ? R.error(Message) : R.warning(Message);
+        Info->getSeverity() == DS_Error ? R.error(Message) : R.warning(Message, about(*Info));
       },
       &R);
   std::string Error;
@@ -203,6 +217,12 @@ int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callba
   if (TM) {
     TM->Options.FunctionSections = options->function_sections;
     TM->Options.DataSections = options->data_sections;
+    TM->Options.EmitAddrsig = options->addrsig;
+    TM->Options.EmitCallSiteInfo = options->call_site_info;
+    // LLVM describes what calls pass only for a debugger that is known to read it.
+    TM->Options.DebuggerTuning = options->call_site_info ? DebuggerKind::GDB : DebuggerKind::Default;
+    if (std::optional<uint64_t> Threshold = M.getLargeDataThreshold())
+      TM->setLargeDataThreshold(*Threshold);
   }
   R.Ahead = options->ahead && !makesThunks(M);
   SmallVector<char, 0> Output;

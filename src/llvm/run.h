@@ -73,7 +73,7 @@ struct Run {
     }
   }
 
-  void warning(llvm::StringRef Message) { Callbacks.warning(Callbacks.user, str(Message)); }
+  void warning(llvm::StringRef Message, uint32_t About = CH_WARN_OTHER) { Callbacks.warning(Callbacks.user, About, str(Message)); }
 };
 
 // Sets one of LLVM's command line options.

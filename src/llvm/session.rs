@@ -1,6 +1,7 @@
 //! The callbacks of one run of the code generator.
 
 use super::answer::Arrays;
+use super::compile::{About, Warning};
 use super::fatal::{Stage, during, with_function};
 use super::jobs::{Allocation, Failed, Job, Outcome, Workers};
 use super::{ffi, import, registers};
@@ -57,7 +58,7 @@ pub struct Session<'o> {
     /// LLVM's error messages.
     pub errors: Vec<String>,
     /// And warnings.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// The bytes of functions' code, by symbol.
     pub sizes: HashMap<String, u64>,
     /// The assembly or object file.
@@ -332,9 +333,10 @@ extern "C" fn error(user: *mut c_void, message: ffi::Str) {
     unsafe { session(user).errors.push(said(&message.text())) }
 }
 
-extern "C" fn warning(user: *mut c_void, message: ffi::Str) {
+extern "C" fn warning(user: *mut c_void, about: u32, message: ffi::Str) {
     // SAFETY: as in `import`.
-    unsafe { session(user).warnings.push(said(&message.text())) }
+    let (session, message) = unsafe { (session(user), message.text()) };
+    session.warnings.push(Warning { about: About::of(about), text: said(&message) });
 }
 
 extern "C" fn size(user: *mut c_void, symbol: ffi::Str, bytes: u64) {

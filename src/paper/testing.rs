@@ -37,6 +37,7 @@ pub fn run(variant: Variant, functions: Vec<Function>) -> Run {
         options: None,
         registers: None,
         source: "p.bc".into(),
+        directory: None,
         target: String::new(),
         compilation_ns: Some(10_000),
         total: Counts::total(&functions),

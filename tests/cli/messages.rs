@@ -156,8 +156,12 @@ fn a_file_that_is_not_there_is_one_sentence_everywhere() {
             folder.chordal(&arguments).assert().code(1).stdout("")
         };
         with("missing.d").stderr("chordal: error: missing.d: no such file\n");
-        if !["stats", "diff"].contains(&arguments[0]) {
-            with("folder.d").stderr("chordal: error: folder.d: is a directory\n");
+        match arguments {
+            ["stats" | "diff", ..] => (),
+            ["compare", ..] | ["paper", "FILE"] => {
+                _ = with("folder.d").stderr("chordal: error: folder.d: no modules are in it (files that end in .bc or .ll)\n");
+            }
+            _ => _ = with("folder.d").stderr("chordal: error: folder.d: is a directory\n"),
         }
     }
 }

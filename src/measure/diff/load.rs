@@ -370,6 +370,7 @@ mod tests {
             options: None,
             registers: Some(vec!["rax".into(), "rcx".into()]),
             source: "a.bc".into(),
+            directory: None,
             target: "i686-pc-linux-gnu".into(),
             compilation_ns: None,
             total: counts(7),

@@ -32,6 +32,9 @@ pub struct Statistics {
     pub registers: Option<Vec<String>>,
     /// Name of the input file, as given.
     pub source: String,
+    /// The folder that it was named in, if that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
     /// Target triple of the module.
     pub target: String,
     /// Time of code generation as a whole, from the module to the output. Absent with `--no-times`.

@@ -1,12 +1,15 @@
-//! What `chordal cc` takes from the environment for `chordal compile`. What is wrong there is said with the variables' names:
-//! whoever set them need not know which options they become.
+//! What the environment says, beside the command line, about how code is generated. What is wrong there is said with the variables'
+//! names: whoever set them need not know which options they become.
 
-use super::{Cli, Command, Failure, allocators};
+use super::driver::{Driver, Language};
+use crate::cli::{Cli, Command, Failure, allocators};
 use crate::llvm::{RegisterRequest, Target};
-use anyhow::Context as _;
+use anyhow::{Context as _, Result, anyhow};
 use clap::Parser as _;
 use std::env;
-use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 const ALLOCATOR: &str = "CHORDAL_ALLOCATOR";
 const REGISTERS: &str = "CHORDAL_REGISTERS";
@@ -16,7 +19,7 @@ const OPTIONS: &str = "CHORDAL_OPTIONS";
 ///
 /// # Errors
 /// If a variable makes no sense.
-pub fn arguments(target: Option<Target>) -> Result<Vec<String>, Failure> {
+pub fn options(target: Option<Target>) -> Result<Vec<String>, Failure> {
     let mut arguments = Vec::new();
     if let Some(name) = variable(ALLOCATOR)? {
         allocators::parse(&name).map_err(|why| invalid(ALLOCATOR, &name, &why))?;
@@ -45,12 +48,12 @@ fn invalid(variable: &str, value: &str, why: &str) -> Failure {
     Failure::Usage(format!("invalid value '{value}' for {variable}: {why}"))
 }
 
-/// Whether chordal takes a command line that is right but for what the environment adds.
+/// Whether chordal takes a command line, its own name first, that is right but for what the environment adds.
 ///
 /// # Errors
 /// If it does not; the message names the variables that are set.
-pub fn check<'a>(arguments: impl Iterator<Item = &'a OsStr>) -> Result<(), Failure> {
-    let why = match Cli::try_parse_from([OsStr::new("chordal")].into_iter().chain(arguments)) {
+pub fn check(words: &[String]) -> Result<(), Failure> {
+    let why = match Cli::try_parse_from(words) {
         Ok(Cli { command: Command::Compile(arguments) }) => arguments.configured().err(),
         Err(error) if error.use_stderr() => {
             let message = error.to_string();
@@ -62,4 +65,34 @@ pub fn check<'a>(arguments: impl Iterator<Item = &'a OsStr>) -> Result<(), Failu
     let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
     let set: Vec<&str> = [ALLOCATOR, REGISTERS, OPTIONS].into_iter().filter(is_set).collect();
     Err(Failure::Usage(format!("{}: {why}", set.join(", "))))
+}
+
+/// The folder for statistics, if they are wanted.
+pub fn statistics() -> Option<PathBuf> {
+    env::var_os("CHORDAL_STATS").filter(|folder| !folder.is_empty()).map(PathBuf::from)
+}
+
+/// What an object depends on besides the command line and the sources, for a cache: the options, and which chordal and which
+/// clang it is.
+///
+/// # Errors
+/// If statistics are wanted: they are written only where something is compiled.
+pub fn cache_key(language: Language) -> Result<String, Failure> {
+    if statistics().is_some() {
+        return Err(anyhow!("CHORDAL_STATS: statistics are written only by a compilation, not from a cache").into());
+    }
+    let (driver, plan) = Driver::find(language, &[])?;
+    let chordal = env::current_exe().context("chordal's own path")?;
+    let mut key = format!("chordal {} {}\n", env!("CARGO_PKG_VERSION"), identity(&chordal)?);
+    key += &format!("{} {}\n", driver.program.display(), plan.version);
+    for option in options(None)? {
+        key += &format!("{option}\n");
+    }
+    Ok(key)
+}
+
+/// What tells one build of a program from another one.
+fn identity(program: &Path) -> Result<String> {
+    let metadata = fs::metadata(program).with_context(|| program.display().to_string())?;
+    Ok(format!("{} {}.{}", metadata.size(), metadata.mtime(), metadata.mtime_nsec()))
 }
