@@ -81,7 +81,7 @@ limits: setup ## time and memory of functions as large as can be, beside LLVM's 
 	$(CARGO) build --release
 	scripts/limits.py
 
-llvm-tests: setup ## LLVM's own tests of x86 code generation: what is left to LLVM, and whether what llc compiles is compiled (ARGS="--only AMX/": some)
+llvm-tests: setup ## hold what chordal makes of LLVM's own tests of x86 code generation against llc (ARGS="--only AMX/" for some of them)
 	$(CARGO) build --release
 	scripts/llvm-tests $(ARGS)
 

@@ -29,6 +29,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 OPT, LLC = "opt-22", "llc-22"
 LINUX = "-unknown-linux-gnu"
+# How long a module may take.
+SECONDS = 120
 # Options of llc that say what functions are like: opt has them, too, and turns them into attributes.
 ATTRIBUTES = ("mcpu", "mattr", "frame-pointer", "stackrealign", "disable-tail-calls")
 # Options of llc that flags of the module stand for.
@@ -128,7 +130,7 @@ class Case:
             if not self.prepare(file):
                 return "no module"
             command = [arguments.chordal, "compile", file, "-o", "/dev/null", "--verify-llvm", *arguments.options.split()]
-            status, said = run(command, SECONDS)
+            status, said = run(command)
             compiles = self.llc(file)
             if status == 0:
                 self.fallbacks = [found.groups() for found in FELL_BACK.finditer(said)]
@@ -148,16 +150,13 @@ class Case:
             return "refused by LLVM too"
 
 
-SECONDS = 120
-
-
-def run(command, seconds=None):
+def run(command):
     """Runs a command; its exit status (`None` if there is no end of it), and what it says."""
     try:
-        done = subprocess.run(command, capture_output=True, timeout=seconds, stdin=subprocess.DEVNULL)
+        done = subprocess.run(command, capture_output=True, timeout=SECONDS, stdin=subprocess.DEVNULL)
         return done.returncode, done.stderr.decode(errors="replace")
     except subprocess.TimeoutExpired:
-        return None, f"no end after {seconds} s"
+        return None, f"no end after {SECONDS} s"
 
 
 def explanations(file):

@@ -126,7 +126,9 @@ void Export::numberValues(const Tiles &Matrices) {
         const TargetRegisterClass *RC = MRI.getRegClass(MO.getReg());
         bool HasShape = RC == tileClass(T.TRI) && !Shapes.empty();
         uint32_t Class = HasShape ? T.tilesOf(Matrices.shapeOf(MO.getReg())) : T.classOf(RC);
-        if (Class == CH_NONE)
+        if (RC == tileClass(T.TRI) && !HasShape)
+          unsupported("matrix tiles of more shapes than fit, or of unknown ones");
+        else if (Class == CH_NONE)
           unsupported(Twine("a value of register class ") + T.TRI.getRegClassName(RC));
         if (ValueOf[Index] != CH_NONE || MO.getSubReg())
           unsupported("a virtual register defined in parts");
