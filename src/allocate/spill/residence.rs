@@ -52,8 +52,10 @@ pub(super) fn plan_priced(problem: &Problem, chosen: &Chosen) -> Result<Plan, St
     let mut plan = with(solution.untouched.clone()).or_else(|_| with(Untouched::default()))?;
     let cost = plan.cost(problem) + solution.cost_of_saving_all_but(&plan.untouched);
     let bound = solution.bound;
+    // (Where something is executed a thousand million times, a unit is much of what is executed once.)
+    let rounding = problem.units.executions(problem.conventional.function.operands.len() as i64);
     debug_assert!(
-        bound <= cost + 1e-3 * (1.0 + cost.abs()) || has_dead_phis(problem),
+        bound <= cost + rounding + 1e-3 * (1.0 + cost.abs()) || has_dead_phis(problem),
         "a plan for {cost} is below the bound, {bound}"
     );
     plan.counts.certificate = Some(Certificate { cost, bound: bound.min(cost) });
