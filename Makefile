@@ -1,7 +1,7 @@
 # `make` alone says what there is. Where a number is taken, N= says how many, and SEED= with which one to begin.
 CARGO ?= cargo
 
-.PHONY: conventions csmith fuzz fuzz-input fuzz-targets limits llvm-tests packages-test help setup demo test optimal test-optimal bench bench-destruction bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
+.PHONY: conventions csmith fuzz fuzz-input fuzz-targets limits llvm-tests packages-test help setup demo install test optimal test-optimal bench bench-destruction bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -12,6 +12,9 @@ setup: ## install what is missing of LLVM 22, clang 22 and the C++ compilers
 demo: setup ## build, compile real programs with two allocators, run them, compare
 	$(CARGO) build --release
 	scripts/demo
+
+install: setup ## build with all optimisations, and install for this user (about two minutes longer than a build)
+	$(CARGO) install --path . --locked --profile dist
 
 test: setup lint ## formatting, lints and all tests
 	$(CARGO) test
@@ -78,8 +81,8 @@ fuzz-targets: setup ## libFuzzer on texts, modules and what other commands read 
 	scripts/fuzz-targets $(N)
 
 limits: setup ## time and memory of functions as large as can be, beside LLVM's greedy allocator (hours; scripts/limits.py --largest 4 takes minutes)
-	$(CARGO) build --release
-	scripts/limits.py
+	$(CARGO) build --profile dist
+	scripts/limits.py --chordal target/dist/chordal
 
 llvm-tests: setup ## hold what chordal makes of LLVM's own tests of x86 code generation against llc (ARGS="--only AMX/" for some of them)
 	$(CARGO) build --release

@@ -72,9 +72,11 @@ def commands(text):
     runs = re.sub(r"\\\s*\n[;#\s]*RUN:", " ", "\n".join(re.findall(r"RUN:.*", text)))
     for run in runs.splitlines():
         try:
-            words = shlex.split(run.removeprefix("RUN:"))
+            lexer = shlex.shlex(run.removeprefix("RUN:"), posix=True, punctuation_chars="|")
+            lexer.whitespace_split = True
+            words = list(lexer)
         except ValueError:
-            words = run.removeprefix("RUN:").split()
+            words = run.removeprefix("RUN:").replace("|", " | ").split()
         words = words[1:] if words[:1] == ["not"] else words
         if words[:1] == ["llc"]:
             yield words[1 : words.index("|") if "|" in words else None]
@@ -120,8 +122,11 @@ class Case:
 
     def llc(self, file, *also):
         """Whether LLVM compiles it."""
-        pic = ["-relocation-model=pic"] if '"PIC Level"' in flagged(self.text, self.flags) else []
-        return run([LLC, *pic, *also, file, "-o", "/dev/null"])[0] == 0
+        return run([LLC, f"-relocation-model={self.relocation()}", *also, file, "-o", "/dev/null"])[0] == 0
+
+    def relocation(self):
+        """Where its code will be; llc's default where neither the test nor the module says."""
+        return "pic" if '"PIC Level"' in flagged(self.text, self.flags) else "static"
 
     def test(self, arguments):
         """What became of it."""
@@ -129,7 +134,8 @@ class Case:
             file = f"{folder}/{Path(self.name).stem}.bc"
             if not self.prepare(file):
                 return "no module"
-            command = [arguments.chordal, "compile", file, "-o", "/dev/null", "--verify-llvm", *arguments.options.split()]
+            command = [arguments.chordal, "compile", file, "-o", "/dev/null", "--verify-llvm"]
+            command += [f"--relocation-model={self.relocation()}", *arguments.options.split()]
             status, said = run(command)
             compiles = self.llc(file)
             if status == 0:

@@ -1,6 +1,7 @@
 //! Functions in which something is so many that the time or the room for it has to be thought of.
 
 use chordal::allocate::allocators::Preset;
+use chordal::allocate::degraded::Degraded;
 use chordal::allocate::pipeline::{Report, allocate};
 use chordal::check::check;
 use chordal::machine::{Edit, Point, parse};
@@ -40,8 +41,11 @@ fn allocated(text: &str, allocator: &str) -> Report {
 /// Prices are a certificate of what they choose; there is none where they were not asked.
 #[test]
 fn prices_decide_unless_too_much_is_live() {
-    assert!(allocated(&loop_of_phis(100), "tuned").spill.certificate.is_some());
-    assert!(allocated(&loop_of_phis(700), "tuned").spill.certificate.is_none());
+    let [small, large] = [100, 700].map(|phis| allocated(&loop_of_phis(phis), "tuned"));
+    assert!(small.spill.certificate.is_some() && small.degraded.is_empty());
+    assert!(large.spill.certificate.is_none());
+    let reason = "by weight, not by prices: too many values are live for too long";
+    assert_eq!(large.degraded, [Degraded::new("spill", reason)], "it is said that this is not what was asked for");
 }
 
 /// The checker's states share what is the same from block to block: what is wrong in one block is seen there, and in no other.

@@ -188,7 +188,9 @@ impl ByHand {
     }
 
     fn counts(&self, allocator: &str, more: &[&str]) -> BTreeMap<String, Counts> {
-        let functions = statistics(&self.module(), allocator, more).functions;
+        // (Bitcode does not say that code need not be position independent.)
+        let more = [more, &["--relocation-model=static"]].concat();
+        let functions = statistics(&self.module(), allocator, &more).functions;
         functions.into_iter().map(|function| (function.name, function.counts)).collect()
     }
 }

@@ -7,6 +7,7 @@ mod copies;
 mod cost;
 pub mod cssa;
 mod cuts;
+pub mod degraded;
 pub mod destruct;
 pub mod eliminate;
 pub mod failure;

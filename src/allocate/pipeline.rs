@@ -8,6 +8,7 @@ use crate::allocate::HAS_SOLVER;
 use crate::allocate::allocators::{Dominance, Preset, Registers};
 use crate::allocate::assign::{Assignment, Evictable, Refusal};
 use crate::allocate::cssa::{Coalescing, Conventional, ConversionCounts};
+use crate::allocate::degraded::Degraded;
 use crate::allocate::destruct::{DestructionCounts, destruct, unsplit::unsplit};
 use crate::allocate::eliminate::EliminationCounts;
 use crate::allocate::failure::{Defect, Failure, Unsupported};
@@ -62,7 +63,7 @@ impl Allocate for Strategy {
         match self {
             Strategy::Phases(preset) => match by_phases(function, preset) {
                 // A value in its copy's place may have fewer registers, and what has moved may meet others there.
-                Err(Failure::Unsupported(_)) if preset.prepares() => by_phases(function, &preset.unprepared()),
+                Err(Failure::Unsupported(reason)) if preset.prepares() => as_it_is(function, preset, &reason),
                 result => result,
             },
             Strategy::Regalloc2(algorithm) => by_regalloc2(function, *algorithm),
@@ -142,6 +143,8 @@ pub struct Report {
     pub recolouring: RecolouringCounts,
     /// φ elimination, as in Figure 10 of the spill-free paper.
     pub elimination: EliminationCounts,
+    /// Where phases did something else than they were asked for.
+    pub degraded: Vec<Degraded>,
     /// Time of each phase in the order in which they ran.
     pub phases: Vec<(&'static str, Duration)>,
 }
@@ -196,7 +199,7 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     // What is left to do asks for none of these.
     drop((conventional, liveness));
     let mut coloured = assign::split_at_repairs(&spilled, &order, &dominators, &among_spilled, assignment);
-    let Spilled { memory, untouched, counts, .. } = spilled;
+    let Spilled { memory, untouched, counts, degraded, .. } = spilled;
     drop(among_spilled);
     clock.lap("assign");
     let liveness = Liveness::new(&coloured.function);
@@ -220,8 +223,17 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
         spill: counts,
         recolouring,
         elimination: graphs.count(&coloured, &liveness, &code),
+        degraded,
         phases: clock.phases,
     };
+    Ok((overlay, report))
+}
+
+/// Allocates the program as it is, since it could not be allocated as it had been prepared.
+fn as_it_is(function: &Function, preset: &Preset, reason: &Unsupported) -> Result<(Overlay, Report), Failure> {
+    let (overlay, mut report) = by_phases(function, &preset.unprepared())?;
+    let reason = format!("without merging copies, parking, sinking and other forms: {reason}");
+    report.degraded.insert(0, Degraded::new("prepare", reason));
     Ok((overlay, report))
 }
 

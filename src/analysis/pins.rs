@@ -58,7 +58,8 @@ pub struct Held {
     pub reg: Reg,
     /// Whether the register is live before the instruction, which is not the copy then.
     pub before: bool,
-    /// Whether it is behind, and holds the value still; if not, this is the last instruction that reads the register, or the value.
+    /// Whether the register is live after the instruction and holds the value still; if not, this is the last instruction that reads
+    /// the register or the value.
     pub behind: bool,
 }
 

@@ -243,9 +243,9 @@ pub fn run(arguments: &Arguments, module: Option<Vec<u8>>) -> Result<(), Failure
     let compiled = compiled.map_err(|error| anyhow!(about(&name, &format!("{error:#}"))))?;
     warn(&name, &compiled, &arguments.warnings).map_err(|error| anyhow!(about(&name, &format!("{error:#}"))))?;
     if io::stderr().is_terminal()
-        && let Some(certificate) = certificate(&Counts::total(&compiled.functions))
+        && let Some(summary) = summary(&Counts::total(&compiled.functions))
     {
-        eprintln!("chordal: {}: {certificate}", printable(&name));
+        eprintln!("chordal: {}: {summary}", printable(&name));
     }
     let stats =
         stats.map(|stats| Ok::<_, Failure>((stats, statistics(arguments, &allocator, options.registers, triple, &compiled)?)));
@@ -303,7 +303,17 @@ fn warn(file: &str, compiled: &Compiled, flags: &Warnings) -> anyhow::Result<()>
     }
 }
 
-/// What spilling costs, and how much less it could at most, if that is known. (The bound holds for the plans that the model can state:
+/// How good the code is as far as that is known, and whether all of it was made as it was asked for.
+fn summary(total: &Counts) -> Option<String> {
+    let degraded = match total.degraded_functions {
+        0 => None,
+        1 => Some("1 function is allocated in another way than asked for (`degraded` in --stats)".to_owned()),
+        n => Some(format!("{n} functions are allocated in another way than asked for (`degraded` in --stats)")),
+    };
+    certificate(total).into_iter().chain(degraded).reduce(|certificate, degraded| format!("{certificate}; {degraded}"))
+}
+
+/// The cost of spilling, and how much less it could be at most, if that is known. (The bound holds for the plans that the model can state:
 /// a value is confined to its class for all its life, for example, which a better plan need not respect.)
 fn certificate(total: &Counts) -> Option<String> {
     let (cost, bound) = (total.spill.cost?, total.spill.bound?);
@@ -395,5 +405,18 @@ mod tests {
         assert_eq!(exactly(12.0, -3.0), "spill cost 12, at most 15 above the best of the plans considered");
         assert_eq!(exactly(12.0, 12.0), "spill cost 12, the best of the plans considered");
         assert_eq!(of(None, None), None);
+    }
+
+    #[test]
+    fn the_summary_says_what_was_not_as_asked_for() {
+        let mut total = Counts::default();
+        assert_eq!(summary(&total), None);
+        total.degraded_functions = 1;
+        let one = "1 function is allocated in another way than asked for (`degraded` in --stats)";
+        assert_eq!(summary(&total).as_deref(), Some(one));
+        (total.spill.cost, total.spill.bound, total.degraded_functions) = (Some(12.0), Some(12.0), 2);
+        let both = "spill cost 12, the best of the plans considered; 2 functions are allocated in another way than asked for \
+                    (`degraded` in --stats)";
+        assert_eq!(summary(&total).as_deref(), Some(both));
     }
 }

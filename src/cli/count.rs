@@ -189,7 +189,7 @@ fn table(objects: &[Named], arguments: &Arguments, style: Style) -> Table {
     table
 }
 
-/// What a row is about, and its counts.
+/// A row: its module or function, and its counts.
 type Row = (Vec<Cell>, Static);
 
 fn cells(counts: &Static) -> [Cell; 6] {

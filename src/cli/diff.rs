@@ -22,7 +22,7 @@ Metrics are the counters of the statistics by their names in the JSON, such as s
 weighted.loads, frame_bytes, elimination.memory_transfers or time_ns.total; and two sums,
 memory_accesses (static.loads + static.stores) and spill_accesses (spill.stores +
 spill.reloads). More counts as worse, whatever the metric. Without --metric: static.*,
-spill.stores, spill.reloads, overhead_share and fallbacks. The total of overhead_share is the
+spill.stores, spill.reloads, overhead_share, fallbacks and degraded_functions. The total of overhead_share is the
 mean, each function weighted by its selected instructions.
 
 Totals and means are over the functions that were allocated in both files. Those that were left

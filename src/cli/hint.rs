@@ -1,4 +1,4 @@
-//! What somebody meant who gave chordal the arguments of a compiler.
+//! Hints for whoever gives chordal the arguments of a compiler.
 
 use super::Cli;
 use crate::llvm::foreign;

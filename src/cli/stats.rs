@@ -223,7 +223,7 @@ fn csv(modules: &[Module], arguments: &Arguments) -> String {
     counters::csv(&["module", second], rows.iter().map(|row| (about(row), &row.counts)))
 }
 
-/// What a row is about, and its counts.
+/// A row: its module or function, and its counts.
 struct Row {
     module: String,
     function: Option<String>,

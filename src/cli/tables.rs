@@ -7,7 +7,7 @@ use std::env;
 use std::io::{self, IsTerminal as _};
 use terminal_size::{Width, terminal_size_of};
 
-/// What all commands with tables of functions take.
+/// Options of all commands with tables of functions.
 #[derive(Args)]
 pub struct TableOptions {
     /// In tables, call functions of C++ and Rust by their symbols, as JSON and CSV always do

@@ -3,7 +3,7 @@
 use crate::llvm::About;
 use clap::Args;
 
-/// What LLVM warns of, as clang's flags call it.
+/// The kinds of LLVM's warnings, by the names that clang's flags have for them.
 const GROUPS: [(&str, About); 3] =
     [("frame-larger-than", About::FrameSize), ("attribute-warning", About::Call), ("inline-asm", About::InlineAssembly)];
 
@@ -22,7 +22,7 @@ pub struct Warnings {
     no_warnings: bool,
 }
 
-/// What is said about a group of warnings, or about all of them.
+/// A flag about one kind of warning, or about all of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Flag {
     about: Option<About>,
@@ -37,7 +37,7 @@ enum What {
     NoError,
 }
 
-/// What becomes of a warning.
+/// How a warning is treated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Severity {
     Hidden,
@@ -95,7 +95,7 @@ fn parse(text: &str) -> Result<Flag, String> {
     Ok(Flag { about, what })
 }
 
-/// What a group is about. (Clang also calls it `frame-larger-than=`.)
+/// The kind of warning that a name stands for. (Clang also calls it `frame-larger-than=`.)
 fn of_group(name: &str) -> Result<About, String> {
     let group = GROUPS.iter().find(|(group, _)| name.strip_suffix('=').unwrap_or(name) == *group);
     let names = || GROUPS.map(|(name, _)| name).join(", ");
@@ -106,7 +106,7 @@ fn of_group(name: &str) -> Result<About, String> {
 mod tests {
     use super::*;
 
-    /// What clang says to the same flags.
+    /// Compared with what clang says to these flags.
     #[test]
     fn the_last_flag_counts_as_in_clang() {
         for (flags, expected) in [

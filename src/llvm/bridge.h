@@ -280,7 +280,7 @@ typedef struct {
   void (*emit)(void *user, ChStr output);
 } ChCallbacks;
 
-// What reading a module has to say: of invalid bytes, of a module that LLVM's verifier rejects, of a file that is an index of
+// Kinds of messages about a module that is read: of invalid bytes, of a module that LLVM's verifier rejects, of a file that is an index of
 // ThinLTO (without text), and of what is read nonetheless.
 enum { CH_READ_INVALID = 0, CH_READ_BROKEN = 1, CH_READ_INDEX = 2, CH_READ_WARNING = 3 };
 

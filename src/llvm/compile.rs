@@ -70,12 +70,12 @@ pub enum Relocation {
     Pic = ffi::PIC,
 }
 
-/// What an output says beside the code.
+/// Tables that an output has beside the code.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Tables {
     /// Which symbols' addresses matter, so that a linker can merge equal functions.
     pub addrsig: bool,
-    /// What calls pass, as a part of debug information, so that a debugger can show the arguments of callers.
+    /// Debug information about the arguments of calls, so that a debugger can show those of callers.
     pub call_sites: bool,
 }
 
@@ -130,14 +130,14 @@ pub struct Compiled {
     pub time_ns: u64,
 }
 
-/// What LLVM had to say, as one line.
+/// A warning of LLVM's, as one line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Warning {
     pub about: About,
     pub text: String,
 }
 
-/// What a warning is about.
+/// The subject of a warning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum About {
     /// A stack frame that is larger than the program wants.
@@ -244,7 +244,7 @@ fn refuse(failures: &[Failed], wanted: impl Fn(&Failed) -> bool) -> Result<(), C
 /// The bytes of functions' code, by symbol.
 type Sizes = HashMap<String, u64>;
 
-/// What one run of the code generator came to.
+/// The result of one run of the code generator.
 struct Generated {
     output: Vec<u8>,
     functions: Vec<Function>,
@@ -306,8 +306,15 @@ fn generate(
     }
     let (output, warnings) = (std::mem::take(&mut session.output), std::mem::take(&mut session.warnings));
     let counted = std::mem::take(&mut session.functions).into_iter();
-    let functions =
-        counted.map(|(name, counts)| Function { place: places.remove(&name), name, fallback: None, counts }).collect();
+    let functions = counted
+        .map(|(name, counts)| Function {
+            place: places.remove(&name),
+            fallback: None,
+            degraded: session.degraded.remove(&name).unwrap_or_default(),
+            name,
+            counts,
+        })
+        .collect();
     let sizes = if !options.sizes || !session.failures.is_empty() {
         None
     } else if options.output == Output::Object {

@@ -46,7 +46,7 @@ public:
     unsigned Index;
   };
   std::vector<DebugOperand> DebugAt; // of each ChDebugUse
-  // What writes the shapes of matrix tiles' registers to their table, with the root that each is about.
+  // The instructions that write the shapes of matrix tiles' registers to their table, with the root that each is about.
   std::vector<std::pair<unsigned, llvm::MachineInstr *>> Shapes;
 
   std::vector<ChBlock> Blocks;

@@ -83,7 +83,7 @@ pub(super) extern "C" fn report(message: ffi::Str) {
 /// The bytes of a message about what is being done that are worth telling.
 const LONGEST: usize = 512;
 
-/// What is being done on this thread, if that is known: the function that chordal is at work on, or LLVM's pass and its function. Takes
+/// The work at hand on this thread, if that is known: the function that chordal is at work on, or LLVM's pass and its function. Takes
 /// nothing from the heap.
 fn doing(buffer: &mut [u8; LONGEST]) -> &[u8] {
     const FUNCTION_IS: &[u8] = b"function ";

@@ -1,4 +1,4 @@
-//! What people give us that is no module: what it is, and what makes a module of it.
+//! Files that people give us instead of modules: what they are, and how to make a module of them.
 
 use std::path::Path;
 
@@ -6,9 +6,9 @@ use std::path::Path;
 struct Language {
     extensions: &'static [&'static str],
     name: &'static str,
-    /// What writes bitcode, before the name of the source.
+    /// The command that writes bitcode, before the name of the source.
     to_bitcode: &'static str,
-    /// What stands in for its compiler.
+    /// The command that stands in for its compiler.
     driver: Option<&'static str>,
 }
 
@@ -49,7 +49,7 @@ pub fn driver(source: &Path) -> Option<&'static str> {
     language(source)?.driver
 }
 
-/// What a file is by its first bytes, if that has been compiled already.
+/// The kind of a compiled file, by its first bytes.
 pub fn compiled(bytes: &[u8]) -> Option<&'static str> {
     if bytes.starts_with(b"\x7FELF") {
         return Some(
@@ -61,7 +61,7 @@ pub fn compiled(bytes: &[u8]) -> Option<&'static str> {
     is_archive.then_some("is an archive: give its members one by one, if they are bitcode (`llvm-ar-22 x` unpacks them)")
 }
 
-/// What a text that is no IR may be, by its name.
+/// The language that a text which is no IR may be in, by its name.
 pub fn source(path: &Path) -> Option<String> {
     let file = path.to_str().and_then(|path| shlex::try_quote(path).ok())?;
     if let Some(Language { name, to_bitcode, driver, .. }) = language(path) {

@@ -2,6 +2,7 @@
 
 use super::answer::Arrays;
 use super::fatal::with_function;
+use crate::allocate::degraded::Degraded;
 use crate::allocate::failure::{Failure, guarded};
 use crate::allocate::pipeline::{self, Allocate, Report};
 use crate::machine::{Edit, Function, Overlay, print};
@@ -39,6 +40,7 @@ pub struct Allocation {
     pub name: String,
     pub answer: Arrays,
     pub counts: Counts,
+    pub degraded: Vec<Degraded>,
 }
 
 pub type Outcome = Result<Allocation, Failed>;
@@ -53,7 +55,7 @@ impl Job {
     fn run(self, ours: Ours<'_>) -> Outcome {
         let Job { function, import_ns } = self;
         match with_function(function.name.as_bytes(), || guarded(|| allocate(&function, import_ns, ours))) {
-            Ok((answer, counts)) => Ok(Allocation { name: function.name, answer, counts }),
+            Ok((answer, counts, degraded)) => Ok(Allocation { name: function.name, answer, counts, degraded }),
             Err(failure) => {
                 let text = matches!(failure, Failure::Defect(_)).then(|| print(&function));
                 Err(Failed { name: function.name, failure, text })
@@ -62,8 +64,9 @@ impl Job {
     }
 }
 
-fn allocate(function: &Function, import_ns: u64, ours: Ours<'_>) -> Result<(Arrays, Counts), Failure> {
-    let (overlay, report) = ours.allocator.allocate(function)?;
+fn allocate(function: &Function, import_ns: u64, ours: Ours<'_>) -> Result<(Arrays, Counts, Vec<Degraded>), Failure> {
+    let (overlay, mut report) = ours.allocator.allocate(function)?;
+    let degraded = std::mem::take(&mut report.degraded);
     let answer = Arrays::new(&overlay, function);
     let mut counts = Counts::default();
     let times = counts.time_ns.get_or_insert_default();
@@ -79,8 +82,9 @@ fn allocate(function: &Function, import_ns: u64, ours: Ours<'_>) -> Result<(Arra
     if ours.graphs {
         counts.graphs = meter::apart(|| ours.allocator.graphs(function));
     }
+    counts.degraded_functions = u64::from(!degraded.is_empty());
     enter_account(&mut counts, &overlay, report);
-    Ok((answer, counts))
+    Ok((answer, counts, degraded))
 }
 
 /// Enters what only the allocator knows; the rest is counted in the output.

@@ -20,7 +20,7 @@ pub enum ReadError {
     Empty,
     #[error("is neither LLVM bitcode nor textual LLVM IR")]
     NotBitcode,
-    /// What it is instead, and what makes a module of it.
+    /// A file of another kind: which, and how to make a module of it.
     #[error("{0}")]
     Foreign(String),
     #[error("invalid bitcode: {0}")]
@@ -39,7 +39,7 @@ pub enum ReadError {
 
 /// The bytes of a module.
 pub struct Source {
-    /// What LLVM calls the module: in messages, and in what it makes of names. As a rule as the user wrote it; `-` is standard input.
+    /// The module's name for LLVM, in messages and in symbols that are made of it. As a rule as the user wrote it; `-` is standard input.
     pub name: String,
     bytes: Vec<u8>,
 }
@@ -145,7 +145,7 @@ impl<'s> Module<'s> {
         Ok(Module { module, _context: context, source, target, warnings: said.warnings })
     }
 
-    /// What LLVM had to say about the module as it was read, a line each.
+    /// LLVM's warnings about the module as it was read, a line each.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -182,7 +182,7 @@ impl<'s> Module<'s> {
 /// LLVM's own warnings about a module go nowhere: the bridge says what it drops, and errors arrive as results.
 extern "C" fn ignore(_: LLVMDiagnosticInfoRef, _: *mut c_void) {}
 
-/// What the bridge said of a module while it read it.
+/// The bridge's messages about a module while it was read.
 #[derive(Default)]
 struct Said {
     error: Option<(u32, String)>,

@@ -5,6 +5,7 @@ use super::compile::{About, Warning};
 use super::fatal::{Stage, during, with_function};
 use super::jobs::{Allocation, Failed, Job, Outcome, Workers};
 use super::{ffi, import, registers};
+use crate::allocate::degraded::Degraded;
 use crate::allocate::failure::{Defect, Failure, Unsupported, guarded};
 use crate::allocate::shrink_wrap;
 use crate::machine::{Function, RegisterFile, parse, print, validate};
@@ -55,6 +56,8 @@ pub struct Session<'o> {
     pub verifier_reports: Vec<(String, String)>,
     /// What was counted, by function.
     pub functions: IndexMap<String, Counts>,
+    /// Where allocators did something else than they were asked for, by function.
+    pub degraded: HashMap<String, Vec<Degraded>>,
     /// LLVM's error messages.
     pub errors: Vec<String>,
     /// And warnings.
@@ -80,6 +83,7 @@ impl<'o> Session<'o> {
             failures: Vec::new(),
             verifier_reports: Vec::new(),
             functions: IndexMap::new(),
+            degraded: HashMap::new(),
             errors: Vec::new(),
             warnings: Vec::new(),
             sizes: HashMap::new(),
@@ -130,7 +134,10 @@ impl<'o> Session<'o> {
     fn answer(&mut self) -> ffi::Answer {
         let pending = self.pending.pop_front().expect("the bridge asks once about each function");
         match pending.recv().expect("who takes a job ends it") {
-            Ok(Allocation { name, answer, counts }) => {
+            Ok(Allocation { name, answer, counts, degraded }) => {
+                if !degraded.is_empty() {
+                    self.degraded.insert(name.clone(), degraded);
+                }
                 self.functions.insert(name, counts);
                 self.answer = answer;
                 self.answer.answer()
@@ -260,7 +267,7 @@ fn weigh(to: &mut Counts, from: &ffi::Weights) {
     });
 }
 
-/// What LLVM has to say, as one line. Where it knows no place, it says so.
+/// A message of LLVM's as one line. Where it knows no place, it says so.
 fn said(message: &str) -> String {
     super::module::one_line(message.strip_prefix("<unknown>:0:0: ").unwrap_or(message))
 }

@@ -23,7 +23,7 @@ using namespace chordal;
 
 namespace {
 
-// What turns text into fragments of sections: nothing is written, so that a variable of gigabytes takes no memory.
+// Turns text into fragments of sections. Nothing is written, so that a variable of gigabytes takes no memory.
 class Assembler {
 public:
   Assembler(const Module &M, const TargetMachine &TM, ChStr Assembly)

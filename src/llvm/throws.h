@@ -1,4 +1,4 @@
-// What a block computes after a call that throws, and a landing pad reads.
+// Values that a block computes after a call that throws, and that a landing pad reads.
 #ifndef CHORDAL_THROWS_H
 #define CHORDAL_THROWS_H
 

@@ -61,7 +61,7 @@ pub(super) fn connect(problem: &Problem, chosen: &Chosen, decided: Decided) -> P
     // What is not executed accesses nothing.
     folds.retain(|&(inst, _)| !dropped.contains(inst));
     let untouched = Untouched::default();
-    Plan { refills, stores, memory_phis, folds, updates, dropped, in_memory, untouched, homes, counts }
+    Plan { refills, stores, memory_phis, folds, updates, dropped, in_memory, untouched, homes, counts, degraded: Vec::new() }
 }
 
 /// Where a value is defined.

@@ -33,7 +33,14 @@ pub(super) fn insert(problem: &Problem, plan: &Plan, slots: &Slots) -> Spilled {
     let debug_slots = debug_slots(problem, &slot_of);
     let memory =
         Memory { slots: slots.slots.clone(), given: slots.given.clone(), slot_of, edge_refills, memory_phis, debug_slots };
-    Spilled { function: rewritten, folds, memory, untouched: plan.untouched.clone(), counts: plan.counts }
+    Spilled {
+        function: rewritten,
+        folds,
+        memory,
+        untouched: plan.untouched.clone(),
+        counts: plan.counts,
+        degraded: plan.degraded.clone(),
+    }
 }
 
 /// Has the φs that join the pieces of a value take it from elsewhere on the edges where it is refilled.

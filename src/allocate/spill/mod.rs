@@ -44,6 +44,7 @@ use crate::allocate::assign::PinPolicy;
 use crate::allocate::cost::{self, Added};
 use crate::allocate::cssa::{Conventional, Web};
 use crate::allocate::cuts::Units;
+use crate::allocate::degraded::Degraded;
 use crate::allocate::failure::Unsupported;
 use crate::allocate::pressure::demand::foldable_operands;
 use crate::allocate::pressure::limits::Limits;
@@ -169,6 +170,8 @@ pub struct Spilled {
     pub untouched: Untouched,
     /// What spilling came to.
     pub counts: SpillCounts,
+    /// Where it was done in another way than was asked for.
+    pub degraded: Vec<Degraded>,
 }
 
 /// What the function says nothing about: values that are elsewhere than in registers.
@@ -226,7 +229,14 @@ impl Spilled {
             memory_phis: SecondaryMap::new(),
             debug_slots: vec![None; function.debug_uses.len()],
         };
-        Spilled { function, folds: Vec::new(), memory, untouched: Untouched::default(), counts: SpillCounts::default() }
+        Spilled {
+            function,
+            folds: Vec::new(),
+            memory,
+            untouched: Untouched::default(),
+            counts: SpillCounts::default(),
+            degraded: Vec::new(),
+        }
     }
 
     /// The operands of an instruction that are in memory.
@@ -312,6 +322,8 @@ pub struct Problem<'a> {
     units: Units,
     policy: Policy,
     downstream: Downstream,
+    /// If values are to be chosen in another way than was asked for: why.
+    degraded: Option<Degraded>,
 }
 
 impl<'a> Problem<'a> {
@@ -333,6 +345,8 @@ impl<'a> Problem<'a> {
         let loops = Loops::new(function, order, dominators);
         let is_crowded = || cross_more_than(CROWDED * function.insts.len() as u64, function, liveness);
         let choice = downstream.choice.map(|choice| choice.within_reach(policy.effort, is_crowded));
+        let degraded = (choice != downstream.choice)
+            .then(|| Degraded::new("spill", "by weight, not by prices: too many values are live for too long"));
         let (constants, web_constants) = constants(conventional);
         let origins = |wanted: fn(&InstData) -> bool| {
             let origins = function.insts.values().filter(|data| wanted(data)).filter_map(|data| data.origin.expand());
@@ -363,6 +377,7 @@ impl<'a> Problem<'a> {
             units: Units::for_executions(function.blocks.values().map(|data| data.frequency).fold(0.0, f64::max)),
             policy,
             downstream: Downstream { choice, ..downstream },
+            degraded,
         })
     }
 
@@ -407,7 +422,8 @@ impl<'a> Problem<'a> {
             _ if self.is_priced() => residence::plan_priced(self, &chosen),
             _ => self.plan_by_value(&mut chosen),
         };
-        let plan = plan.map_err(Unsupported)?;
+        let mut plan = plan.map_err(Unsupported)?;
+        plan.degraded.extend(self.degraded.clone());
         let Conventional { function, .. } = self.conventional;
         match plan.stores.iter().find(|store| store.at > function.before_terminators(store.at.block)) {
             Some(store) => Err(Unsupported(format!("a terminator of {} defines what is to be in memory", store.at.block))),

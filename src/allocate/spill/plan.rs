@@ -8,6 +8,7 @@ use super::homes::Homes;
 use super::update::saved;
 use super::{Problem, SpillCounts};
 use crate::allocate::cost::{self, Added};
+use crate::allocate::degraded::Degraded;
 use crate::analysis::{Liveness, Untouched};
 use crate::machine::{Block, Function, Inst, Phi, Point, Value};
 use cranelift_entity::EntitySet;
@@ -88,6 +89,8 @@ pub struct Plan {
     pub homes: Homes,
     /// What this comes to.
     pub counts: SpillCounts,
+    /// Where it is made in another way than was asked for.
+    pub degraded: Vec<Degraded>,
 }
 
 impl Plan {

@@ -52,6 +52,7 @@ pub(super) fn plan(problem: &Problem, chosen: &Chosen) -> Result<Plan, String> {
             untouched: Untouched::default(),
             homes,
             counts: SpillCounts::default(),
+            degraded: Vec::new(),
         },
     };
     for block in function.blocks.keys() {

@@ -11,6 +11,7 @@ use super::connect::{Decided, connect};
 use super::entry::{Candidate, Entries, Entry, Pressures, Way};
 use super::plan::{Plan, Refill, Site};
 use super::priced;
+use crate::allocate::degraded::Degraded;
 
 use super::refill::next_uses;
 use super::settled::Settled;
@@ -49,7 +50,10 @@ pub(super) fn plan_priced(problem: &Problem, chosen: &Chosen) -> Result<Plan, St
         walk(problem, chosen, &ahead, Way::Solved(&solution), &pins).map(|plan| Plan { untouched, ..plan })
     };
     // Where classes of registers overlap, those that were bought may not suffice for some instruction.
-    let mut plan = with(solution.untouched.clone()).or_else(|_| with(Untouched::default()))?;
+    let mut plan = with(solution.untouched.clone()).or_else(|error| {
+        let reason = format!("all callee-saved registers may be used, not only those that pay for their saves: {error}");
+        with(Untouched::default()).map(|plan| Plan { degraded: vec![Degraded::new("spill", reason)], ..plan })
+    })?;
     let cost = plan.cost(problem) + solution.cost_of_saving_all_but(&plan.untouched);
     let bound = solution.bound;
     // (Where something is executed a thousand million times, a unit is much of what is executed once.)

@@ -42,7 +42,7 @@ pub struct Driver<'a> {
     words: Vec<String>,
 }
 
-/// What a driver would do.
+/// A driver's plan: the jobs that it would run.
 pub struct Plan {
     pub version: String,
     text: String,
@@ -88,7 +88,7 @@ impl<'a> Driver<'a> {
         self.command().arg("-###").output()
     }
 
-    /// What it says that it is. It says so with its plan, unless it is asked for nothing but such things.
+    /// The driver's own name and version. It prints them with its plan, unless it is asked for nothing but such things.
     fn version(&self, plan: &Output) -> Result<String> {
         let is_version = |line: &&str| line.contains(" version ") && !is_job(line);
         let text = String::from_utf8_lossy(&plan.stderr);
@@ -116,7 +116,7 @@ impl<'a> Driver<'a> {
         anyhow!(error).context(self.program.display().to_string())
     }
 
-    /// What it is asked for.
+    /// The arguments that it is called with.
     pub fn words(&self) -> &[String] {
         &self.words
     }
@@ -137,7 +137,7 @@ impl Plan {
         self.text.lines().filter(|line| !is_job(line) && !is_message(line) && *line != " (in-process)")
     }
 
-    /// What the driver has to say besides.
+    /// The driver's warnings and notes.
     pub fn messages(&self) -> impl Iterator<Item = &str> {
         self.text.lines().filter(|line| is_message(line))
     }

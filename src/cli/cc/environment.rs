@@ -1,4 +1,4 @@
-//! What the environment says, beside the command line, about how code is generated. What is wrong there is said with the variables'
+//! The environment's part in how code is generated: variables that stand for options. What is wrong there is said with the variables'
 //! names: whoever set them need not know which options they become.
 
 use super::driver::{Driver, Language};
@@ -72,7 +72,7 @@ pub fn statistics() -> Option<PathBuf> {
     env::var_os("CHORDAL_STATS").filter(|folder| !folder.is_empty()).map(PathBuf::from)
 }
 
-/// What an object depends on besides the command line and the sources, for a cache: the options, and which chordal and which
+/// A key for caches of everything that an object depends on besides the command line and the sources: the options, and which chordal and which
 /// clang it is.
 ///
 /// # Errors
@@ -91,7 +91,7 @@ pub fn cache_key(language: Language) -> Result<String, Failure> {
     Ok(key)
 }
 
-/// What tells one build of a program from another one.
+/// A text that is another one for another build of a program.
 fn identity(program: &Path) -> Result<String> {
     let metadata = fs::metadata(program).with_context(|| program.display().to_string())?;
     Ok(format!("{} {}.{}", metadata.size(), metadata.mtime(), metadata.mtime_nsec()))

@@ -25,7 +25,7 @@ enum Form {
 }
 use Form::{Driver as ForDriver, Joined, Llvm, LlvmPrinted, Printed, Separate, Word};
 
-/// What would be ignored, and what it is called.
+/// Flags that would be ignored, and the names by which they are refused.
 const REFUSED: &[(Form, &str)] = &[
     (Word("-split-dwarf-output"), "-gsplit-dwarf"),
     (Word("-femulated-tls"), "-femulated-tls"),
@@ -81,7 +81,7 @@ const REFUSED: &[(Form, &str)] = &[
     (ForDriver("-time"), "-time"),
 ];
 
-/// What the driver tells LLVM on its own, and what is none of code generation's business.
+/// Options that the driver passes to LLVM on its own, or that do not concern code generation.
 const OF_THE_DRIVER: &[&str] = &["-x86-asm-syntax=", "-global-isel=0", "-memprof-annotate-static-data-prefix"];
 
 /// The passes of code generation that have remarks to make.
@@ -159,7 +159,7 @@ pub fn given_to_llvm(jobs: &[Job]) -> Option<&str> {
     generating.flat_map(llvm_options).find(|option| !OF_THE_DRIVER.iter().any(|own| option.starts_with(own)))
 }
 
-/// What `chordal compile` is told of a job's flags.
+/// The options of `chordal compile` that a job's flags become.
 pub fn translated(job: &Job) -> Vec<String> {
     const SWITCHES: [(&str, &[&str]); 6] = [
         ("-ffunction-sections", &["--function-sections"]),

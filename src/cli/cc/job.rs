@@ -39,7 +39,7 @@ impl Job {
         self.has("-emit-obj") || self.has("-S")
     }
 
-    /// What it compiles.
+    /// The source that it compiles.
     pub fn source(&self) -> &str {
         self.words.last().expect("a job has words")
     }

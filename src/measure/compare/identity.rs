@@ -1,4 +1,4 @@
-//! What tells one compiler from another, for records that are to be used again.
+//! The identity of a compiler, for records that are to be used again.
 
 use object::{Object as _, ObjectSection as _, SectionFlags, elf};
 use xxhash_rust::xxh3::Xxh3;

@@ -11,7 +11,7 @@ use std::os::fd::AsRawFd as _;
 use std::path::Path;
 use thiserror::Error;
 
-/// What is in a records file, and the file that more is added to.
+/// The contents of a records file, and the file that more is added to.
 #[derive(Debug)]
 pub struct Journal {
     /// By fingerprint: each run with the name that its module had.

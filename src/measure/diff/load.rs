@@ -22,7 +22,7 @@ pub struct File {
     /// In the order of the file. A file of statistics has one run and no key to it: what is compared with it may be of
     /// another allocator or source. A folder of them has one for each.
     pub runs: IndexMap<Option<RunKey>, Run>,
-    /// What the modules of a folder are of, by the names of their files.
+    /// The sources of a folder's modules, by the names of their files.
     pub sources: IndexMap<String, String>,
 }
 
@@ -161,7 +161,7 @@ fn schema(document: &RawValue) -> Result<String, String> {
     read::schema(document).ok_or_else(|| format!("names no schema: neither {} nor {}", stats::SCHEMA, record::SCHEMA))
 }
 
-/// What statistics are of, and the run.
+/// A module and a run that statistics are of.
 fn statistics(document: &RawValue, metrics: &[Metric]) -> Result<(String, Run), String> {
     let parsed: Statistics<'_> = serde_json::from_str(document.get()).map_err(|error| error.to_string())?;
     let setting = Setting {
@@ -361,6 +361,7 @@ mod tests {
             name: name.into(),
             place: Some(Place { file: "/p/a.c".into(), line: 3 }),
             fallback: fallback.map(Into::into),
+            degraded: Vec::new(),
             counts: counts(loads),
         };
         Written {

@@ -16,7 +16,7 @@ pub struct Matched<'f> {
     settings: IndexSet<(&'f Setting, &'f Setting)>,
     pairs: Vec<Pair<'f>>,
     left_out: Vec<(ItemRef<'f>, Status, Status)>,
-    /// What the modules of folders are called, by their files.
+    /// The names of the modules of folders, by their files.
     names: HashMap<&'f str, String>,
 }
 

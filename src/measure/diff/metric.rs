@@ -16,6 +16,7 @@ pub const DEFAULT: &[&str] = &[
     "spill.reloads",
     SHARE,
     "fallbacks",
+    "degraded_functions",
 ];
 
 /// The only counter whose totals are means; each item counts as much as it has of [`WEIGHT`].

@@ -22,7 +22,7 @@ pub fn annotations(diff: &Diff, folder: &Path) -> String {
     lines.collect()
 }
 
-/// What fails. The totals of a group, of which many may have grown, are one error.
+/// The failures. The totals of a group, of which many may have grown, are one error.
 fn errors(diff: &Diff) -> Vec<Annotation> {
     let is_same_group = |a: &Regression, b: &Regression| match (a, b) {
         (Regression::Total { base, new, .. }, Regression::Total { base: other_base, new: other_new, .. }) => {

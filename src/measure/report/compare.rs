@@ -31,7 +31,7 @@ pub enum Detail<'c> {
     Functions(&'c [Vec<FunctionCounts<'c>>], usize),
 }
 
-/// What a row is about, and its counts.
+/// A row: its module or function, and its counts.
 type Row<'c> = (Vec<Cell>, &'c Counts);
 
 impl<'c> Comparison<'c> {
@@ -186,7 +186,7 @@ fn ratios(group: &Group) -> Option<Table> {
     Some(table)
 }
 
-/// What is in no sum, and why.
+/// What is in no sum, and why; and which rows are not what they are named.
 fn notes(group: &Group, names: Names) -> String {
     let mut text = String::new();
     if !group.passed_over.is_empty() {
@@ -205,6 +205,16 @@ fn notes(group: &Group, names: Names) -> String {
         }
         if functions.len() > NAMED {
             let _ = writeln!(text, "- and {} more: `--format json` names all", functions.len() - NAMED);
+        }
+    }
+    let degraded: Vec<_> = group.rows.iter().filter(|row| row.total.degraded_functions > 0).collect();
+    if !degraded.is_empty() {
+        let _ = writeln!(
+            text,
+            "\nAllocated in another way than asked for, in some functions (`degraded` in the JSON says how and why):\n"
+        );
+        for row in degraded {
+            let _ = writeln!(text, "- {}: {} functions", row.allocator, row.total.degraded_functions);
         }
     }
     if !group.missing.is_empty() {

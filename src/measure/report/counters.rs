@@ -8,7 +8,7 @@ use indexmap::IndexSet;
 /// The time of all phases, in front of which those of each phase stand.
 const TIME: &str = "time_ns.total";
 
-/// What rows are about, by the columns for that, and their counts.
+/// The columns that say what each row is about, and its counts.
 pub fn csv<'c>(about: &[&str], rows: impl IntoIterator<Item = (Vec<Cell>, &'c Counts)>) -> String {
     let rows: Vec<_> = rows.into_iter().map(|(about, counts)| (about, counters::values(counts))).collect();
     let times: IndexSet<&String> =

@@ -2,7 +2,7 @@
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// What a name out of a template may take up.
+/// The most columns that a name out of a template may take up.
 const LONGEST: usize = 80;
 
 /// How functions are called in tables.

@@ -10,7 +10,7 @@ pub enum Level {
     Error,
 }
 
-/// What is to be seen beside a workflow run, and beside a line of the sources if it has a place. Names, title and message may be
+/// A message beside a workflow run, and beside a line of the sources if it has a place. Names, title and message may be
 /// any text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotation {

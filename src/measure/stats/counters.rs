@@ -5,7 +5,7 @@ use crate::allocate::recolour::RecolouringCounts;
 use indexmap::IndexMap;
 use serde::Deserialize;
 
-/// What stands at a place of the JSON.
+/// The value at a place of the JSON.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
@@ -29,7 +29,7 @@ pub fn names() -> Vec<String> {
     values(&counts).into_keys().collect()
 }
 
-/// What these counts have, by name.
+/// A counter of these counts, by name.
 ///
 /// # Panics
 /// Never: counts can be written as JSON.

@@ -5,6 +5,7 @@ pub mod names;
 pub mod read;
 
 use crate::allocate::cssa::ConversionCounts;
+use crate::allocate::degraded::Degraded;
 use crate::allocate::destruct::DestructionCounts;
 use crate::allocate::eliminate::EliminationCounts;
 use crate::allocate::recolour::RecolouringCounts;
@@ -155,6 +156,9 @@ pub struct Function {
     pub place: Option<Place>,
     /// Why the function was left to the code generator's own allocator; `null` if it was not.
     pub fallback: Option<String>,
+    /// Where the allocator's phases did something else than they were asked for; absent if nowhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub degraded: Vec<Degraded>,
     /// What was counted.
     #[serde(flatten)]
     pub counts: Counts,
@@ -211,6 +215,9 @@ pub struct Counts {
     /// Functions that were left to the code generator's own allocator.
     #[serde(default)]
     pub fallbacks: u64,
+    /// Functions in which a phase did something else than it was asked for.
+    #[serde(default)]
+    pub degraded_functions: u64,
     /// Bytes of all stack frames.
     pub frame_bytes: u64,
     /// Time that allocation took. Absent with `--no-times`.
@@ -463,6 +470,7 @@ impl AddAssign<&Counts> for Counts {
         self.recolouring += &other.recolouring;
         self.elimination += &other.elimination;
         self.fallbacks += other.fallbacks;
+        self.degraded_functions += other.degraded_functions;
         self.frame_bytes += other.frame_bytes;
         self.memory_bytes = self.memory_bytes.max(other.memory_bytes);
         if let Some(times) = &other.time_ns {

@@ -1,4 +1,4 @@
-//! What modules are called.
+//! Names of modules.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 pub struct Named<'m> {
     /// Where they are: a file, or its name in a folder.
     pub place: &'m str,
-    /// What they are of.
+    /// The source that they are of.
     pub source: &'m str,
 }
 

@@ -37,7 +37,7 @@ pub fn document(text: &str) -> Result<&RawValue, String> {
     first.map_err(|error| broken(&error))
 }
 
-/// What is wrong with a text that is no JSON.
+/// Says what is wrong with a text that is no JSON.
 pub fn broken(error: &serde_json::Error) -> String {
     if error.is_eof() { format!("is cut short: {error}") } else { format!("is not JSON: {error}") }
 }
