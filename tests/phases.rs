@@ -476,13 +476,13 @@ mod assignment {
         assert_eq!(report.degraded, [], "spill-free prepares nothing");
     }
 
-    /// By any allocator: a register is theirs for a moment.
+    /// By any allocator but the one that has everything in memory: a register is theirs for a moment.
     #[test]
     fn results_that_nobody_reads_are_not_stored() {
         let call = |value: &str| format!("  op defs=a clobbers=a,b,c,d,flags\n  {value}:w = copy-from(a)\n");
         let function = parse(&format!("target tiny\nfunction f\nb0:\n{}{}", call("v0"), call("v1"))).unwrap();
         use chordal::allocate::{HAS_SOLVER, allocators::PRESETS};
-        for &preset in PRESETS.iter().filter(|preset| HAS_SOLVER || preset.name != "optimal") {
+        for &preset in PRESETS.iter().filter(|preset| preset.name != "simple" && (HAS_SOLVER || preset.name != "optimal")) {
             let (overlay, _) = allocate(&function, preset).unwrap();
             assert!(overlay.slots.is_empty(), "{}: {:?}", preset.name, edits(&function, &overlay));
         }
