@@ -7,7 +7,9 @@
 
 use chordal::allocate::allocators::PRESETS;
 use chordal::allocate::pipeline::Strategy;
-use chordal::llvm::{Algorithm, Allocator, CompileOptions, Module, Ours, Output, Sections, Source, Stock, Tables, compile};
+use chordal::llvm::{
+    Algorithm, Allocator, CompileOptions, Module, Ours, Output, Pace, Relocation, Sections, Source, Stock, Tables, compile,
+};
 use libfuzzer_sys::fuzz_target;
 
 /// What ends a process that LLVM has led astray.
@@ -21,11 +23,13 @@ fn compiled(source: &Source, allocator: Allocator) -> Result<(), String> {
         allocator,
         output: Output::Object,
         sections: Sections::default(),
+        relocation: Relocation::default(),
         tables: Tables::default(),
         verify: true,
         registers: None,
         fallback: true,
         sizes: false,
+        pace: Pace::InTurn,
         progress: &|_| (),
     };
     compile(module, &options).map(|_| ()).map_err(|error| error.to_string())
@@ -58,6 +62,6 @@ fuzz_target!(|input: &[u8]| {
         return;
     }
     let strategy = Strategy::Phases(PRESETS[usize::from(first) % PRESETS.len()]);
-    let ours = Ours { allocator: &strategy, check: true, graphs: false };
+    let ours = Ours { allocator: &strategy, check: true, graphs: false, separate_saves: strategy.separate_saves() };
     compiled(&source, Allocator::Ours(ours)).unwrap();
 });

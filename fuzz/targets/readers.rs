@@ -12,6 +12,6 @@ fuzz_target!(|input: &[u8]| {
     let Ok(text) = str::from_utf8(input) else { return };
     let metrics: Vec<Metric> = DEFAULT.iter().map(|name| Metric::named(name).expect("the default metrics exist")).collect();
     if let Ok(file) = load::parse("input", text, &metrics) {
-        let _ = Diff::new(&file, &file, &Request { metrics, top: 10, fail_above: None });
+        let _ = Diff::new(&file, &file, &Request { metrics, top: 10, limits: Vec::new() });
     }
 });
