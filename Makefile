@@ -13,7 +13,7 @@ demo: setup ## build, compile real programs with two allocators, run them, compa
 	$(CARGO) build --release
 	scripts/demo
 
-install: setup ## build with all optimisations, and install for this user (about two minutes longer than a build)
+install: setup ## build with all optimisations, and install for this user (takes longer than a build)
 	$(CARGO) install --path . --locked --profile dist
 
 test: setup lint ## formatting, lints and all tests

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Degraded {
     /// The phase's name.
     pub phase: String,
-    /// What it did instead, and the reason.
+    /// The other thing that it did, and why.
     pub reason: String,
 }
 

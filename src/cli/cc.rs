@@ -167,7 +167,7 @@ impl Build<'_> {
     }
 
     /// Does what the only job would do, by way of bitcode, in this process. The folder goes before code is generated, so that
-    /// nothing is left behind should that end the process.
+    /// no file remains should that end the process.
     fn only(self, job: &Job) -> Result<(), Failure> {
         let (bitcode, mut ours) = self.bitcode(0, job)?;
         let bytes = fs::read(&bitcode).with_context(|| bitcode.clone())?;

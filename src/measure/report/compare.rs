@@ -186,7 +186,8 @@ fn ratios(group: &Group) -> Option<Table> {
     Some(table)
 }
 
-/// What is in no sum, and why; and which rows are not what they are named.
+/// Notes below the tables: functions and runs that are in no sum, with reasons, and rows of which some functions were allocated in
+/// another way than the row's name says.
 fn notes(group: &Group, names: Names) -> String {
     let mut text = String::new();
     if !group.passed_over.is_empty() {

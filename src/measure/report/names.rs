@@ -74,7 +74,7 @@ fn no_bracket(name: &str) -> Option<usize> {
     Some(name.len() - operator.len() + symbols)
 }
 
-/// A text that takes up at most so many columns: of a longer one, the beginning and the end.
+/// Shortens a text to a number of columns by leaving out its middle.
 pub fn shortened(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -86,7 +86,7 @@ pub fn shortened(text: &str, width: usize) -> String {
     text.chars().take(start).chain(['…']).collect::<String>() + &end
 }
 
-/// How many characters take up no more than so many columns.
+/// Counts the first characters that fit into a number of columns.
 fn fitting(characters: impl Iterator<Item = char>, width: usize) -> usize {
     let columns = characters.scan(0, |columns, character| {
         *columns += character.width().unwrap_or(0);

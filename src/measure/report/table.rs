@@ -42,7 +42,7 @@ pub enum Cell {
 pub enum Style {
     /// For people: as wide as it is.
     Plain,
-    /// For people in front of a terminal with so many columns.
+    /// For people in front of a terminal that has this number of columns.
     Terminal(usize),
     Markdown,
     /// For programs: numbers in full, without grouping.
@@ -182,7 +182,7 @@ impl Table {
         drawn.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
     }
 
-    /// In so many columns: names are shortened where they take up too much, and what still has no room goes below, with the
+    /// In a limited number of columns: names are shortened where they take up too much, and what still has no room goes below, with the
     /// names once more. A number is never broken.
     fn fitted(&self, width: usize) -> String {
         let texts: Vec<usize> = (0..self.header.len()).filter(|&column| !self.is_numeric(column)).collect();
