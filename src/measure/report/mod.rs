@@ -1,6 +1,7 @@
-//! How results are shown: tables for people, Markdown, CSV, and annotations of a workflow.
+//! How results are shown: tables for people, Markdown, CSV, and annotations of a workflow, charts.
 
 pub mod annotations;
+pub mod chart;
 pub mod compare;
 pub mod counters;
 pub mod diff;
