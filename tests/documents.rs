@@ -123,7 +123,7 @@ fn commands(block: &str) -> Vec<(String, String)> {
     begins.iter().zip(ends).map(command).collect()
 }
 
-/// What a command prints, on standard output and as errors, as a terminal shows them.
+/// Runs a command, and returns its output and errors as a terminal shows them.
 fn run(command: &str, folder: &Path) -> String {
     let own = assert_cmd::cargo::cargo_bin("chordal");
     let path = format!("{}:{}", own.parent().expect("it is in a folder").display(), std::env::var("PATH").expect("it is set"));
