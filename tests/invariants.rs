@@ -9,8 +9,9 @@ use chordal::allocate::assign::{Coloured, Evictable, Refusal, assign, colour_gra
 use chordal::allocate::cssa::{Coalescing, Conventional};
 use chordal::allocate::destruct::{DestructionCounts, Notion, Source, destruct, unsplit::unsplit};
 use chordal::allocate::pipeline::{Allocate as _, Strategy};
+use chordal::allocate::spill::strategies::spiller;
 use chordal::allocate::spill::verify::verify;
-use chordal::allocate::spill::{EdgeRefill, EdgeSource, Memory, Problem, Spilled};
+use chordal::allocate::spill::{EdgeRefill, EdgeSource, Memory, Problem, Spilled, plan, write};
 
 use chordal::analysis::{Dominators, Interference, Liveness, Order};
 use chordal::check::check;
@@ -592,7 +593,7 @@ fn what_verification_accepts_is_right() {
                     continue;
                 }
                 accepted += 1;
-                let spilled = problem.insert(&plan).function;
+                let spilled = write(problem, &plan).function;
                 let phis = spilled.blocks.values().flat_map(|data| &data.phis);
                 repaired += usize::from(phis.into_iter().any(|phi| spilled.values[phi.def].of.is_some()));
                 match as_planned(function, problem, &plan) {
@@ -630,7 +631,7 @@ struct Placed {
 }
 
 fn placed(function: &Function, allocator: &str) -> Placed {
-    let Preset { coalescing, spill, registers, .. } = Preset::named(allocator).expect("it exists");
+    let Preset { coalescing, spill: policy, registers, .. } = Preset::named(allocator).expect("it exists");
     let place = match registers {
         Registers::LinearScan => scan,
         Registers::GraphColouring => colour_graph,
@@ -640,13 +641,15 @@ fn placed(function: &Function, allocator: &str) -> Placed {
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
     let liveness = Liveness::new(&conventional.function);
-    let problem = Problem::new(&conventional, &order, &dominators, &liveness, spill, registers.downstream());
+    let spiller = spiller(registers.spilling(), policy.effort);
+    let downstream = registers.downstream();
+    let problem = Problem::new(&conventional, &order, &dominators, &liveness, policy, downstream, spiller.abilities());
     let problem = problem.expect("the function has values of few classes");
     let mut requested = SecondaryMap::new();
     let mut restarts = 0;
     let (spilled, coloured) = loop {
-        let plan = problem.plan(&requested).unwrap_or_else(|message| panic!("{message}\n{}", print(function)));
-        let spilled = problem.insert(&plan);
+        let plan = plan(&problem, &*spiller, &requested).unwrap_or_else(|message| panic!("{message}\n{}", print(function)));
+        let spilled = write(&problem, &plan);
         let liveness = Liveness::new(&spilled.function);
         let evictable = Evictable { weight: &|value| problem.weights()[value], webs: &conventional.webs, spilled: &spilled };
         match place(&spilled, &liveness, evictable) {

@@ -244,7 +244,7 @@ b2:
 ";
     let function = parse(text).expect("it is well-formed");
     match allocate(&function, Preset::named("out-of-ssa").expect("it exists")) {
-        Err(Failure::Unsupported(reason)) => assert_eq!(reason.0, "a terminator of b0 defines what is to be in memory"),
+        Err(Failure::Unsupported(reason)) => assert_eq!(reason.0, "a terminator of b0 defines a value that has to be in memory"),
         other => panic!("{:?}", other.map(drop)),
     }
 }

@@ -10,7 +10,7 @@
 //! Requires: conventional SSA form.
 //! Ensures: the same function, in which operands say what has been chosen; the overlay's locations tell the form.
 
-use super::cssa::{Conventional, Web};
+use super::ssa::conventional::{Conventional, Web};
 use crate::analysis::grouped::{Grouped, of_each};
 use crate::analysis::{Liveness, Partition};
 use crate::machine::{Block, Function, Inst, InstKind, Operand, Reg, Value};

@@ -14,7 +14,8 @@ use crate::allocate::eliminate::EliminationCounts;
 use crate::allocate::failure::{Defect, Failure, Unsupported};
 use crate::allocate::recolour::RecolouringCounts;
 use crate::allocate::regalloc2::{self, Algorithm};
-use crate::allocate::spill::{Choice, Problem, SpillCounts, Spilled, verify::verify};
+use crate::allocate::spill::strategies::spiller_within_reach;
+use crate::allocate::spill::{Choice, Problem, SpillCounts, Spilled, spill};
 use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Order, PinLiveness, graph_sizes};
 use crate::check;
 use crate::machine::{Block, ClassInfo, Edit, Function, Overlay, RegSet, Value};
@@ -366,17 +367,15 @@ fn allocated(
     preset: &Preset,
     clock: &mut Clock,
 ) -> Result<Allocated, Failure> {
-    let problem = Problem::new(conventional, order, dominators, liveness, preset.spill, preset.registers.downstream())?;
+    let (choice, effort) = (preset.registers.spilling(), preset.spill.effort);
+    let (spiller, degraded) = spiller_within_reach(choice, effort, &conventional.function, liveness);
+    let (policy, downstream) = (preset.spill, preset.registers.downstream());
+    let problem = Problem::new(conventional, order, dominators, liveness, policy, downstream, spiller.abilities())?;
     let mut requested: SecondaryMap<Value, bool> = SecondaryMap::new();
     let mut rounds = 0;
     loop {
-        let plan = problem.plan(&requested)?;
-        if cfg!(debug_assertions)
-            && let Some(fault) = verify(&problem, &plan).first()
-        {
-            return Err(Defect::Impossible(fault.to_string()).into());
-        }
-        let spilled = problem.insert(&plan);
+        let (plan, mut spilled) = spill(&problem, &*spiller, &requested)?;
+        spilled.degraded.extend(degraded.clone());
         clock.lap("spill");
         let liveness = Liveness::new(&spilled.function);
         let weight = |value: Value| problem.weights()[value];

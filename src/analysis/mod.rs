@@ -29,7 +29,7 @@ pub use interference::{DefPoint, Interference};
 pub use join_sets::{DjGraph, JoinSet, JoinSets, Reuse, Worklist};
 pub use liveness::Liveness;
 pub use loops::Loops;
-pub use next_use::{FirstUses, LEAVING, NEVER, NextUses};
+pub use next_use::{FirstUses, LEAVING, NEVER, NextUses, next_uses_in_blocks};
 pub use order::Order;
 pub use partition::Partition;
 pub use pins::{Held, Occupancy, PinLiveness, Untouched};

@@ -163,6 +163,27 @@ fn on_edges(function: &Function, liveness: &Liveness, block: Block, exit: &mut V
     }
 }
 
+/// For each operand, the next instruction of its block that uses the value, or [`NEVER`] if there is none.
+pub fn next_uses_in_blocks(function: &Function) -> Vec<u32> {
+    let mut next_use = vec![NEVER; function.operands.len()];
+    // The nearest use after the current instruction, if it is in the block that is being scanned.
+    let mut nearest: SecondaryMap<Value, u32> = each(function.values.len(), NEVER);
+    for (block, data) in &function.blocks {
+        for inst in function.block_insts(block).rev() {
+            let first = function.insts[inst].operands.start as usize;
+            let operands = function.operands(inst);
+            for (k, operand) in operands.iter().enumerate() {
+                let next = nearest[operand.value];
+                next_use[first + k] = if data.insts.contains(&next) { next } else { NEVER };
+            }
+            for operand in operands.iter().filter(|o| !o.is_def()) {
+                nearest[operand.value] = inst.as_u32();
+            }
+        }
+    }
+    next_use
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

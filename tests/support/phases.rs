@@ -7,8 +7,9 @@ use chordal::allocate::changes::Changes;
 use chordal::allocate::cssa::{self, Coalescing, Conventional};
 use chordal::allocate::eliminate;
 use chordal::allocate::failure::{Defect, Failure};
+use chordal::allocate::spill::strategies::spiller;
 use chordal::allocate::spill::verify::verify;
-use chordal::allocate::spill::{Choice, Plan, Problem, Spilled};
+use chordal::allocate::spill::{Choice, Plan, Problem, Spilled, plan, write};
 use chordal::analysis::{Dominators, Interference, Liveness, Order, PinLiveness};
 use chordal::machine::{Function, Overlay, print};
 use cranelift_entity::SecondaryMap;
@@ -43,9 +44,11 @@ pub fn with_plan_of<T>(preset: Preset, function: &Function, look: impl FnOnce(&P
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
     let liveness = Liveness::new(&conventional.function);
-    let problem = Problem::new(&conventional, &order, &dominators, &liveness, preset.spill, preset.registers.downstream());
+    let spiller = spiller(preset.registers.spilling(), preset.spill.effort);
+    let (policy, downstream) = (preset.spill, preset.registers.downstream());
+    let problem = Problem::new(&conventional, &order, &dominators, &liveness, policy, downstream, spiller.abilities());
     let problem = problem.unwrap_or_else(|message| panic!("{message}\n{}", print(function)));
-    let plan = problem.plan(&SecondaryMap::new()).unwrap_or_else(|message| panic!("{message}\n{}", print(function)));
+    let plan = plan(&problem, &*spiller, &SecondaryMap::new()).unwrap_or_else(|message| panic!("{message}\n{}", print(function)));
     let looked = look(&problem, &plan);
     (conventional, looked)
 }
@@ -59,7 +62,7 @@ pub fn spill(function: &Function) -> (Conventional, Spilled) {
 pub fn spill_as(preset: Preset, function: &Function) -> (Conventional, Spilled) {
     with_plan_of(preset, function, |problem, plan| {
         assert_eq!(verify(problem, plan), [], "{}", print(function));
-        problem.insert(plan)
+        write(problem, plan)
     })
 }
 
@@ -69,7 +72,7 @@ pub fn as_planned(function: &Function, problem: &Problem, plan: &Plan) -> Result
     let Registers::Dominance(Dominance { assign: policy, .. }) = preset.registers else { panic!("it is SSA-based") };
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
-    let spilled = problem.insert(plan);
+    let spilled = write(problem, plan);
     let liveness = Liveness::new(&spilled.function);
     let evictable = Evictable { weight: &|_| 0.0, webs: &SecondaryMap::new(), spilled: &spilled };
     let assignment = match assign(&spilled, &order, &dominators, &liveness, policy, evictable) {

@@ -2,8 +2,8 @@
 
 use super::EdgeCode;
 use crate::allocate::assign::Coloured;
-use crate::allocate::cssa::Conventional;
 use crate::allocate::spill::Memory;
+use crate::allocate::ssa::conventional::Conventional;
 use crate::analysis::Liveness;
 use crate::machine::{Block, Phi, RegSet, Value};
 use serde::{Deserialize, Serialize};

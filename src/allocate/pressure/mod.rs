@@ -10,3 +10,4 @@ pub(in crate::allocate) mod limits;
 pub(in crate::allocate) mod live_set;
 pub(in crate::allocate) mod matching;
 pub(in crate::allocate) mod meeting;
+pub mod pin_policy;

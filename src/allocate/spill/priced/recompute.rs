@@ -3,8 +3,8 @@
 //! What is computed again need not be in its home where it is in no register. But only an instruction that reads it computes it
 //! again, while what it is computed from is live: edges do not, nor what is behind the last such instruction.
 
-use crate::allocate::spill::Problem;
 use crate::allocate::spill::plan::Refill;
+use crate::allocate::spill::problem::Problem;
 use crate::machine::{Block, Value};
 use cranelift_entity::EntitySet;
 

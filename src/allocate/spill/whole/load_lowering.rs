@@ -4,23 +4,24 @@
 //! A φ in a register loads each argument that is in memory at the end of the block that it comes from. In memory it takes no
 //! code (frugality), and is loaded before its uses instead.
 
-use super::{LoadLowering, Problem};
 use crate::allocate::cost;
+use crate::allocate::spill::config::LoadLowering;
+use crate::allocate::spill::problem::Problem;
 use crate::analysis::grouped::Grouped;
 use crate::machine::{Block, Function, Phi, Value};
 use cranelift_entity::{EntityRef, SecondaryMap};
 
 /// What lowering came to.
 #[derive(Default)]
-pub(super) struct Lowered {
+pub(in crate::allocate::spill) struct Lowered {
     /// φs put into memory.
-    pub(super) values: u64,
+    pub(in crate::allocate::spill) values: u64,
     /// Their arguments' loads.
-    pub(super) loads: u64,
+    pub(in crate::allocate::spill) loads: u64,
 }
 
 /// Adds the φs' definitions to lower to the spilled values.
-pub(super) fn lower(problem: &Problem, spilled: &mut SecondaryMap<Value, bool>) -> Lowered {
+pub(in crate::allocate::spill) fn lower(problem: &Problem, spilled: &mut SecondaryMap<Value, bool>) -> Lowered {
     let mut lowered = Lowered::default();
     if problem.policy.load_lower == LoadLowering::Off {
         return lowered;

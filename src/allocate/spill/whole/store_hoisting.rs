@@ -3,23 +3,27 @@
 //! Each argument is stored where its edge begins, or once behind its definition (`spill-free-ssa-elimination.txt`,
 //! section 6.1).
 
-use super::Problem;
 use crate::allocate::cost;
+use crate::allocate::spill::problem::Problem;
 use crate::machine::{Function, Point, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// The stores that φs in memory take.
-pub(super) struct ArgumentStores {
+pub(in crate::allocate::spill) struct ArgumentStores {
     /// Where an edge begins: (point, argument, φ), ascending.
-    pub(super) at_ends: Vec<(Point, Value, Value)>,
+    pub(in crate::allocate::spill) at_ends: Vec<(Point, Value, Value)>,
     /// Behind its definition: of each argument, a φ that takes it.
-    pub(super) hoisted: SecondaryMap<Value, Option<Value>>,
+    pub(in crate::allocate::spill) hoisted: SecondaryMap<Value, Option<Value>>,
     /// How many fewer stores hoisting makes.
-    pub(super) saved: u64,
+    pub(in crate::allocate::spill) saved: u64,
 }
 
 /// Finds the arguments to be stored, and places their stores.
-pub(super) fn argument_stores(problem: &Problem, in_memory: &EntitySet<Value>, hoist: bool) -> ArgumentStores {
+pub(in crate::allocate::spill) fn argument_stores(
+    problem: &Problem,
+    in_memory: &EntitySet<Value>,
+    hoist: bool,
+) -> ArgumentStores {
     let function = &problem.conventional.function;
     let mut at_ends: Vec<(Point, Value, Value)> = stored_arguments(function, in_memory).collect();
     let all = at_ends.len();

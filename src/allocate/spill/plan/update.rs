@@ -8,11 +8,12 @@
 //! Relies on: until the last store, the slot is the result's alone. The values of a web do not interfere, and a home has its slot
 //! for as long as a value that has it is live, in a register or not ([`super::slots`]).
 
+use super::Refill;
 use super::insert::reused_behind;
-use super::plan::Refill;
-use super::{Fold, Problem, Spilled};
 use crate::allocate::cost::{Added, FOLDED_RELOAD, FOLDED_STORE, RELOAD, STORE};
-use crate::allocate::cssa::Conventional;
+use crate::allocate::spill::problem::Problem;
+use crate::allocate::spill::spilled::{Fold, Spilled};
+use crate::allocate::ssa::conventional::Conventional;
 use crate::analysis::grouped::{Grouped, of_each};
 use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Rewriter, Slot, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -39,7 +40,7 @@ struct Store {
 }
 
 /// What it saves to change what is in memory, in place of a load, the instruction, and a store, where this is executed so often.
-pub(super) fn saved(problem: &Problem, frequency: f64) -> f64 {
+pub(in crate::allocate::spill) fn saved(problem: &Problem, frequency: f64) -> f64 {
     let cost = |added: Added| problem.cost(added, frequency);
     cost(RELOAD) + cost(STORE) - cost(FOLDED_RELOAD) - cost(FOLDED_STORE)
 }
@@ -47,7 +48,7 @@ pub(super) fn saved(problem: &Problem, frequency: f64) -> f64 {
 /// Folds loads and stores into the instructions between them, where that costs no more. `slot_of` says what slot a value's home
 /// has, if it has one: it has it from the value's definition on. What a value without a home is stored to, for φs, has its slot
 /// from the store on, and something else may be there until then.
-pub(super) fn update(spilled: Spilled, slot_of: impl Fn(Value) -> Option<Slot>, weigh_size: bool) -> Spilled {
+pub(in crate::allocate::spill) fn update(spilled: Spilled, slot_of: impl Fn(Value) -> Option<Slot>, weigh_size: bool) -> Spilled {
     let function = &spilled.function;
     let mut updates: Vec<Update> = function.blocks.keys().flat_map(|block| in_block(&spilled, block)).collect();
     if updates.is_empty() {
@@ -85,7 +86,7 @@ fn changing(function: &Function, inst: Inst) -> Option<[usize; 2]> {
 
 /// The same, if both values have one home and nobody else reads what is overwritten: the instruction changes it if it is in no
 /// register before, and not behind.
-pub(super) fn changes_home(problem: &Problem, inst: Inst) -> Option<[usize; 2]> {
+pub(in crate::allocate::spill) fn changes_home(problem: &Problem, inst: Inst) -> Option<[usize; 2]> {
     let Conventional { function, webs, .. } = problem.conventional;
     let [read, written] = changing(function, inst).filter(|_| problem.policy.fold)?;
     let operands = function.operands(inst);

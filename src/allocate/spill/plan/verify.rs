@@ -9,12 +9,12 @@
 //! All are data flow over sets of values; nothing is taken from the strategy that has made the plan. It takes time
 //! linear in blocks times values, so that it is for tests, and builds of tests.
 
-use super::Problem;
-use super::crossing::Room;
 use super::homes::Home;
-use super::plan::{Plan, Refill, Site, Step, Store, steps};
+use super::{Plan, Refill, Site, Step, Store, steps};
 use crate::allocate::pressure::demand::{Demand, LastUse};
 use crate::allocate::pressure::limits::Counts;
+use crate::allocate::spill::crossing::Room;
+use crate::allocate::spill::problem::Problem;
 use crate::analysis::{Bundle, PinLiveness};
 use crate::machine::{Block, Function, Inst, InstKind, Point, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
@@ -47,7 +47,7 @@ pub fn verify(problem: &Problem, plan: &Plan) -> Vec<Fault> {
         Verifier { problem, plan, function, pins, moving: moving(function, plan), copied: copied(problem), faults: Vec::new() };
     verifier.homes_and_registers();
     // Where assignment asks for what it wants spilled, it is the one that finds out.
-    if problem.downstream.choice.is_some() {
+    if !problem.downstream.evicts {
         let live_in = verifier.live_in_registers();
         verifier.pressure(&live_in);
         verifier.crossing(&live_in);

@@ -1,33 +1,34 @@
 //! From what registers hold in each block to a plan: refills on edges, φs in memory, stores.
 
 use super::ascending::Ascending;
-use super::choose::Chosen;
 use super::entry::Entries;
-use super::homes::Homes;
-use super::plan::{Plan, Refill, Site, Store};
-use super::stores::{self, Reads};
-use super::update::changes_home;
-use super::{Problem, SpillCounts};
+use super::store_placement::{self, Reads};
+use crate::allocate::spill::plan::homes::Homes;
+use crate::allocate::spill::plan::update::changes_home;
+use crate::allocate::spill::plan::{Plan, Refill, Site, Store};
+use crate::allocate::spill::problem::Problem;
+use crate::allocate::spill::spill_set::SpillSet;
+use crate::allocate::spill::spilled::SpillCounts;
 use crate::analysis::Untouched;
 use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Function, Inst, Operand, Phi, Point, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// What has been decided block by block.
-pub(super) struct Decided<'a> {
-    pub(super) entries: Entries<'a>,
+pub(in crate::allocate::spill) struct Decided<'a> {
+    pub(in crate::allocate::spill) entries: Entries<'a>,
     /// Within blocks.
-    pub(super) refills: Vec<(Site, Value, Refill)>,
-    pub(super) folds: Vec<(Inst, usize)>,
+    pub(in crate::allocate::spill) refills: Vec<(Site, Value, Refill)>,
+    pub(in crate::allocate::spill) folds: Vec<(Inst, usize)>,
     /// Values whose definitions are needed in a register.
-    pub(super) read_where_defined: EntitySet<Value>,
+    pub(in crate::allocate::spill) read_where_defined: EntitySet<Value>,
 }
 
 /// Connects the blocks: what is in a register at a block's head and not at the end of a predecessor is loaded on the edge.
-pub(super) fn connect(problem: &Problem, chosen: &Chosen, decided: Decided) -> Plan {
+pub(in crate::allocate::spill) fn connect(problem: &Problem, set: &SpillSet, decided: Decided) -> Plan {
     let conventional = problem.conventional;
     let function = &conventional.function;
-    let mut connector = Connector { problem, chosen, function, decided, memory_phis: EntitySet::new() };
+    let mut connector = Connector { problem, set, function, decided, memory_phis: EntitySet::new() };
     connector.memory_phis = connector.memory_phis();
     let on_edges = connector.on_edges();
     connector.decided.refills.extend(on_edges);
@@ -49,7 +50,7 @@ pub(super) fn connect(problem: &Problem, chosen: &Chosen, decided: Decided) -> P
     let stores = connector.stores(&in_memory, &for_a_while, &reads, &definitions);
     let updates = connector.updates(&stores);
     let mut dropped = connector.dropped(&at_home, &definitions);
-    let values = function.values.keys().filter(|&value| at_home.contains(value) || chosen.spilled[value]).count();
+    let values = function.values.keys().filter(|&value| at_home.contains(value) || set.spilled[value]).count();
     let mut counts = SpillCounts { values: values as u64, ..SpillCounts::default() };
     for inst in connector.copies_within_homes() {
         counts.optimisations.coalesced_copies += 1;
@@ -77,7 +78,7 @@ type Definitions = SecondaryMap<Value, Option<Definition>>;
 
 struct Connector<'a> {
     problem: &'a Problem<'a>,
-    chosen: &'a Chosen,
+    set: &'a SpillSet,
     function: &'a Function,
     decided: Decided<'a>,
     memory_phis: EntitySet<Value>,
@@ -130,7 +131,7 @@ impl Connector<'_> {
     fn in_memory(&self, reads: &Reads) -> (EntitySet<Value>, EntitySet<Value>) {
         let mut in_memory = EntitySet::with_capacity(self.function.values.len());
         let values = self.function.values.keys();
-        in_memory.extend(values.filter(|&it| self.chosen.is_in_memory(it)));
+        in_memory.extend(values.filter(|&it| self.set.is_in_memory(it)));
         let mut for_a_while = self.memory_phis.clone();
         for_a_while.extend(self.folded().map(|(_, operand)| operand.value));
         for_a_while.extend(reads.in_blocks.iter().chain(&reads.at_ends).map(|&(_, value)| value));
@@ -186,7 +187,7 @@ impl Connector<'_> {
         let read_from_home = self.decided.folds.iter().filter(|&&(inst, k)| k == 1 && self.problem.copies_within_home(inst));
         read_from_home.for_each(|&(inst, _)| _ = stored.remove(self.function.operands(inst)[0].value));
         let defined = |value: Value| definitions[value].map(|it| it.block);
-        let (mut stores, elsewhere) = stores::place(self.problem, &self.decided.entries, reads, &stored, defined);
+        let (mut stores, elsewhere) = store_placement::place(self.problem, &self.decided.entries, reads, &stored, defined);
         for (from, to, value, home) in self.arguments().filter(|&(_, _, value, _)| unspillable(value)) {
             stores.push(Store { at: self.function.departure(from, to), value, home });
         }
@@ -257,7 +258,7 @@ impl Connector<'_> {
             let stored = at_home.contains(value) && self.problem.storable(value).is_none();
             let constant = self.problem.refill(value) != Refill::Load && !stored;
             let again = constant || self.problem.recompute(value).is_some() && !stored;
-            self.chosen.rematerialised[value] || again && !self.decided.read_where_defined.contains(value)
+            self.set.rematerialised[value] || again && !self.decided.read_where_defined.contains(value)
         };
         let values = definitions.keys().filter(|&value| needless(value));
         let mut dropped = EntitySet::new();

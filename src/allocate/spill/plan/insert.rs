@@ -5,9 +5,10 @@
 //! several do, φs join them ([`crate::allocate::ssa`]). All operands are in registers: those that are folded are none any
 //! more.
 
-use super::plan::{Plan, Refill, Site, Step, Store, steps};
 use super::slots::Slots;
-use super::{EdgeRefill, EdgeSource, Fold, Memory, MemoryPhi, Problem, Spilled};
+use super::{Plan, Refill, Site, Step, Store, steps};
+use crate::allocate::spill::problem::Problem;
+use crate::allocate::spill::spilled::{EdgeRefill, EdgeSource, Fold, Memory, MemoryPhi, Spilled};
 use crate::allocate::ssa::{Join, Pieces, repair};
 use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Phi, Point, RegClass, Rewriter, Slot, Value};
@@ -15,7 +16,7 @@ use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use smallvec::SmallVec;
 
 /// Rewrites a function as the plan says, with these slots for its homes.
-pub(super) fn insert(problem: &Problem, plan: &Plan, slots: &Slots) -> Spilled {
+pub(in crate::allocate::spill) fn insert(problem: &Problem, plan: &Plan, slots: &Slots) -> Spilled {
     let function = &problem.conventional.function;
     let mut writer = Writer::new(problem, plan, slots);
     for block in function.blocks.keys() {
@@ -63,7 +64,7 @@ fn refill_on_edges(
 
 impl Slots {
     /// The slot of a value that has a home.
-    pub(super) fn of(&self, plan: &Plan, value: Value) -> Slot {
+    pub(in crate::allocate::spill) fn of(&self, plan: &Plan, value: Value) -> Slot {
         self.of_value(plan, value).expect("what is stored or loaded has a home")
     }
 
@@ -315,7 +316,7 @@ impl<'a> Writer<'a> {
 }
 
 /// What an operand reuses, once these operands of its instruction have left.
-pub(super) fn reused_behind(operand: Operand, leaves: impl Fn(usize) -> bool) -> Option<u8> {
+pub(in crate::allocate::spill) fn reused_behind(operand: Operand, leaves: impl Fn(usize) -> bool) -> Option<u8> {
     operand.reuse.map(|reused| (0..reused).filter(|&k| !leaves(usize::from(k))).count() as u8)
 }
 

@@ -6,107 +6,67 @@
 //! Relies on: `ssa-allocation-lecture.txt`, "Spilling with Belady's Algorithm" ([`Entry::Nearest`]); Braun and Hack, "Register
 //! Spilling and Live-Range Splitting for SSA-Form Programs" (CC 2009) ([`Entry::Predecessors`]).
 
-use super::choose::Chosen;
-use super::connect::{Decided, connect};
-use super::entry::{Candidate, Entries, Entry, Pressures, Way};
-use super::plan::{Plan, Refill, Site};
-use super::priced;
-use crate::allocate::degraded::Degraded;
-
-use super::refill::next_uses;
-use super::settled::Settled;
-use super::{Certificate, Problem};
+use super::edges::{Decided, connect};
+use super::entry::{Candidate, Entries};
+use super::guide::{Guide, Labels};
+use super::uncontended::Uncontended;
+use crate::allocate::failure::Unsupported;
 use crate::allocate::pressure::demand::{Demand, Excess, LastUse, foldable_operands, folded_operand, is_first_use};
 use crate::allocate::pressure::feasible;
 use crate::allocate::pressure::limits::Counts;
-use crate::analysis::{Held, NEVER, NextUses, Occupancy, PinLiveness, Untouched};
+use crate::allocate::spill::plan::{Plan, Refill, Site};
+use crate::allocate::spill::problem::Problem;
+use crate::allocate::spill::spill_set::SpillSet;
+use crate::analysis::{Held, NEVER, NextUses, Occupancy, PinLiveness, next_uses_in_blocks};
 use crate::machine::{Block, Function, Inst, Point, Role, Value};
 use cranelift_entity::EntitySet;
 
-/// Plans where each value is. Those that are chosen already are in registers only within blocks, from refills on.
-///
-/// # Errors
-/// If an instruction alone needs more registers than there are.
-pub(super) fn plan(problem: &Problem, chosen: &Chosen, entry: Entry) -> Result<Plan, String> {
-    let borders = NextUses::new(&problem.conventional.function, problem.order, problem.liveness, &problem.loops);
-    let ahead = Ahead::new(problem, Some(borders));
-    match entry {
-        Entry::Nearest => walk(problem, chosen, &ahead, Way::Nearest, &problem.pins),
-        Entry::Predecessors => {
-            walk(problem, chosen, &ahead, Way::Predecessors(&Pressures::new(problem, &problem.loops)), &problem.pins)
-        }
-    }
-}
-
-/// Plans where each value is, as cheaply as is known.
-///
-/// # Errors
-/// Likewise.
-pub(super) fn plan_priced(problem: &Problem, chosen: &Chosen) -> Result<Plan, String> {
-    let ahead = Ahead::new(problem, None);
-    let solution = priced::solve(problem, chosen, &ahead);
-    let with = |untouched: Untouched| {
-        let pins = problem.pins.clone().keeping(&problem.conventional.function, &untouched);
-        walk(problem, chosen, &ahead, Way::Solved(&solution), &pins).map(|plan| Plan { untouched, ..plan })
-    };
-    // Where classes of registers overlap, those that were bought may not suffice for some instruction.
-    let mut plan = with(solution.untouched.clone()).or_else(|error| {
-        let reason = format!("all callee-saved registers may be used, not only those that pay for their saves: {error}");
-        with(Untouched::default()).map(|plan| Plan { degraded: vec![Degraded::new("spill", reason)], ..plan })
-    })?;
-    let cost = plan.cost(problem) + solution.cost_of_saving_all_but(&plan.untouched);
-    let bound = solution.bound;
-    // (Where something is executed a thousand million times, a unit is much of what is executed once.)
-    let rounding = problem.units.executions(problem.conventional.function.operands.len() as i64);
-    debug_assert!(
-        bound <= cost + rounding + 1e-3 * (1.0 + cost.abs()) || has_dead_phis(problem),
-        "a plan for {cost} is below the bound, {bound}"
-    );
-    plan.counts.certificate = Some(Certificate { cost, bound: bound.min(cost) });
-    Ok(plan)
-}
-
-/// Whether φs keep values alive that nobody wants. Prices are asked for those, too.
-fn has_dead_phis(problem: &Problem) -> bool {
-    let mut phis = problem.conventional.function.blocks.values().flat_map(|data| &data.phis);
-    phis.any(|phi| problem.liveness.is_dead(phi.def))
-}
-
 /// Where values are used next.
-pub(super) struct Ahead<'a> {
+pub(in crate::allocate::spill) struct Ahead<'a> {
     /// Behind their blocks. Where it has been decided what is in registers, this matters only for what does not fit all the same,
     /// and it is not known: whatever is used behind a block is equally far.
-    pub(super) borders: Option<NextUses<'a>>,
+    pub(in crate::allocate::spill) borders: Option<NextUses<'a>>,
     /// For each operand, the next instruction of its block that uses the value.
-    pub(super) in_block: Vec<u32>,
+    pub(in crate::allocate::spill) in_block: Vec<u32>,
 }
 
 impl<'a> Ahead<'a> {
-    fn new(problem: &Problem, borders: Option<NextUses<'a>>) -> Self {
-        Ahead { borders, in_block: next_uses(&problem.conventional.function) }
+    pub(in crate::allocate::spill) fn new(problem: &Problem, borders: Option<NextUses<'a>>) -> Self {
+        Ahead { borders, in_block: next_uses_in_blocks(&problem.conventional.function) }
     }
 
     /// From the head of a block to the next use of a value that is live behind it, and not used in it any more.
-    pub(super) fn behind(&self, function: &Function, block: Block, value: Value) -> u32 {
+    pub(in crate::allocate::spill) fn behind(&self, function: &Function, block: Block, value: Value) -> u32 {
         let from_exit = self.borders.as_ref().map_or(0, |borders| borders.from_exit(block, value));
         from_exit.saturating_add(function.blocks[block].insts.len() as u32)
     }
 }
 
-fn walk(problem: &Problem, chosen: &Chosen, ahead: &Ahead, way: Way, pins: &PinLiveness) -> Result<Plan, String> {
+/// Plans where each value is. Those of the set are in registers only within blocks, from refills on.
+///
+/// # Errors
+/// If an instruction alone needs more registers than there are.
+pub(in crate::allocate::spill) fn walk(
+    problem: &Problem,
+    set: &SpillSet,
+    ahead: &Ahead,
+    guide: &dyn Guide,
+    pins: &PinLiveness,
+) -> Result<Plan, Unsupported> {
     let Problem { conventional, order, .. } = problem;
     let function = &conventional.function;
-    let entries = Entries::new(problem, ahead, way, pins);
+    let labels = guide.labels();
     let mut walk = Walk {
         problem,
-        chosen,
+        set,
         pins,
         ahead,
-        settled: entries.solution().map(|solution| Settled::new(problem, chosen, pins, solution)),
+        labels,
+        uncontended: labels.map(|labels| Uncontended::new(problem, set, pins, labels)),
         residents: Vec::new(),
         loose: Vec::new(),
         counts: Counts::default(),
-        entries,
+        entries: Entries::new(problem, ahead, guide, pins),
         refills: Vec::new(),
         folds: Vec::new(),
         read_where_defined: EntitySet::with_capacity(function.values.len()),
@@ -115,7 +75,7 @@ fn walk(problem: &Problem, chosen: &Chosen, ahead: &Ahead, way: Way, pins: &PinL
         walk.block(block)?;
     }
     let Walk { entries, refills, folds, read_where_defined, .. } = walk;
-    Ok(connect(problem, chosen, Decided { entries, refills, folds, read_where_defined }))
+    Ok(connect(problem, set, Decided { entries, refills, folds, read_where_defined }))
 }
 
 /// A value in a register, or about to be.
@@ -140,12 +100,13 @@ struct Resident {
 
 struct Walk<'a> {
     problem: &'a Problem<'a>,
-    chosen: &'a Chosen,
+    set: &'a SpillSet,
     /// Those of the program, and callee-saved registers that nothing may be in.
     pins: &'a PinLiveness,
     ahead: &'a Ahead<'a>,
-    /// If it has been decided what is in registers.
-    settled: Option<Settled<'a>>,
+    /// The decisions that were made before the walk, if there are any.
+    labels: Option<&'a dyn Labels>,
+    uncontended: Option<Uncontended<'a>>,
     residents: Vec<Resident>,
     /// How many they are, for each set of registers.
     counts: Counts,
@@ -163,23 +124,23 @@ impl<'a> Walk<'a> {
         &self.problem.conventional.function
     }
 
-    fn block(&mut self, block: Block) -> Result<(), String> {
+    fn block(&mut self, block: Block) -> Result<(), Unsupported> {
         let function = self.function();
         if self.pass(block) {
             return Ok(());
         }
-        let since_definition = self.entries.solution().is_none();
+        let since_definition = self.labels.is_none();
         self.residents.clear();
         self.loose.clear();
         self.counts = Counts::default();
-        self.entries.enter(block, self.chosen);
+        self.entries.enter(block, self.set);
         for index in 0..self.entries.entering().len() {
             let it = self.entries.entering()[index];
             self.admit(Resident { since_definition, ..Resident::entering(it) });
         }
         let tail = function.before_terminators(block);
         for (index, inst) in function.block_insts(block).enumerate() {
-            if self.chosen.drops(function.operands(inst)) {
+            if self.set.drops(function.operands(inst)) {
                 continue;
             }
             if self.copies_within_home(block, inst) {
@@ -193,23 +154,23 @@ impl<'a> Walk<'a> {
                 self.throw(block, inst);
             }
             if at > tail && self.refills.len() > refills {
-                return Err(format!("a spilled value is loaded between the terminators of {block}"));
+                return Err(Unsupported(format!("a spilled value is loaded between the terminators of {block}")));
             }
         }
         self.leave(block);
         Ok(())
     }
 
-    /// Passes a block if it is settled.
+    /// Passes a block if it is uncontended.
     fn pass(&mut self, block: Block) -> bool {
         let function = self.function();
-        let Some(settled) = &mut self.settled else { return false };
-        if !settled.is_settled(block) {
+        let Some(uncontended) = &mut self.uncontended else { return false };
+        if !uncontended.is_uncontended(block) {
             return false;
         }
         let operands = function.block_operands(block).iter();
         self.read_where_defined.extend(operands.filter(|operand| operand.is_def()).map(|operand| operand.value));
-        self.entries.pass(block, self.chosen, |value| settled.is_in_memory(block, value));
+        self.entries.pass(block, self.set, |value| uncontended.is_in_memory(block, value));
         true
     }
 
@@ -270,7 +231,7 @@ impl<'a> Walk<'a> {
         let operand = self.function().insts[inst].operands.start as usize + k;
         let value = self.function().operands[operand].value;
         match self.ahead.in_block[operand] {
-            NEVER if self.chosen.spilled[value] || self.problem.liveness.kills(operand) => NEVER,
+            NEVER if self.set.spilled[value] || self.problem.liveness.kills(operand) => NEVER,
             NEVER => self.ahead.behind(self.function(), block, value),
             next => next - data.insts.start,
         }
@@ -280,10 +241,10 @@ impl<'a> Walk<'a> {
     /// again, and nothing else has been decided.
     fn stays(&self, inst: Inst, k: usize, next_use: u32) -> bool {
         let operand = self.function().insts[inst].operands.start as usize + k;
-        next_use != NEVER && self.entries.solution().is_none_or(|solution| solution.is_in_register_behind(operand))
+        next_use != NEVER && self.labels.is_none_or(|labels| labels.is_in_register_after(operand))
     }
 
-    fn instruction(&mut self, at: Point, inst: Inst) -> Result<(), String> {
+    fn instruction(&mut self, at: Point, inst: Inst) -> Result<(), Unsupported> {
         let function = self.function();
         let operands = function.operands(inst);
         let folded = self.make_fit(at, inst)?;
@@ -306,7 +267,7 @@ impl<'a> Walk<'a> {
         for (k, operand) in operands.iter().enumerate().filter(|&(k, operand)| Some(k) != folded && operand.is_def()) {
             let next_use = self.next_use(at.block, inst, k);
             if self.stays(inst, k, next_use) {
-                if self.entries.solution().is_some() {
+                if self.labels.is_some() {
                     self.read_where_defined.insert(operand.value);
                 }
                 self.admit(Resident::defined(operand.value, next_use));
@@ -332,7 +293,7 @@ impl<'a> Walk<'a> {
 
     /// How a value is refilled: computed from another one only if that is in a register past the instruction anyway.
     fn refill(&mut self, at: Point, value: Value) -> Refill {
-        let again = self.problem.constants[value].expand().filter(|_| self.chosen.rematerialised[value]);
+        let again = self.problem.constants[value].expand().filter(|_| self.set.rematerialised[value]);
         let refill = again.map_or_else(|| self.problem.refill(value), Refill::Rematerialise);
         match self.recompute(value) {
             Some(again @ Refill::Recompute { from, .. }) if refill == Refill::Load => {
@@ -351,7 +312,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Enters what the instruction reads, decides what stays in registers past it, and returns the operand that is folded.
-    fn make_fit(&mut self, at: Point, inst: Inst) -> Result<Option<usize>, String> {
+    fn make_fit(&mut self, at: Point, inst: Inst) -> Result<Option<usize>, Unsupported> {
         let function = self.function();
         let operands = function.operands(inst);
         self.residents.iter_mut().for_each(|resident| resident.kept = resident.next_use != NEVER);
@@ -375,11 +336,11 @@ impl<'a> Walk<'a> {
         let Problem { bundles, liveness, .. } = self.problem;
         let Some(bundle) = bundles.exit(block) else { return };
         let length = self.function().blocks[block].insts.len() as u32;
-        let off = |value: Value| self.chosen.off_bundles[value];
+        let off = |value: Value| self.set.off_bundles[value];
         self.residents.iter_mut().filter(|it| off(it.value) && it.next_use >= length).for_each(|it| it.kept = false);
         let crossing = &bundles.meeting(bundle).crossing;
         let crosses = |value: Value| crossing.binary_search(&bundles.representative(value)).is_ok();
-        for &value in liveness.live_out(block).iter().filter(|&&it| crosses(it) && !off(it) && !self.chosen.spilled[it]) {
+        for &value in liveness.live_out(block).iter().filter(|&&it| crosses(it) && !off(it) && !self.set.spilled[it]) {
             match self.residents.iter_mut().find(|it| it.value == value) {
                 // Also if the terminators read it, and nothing wants it in a register behind them.
                 Some(resident) => (resident.crosses, resident.kept) = (true, true),
@@ -392,7 +353,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Displaces residents, those with the farthest next use first, until the instruction's demand is met.
-    fn displace(&mut self, at: Point, inst: Inst, occupancy: &Occupancy) -> Result<Option<usize>, String> {
+    fn displace(&mut self, at: Point, inst: Inst, occupancy: &Occupancy) -> Result<Option<usize>, Unsupported> {
         let Problem { limits, policy, unspillable, .. } = self.problem;
         let function = self.function();
         let operands = function.operands(inst);
@@ -416,7 +377,7 @@ impl<'a> Walk<'a> {
                     let mut ways_out = foldable_operands(function, inst, policy.fold).filter(|&k| self.can_fold(inst, k));
                     let Some(k) = ways_out.nth(tried) else {
                         let (index, block) = (at.index, at.block);
-                        return Err(format!("instruction {index} of {block} needs more registers than there are"));
+                        return Err(Unsupported(format!("instruction {index} of {block} needs more registers than there are")));
                     };
                     folded = Some(k);
                     tried += 1;
@@ -465,9 +426,9 @@ impl<'a> Walk<'a> {
         if self.residents.iter().any(|it| it.value == operand.value && it.crosses) {
             return false;
         }
-        let chosen = self.chosen.is_in_memory(operand.value);
+        let chosen = self.set.is_in_memory(operand.value);
         if operand.is_def() {
-            chosen || self.entries.solution().is_some() && self.problem.refill(operand.value) == Refill::Load
+            chosen || self.labels.is_some() && self.problem.refill(operand.value) == Refill::Load
         } else {
             let is_there = || self.problem.refill(operand.value) == Refill::Load || self.problem.read_in_place(inst, k).is_some();
             chosen || !self.problem.unspillable.contains(operand.value) && is_there()
@@ -482,9 +443,8 @@ impl<'a> Walk<'a> {
         let copy = function.insts[inst].kind.is_copy();
         folded_operand(function, inst, self.problem.policy.fold, |k| {
             let operand = operands[k];
-            let not_filled = |it: &Resident| {
-                it.value == operand.value && !it.filled && (copy && self.entries.solution().is_none() || !it.kept)
-            };
+            let not_filled =
+                |it: &Resident| it.value == operand.value && !it.filled && (copy && self.labels.is_none() || !it.kept);
             let once = match operand.is_def() {
                 // (What nobody reads is in some register for a moment, which costs nothing.)
                 true => !self.problem.liveness.is_dead(operand.value) && !self.stays(inst, k, self.next_use(block, inst, k)),

@@ -3,9 +3,9 @@
 use crate::allocate::pressure::demand::{Demand, LastUse};
 use crate::allocate::pressure::limits::{Counts, Limits};
 use crate::allocate::pressure::live_set::LiveSet;
-use crate::allocate::spill::Problem;
-use crate::allocate::spill::choose::Chosen;
 use crate::allocate::spill::crossing::{Head, head};
+use crate::allocate::spill::problem::Problem;
+use crate::allocate::spill::spill_set::SpillSet;
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Partition, PinLiveness};
 use crate::machine::{Block, BlockData, Function, Inst, RegSet, Value};
@@ -53,7 +53,7 @@ impl Tightness {
 
 impl Tight {
     /// `pins` are those of the program, and the callee-saved registers that can be bought.
-    pub(super) fn new(problem: &Problem, chosen: &Chosen, pins: &PinLiveness) -> Self {
+    pub(super) fn new(problem: &Problem, chosen: &SpillSet, pins: &PinLiveness) -> Self {
         let function = &problem.conventional.function;
         let count = function.values.len();
         let mut walk = Walk {
@@ -102,7 +102,7 @@ impl Tight {
 }
 
 /// Values that are in memory where they cross edges without code.
-fn in_memory_somewhere<'a>(problem: &'a Problem, chosen: &'a Chosen) -> impl Iterator<Item = Value> + 'a {
+fn in_memory_somewhere<'a>(problem: &'a Problem, chosen: &'a SpillSet) -> impl Iterator<Item = Value> + 'a {
     let blocks = &problem.conventional.function.blocks;
     let in_memory =
         |&(block, data): &(Block, &BlockData)| data.landing_pad || data.jump_target || head(problem, block) == Head::Nothing;
@@ -114,7 +114,7 @@ fn in_memory_somewhere<'a>(problem: &'a Problem, chosen: &'a Chosen) -> impl Ite
 /// Looks at one place after the other: heads of blocks, and instructions.
 struct Walk<'a> {
     problem: &'a Problem<'a>,
-    chosen: &'a Chosen,
+    chosen: &'a SpillSet,
     pins: &'a PinLiveness,
     live: LiveSet<'a>,
     /// Of each live value, the first place in the block that it is at.

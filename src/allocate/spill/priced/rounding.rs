@@ -4,7 +4,7 @@
 //! would like to be is cut again, with what is full forbidden. So is one that relies on what has found no room. Then each
 //! cluster with something to gain is placed again, in what the others leave.
 
-use super::prices::Relaxed;
+use super::multipliers::Relaxed;
 use crate::allocate::cuts::{Cluster, Cutter, FORBIDDEN, Network, Node, Reliance, Residual, Rooms};
 use crate::analysis::grouped::Grouped;
 use cranelift_entity::{EntityRef, PrimaryMap};

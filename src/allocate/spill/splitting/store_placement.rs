@@ -8,26 +8,26 @@
 //! minimum cut ([`crate::allocate::cuts`]). Where nothing can be stored between a block and a read, its home has to be written:
 //! that is most blocks on the way, since the value has left its registers for a reason, and nothing is decided there.
 
-use super::Problem;
 use super::entry::Entries;
-use super::plan::Store;
 use crate::allocate::cost;
 use crate::allocate::cuts::{Cutter, Decision, Decisions, FORBIDDEN, Network};
+use crate::allocate::spill::plan::Store;
+use crate::allocate::spill::problem::Problem;
 use crate::analysis::grouped::{Grouped, of_each};
 use crate::machine::{Block, EdgePlace, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// What is read where.
-pub(super) struct Reads {
+pub(in crate::allocate::spill) struct Reads {
     /// Values that have to be in their homes in a block.
-    pub(super) in_blocks: Vec<(Block, Value)>,
+    pub(in crate::allocate::spill) in_blocks: Vec<(Block, Value)>,
     /// Values that have to be there at the end of a block, since a φ in memory takes them.
-    pub(super) at_ends: Vec<(Block, Value)>,
+    pub(in crate::allocate::spill) at_ends: Vec<(Block, Value)>,
 }
 
 /// Places the stores of those of the `stored` values, `defined` in these blocks, for which there are cheaper places than behind
 /// their definitions. The second answer is which values these are; all others are to be stored behind their definitions.
-pub(super) fn place(
+pub(in crate::allocate::spill) fn place(
     problem: &Problem,
     entries: &Entries,
     reads: &Reads,

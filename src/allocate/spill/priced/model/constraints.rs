@@ -3,8 +3,8 @@
 use super::{Builder, Place};
 use crate::allocate::cuts::{FORBIDDEN, MOST_BOUGHT};
 use crate::allocate::pressure::demand::{Demand, LastUse, Left, Rooms, Taken, first_reuse, foldable_operands, is_first_use};
-use crate::allocate::spill::Problem;
 use crate::allocate::spill::plan::Refill;
+use crate::allocate::spill::problem::Problem;
 use crate::analysis::Occupancy;
 use crate::machine::{Block, Inst, Value};
 use smallvec::SmallVec;

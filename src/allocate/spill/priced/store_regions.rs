@@ -9,11 +9,11 @@
 //! another one of the stretch, so that whoever stores the value later pays for the coldest block at least.
 
 use super::before::Before;
+use super::excess_pressure::Tight;
 use super::regions::{Region, Regions};
-use super::tight::Tight;
 use crate::allocate::cost;
 use crate::allocate::cuts::{Decision, Decisions, push};
-use crate::allocate::spill::Problem;
+use crate::allocate::spill::problem::Problem;
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Dominators, Liveness};
 use crate::machine::{Block, Function, Value};

@@ -4,28 +4,29 @@
 //! long as registers are free, and the one with the farthest next use leaves first. What would be loaded for one instruction
 //! alone is folded into it if it can be.
 
-use super::choose::Chosen;
-use super::hoist::{ArgumentStores, argument_stores};
-use super::homes::{Home, Homes};
-use super::plan::{Plan, Refill, Site, Store};
-use super::{Problem, SpillCounts};
+use super::store_hoisting::{ArgumentStores, argument_stores};
+use crate::allocate::failure::Unsupported;
 use crate::allocate::pressure::demand::{Demand, LastUse, foldable_operands, folded_operand, is_first_use};
 use crate::allocate::pressure::feasible;
 use crate::allocate::pressure::live_set::LiveSet;
-use crate::analysis::grouped::each;
-use crate::analysis::{Occupancy, Untouched};
+use crate::allocate::spill::plan::homes::{Home, Homes};
+use crate::allocate::spill::plan::{Plan, Refill, Site, Store};
+use crate::allocate::spill::problem::Problem;
+use crate::allocate::spill::spill_set::SpillSet;
+use crate::allocate::spill::spilled::SpillCounts;
+use crate::analysis::{NEVER, Occupancy, Untouched, next_uses_in_blocks};
 use crate::machine::{Block, Function, Inst, InstKind, Point, Role, Value};
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::EntitySet;
 
 /// Plans refills, stores and folds for values that have been chosen to be in memory.
 ///
 /// # Errors
 /// If a value would have to be loaded between the terminators of a block.
-pub(super) fn plan(problem: &Problem, chosen: &Chosen) -> Result<Plan, String> {
+pub(in crate::allocate::spill) fn plan(problem: &Problem, set: &SpillSet) -> Result<Plan, Unsupported> {
     let Problem { conventional, limits, policy, downstream, .. } = problem;
     let function = &conventional.function;
     let mut in_memory = EntitySet::with_capacity(function.values.len());
-    for value in function.values.keys().filter(|&value| chosen.is_in_memory(value)) {
+    for value in function.values.keys().filter(|&value| set.is_in_memory(value)) {
         in_memory.insert(value);
     }
     let mut homes = Homes::new(conventional, &in_memory, downstream.frugal);
@@ -36,9 +37,9 @@ pub(super) fn plan(problem: &Problem, chosen: &Chosen) -> Result<Plan, String> {
     arguments.at_ends.sort_by_key(|&(point, value, phi)| (point, value, homes.of(phi)));
     let mut planner = Planner {
         problem,
-        chosen,
+        set,
         arguments: &arguments,
-        next_use: if policy.keep_loaded { next_uses(function) } else { vec![NEVER; function.operands.len()] },
+        next_use: if policy.keep_loaded { next_uses_in_blocks(function) } else { vec![NEVER; function.operands.len()] },
         live: LiveSet::new(function, limits),
         cached: Vec::new(),
         plan: Plan {
@@ -61,32 +62,8 @@ pub(super) fn plan(problem: &Problem, chosen: &Chosen) -> Result<Plan, String> {
     planner.phis();
     let mut plan = planner.plan;
     plan.counts.optimisations.hoisted_stores = arguments.saved;
-    plan.counts.values = function.values.keys().filter(|&value| chosen.spilled[value]).count() as u64;
+    plan.counts.values = function.values.keys().filter(|&value| set.spilled[value]).count() as u64;
     Ok(plan)
-}
-
-/// No later use in the block.
-const NEVER: u32 = u32::MAX;
-
-/// For each operand, the next instruction of its block that uses the value, or [`NEVER`].
-pub(super) fn next_uses(function: &Function) -> Vec<u32> {
-    let mut next_use = vec![NEVER; function.operands.len()];
-    // The nearest use behind the current instruction, if it is in the block that is being scanned.
-    let mut nearest: SecondaryMap<Value, u32> = each(function.values.len(), NEVER);
-    for (block, data) in &function.blocks {
-        for inst in function.block_insts(block).rev() {
-            let first = function.insts[inst].operands.start as usize;
-            let operands = function.operands(inst);
-            for (k, operand) in operands.iter().enumerate() {
-                let next = nearest[operand.value];
-                next_use[first + k] = if data.insts.contains(&next) { next } else { NEVER };
-            }
-            for operand in operands.iter().filter(|o| !o.is_def()) {
-                nearest[operand.value] = inst.as_u32();
-            }
-        }
-    }
-    next_use
 }
 
 /// A value in memory that is in a register at the moment, or about to be.
@@ -103,7 +80,7 @@ struct Cached {
 
 struct Planner<'a> {
     problem: &'a Problem<'a>,
-    chosen: &'a Chosen,
+    set: &'a SpillSet,
     arguments: &'a ArgumentStores,
     next_use: Vec<u32>,
     /// Live values that are not in memory.
@@ -119,10 +96,10 @@ impl<'a> Planner<'a> {
     }
 
     fn is_spilled(&self, value: Value) -> bool {
-        self.chosen.spilled[value]
+        self.set.spilled[value]
     }
 
-    fn block(&mut self, block: Block) -> Result<(), String> {
+    fn block(&mut self, block: Block) -> Result<(), Unsupported> {
         let function = self.function();
         let liveness = self.problem.liveness;
         self.cached.clear();
@@ -144,7 +121,7 @@ impl<'a> Planner<'a> {
                 self.instruction(point, inst);
             }
             if point > tail && self.plan.refills.len() > refills {
-                return Err(format!("a spilled value is loaded between the terminators of {block}"));
+                return Err(Unsupported(format!("a spilled value is loaded between the terminators of {block}")));
             }
         }
         let end = Point { block, index: function.blocks[block].insts.len() as u32 };
@@ -163,7 +140,7 @@ impl<'a> Planner<'a> {
 
     /// Drops an instruction that is executed where its value is used instead.
     fn is_dropped(&mut self, inst: Inst) -> bool {
-        let dropped = self.chosen.drops(self.function().operands(inst));
+        let dropped = self.set.drops(self.function().operands(inst));
         if dropped {
             self.plan.dropped.insert(inst);
         }
@@ -228,7 +205,7 @@ impl<'a> Planner<'a> {
         for operand in operands.iter().filter(|operand| operand.is_def()) {
             self.store_hoisted(behind, operand.value);
         }
-        self.live.advance(self.problem.liveness, inst, |value| !self.chosen.spilled[value]);
+        self.live.advance(self.problem.liveness, inst, |value| !self.set.spilled[value]);
     }
 
     /// Plans what an instruction does with values in memory.
@@ -265,7 +242,7 @@ impl<'a> Planner<'a> {
         if !cached.filled {
             cached.filled = true;
             let refill = match self.problem.constants[value].expand() {
-                Some(inst) if self.chosen.rematerialised[value] => Refill::Rematerialise(inst),
+                Some(inst) if self.set.rematerialised[value] => Refill::Rematerialise(inst),
                 _ => Refill::Load,
             };
             self.plan.refills.push((Site::At(at), value, refill));
@@ -292,7 +269,7 @@ impl<'a> Planner<'a> {
                 None => self.cached.push(Cached { value: operand.value, filled: false, next_use, kept }),
             }
         }
-        if self.problem.downstream.choice.is_none() {
+        if self.problem.downstream.evicts {
             return self.accessed_once(inst).and_then(|k| self.fold(inst, k));
         }
         self.drop_excess(inst, &self.problem.pins.occupancy(function, block, inst))

@@ -7,7 +7,7 @@
 //! frequency and its price, and by how steadily it has gone one way ([`Price`]). Reliances have prices as rows have: what relies
 //! on another node pays that one for being 1, whether it needs that or not.
 
-use super::round::{First, Rounded, Rounding};
+use super::rounding::{First, Rounded, Rounding};
 use crate::allocate::cuts::{Cluster, Cutter, MOST_BOUGHT, Network, Node, Reliance, Residual, Row, Units};
 use cranelift_entity::{EntityRef, PrimaryMap, packed_option::PackedOption};
 use std::cmp::Ordering;

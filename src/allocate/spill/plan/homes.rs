@@ -1,6 +1,6 @@
 //! Memory for values: one home a φ-web (frugality).
 
-use crate::allocate::cssa::{Conventional, Web};
+use crate::allocate::ssa::conventional::{Conventional, Web};
 use crate::analysis::grouped::of_each;
 use crate::machine::{SlotData, Value};
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
@@ -21,7 +21,7 @@ pub struct Homes {
 
 impl Homes {
     /// Gives each of the values a home.
-    pub(super) fn new(conventional: &Conventional, in_memory: &EntitySet<Value>, frugal: bool) -> Self {
+    pub(in crate::allocate::spill) fn new(conventional: &Conventional, in_memory: &EntitySet<Value>, frugal: bool) -> Self {
         let function = &conventional.function;
         let mut shared: SecondaryMap<Value, bool> = SecondaryMap::with_default(frugal);
         for &value in &conventional.without_code {
@@ -44,12 +44,12 @@ impl Homes {
     }
 
     /// The home of a value, if it has one.
-    pub(super) fn of(&self, value: Value) -> Option<Home> {
+    pub(in crate::allocate::spill) fn of(&self, value: Value) -> Option<Home> {
         self.of[value].expand()
     }
 
     /// Gives a value the home of another one.
-    pub(super) fn share(&mut self, value: Value, with: Value) {
+    pub(in crate::allocate::spill) fn share(&mut self, value: Value, with: Value) {
         self.of[value] = self.of[with];
     }
 }

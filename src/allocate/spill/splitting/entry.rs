@@ -1,51 +1,32 @@
 //! What is in registers at the heads of blocks.
 
-use super::Problem;
 use super::ascending::Ascending;
-use super::choose::Chosen;
-use super::crossing::{self, Head};
-use super::priced::Solution;
-use super::residence::Ahead;
+use super::guide::Guide;
+use super::walk::Ahead;
 use crate::allocate::pressure::limits::Counts;
 use crate::allocate::pressure::live_set::LiveSet;
+use crate::allocate::spill::crossing::{self, Head};
+use crate::allocate::spill::problem::Problem;
+use crate::allocate::spill::spill_set::SpillSet;
 use crate::analysis::grouped::Lists;
-use crate::analysis::{Bundle, FirstUses, LEAVING, Loops, NEVER, PinLiveness};
+use crate::analysis::{Bundle, FirstUses, Loops, NEVER, PinLiveness};
 use crate::machine::{Block, BlockData, RegClass, RegSet, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use smallvec::SmallVec;
 
-/// How it is decided.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Entry {
-    /// What is used next, wherever it comes from (`ssa-allocation-lecture.txt`).
-    Nearest,
-    /// What is in registers at the ends of the predecessors, first of all of them, then of some; at the head of a loop what is
-    /// used in it, and what is live through it where the loop leaves room (Braun and Hack 2009, section 4.2).
-    Predecessors,
-}
-
-/// How it is decided what is in registers at the heads of blocks.
-#[derive(Clone, Copy)]
-pub(super) enum Way<'a> {
-    Nearest,
-    /// With how much is live at a time in each loop.
-    Predecessors(&'a Pressures),
-    Solved(&'a Solution),
-}
-
 /// The values in registers at the borders of blocks; those of a block are known when its predecessors in the order have been
 /// left.
-pub(super) struct Entries<'a> {
-    problem: &'a Problem<'a>,
+pub(in crate::allocate::spill) struct Entries<'a> {
+    pub(super) problem: &'a Problem<'a>,
     ahead: &'a Ahead<'a>,
     /// Of the block that was entered last.
     first_uses: FirstUses,
-    way: Way<'a>,
+    guide: &'a dyn Guide,
     pins: &'a PinLiveness,
     /// Ascending.
     heads: Lists<Block, Value>,
     /// What finds room at a block's head beside these, but is not read in a register before it leaves.
-    passing: Lists<Block, Value>,
+    pub(super) passing: Lists<Block, Value>,
     /// Ascending; of blocks that have been left.
     ends: Lists<Block, Value>,
     /// Likewise where their calls throw, of what landing pads want.
@@ -59,40 +40,37 @@ pub(super) struct Entries<'a> {
 
 /// A value that could be in a register at a block's head.
 #[derive(Clone, Copy)]
-pub(super) struct Candidate {
-    pub(super) value: Value,
+pub(in crate::allocate::spill) struct Candidate {
+    pub(in crate::allocate::spill) value: Value,
     /// From there, in instructions.
-    pub(super) next_use: u32,
+    pub(in crate::allocate::spill) next_use: u32,
     /// The φ that defines it, by its index in the block; values that are live into the block have none.
-    row: Option<usize>,
+    pub(super) row: Option<usize>,
     /// Its index among those that are live into the block and, behind them, those that φs define.
-    index: usize,
+    pub(super) index: usize,
 }
 
 impl<'a> Entries<'a> {
-    pub(super) fn new(problem: &'a Problem<'a>, ahead: &'a Ahead<'a>, way: Way<'a>, pins: &'a PinLiveness) -> Self {
+    pub(in crate::allocate::spill) fn new(
+        problem: &'a Problem<'a>,
+        ahead: &'a Ahead<'a>,
+        guide: &'a dyn Guide,
+        pins: &'a PinLiveness,
+    ) -> Self {
         let function = &problem.conventional.function;
         let lists = || Lists::new(function.blocks.len());
         let (first_uses, (candidates, entering)) = (FirstUses::new(function), Default::default());
         let (heads, passing, ends, throws) = (lists(), lists(), lists(), lists());
         let at_pads = SecondaryMap::new();
-        Entries { problem, ahead, first_uses, way, pins, heads, passing, ends, throws, at_pads, candidates, entering }
-    }
-
-    /// What is to be in registers where, if that has been decided.
-    pub(super) fn solution(&self) -> Option<&'a Solution> {
-        match self.way {
-            Way::Solved(solution) => Some(solution),
-            Way::Nearest | Way::Predecessors(_) => None,
-        }
+        Entries { problem, ahead, first_uses, guide, pins, heads, passing, ends, throws, at_pads, candidates, entering }
     }
 
     /// Decides for a block whose predecessors have been left, those along back edges apart.
-    pub(super) fn enter(&mut self, block: Block, chosen: &Chosen) {
+    pub(in crate::allocate::spill) fn enter(&mut self, block: Block, set: &SpillSet) {
         let problem = self.problem;
         let head = crossing::head(problem, block);
-        let met = head == Head::Anything && matches!(self.way, Way::Predecessors(_)) && !self.is_loop_head(block);
-        let crosses = |value: Value| head == Head::Bundle && !chosen.off_bundles[value];
+        let arriving = self.guide.considers_only_arriving(self, block);
+        let crosses = |value: Value| head == Head::Bundle && !set.off_bundles[value];
         let mut room = Room::new(problem, self.pins, block);
         if self.ahead.borders.is_none() {
             self.first_uses.enter(&problem.conventional.function, block);
@@ -100,7 +78,7 @@ impl<'a> Entries<'a> {
         let (mut candidates, mut entering) = (std::mem::take(&mut self.candidates), std::mem::take(&mut self.entering));
         candidates.clear();
         entering.clear();
-        for it in self.live_at_head(block, met).filter(|it| !chosen.spilled[it.value]) {
+        for it in self.live_at_head(block, arriving).filter(|it| !set.spilled[it.value]) {
             if crosses(it.value) || problem.unspillable.contains(it.value) {
                 room.add(it.value);
                 entering.push(it);
@@ -111,20 +89,14 @@ impl<'a> Entries<'a> {
         if head == Head::Pads {
             candidates.retain(|&it| self.meets_at_pads(block, it));
         }
-        match self.way {
-            Way::Nearest => entering.extend(room.take(nearest_first(&mut candidates))),
-            Way::Predecessors(_) if met => self.where_ways_meet(block, nearest_first(&mut candidates), room, &mut entering),
-            Way::Predecessors(pressures) => {
-                self.at_loop(pressures, block, nearest_first(&mut candidates), room, &mut entering);
-            }
-            Way::Solved(solution) => self.as_solved(solution, block, &mut candidates, room, &mut entering),
-        }
+        let guide = self.guide;
+        guide.enter(self, block, &mut candidates, room, &mut entering);
         self.heads.add(block, entering.iter().map(|it| it.value)).sort_unstable();
         (self.candidates, self.entering) = (candidates, entering);
     }
 
     /// Passes a block in which what comes in registers, all but some that comes in memory, has room for as long as it lives.
-    pub(super) fn pass(&mut self, block: Block, chosen: &Chosen, is_in_memory: impl Fn(Value) -> bool) {
+    pub(in crate::allocate::spill) fn pass(&mut self, block: Block, set: &SpillSet, is_in_memory: impl Fn(Value) -> bool) {
         let Problem { conventional, liveness, .. } = self.problem;
         let BlockData { phis, .. } = &conventional.function.blocks[block];
         let defined = phis.iter().map(|phi| phi.def).filter(|&def| !liveness.is_dead(def));
@@ -132,7 +104,7 @@ impl<'a> Entries<'a> {
         self.heads.add(block, live().chain(defined).filter(|&value| !is_in_memory(value))).sort_unstable();
         self.ends.add(block, liveness.live_out(block).iter().copied().filter(|&value| !is_in_memory(value)));
         let mut coming: SmallVec<[Value; 16]> = SmallVec::new();
-        coming.extend(live().filter(|&value| is_in_memory(value) && !chosen.spilled[value]));
+        coming.extend(live().filter(|&value| is_in_memory(value) && !set.spilled[value]));
         self.keep_coming(block, &mut coming);
         if !coming.is_empty() {
             let mut room = Room::new(self.problem, self.pins, block);
@@ -151,7 +123,7 @@ impl<'a> Entries<'a> {
     }
 
     /// What is in registers at the head of the block that was entered last.
-    pub(super) fn entering(&self) -> &[Candidate] {
+    pub(in crate::allocate::spill) fn entering(&self) -> &[Candidate] {
         &self.entering
     }
 
@@ -184,7 +156,7 @@ impl<'a> Entries<'a> {
     fn meets_at_pads(&mut self, block: Block, candidate: Candidate) -> bool {
         let Problem { conventional, bundles, limits, unspillable, .. } = self.problem;
         let bundle = bundles.entry(block).expect("values meet in bundles");
-        let is_wanted = self.solution().is_some_and(|solution| solution.is_in_register_at_head(block, candidate.index));
+        let is_wanted = self.guide.labels().is_some_and(|labels| labels.is_in_register_at_head(block, candidate.index));
         if !is_wanted || !self.comes_from(block, candidate).all(|comes| comes) {
             return false;
         }
@@ -204,30 +176,6 @@ impl<'a> Entries<'a> {
         fits
     }
 
-    /// What has been decided to be there; beside it, what comes in registers, but need not be there.
-    fn as_solved(
-        &mut self,
-        solution: &Solution,
-        block: Block,
-        candidates: &mut Vec<Candidate>,
-        mut room: Room,
-        entering: &mut Vec<Candidate>,
-    ) {
-        candidates.retain(|it| it.next_use != NEVER);
-        let mut wanted = 0;
-        for index in 0..candidates.len() {
-            if solution.is_in_register_at_head(block, candidates[index].index) {
-                candidates.swap(index, wanted);
-                wanted += 1;
-            }
-        }
-        let (wanted, others) = candidates.split_at_mut(wanted);
-        entering.extend(room.take_nearest(wanted).copied());
-        let comes = |it: &Candidate| it.row.is_none() && self.comes_from(block, *it).any(|comes| comes);
-        let mut coming: Vec<Candidate> = others.iter().copied().filter(comes).collect();
-        self.passing.add(block, room.take_nearest(&mut coming).map(|it| it.value));
-    }
-
     /// What is live into a block and in a register at the end of a predecessor, or cannot be anywhere else; ascending.
     fn arriving(&self, block: Block) -> Vec<Value> {
         let live = self.problem.liveness.live_in(block);
@@ -241,40 +189,15 @@ impl<'a> Entries<'a> {
     }
 
     /// Whether control comes from blocks that follow in the order.
-    fn is_loop_head(&self, block: Block) -> bool {
+    pub(super) fn is_loop_head(&self, block: Block) -> bool {
         self.problem.conventional.function.blocks[block]
             .preds
             .iter()
             .any(|&pred| !self.ends.is_written(self.problem.source(pred)))
     }
 
-    /// What is used in the loop, and of what is only live through it as much as the loop leaves room for.
-    fn at_loop(
-        &self,
-        pressures: &Pressures,
-        block: Block,
-        candidates: &[Candidate],
-        mut room: Room,
-        entering: &mut Vec<Candidate>,
-    ) {
-        let (used, through): (Vec<Candidate>, Vec<Candidate>) = candidates.iter().partition(|it| it.next_use < LEAVING);
-        entering.extend(room.take(&used));
-        let mut left = pressures.left(self.problem, block, &through);
-        let arriving = through.iter().filter(|&&it| self.comes_from(block, it).any(|comes| comes));
-        let through = arriving.filter(|it| left.fits(it.value));
-        entering.extend(room.take(through));
-    }
-
-    /// What comes in registers from all predecessors, then what comes from some.
-    fn where_ways_meet(&self, block: Block, candidates: &[Candidate], mut room: Room, entering: &mut Vec<Candidate>) {
-        let from_all = |it: &&Candidate| self.comes_from(block, **it).all(|comes| comes);
-        let from_some = |it: &&Candidate| !from_all(it) && self.comes_from(block, **it).any(|comes| comes);
-        entering.extend(room.take(candidates.iter().filter(from_all)));
-        entering.extend(room.take(candidates.iter().filter(from_some)));
-    }
-
     /// Of each predecessor, whether a value comes from there in a register; what a φ takes comes as the φ.
-    fn comes_from(&self, block: Block, Candidate { value, row, .. }: Candidate) -> impl Iterator<Item = bool> {
+    pub(super) fn comes_from(&self, block: Block, Candidate { value, row, .. }: Candidate) -> impl Iterator<Item = bool> {
         let data = &self.problem.conventional.function.blocks[block];
         data.preds.iter().enumerate().map(move |(column, &pred)| match row.map(|row| data.phis[row].args[column].expand()) {
             // It is undefined: anything will do.
@@ -286,7 +209,7 @@ impl<'a> Entries<'a> {
 
     /// A value that is in a register at the block's head is displaced before it is read: it need not be there, unless it has
     /// come over a bundle.
-    pub(super) fn withdraw(&mut self, block: Block, value: Value) {
+    pub(in crate::allocate::spill) fn withdraw(&mut self, block: Block, value: Value) {
         if self.problem.bundles.entry(block).is_none() {
             if let Ok(index) = self.heads.get(block).binary_search(&value) {
                 self.heads.remove(block, index);
@@ -297,29 +220,29 @@ impl<'a> Entries<'a> {
 
     /// Whether a value can be stored at the head of a block: it is in a register there, or could be, since it comes in one from
     /// everywhere.
-    pub(super) fn can_store_at_head(&self, block: Block, value: Value) -> bool {
+    pub(in crate::allocate::spill) fn can_store_at_head(&self, block: Block, value: Value) -> bool {
         let preds = &self.problem.conventional.function.blocks[block].preds;
         let comes = || preds.iter().all(|&pred| self.comes_over(pred, block, value));
         self.is_in(block, value) || self.passing.get(block).contains(&value) && comes()
     }
 
     /// The block is left with these values in registers.
-    pub(super) fn leave(&mut self, block: Block, values: impl Iterator<Item = Value>) {
+    pub(in crate::allocate::spill) fn leave(&mut self, block: Block, values: impl Iterator<Item = Value>) {
         self.ends.add(block, values).sort_unstable();
     }
 
     /// The call of a block throws with these values in registers, which landing pads want.
-    pub(super) fn throw(&mut self, block: Block, values: impl Iterator<Item = Value>) {
+    pub(in crate::allocate::spill) fn throw(&mut self, block: Block, values: impl Iterator<Item = Value>) {
         self.throws.add(block, values).sort_unstable();
     }
 
     /// The values in registers at the head of a block, behind its φs; ascending. None of a block that is passed.
-    pub(super) fn at_head(&self, block: Block) -> &[Value] {
+    pub(in crate::allocate::spill) fn at_head(&self, block: Block) -> &[Value] {
         self.heads.get(block)
     }
 
     /// Whether a value that is live at a block's head is in a register there.
-    pub(super) fn is_in(&self, block: Block, value: Value) -> bool {
+    pub(in crate::allocate::spill) fn is_in(&self, block: Block, value: Value) -> bool {
         match self.problem.is_passed(block) {
             true => self.is_at_end(block, value),
             false => self.heads.get(block).binary_search(&value).is_ok(),
@@ -327,17 +250,17 @@ impl<'a> Entries<'a> {
     }
 
     /// Whether a value that is live at a block's end is in a register there.
-    pub(super) fn is_at_end(&self, block: Block, value: Value) -> bool {
+    pub(in crate::allocate::spill) fn is_at_end(&self, block: Block, value: Value) -> bool {
         self.ends.get(self.problem.source(block)).binary_search(&value).is_ok()
     }
 
     /// Whether a value that is wanted in `to` is in a register when control leaves `from` for it.
-    pub(super) fn comes_over(&self, from: Block, to: Block, value: Value) -> bool {
+    pub(in crate::allocate::spill) fn comes_over(&self, from: Block, to: Block, value: Value) -> bool {
         self.over(from, to).contains(value)
     }
 
     /// What is in registers when control leaves `from` for `to`. Where inline assembly jumps, only what cannot be anywhere else is.
-    pub(super) fn over(&self, from: Block, to: Block) -> Over<'_> {
+    pub(in crate::allocate::spill) fn over(&self, from: Block, to: Block) -> Over<'_> {
         let BlockData { landing_pad, jump_target, .. } = self.problem.conventional.function.blocks[to];
         let values = match (landing_pad, jump_target) {
             (true, _) => self.throws.get(from),
@@ -349,25 +272,25 @@ impl<'a> Entries<'a> {
 }
 
 /// Finds values, each once and in ascending order, among those in registers when control goes over an edge.
-pub(super) struct Over<'a> {
+pub(in crate::allocate::spill) struct Over<'a> {
     unspillable: &'a EntitySet<Value>,
     values: Ascending<'a>,
 }
 
 impl Over<'_> {
-    pub(super) fn contains(&mut self, value: Value) -> bool {
+    pub(in crate::allocate::spill) fn contains(&mut self, value: Value) -> bool {
         self.unspillable.contains(value) || self.values.contains(value)
     }
 }
 
 /// The candidates in the order in which they are used next.
-fn nearest_first(candidates: &mut [Candidate]) -> &[Candidate] {
+pub(super) fn nearest_first(candidates: &mut [Candidate]) -> &[Candidate] {
     candidates.sort_unstable_by_key(|it| u64::from(it.next_use) << 32 | u64::from(it.value.as_u32()));
     candidates
 }
 
 /// The registers at a block's head.
-struct Room<'a> {
+pub(in crate::allocate::spill) struct Room<'a> {
     problem: &'a Problem<'a>,
     occupied: RegSet,
     taken: Counts,
@@ -390,12 +313,12 @@ impl<'a> Room<'a> {
     }
 
     /// The candidates that find room, one after the other.
-    fn take<'c>(&mut self, candidates: impl IntoIterator<Item = &'c Candidate>) -> impl Iterator<Item = Candidate> {
+    pub(super) fn take<'c>(&mut self, candidates: impl IntoIterator<Item = &'c Candidate>) -> impl Iterator<Item = Candidate> {
         candidates.into_iter().filter(|it| self.fits(it.value)).copied()
     }
 
     /// The candidates that find room, those first that are used next. Most of the time, all do, and need not be put in order.
-    fn take_nearest<'c>(&mut self, candidates: &'c mut [Candidate]) -> impl Iterator<Item = &'c Candidate> {
+    pub(super) fn take_nearest<'c>(&mut self, candidates: &'c mut [Candidate]) -> impl Iterator<Item = &'c Candidate> {
         let before = self.taken;
         let is_ample = candidates.iter().all(|it| self.fits(it.value));
         self.taken = before;
@@ -406,7 +329,7 @@ impl<'a> Room<'a> {
     }
 
     /// Takes a register for a value, if there is one.
-    fn fits(&mut self, value: Value) -> bool {
+    pub(super) fn fits(&mut self, value: Value) -> bool {
         let Problem { limits, .. } = self.problem;
         let is_full = |set: usize| limits.is_exceeded(set, self.taken[set] + 1, self.occupied, limits.spare());
         let fits = !limits.sets_of(self.class(value)).any(is_full);
@@ -418,10 +341,10 @@ impl<'a> Room<'a> {
 }
 
 /// The most values that are live at a time in each loop, by its header, for each of the sets of [`Limits`].
-pub(super) struct Pressures(SecondaryMap<Block, Counts>);
+pub(in crate::allocate::spill) struct Pressures(SecondaryMap<Block, Counts>);
 
 impl Pressures {
-    pub(super) fn new(problem: &Problem, loops: &Loops) -> Self {
+    pub(in crate::allocate::spill) fn new(problem: &Problem, loops: &Loops) -> Self {
         let Problem { conventional, liveness, limits, .. } = problem;
         let function = &conventional.function;
         let mut pressures: SecondaryMap<Block, Counts> = SecondaryMap::new();
@@ -444,7 +367,7 @@ impl Pressures {
     }
 
     /// The room that a loop leaves for what is live through it.
-    fn left<'a>(&self, problem: &'a Problem<'a>, header: Block, through: &[Candidate]) -> Room<'a> {
+    pub(super) fn left<'a>(&self, problem: &'a Problem<'a>, header: Block, through: &[Candidate]) -> Room<'a> {
         let mut room = Room { problem, occupied: RegSet::EMPTY, taken: self.0[header] };
         for it in through {
             let class = room.class(it.value);

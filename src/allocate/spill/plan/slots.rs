@@ -1,30 +1,30 @@
 //! Slots for homes, shared by those that are never needed at the same time.
 
-use super::Problem;
+use super::Plan;
 use super::homes::Home;
-use super::plan::Plan;
+use crate::allocate::spill::problem::Problem;
 use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Function, Inst, Point, Slot, SlotData, Value};
 use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
 use std::collections::BTreeMap;
 
 /// The slots, and which one each home is in.
-pub(super) struct Slots {
-    pub(super) slots: PrimaryMap<Slot, SlotData>,
+pub(in crate::allocate::spill) struct Slots {
+    pub(in crate::allocate::spill) slots: PrimaryMap<Slot, SlotData>,
     of: SecondaryMap<Home, PackedOption<Slot>>,
     /// The slots that are none of the frame, with what loads from them, and which one each of these loads from.
-    pub(super) given: SecondaryMap<Slot, PackedOption<Inst>>,
+    pub(in crate::allocate::spill) given: SecondaryMap<Slot, PackedOption<Inst>>,
     given_by: SecondaryMap<Inst, PackedOption<Slot>>,
 }
 
 impl Slots {
     /// The slot of a value, if it has a home.
-    pub(super) fn of_value(&self, plan: &Plan, value: Value) -> Option<Slot> {
+    pub(in crate::allocate::spill) fn of_value(&self, plan: &Plan, value: Value) -> Option<Slot> {
         plan.homes.of(value).map(|home| self.of[home].expect("every home has a slot"))
     }
 
     /// The slot that an instruction accesses by its k-th operand.
-    pub(super) fn accessed(&self, problem: &Problem, plan: &Plan, inst: Inst, k: usize) -> Slot {
+    pub(in crate::allocate::spill) fn accessed(&self, problem: &Problem, plan: &Plan, inst: Inst, k: usize) -> Slot {
         match problem.read_in_place(inst, k) {
             Some(given) => self.given_by[given].expect("what is read in place has a slot"),
             None => self.of(plan, problem.conventional.function.operands(inst)[k].value),
@@ -54,7 +54,7 @@ struct Extent {
 }
 
 /// Assigns slots to a plan's homes.
-pub(super) fn assign(problem: &Problem, plan: &Plan) -> Slots {
+pub(in crate::allocate::spill) fn assign(problem: &Problem, plan: &Plan) -> Slots {
     let mut slots = colour(plan, &extents(problem, plan), !problem.conventional.function.returns_twice);
     slots.give(problem, plan);
     slots

@@ -14,13 +14,14 @@
 //! Where far more values pass through blocks than there are instructions to access them, every segment goes on: the work would
 //! otherwise grow with blocks times values.
 //!
-//! Not so at efforts that consider all plans ([`Choice::considers_all`]): there, segments end with blocks.
+//! Not so at efforts that consider all plans ([`Priced::considers_all`]): there, segments end with blocks.
 
+use super::Priced;
+use super::excess_pressure::Tight;
 use super::passed_loops::PassedLoops;
 use super::regions::is_hot;
-use super::tight::Tight;
 use crate::allocate::cuts::Decision;
-use crate::allocate::spill::{Choice, Problem};
+use crate::allocate::spill::problem::Problem;
 use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Function, Inst, Operand, RegClass, RegSet, Value};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
@@ -106,11 +107,10 @@ impl Scarcity {
 
 impl<'a> Passing<'a> {
     /// `None` if segments end with blocks.
-    pub(super) fn new(problem: &'a Problem, tight: &Tight) -> Option<Self> {
+    pub(super) fn new(priced: &Priced, problem: &'a Problem, tight: &Tight) -> Option<Self> {
         let Problem { order, loops, liveness, .. } = problem;
         let function = &problem.conventional.function;
-        let all = |choice: Choice| choice.considers_all(problem.policy.effort);
-        (!problem.downstream.choice.is_some_and(all)).then(|| Passing {
+        (!priced.considers_all()).then(|| Passing {
             function,
             always: liveness.all_live_in() > CONSIDERED * function.insts.len(),
             is_hot: is_hot(function),

@@ -3,10 +3,10 @@
 //! A segment that no row confines, and that begins with its value in a register, costs nothing if the value stays there, and the
 //! access that it ends with may need a refill if not. So the value stays, and nothing is left to decide.
 
-use super::tight::Tight;
+use super::excess_pressure::Tight;
 use crate::allocate::pressure::demand::foldable_operands;
-use crate::allocate::spill::Problem;
-use crate::allocate::spill::residence::Ahead;
+use crate::allocate::spill::problem::Problem;
+use crate::allocate::spill::splitting::walk::Ahead;
 use crate::analysis::{FirstUses, NEVER};
 use crate::machine::{Block, Function, Inst, Value};
 

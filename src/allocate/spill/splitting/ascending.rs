@@ -3,19 +3,19 @@
 use crate::machine::Value;
 
 /// Finds values, each once and in ascending order, in an ascending list.
-pub(super) struct Ascending<'a> {
+pub(in crate::allocate::spill) struct Ascending<'a> {
     values: &'a [Value],
     /// How many of these are less than what was looked for last, or equal.
     passed: usize,
 }
 
 impl<'a> Ascending<'a> {
-    pub(super) fn new(values: &'a [Value]) -> Self {
+    pub(in crate::allocate::spill) fn new(values: &'a [Value]) -> Self {
         Ascending { values, passed: 0 }
     }
 
     /// Where a value is in the list, if it is.
-    pub(super) fn index_of(&mut self, value: Value) -> Option<usize> {
+    pub(in crate::allocate::spill) fn index_of(&mut self, value: Value) -> Option<usize> {
         // Most of the time, it is the next one.
         if self.values.get(self.passed).is_some_and(|&next| next < value) {
             self.pass(value);
@@ -26,7 +26,7 @@ impl<'a> Ascending<'a> {
         is_there.then_some(index)
     }
 
-    pub(super) fn contains(&mut self, value: Value) -> bool {
+    pub(in crate::allocate::spill) fn contains(&mut self, value: Value) -> bool {
         self.index_of(value).is_some()
     }
 
