@@ -101,7 +101,7 @@ fn copied_once(function: &Function) -> SecondaryMap<Value, Option<f64>> {
     copied
 }
 
-/// [`Copies::last_use`].
+/// For each value, the end of its last use ([`Copies::last_use`]).
 fn last_uses(function: &Function) -> SecondaryMap<Value, u32> {
     let mut last = of_each(function.values.len());
     let mut read = |value: Value, end: u32| last[value] = end.max(last[value]);
@@ -140,7 +140,7 @@ struct Copies<'a> {
     /// Copies and constants that are not needed any more.
     merged: EntitySet<Inst>,
     constants: SecondaryMap<Value, PackedOption<Inst>>,
-    /// [`super::changes::Changes::computed`].
+    /// The copies in whose place constants are computed ([`super::changes::Changes::computed`]).
     computed: BTreeMap<Inst, Inst>,
 }
 
@@ -171,14 +171,14 @@ impl Copies<'_> {
         if is_part && (self.has_class_of(copy, value) || !self.arguments.contains(copy) || self.lives_on(value, inst)) {
             self.value_of[copy] = value.into();
             self.merged.insert(inst);
-        } else if self.is_part_of(value, copy) && source == Some(value) && !self.is_behind_an_exit(block, inst) {
+        } else if self.is_part_of(value, copy) && source == Some(value) && !self.follows_an_exit(block, inst) {
             self.wider[value] = Some((copy, block));
         }
     }
 
     /// Whether control may have left the block before the instruction: if so, not everything that the block dominates comes
     /// after it.
-    fn is_behind_an_exit(&self, block: Block, inst: Inst) -> bool {
+    fn follows_an_exit(&self, block: Block, inst: Inst) -> bool {
         let throws = self.function.blocks[block].throws.expand();
         throws.into_iter().chain(self.function.jump(block)).any(|exit| exit < inst)
     }

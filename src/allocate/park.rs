@@ -16,7 +16,7 @@ use crate::machine::{Block, Function, Inst, InstKind, Operand, Reg, RegClass, Re
 use cranelift_entity::EntitySet;
 use std::collections::BTreeMap;
 
-/// [`super::changes::Changes::parked`].
+/// The copies that have moved ([`super::changes::Changes::parked`]).
 pub(super) type Parked = BTreeMap<Inst, RegClass>;
 
 /// Whether there are registers to wait in.

@@ -118,14 +118,14 @@ impl Stating {
     }
 
     /// Lets the register be saved or restored between two points, at the cost of the instructions there, or forbids it.
-    fn place(&mut self, before: Decision, behind: Decision, frequency: Option<f64>, besides: Option<Added>) {
+    fn place(&mut self, before: Decision, after: Decision, frequency: Option<f64>, besides: Option<Added>) {
         let units = self.decisions.units;
         let cost = |added: Added| {
             let cost = |frequency| added.with_size(frequency) + besides.map_or(0.0, |it| it.with_size(frequency));
             frequency.map_or(FORBIDDEN, |frequency| units.price(cost(beside_size(frequency, self.goal))))
         };
-        self.decisions.pair(before, behind, cost(cost::SEPARATE_SAVE));
-        self.decisions.pair(behind, before, cost(cost::SEPARATE_RESTORE));
+        self.decisions.pair(before, after, cost(cost::SEPARATE_SAVE));
+        self.decisions.pair(after, before, cost(cost::SEPARATE_RESTORE));
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) trait Edge: Copy {
 
 /// The edges that are not implemented yet.
 pub(super) struct Graph<E: Edge> {
-    /// In ascending order of their places.
+    /// The nodes in ascending order of their places.
     nodes: Vec<Node<E>>,
     /// No node before this one is pending.
     first_pending: usize,

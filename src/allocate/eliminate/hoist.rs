@@ -39,8 +39,8 @@ pub fn hoist(
         written[code.to] = code.written;
     }
     for (debug, location) in imported.debug_uses.iter().zip(&mut overlay.debug_locations) {
-        let is_behind = debug.at.index >= imported.before_terminators(debug.at.block).index;
-        if is_behind && matches!(*location, Some(Location::Reg(reg)) if written[debug.at.block].contains(reg)) {
+        let at_terminators = debug.at.index >= imported.before_terminators(debug.at.block).index;
+        if at_terminators && matches!(*location, Some(Location::Reg(reg)) if written[debug.at.block].contains(reg)) {
             *location = None;
         }
     }
@@ -140,13 +140,13 @@ impl Hoister<'_> {
             _ => None,
         });
         let others = function.blocks[block].succs.iter().filter(|&&succ| succ != edge);
-        let behind = others.map(|&succ| {
+        let elsewhere = others.map(|&succ| {
             let BlockData { phis, live_in_pins, .. } = &function.blocks[succ];
             let column = function.column(block, succ);
             let taken = phis.iter().filter_map(|phi| phi.args[column].expand());
             let live = self.liveness.live_in(succ).iter().copied().chain(taken);
             live.map(|name| colours.of(name)).collect::<RegSet>() | *live_in_pins
         });
-        behind.fold(by_name | read.collect(), |all, needed| all | needed)
+        elsewhere.fold(by_name | read.collect(), |all, needed| all | needed)
     }
 }

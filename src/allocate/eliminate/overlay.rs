@@ -89,19 +89,19 @@ impl Layer<'_> {
                 // A parked copy to a register has moved up, so the instructions that it has overtaken come after it.
                 Some(origin) if matches!(self.imported.insts[origin].kind, InstKind::CopyTo(_)) => None,
                 // The instructions that it has moved past may be dropped.
-                Some(origin) => Some(origin.as_u32() + 1).filter(|&behind| behind > start + point.index),
+                Some(origin) => Some(origin.as_u32() + 1).filter(|&passed| passed > start + point.index),
                 None => match origin {
                     Some(origin) => Some(origin.as_u32()),
                     None => self.passed(block, inst, start + point.index),
                 },
             };
-            let behind = passed.map_or(point.index, |passed| passed - start);
-            if !started && behind >= head {
+            let index = passed.map_or(point.index, |passed| passed - start);
+            if !started && index >= head {
                 started = true;
                 self.skip_to(&mut point, head);
                 self.add(point, &code.head[block]);
             }
-            self.skip_to(&mut point, behind);
+            self.skip_to(&mut point, index);
             if let Some((origin, flagless)) = moved {
                 self.locate(origin, inst);
                 self.push(point, Edit::Perform { inst: origin, flagless });

@@ -177,8 +177,8 @@ impl Demand {
     /// definitions are written.
     fn held(&self, limits: &Limits, set: usize) -> [i32; 3] {
         let confined = self.held.iter().filter(|&&(class, ..)| limits.is_confined(class, set));
-        confined.fold([0; 3], |[first, passing, last], &(_, before, behind)| {
-            [first + i32::from(before), passing + 1, last + i32::from(behind)]
+        confined.fold([0; 3], |[first, passing, last], &(_, before, after)| {
+            [first + i32::from(before), passing + 1, last + i32::from(after)]
         })
     }
 
@@ -190,8 +190,8 @@ impl Demand {
     /// The registers of a set that the demand takes.
     pub(in crate::allocate) fn taken(&self, limits: &Limits, set: usize) -> Taken {
         let both = self.both[set];
-        let [held_before, held, held_behind] = self.held(limits, set);
-        Taken { before: both + self.before[set] - held_before, both, held, after: both + self.after[set] - held_behind }
+        let [held_before, held, held_after] = self.held(limits, set);
+        Taken { before: both + self.before[set] - held_before, both, held, after: both + self.after[set] - held_after }
     }
 
     /// The point at which the demand exceeds the registers there are. They also have to suffice for the values in `through`,
@@ -244,7 +244,7 @@ pub(in crate::allocate) fn foldable_operands(function: &Function, inst: Inst, fo
         true => whole && one_form(*k),
         false => folding && operands[*k].foldable && !operands[*k].is_def() && one_form(*k) && once(*k),
     };
-    // A copy's source comes first: it is last.
+    // A copy's source is its last operand, and is tried first.
     (0..operands.len()).rev().filter(foldable)
 }
 

@@ -30,7 +30,7 @@ pub(super) struct Nodes {
 /// The neighbours of each node, and the registers that it may have.
 pub(super) struct Conflicts {
     of: SecondaryMap<Value, PackedOption<Node>>,
-    /// [`Nodes::colours`].
+    /// The register of each node before recolouring.
     pub(super) colours: PrimaryMap<Node, Reg>,
     allowed: PrimaryMap<Node, RegSet>,
     neighbours: Grouped<Node, Node>,

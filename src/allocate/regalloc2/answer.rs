@@ -100,13 +100,13 @@ impl Reader<'_> {
 
     /// The point before or after an item, if code can stand there.
     fn point(&self, at: Point, content: Content, position: InstPosition) -> Option<Point> {
-        let behind = match (content, position) {
+        let passed = match (content, position) {
             (Content::Instructions(count), InstPosition::After) => count,
             _ => 0,
         };
         let head = self.function.head(at.block).index;
         let tail = self.function.before_terminators(at.block).index;
-        let index = (at.index + behind).max(head);
+        let index = (at.index + passed).max(head);
         (index <= tail).then_some(Point { block: at.block, index })
     }
 

@@ -69,7 +69,7 @@ pub struct Allocated {
 /// Has regalloc2 allocate a function.
 ///
 /// # Errors
-/// If the function contains what regalloc2 has no word for, or regalloc2 gives up.
+/// If the function contains something that regalloc2 has no word for, or if regalloc2 gives up.
 pub fn allocate(function: &Function, algorithm: Algorithm) -> Result<Allocated, Unsupported> {
     let (order, liveness, pins) = (Order::new(function), Liveness::new(function), PinLiveness::new(function));
     // The fast allocator has no limits.

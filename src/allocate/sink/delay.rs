@@ -84,7 +84,7 @@ impl Cost {
 
 /// Instructions that may move to before another one.
 struct Tree {
-    /// Their indices, ascending.
+    /// The indices of the instructions, ascending.
     insts: SmallVec<[usize; MOST]>,
     to: usize,
 }
@@ -299,16 +299,16 @@ impl<'a> Delayer<'a> {
     /// Notes the spots in a part of a block as it is now. Those after it are already noted.
     fn settle(&mut self, insts: &[Inst], range: Range<usize>) {
         let mut spots = std::mem::take(&mut self.spots);
-        let behind = spots[range.end];
-        self.go_through(&insts[range.clone()], range.end, behind, |index, spot| spots[range.start + index] = spot);
+        let after = spots[range.end];
+        self.go_through(&insts[range.clone()], range.end, after, |index, spot| spots[range.start + index] = spot);
         self.spots = spots;
     }
 
     /// Walks a part of a block from its end, which is before the instruction at index `end` of the block. Notes the spot
     /// before each instruction.
-    fn go_through(&mut self, part: &[Inst], end: usize, behind: Spot, mut note: impl FnMut(usize, Spot)) {
+    fn go_through(&mut self, part: &[Inst], end: usize, after: Spot, mut note: impl FnMut(usize, Spot)) {
         let Code { function, .. } = self.code;
-        let Spot { mut live, mut pinned, .. } = behind;
+        let Spot { mut live, mut pinned, .. } = after;
         self.count += 1;
         for (index, &inst) in part.iter().enumerate().rev() {
             let operands = function.operands(inst);

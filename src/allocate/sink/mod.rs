@@ -32,7 +32,7 @@ use overwrite::Sinker;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-/// [`super::changes::Changes::moved`].
+/// The instructions that have moved ([`super::changes::Changes::moved`]).
 type Moved = BTreeMap<Inst, bool>;
 
 /// The kinds of instructions that may move.
@@ -160,7 +160,7 @@ impl Code<'_> {
     }
 }
 
-/// [`Code::arrivals`].
+/// For each value, the registers of the program that it is copied from ([`Code::arrivals`]).
 fn arrivals(function: &Function) -> SecondaryMap<Value, RegSet> {
     let mut arrivals = SecondaryMap::with_capacity(function.values.len());
     for (inst, data) in &function.insts {

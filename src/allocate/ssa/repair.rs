@@ -50,7 +50,7 @@ impl Pieces {
         self.base[name] = base.into();
     }
 
-    /// Notes that names of a value reach uses in other blocks than their own.
+    /// Notes that names of a value other than those in a block reach uses there.
     pub fn reaches_from_outside(&mut self, base: Value) {
         self.broken.insert(base);
     }
@@ -205,13 +205,13 @@ impl Places {
                     }
                 }
                 for base in operands.iter().filter(|operand| operand.is_def()).filter_map(|o| bases[o.value].expand()) {
-                    let behind = index as u32 + 1;
+                    let end = index as u32 + 1;
                     if defined[base] != block.into() {
                         defined[base] = block.into();
                         latest[base] = defs.len();
-                        defs.push((base, Def { block, first: behind, last: behind }));
+                        defs.push((base, Def { block, first: end, last: end }));
                     }
-                    defs[latest[base]].1.last = behind;
+                    defs[latest[base]].1.last = end;
                 }
             }
         }
@@ -279,7 +279,7 @@ fn defined_until(function: &Function, from: Block, to: Block) -> u32 {
 struct Renamer<'a> {
     function: &'a mut Function,
     bases: &'a Bases,
-    /// [`Places::naming`].
+    /// The blocks to rename in ([`Places::naming`]).
     naming: &'a EntitySet<Block>,
     live_into_pads: SecondaryMap<Block, Vec<Value>>,
     current: SecondaryMap<Value, PackedOption<Value>>,
