@@ -4,9 +4,9 @@
 //! and ours side by side, a file for each table or figure; `claims` are sentences of the papers' texts, each with a rule
 //! (`verdict`) that decides by the measured number whether the claim is reproduced. All of it goes into one `document`.
 //!
-//! Requires: the records of a comparison for each program, with the runs that [`variants_of`] names. Ensures: a sum that
-//! compares variants is over programs that all of them compiled, and over functions that all variants for the machine could
-//! allocate.
+//! Requires: the records of a comparison for each program, with the runs that [`variants_of`] names.
+//! Ensures: a sum that compares variants is over programs that all of them compiled, and over functions that all variants
+//! for the machine could allocate.
 
 mod charts;
 mod claims;

@@ -4,8 +4,9 @@
 //! [`record`]. The [`journal`] keeps the records in a file, so that a comparison can be continued; [`identity`] tells
 //! whether they are still those of this compiler. The [`summary`] is computed from records alone.
 //!
-//! Requires: an executable of chordal that writes `chordal-stats/1`. Ensures: every run has an outcome, also one that
-//! crashes or takes too long; a sum contains only functions that every allocator of its group compiled.
+//! Requires: an executable of chordal that writes `chordal-stats/1`.
+//! Ensures: every run has an outcome, even one that crashes or takes too long; a sum contains only functions that every
+//! allocator of its group compiled.
 
 pub mod engine;
 pub mod identity;

@@ -3,8 +3,9 @@
 //! The kinds are those of [`Static`], by the same definitions. So another compiler's code can be compared with the numbers
 //! that chordal counted, and those numbers have a second opinion that shares no code with the first.
 //!
-//! Requires: ELF for x86-64 or i386, with the symbols of its functions. Ensures: each byte of code is counted in one
-//! function at most; bytes outside functions, and bytes that are no instruction, are reported.
+//! Requires: ELF for x86-64 or i386, with the symbols of its functions.
+//! Ensures: each byte of code is counted in one function at most; bytes outside functions, and bytes that are no
+//! instruction, are reported.
 //!
 //! | file | concern |
 //! |---|---|

@@ -3,8 +3,9 @@
 //! Functions are matched by name, within runs of the same module, allocator and registers; modules of which only totals were
 //! kept are matched as a whole. Items that were allocated in both files are compared; all others are named.
 //!
-//! Requires: two files that [`load`] has read with the same metrics. Ensures: a total sums the same items on both sides; a
-//! regression is a total that grew beyond its limit, or a function that is not allocated any more.
+//! Requires: two files that [`load`] has read with the same metrics.
+//! Ensures: a total sums the same items on both sides; a regression is a total that grew beyond its limit, or a function
+//! that is not allocated any more.
 
 pub mod limit;
 pub mod load;
