@@ -1,4 +1,4 @@
-//! `chordal compare`.
+//! `chordal compare`: runs many allocators on many modules.
 
 use super::options::Switch;
 use super::runs::{self, RunOptions, Runs};

@@ -1,4 +1,4 @@
-//! `chordal compile`.
+//! `chordal compile`: compiles a module with one allocator.
 
 use super::allocators::{self, Configured};
 use super::limits::Limits;

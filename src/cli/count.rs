@@ -1,4 +1,4 @@
-//! `chordal count`.
+//! `chordal count`: counts the instructions of object files.
 
 use super::Failure;
 use super::tables::{self, TableOptions};

@@ -1,4 +1,4 @@
-//! `chordal diff`.
+//! `chordal diff`: compares two files of statistics.
 
 use super::tables::{TableOptions, plain};
 use super::{Failure, keep_apart};

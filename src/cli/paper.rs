@@ -1,4 +1,4 @@
-//! `chordal paper`.
+//! `chordal paper`: reproduces the papers' tables, figures and claims.
 
 use super::options::NO_SOLVER;
 use super::runs::{self, RunOptions, Runs};

@@ -1,4 +1,4 @@
-//! `chordal stats`.
+//! `chordal stats`: adds up the statistics of many modules.
 
 use super::tables::{self, TableOptions};
 use super::{Failure, keep_apart};

@@ -1,4 +1,4 @@
-//! What all commands write and where, even if they are interrupted.
+//! Outputs of all commands: they go where they should, even if a command is interrupted.
 
 use super::folder::{Folder, assert_fails, assert_usage, chordal};
 use predicates::prelude::*;
@@ -69,7 +69,7 @@ fn standard_output_by_its_other_name_is_still_what_it_is_redirected_to() {
     assert!(command.stdout(log).stderr(Stdio::null()).status().expect("chordal starts").success());
     let log = folder.read("log");
     assert!(log.starts_with(b"before\n{\n") && log.ends_with(b"}\n"));
-    // The same for a pipe by a descriptor's name, as shells write `>(...)`.
+    // A pipe may be given by a descriptor's name, too, as shells write `>(...)`.
     let script = r#""$0" compile p.bc -o /dev/null --stats /dev/fd/3 3>&1 >/dev/null 2>&1 | cat"#;
     assert!(folder.run(Process::new("sh").args(["-c", script]).arg(chordal().get_program())).ends_with("}\n"));
 }

@@ -1,7 +1,17 @@
 //! The difference of two files of statistics: the schema `chordal-diff/1`.
 //!
 //! Functions are matched by name, within runs of the same module, allocator and registers; modules of which only totals were
-//! kept are matched as a whole. Items that were allocated in both files are compared; all others are named.
+//! kept are matched as a whole. Items that were allocated in both files are compared; all others are named. For example, of
+//! the files in testdata/diff:
+//!
+//! ```text
+//! $ chordal diff base.json new.json --metric static.loads --top 1
+//! metric        base  new  change  geomean  helped  hurt  items
+//! static.loads    75   73   -2.7%    -4.0%       1     1      3
+//!
+//! Hurt most: push, from 40 to 44. Helped most: pop, from 30 to 24.
+//! Not allocated any more: resize. Not allocated in either: multiply. Vanished: dump. Appeared: drain.
+//! ```
 //!
 //! Requires: two files that [`load`] has read with the same metrics.
 //! Ensures: a total sums the same items on both sides; a regression is a total that grew beyond its limit, or a function

@@ -17,7 +17,7 @@ OF_THREAD live;
 OF_THREAD peak;
 OF_THREAD before; // what was in use when the measurement began
 
-// Whether anybody wants to know. Set once, before there is anything to measure.
+// Whether the heap is measured. Set once, before there is anything to measure.
 static int enabled;
 
 void chordal_meter_enable(void) { enabled = 1; }

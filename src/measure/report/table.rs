@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr as _;
 /// Spaces between columns.
 const GAP: usize = 2;
 
-/// The width below which no column is shortened.
+/// The smallest width to which a column is shortened.
 const SHORTEST: usize = 16;
 
 /// A table of columns with a header.

@@ -1,4 +1,4 @@
-//! SFE Figure 11.
+//! SFE Figure 11: shares of compilation time [PP09, §7].
 
 use super::paragraph;
 use crate::measure::report::{Cell, Table};

@@ -1,4 +1,4 @@
-//! SRA Tables 2 to 4.
+//! SRA Tables 2 to 4: loads, stores, moves and exclusive-ors by allocator [PP05, §6].
 
 use super::{Pair, pairs, paragraph};
 use crate::measure::report::{Cell, Table};

@@ -1,4 +1,4 @@
-//! JSR Tables 2 and 3.
+//! JSR Tables 2 and 3: redundant join sets [FA05, §5].
 
 use super::{pairs_of, paragraph};
 use crate::analysis::Reuse;

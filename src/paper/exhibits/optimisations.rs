@@ -1,4 +1,4 @@
-//! SFE Figure 12.
+//! SFE Figure 12: the effects of store hoisting, memory coalescing and load lowering [PP09, §7].
 
 use super::paragraph;
 use crate::measure::report::{Cell, Table};

@@ -1,4 +1,4 @@
-//! SRA Figure 11.
+//! SRA Figure 11: the number of registers at which linear scan catches up [PP05, §6].
 
 use super::paragraph;
 use crate::measure::report::{Cell, Table};
