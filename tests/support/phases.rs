@@ -1,4 +1,4 @@
-//! The phases up to spilling.
+//! Runs the phases up to spilling.
 
 use super::presets::spill_free;
 use chordal::allocate::allocators::{Dominance, Preset, Registers};
@@ -26,18 +26,18 @@ pub fn convert(function: &Function, coalescing: Coalescing) -> Conventional {
     cssa::conventional(function, &order, &dominators, &interference, coalescing, false)
 }
 
-/// The same as allocators do whose spilling splits live ranges.
+/// Converts a function as allocators do whose spilling splits live ranges.
 pub fn convert_to_split(function: &Function) -> Conventional {
     let order = Order::new(function);
     cssa::rejoin(convert(function, Coalescing::Pairwise), &Dominators::new(function, &order))
 }
 
-/// Converts a function that can be allocated, and looks at the plan for its spills.
+/// Converts a function that can be allocated, and shows the plan for its spills.
 pub fn with_plan<T>(function: &Function, look: impl FnOnce(&Problem, &Plan) -> T) -> (Conventional, T) {
     with_plan_of(spill_free(), function, look)
 }
 
-/// The same with any allocator.
+/// As [`with_plan`], with any allocator.
 pub fn with_plan_of<T>(preset: Preset, function: &Function, look: impl FnOnce(&Problem, &Plan) -> T) -> (Conventional, T) {
     let splits = preset.coalescing == Coalescing::Pairwise && preset.registers.spilling().is_some_and(Choice::splits);
     let conventional = if splits { convert_to_split(function) } else { convert(function, preset.coalescing) };
@@ -58,7 +58,7 @@ pub fn spill(function: &Function) -> (Conventional, Spilled) {
     spill_as(spill_free(), function)
 }
 
-/// The same with any allocator.
+/// As [`spill`], with any allocator.
 pub fn spill_as(preset: Preset, function: &Function) -> (Conventional, Spilled) {
     with_plan_of(preset, function, |problem, plan| {
         assert_eq!(verify(problem, plan), [], "{}", print(function));
@@ -66,7 +66,7 @@ pub fn spill_as(preset: Preset, function: &Function) -> (Conventional, Spilled) 
     })
 }
 
-/// What the phases behind spilling make of a plan.
+/// The result of the phases after spilling for a plan.
 pub fn as_planned(function: &Function, problem: &Problem, plan: &Plan) -> Result<Overlay, Failure> {
     let preset = spill_free();
     let Registers::Dominance(Dominance { assign: policy, .. }) = preset.registers else { panic!("it is SSA-based") };
@@ -78,7 +78,7 @@ pub fn as_planned(function: &Function, problem: &Problem, plan: &Plan) -> Result
     let assignment = match assign(&spilled, &order, &dominators, &liveness, policy, evictable) {
         Ok(assignment) => assignment,
         Err(Refusal::Failed(failure)) => return Err(failure),
-        // What crosses to landing pads may be in the way.
+        // Values that cross to landing pads may be in the way.
         Err(Refusal::Evicted(values)) => return Err(Defect::Impossible(format!("no registers for {values:?}")).into()),
     };
     let coloured = split_at_repairs(&spilled, &order, &dominators, &liveness, assignment);
