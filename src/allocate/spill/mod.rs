@@ -34,6 +34,7 @@ mod crossing;
 pub mod plan;
 mod priced;
 pub mod problem;
+mod refill;
 mod remat;
 mod spill_set;
 pub mod spilled;
@@ -44,8 +45,8 @@ mod weights;
 mod whole;
 
 pub use config::{Choice, Downstream, Effort, Entry, LoadLowering, Policy};
-pub use plan::{Home, Homes, Plan, Refill, Site, Store, verify};
-pub use problem::{Abilities, Problem};
+pub use plan::{Home, Homes, Plan, PlanBuilder, Refill, Site, Store, verify};
+pub use problem::{Abilities, Problem, Shortage};
 pub use spilled::{Certificate, EdgeRefill, EdgeSource, Fold, Memory, MemoryPhi, Optimisations, SpillCounts, Spilled};
 pub use spiller::Spiller;
 

@@ -4,14 +4,15 @@
 //! costs, where no code can stand. It knows neither the strategies that decide nor the writer of their plans.
 
 use super::config::{Downstream, Policy};
-use super::plan::Refill;
+use super::refill::Refill;
 use super::remat::{Constants, constants, recomputable};
 use super::weights::weights;
 use crate::allocate::cost::{self, Added};
 use crate::allocate::cuts::Units;
 use crate::allocate::failure::Unsupported;
-use crate::allocate::pressure::demand::foldable_operands;
-use crate::allocate::pressure::limits::Limits;
+use crate::allocate::pressure::demand::{Demand, Excess, LastUse, foldable_operands};
+use crate::allocate::pressure::feasible;
+use crate::allocate::pressure::limits::{Counts, Limits};
 use crate::allocate::ssa::conventional::Conventional;
 use crate::analysis::{Bundles, Dominators, Liveness, Loops, Order, PinLiveness, Untouched};
 use crate::machine::{Block, Function, Inst, InstData, InstKind, Value};
@@ -112,6 +113,42 @@ impl<'a> Problem<'a> {
             downstream,
             abilities,
         })
+    }
+
+    /// The function, in conventional SSA form.
+    pub fn function(&self) -> &'a Function {
+        &self.conventional.function
+    }
+
+    /// Its blocks in reverse postorder.
+    pub fn order(&self) -> &'a Order {
+        self.order
+    }
+
+    pub fn liveness(&self) -> &'a Liveness {
+        self.liveness
+    }
+
+    /// Whether a value may be in memory. Those may not that inline assembly defines and that are used where it jumps to.
+    pub fn can_be_in_memory(&self, value: Value) -> bool {
+        !self.unspillable.contains(value)
+    }
+
+    /// The registers that an instruction lacks, if it lacks any, where `after` are the values that stay in registers past it. The
+    /// others that it reads are in registers only while it reads them, except for the one that is folded.
+    pub fn shortage(&self, block: Block, inst: Inst, after: &[Value], folded: Option<usize>) -> Option<Shortage<'_>> {
+        let Conventional { function, .. } = self.conventional;
+        let occupancy = self.pins.occupancy(function, block, inst);
+        let operands = function.operands(inst);
+        let last_use = |k: usize| if after.contains(&operands[k].value) { LastUse::No } else { LastUse::OfRefill };
+        let mut through = Counts::default();
+        after.iter().for_each(|&value| self.limits.count(&mut through, function.values[value].class, 1));
+        let demand = Demand::of(function, &self.limits, inst, folded, last_use);
+        let excess = demand.excess(&self.limits, &through, &occupancy, self.limits.spare()).or_else(|| {
+            let live = after.iter().map(|&value| (value, None));
+            feasible::misfit(function, &self.limits, inst, &occupancy, live, folded, last_use)
+        });
+        excess.map(|Excess { set, .. }| Shortage { problem: self, set })
     }
 
     /// The weight of each value: light ones are spilled first, those of infinite weight not at all.
@@ -229,6 +266,20 @@ impl<'a> Problem<'a> {
         let frequency = cost::edge(function, from, to);
         let jump = if function.blocks[from].on_edge { self.cost(cost::JUMP, frequency) } else { 0.0 };
         self.cost_of_refill(refill, frequency) + jump
+    }
+}
+
+/// A set of registers that does not suffice at an instruction.
+pub struct Shortage<'p> {
+    problem: &'p Problem<'p>,
+    set: usize,
+}
+
+impl Shortage<'_> {
+    /// Whether it is less if the value is not in a register past the instruction.
+    pub fn is_relieved_by(&self, value: Value) -> bool {
+        let Problem { conventional, limits, .. } = self.problem;
+        limits.is_confined(conventional.function.values[value].class, self.set)
     }
 }
 

@@ -4,6 +4,7 @@
 //! register from its definition, or from a refill, to the last use that these reach. Memory is a second home and no
 //! alternative: SSA values do not change, so what has been stored may be in a register and in its home at once.
 
+pub mod builder;
 mod cost;
 pub mod homes;
 pub mod insert;
@@ -11,6 +12,8 @@ pub mod slots;
 pub mod update;
 pub mod verify;
 
+pub use super::refill::Refill;
+pub use builder::PlanBuilder;
 pub use homes::{Home, Homes};
 
 use super::spilled::SpillCounts;
@@ -28,17 +31,6 @@ pub enum Site {
     /// On an edge, into the registers of the φs that take the value there, and into its own, unless it is in memory all its
     /// life.
     Edge { from: Block, to: Block },
-}
-
-/// How a value gets into a register again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Refill {
-    /// From its home.
-    Load,
-    /// By this instruction of the imported function, which is executed again.
-    Rematerialise(Inst),
-    /// Likewise, of a recomputable instruction that reads this value, which is in a register there. Only within blocks.
-    Recompute { inst: Inst, from: Value },
 }
 
 /// A value in a register is written to memory.

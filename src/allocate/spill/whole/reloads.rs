@@ -9,6 +9,7 @@ use crate::allocate::failure::Unsupported;
 use crate::allocate::pressure::demand::{Demand, LastUse, foldable_operands, folded_operand, is_first_use};
 use crate::allocate::pressure::feasible;
 use crate::allocate::pressure::live_set::LiveSet;
+use crate::allocate::spill::plan::builder::phis;
 use crate::allocate::spill::plan::homes::{Home, Homes};
 use crate::allocate::spill::plan::{Plan, Refill, Site, Store};
 use crate::allocate::spill::problem::Problem;
@@ -59,8 +60,10 @@ pub(in crate::allocate::spill) fn plan(problem: &Problem, set: &SpillSet) -> Res
     for block in function.blocks.keys() {
         planner.block(block)?;
     }
-    planner.phis();
     let mut plan = planner.plan;
+    let (memory_phis, on_edges) = phis(function, &plan.in_memory);
+    plan.memory_phis = memory_phis;
+    plan.refills.extend(on_edges);
     plan.counts.optimisations.hoisted_stores = arguments.saved;
     plan.counts.values = function.values.keys().filter(|&value| set.spilled[value]).count() as u64;
     Ok(plan)
@@ -341,25 +344,5 @@ impl<'a> Planner<'a> {
                 None => folded = Some(ways_out.pop().expect("the chosen values make every instruction fit")),
             }
         }
-    }
-
-    /// Decides which φs are in memory, and where those in registers take arguments from memory.
-    fn phis(&mut self) {
-        let at_points = self.plan.refills.len();
-        for (to, data) in &self.function().blocks {
-            for phi in &data.phis {
-                if self.plan.in_memory.contains(phi.def) {
-                    self.plan.memory_phis.insert(phi.def);
-                    continue;
-                }
-                for (arg, &from) in phi.args.iter().zip(&data.preds) {
-                    let Some(value) = arg.expand().filter(|&value| self.plan.in_memory.contains(value)) else { continue };
-                    self.plan.refills.push((Site::Edge { from, to }, value, Refill::Load));
-                }
-            }
-        }
-        // Those at points are in order, and come first.
-        self.plan.refills[at_points..].sort_unstable_by_key(|&(site, value, _)| (site, value));
-        self.plan.refills.dedup();
     }
 }

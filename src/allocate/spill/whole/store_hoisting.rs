@@ -4,8 +4,9 @@
 //! section 6.1).
 
 use crate::allocate::cost;
+use crate::allocate::spill::plan::builder::stored_arguments;
 use crate::allocate::spill::problem::Problem;
-use crate::machine::{Function, Point, Value};
+use crate::machine::{Point, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// The stores that φs in memory take.
@@ -35,19 +36,6 @@ pub(in crate::allocate::spill) fn argument_stores(
     at_ends.retain(|(_, value, _)| better.binary_search(value).is_err());
     let saved = (all - at_ends.len() - better.len()) as u64;
     ArgumentStores { at_ends, hoisted, saved }
-}
-
-/// The arguments in registers of φs in memory: (where they are stored, argument, φ).
-fn stored_arguments<'a>(
-    function: &'a Function,
-    in_memory: &'a EntitySet<Value>,
-) -> impl Iterator<Item = (Point, Value, Value)> + 'a {
-    let phis = function.blocks.iter().flat_map(|(block, data)| data.phis.iter().map(move |phi| (block, data, phi)));
-    let stored = phis.filter(|(.., phi)| in_memory.contains(phi.def)).flat_map(move |(block, data, phi)| {
-        let args = phi.args.iter().zip(&data.preds);
-        args.filter_map(move |(arg, &pred)| Some((function.departure(pred, block), arg.expand()?, phi.def)))
-    });
-    stored.filter(|&(_, value, _)| !in_memory.contains(value))
 }
 
 /// The stored arguments that are better stored behind their definitions, ascending: those that would be stored at the end of
