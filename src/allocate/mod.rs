@@ -14,6 +14,7 @@ pub mod failure;
 mod forms;
 #[cfg(feature = "optimal")]
 mod integer_program;
+pub mod observe;
 mod park;
 pub mod pipeline;
 mod pressure;
