@@ -9,6 +9,7 @@ pub mod cssa;
 mod cuts;
 pub mod degraded;
 pub mod destruct;
+pub mod dump;
 pub mod eliminate;
 pub mod failure;
 mod forms;
