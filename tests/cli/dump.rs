@@ -2,8 +2,21 @@
 
 use super::folder::{Folder, assert_usage};
 use predicates::str::{contains, starts_with};
+use std::fs;
 
 const LOST_COPY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/functions/lost_copy.txt");
+
+/// The files of `testdata/phases` say which command prints them.
+#[test]
+fn files_of_phases_can_be_printed_by_hand() {
+    for file in ["cssa/lost_copy", "spill/frugal", "eliminate/sink.on", "destruct/early_two_address.out-of-ssa"] {
+        let text = fs::read_to_string(format!("{}/testdata/phases/{file}.txt", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let (command, rest) = text[text.find("; chordal ").expect("a command")..].split_once('\n').expect("lines");
+        let words: Vec<&str> = command.split_whitespace().skip(2).collect();
+        let mut chordal = super::folder::chordal();
+        chordal.current_dir(env!("CARGO_MANIFEST_DIR")).args(words).assert().success().stdout(rest.to_owned());
+    }
+}
 
 #[test]
 fn all_phases_are_shown_in_order() {
