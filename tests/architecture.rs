@@ -1,4 +1,5 @@
-//! Only `src/llvm/` and `src/cli/` know LLVM, and one table the name of an allocator; no integration test is left out.
+//! The rules of the modules: only the bridge and the command line know LLVM, only one table knows the names of allocators,
+//! and no integration test is forgotten.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ fn only_the_bridge_and_the_command_line_name_llvm() {
         let text = fs::read_to_string(&file).expect("sources are readable");
         for (number, line) in code(&text).lines().enumerate() {
             let line = line.to_lowercase();
-            // The map of the crate has to name the module.
+            // lib.rs has to declare the module.
             let declaration = relative == Path::new("src/lib.rs") && line.trim() == "pub mod llvm;";
             if !declaration && (line.contains("llvm") || line.contains("inkwell")) {
                 offenders.push(format!("{}:{}: {}", relative.display(), number + 1, line.trim()));
@@ -27,7 +28,7 @@ fn only_the_bridge_and_the_command_line_name_llvm() {
     assert!(offenders.is_empty(), "these name LLVM:\n{}", offenders.join("\n"));
 }
 
-/// Cargo does not look for tests itself (`autotests` is off), and what no module names is not compiled.
+/// Cargo does not look for tests itself (`autotests` is off), so a file that no module names would not be compiled.
 #[test]
 fn every_integration_test_is_in_the_program() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
@@ -55,12 +56,12 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// A source without its comments, line by line. (No string of ours contains `//`.)
+/// A source without its comments. (None of our strings contains `//`.)
 fn code(text: &str) -> String {
     text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
 }
 
-/// What allocates knows neither who asks for it nor who measures it.
+/// Code that allocates knows neither who asks for it nor who measures it.
 #[test]
 fn the_core_knows_neither_the_command_line_nor_measuring() {
     const CORE: [&str; 4] = ["src/allocate", "src/analysis", "src/check", "src/machine"];

@@ -1,4 +1,4 @@
-//! All integration tests, as one program: each program more would link the library, and LLVM, once more.
+//! All integration tests in one program, since each further program would link the library and LLVM again.
 
 mod architecture;
 mod cli;

@@ -15,7 +15,8 @@ use crate::allocate::failure::{Defect, Failure, Unsupported};
 use crate::allocate::observe::{Observer, Phase, Stage};
 use crate::allocate::recolour::{Recolouring, RecolouringCounts};
 use crate::allocate::regalloc2::{self, Algorithm};
-use crate::allocate::spill::{Choice, Memory, Problem, SpillCounts, Spilled, verify::verify};
+use crate::allocate::spill::strategies::spiller_within_reach;
+use crate::allocate::spill::{Choice, Memory, Problem, SpillCounts, Spilled, spill};
 use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Order, PinLiveness, graph_sizes};
 use crate::check;
 use crate::machine::{Block, ClassInfo, Edit, Function, Overlay, RegSet, Value};
@@ -85,7 +86,7 @@ impl Strategy {
         }
     }
 
-    /// The phases that this allocator runs, in order. (Analyses are no phase that anybody could watch.)
+    /// The phases that this allocator runs, in order, but for analyses, which change nothing.
     pub fn phases(&self) -> Vec<Phase> {
         Phase::ALL.into_iter().filter(|&phase| self.runs(phase)).collect()
     }
@@ -422,17 +423,15 @@ fn allocated(
     preset: &Preset,
     clock: &mut Clock,
 ) -> Result<Allocated, Failure> {
-    let problem = Problem::new(conventional, order, dominators, liveness, preset.spill, preset.registers.downstream())?;
+    let (choice, effort) = (preset.registers.spilling(), preset.spill.effort);
+    let (spiller, degraded) = spiller_within_reach(choice, effort, &conventional.function, liveness);
+    let (policy, downstream) = (preset.spill, preset.registers.downstream());
+    let problem = Problem::new(conventional, order, dominators, liveness, policy, downstream, spiller.abilities())?;
     let mut requested: SecondaryMap<Value, bool> = SecondaryMap::new();
     let mut rounds = 0;
     loop {
-        let plan = problem.plan(&requested)?;
-        if cfg!(debug_assertions)
-            && let Some(fault) = verify(&problem, &plan).first()
-        {
-            return Err(Defect::Impossible(fault.to_string()).into());
-        }
-        let spilled = problem.insert(&plan);
+        let (plan, mut spilled) = spill(&problem, &*spiller, &requested)?;
+        spilled.degraded.extend(degraded.clone());
         clock.after(Phase::Spill, Stage::Spilled(&spilled));
         let liveness = Liveness::new(&spilled.function);
         let weight = |value: Value| problem.weights()[value];
@@ -493,7 +492,7 @@ impl<'o> Clock<'o> {
         self.last = now;
     }
 
-    /// A phase has come to this. (The others have a time as well, which is hardly any.)
+    /// This is the function after a phase. (Phases that the allocator does not run have a time as well, next to none.)
     fn show(&mut self, phase: Phase, stage: Stage) {
         if self.strategy.runs(phase) {
             self.observer.after(phase, stage);

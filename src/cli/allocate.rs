@@ -54,7 +54,7 @@ pub struct Arguments {
 /// Allocates registers for a function.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let strategy = arguments.allocator.strategy(&arguments.options).map_err(Failure::Usage)?;
-    let wanted = wanted(&arguments.dump_after, arguments.allocator.name, &strategy)?;
+    let requested = requested(&arguments.dump_after, arguments.allocator.name, &strategy)?;
     let name = || arguments.input.display().to_string();
     let text = input::text(&arguments.input).with_context(name)?;
     let function = parse(&text).with_context(name)?;
@@ -67,7 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             printed = output::print(text.as_bytes());
         }
     };
-    let mut dump = (!wanted.is_empty()).then(|| Dump::new(&function, wanted, &mut print));
+    let mut dump = (!requested.is_empty()).then(|| Dump::new(&function, requested, &mut print));
     let allocated = guarded(|| {
         let observer: &mut dyn Observer = if let Some(dump) = &mut dump { dump } else { &mut () };
         pipeline::allocate_watched(&function, strategy, observer)
@@ -83,7 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// The phases of these names, if the allocator runs them all.
-fn wanted(names: &[String], allocator: &str, strategy: &Strategy) -> Result<Vec<Phase>, Failure> {
+fn requested(names: &[String], allocator: &str, strategy: &Strategy) -> Result<Vec<Phase>, Failure> {
     let phases = strategy.phases();
     if names.iter().any(|name| name == "all") {
         return Ok(phases);

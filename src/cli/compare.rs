@@ -1,4 +1,4 @@
-//! `chordal compare`.
+//! `chordal compare`: runs many allocators on many modules.
 
 use super::options::Switch;
 use super::runs::{self, RunOptions, Runs};
@@ -64,7 +64,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
 
-    /// Whether LLVM's scheduler runs before LLVM's allocators, as it does in llc; chordal's do without
+    /// Whether LLVM's scheduler runs before LLVM's allocators, as it does in llc; chordal's have none
     #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true, default_value_t = Switch::On)]
     llvm_schedule: Switch,
 
@@ -72,8 +72,8 @@ pub struct Arguments {
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Per::Total)]
     per: Per,
 
-    /// With `--per function`: how many functions to show, those first that make most of the difference in overhead [default:
-    /// 10 in tables, all in CSV]
+    /// With `--per function`: how many functions to show, largest difference in overhead first [default: 10 in tables, all
+    /// in CSV]
     #[arg(long, value_name = "K")]
     top: Option<usize>,
 
@@ -116,7 +116,7 @@ enum Format {
     Lit,
 }
 
-/// Compares.
+/// Runs the comparison and writes its result.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let outputs: Vec<_> = arguments.runs.outputs().chain([("the result", Destination::new(&arguments.output))]).collect();
     let inputs = runs::expanded(&arguments.inputs)?;
@@ -135,7 +135,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     verdict
 }
 
-/// The allocators that were asked for.
+/// The requested allocators; by default all that are quick.
 fn allocators(arguments: &Arguments) -> Vec<String> {
     let mut allocators = distinct(&arguments.allocators);
     if allocators.is_empty() {
@@ -148,13 +148,13 @@ fn allocators(arguments: &Arguments) -> Vec<String> {
     allocators
 }
 
-/// Each once.
+/// The names, each once.
 fn distinct(names: &[String]) -> Vec<String> {
     let names: IndexSet<&String> = names.iter().collect();
     names.into_iter().cloned().collect()
 }
 
-/// The baseline among the allocators: the one of this name and these options, or the first of this name.
+/// The baseline: the allocator with this name and these options, or else the first with this name.
 fn baseline(arguments: &Arguments, allocators: &[String]) -> Result<String, Failure> {
     let find = |name: &str| {
         let named = |allocator: &&String| allocator.split(' ').next() == Some(name);
@@ -166,7 +166,7 @@ fn baseline(arguments: &Arguments, allocators: &[String]) -> Result<String, Fail
     }
 }
 
-/// How many functions a table has unless it is said.
+/// How many functions a table shows by default.
 const TOP: usize = 10;
 
 fn render(arguments: &Arguments, mut records: Vec<Record>, baseline: &str) -> Result<String, Failure> {
@@ -193,7 +193,7 @@ fn render(arguments: &Arguments, mut records: Vec<Record>, baseline: &str) -> Re
     })
 }
 
-/// Leaves the totals of a record only.
+/// Removes the functions of a record, but not their totals.
 fn forget_functions(record: &mut Record) {
     for run in &mut record.runs {
         if let Outcome::Done { statistics, .. } = &mut run.outcome {
@@ -202,7 +202,7 @@ fn forget_functions(record: &mut Record) {
     }
 }
 
-/// An error if a run came to nothing, since scripts look at the exit status only.
+/// An error if a run has no statistics, since scripts see only the exit status.
 fn verdict(records: &[Record]) -> Result<(), Failure> {
     let mut failed = Vec::new();
     for record in records {

@@ -1,4 +1,4 @@
-//! The command line, from outside: what it writes, what it says, and how it exits.
+//! Tests of the command line from outside: what it writes, what it prints, and how it exits.
 
 mod cc;
 mod compare;

@@ -1,4 +1,4 @@
-//! What phases and the pipeline make of functions, as text.
+//! Results of phases and of the pipeline, as text.
 
 use super::presets::spill_free;
 use chordal::allocate::allocators::Preset;
@@ -13,7 +13,7 @@ pub fn v(index: usize) -> Value {
     Value::new(index)
 }
 
-/// The blocks of the text form, without what a phase leaves as it was.
+/// The blocks of the text form, without the parts that no phase changes.
 pub fn blocks(function: &Function) -> String {
     let text = print(function);
     let start = text.find("\nb0:").expect("every function has an entry") + 1;
@@ -24,13 +24,13 @@ fn without_origin(line: &str) -> String {
     line.split(' ').filter(|word| !word.starts_with("origin=")).collect::<Vec<_>>().join(" ")
 }
 
-/// An allocation that the checker accepts, under a policy for swaps.
+/// An allocation that the checker accepts, with a policy for swaps.
 pub fn allocated(function: &Function, swap: SwapPolicy) -> (Overlay, Report) {
     let preset = Preset { swap, ..spill_free() };
     allocate(function, preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function)))
 }
 
-/// Edits as `b1.0 move b a`, target first.
+/// Edits in the form `b1.0 move b a`, target first.
 pub fn edits(function: &Function, overlay: &Overlay) -> Vec<String> {
     let line = |(at, change): &(Point, Edit)| format!("{}.{} {}", at.block, at.index, edit(&function.file, change));
     overlay.edits.iter().map(line).collect()

@@ -14,32 +14,19 @@ mod isolate;
 mod labels;
 mod phi_mem;
 
+pub use crate::allocate::ssa::conventional::{Conventional, ConversionCounts, Web};
 pub use labels::rejoin;
 
 use crate::allocate::cost;
 use crate::allocate::destruct;
 use crate::allocate::failure::Unsupported;
+use crate::allocate::ssa::conventional::{Sharing, is_entered_without_code};
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Dominators, Interference, Order};
 use crate::machine::{Block, BlockData, Function, Phi, Value};
 use classes::Classes;
-use cranelift_entity::{EntityRef, SecondaryMap, entity_impl, packed_option::PackedOption};
-use serde::{Deserialize, Serialize};
+use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 use smallvec::SmallVec;
-
-/// A φ-web: values related by φs (and copies, if those were coalesced too), none of which interferes with another.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Web(u32);
-entity_impl!(Web, "web");
-
-/// What the members of a class are to share.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Sharing {
-    /// A memory location.
-    Memory,
-    /// A register.
-    Register,
-}
 
 /// Which of the copies that isolate φs are taken back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,33 +61,6 @@ impl Webs {
         self.count += 1;
         Web::new(self.count - 1)
     }
-}
-
-/// A function in conventional SSA form.
-pub struct Conventional {
-    pub function: Function,
-    /// The web of each value that a φ (or a coalesced copy) defines or takes.
-    pub webs: SecondaryMap<Value, PackedOption<Web>>,
-    /// The number of webs.
-    pub web_count: usize,
-    /// The values of the φs on edges that can take no code: what one of them is in, memory or a register, all those that an
-    /// edge relates are in.
-    pub without_code: Vec<Value>,
-    /// What conversion came to.
-    pub counts: ConversionCounts,
-}
-
-/// Copies and φ-related classes, before and after coalescing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ConversionCounts {
-    /// Copies that isolate all φs: one an argument, and one a definition that another φ of its block takes.
-    pub copies_before: u64,
-    /// Copies that are inserted.
-    pub copies_after: u64,
-    /// Classes of φ-related values after isolation: one a φ.
-    pub classes_before: u64,
-    /// Classes that are left: φ-webs.
-    pub classes_after: u64,
 }
 
 /// How the arguments of one φ reach it.
@@ -161,29 +121,6 @@ pub fn conventional(
     conventional.counted(function, lifted.copies(function))
 }
 
-impl Conventional {
-    /// With counts, when this function has been converted, whose φs (and whatever else) so many copies isolate.
-    pub(super) fn counted(mut self, function: &Function, copies_before: u64) -> Self {
-        self.counts = ConversionCounts {
-            copies_before,
-            copies_after: (self.function.insts.len() - function.insts.len()) as u64,
-            classes_before: function.blocks.values().map(|data| data.phis.len() as u64).sum(),
-            classes_after: self.related_classes(),
-        };
-        self
-    }
-
-    /// The number of webs that φs of the function relate.
-    fn related_classes(&self) -> u64 {
-        let mut seen = vec![false; self.web_count];
-        for phi in self.function.blocks.values().flat_map(|data| &data.phis) {
-            let web = self.webs[phi.def].expand().expect("a φ's values are in a web");
-            seen[web.as_u32() as usize] = true;
-        }
-        seen.iter().filter(|&&seen| seen).count() as u64
-    }
-}
-
 /// All φs: block and row.
 fn phis<'a>(function: &'a Function, order: &'a Order) -> impl Iterator<Item = (Block, usize)> {
     order.blocks().iter().flat_map(|&block| (0..function.blocks[block].phis.len()).map(move |row| (block, row)))
@@ -226,11 +163,6 @@ impl Lifted {
         let args = |block: Block, row: usize| function.blocks[block].phis[row].args.iter().filter(|arg| arg.is_some()).count();
         self.0.iter().map(|&(block, row, whole)| args(block, row) as u64 + u64::from(whole)).sum()
     }
-}
-
-/// Whether an edge into the block can take no code, so that a φ and what it takes have to be in one place.
-pub(super) fn is_entered_without_code(function: &Function, block: Block) -> bool {
-    function.blocks[block].preds.iter().any(|&pred| function.takes_no_code(pred, block))
 }
 
 /// Takes copies of φs' arguments back, as far as webs allow ([`Coalescing::Pairwise`]).

@@ -5,7 +5,7 @@
 //! definition overwrites is a copy made before its instruction. All copies of one place are parallel.
 
 use super::bytes;
-use crate::allocate::cssa::{Sharing, is_entered_without_code};
+use crate::allocate::ssa::conventional::{Sharing, is_entered_without_code};
 use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Point, RegClass, Rewriter, Value};
 use cranelift_entity::EntityRef;
 use smallvec::SmallVec;

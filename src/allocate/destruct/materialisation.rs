@@ -6,7 +6,7 @@ use super::coalescing::Classes;
 use super::isolation::{IsolatingCopy, Isolation, Site, read_copy};
 use super::members::Members;
 use super::sequence::{Source, Step, sequence};
-use crate::allocate::cssa::{Conventional, ConversionCounts, Web};
+use crate::allocate::ssa::conventional::{Conventional, ConversionCounts, Web};
 use crate::analysis::grouped::of_each;
 use crate::machine::{Function, InstKind, Operand, RegClass, Rewriter, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};

@@ -7,7 +7,7 @@
 
 use super::bytes;
 use super::isolation::{IsolatingCopy, Isolation, Site, read_copy};
-use crate::allocate::cssa::Sharing;
+use crate::allocate::ssa::conventional::Sharing;
 use crate::analysis::grouped::Grouped;
 use crate::analysis::{Dominators, Order, Partition};
 use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, RegClass, RegSet, Role, Value};

@@ -20,8 +20,8 @@ mod members;
 mod sequence;
 pub mod unsplit;
 
-use super::cssa::{Conventional, Sharing};
 use super::failure::Unsupported;
+use super::ssa::conventional::{Conventional, Sharing};
 use crate::analysis::{Dominators, Order};
 use crate::machine::{BlockData, Function, InstData, Value, ValueData};
 use coalescing::Classes;

@@ -1,4 +1,4 @@
-//! Writes a function in text form after the phases of its allocation, and in what it differs each time.
+//! Writes a function in text form after phases of its allocation, and the lines that each phase has changed.
 //!
 //! ```text
 //! ; after spill: 3 lines added, 1 removed
@@ -35,7 +35,7 @@ use std::time::Duration;
 
 /// An observer that writes what it sees.
 pub struct Dump<W> {
-    wanted: Vec<Phase>,
+    requested: Vec<Phase>,
     /// The phases that have ended, in order, each as often as it ran.
     ended: Vec<Phase>,
     writer: Writer,
@@ -54,12 +54,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const IMPORT: &str = "import";
 
 impl<W: FnMut(&str)> Dump<W> {
-    /// Watches the allocation of a function, and writes it after the phases that are wanted.
-    pub fn new(imported: &Function, wanted: Vec<Phase>, write: W) -> Self {
+    /// Watches the allocation of a function, and writes it after the requested phases.
+    pub fn new(imported: &Function, requested: Vec<Phase>, write: W) -> Self {
         let mut writer = Writer::default();
         let imported = writer.text(Stage::Program(imported));
         let before = (IMPORT, imported.clone());
-        Dump { wanted, ended: Vec::new(), writer, imported, before, written: None, write }
+        Dump { requested, ended: Vec::new(), writer, imported, before, written: None, write }
     }
 
     /// A phase has ended: says when this is, and counts.
@@ -92,7 +92,7 @@ impl<W: FnMut(&str)> Observer for Dump<W> {
     fn after(&mut self, phase: Phase, stage: Stage<'_>) {
         let heading = self.heading(phase);
         let text = self.writer.text(stage);
-        if self.wanted.contains(&phase) {
+        if self.requested.contains(&phase) {
             self.section(&heading, &text);
         }
         self.before = (phase.name(), text);
@@ -100,7 +100,7 @@ impl<W: FnMut(&str)> Observer for Dump<W> {
 
     fn evicted(&mut self, values: &[Value]) {
         let heading = self.heading(Phase::Assign);
-        if self.wanted.contains(&Phase::Assign) {
+        if self.requested.contains(&Phase::Assign) {
             (self.write)(&format!("; {heading}: no registers are left for {}, to be spilled now\n", joined(values)));
         }
     }

@@ -1,12 +1,12 @@
 //! What crosses edges that can take no code in memory, since there are not registers for all.
 
-use super::Problem;
+use super::problem::Problem;
 use crate::allocate::cost;
-use crate::allocate::cssa::Conventional;
 use crate::allocate::pressure::demand::is_first_use;
 use crate::allocate::pressure::limits::{Counts, Limits};
 use crate::allocate::pressure::matching::{Want, fit};
 use crate::allocate::pressure::meeting;
+use crate::allocate::ssa::conventional::Conventional;
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Bundles, Liveness, Meeting};
 use crate::machine::{Block, BlockData, Function, InstKind, RegClass, RegSet, Value};
@@ -40,7 +40,7 @@ pub(super) fn head(problem: &Problem, block: Block) -> Head {
     match bundle {
         None => Head::Anything,
         Some(_) if !landing_pad => Head::Bundle,
-        Some(_) if problem.is_priced() => Head::Pads,
+        Some(_) if problem.abilities.decides_at_pads => Head::Pads,
         Some(_) => Head::Nothing,
     }
 }

@@ -52,11 +52,11 @@ fn print_to(f: &mut fmt::Formatter<'_>, function: &Function, notes: &Notes) -> f
     function.blocks.keys().try_for_each(|block| printer.block(f, block))
 }
 
-/// What is printed away from where the model keeps it.
+/// A function, with what the text form puts in other places than the model.
 struct Printer<'a> {
     function: &'a Function,
     notes: &'a Notes,
-    /// The predecessors of every block, as the parser derives them.
+    /// The predecessors of each block, in the order in which the parser derives them.
     preds: BTreeMap<Block, Vec<Block>>,
     /// Debug uses, by their indices.
     debug: BTreeMap<Point, Vec<usize>>,
@@ -96,7 +96,7 @@ impl<'a> Printer<'a> {
         for phi in &data.phis {
             let of = self.of(phi.def).map_or(String::new(), |of| format!("({of})"));
             write!(f, "  {}:{}{of} = phi", phi.def, self.class(phi.def))?;
-            // An argument too many is shown, too: whoever looks for it needs the dump most.
+            // Arguments in excess are shown as well: a malformed function needs its dump most.
             let labels = data.preds.iter().map(Block::to_string).chain(std::iter::repeat("b?".to_string()));
             let shown = |arg: &PackedOption<Value>| arg.expand().map_or("undef".to_string(), |value| value.to_string());
             labels.zip(&phi.args).try_for_each(|(pred, arg)| write!(f, " {pred}:{}", shown(arg)))?;
@@ -190,7 +190,7 @@ impl<'a> Printer<'a> {
         if marks.is_empty() { Ok(()) } else { write!(f, "({})", marks.join(",")) }
     }
 
-    /// Which value a name is a piece of, if it is one.
+    /// The mark that says of which value the name is a piece, if it is one.
     fn of(&self, name: Value) -> Option<String> {
         self.function.values[name].of.map(|value| format!("of={value}"))
     }
@@ -226,7 +226,7 @@ impl<'a> Printer<'a> {
 }
 
 impl PinSets {
-    /// The pins that the text form leaves unsaid.
+    /// The pins that the text form leaves implicit.
     pub(super) fn implied(kind: InstKind) -> PinSets {
         match kind {
             InstKind::CopyTo(reg) => PinSets { defs: RegSet::only(reg), ..PinSets::default() },
@@ -252,7 +252,7 @@ fn joined(blocks: &[Block]) -> String {
     blocks.iter().map(Block::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// A name without blanks, comments and escapes of its own.
+/// The name, with all but plain characters escaped: blanks, semicolons and backslashes have a meaning of their own.
 fn escape(name: &str) -> String {
     let plain = |c: char| c.is_ascii_graphic() && c != ';' && c != '\\';
     name.chars().map(|c| if plain(c) { c.to_string() } else { c.escape_unicode().to_string() }).collect()

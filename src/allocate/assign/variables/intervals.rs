@@ -8,8 +8,8 @@
 use super::positions::{Position, Positions};
 use super::registers::Fixed;
 use crate::allocate::assign::Evictable;
-use crate::allocate::cssa::Web;
 use crate::allocate::spill::Spilled;
+use crate::allocate::ssa::conventional::Web;
 use crate::analysis::Liveness;
 use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Reg, RegClass, RegSet, Role, Slot, Value};

@@ -10,8 +10,9 @@ mod instruction;
 mod meeting;
 
 use super::preferences::Preferences;
-use super::{Assignment, Evictable, PinPolicy, Policy, Refusal, holding};
+use super::{Assignment, Evictable, Policy, Refusal, holding};
 use crate::allocate::failure::Failure;
+use crate::allocate::pressure::pin_policy::PinPolicy;
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Bundle, Bundles, Held, Liveness, Order, PinLiveness, endangered};
 use crate::machine::{Block, Function, Inst, Reg, RegSet, Value};
