@@ -9,11 +9,13 @@ pub mod cssa;
 mod cuts;
 pub mod degraded;
 pub mod destruct;
+pub mod dump;
 pub mod eliminate;
 pub mod failure;
 mod forms;
 #[cfg(feature = "optimal")]
 mod integer_program;
+pub mod observe;
 mod park;
 pub mod pipeline;
 mod pressure;

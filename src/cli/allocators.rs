@@ -2,9 +2,11 @@
 
 use super::options::{AllocatorOptions, StockOptions};
 use crate::allocate::allocators::Preset;
+use crate::allocate::observe::Phase;
 use crate::allocate::pipeline::Strategy;
 use crate::allocate::regalloc2;
 use crate::llvm::{Algorithm, Allocator, Ours, Stock};
+use crate::measure::stats;
 use clap::Parser as _;
 
 /// An allocator that exists.
@@ -12,8 +14,6 @@ pub struct Entry {
     pub name: &'static str,
     /// What it is, in a line.
     pub about: &'static str,
-    /// Its phases in order; none for LLVM's own.
-    pub phases: &'static [&'static str],
 }
 
 /// An allocator with its options.
@@ -51,57 +51,28 @@ const STOCK: &[(&str, Algorithm)] = &[
     ("llvm-fast", Algorithm::Fast),
 ];
 
-const PHASES: &[&str] = &["copies", "sink", "cssa", "forms", "spill", "assign", "recolour", "eliminate", "check", "wrap"];
-const DESTRUCTION: &[&str] = &["unsplit", "destruct", "spill", "assign", "eliminate", "check"];
-const REGALLOC2: &[&str] = &["regalloc2", "check"];
-
 pub const ALL: &[Entry] = &[
-    Entry {
-        name: DEFAULT,
-        about: "the best that chordal can do: spilling by prices, recolouring, three-address forms",
-        phases: PHASES,
-    },
-    Entry { name: "spill-free", about: "SSA-based, with spill-free elimination of phis (Pereira and Palsberg)", phases: PHASES },
-    Entry {
-        name: "ch-o1",
-        about: "SSA-based (Pereira): phi-lifting, colouring in dominance order, no heuristics",
-        phases: PHASES,
-    },
-    Entry { name: "ch-o2", about: "ch-o1 with register coalescing", phases: PHASES },
-    Entry { name: "ch-o3", about: "ch-o2 with coalescing of phi-related values in memory", phases: PHASES },
-    Entry {
-        name: "hack",
-        about: "SSA-based (Hack): Belady's spilling, permutations before constraints, recolouring",
-        phases: PHASES,
-    },
+    Entry { name: DEFAULT, about: "the best that chordal can do: spilling by prices, recolouring, three-address forms" },
+    Entry { name: "spill-free", about: "SSA-based, with spill-free elimination of phis (Pereira and Palsberg)" },
+    Entry { name: "ch-o1", about: "SSA-based (Pereira): phi-lifting, colouring in dominance order, no heuristics" },
+    Entry { name: "ch-o2", about: "ch-o1 with register coalescing" },
+    Entry { name: "ch-o3", about: "ch-o2 with coalescing of phi-related values in memory" },
+    Entry { name: "hack", about: "SSA-based (Hack): Belady's spilling, permutations before constraints, recolouring" },
     Entry {
         name: "out-of-ssa",
         about: "out of SSA form before allocation, as well as it can be done (Rastello), then linear scan or irc",
-        phases: DESTRUCTION,
     },
-    Entry {
-        name: "linear-scan",
-        about: "aggressive coalescing, then linear scan with holes and restarts (Evlogimenos)",
-        phases: PHASES,
-    },
-    Entry {
-        name: "irc",
-        about: "graph colouring out of SSA form, with conservative coalescing (George and Appel)",
-        phases: PHASES,
-    },
-    Entry { name: "local", about: "values stay in registers within a block only", phases: PHASES },
-    Entry { name: "simple", about: "every value is in memory", phases: PHASES },
-    Entry { name: OPTIMAL, about: "tuned, with integer programs where that has heuristics (not in every build)", phases: PHASES },
-    Entry { name: "regalloc2", about: "Cranelift's allocator: backtracking over split live ranges", phases: REGALLOC2 },
-    Entry {
-        name: "regalloc2-fast",
-        about: "Cranelift's fast allocator: one pass, values in memory between blocks",
-        phases: REGALLOC2,
-    },
-    Entry { name: LLVM_GREEDY, about: "LLVM's default: live range splitting, eviction", phases: &[] },
-    Entry { name: "llvm-basic", about: "LLVM's basic allocator: by spill weight, no splitting", phases: &[] },
-    Entry { name: "llvm-pbqp", about: "LLVM's allocator by partitioned Boolean quadratic programming", phases: &[] },
-    Entry { name: "llvm-fast", about: "LLVM's allocator of -O0, block by block; always has all registers", phases: &[] },
+    Entry { name: "linear-scan", about: "aggressive coalescing, then linear scan with holes and restarts (Evlogimenos)" },
+    Entry { name: "irc", about: "graph colouring out of SSA form, with conservative coalescing (George and Appel)" },
+    Entry { name: "local", about: "values stay in registers within a block only" },
+    Entry { name: "simple", about: "every value is in memory" },
+    Entry { name: OPTIMAL, about: "tuned, with integer programs where that has heuristics (not in every build)" },
+    Entry { name: "regalloc2", about: "Cranelift's allocator: backtracking over split live ranges" },
+    Entry { name: "regalloc2-fast", about: "Cranelift's fast allocator: one pass, values in memory between blocks" },
+    Entry { name: LLVM_GREEDY, about: "LLVM's default: live range splitting, eviction" },
+    Entry { name: "llvm-basic", about: "LLVM's basic allocator: by spill weight, no splitting" },
+    Entry { name: "llvm-pbqp", about: "LLVM's allocator by partitioned Boolean quadratic programming" },
+    Entry { name: "llvm-fast", about: "LLVM's allocator of -O0, block by block; always has all registers" },
 ];
 
 /// The allocator of this name, as a command-line argument.
@@ -160,6 +131,13 @@ impl Entry {
         STOCK.iter().find(|(name, _)| *name == self.name).map(|&(_, algorithm)| algorithm)
     }
 
+    /// Its phases in order, unless options say otherwise; none for LLVM's own.
+    pub fn phases(&self) -> Vec<&'static str> {
+        let Some(strategy) = self.without_options() else { return Vec::new() };
+        let wrap = strategy.separate_saves().then_some("wrap");
+        strategy.phases().into_iter().map(Phase::name).chain([stats::CHECKER]).chain(wrap).collect()
+    }
+
     /// The allocator with its options.
     ///
     /// # Errors
@@ -180,14 +158,20 @@ impl Entry {
     /// # Errors
     /// If it is not, an option is not for this allocator, or the options contradict each other.
     pub fn strategy(&self, options: &AllocatorOptions) -> Result<Strategy, String> {
-        if let Some(preset) = Preset::named(self.name) {
-            return Ok(options.apply(preset)?.into());
+        match self.without_options() {
+            Some(Strategy::Phases(preset)) => Ok(options.apply(preset)?.into()),
+            Some(strategy) => match options.given() {
+                Some(option) => Err(format!("{option} is for chordal's own allocators, not for {}", self.name)),
+                None => Ok(strategy),
+            },
+            None => Err(format!("{} allocates in LLVM only", self.name)),
         }
-        if let Some(option) = options.given() {
-            return Err(format!("{option} is for chordal's own allocators, not for {}", self.name));
-        }
-        let algorithm = regalloc2::Algorithm::named(self.name);
-        algorithm.map(Strategy::Regalloc2).ok_or_else(|| format!("{} allocates in LLVM only", self.name))
+    }
+
+    /// The allocator as it is without options, if it is one that allocates outside of LLVM.
+    fn without_options(&self) -> Option<Strategy> {
+        let ours = Preset::named(self.name).map(Strategy::Phases);
+        ours.or_else(|| regalloc2::Algorithm::named(self.name).map(Strategy::Regalloc2))
     }
 }
 

@@ -17,8 +17,9 @@ fn text() -> String {
     for entry in allocators::ALL {
         let default = if entry.name == allocators::DEFAULT { " (default)" } else { "" };
         let _ = writeln!(text, "  {:<14} {}{default}", entry.name, entry.about);
-        if !entry.phases.is_empty() {
-            let _ = writeln!(text, "  {:<14} phases: {}", "", entry.phases.join(", "));
+        let phases = entry.phases();
+        if !phases.is_empty() {
+            let _ = writeln!(text, "  {:<14} phases: {}", "", phases.join(", "));
         }
         if let Some(preset) = Preset::named(entry.name) {
             for (line, arguments) in options::arguments(&preset).chunks(4).enumerate() {

@@ -61,7 +61,7 @@ mod print;
 mod target;
 
 pub use parse::{ParseError, Reason, parse};
-pub use print::print;
+pub use print::{Notes, print, print_with_notes};
 pub use target::builtin;
 
 #[cfg(test)]

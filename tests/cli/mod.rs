@@ -5,6 +5,7 @@ mod compare;
 mod compile;
 mod count;
 mod diff;
+mod dump;
 mod folder;
 mod llvm_tests;
 mod messages;

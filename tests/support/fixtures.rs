@@ -2,10 +2,11 @@
 
 use super::presets::spill_free;
 use chordal::allocate::allocators::Preset;
+use chordal::allocate::dump::edit;
 use chordal::allocate::eliminate::SwapPolicy;
 use chordal::allocate::pipeline::{Report, allocate};
 use chordal::allocate::spill::Spilled;
-use chordal::machine::{Edit, Function, Inst, Location, Overlay, Reg, SwapKind, Value, print};
+use chordal::machine::{Edit, Function, Inst, Location, Overlay, Point, Value, print};
 use cranelift_entity::EntityRef;
 
 pub fn v(index: usize) -> Value {
@@ -31,19 +32,8 @@ pub fn allocated(function: &Function, swap: SwapPolicy) -> (Overlay, Report) {
 
 /// Edits in the form `b1.0 move b a`, target first.
 pub fn edits(function: &Function, overlay: &Overlay) -> Vec<String> {
-    let name = |reg: Reg| function.file.name(reg).to_string();
-    let line = |edit: &Edit| match *edit {
-        Edit::Load { to, from, .. } => format!("load {} {from}", name(to)),
-        Edit::Store { from, to, .. } => format!("store {to} {}", name(from)),
-        Edit::Move { to, from, .. } => format!("move {} {}", name(to), name(from)),
-        Edit::Swap { a, b, kind: SwapKind::Exchange, .. } => format!("exchange {} {}", name(a), name(b)),
-        Edit::Swap { a, b, kind: SwapKind::Xor, .. } => format!("xor {} {}", name(a), name(b)),
-        Edit::Perform { inst, .. } => format!("perform {inst}"),
-        Edit::StoreConstant { to, inst } => format!("store {to} {inst}"),
-        Edit::Rematerialise { to, inst, from: None } => format!("rematerialise {} {inst}", name(to)),
-        Edit::Rematerialise { to, inst, from: Some(from) } => format!("rematerialise {} {inst} {}", name(to), name(from)),
-    };
-    overlay.edits.iter().map(|(point, edit)| format!("{}.{} {}", point.block, point.index, line(edit))).collect()
+    let line = |(at, change): &(Point, Edit)| format!("{}.{} {}", at.block, at.index, edit(&function.file, change));
+    overlay.edits.iter().map(line).collect()
 }
 
 /// The registers of an instruction's operands.

@@ -87,9 +87,16 @@ impl Spilled {
 
     /// The operands of an instruction that are in memory.
     pub fn folds(&self, inst: Inst) -> &[Fold] {
-        let first = self.folds.partition_point(|fold| fold.inst < inst);
-        let count = self.folds[first..].iter().take_while(|fold| fold.inst == inst).count();
-        &self.folds[first..first + count]
+        Fold::of(&self.folds, inst)
+    }
+}
+
+impl Fold {
+    /// The folded operands of an instruction, among those of a function in the order of their instructions.
+    pub fn of(folds: &[Fold], inst: Inst) -> &[Fold] {
+        let first = folds.partition_point(|fold| fold.inst < inst);
+        let count = folds[first..].iter().take_while(|fold| fold.inst == inst).count();
+        &folds[first..first + count]
     }
 }
 
