@@ -109,11 +109,7 @@ fn module(src: &Path, file: &Path) -> Vec<String> {
 
 /// The files that a file imports from: of each path that it names in a `use`, the longest beginning that is a file. (Tests within
 /// it do not count.)
-fn imported<'a>(
-    name: &[String],
-    file: &Path,
-    files: &'a BTreeMap<Vec<String>, PathBuf>,
-) -> BTreeSet<&'a Vec<String>> {
+fn imported<'a>(name: &[String], file: &Path, files: &'a BTreeMap<Vec<String>, PathBuf>) -> BTreeSet<&'a Vec<String>> {
     let text = fs::read_to_string(file).expect("sources are readable");
     let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let mut paths = Vec::new();

@@ -4,6 +4,7 @@ mod architecture;
 mod cli;
 mod coverage;
 mod documents;
+mod examples;
 mod fuzz;
 mod interpreter;
 mod invariants;

@@ -16,7 +16,7 @@ use crate::allocate::observe::{Observer, Phase, Stage};
 use crate::allocate::recolour::{Recolouring, RecolouringCounts};
 use crate::allocate::regalloc2::{self, Algorithm};
 use crate::allocate::spill::strategies::spiller_within_reach;
-use crate::allocate::spill::{Choice, Memory, Problem, SpillCounts, Spilled, spill};
+use crate::allocate::spill::{Choice, Memory, Problem, SpillCounts, Spilled, Spiller, spill};
 use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Order, PinLiveness, graph_sizes};
 use crate::check;
 use crate::machine::{Block, ClassInfo, Edit, Function, Overlay, RegSet, Value};
@@ -51,7 +51,7 @@ impl From<Preset> for Strategy {
 
 impl Allocate for Strategy {
     fn allocate(&self, function: &Function) -> Result<(Overlay, Report), Failure> {
-        self.allocate_watched(function, &mut ())
+        self.run(function, None, &mut ())
     }
 
     fn graphs(&self, function: &Function) -> GraphSizes {
@@ -62,9 +62,30 @@ impl Allocate for Strategy {
     }
 }
 
+/// An allocator of ours with a spiller of somebody else's, in place of the one that its choices name.
+pub struct WithSpiller<'s> {
+    pub preset: Preset,
+    pub spiller: &'s dyn Spiller,
+}
+
+impl Allocate for WithSpiller<'_> {
+    fn allocate(&self, function: &Function) -> Result<(Overlay, Report), Failure> {
+        Strategy::Phases(self.preset).run(function, Some(self.spiller), &mut ())
+    }
+
+    fn graphs(&self, function: &Function) -> GraphSizes {
+        Strategy::Phases(self.preset).graphs(function)
+    }
+}
+
 impl Strategy {
-    /// [`Allocate::allocate`], with somebody who watches.
-    fn allocate_watched(&self, function: &Function, observer: &mut dyn Observer) -> Result<(Overlay, Report), Failure> {
+    /// [`Allocate::allocate`], with somebody who watches, and perhaps another spiller than the strategy's own.
+    fn run(
+        &self,
+        function: &Function,
+        spiller: Option<&dyn Spiller>,
+        observer: &mut dyn Observer,
+    ) -> Result<(Overlay, Report), Failure> {
         if !self.leaves_ssa_form()
             && let Some(block) = function.blocks.keys().find(|&block| terminators_define(function, block))
         {
@@ -77,9 +98,9 @@ impl Strategy {
             return Err(Unsupported(message).into());
         }
         match self {
-            Strategy::Phases(preset) => match by_phases(function, preset, Clock::new(*self, observer)) {
+            Strategy::Phases(preset) => match by_phases(function, preset, spiller, Clock::new(*self, observer)) {
                 // A value in its copy's place may have fewer registers, and what has moved may meet others there.
-                Err(Failure::Unsupported(reason)) if preset.prepares() => as_it_is(function, preset, &reason, observer),
+                Err(Failure::Unsupported(reason)) if preset.prepares() => as_it_is(function, preset, spiller, &reason, observer),
                 result => result,
             },
             Strategy::Regalloc2(algorithm) => by_regalloc2(function, *algorithm, Clock::new(*self, observer)),
@@ -192,7 +213,7 @@ pub fn allocate_watched(
     strategy: impl Into<Strategy>,
     observer: &mut dyn Observer,
 ) -> Result<(Overlay, Report), Failure> {
-    let (overlay, report) = strategy.into().allocate_watched(function, observer)?;
+    let (overlay, report) = strategy.into().run(function, None, observer)?;
     check(function, &overlay)?;
     Ok((overlay, report))
 }
@@ -209,7 +230,12 @@ pub fn check(function: &Function, overlay: &Overlay) -> Result<(), Defect> {
 ///
 /// Where a call may return twice, memory of a value may be read when values that only live behind the first return have been
 /// written; so no two share a slot there, but a φ and the copies that isolate it.
-fn by_phases(imported: &Function, preset: &Preset, mut clock: Clock) -> Result<(Overlay, Report), Failure> {
+fn by_phases(
+    imported: &Function,
+    preset: &Preset,
+    spiller: Option<&dyn Spiller>,
+    mut clock: Clock,
+) -> Result<(Overlay, Report), Failure> {
     if preset.registers.want_solver() && !HAS_SOLVER {
         return Err(Unsupported("this build has no solver for integer programs".into()).into());
     }
@@ -221,7 +247,8 @@ fn by_phases(imported: &Function, preset: &Preset, mut clock: Clock) -> Result<(
     clock.lap(Phase::Analysis);
     let Prepared { program, liveness, changes } = prepare(function, &order, &dominators, preset, &mut clock);
     let prepared = program.as_ref().unwrap_or(function);
-    let (mut conventional, liveness, destruction) = convert(prepared, liveness, &order, &dominators, preset, &mut clock)?;
+    let (mut conventional, liveness, destruction) =
+        convert(prepared, liveness, &order, &dominators, preset, spiller, &mut clock)?;
     // From here on, what takes most memory is there at once.
     drop(program);
     if preset.forms {
@@ -229,7 +256,7 @@ fn by_phases(imported: &Function, preset: &Preset, mut clock: Clock) -> Result<(
     }
     clock.after(Phase::Forms, Stage::Conventional(&conventional));
     let Allocated { spilled, liveness: among_spilled, assignment } =
-        allocated(&conventional, &order, &dominators, &liveness, preset, &mut clock)?;
+        allocated(&conventional, &order, &dominators, &liveness, preset, spiller, &mut clock)?;
     let graphs = eliminate::Graphs::new(&conventional, &spilled.memory);
     let conversion = conventional.counts;
     // What is left to do asks for none of these.
@@ -275,13 +302,14 @@ fn answer(
 fn as_it_is(
     function: &Function,
     preset: &Preset,
+    spiller: Option<&dyn Spiller>,
     reason: &Unsupported,
     observer: &mut dyn Observer,
 ) -> Result<(Overlay, Report), Failure> {
     let reason = format!("without merging copies, parking, sinking and other forms: {reason}");
     observer.undone(&reason);
     let preset = preset.unprepared();
-    let (overlay, mut report) = by_phases(function, &preset, Clock::new(preset.into(), observer))?;
+    let (overlay, mut report) = by_phases(function, &preset, spiller, Clock::new(preset.into(), observer))?;
     report.degraded.insert(0, Degraded::new("prepare", reason));
     Ok((overlay, report))
 }
@@ -362,6 +390,7 @@ fn convert(
     order: &Order,
     dominators: &Dominators,
     preset: &Preset,
+    spiller: Option<&dyn Spiller>,
     clock: &mut Clock,
 ) -> Result<(Conventional, Liveness, DestructionCounts), Unsupported> {
     if let Coalescing::Destruction(policy) = preset.coalescing {
@@ -383,7 +412,8 @@ fn convert(
     clock.lap(Phase::Analysis);
     let interference = Interference::new(function, dominators, &liveness);
     let mut conventional = cssa::conventional(function, order, dominators, &interference, coalescing, preset.spare_jumps);
-    if coalescing == Coalescing::Pairwise && preset.registers.spilling().is_some_and(Choice::splits) {
+    let splits = spiller.map_or_else(|| preset.registers.spilling().is_some_and(Choice::splits), |it| it.abilities().splits);
+    if coalescing == Coalescing::Pairwise && splits {
         conventional = cssa::rejoin(conventional, dominators);
     }
     clock.after(Phase::Cssa, Stage::Conventional(&conventional));
@@ -398,7 +428,7 @@ fn sizes_before_spilling(function: &Function, preset: &Preset) -> GraphSizes {
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
     let Ok((conventional, liveness, _)) =
-        convert(function, None, &order, &dominators, preset, &mut Clock::new((*preset).into(), &mut ()))
+        convert(function, None, &order, &dominators, preset, None, &mut Clock::new((*preset).into(), &mut ()))
     else {
         return GraphSizes::default();
     };
@@ -421,16 +451,18 @@ fn allocated(
     dominators: &Dominators,
     liveness: &Liveness,
     preset: &Preset,
+    spiller: Option<&dyn Spiller>,
     clock: &mut Clock,
 ) -> Result<Allocated, Failure> {
     let (choice, effort) = (preset.registers.spilling(), preset.spill.effort);
-    let (spiller, degraded) = spiller_within_reach(choice, effort, &conventional.function, liveness);
+    let (own, degraded) = spiller_within_reach(choice, effort, &conventional.function, liveness);
+    let (spiller, degraded) = spiller.map_or((&*own, degraded), |spiller| (spiller, None));
     let (policy, downstream) = (preset.spill, preset.registers.downstream());
     let problem = Problem::new(conventional, order, dominators, liveness, policy, downstream, spiller.abilities())?;
     let mut requested: SecondaryMap<Value, bool> = SecondaryMap::new();
     let mut rounds = 0;
     loop {
-        let (plan, mut spilled) = spill(&problem, &*spiller, &requested)?;
+        let (plan, mut spilled) = spill(&problem, spiller, &requested)?;
         spilled.degraded.extend(degraded.clone());
         clock.after(Phase::Spill, Stage::Spilled(&spilled));
         let liveness = Liveness::new(&spilled.function);
