@@ -35,7 +35,7 @@ pub(super) fn insert(function: &Function, webs: Webs, isolations: &[Isolation]) 
     Conventional { function: rewriter.new, webs: webs.of, web_count: webs.count, without_code, counts }
 }
 
-/// What φs take over edges without code: the class, and each argument with the point at which it departs.
+/// The signature of φs on edges without code: their class, and each argument with the point at which it departs.
 type Signature = (RegClass, Vec<(Point, PackedOption<Value>)>);
 
 /// A web of φs that have the same signature.

@@ -1,4 +1,4 @@
-//! The copies that isolate φs and two-address operands [Bo09, Algorithm 21.1], and Figure 21.4 for operands.
+//! The copies that isolate φs [Bo09, Algorithm 21.1] and two-address operands [Bo09, Figure 21.4].
 //!
 //! Requires: strict SSA form.
 //! Ensures: every argument of a φ has a copy where control departs for the φ's block, and every definition has one at the
