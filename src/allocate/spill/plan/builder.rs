@@ -25,6 +25,8 @@ pub struct PlanBuilder<'p> {
     refills: Vec<(Site, Value, Refill)>,
     stores: Vec<Store>,
     folds: Vec<(Inst, usize)>,
+    /// The first value of those that cannot be in memory, but were said to be.
+    stuck: Option<Value>,
 }
 
 impl<'p> PlanBuilder<'p> {
@@ -35,12 +37,16 @@ impl<'p> PlanBuilder<'p> {
             refills: Vec::new(),
             stores: Vec::new(),
             folds: Vec::new(),
+            stuck: None,
         }
     }
 
     /// Has a value be in memory from its definition on. It is in a register from there to the last use before its first reload, and
     /// from each reload on likewise. A constant that can be computed again takes no memory.
     pub fn in_memory(&mut self, value: Value) {
+        if !self.problem.can_be_in_memory(value) {
+            self.stuck.get_or_insert(value);
+        }
         self.in_memory.insert(value);
     }
 
@@ -64,10 +70,13 @@ impl<'p> PlanBuilder<'p> {
     /// The plan, with all that follows from the decisions.
     ///
     /// # Errors
-    /// If a reload stands between the terminators of a block.
+    /// If a value was said to be in memory that cannot be, or a reload stands between the terminators of a block.
     pub fn finish(mut self) -> Result<Plan, Unsupported> {
         let Problem { conventional, downstream, .. } = self.problem;
         let function = &conventional.function;
+        if let Some(value) = self.stuck {
+            return Err(Unsupported(format!("inline assembly that jumps defines {value}, which cannot be in memory")));
+        }
         if let Some(at) = self.refills.iter().find_map(|&(site, ..)| between_terminators(function, site)) {
             return Err(Unsupported(format!("a spilled value is loaded between the terminators of {}", at.block)));
         }
