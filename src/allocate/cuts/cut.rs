@@ -1,16 +1,16 @@
 //! Minimum cuts.
 //!
-//! Relies on: a labelling of a cluster costs what nodes cost for their labels, and pairs of which one is 1 and the other 0;
+//! Relies on: a labelling of a component costs what nodes cost for their labels, and pairs of which one is 1 and the other 0;
 //! the cheapest is a minimum cut of the network in which a node that is dearer as 0 is a source, one that is dearer as 1 a
 //! sink, and a pair an arc (Picard and Ratliff 1975). Found by flow along trees of what reaches a sink, which are mended where
 //! flow has filled an arc (Boykov and Kolmogorov 2004; theirs grow from both ends), in what earlier cuts under other prices have
 //! left of the network.
 
-use super::network::{Arc, Cluster, Network, Node};
+use super::network::{Arc, Component, Network, Node};
 use cranelift_entity::{EntityRef, PrimaryMap};
 use std::ops::Range;
 
-/// What flows have left of a network, or of one of its clusters. That is what labels cost, written in another way: what flow
+/// What flows have left of a network, or of one of its components. That is what labels cost, written in another way: what flow
 /// takes off some costs, it adds to others, so that no labelling becomes cheaper or dearer.
 #[derive(Clone)]
 pub(in crate::allocate) struct Residual {
@@ -30,17 +30,17 @@ impl Residual {
         Residual { excess, inflow, first: 0, first_arc: 0 }
     }
 
-    /// With room for any one cluster.
-    pub(in crate::allocate) fn of_any_cluster(network: &Network) -> Self {
-        let most = |count: fn(&Network, Cluster) -> usize| network.clusters().map(|it| count(network, it)).max().unwrap_or(0);
+    /// With room for any one component.
+    pub(in crate::allocate) fn for_any_component(network: &Network) -> Self {
+        let most = |count: fn(&Network, Component) -> usize| network.components().map(|it| count(network, it)).max().unwrap_or(0);
         let (nodes, arcs) =
-            (most(|network, it| network.node_range(it).len()), most(|network, it| network.arcs_of_cluster(it).len()));
+            (most(|network, it| network.node_range(it).len()), most(|network, it| network.arcs_of_component(it).len()));
         Residual { excess: Vec::with_capacity(nodes), inflow: Vec::with_capacity(arcs), first: 0, first_arc: 0 }
     }
 
-    /// Becomes what another one says of a cluster.
-    pub(in crate::allocate) fn copy_from(&mut self, other: &Residual, network: &Network, cluster: Cluster) {
-        let (nodes, arcs) = (network.node_range(cluster), network.arcs_of_cluster(cluster));
+    /// Becomes what another one says of a component.
+    pub(in crate::allocate) fn copy_from(&mut self, other: &Residual, network: &Network, component: Component) {
+        let (nodes, arcs) = (network.node_range(component), network.arcs_of_component(component));
         (self.first, self.first_arc) = (nodes.start, arcs.start);
         self.excess.clear();
         self.excess.extend_from_slice(&other.excess[nodes]);
@@ -48,21 +48,21 @@ impl Residual {
         self.inflow.extend_from_slice(&other.inflow[arcs]);
     }
 
-    /// What a labelling of a cluster costs if nodes have not been charged anything.
-    pub(in crate::allocate) fn cost(&self, network: &Network, cluster: Cluster, is_one: impl Fn(Node) -> bool) -> i64 {
-        self.cost_without(network, cluster, is_one, |_| 0)
+    /// What a labelling of a component costs if nodes have not been charged anything.
+    pub(in crate::allocate) fn cost(&self, network: &Network, component: Component, is_one: impl Fn(Node) -> bool) -> i64 {
+        self.cost_without(network, component, is_one, |_| 0)
     }
 
     /// The same without what nodes have been charged as 1, which has been taken off their excess.
     pub(in crate::allocate) fn cost_without(
         &self,
         network: &Network,
-        cluster: Cluster,
+        component: Component,
         is_one: impl Fn(Node) -> bool,
         charged: impl Fn(Node) -> i64,
     ) -> i64 {
-        let mut cost = network.with_all_ones[cluster];
-        for node in network.nodes(cluster).filter(|&node| !is_one(node)) {
+        let mut cost = network.with_all_ones[component];
+        for node in network.nodes(component).filter(|&node| !is_one(node)) {
             let arcs = network.arcs_of(node);
             let cut =
                 network.arcs[arcs.clone()].iter().zip(self.inflows(arcs)).filter(|&(arc, &cost)| cost > 0 && is_one(arc.to));
@@ -76,13 +76,13 @@ impl Residual {
     pub(in crate::allocate) fn cost_of_cut(
         &self,
         network: &Network,
-        cluster: Cluster,
+        component: Component,
         is_one: impl Fn(Node) -> bool,
         charged: impl Fn(Node) -> i64,
     ) -> i64 {
         let own = |node: Node| self.excess(node).wrapping_add(charged(node));
-        let zeros = network.nodes(cluster).filter(|&node| !is_one(node));
-        zeros.fold(network.with_all_ones[cluster], |sum, node| sum.wrapping_add(own(node)))
+        let zeros = network.nodes(component).filter(|&node| !is_one(node));
+        zeros.fold(network.with_all_ones[component], |sum, node| sum.wrapping_add(own(node)))
     }
 
     pub(in crate::allocate) fn excess(&self, node: Node) -> i64 {
@@ -111,12 +111,12 @@ impl Residual {
     }
 }
 
-/// Cuts clusters.
+/// Cuts components.
 pub(in crate::allocate) struct Cutter<'n> {
     network: &'n Network,
-    /// Whether links are those of all nodes, or of the nodes of the cluster that was cut last alone.
-    remembers: bool,
-    /// The index of the first node of that cluster, and of the first that has a link.
+    /// Whether links are those of all nodes, or of the nodes of the component that was cut last alone.
+    keeps_trees: bool,
+    /// The index of the first node of that component, and of the first that has a link.
     first: usize,
     first_link: usize,
     /// How each node reaches a sink.
@@ -159,19 +159,19 @@ impl<'n> Cutter<'n> {
         Self::of(network, false)
     }
 
-    /// One that can go on where an earlier cut of a cluster has ended ([`Self::cut_again`]).
-    pub(in crate::allocate) fn that_remembers(network: &'n Network) -> Self {
+    /// One that can go on where an earlier cut of a component has ended ([`Self::recut`]).
+    pub(in crate::allocate) fn keeping_trees(network: &'n Network) -> Self {
         Self::of(network, true)
     }
 
-    fn of(network: &'n Network, remembers: bool) -> Self {
-        let most = network.clusters().map(|cluster| network.node_range(cluster).len()).max().unwrap_or(0);
+    fn of(network: &'n Network, keeps_trees: bool) -> Self {
+        let most = network.components().map(|component| network.node_range(component).len()).max().unwrap_or(0);
         Cutter {
             network,
-            remembers,
+            keeps_trees,
             first: 0,
             first_link: 0,
-            links: vec![Link::NONE; if remembers { network.all_nodes().len() } else { most }],
+            links: vec![Link::NONE; if keeps_trees { network.all_nodes().len() } else { most }],
             distances: vec![(0, 0); most],
             time: 0,
             queue: Vec::new(),
@@ -182,34 +182,39 @@ impl<'n> Cutter<'n> {
         }
     }
 
-    /// Cuts all clusters. Answers the labels of all nodes.
+    /// Cuts all components. Answers the labels of all nodes.
     pub(in crate::allocate) fn cut_all(&mut self, residual: &mut Residual) -> PrimaryMap<Node, bool> {
         let mut is_one = PrimaryMap::with_capacity(self.network.all_nodes().len());
-        for cluster in self.network.clusters() {
-            self.cut(cluster, residual);
-            is_one.extend(self.network.nodes(cluster).map(|node| self.is_one(node)));
+        for component in self.network.components() {
+            self.cut(component, residual);
+            is_one.extend(self.network.nodes(component).map(|node| self.is_one(node)));
         }
         is_one
     }
 
     /// Lets as much flow as possible; of the cheapest labellings, [`Self::is_one`] then tells that with the most ones.
-    pub(in crate::allocate) fn cut(&mut self, cluster: Cluster, residual: &mut Residual) {
-        self.cut_within(cluster, residual, |_| true);
+    pub(in crate::allocate) fn cut(&mut self, component: Component, residual: &mut Residual) {
+        self.cut_within(component, residual, |_| true);
     }
 
     /// The same for what an earlier cut has left of the network, when nodes have become dearer as 1 since: those that it made 0
     /// stay so. Only nodes `within` those that it made 1 are looked at.
-    pub(in crate::allocate) fn cut_within(&mut self, cluster: Cluster, residual: &mut Residual, within: impl Fn(Node) -> bool) {
-        self.find_sinks(cluster, residual, within);
-        self.let_flow(residual);
+    pub(in crate::allocate) fn cut_within(
+        &mut self,
+        component: Component,
+        residual: &mut Residual,
+        within: impl Fn(Node) -> bool,
+    ) {
+        self.find_sinks(component, residual, within);
+        self.push_flow(residual);
     }
 
-    /// The same for a cluster that has been cut, when its nodes have become `dearer` as 1 since: trees are those of the last cut,
+    /// The same for a component that has been cut, when its nodes have become `dearer` as 1 since: trees are those of the last cut,
     /// but for what this changes (Kohli and Torr 2007).
-    pub(in crate::allocate) fn cut_again(&mut self, cluster: Cluster, residual: &mut Residual, dearer: impl Fn(Node) -> i64) {
-        debug_assert!(self.remembers);
-        self.begin(cluster);
-        for node in self.network.nodes(cluster) {
+    pub(in crate::allocate) fn recut(&mut self, component: Component, residual: &mut Residual, dearer: impl Fn(Node) -> i64) {
+        debug_assert!(self.keeps_trees);
+        self.begin(component);
+        for node in self.network.nodes(component) {
             let by = dearer(node);
             if by != 0 {
                 *residual.excess_mut(node) -= by;
@@ -217,10 +222,10 @@ impl<'n> Cutter<'n> {
             }
         }
         self.adopt(residual);
-        self.let_flow(residual);
+        self.push_flow(residual);
     }
 
-    /// A node of a cluster that has been cut has another excess now.
+    /// A node of a component that has been cut has another excess now.
     fn reconsider(&mut self, node: Node, excess: i64) {
         let link = self.link(node);
         if excess < 0 && link != Link::SINK {
@@ -237,7 +242,7 @@ impl<'n> Cutter<'n> {
     }
 
     /// Lets as much flow as the trees and what they grow to take.
-    fn let_flow(&mut self, residual: &mut Residual) {
+    fn push_flow(&mut self, residual: &mut Residual) {
         self.grow(residual);
         let mut next = 0;
         while let Some(&source) = self.sources.get(next) {
@@ -250,7 +255,7 @@ impl<'n> Cutter<'n> {
         }
     }
 
-    /// The label of a node of the cluster that was cut last: whether it reaches no sink any more.
+    /// The label of a node of the component that was cut last: whether it reaches no sink any more.
     pub(in crate::allocate) fn is_one(&self, node: Node) -> bool {
         self.link(node) == Link::NONE
     }
@@ -271,19 +276,19 @@ impl<'n> Cutter<'n> {
         &mut self.distances[node.index() - self.first]
     }
 
-    /// Nothing of a cluster has been looked at.
-    fn begin(&mut self, cluster: Cluster) {
+    /// Nothing of a component has been looked at.
+    fn begin(&mut self, component: Component) {
         self.queue.clear();
         self.sources.clear();
         self.looked_at = 0;
-        self.first = self.network.node_range(cluster).start;
-        self.first_link = if self.remembers { 0 } else { self.first };
+        self.first = self.network.node_range(component).start;
+        self.first_link = if self.keeps_trees { 0 } else { self.first };
     }
 
     /// What the search begins with.
-    fn find_sinks(&mut self, cluster: Cluster, residual: &Residual, within: impl Fn(Node) -> bool) {
-        self.begin(cluster);
-        let range = self.network.node_range(cluster);
+    fn find_sinks(&mut self, component: Component, residual: &Residual, within: impl Fn(Node) -> bool) {
+        self.begin(component);
+        let range = self.network.node_range(component);
         let links = self.links[range.start - self.first_link..].iter_mut().zip(residual.excesses(range.clone()));
         for (index, (link, &excess)) in range.zip(links) {
             *link = Link::NONE;
@@ -431,7 +436,7 @@ mod tests {
     /// The labels of all decisions, and what the network says that they cost.
     fn cut_all((network, residual): &mut (Network, Residual)) -> (u32, i64) {
         let is_one = Cutter::new(network).cut_all(residual);
-        let cost = network.clusters().map(|cluster| residual.cost(network, cluster, |node| is_one[node])).sum();
+        let cost = network.components().map(|component| residual.cost(network, component, |node| is_one[node])).sum();
         (testing::bits(&network.labels(|node| is_one[node])), cost)
     }
 
@@ -456,7 +461,7 @@ mod tests {
             let mut decisions = testing::random(&mut rng, count, 0);
             let (network, mut residual) = Network::new(decisions.clone());
             let mut again = residual.clone();
-            let mut remembering = Cutter::that_remembers(&network);
+            let mut remembering = Cutter::keeping_trees(&network);
             remembering.cut_all(&mut again);
             let mut charged = 0;
             for _ in 0..6 {
@@ -471,13 +476,13 @@ mod tests {
                     *residual.excess_mut(node) -= dearer[node];
                 }
                 let labels = Cutter::new(&network).cut_all(&mut residual);
-                for cluster in network.clusters() {
-                    remembering.cut_again(cluster, &mut again, |node| dearer[node]);
-                    network.nodes(cluster).for_each(|node| assert_eq!(remembering.is_one(node), labels[node]));
+                for component in network.components() {
+                    remembering.recut(component, &mut again, |node| dearer[node]);
+                    network.nodes(component).for_each(|node| assert_eq!(remembering.is_one(node), labels[node]));
                 }
                 let least = testing::least(&decisions, 0);
                 for residual in [&residual, &again] {
-                    let costs = network.clusters().map(|cluster| residual.cost(&network, cluster, |node| labels[node]));
+                    let costs = network.components().map(|component| residual.cost(&network, component, |node| labels[node]));
                     assert_eq!(costs.sum::<i64>() + charged, least);
                 }
                 let labels = testing::bits(&network.labels(|node| labels[node]));

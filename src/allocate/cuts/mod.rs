@@ -5,7 +5,7 @@ mod network;
 mod reduce;
 
 pub(super) use cut::{Cutter, Residual};
-pub(super) use network::{Cluster, Network, Node, Row};
+pub(super) use network::{Component, Constraint, Network, Node};
 pub(super) use reduce::reduce;
 
 use cranelift_entity::{EntitySet, PrimaryMap, entity_impl};
@@ -24,52 +24,52 @@ pub(super) struct Pair {
     pub(super) cost: i64,
 }
 
-/// How many places can be bought at most, for all rows together.
+/// How many places can be bought at most, for all constraints together.
 pub(super) const MOST_BOUGHT: usize = 7;
 
-/// How many decisions of a row can be 1, by how many places have been bought; ascending.
-pub(super) type Rooms = [u16; MOST_BOUGHT + 1];
+/// How many decisions of a constraint can be 1, by how many places have been bought; ascending.
+pub(super) type Capacities = [u16; MOST_BOUGHT + 1];
 
 /// Of some decisions, so many at most can be 1.
 #[derive(Clone)]
-pub(super) struct RowData {
-    pub(super) rooms: Rooms,
+pub(super) struct ConstraintData {
+    pub(super) capacities: Capacities,
     pub(super) frequency: f64,
 }
 
-/// Consecutive rows that a decision is in: where rows follow the program, a segment is in few runs of many.
+/// Consecutive constraints that a decision is in: where constraints follow the program, a segment is in few runs of many.
 #[derive(Clone)]
 pub(super) struct Run {
     pub(super) decision: Decision,
-    /// Among all rows.
-    pub(super) rows: Range<u32>,
+    /// Among all constraints.
+    pub(super) constraints: Range<u32>,
 }
 
 /// If one decision is 1, unless a second one is, a third one is 1 as well.
 #[derive(Clone, Copy)]
-pub(super) struct Reliance<T> {
-    pub(super) one: T,
-    /// If this is 1, `one` is 1 in any case.
+pub(super) struct Implication<T> {
+    pub(super) premise: T,
+    /// If this is 1, `premise` is 1 in any case.
     pub(super) unless: Option<T>,
-    pub(super) on: T,
-    /// What it saves that `one` is 1.
+    pub(super) conclusion: T,
+    /// What it saves that `premise` is 1.
     pub(super) saved: i64,
 }
 
-impl<T: Copy> Reliance<T> {
+impl<T: Copy> Implication<T> {
     /// By how much too few are 1.
-    pub(super) fn excess(&self, is_one: impl Fn(T) -> bool) -> i64 {
-        i64::from(is_one(self.one)) - i64::from(self.unless.is_some_and(&is_one)) - i64::from(is_one(self.on))
+    pub(super) fn violation(&self, is_one: impl Fn(T) -> bool) -> i64 {
+        i64::from(is_one(self.premise)) - i64::from(self.unless.is_some_and(&is_one)) - i64::from(is_one(self.conclusion))
     }
 
     /// The same about what each has become.
-    fn map<U>(self, to: impl Fn(T) -> U) -> Reliance<U> {
-        let Reliance { one, unless, on, saved } = self;
-        Reliance { one: to(one), unless: unless.map(&to), on: to(on), saved }
+    fn map<U>(self, to: impl Fn(T) -> U) -> Implication<U> {
+        let Implication { premise, unless, conclusion, saved } = self;
+        Implication { premise: to(premise), unless: unless.map(&to), conclusion: to(conclusion), saved }
     }
 
     fn members(self) -> impl Iterator<Item = T> {
-        [self.one, self.on].into_iter().chain(self.unless)
+        [self.premise, self.conclusion].into_iter().chain(self.unless)
     }
 }
 
@@ -77,7 +77,7 @@ impl<T: Copy> Reliance<T> {
 pub(super) const FORBIDDEN: i64 = 1 << 54;
 
 /// Both of two costs: what is forbidden twice is forbidden.
-fn together(a: i64, b: i64) -> i64 {
+fn capped_sum(a: i64, b: i64) -> i64 {
     (a + b).min(FORBIDDEN)
 }
 
@@ -100,7 +100,7 @@ impl Units {
     }
 
     /// What so many executions cost.
-    pub(super) fn price(self, executions: f64) -> i64 {
+    pub(super) fn cost(self, executions: f64) -> i64 {
         /// More than this is as good as forbidden.
         const MOST: f64 = (FORBIDDEN / 16) as f64;
         // (`round` is a call where processors need not have an instruction for it.)
@@ -109,8 +109,8 @@ impl Units {
     }
 
     /// How many executions something costs.
-    pub(super) fn executions(self, price: i64) -> f64 {
-        price as f64 / self.0
+    pub(super) fn executions(self, cost: i64) -> f64 {
+        cost as f64 / self.0
     }
 }
 
@@ -121,7 +121,7 @@ impl Default for Units {
     }
 }
 
-/// Decisions, their costs, and rows.
+/// Decisions, their costs, and constraints.
 #[derive(Clone, Default)]
 pub(super) struct Decisions {
     /// What costs are counted in.
@@ -129,13 +129,13 @@ pub(super) struct Decisions {
     /// What each costs if it is 0, and if it is 1.
     pub(super) costs: PrimaryMap<Decision, [i64; 2]>,
     /// For how many of them there is room.
-    room: usize,
+    reserved: usize,
     pub(super) pairs: Vec<Pair>,
-    pub(super) rows: Vec<RowData>,
+    pub(super) constraints: Vec<ConstraintData>,
     pub(super) runs: Vec<Run>,
-    pub(super) reliances: Vec<Reliance<Decision>>,
+    pub(super) implications: Vec<Implication<Decision>>,
     /// Those that [`reduce`] has taken out: they cost nothing, and nothing depends on them any more.
-    taken_out: EntitySet<Decision>,
+    eliminated: EntitySet<Decision>,
 }
 
 impl Decisions {
@@ -146,9 +146,9 @@ impl Decisions {
 
     pub(super) fn decide(&mut self) -> Decision {
         let count = self.costs.len();
-        if count == self.room {
-            self.room += step(count);
-            self.costs.reserve_exact(self.room - count);
+        if count == self.reserved {
+            self.reserved += step(count);
+            self.costs.reserve_exact(self.reserved - count);
         }
         self.costs.push([0, 0])
     }
@@ -156,7 +156,7 @@ impl Decisions {
     /// Adds to what a decision costs with this label.
     pub(super) fn charge(&mut self, decision: Decision, is_one: bool, cost: i64) {
         let sum = &mut self.costs[decision][usize::from(is_one)];
-        *sum = together(*sum, cost);
+        *sum = capped_sum(*sum, cost);
     }
 
     /// Drops everything else.
@@ -165,8 +165,8 @@ impl Decisions {
     }
 
     /// If `one` is 1, `unless` is or `on` has to be.
-    pub(super) fn rely(&mut self, reliance: Reliance<Decision>) {
-        self.reliances.push(reliance);
+    pub(super) fn imply(&mut self, implication: Implication<Decision>) {
+        self.implications.push(implication);
     }
 
     /// What it costs if `one` is 1 and `zero` is 0.
@@ -190,16 +190,16 @@ pub(super) fn push<T>(list: &mut Vec<T>, item: T) {
 
 #[cfg(test)]
 pub(super) mod testing {
-    use super::{Decision, Decisions, FORBIDDEN, MOST_BOUGHT, Reliance, RowData, Run, Units};
+    use super::{ConstraintData, Decision, Decisions, FORBIDDEN, Implication, MOST_BOUGHT, Run, Units};
     use cranelift_entity::{EntityRef, PrimaryMap};
 
     /// So many executions.
     pub fn random_cost(rng: &mut fastrand::Rng) -> i64 {
-        Units::default().price(rng.i64(0..20) as f64)
+        Units::default().cost(rng.i64(0..20) as f64)
     }
 
-    /// A few decisions with random costs, pairs and, if wanted, rows.
-    pub fn random(rng: &mut fastrand::Rng, count: usize, rows: usize) -> Decisions {
+    /// A few decisions with random costs, pairs and, if wanted, constraints.
+    pub fn random(rng: &mut fastrand::Rng, count: usize, constraints: usize) -> Decisions {
         let mut decisions = Decisions::default();
         for _ in 0..count {
             let decision = decisions.decide();
@@ -209,37 +209,37 @@ pub(super) mod testing {
             let [one, zero] = [(); 2].map(|()| Decision::new(rng.usize(..count)));
             decisions.pair(one, zero, random_cost(rng));
         }
-        for row in 0..rows as u32 {
+        for constraint in 0..constraints as u32 {
             let members = (0..count).filter(|_| rng.bool()).map(Decision::new);
-            decisions.runs.extend(members.map(|decision| Run { decision, rows: row..row + 1 }));
-            let mut room = rng.u16(0..3);
-            let rooms = [(); MOST_BOUGHT + 1].map(|()| {
-                room += u16::from(rng.bool());
-                room
+            decisions.runs.extend(members.map(|decision| Run { decision, constraints: constraint..constraint + 1 }));
+            let mut capacity = rng.u16(0..3);
+            let capacities = [(); MOST_BOUGHT + 1].map(|()| {
+                capacity += u16::from(rng.bool());
+                capacity
             });
-            decisions.rows.push(RowData { rooms, frequency: rng.f64() });
+            decisions.constraints.push(ConstraintData { capacities, frequency: rng.f64() });
         }
         decisions
     }
 
-    /// The same with a reliance, if there are three decisions for one.
-    pub fn random_relying(rng: &mut fastrand::Rng, count: usize, rows: usize) -> Decisions {
-        let mut decisions = random(rng, count, rows);
+    /// The same with a implication, if there are three decisions for one.
+    pub fn random_with_implication(rng: &mut fastrand::Rng, count: usize, constraints: usize) -> Decisions {
+        let mut decisions = random(rng, count, constraints);
         let mut members: Vec<Decision> = decisions.costs.keys().collect();
         rng.shuffle(&mut members);
-        if let [one, on, unless, ..] = *members {
+        if let [premise, conclusion, unless, ..] = *members {
             let (unless, saved) = (Some(unless).filter(|_| rng.bool()), 1 + random_cost(rng));
-            decisions.charge(one, false, saved);
-            unless.into_iter().for_each(|unless| decisions.pair(unless, one, FORBIDDEN));
-            decisions.rely(Reliance { one, unless, on, saved });
+            decisions.charge(premise, false, saved);
+            unless.into_iter().for_each(|unless| decisions.pair(unless, premise, FORBIDDEN));
+            decisions.imply(Implication { premise, unless, conclusion, saved });
         }
         decisions
     }
 
     /// What those labels do not save of which one relies on another in vain.
-    pub fn in_vain(decisions: &Decisions, labels: u32) -> i64 {
+    pub fn unsaved(decisions: &Decisions, labels: u32) -> i64 {
         let is_one = |decision: Decision| labels >> decision.index() & 1 != 0;
-        decisions.reliances.iter().filter(|it| it.excess(is_one) > 0).map(|it| it.saved).sum()
+        decisions.implications.iter().filter(|it| it.violation(is_one) > 0).map(|it| it.saved).sum()
     }
 
     /// A labelling with a bit for each decision.
@@ -247,20 +247,22 @@ pub(super) mod testing {
         labels.iter().map(|(decision, &is_one)| u32::from(is_one) << decision.index()).sum()
     }
 
-    /// What a labelling costs, a bit for each decision; `None` if it does not keep to the rows with so many places bought. That one
+    /// What a labelling costs, a bit for each decision; `None` if it does not keep to the constraints with so many places bought. That one
     /// relies on another in vain, is not asked.
     pub fn cost(decisions: &Decisions, labels: u32, bought: usize) -> Option<i64> {
         let is_one = |decision: Decision| labels >> decision.index() & 1 != 0;
-        let load = |row: u32| decisions.runs.iter().filter(|run| run.rows.contains(&row) && is_one(run.decision)).count();
-        let fits = |(row, data): (u32, &RowData)| load(row) <= usize::from(data.rooms[bought]);
+        let load = |constraint: u32| {
+            decisions.runs.iter().filter(|run| run.constraints.contains(&constraint) && is_one(run.decision)).count()
+        };
+        let fits = |(constraint, data): (u32, &ConstraintData)| load(constraint) <= usize::from(data.capacities[bought]);
         let single: i64 = decisions.costs.iter().map(|(decision, costs)| costs[usize::from(is_one(decision))]).sum();
         let cut = decisions.pairs.iter().filter(|pair| is_one(pair.one) && !is_one(pair.zero));
-        (0..).zip(&decisions.rows).all(fits).then(|| single + cut.map(|pair| pair.cost).sum::<i64>())
+        (0..).zip(&decisions.constraints).all(fits).then(|| single + cut.map(|pair| pair.cost).sum::<i64>())
     }
 
     /// The least that a labelling costs.
     pub fn least(decisions: &Decisions, bought: usize) -> i64 {
-        let labels = (0..1 << decisions.costs.len()).filter(|&labels| in_vain(decisions, labels) == 0);
+        let labels = (0..1 << decisions.costs.len()).filter(|&labels| unsaved(decisions, labels) == 0);
         labels.filter_map(|labels| cost(decisions, labels, bought)).min().expect("nothing at all fits")
     }
 }

@@ -1,29 +1,29 @@
 //! The decisions that are left, as networks whose minimum cuts are the cheapest labellings.
 //!
 //! Requires: [`Decisions`], which become the network; those that have been taken out are left out.
-//! Ensures: decisions that costs of pairs connect are one *cluster*, with consecutive nodes; clusters meet in rows and reliances
+//! Ensures: decisions that costs of pairs connect are one *component*, with consecutive nodes; components meet in constraints and implications
 //! alone. What labels cost is in a [`Residual`] through which nothing has flowed yet.
 
-use super::{Decision, Decisions, Pair, Reliance, Residual, Rooms, Units, together};
+use super::{Capacities, Decision, Decisions, Implication, Pair, Residual, Units, capped_sum};
 use crate::analysis::Partition;
 use crate::analysis::grouped::{Grouped, of_each};
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 use std::ops::Range;
 
-/// A decision of a cluster.
+/// A decision of a component.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::allocate) struct Node(u32);
 entity_impl!(Node);
 
 /// Decisions that depend on each other, whatever the others are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::allocate) struct Cluster(u32);
-entity_impl!(Cluster);
+pub(in crate::allocate) struct Component(u32);
+entity_impl!(Component);
 
 /// A set of nodes of which so many at most are 1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::allocate) struct Row(u32);
-entity_impl!(Row);
+pub(in crate::allocate) struct Constraint(u32);
+entity_impl!(Constraint);
 
 /// Half of an edge between two nodes.
 #[derive(Clone, Copy)]
@@ -33,25 +33,25 @@ pub(in crate::allocate) struct Arc {
     pub(in crate::allocate) sister: u32,
 }
 
-/// All clusters and rows.
+/// All components and constraints.
 pub(in crate::allocate) struct Network {
     /// What costs are counted in.
     pub(in crate::allocate) units: Units,
-    /// The first node of each cluster.
-    first: PrimaryMap<Cluster, Node>,
+    /// The first node of each component.
+    first: PrimaryMap<Component, Node>,
     /// How many nodes there are.
     count: usize,
-    /// What each cluster costs if all its nodes are 1. (What is forbidden often may make it overflow. Costs of labellings that
+    /// What each component costs if all its nodes are 1. (What is forbidden often may make it overflow. Costs of labellings that
     /// do nothing forbidden come out right all the same.)
-    pub(super) with_all_ones: PrimaryMap<Cluster, i64>,
+    pub(super) with_all_ones: PrimaryMap<Component, i64>,
     pub(in crate::allocate) arcs: Vec<Arc>,
     /// The first arc of each node, and one beyond the last.
     first_arc: Vec<u32>,
-    /// The runs of rows that each node is in.
-    runs: Grouped<Node, (Row, Row)>,
-    pub(in crate::allocate) rooms: PrimaryMap<Row, Rooms>,
-    pub(in crate::allocate) frequency: PrimaryMap<Row, f64>,
-    pub(in crate::allocate) reliances: Vec<Reliance<Node>>,
+    /// The runs of constraints that each node is in.
+    runs: Grouped<Node, (Constraint, Constraint)>,
+    pub(in crate::allocate) capacities: PrimaryMap<Constraint, Capacities>,
+    pub(in crate::allocate) frequency: PrimaryMap<Constraint, f64>,
+    pub(in crate::allocate) implications: Vec<Implication<Node>>,
     node_of: PrimaryMap<Decision, PackedOption<Node>>,
 }
 
@@ -63,18 +63,18 @@ impl Network {
         (network, Residual::new(excess, inflow))
     }
 
-    /// The nodes, and the rows that they are in; and of each node, how much dearer it is as 0 than as 1.
+    /// The nodes, and the constraints that they are in; and of each node, how much dearer it is as 0 than as 1.
     fn without_arcs(decisions: &Decisions) -> (Self, Vec<i64>) {
-        let of_cluster = by_cluster(decisions);
-        let (nodes, clusters) = (of_cluster.len(), of_cluster.keys());
+        let of_component = by_component(decisions);
+        let (nodes, components) = (of_component.len(), of_component.keys());
         let mut node_of: PrimaryMap<Decision, PackedOption<Node>> = decisions.costs.keys().map(|_| None.into()).collect();
         let mut excess = Vec::with_capacity(nodes);
-        let mut first: PrimaryMap<Cluster, Node> = PrimaryMap::with_capacity(clusters);
-        let mut with_all_ones: PrimaryMap<Cluster, i64> = PrimaryMap::with_capacity(clusters);
-        for cluster in (0..clusters).map(Cluster::new) {
+        let mut first: PrimaryMap<Component, Node> = PrimaryMap::with_capacity(components);
+        let mut with_all_ones: PrimaryMap<Component, i64> = PrimaryMap::with_capacity(components);
+        for component in (0..components).map(Component::new) {
             first.push(Node::new(excess.len()));
             let mut ones: i64 = 0;
-            for &decision in of_cluster.get(cluster) {
+            for &decision in of_component.get(component) {
                 node_of[decision] = Node::new(excess.len()).into();
                 let [zero, one] = decisions.costs[decision];
                 excess.push(zero - one);
@@ -82,13 +82,16 @@ impl Network {
             }
             with_all_ones.push(ones);
         }
-        let runs = decisions.runs.iter().map(|run| (node(&node_of, run.decision), (Row(run.rows.start), Row(run.rows.end))));
+        let runs = decisions
+            .runs
+            .iter()
+            .map(|run| (node(&node_of, run.decision), (Constraint(run.constraints.start), Constraint(run.constraints.end))));
         let network = Network {
             units: decisions.units,
             runs: Grouped::from_pairs(nodes, runs),
-            rooms: decisions.rows.iter().map(|data| data.rooms).collect(),
-            frequency: decisions.rows.iter().map(|data| data.frequency).collect(),
-            reliances: decisions.reliances.iter().map(|it| it.map(|decision| node(&node_of, decision))).collect(),
+            capacities: decisions.constraints.iter().map(|data| data.capacities).collect(),
+            frequency: decisions.constraints.iter().map(|data| data.frequency).collect(),
+            implications: decisions.implications.iter().map(|it| it.map(|decision| node(&node_of, decision))).collect(),
             first,
             count: nodes,
             with_all_ones,
@@ -99,8 +102,8 @@ impl Network {
         (network, excess)
     }
 
-    pub(in crate::allocate) fn clusters(&self) -> impl DoubleEndedIterator<Item = Cluster> + ExactSizeIterator + use<> {
-        (0..self.first.len()).map(Cluster::new)
+    pub(in crate::allocate) fn components(&self) -> impl DoubleEndedIterator<Item = Component> + ExactSizeIterator + use<> {
+        (0..self.first.len()).map(Component::new)
     }
 
     /// All nodes.
@@ -108,16 +111,16 @@ impl Network {
         (0..self.count).map(Node::new)
     }
 
-    /// The nodes of a cluster.
-    pub(in crate::allocate) fn nodes(&self, cluster: Cluster) -> impl DoubleEndedIterator<Item = Node> + Clone + use<> {
-        let range = self.node_range(cluster);
+    /// The nodes of a component.
+    pub(in crate::allocate) fn nodes(&self, component: Component) -> impl DoubleEndedIterator<Item = Node> + Clone + use<> {
+        let range = self.node_range(component);
         range.map(Node::new)
     }
 
-    /// The indices of a cluster's nodes.
-    pub(in crate::allocate) fn node_range(&self, cluster: Cluster) -> Range<usize> {
-        let next = Cluster::new(cluster.index() + 1);
-        self.first[cluster].index()..self.first.get(next).map_or(self.count, |node| node.index())
+    /// The indices of a component's nodes.
+    pub(in crate::allocate) fn node_range(&self, component: Component) -> Range<usize> {
+        let next = Component::new(component.index() + 1);
+        self.first[component].index()..self.first.get(next).map_or(self.count, |node| node.index())
     }
 
     /// The indices of a node's arcs.
@@ -125,20 +128,20 @@ impl Network {
         self.first_arc[node.index()] as usize..self.first_arc[node.index() + 1] as usize
     }
 
-    /// The indices of the arcs of a cluster's nodes.
-    pub(in crate::allocate) fn arcs_of_cluster(&self, cluster: Cluster) -> Range<usize> {
-        let nodes = self.node_range(cluster);
+    /// The indices of the arcs of a component's nodes.
+    pub(in crate::allocate) fn arcs_of_component(&self, component: Component) -> Range<usize> {
+        let nodes = self.node_range(component);
         self.first_arc[nodes.start] as usize..self.first_arc[nodes.end] as usize
     }
 
-    /// The runs of rows that a node is in, as ranges of their indices.
+    /// The runs of constraints that a node is in, as ranges of their indices.
     pub(in crate::allocate) fn runs_of(&self, node: Node) -> impl Iterator<Item = Range<usize>> {
         self.runs.get(node).iter().map(|&(first, end)| first.index()..end.index())
     }
 
-    /// The rows that a node is in.
-    pub(in crate::allocate) fn rows_of(&self, node: Node) -> impl Iterator<Item = Row> {
-        self.runs_of(node).flatten().map(Row::new)
+    /// The constraints that a node is in.
+    pub(in crate::allocate) fn constraints_of(&self, node: Node) -> impl Iterator<Item = Constraint> {
+        self.runs_of(node).flatten().map(Constraint::new)
     }
 
     /// The node of a decision that has not been taken out.
@@ -146,9 +149,9 @@ impl Network {
         node(&self.node_of, decision)
     }
 
-    /// The cluster of a node.
-    pub(in crate::allocate) fn cluster_of(&self, node: Node) -> Cluster {
-        Cluster::new(self.first.as_values_slice().partition_point(|&first| first <= node) - 1)
+    /// The component of a node.
+    pub(in crate::allocate) fn component_of(&self, node: Node) -> Component {
+        Component::new(self.first.as_values_slice().partition_point(|&first| first <= node) - 1)
     }
 
     /// The labels of all decisions, by those of nodes; 0 for those that have been taken out.
@@ -185,7 +188,7 @@ impl Network {
                 });
                 let arc = if of_lower { of_upper } else { arcs[of_upper as usize].sister };
                 let sum = &mut costs[arc as usize];
-                *sum = together(*sum, cost);
+                *sum = capped_sum(*sum, cost);
             }
         }
         self.arcs = arcs;
@@ -197,8 +200,8 @@ fn node(node_of: &PrimaryMap<Decision, PackedOption<Node>>, decision: Decision) 
     node_of[decision].expect("the decision has not been taken out")
 }
 
-/// The decisions that are left, by clusters, which are numbered in the order of their first decisions.
-fn by_cluster(decisions: &Decisions) -> Grouped<Cluster, Decision> {
+/// The decisions that are left, by components, which are numbered in the order of their first decisions.
+fn by_component(decisions: &Decisions) -> Grouped<Component, Decision> {
     let mut partition: Partition<Decision> = Partition::discrete(decisions.costs.len());
     for pair in &decisions.pairs {
         let (one, zero) = (partition.find(pair.one), partition.find(pair.zero));
@@ -206,18 +209,18 @@ fn by_cluster(decisions: &Decisions) -> Grouped<Cluster, Decision> {
             partition.attach(one.max(zero), one.min(zero));
         }
     }
-    let mut numbers: SecondaryMap<Decision, PackedOption<Cluster>> = of_each(decisions.costs.len());
+    let mut numbers: SecondaryMap<Decision, PackedOption<Component>> = of_each(decisions.costs.len());
     let mut count = 0;
     let mut pairs = Vec::with_capacity(decisions.costs.len());
-    let left = decisions.costs.keys().filter(|&decision| !decisions.taken_out.contains(decision));
+    let left = decisions.costs.keys().filter(|&decision| !decisions.eliminated.contains(decision));
     pairs.extend(left.map(|decision| {
         let number = &mut numbers[partition.find(decision)];
-        let cluster = number.expand().unwrap_or_else(|| {
-            *number = Cluster::new(count).into();
+        let component = number.expand().unwrap_or_else(|| {
+            *number = Component::new(count).into();
             count += 1;
-            Cluster::new(count - 1)
+            Component::new(count - 1)
         });
-        (cluster, decision)
+        (component, decision)
     }));
     Grouped::new(count, &pairs)
 }

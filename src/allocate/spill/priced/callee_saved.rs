@@ -41,11 +41,11 @@ impl CalleeSaved {
             Some(_) => Vec::new(),
         };
         // Those first that most values can be in, then those with short names, then in the order of their class.
-        let place = |reg: Reg| {
+        let rank = |reg: Reg| {
             let class = file.classes.values().filter(|class| class.regs.contains(reg)).max_by_key(|class| class.regs.len());
             class.and_then(|class| class.order.iter().position(|&other| other == reg))
         };
-        registers.sort_by_cached_key(|&reg| (Reverse(sets(reg)), file.prefixed.contains(reg), place(reg), reg));
+        registers.sort_by_cached_key(|&reg| (Reverse(sets(reg)), file.prefixed.contains(reg), rank(reg), reg));
         // Of another bank, they would be bought in an order of their own: no calling convention that compilers choose by
         // themselves has such ones.
         let bank = registers.first().map(|&reg| file.bank(reg));
@@ -56,7 +56,7 @@ impl CalleeSaved {
     }
 
     /// They are wanted in no other blocks than these. (What crosses bundles has been decided before, and may want them elsewhere.)
-    pub(super) fn wanted_in(&mut self, problem: &Problem, blocks: &EntitySet<Block>) {
+    pub(super) fn needed_in(&mut self, problem: &Problem, blocks: &EntitySet<Block>) {
         let Some(&entry) = problem.order.blocks().first() else { return };
         self.cost = Wrap::new(problem, entry, cost::SAVE, cost::RESTORE).cost;
         let function = &problem.conventional.function;
@@ -100,18 +100,18 @@ impl CalleeSaved {
     }
 
     /// How many registers of a set those are that are bought, by how many are.
-    pub(super) fn made(&self, limits: &Limits, set: usize) -> [i32; MOST_BOUGHT + 1] {
+    pub(super) fn gained(&self, limits: &Limits, set: usize) -> [i32; MOST_BOUGHT + 1] {
         let of_set = |bought: usize| self.registers.iter().take(bought).filter(|&&reg| limits.contains(set, reg)).count();
         std::array::from_fn(|bought| of_set(bought) as i32)
     }
 
     /// What one costs.
-    pub(super) fn price(&self, units: Units) -> i64 {
-        units.price(self.cost)
+    pub(super) fn cost_of_each(&self, units: Units) -> i64 {
+        units.cost(self.cost)
     }
 
     /// What it costs to save and restore those that are not untouched.
-    pub(super) fn cost(&self, untouched: &Untouched) -> f64 {
+    pub(super) fn cost_of_all_but(&self, untouched: &Untouched) -> f64 {
         self.cost * (self.untouched[0] - untouched.everywhere).len() as f64
     }
 }

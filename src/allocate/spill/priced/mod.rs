@@ -1,19 +1,19 @@
 //! Spilling by prices: what is in registers where, at a cost near the least possible, with a proof of how near.
 //!
 //! - **State** ([`model`]): decisions about segments of live ranges, what they cost, and rows of those of which so many at most
-//!   can be 1; and reliances, where what is computed again needs another value in a register.
-//! - **Connect** ([`crate::allocate::cuts`]): decisions whose costs depend on each other make clusters, which meet in rows and
-//!   reliances alone.
+//!   can be 1; and implications, where what is computed recompute needs another value in a register.
+//! - **Connect** ([`crate::allocate::cuts`]): decisions whose costs depend on each other make components, which meet in rows and
+//!   implications alone.
 //! - **Buy** ([`callee_saved`]): a register that has to be saved and restored makes room in rows, and costs that.
-//! - **Reduce** ([`crate::allocate::cuts::reduce`]): what no row and no reliance confines is decided last, where that
+//! - **Reduce** ([`crate::allocate::cuts::reduce`]): what no row and no implication confines is decided last, where that
 //!   loses nothing.
-//! - **Solve** ([`multipliers`]): rows and reliances get prices, under which each cluster is labelled by a minimum cut of its own;
+//! - **Solve** ([`multipliers`]): rows and implications get prices, under which each component is labelled by a minimum cut of its own;
 //!   what that comes to is a lower bound. [`rounding`] makes labels that keep to the rows.
 
-mod before;
 mod callee_saved;
 mod constraints;
 mod excess_pressure;
+mod live_out_index;
 mod model;
 mod multipliers;
 #[cfg(feature = "optimal")]
@@ -44,14 +44,14 @@ use crate::analysis::Untouched;
 use crate::machine::{Block, Inst, InstData, Value};
 use callee_saved::CalleeSaved;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
-use excess_pressure::{Tight, Tightness};
-use model::{Model, Place, Places};
-use multipliers::{Market, Stage};
+use excess_pressure::{BlockExcess, ExcessPressure};
+use model::{Model, Residence, Residences};
+use multipliers::{Purchase, Stage};
 
 /// What is to be in registers where.
-struct Solution {
-    solved: Option<Solved>,
-    tightness: SecondaryMap<Block, Tightness>,
+struct Decided {
+    labelling: Option<Labelling>,
+    excess: SecondaryMap<Block, BlockExcess>,
     callee_saved: CalleeSaved,
     /// Callee-saved registers that are not worth saving and restoring them, anywhere or in some blocks.
     untouched: Untouched,
@@ -60,8 +60,8 @@ struct Solution {
     bound: f64,
 }
 
-struct Solved {
-    places: Places,
+struct Labelling {
+    residences: Residences,
     is_one: PrimaryMap<Decision, bool>,
 }
 
@@ -104,7 +104,7 @@ impl Spiller for Priced {
 }
 
 /// The cost of a plan, and the bound of what any plan costs.
-fn certificate(problem: &Problem, solution: &Solution, plan: &Plan) -> Certificate {
+fn certificate(problem: &Problem, solution: &Decided, plan: &Plan) -> Certificate {
     let cost = plan.cost(problem) + solution.cost_of_saving_all_but(&plan.untouched);
     let bound = solution.bound;
     // Where something is executed a thousand million times, a unit is much of the cost of what is executed once.
@@ -122,63 +122,64 @@ fn has_dead_phis(problem: &Problem) -> bool {
     phis.any(|phi| problem.liveness.is_dead(phi.def))
 }
 
-impl Labels for Solution {
+impl Labels for Decided {
     fn is_in_register_at_head(&self, block: Block, index: usize) -> bool {
-        self.solved.as_ref().is_none_or(|it| it.is_in_register(it.places.at_head(block)[index]))
+        self.labelling.as_ref().is_none_or(|it| it.is_in_register(it.residences.at_head(block)[index]))
     }
 
     fn is_in_register_after(&self, operand: usize) -> bool {
-        self.solved.as_ref().is_none_or(|it| it.is_in_register(it.places.behind(operand)))
+        self.labelling.as_ref().is_none_or(|it| it.is_in_register(it.residences.after(operand)))
     }
 
     fn has_room(&self, limits: &Limits, block: Block, in_memory: &Counts) -> bool {
         let bought = self.callee_saved.untouched(0) - self.untouched.in_block(block);
-        self.tightness[block].leaves_room(limits, bought, in_memory)
+        self.excess[block].leaves_room(limits, bought, in_memory)
     }
 }
 
-impl Solution {
+impl Decided {
     /// The cost of saving and restoring the callee-saved registers other than these.
     fn cost_of_saving_all_but(&self, untouched: &Untouched) -> f64 {
-        self.callee_saved.cost(untouched)
+        self.callee_saved.cost_of_all_but(untouched)
     }
 }
 
-impl Solved {
-    fn is_in_register(&self, place: Place) -> bool {
-        place.decision().map_or(place == Place::REGISTER, |decision| self.is_one[decision])
+impl Labelling {
+    fn is_in_register(&self, residence: Residence) -> bool {
+        residence.decision().map_or(residence == Residence::REGISTER, |decision| self.is_one[decision])
     }
 }
 
 /// Solves the problem.
-fn solve(priced: &Priced, problem: &Problem, set: &SpillSet, ahead: &Ahead) -> Solution {
-    let needless = needless(problem, set);
+fn solve(priced: &Priced, problem: &Problem, set: &SpillSet, ahead: &Ahead) -> Decided {
+    let unneeded = unneeded(problem, set);
     let mut callee_saved = CalleeSaved::new(problem);
     let untouched = Untouched::from(callee_saved.untouched(0));
-    let mut tight = Tight::new(problem, set, &problem.pins.clone().keeping(&problem.conventional.function, &untouched));
-    callee_saved.wanted_in(problem, &tight.blocks);
-    let tightness = std::mem::take(&mut tight.tightness);
-    if tight.values.is_empty() {
-        return Solution { solved: None, tightness, untouched, callee_saved, bound: -needless };
+    let mut pressure =
+        ExcessPressure::new(problem, set, &problem.pins.clone().keeping(&problem.conventional.function, &untouched));
+    callee_saved.needed_in(problem, &pressure.blocks);
+    let excess = std::mem::take(&mut pressure.of_block);
+    if pressure.values.is_empty() {
+        return Decided { labelling: None, excess, untouched, callee_saved, bound: -unneeded };
     }
-    let model = model::model(priced, problem, set, ahead, &callee_saved, tight);
-    let Model { mut decisions, base, least_bought, places } = model;
+    let model = model::model(priced, problem, set, ahead, &callee_saved, pressure);
+    let Model { mut decisions, base, least_bought, residences } = model;
     let reduction = reduce(&mut decisions);
     let (network, costs) = Network::new(decisions);
     #[cfg(feature = "optimal")]
     let exact = priced.exact.then(|| costs.clone());
-    let market = Market { price: callee_saved.price(problem.units), least: least_bought, most: callee_saved.count() };
-    let solution = multipliers::solve(&network, costs, market, &stages(priced.effort, problem));
+    let purchase = Purchase { cost: callee_saved.cost_of_each(problem.units), least: least_bought, most: callee_saved.count() };
+    let solution = multipliers::solve(&network, costs, purchase, &stages(priced.effort, problem));
     #[cfg(feature = "optimal")]
     let solution = match &exact {
-        Some(costs) => optimal::solve(&network, costs, market, solution, problem.policy.solver),
+        Some(costs) => optimal::solve(&network, costs, purchase, solution, problem.policy.solver),
         None => solution,
     };
-    let bound = problem.units.executions(solution.bound + reduction.base + base) - needless;
+    let bound = problem.units.executions(solution.bound + reduction.base + base) - unneeded;
     let mut is_one = network.labels(|node| solution.is_one[node]);
     reduction.complete(&mut is_one);
-    let solved = Some(Solved { places, is_one });
-    Solution { solved, tightness, untouched: callee_saved.left_by(solution.bought), callee_saved, bound }
+    let labelling = Some(Labelling { residences, is_one });
+    Decided { labelling, excess, untouched: callee_saved.left_by(solution.bought), callee_saved, bound }
 }
 
 /// How long to go on. Of each stage: rounds; how many nodes cuts may look at for each instruction; and how many executions have to
@@ -192,29 +193,29 @@ fn stages(effort: Effort, problem: &Problem) -> Vec<Stage> {
         Effort::Most => &[(80, 10_000, 0.0)],
     };
     let insts = problem.conventional.function.insts.len();
-    let stage = |&(rounds, work, open): &(u32, u64, f64)| Stage {
-        open: problem.units.price(open * insts as f64),
+    let stage = |&(rounds, work, gap): &(u32, u64, f64)| Stage {
+        gap: problem.units.cost(gap * insts as f64),
         rounds,
-        alone: rounds * 2 / 3,
+        rounds_unrounded: rounds * 2 / 3,
         work: work * insts as u64,
     };
     stages.iter().map(stage).collect()
 }
 
 /// What the constants cost that are executed where they stand, but need not be, whatever is decided.
-fn needless(problem: &Problem, set: &SpillSet) -> f64 {
+fn unneeded(problem: &Problem, set: &SpillSet) -> f64 {
     let function = &problem.conventional.function;
-    let is_needless = |inst: Inst| {
+    let is_unneeded = |inst: Inst| {
         let operands = function.operands(inst);
-        let again = |value: Value| problem.refill(value) != Refill::Load || problem.recompute(value).is_some();
-        let unused = operands.iter().any(|o| o.is_def() && problem.liveness.is_dead(o.value) && again(o.value));
+        let recompute = |value: Value| problem.refill(value) != Refill::Load || problem.recompute(value).is_some();
+        let unused = operands.iter().any(|o| o.is_def() && problem.liveness.is_dead(o.value) && recompute(o.value));
         let InstData { rematerialisable, recomputable, .. } = function.insts[inst];
         (rematerialisable || recomputable) && (set.drops(operands) || unused)
     };
     let in_block = |block: Block| -> f64 {
-        let needless = function.block_insts(block).filter(|&inst| is_needless(inst));
+        let unneeded = function.block_insts(block).filter(|&inst| is_unneeded(inst));
         let frequency = function.blocks[block].frequency;
-        needless.map(|inst| problem.cost(cost::rematerialisation(&function.insts[inst]), frequency)).sum()
+        unneeded.map(|inst| problem.cost(cost::rematerialisation(&function.insts[inst]), frequency)).sum()
     };
     function.blocks.keys().map(in_block).sum()
 }

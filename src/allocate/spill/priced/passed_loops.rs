@@ -5,7 +5,7 @@
 //! Relies on: what is live into a loop, and accessed in one within it, is live into that one, since headers dominate their loops.
 //! So time is linear in what is live into headers, and at the ends of edges without code, apart from searches in it.
 
-use super::excess_pressure::Tight;
+use super::excess_pressure::ExcessPressure;
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Liveness, Loops, Order};
 use crate::machine::{Block, Function, Value};
@@ -18,39 +18,39 @@ pub(super) struct PassedLoops {
     /// Whether a value that is live into a header is accessed in its loop.
     accessed: Vec<bool>,
     /// How many values too many there are in a loop at most.
-    scarcest: SecondaryMap<Block, i32>,
+    most_excess: SecondaryMap<Block, i32>,
 }
 
 impl PassedLoops {
     /// Looks at the values of which it is to be decided where they are.
-    pub(super) fn new(function: &Function, order: &Order, loops: &Loops, liveness: &Liveness, tight: &Tight) -> Self {
+    pub(super) fn new(function: &Function, order: &Order, loops: &Loops, liveness: &Liveness, pressure: &ExcessPressure) -> Self {
         let count = function.blocks.len();
-        let mut passed = PassedLoops { start: of_each(count), accessed: Vec::new(), scarcest: of_each(count) };
-        let mut rows = 0;
+        let mut passed = PassedLoops { start: of_each(count), accessed: Vec::new(), most_excess: of_each(count) };
+        let mut count_live_in = 0;
         for &header in order.blocks().iter().filter(|&&block| loops.innermost(block) == Some(block)) {
-            passed.start[header] = Some(rows as u32);
-            rows += liveness.live_in(header).len();
+            passed.start[header] = Some(count_live_in as u32);
+            count_live_in += liveness.live_in(header).len();
         }
-        if rows == 0 {
+        if count_live_in == 0 {
             return passed;
         }
-        passed.accessed.resize(rows, false);
+        passed.accessed.resize(count_live_in, false);
         // The innermost loop in which each value has been found to be accessed last.
         let mut last: SecondaryMap<Value, PackedOption<Block>> = of_each(function.values.len());
         // Backwards, the blocks of a loop come before its header.
         for &block in order.blocks().iter().rev() {
             let Some(header) = loops.innermost(block) else { continue };
             let forced = forced(function, liveness, block).into_iter().flatten().copied();
-            for value in accessed(function, block).chain(forced).filter(|&value| tight.values.contains(value)) {
+            for value in accessed(function, block).chain(forced).filter(|&value| pressure.values.contains(value)) {
                 if std::mem::replace(&mut last[value], header.into()) != header.into() {
                     passed.access(loops, liveness, header, value);
                 }
             }
-            let insts = function.block_insts(block).filter(|_| tight.blocks.contains(block));
-            let scarcity = insts.map(|inst| tight.insts[inst]).fold(tight.heads[block], i32::max);
-            passed.scarcest[header] = passed.scarcest[header].max(scarcity);
+            let insts = function.block_insts(block).filter(|_| pressure.blocks.contains(block));
+            let excess = insts.map(|inst| pressure.insts[inst]).fold(pressure.heads[block], i32::max);
+            passed.most_excess[header] = passed.most_excess[header].max(excess);
             if let Some(around) = loops.around(header).filter(|_| block == header) {
-                passed.scarcest[around] = passed.scarcest[around].max(passed.scarcest[header]);
+                passed.most_excess[around] = passed.most_excess[around].max(passed.most_excess[header]);
             }
         }
         passed
@@ -60,9 +60,9 @@ impl PassedLoops {
     fn access(&mut self, loops: &Loops, liveness: &Liveness, header: Block, value: Value) {
         for header in std::iter::successors(Some(header), |&header| loops.around(header)) {
             // What is defined in a loop is live into none around it.
-            let Ok(row) = liveness.live_in(header).binary_search(&value) else { return };
+            let Ok(index) = liveness.live_in(header).binary_search(&value) else { return };
             let start = self.start[header].expect("a loop begins there") as usize;
-            if std::mem::replace(&mut self.accessed[start + row], true) {
+            if std::mem::replace(&mut self.accessed[start + index], true) {
                 return;
             }
         }
@@ -75,9 +75,9 @@ impl PassedLoops {
 
     /// How many values too many there are at most in the loop that begins with a block, if one does, and the value that is in this
     /// row of what is live into it is not accessed there.
-    pub(super) fn scarcity(&self, block: Block, row: usize) -> Option<i32> {
+    pub(super) fn excess(&self, block: Block, index: usize) -> Option<i32> {
         let start = self.start[block]? as usize;
-        (!self.accessed[start + row]).then_some(self.scarcest[block])
+        (!self.accessed[start + index]).then_some(self.most_excess[block])
     }
 }
 
@@ -118,14 +118,14 @@ mod tests {
         append(&mut f, 3, &[usage(2)]);
         append(&mut f, 4, &[usage(1)]);
         append(&mut f, 5, &[usage(0), usage(4)]);
-        let mut tight = all_open(&f);
-        tight.blocks.insert(block(3));
-        tight.heads[block(3)] = 1;
-        tight.insts[f.block_insts(block(3)).next().unwrap()] = 2;
-        let scarcity = |header: usize, number: u32| scarcity(&f, &tight, header, number);
-        assert_eq!([0, 1, 2, 3].map(|number| scarcity(1, number)), [Some(2), None, None, None]);
-        assert_eq!([0, 1, 2, 3].map(|number| scarcity(2, number)), [Some(2), Some(2), None, Some(2)]);
-        assert_eq!(scarcity(5, 0), None, "no loop begins there");
+        let mut pressure = all_open(&f);
+        pressure.blocks.insert(block(3));
+        pressure.heads[block(3)] = 1;
+        pressure.insts[f.block_insts(block(3)).next().unwrap()] = 2;
+        let excess = |header: usize, number: u32| excess(&f, &pressure, header, number);
+        assert_eq!([0, 1, 2, 3].map(|number| excess(1, number)), [Some(2), None, None, None]);
+        assert_eq!([0, 1, 2, 3].map(|number| excess(2, number)), [Some(2), Some(2), None, Some(2)]);
+        assert_eq!(excess(5, 0), None, "no loop begins there");
     }
 
     /// What is used behind a loop that comes back over an edge of its own, or over one that can take no code.
@@ -136,31 +136,31 @@ mod tests {
             values(&mut f, 1);
             append(&mut f, 0, &[def(0)]);
             append(&mut f, 2, &[usage(0)]);
-            scarcity(&f, &all_open(&f), 1, 0)
+            excess(&f, &all_open(&f), 1, 0)
         };
         assert_eq!(of_loop(&[&[1], &[3, 2], &[], &[1]]), Some(0));
         assert_eq!(of_loop(&[&[1], &[1, 2], &[]]), None);
     }
 
     /// Nothing is scarce, and all is to be decided.
-    fn all_open(f: &Function) -> Tight {
-        let mut tight = Tight {
+    fn all_open(f: &Function) -> ExcessPressure {
+        let mut pressure = ExcessPressure {
             insts: of_each(f.insts.len()),
             heads: of_each(f.blocks.len()),
             blocks: Default::default(),
-            tightness: Default::default(),
+            of_block: Default::default(),
             values: Default::default(),
         };
-        tight.values.extend(f.values.keys());
-        tight
+        pressure.values.extend(f.values.keys());
+        pressure
     }
 
     /// How scarce registers are in the loop of a header, if it passes a value that is live into it.
-    fn scarcity(f: &Function, tight: &Tight, header: usize, number: u32) -> Option<i32> {
+    fn excess(f: &Function, pressure: &ExcessPressure, header: usize, number: u32) -> Option<i32> {
         let order = Order::new(f);
         let loops = Loops::new(f, &order, &Dominators::new(f, &order));
         let liveness = Liveness::new(f);
-        let row = liveness.live_in(block(header)).binary_search(&value(number)).unwrap();
-        PassedLoops::new(f, &order, &loops, &liveness, tight).scarcity(block(header), row)
+        let index = liveness.live_in(block(header)).binary_search(&value(number)).unwrap();
+        PassedLoops::new(f, &order, &loops, &liveness, pressure).excess(block(header), index)
     }
 }

@@ -9,40 +9,40 @@ use crate::machine::{Block, Value};
 use cranelift_entity::EntitySet;
 
 /// Which values may be computed again behind the blocks that define them.
-pub(super) struct Again<'a> {
+pub(super) struct Recomputation<'a> {
     problem: &'a Problem<'a>,
-    behind: EntitySet<Value>,
+    possible: EntitySet<Value>,
 }
 
-impl<'a> Again<'a> {
+impl<'a> Recomputation<'a> {
     pub(super) fn new(problem: &'a Problem<'a>) -> Self {
-        let mut again = Again { problem, behind: EntitySet::new() };
+        let mut recomputation = Recomputation { problem, possible: EntitySet::new() };
         let Problem { conventional, bundles, liveness, .. } = problem;
         let function = &conventional.function;
         for block in function.blocks.keys() {
             let read = function.block_operands(block).iter().filter(|operand| !operand.is_def());
             for value in read.map(|operand| operand.value) {
                 // In the block that defines it, it is not live into.
-                if again.source_is_live_into(block, value) && liveness.live_in(block).binary_search(&value).is_ok() {
-                    again.behind.insert(value);
+                if recomputation.source_is_live_into(block, value) && liveness.live_in(block).binary_search(&value).is_ok() {
+                    recomputation.possible.insert(value);
                 }
             }
             // What crosses a bundle in a register comes into one before the block's end.
             if bundles.exit(block).is_some() {
-                again.behind.extend(liveness.live_out(block).iter().copied());
+                recomputation.possible.extend(liveness.live_out(block).iter().copied());
             }
         }
-        again
+        recomputation
     }
 
     /// Whether a value that is live into a block may be computed again in it, or behind it.
     pub(super) fn is_possible_from(&self, block: Block, value: Value) -> bool {
-        self.behind.contains(value) && self.source_is_live_into(block, value)
+        self.possible.contains(value) && self.source_is_live_into(block, value)
     }
 
     fn source_is_live_into(&self, block: Block, value: Value) -> bool {
-        let again = self.problem.recompute(value);
+        let recompute = self.problem.recompute(value);
         let is_live = |value: Value| self.problem.liveness.live_in(block).binary_search(&value).is_ok();
-        matches!(again, Some(Refill::Recompute { from, .. }) if is_live(from))
+        matches!(recompute, Some(Refill::Recompute { from, .. }) if is_live(from))
     }
 }
