@@ -3,6 +3,7 @@
 mod cut;
 mod network;
 mod reduce;
+mod tuning;
 
 pub(super) use cut::{Cutter, Residual};
 pub(super) use network::{Component, Constraint, Network, Node};
@@ -10,6 +11,7 @@ pub(super) use reduce::reduce;
 
 use cranelift_entity::{EntitySet, PrimaryMap, entity_impl};
 use std::ops::Range;
+use tuning::{GROWTH, LEAST_GROWTH};
 
 /// A question that is answered with 0 or 1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -177,7 +179,7 @@ impl Decisions {
 
 /// By how many items a list grows that is among the longest. Doubled, it would take half as much again for nothing.
 fn step(count: usize) -> usize {
-    (count / 4).max(256)
+    (count / GROWTH).max(LEAST_GROWTH)
 }
 
 /// Adds an item to such a list.

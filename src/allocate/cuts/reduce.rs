@@ -5,6 +5,7 @@
 //! is left of a submodular function when one variable has been minimised away is submodular, so that this is a cost of each of
 //! the two and of one pair candidates. So nothing is lost: once the others are known, so is this one.
 
+use super::tuning::MOST_PAIRS;
 use super::{Decision, Decisions, FORBIDDEN, Pair, push};
 use cranelift_entity::PrimaryMap;
 use smallvec::SmallVec;
@@ -179,12 +180,10 @@ impl<'d> Reducer<'d> {
 
     /// What a decision depends on, if that is no more than two others.
     fn neighbours_of(&mut self, decision: Decision) -> Option<SmallVec<[Neighbour; 2]>> {
-        /// Further pairs are not looked at.
-        const PAIRS: usize = 8;
         let pairs = &self.pairs;
         let own = &mut self.pairs_of[self.number[decision] as usize];
         own.retain(|index| pairs[*index as usize].cost > 0);
-        if own.len() > PAIRS {
+        if own.len() > MOST_PAIRS {
             return None;
         }
         let mut neighbours: SmallVec<[Neighbour; 2]> = SmallVec::new();

@@ -3,6 +3,7 @@
 //! They are bought in one order, so that it is known beforehand how much room each number of them makes where. If control need not
 //! come to where registers are scarce, they are used there and nowhere else, so that shrink wrapping can save them there.
 
+use super::tuning::WRAPPING_DOUBT;
 use crate::allocate::cost::{self, Added};
 use crate::allocate::cuts::{MOST_BOUGHT, Units};
 use crate::allocate::pressure::limits::Limits;
@@ -23,10 +24,6 @@ pub(super) struct CalleeSaved {
     /// The blocks in which they can be used; all if none are named.
     within: Option<EntitySet<Block>>,
 }
-
-/// That part of what wrapping saves which is not counted: LLVM's shrink wrapping does not always come as far (0 and 0.3 were
-/// tried).
-const DOUBT: f64 = 0.15;
 
 impl CalleeSaved {
     /// Those that the program overwrites are saved anyway, and so are all where values cross bundles of jumps: which ones do is
@@ -69,7 +66,7 @@ impl CalleeSaved {
             let copy = problem.cost(cost::COPY, function.blocks[first].frequency);
             let saved = self.cost - wrapping(problem, first) - copy;
             if saved > 0.0 {
-                self.cost -= (1.0 - DOUBT) * saved;
+                self.cost -= (1.0 - WRAPPING_DOUBT) * saved;
                 let within = self.within.insert(EntitySet::with_capacity(function.blocks.len()));
                 within.extend(around(problem, first));
             }

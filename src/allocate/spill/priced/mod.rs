@@ -24,6 +24,7 @@ mod regions;
 mod rounding;
 mod segment_merging;
 mod store_regions;
+mod tuning;
 mod uncontended;
 
 use crate::allocate::cost;
@@ -47,6 +48,7 @@ use cranelift_entity::{PrimaryMap, SecondaryMap};
 use excess_pressure::{BlockExcess, ExcessPressure};
 use model::{Model, Residence, Residences};
 use multipliers::{Purchase, Stage};
+use tuning::Rounds;
 
 /// What is to be in registers where.
 struct Decided {
@@ -186,20 +188,14 @@ fn solve(priced: &Priced, problem: &Problem, set: &SpillSet, ahead: &Ahead) -> D
 /// be open for each instruction for it to be worth its time. So much is open in few functions, whose loops are hot, and these
 /// hold most of what is open in a program.
 fn stages(effort: Effort, problem: &Problem) -> Vec<Stage> {
-    let stages: &[(u32, u64, f64)] = match effort {
-        Effort::Least => &[],
-        Effort::Usual => &[(7, 300, 0.0), (24, 1_000, 0.2), (80, 3_000, 2.0)],
-        Effort::More => &[(24, 1_000, 0.0), (80, 3_000, 2.0)],
-        Effort::Most => &[(80, 10_000, 0.0)],
-    };
     let insts = problem.conventional.function.insts.len();
-    let stage = |&(rounds, work, gap): &(u32, u64, f64)| Stage {
+    let stage = |&Rounds { rounds, work, gap }: &Rounds| Stage {
         gap: problem.units.cost(gap * insts as f64),
         rounds,
-        rounds_unrounded: rounds * 2 / 3,
+        rounds_unrounded: tuning::rounds_unrounded(rounds),
         work: work * insts as u64,
     };
-    stages.iter().map(stage).collect()
+    tuning::stages(effort).iter().map(stage).collect()
 }
 
 /// What the constants cost that are executed where they stand, but need not be, whatever is decided.

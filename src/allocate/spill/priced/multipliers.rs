@@ -8,6 +8,10 @@
 //! on another node pays that one for being 1, whether it needs that or not.
 
 use super::rounding::{Priority, Rounded, Rounding};
+use super::tuning::{
+    AIM, BACKTRACK, FASTER, FASTEST, FIRST_MULTIPLIER, FIRST_MULTIPLIER_OF_IMPLICATION, LATEST_VIOLATION, LEAST_DIRECTION,
+    LEAST_SCALE, LONGEST_STEP, PROMISING, SLOWER, SLOWEST,
+};
 use crate::allocate::cuts::{Component, Constraint, Cutter, Implication, MOST_BOUGHT, Network, Node, Residual, Units};
 use cranelift_entity::{EntityRef, PrimaryMap, packed_option::PackedOption};
 use std::cmp::Ordering;
@@ -43,9 +47,6 @@ pub(super) struct Stage {
     /// How many nodes all cuts may have looked at by then.
     pub(super) work: u64,
 }
-
-/// Labels that cost so small a part more than the best may become the best if components are placed again.
-const PROMISING: i64 = 20;
 
 /// By turns, for one order finds what others miss.
 const PRIORITIES: [Priority; 3] = [Priority::Loss, Priority::LossBySize, Priority::LossByCharge];
@@ -210,25 +211,22 @@ impl Multiplier {
 
     /// Notes that multipliers have given the best bound, or else goes back a part of the way to where they did.
     fn return_towards_best(&mut self, is_best: bool) {
-        const BACK: f64 = 0.3;
         match is_best {
             true => self.at_best = self.now,
-            false => self.now += ((self.at_best - self.now) as f64 * BACK) as i64,
+            false => self.now += ((self.at_best - self.now) as f64 * BACKTRACK) as i64,
         }
     }
 
     /// Says where the multiplier goes next, since there is so much too much of what it is for. What is hardly a direction any more is
     /// none: if all of them were such, a step would have no limit.
     fn redirect(&mut self, violation: i64) {
-        const LATEST: f64 = 0.75;
-        const FADED: f64 = 0.05;
-        let direction = LATEST * violation as f64 + (1.0 - LATEST) * self.direction;
-        let is_none = direction.abs() < FADED || direction < 0.0 && self.now == 0;
+        let direction = LATEST_VIOLATION * violation as f64 + (1.0 - LATEST_VIOLATION) * self.direction;
+        let is_none = direction.abs() < LEAST_DIRECTION || direction < 0.0 && self.now == 0;
         let direction = if is_none { 0.0 } else { direction };
         if self.direction * direction > 0.0 {
-            self.pace = (self.pace * 1.2).min(4.0);
+            self.pace = (self.pace * FASTER).min(FASTEST);
         } else if self.direction * direction < 0.0 {
-            self.pace = (self.pace * 0.6).max(0.05);
+            self.pace = (self.pace * SLOWER).max(SLOWEST);
         }
         self.direction = direction;
     }
@@ -236,8 +234,7 @@ impl Multiplier {
     /// By how much it changes in a step of length 1, for what is executed so often: more if it is high, since it takes more to
     /// change what is decided, and since of the many constraints that a long segment is in, few need a multiplier.
     fn scale(&self, units: Units, frequency: f64) -> f64 {
-        const LEAST: f64 = 0.03;
-        (frequency * units.executions(self.now).max(LEAST * frequency)).sqrt()
+        (frequency * units.executions(self.now).max(LEAST_SCALE * frequency)).sqrt()
     }
 
     fn step(&mut self, length: f64, units: Units, frequency: f64) {
@@ -399,8 +396,6 @@ impl<'n> Multipliers<'n> {
     /// among the constraints that it is kept out of by their frequencies. Of each implication on what has found no capacity, so large a part of
     /// what it saves: several may rely on the same.
     fn initialise(&mut self, rounded: &Rounded) {
-        const PART: f64 = 0.75;
-        const PART_OF_SAVED: f64 = 0.25;
         let network = self.network;
         let mut load = vec![0; network.capacities.len()];
         for node in network.all_nodes().filter(|&node| rounded.is_one[node]) {
@@ -427,12 +422,12 @@ impl<'n> Multipliers<'n> {
             for &constraint in &full {
                 let share = lost as f64 * self.frequency(constraint) / frequencies;
                 let multiplier = &mut self.of_constraint[constraint].now;
-                *multiplier = (*multiplier).max((PART * share) as i64);
+                *multiplier = (*multiplier).max((FIRST_MULTIPLIER * share) as i64);
             }
         }
         for (multiplier, it) in self.of_implication.iter_mut().zip(&network.implications) {
             if !rounded.is_one[it.conclusion] {
-                multiplier.now = (PART_OF_SAVED * it.saved as f64) as i64;
+                multiplier.now = (FIRST_MULTIPLIER_OF_IMPLICATION * it.saved as f64) as i64;
             }
         }
     }
@@ -450,10 +445,8 @@ impl<'n> Multipliers<'n> {
     /// Changes the multipliers, which gave a bound of this `value`: the more the further that is from a part of the way from the best
     /// bound to what is known to be possible, but not without limit.
     fn step(&mut self, best: i64, bound: i64, value: i64) {
-        const AIM: f64 = 0.7;
-        const MOST: f64 = 2.0;
         let gap = (best - bound) as f64;
-        let missing = (AIM * gap + (bound - value) as f64).min(MOST * gap);
+        let missing = (AIM * gap + (bound - value) as f64).min(LONGEST_STEP * gap);
         let is_best = value > self.best_value;
         self.best_value = self.best_value.max(value);
         let units = self.network.units;

@@ -4,6 +4,7 @@
 //! of it is executed much less often than another one before it.
 
 use super::Priced;
+use super::tuning::{HOT, SIMILAR, SIMILAR_IN_COOL};
 use crate::allocate::spill::problem::Problem;
 use crate::analysis::Order;
 use crate::analysis::grouped::{Grouped, of_each};
@@ -24,18 +25,6 @@ pub(super) struct Regions {
     /// How often a block is executed at least, of one and those of its region that come behind it.
     least: SecondaryMap<Block, f64>,
 }
-
-/// How often, for each execution of one before it, a block of the same region is executed at least. That is more than where two
-/// ways are as likely, or where pointers are compared (5 of 8 are estimated to differ): with 0.5, such
-/// stores were half of what certificates left open.
-const SIMILAR: f64 = 0.64;
-
-/// The same in functions that are not [`HOT`], where stores are little of what a program spends: half of all decisions of
-/// SQLite would be about these.
-const SIMILAR_IN_COOL: f64 = 0.2;
-
-/// How often an instruction is executed, in the mean, for each time that the function is entered.
-const HOT: f64 = 3.0;
 
 /// Where each block is a region of its own.
 const NONE_SIMILAR: f64 = f64::INFINITY;

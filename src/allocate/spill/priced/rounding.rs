@@ -5,6 +5,7 @@
 //! component with something to gain is placed again, in what the others leave.
 
 use super::multipliers::Relaxed;
+use super::tuning::MOST_CUTS;
 use crate::allocate::cuts::{Capacities, Component, Cutter, FORBIDDEN, Implication, Network, Node, Residual};
 use crate::analysis::grouped::Grouped;
 use cranelift_entity::{EntityRef, PrimaryMap};
@@ -281,13 +282,12 @@ impl<'n> Rounding<'n> {
     /// Cuts a component until it fits, without the nodes that find no capacity. It may have several nodes in one constraint, so that what
     /// each would find capacity for alone may not fit together: then those are forbidden, too.
     fn make_fit(&mut self, cutter: &mut Cutter, component: Component) {
-        const ATTEMPTS: u32 = 8;
         for node in self.network.nodes(component) {
             if self.is_one[node] && !self.fits(node) {
                 *self.scratch.excess_mut(node) -= 4 * FORBIDDEN;
             }
         }
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MOST_CUTS {
             cutter.cut_within(component, &mut self.scratch, |node| self.is_one[node]);
             for node in self.network.nodes(component) {
                 self.is_one[node] = cutter.is_one(node);

@@ -20,32 +20,12 @@ use super::Priced;
 use super::excess_pressure::ExcessPressure;
 use super::passed_loops::PassedLoops;
 use super::regions::is_hot;
+use super::tuning::{FREQUENT, LEAD, LIVE_IN_PER_INSTRUCTION, MOST_LEAD, MOST_OF_EXECUTIONS, SLACK};
 use crate::allocate::cuts::Decision;
 use crate::allocate::spill::problem::Problem;
 use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Function, Inst, Operand, RegClass, RegSet, Value};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
-
-/// By how many registers a block has to be better supplied at most_frequent if many executions do not come there.
-const MOST_LEAD: usize = 2;
-
-/// The same, times how many registers a value can be in that calls preserve: by two where there are two of these, by one where
-/// there are four. Where there are six, hardly a value has to leave that passes through what is seldom executed.
-const LEAD: usize = 5;
-
-/// How often a block is executed, for each execution of one before it, if most_frequent come there.
-const MOST_COME: f64 = 0.6;
-
-/// By how many registers a block may be worse supplied where they are scarce already, unless it is executed [`OFTEN`].
-const SLACK: i32 = 2;
-
-/// Executions for each time that the function is entered: more are in loops, where slack costs a program of the corpus up to a tenth
-/// more instructions executed.
-const OFTEN: f64 = 1.1;
-
-/// How many values may be live into blocks, for each instruction, if it is to be considered whether segments go on. Of the
-/// corpus's functions, one of perl's has most_frequent: 41.
-const CONSIDERED: usize = 64;
 
 /// By how many registers a block has to be better supplied for values that can be in these callee-saved ones.
 fn lead(preserved: RegSet) -> i32 {
@@ -65,7 +45,7 @@ pub(super) struct SegmentMerging<'a> {
     to_first_access: ExcessToAccess,
     /// Likewise from_last_access the last one, to the block's end.
     from_last_access: ExcessToAccess,
-    /// Whether the current block is executed [`OFTEN`], and whether most_frequent executions of what comes before it go elsewhere.
+    /// Whether the current block is executed [`FREQUENT`], and whether most_frequent executions of what comes before it go elsewhere.
     is_frequent: bool,
     is_side_path: bool,
     /// Of each class, [`LEAD`] by its callee-saved registers.
@@ -112,7 +92,7 @@ impl<'a> SegmentMerging<'a> {
         let function = &problem.conventional.function;
         (!priced.considers_all()).then(|| SegmentMerging {
             function,
-            always: liveness.all_live_in() > CONSIDERED * function.insts.len(),
+            always: liveness.all_live_in() > LIVE_IN_PER_INSTRUCTION * function.insts.len(),
             is_hot: is_hot(function),
             loops: PassedLoops::new(function, order, loops, liveness, pressure),
             has_excess: false,
@@ -134,9 +114,9 @@ impl<'a> SegmentMerging<'a> {
     pub(super) fn enter(&mut self, pressure: &ExcessPressure, block: Block) {
         let function = self.function;
         let frequency = |block: Block| function.blocks[block].frequency;
-        self.is_frequent = frequency(block) > OFTEN * frequency(function.entry());
+        self.is_frequent = frequency(block) > FREQUENT * frequency(function.entry());
         let before = function.blocks[block].preds.iter().map(|&pred| frequency(pred));
-        self.is_side_path = frequency(block) < MOST_COME * before.fold(0.0, f64::max);
+        self.is_side_path = frequency(block) < MOST_OF_EXECUTIONS * before.fold(0.0, f64::max);
         let accessed =
             |inst: Inst, of: fn(&Operand) -> bool| function.operands(inst).iter().filter(move |o| of(o)).map(|o| o.value);
         self.to_first_access.in_block = pressure.heads[block];
@@ -167,7 +147,7 @@ impl<'a> SegmentMerging<'a> {
 
     /// Whether a segment goes on into a loop that passes its value, and that control comes to so often.
     pub(super) fn goes_on_into_loop(&self, decision: Decision, coming: f64) -> bool {
-        !self.is_hot || coming >= MOST_COME * self.passed[decision].most_frequent
+        !self.is_hot || coming >= MOST_OF_EXECUTIONS * self.passed[decision].most_frequent
     }
 
     /// A value is in this segment throughout the loop that begins with the current block, if one does that passes it.
@@ -191,7 +171,7 @@ impl<'a> SegmentMerging<'a> {
         ahead + lead <= most_excess + slack
     }
 
-    /// Whether the current block is executed [`OFTEN`].
+    /// Whether the current block is executed [`FREQUENT`].
     pub(super) fn is_frequent_block(&self) -> bool {
         self.is_frequent
     }
