@@ -1,22 +1,24 @@
-//! Minimum cuts.
+//! Minimum cuts by augmenting paths.
 //!
-//! Relies on: a labelling of a component costs what nodes cost for their labels, and pairs of which one is 1 and the other 0;
-//! the cheapest is a minimum cut of the network in which a node that is dearer as 0 is a source, one that is dearer as 1 a
-//! sink, and a pair an arc (Picard and Ratliff 1975). Found by flow along trees of what reaches a sink, which are mended where
-//! flow has filled an arc (Boykov and Kolmogorov 2004; theirs grow from both ends), in what earlier cuts under other prices have
-//! left of the network.
+//! A node that costs more as 0 than as 1 has a positive *excess*, which flows from it; one that costs more as 1 is a sink,
+//! and a pair is an arc [PR75]. When nothing flows any more, the nodes that reach no sink are 1.
+//!
+//! Paths are found along trees rooted in sinks. A tree is mended where flow has filled an arc or a sink, not searched anew
+//! [BK04]; theirs grow from both ends. Later cuts of the same network, with other costs of single nodes, go on with the flow
+//! and the trees of earlier ones [KT07].
 
 use super::network::{Arc, Component, Network, Node};
 use cranelift_entity::{EntityRef, PrimaryMap};
 use std::ops::Range;
 
-/// What flows have left of a network, or of one of its components. That is what labels cost, written in another way: what flow
-/// takes off some costs, it adds to others, so that no labelling becomes cheaper or dearer.
+/// The network that flow has left, or that of one component. It states the same costs in another way: flow takes as much
+/// from some as it adds to others, so that no labelling becomes cheaper or dearer.
 #[derive(Clone)]
 pub(in crate::allocate) struct Residual {
-    /// Of each node, how much dearer it is as 0 than as 1; what has flowed is taken off.
+    /// By how much more each node costs as 0 than as 1, less the flow from it.
     excess: Vec<i64>,
-    /// Of each arc, how much more can flow back by it, to its own node: that is what is looked at most.
+    /// The remaining capacity of each arc towards its own node. The search goes backwards from sinks, so this is what it
+    /// reads.
     inflow: Vec<i64>,
     /// The indices of the first node and of the first arc.
     first: usize,
@@ -24,13 +26,13 @@ pub(in crate::allocate) struct Residual {
 }
 
 impl Residual {
-    /// Before any flow: how much dearer each node is as 0 than as 1, and what it costs of each arc if its own node is 0 and the
-    /// other one 1.
+    /// The network before any flow: by how much more each node costs as 0 than as 1; and, for each arc, the cost of its own
+    /// node being 0 and the other one 1.
     pub(super) fn new(excess: Vec<i64>, inflow: Vec<i64>) -> Self {
         Residual { excess, inflow, first: 0, first_arc: 0 }
     }
 
-    /// With room for any one component.
+    /// An empty one, with memory for any single component.
     pub(in crate::allocate) fn for_any_component(network: &Network) -> Self {
         let most = |count: fn(&Network, Component) -> usize| network.components().map(|it| count(network, it)).max().unwrap_or(0);
         let (nodes, arcs) =
@@ -38,7 +40,7 @@ impl Residual {
         Residual { excess: Vec::with_capacity(nodes), inflow: Vec::with_capacity(arcs), first: 0, first_arc: 0 }
     }
 
-    /// Becomes what another one says of a component.
+    /// Becomes the part of another one that is about a component.
     pub(in crate::allocate) fn copy_from(&mut self, other: &Residual, network: &Network, component: Component) {
         let (nodes, arcs) = (network.node_range(component), network.arcs_of_component(component));
         (self.first, self.first_arc) = (nodes.start, arcs.start);
@@ -48,12 +50,12 @@ impl Residual {
         self.inflow.extend_from_slice(&other.inflow[arcs]);
     }
 
-    /// What a labelling of a component costs if nodes have not been charged anything.
+    /// The cost of a labelling of a component whose nodes have not been charged anything.
     pub(in crate::allocate) fn cost(&self, network: &Network, component: Component, is_one: impl Fn(Node) -> bool) -> i64 {
         self.cost_without(network, component, is_one, |_| 0)
     }
 
-    /// The same without what nodes have been charged as 1, which has been taken off their excess.
+    /// The cost of a labelling, without the charges for being 1 that have been subtracted from the nodes' excesses.
     pub(in crate::allocate) fn cost_without(
         &self,
         network: &Network,
@@ -72,7 +74,7 @@ impl Residual {
         cost
     }
 
-    /// The same for the labelling that a cut has just found: it has left nothing of what goes across.
+    /// [`Self::cost_without`] for the labelling that a cut has just found: no capacity is left across it.
     pub(in crate::allocate) fn cost_of_cut(
         &self,
         network: &Network,
@@ -105,50 +107,50 @@ impl Residual {
         &self.excess[nodes.start - self.first..nodes.end - self.first]
     }
 
-    /// Those of some arcs.
     fn inflows(&self, arcs: Range<usize>) -> &[i64] {
         &self.inflow[arcs.start - self.first_arc..arcs.end - self.first_arc]
     }
 }
 
-/// Cuts components.
+/// Cuts components, one at a time.
 pub(in crate::allocate) struct Cutter<'n> {
     network: &'n Network,
-    /// Whether links are those of all nodes, or of the nodes of the component that was cut last alone.
+    /// Whether links of all components are kept, or only those of the one that was cut last.
     keeps_trees: bool,
-    /// The index of the first node of that component, and of the first that has a link.
+    /// The indices of the first node of the current component, and of the first node with a link.
     first: usize,
     first_link: usize,
-    /// How each node reaches a sink.
+    /// The way of each node to a sink.
     links: Vec<Link>,
-    /// Of each node, how many arcs there are to its sink, as was found out at a time.
+    /// Of each node, the number of arcs to its sink, and the time at which that was found.
     distances: Vec<(u32, u32)>,
     time: u32,
-    /// Nodes of trees that others may come to by now, and how many have been looked at.
+    /// Nodes of trees whose neighbours may join, and the number of them that have been looked at.
     queue: Vec<Node>,
     looked_at: usize,
     sources: Vec<Node>,
-    /// Nodes whose arc is full, or that are no sinks any more; what reaches a sink by way of them is not known to.
+    /// Nodes whose arc is full, or that are no longer sinks: it is unknown whether they and the nodes above them reach a
+    /// sink.
     orphans: Vec<Node>,
-    /// Nodes that were looked at, of all cuts.
+    /// The number of nodes that all cuts have looked at.
     pub(in crate::allocate) work: u64,
 }
 
-/// How a node reaches a sink: nodes and their arcs make trees, of which sinks are the roots.
+/// The way of a node to a sink. Nodes and their arcs make trees, with sinks as roots.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Link(u32);
 
 impl Link {
-    /// It does not.
+    /// It reaches none.
     const NONE: Link = Link(u32::MAX);
-    /// It is one.
+    /// It is a sink.
     const SINK: Link = Link(u32::MAX - 1);
-    /// It may, but not by the arc that was its own.
+    /// It may reach one, but not by its arc.
     const LOST: Link = Link(u32::MAX - 2);
-    /// It is not asked.
+    /// It takes no part in this cut.
     const OUTSIDE: Link = Link(u32::MAX - 3);
 
-    /// The arc that it has.
+    /// The arc to the next node.
     fn arc(self) -> Option<u32> {
         (self.0 < Link::OUTSIDE.0).then_some(self.0)
     }
@@ -159,7 +161,7 @@ impl<'n> Cutter<'n> {
         Self::of(network, false)
     }
 
-    /// One that can go on where an earlier cut of a component has ended ([`Self::recut`]).
+    /// A cutter that can go on from an earlier cut of a component ([`Self::recut`]).
     pub(in crate::allocate) fn keeping_trees(network: &'n Network) -> Self {
         Self::of(network, true)
     }
@@ -192,13 +194,13 @@ impl<'n> Cutter<'n> {
         is_one
     }
 
-    /// Lets as much flow as possible; of the cheapest labellings, [`Self::is_one`] then tells that with the most ones.
+    /// Makes as much flow as possible. Of the cheapest labellings, [`Self::is_one`] then gives the one with the most ones.
     pub(in crate::allocate) fn cut(&mut self, component: Component, residual: &mut Residual) {
         self.cut_within(component, residual, |_| true);
     }
 
-    /// The same for what an earlier cut has left of the network, when nodes have become dearer as 1 since: those that it made 0
-    /// stay so. Only nodes `within` those that it made 1 are looked at.
+    /// Cuts again where nodes have become dearer as 1 since an earlier cut. Nodes that it made 0 stay so: only nodes
+    /// `within` those that it made 1 are looked at.
     pub(in crate::allocate) fn cut_within(
         &mut self,
         component: Component,
@@ -209,8 +211,8 @@ impl<'n> Cutter<'n> {
         self.push_flow(residual);
     }
 
-    /// The same for a component that has been cut, when its nodes have become `dearer` as 1 since: trees are those of the last cut,
-    /// but for what this changes (Kohli and Torr 2007).
+    /// Cuts a component again whose nodes have become `dearer` as 1 (or cheaper) since its last cut. The trees are those of
+    /// the last cut, repaired where excesses have changed [KT07].
     pub(in crate::allocate) fn recut(&mut self, component: Component, residual: &mut Residual, dearer: impl Fn(Node) -> i64) {
         debug_assert!(self.keeps_trees);
         self.begin(component);
@@ -225,7 +227,7 @@ impl<'n> Cutter<'n> {
         self.push_flow(residual);
     }
 
-    /// A node of a component that has been cut has another excess now.
+    /// Updates the link of a node whose excess has changed.
     fn reconsider(&mut self, node: Node, excess: i64) {
         let link = self.link(node);
         if excess < 0 && link != Link::SINK {
@@ -241,7 +243,7 @@ impl<'n> Cutter<'n> {
         }
     }
 
-    /// Lets as much flow as the trees and what they grow to take.
+    /// Pushes flow along the trees, which grow meanwhile, until no source reaches a sink.
     fn push_flow(&mut self, residual: &mut Residual) {
         self.grow(residual);
         let mut next = 0;
@@ -255,7 +257,7 @@ impl<'n> Cutter<'n> {
         }
     }
 
-    /// The label of a node of the component that was cut last: whether it reaches no sink any more.
+    /// The label of a node of the current component: 1 if it does not reach a sink.
     pub(in crate::allocate) fn is_one(&self, node: Node) -> bool {
         self.link(node) == Link::NONE
     }
@@ -276,7 +278,7 @@ impl<'n> Cutter<'n> {
         &mut self.distances[node.index() - self.first]
     }
 
-    /// Nothing of a component has been looked at.
+    /// Starts on a component, none of whose nodes has been looked at.
     fn begin(&mut self, component: Component) {
         self.queue.clear();
         self.sources.clear();
@@ -285,7 +287,7 @@ impl<'n> Cutter<'n> {
         self.first_link = if self.keeps_trees { 0 } else { self.first };
     }
 
-    /// What the search begins with.
+    /// Queues the sinks, where the search begins.
     fn find_sinks(&mut self, component: Component, residual: &Residual, within: impl Fn(Node) -> bool) {
         self.begin(component);
         let range = self.network.node_range(component);
@@ -301,7 +303,7 @@ impl<'n> Cutter<'n> {
         }
     }
 
-    /// Searches backwards from the trees.
+    /// Grows the trees by a breadth-first search backwards from their nodes.
     fn grow(&mut self, residual: &Residual) {
         let before = self.looked_at;
         while let Some(&node) = self.queue.get(self.looked_at) {
@@ -324,7 +326,7 @@ impl<'n> Cutter<'n> {
         self.work += (self.looked_at - before) as u64;
     }
 
-    /// Lets as much of a source's excess flow to its sink as the way there takes.
+    /// Pushes as much of a source's excess to its sink as the path takes.
     fn augment(&mut self, source: Node, residual: &mut Residual) {
         let network = self.network;
         let mut amount = residual.excess(source);
@@ -358,8 +360,8 @@ impl<'n> Cutter<'n> {
         self.orphans.push(node);
     }
 
-    /// Finds other ways to sinks for orphans, those first that are nearest to where they had one. What has none is in no tree,
-    /// until its neighbours' turn comes again.
+    /// Finds new links for orphans, to the neighbour that is nearest to its sink. An orphan without one leaves its tree, and
+    /// joins another one when a neighbour's turn comes.
     fn adopt(&mut self, residual: &Residual) {
         let network = self.network;
         self.time += 1;
@@ -397,7 +399,7 @@ impl<'n> Cutter<'n> {
         }
     }
 
-    /// How many arcs there are from a node to its sink, unless it has none, or an orphan is on the way.
+    /// The number of arcs from a node to its sink, unless it reaches none, or there is an orphan on the way.
     fn distance_to_sink(&mut self, from: Node) -> Option<u32> {
         let arcs = &self.network.arcs;
         let (mut node, mut steps) = (from, 0);
@@ -433,7 +435,7 @@ mod tests {
     use super::super::{Decision, testing};
     use super::*;
 
-    /// The labels of all decisions, and what the network says that they cost.
+    /// The labels of all decisions, and their cost according to the network.
     fn cut_all((network, residual): &mut (Network, Residual)) -> (u32, i64) {
         let is_one = Cutter::new(network).cut_all(residual);
         let cost = network.components().map(|component| residual.cost(network, component, |node| is_one[node])).sum();
@@ -452,7 +454,7 @@ mod tests {
         }
     }
 
-    /// What is left of a network by one cut gives the next one, when costs have changed, from new trees and from the old ones.
+    /// Costs change, and the next cut goes on from the last: with new trees, and with the old ones.
     #[test]
     fn cuts_go_on_where_others_have_ended() {
         let mut rng = fastrand::Rng::with_seed(2);

@@ -1,8 +1,8 @@
-//! The decisions that are left, as networks whose minimum cuts are the cheapest labellings.
+//! Networks whose minimum cuts are the cheapest labellings.
 //!
-//! Requires: [`Decisions`], which become the network; those that have been taken out are left out.
-//! Ensures: decisions that costs of pairs connect are one *component*, with consecutive nodes; components meet in constraints and implications
-//! alone. What labels cost is in a [`Residual`] through which nothing has flowed yet.
+//! Requires: [`Decisions`], which become the network; those that have been eliminated are left out. Ensures: decisions that
+//! pairs connect are one *component*, with consecutive nodes. Components meet only in constraints and implications. The
+//! costs of labels are in a [`Residual`] through which nothing has flowed yet.
 
 use super::{Capacities, Decision, Decisions, Implication, Pair, Residual, Units, capped_sum};
 use crate::analysis::Partition;
@@ -10,44 +10,43 @@ use crate::analysis::grouped::{Grouped, of_each};
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 use std::ops::Range;
 
-/// A decision of a component.
+/// A decision, numbered within its component.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::allocate) struct Node(u32);
 entity_impl!(Node);
 
-/// Decisions that depend on each other, whatever the others are.
+/// Decisions that pairs connect: their best labels are independent of those of other components, but for constraints.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::allocate) struct Component(u32);
 entity_impl!(Component);
 
-/// A set of nodes of which so many at most are 1.
+/// A limit to the number of nodes that are 1, among those that it includes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::allocate) struct Constraint(u32);
 entity_impl!(Constraint);
 
-/// Half of an edge between two nodes.
+/// One direction of an edge between two nodes.
 #[derive(Clone, Copy)]
 pub(in crate::allocate) struct Arc {
     pub(in crate::allocate) to: Node,
-    /// The other half.
+    /// The index of the arc in the other direction.
     pub(in crate::allocate) sister: u32,
 }
 
-/// All components and constraints.
+/// All components, and the constraints and implications between them.
 pub(in crate::allocate) struct Network {
-    /// What costs are counted in.
     pub(in crate::allocate) units: Units,
     /// The first node of each component.
     first: PrimaryMap<Component, Node>,
-    /// How many nodes there are.
+    /// The number of nodes.
     count: usize,
-    /// What each component costs if all its nodes are 1. (What is forbidden often may make it overflow. Costs of labellings that
-    /// do nothing forbidden come out right all the same.)
+    /// The cost of each component if all its nodes are 1. It may overflow where much is forbidden; the costs of labellings
+    /// that do nothing forbidden come out right all the same.
     pub(super) with_all_ones: PrimaryMap<Component, i64>,
     pub(in crate::allocate) arcs: Vec<Arc>,
     /// The first arc of each node, and one beyond the last.
     first_arc: Vec<u32>,
-    /// The runs of constraints that each node is in.
+    /// The runs of constraints that include each node.
     runs: Grouped<Node, (Constraint, Constraint)>,
     pub(in crate::allocate) capacities: PrimaryMap<Constraint, Capacities>,
     pub(in crate::allocate) frequency: PrimaryMap<Constraint, f64>,
@@ -58,12 +57,12 @@ pub(in crate::allocate) struct Network {
 impl Network {
     pub(in crate::allocate) fn new(decisions: Decisions) -> (Self, Residual) {
         let (mut network, excess) = Network::without_arcs(&decisions);
-        // Arcs take most memory while they are made: by then, nothing else is left of the decisions.
+        // Arcs take the most memory while they are made. By then, nothing else is left of the decisions.
         let inflow = network.connect(decisions.into_pairs());
         (network, Residual::new(excess, inflow))
     }
 
-    /// The nodes, and the constraints that they are in; and of each node, how much dearer it is as 0 than as 1.
+    /// The nodes and the constraints that include them, and by how much more each node costs as 0 than as 1.
     fn without_arcs(decisions: &Decisions) -> (Self, Vec<i64>) {
         let of_component = by_component(decisions);
         let (nodes, components) = (of_component.len(), of_component.keys());
@@ -106,12 +105,10 @@ impl Network {
         (0..self.first.len()).map(Component::new)
     }
 
-    /// All nodes.
     pub(in crate::allocate) fn all_nodes(&self) -> impl ExactSizeIterator<Item = Node> + Clone + use<> {
         (0..self.count).map(Node::new)
     }
 
-    /// The nodes of a component.
     pub(in crate::allocate) fn nodes(&self, component: Component) -> impl DoubleEndedIterator<Item = Node> + Clone + use<> {
         let range = self.node_range(component);
         range.map(Node::new)
@@ -134,33 +131,32 @@ impl Network {
         self.first_arc[nodes.start] as usize..self.first_arc[nodes.end] as usize
     }
 
-    /// The runs of constraints that a node is in, as ranges of their indices.
+    /// The runs of constraints that include a node, as ranges of indices.
     pub(in crate::allocate) fn runs_of(&self, node: Node) -> impl Iterator<Item = Range<usize>> {
         self.runs.get(node).iter().map(|&(first, end)| first.index()..end.index())
     }
 
-    /// The constraints that a node is in.
+    /// The constraints that include a node.
     pub(in crate::allocate) fn constraints_of(&self, node: Node) -> impl Iterator<Item = Constraint> {
         self.runs_of(node).flatten().map(Constraint::new)
     }
 
-    /// The node of a decision that has not been taken out.
+    /// The node of a decision that has not been eliminated.
     pub(in crate::allocate) fn node(&self, decision: Decision) -> Node {
         node(&self.node_of, decision)
     }
 
-    /// The component of a node.
     pub(in crate::allocate) fn component_of(&self, node: Node) -> Component {
         Component::new(self.first.as_values_slice().partition_point(|&first| first <= node) - 1)
     }
 
-    /// The labels of all decisions, by those of nodes; 0 for those that have been taken out.
+    /// The labels of all decisions, by those of nodes; 0 for decisions that have been eliminated.
     pub(in crate::allocate) fn labels(&self, is_one: impl Fn(Node) -> bool) -> PrimaryMap<Decision, bool> {
         self.node_of.values().map(|node| node.expand().is_some_and(&is_one)).collect()
     }
 
-    /// Makes the arcs of all nodes, those between the same two one. Answers what each costs if its own node is 0 and the other
-    /// one 1.
+    /// Makes the arcs of all nodes, merging those between the same two nodes. Answers the cost of each arc: that of its own
+    /// node being 0 and the other one 1.
     fn connect(&mut self, pairs: Vec<Pair>) -> Vec<i64> {
         let nodes = self.count;
         let halves = pairs.iter().map(|pair| {
@@ -176,7 +172,7 @@ impl Network {
         let mut next = first_arc.clone();
         for lower in (0..nodes).map(Node::new) {
             for &Half { upper, of_lower, cost } in above(&by_lower, lower) {
-                // A node's arcs to those below come first: the latest one may be to this one.
+                // Arcs to lower nodes come first, in order, so the latest arc of the upper node may be to this one already.
                 let latest = next[upper.index()].checked_sub(1).filter(|&arc| arc >= first_arc[upper.index()]);
                 let of_upper = latest.filter(|&arc| arcs[arc as usize].to == lower).unwrap_or_else(|| {
                     let (i, j) = (next[lower.index()], next[upper.index()]);
@@ -200,7 +196,7 @@ fn node(node_of: &PrimaryMap<Decision, PackedOption<Node>>, decision: Decision) 
     node_of[decision].expect("the decision has not been taken out")
 }
 
-/// The decisions that are left, by components, which are numbered in the order of their first decisions.
+/// The decisions that are left, by component. Components are numbered in the order of their first decisions.
 fn by_component(decisions: &Decisions) -> Grouped<Component, Decision> {
     let mut partition: Partition<Decision> = Partition::discrete(decisions.costs.len());
     for pair in &decisions.pairs {
@@ -225,24 +221,24 @@ fn by_component(decisions: &Decisions) -> Grouped<Component, Decision> {
     Grouped::new(count, &pairs)
 }
 
-/// What depends on a node and on one behind it.
+/// A pair, as seen from its lower node.
 #[derive(Clone, Copy)]
 struct Half {
     upper: Node,
-    /// What it costs if only the lower one is 1, or else if only the upper one is.
+    /// Whether the cost is paid if the lower node is the one that is 1.
     of_lower: bool,
     cost: i64,
 }
 
-/// The pairs of a node with those behind it.
+/// The pairs of a node with higher ones.
 fn above(by_lower: &Grouped<Node, Half>, lower: Node) -> impl Iterator<Item = &Half> {
     by_lower.get(lower).iter().filter(move |half| half.upper != lower)
 }
 
-/// Where each node's arcs begin, and where the last ones end.
+/// The first arc of each node, and the end of the last one's.
 fn first_arcs(nodes: usize, by_lower: &Grouped<Node, Half>) -> Vec<u32> {
     let mut first_arc = vec![0u32; nodes + 1];
-    // Of each node, the latest one below that it has an arc to.
+    // Of each node, the latest lower node that it has an arc to.
     let mut latest = vec![u32::MAX; nodes];
     for lower in (0..nodes).map(Node::new) {
         for &Half { upper, .. } in above(by_lower, lower) {

@@ -1,33 +1,40 @@
-//! Decisions that need not be made before others: those that no constraint confines, that no implication is about, and that at most two
-//! others depend on.
+//! Eliminates decisions before any cut: those under no constraint and no implication that depend on two others at most.
 //!
-//! Relies on: what such a decision costs, if it is made as is best for the two others, is a function of their labels; and what
-//! is left of a submodular function when one variable has been minimised away is submodular, so that this is a cost of each of
-//! the two and of one pair candidates. So nothing is lost: once the others are known, so is this one.
+//! ```text
+//!         4         2                            min(4, 2)
+//!     a ------> x ------> b      becomes      a ------------> b
+//! ```
+//!
+//! Where a and b agree, x does as they do. Where a is 1 and b is 0, x is 1, since that costs 2, and 0 would cost 4. Where a is 0
+//! and b is 1, either is free. So once a and b are known, so is x ([`Reduction::complete`]).
+//!
+//! Relies on: minimising a submodular function over one of its variables leaves a submodular function of the others. So the
+//! cost of such a decision, made as is best for its two neighbours, is again a cost of each of them and of one pair. Nothing
+//! is lost.
 
 use super::tuning::MOST_PAIRS;
 use super::{Decision, Decisions, FORBIDDEN, Pair, push};
 use cranelift_entity::PrimaryMap;
 use smallvec::SmallVec;
 
-/// Decisions to be made last.
+/// The decisions that are made last.
 pub(in crate::allocate) struct Reduction {
-    /// In the order in which they were eliminated out.
+    /// In the order in which they were eliminated.
     eliminations: Vec<Elimination>,
-    /// What all labellings of what is left cost besides.
+    /// A cost of all labellings, on top of that of the decisions that are left.
     pub(in crate::allocate) base: i64,
 }
 
-/// A decision that has been eliminated out.
+/// A decision that has been eliminated.
 struct Elimination {
     decision: Decision,
-    /// What it depends on; itself, which is not made yet, in place of what there is not.
+    /// The two decisions that it depends on. If there are fewer, it stands for itself, as 0.
     neighbours: [Decision; 2],
-    /// How it is made, by the labels of these two.
+    /// Its label, by those of the two.
     is_one: [[bool; 2]; 2],
 }
 
-/// What a decision costs.
+/// The costs of a decision that is being eliminated.
 struct Eliminated {
     costs: [i64; 2],
     neighbours: SmallVec<[Neighbour; 2]>,
@@ -37,14 +44,14 @@ struct Eliminated {
 #[derive(Clone, Copy)]
 struct Neighbour {
     other: Decision,
-    /// What it costs if this one is 1 and the other 0.
+    /// The cost if this one is 1 and the other 0.
     out: i64,
-    /// What it costs if this one is 0 and the other 1.
+    /// The cost if this one is 0 and the other 1.
     into: i64,
 }
 
 impl Eliminated {
-    /// What the decision costs where it is 0, and where it is 1, by the labels of those that it depends on.
+    /// The costs of the decision as 0 and as 1, given the labels of its neighbours.
     fn costs(&self, labels: [bool; 2]) -> [i64; 2] {
         let [mut zero, mut one] = self.costs;
         for (neighbour, label) in self.neighbours.iter().zip(labels) {
@@ -56,13 +63,12 @@ impl Eliminated {
         [zero, one]
     }
 
-    /// What it costs at least.
+    /// The cost of the better label, given the labels of its neighbours.
     fn least(&self, labels: [bool; 2]) -> i64 {
         let [zero, one] = self.costs(labels);
         zero.min(one).min(FORBIDDEN)
     }
 
-    /// How it is made.
     fn elimination(&self, decision: Decision) -> Elimination {
         let neighbours = [0, 1].map(|k| self.neighbours.get(k).map_or(decision, |neighbour| neighbour.other));
         let is_one = [false, true].map(|first| {
@@ -76,7 +82,7 @@ impl Eliminated {
 }
 
 impl Reduction {
-    /// Makes the decisions that have been eliminated out, now that the others are made.
+    /// Labels the decisions that have been eliminated, now that the others are labelled.
     pub(in crate::allocate) fn complete(&self, labels: &mut PrimaryMap<Decision, bool>) {
         for elimination in self.eliminations.iter().rev() {
             let [first, second] = elimination.neighbours.map(|other| usize::from(labels[other]));
@@ -85,7 +91,7 @@ impl Reduction {
     }
 }
 
-/// Takes decisions out.
+/// Eliminates as many decisions as it can.
 pub(in crate::allocate) fn reduce(decisions: &mut Decisions) -> Reduction {
     let mut reducer = Reducer::new(decisions);
     let mut candidates = Vec::new();
@@ -108,16 +114,16 @@ pub(in crate::allocate) fn reduce(decisions: &mut Decisions) -> Reduction {
     Reduction { eliminations, base }
 }
 
-/// No number.
+/// The number of a decision under a constraint or an implication.
 const CONSTRAINED: u32 = u32::MAX;
 
 struct Reducer<'d> {
     decisions: &'d mut Decisions,
-    /// Of each decision that no constraint confines, and no implication.
+    /// Numbers of the decisions that are under no constraint and no implication.
     number: PrimaryMap<Decision, u32>,
-    /// Those that are left cost something.
+    /// A pair of a decision that has been eliminated costs nothing.
     pairs: Vec<Pair>,
-    /// By these numbers, the pairs that each decision was in when it was looked at last, and later ones.
+    /// By number, the pairs that each decision was in when it was last looked at, and later ones.
     pairs_of: Vec<SmallVec<[u32; 6]>>,
     eliminations: Vec<Elimination>,
     base: i64,
@@ -141,7 +147,7 @@ impl<'d> Reducer<'d> {
         reducer
     }
 
-    /// Both decisions of a pair know it.
+    /// Notes a pair at both its decisions.
     fn enter(&mut self, index: usize) {
         let Pair { one, zero, .. } = self.pairs[index];
         for decision in [one, zero] {
@@ -156,7 +162,7 @@ impl<'d> Reducer<'d> {
         self.enter(self.pairs.len() - 1);
     }
 
-    /// Takes a decision out that nothing confines, if it can be. Answers the others that it was paired with.
+    /// Eliminates a decision, if it can be. Answers its neighbours: there may now be two at most of theirs.
     fn eliminate(&mut self, decision: Decision) -> SmallVec<[Decision; 2]> {
         if self.number[decision] == CONSTRAINED || self.decisions.eliminated.contains(decision) {
             return SmallVec::new();
@@ -178,7 +184,7 @@ impl<'d> Reducer<'d> {
         eliminated.neighbours.iter().map(|neighbour| neighbour.other).filter(|&other| self.number[other] != CONSTRAINED).collect()
     }
 
-    /// What a decision depends on, if that is no more than two others.
+    /// The decisions that one depends on, if there are two at most.
     fn neighbours_of(&mut self, decision: Decision) -> Option<SmallVec<[Neighbour; 2]>> {
         let pairs = &self.pairs;
         let own = &mut self.pairs_of[self.number[decision] as usize];
@@ -198,12 +204,12 @@ impl<'d> Reducer<'d> {
         Some(neighbours)
     }
 
-    /// Has two decisions pay what one costs that depends on them.
+    /// Charges two decisions for one that depends on both.
     fn replace(&mut self, eliminated: &Eliminated, first: Decision, second: Decision) {
         let least = |first: bool, second: bool| eliminated.least([first, second]);
         let [neither, only_first, only_second, both] =
             [least(false, false), least(true, false), least(false, true), least(true, true)];
-        // What is forbidden is so as a pair, so that no other cost is as large.
+        // A forbidden combination becomes a pair, so that the other costs stay small.
         let (one, zero, only_one, only_zero) = match only_first < only_second {
             true => (second, first, only_second, only_first),
             false => (first, second, only_first, only_second),
@@ -217,7 +223,7 @@ impl<'d> Reducer<'d> {
         }
     }
 
-    /// What it costs if a decision is 1. That may be less than nothing.
+    /// Adds to the cost of a decision as 1. A negative cost becomes one of 0, and of all labellings.
     fn charge(&mut self, decision: Decision, cost: i64) {
         self.decisions.charge(decision, cost >= 0, cost.abs());
         self.base += cost.min(0);
@@ -231,7 +237,7 @@ mod tests {
     use crate::allocate::cuts::Cutter;
     use cranelift_entity::EntityRef;
 
-    /// The cheapest labelling of what is left, with the rest made last, is as cheap as any.
+    /// The cheapest labelling of the decisions that are left, completed, is as cheap as any.
     #[test]
     fn nothing_is_lost() {
         let mut rng = fastrand::Rng::with_seed(4);
@@ -244,7 +250,7 @@ mod tests {
                 decisions.pair(one, zero, FORBIDDEN);
             }
             let original = decisions.clone();
-            // Some are confined, but not by much.
+            // Some are under a constraint, which constrains nothing.
             let constrained = (0..count).filter(|_| rng.u8(..3) == 0).map(Decision::new);
             decisions.runs.extend(constrained.map(|decision| Run { decision, constraints: 0..0 }));
             let reduction = reduce(&mut decisions);

@@ -1,8 +1,15 @@
-//! The constraints of one set of registers, made while the program is walked.
+//! Builds the pressure constraints of one set of registers while the program is visited.
 //!
-//! Ensures: a constraint has the decisions that are competing when it is made, so that those of one segment follow each other: they
-//! are one run, also where the segment goes on into the next block.
-//! A constraint that says no more than the one before it in its block is left out, or takes its residence. Time is constant for a constraint, and
+//! ```text
+//!                     constraint   0  1  2  3  4        runs
+//!       v0 enters, leaves          x  x  x              v0: 0..3
+//!       v1 enters                     x  x  x  x        v1: 1..5
+//!       v2 enters, leaves                   x  x        v2: 3..5
+//! ```
+//!
+//! Ensures: the members of a constraint are the values that compete when it is stated. Nobody lists them: those of one
+//! segment are a run of constraints, even where the segment goes on into the next block. A constraint that says no more than
+//! its predecessor in the block is left out; one that says more takes its place. Time is constant for each constraint, and
 //! for each segment that comes or goes.
 
 use super::model::Residence;
@@ -11,32 +18,31 @@ use crate::analysis::grouped::each;
 use crate::machine::Value;
 use cranelift_entity::SecondaryMap;
 
-/// Not competing.
+/// Of a value that does not compete.
 const ABSENT: u32 = u32::MAX;
 
-/// The values that compete for the registers of a set, and the constraints that come of it.
+/// The values that compete for the registers of a set, and their constraints so far.
 pub(super) struct ConstraintBuilder {
     constraints: Vec<ConstraintData>,
     runs: Vec<Run>,
-    /// Of each value that competes and is not in a register in any case, the first constraint that it is in.
+    /// The first constraint on each value that competes, unless it is in a register in any case.
     first_constraint: SecondaryMap<Value, u32>,
-    /// Of each value, the run that was made of it last.
+    /// The latest run of each value.
     latest_run: SecondaryMap<Value, u32>,
-    /// How many values compete, and how many are in registers in any case.
+    /// The numbers of values that compete with a decision, and that are in registers in any case.
     open: i32,
     fixed: i32,
-    /// The first constraint of the block.
+    /// The first constraint of the current block.
     first: u32,
-    /// Values that have come first_constraint the last constraint, those that have gone again among them.
+    /// Values that have entered since the last constraint, including those that have left again.
     newcomers: Vec<Value>,
-    /// How many of them have not gone again.
+    /// The number of them that have not left.
     new: u32,
-    /// Whether some that are in the last constraint have gone.
+    /// Whether members of the last constraint have left.
     has_leavers: bool,
 }
 
 impl ConstraintBuilder {
-    /// Of so many values.
     pub(super) fn new(values: usize) -> Self {
         let (constraints, runs, newcomers) = Default::default();
         let [first_constraint, latest_run] = [(); 2].map(|()| each(values, ABSENT));
@@ -59,7 +65,7 @@ impl ConstraintBuilder {
         self.constraints.len() as u32
     }
 
-    /// A value is where it is from here on.
+    /// A value has this residence from here on.
     pub(super) fn enter(&mut self, value: Value, residence: Residence) {
         if residence == Residence::REGISTER {
             self.fixed += 1;
@@ -71,7 +77,7 @@ impl ConstraintBuilder {
         }
     }
 
-    /// It is no more.
+    /// A value has had this residence up to here.
     pub(super) fn leave(&mut self, value: Value, residence: Residence) {
         if residence == Residence::REGISTER {
             self.fixed -= 1;
@@ -87,7 +93,7 @@ impl ConstraintBuilder {
         }
     }
 
-    /// Adds a run, to the one before it if it goes on.
+    /// Adds a run, or extends the latest one if that goes on.
     fn run(&mut self, value: Value, run: Run) {
         match self.runs.get_mut(self.latest_run[value] as usize) {
             Some(last) if last.decision == run.decision && last.constraints.end == run.constraints.start => {
@@ -100,31 +106,31 @@ impl ConstraintBuilder {
         }
     }
 
-    /// A block begins, with nothing in registers.
+    /// Begins a block, with nothing in registers.
     pub(super) fn begin_block(&mut self) {
         debug_assert_eq!(self.open, 0);
         (self.fixed, self.first, self.has_leavers) = (0, self.next(), false);
         self.newcomers.clear();
     }
 
-    /// How many values there are.
+    /// The number of values that compete.
     pub(super) fn count(&self) -> i32 {
         self.fixed + self.open
     }
 
-    /// Makes a constraint, if there are fewer registers left than values, by how many callee-saved ones have been bought. Answers how
-    /// many have to be bought at least.
+    /// States a constraint if the values outnumber the registers that are left, by the number of callee-saved ones that are
+    /// bought. Answers how many have to be bought at least.
     pub(super) fn constrain(&mut self, left: [i32; MOST_BOUGHT + 1], frequency: f64) -> usize {
         if self.count() == 0 || left[0] >= self.count() {
             return 0;
         }
         let exactly = left.map(|left| left - self.fixed);
         self.keep(exactly.map(|capacity| capacity.max(0) as u16), frequency);
-        // What is too little for those in any case has to be bought, if that helps.
+        // If too few are left even for the values that are in registers in any case, more have to be bought, if that helps.
         exactly.iter().position(|&capacity| capacity >= 0).unwrap_or(0)
     }
 
-    /// Keeps a constraint, unless the last one of the block says as much; if it says more, in its residence.
+    /// Adds a constraint, unless the last one of the block implies it. If it implies the last one, it takes its place.
     fn keep(&mut self, capacities: Capacities, frequency: f64) {
         if let Some(last) = self.constraints.get_mut(self.first as usize..).and_then(<[ConstraintData]>::last_mut) {
             let mut pairs = last.capacities.iter().zip(&capacities);
@@ -141,11 +147,11 @@ impl ConstraintBuilder {
         (self.new, self.has_leavers) = (0, false);
     }
 
-    /// All newcomers are in the last constraint.
+    /// Makes all newcomers members of the last constraint.
     fn admit(&mut self) {
         let next = self.next();
         for value in self.newcomers.drain(..) {
-            // Some have gone again.
+            // Some have left again.
             if self.first_constraint[value] == next {
                 self.first_constraint[value] = next - 1;
             }
@@ -153,7 +159,7 @@ impl ConstraintBuilder {
         self.new = 0;
     }
 
-    /// Adds the constraints to those of other sets.
+    /// Appends these constraints to those of other sets.
     pub(super) fn finish(self, decisions: &mut Decisions) {
         let before = decisions.constraints.len() as u32;
         decisions.constraints.reserve_exact(self.constraints.len());

@@ -1,4 +1,4 @@
-//! Where there are more values than registers, if no callee-saved one is bought.
+//! Finds the points with more live values than registers, if no callee-saved register is bought.
 
 use crate::allocate::pressure::demand::{Demand, LastUse};
 use crate::allocate::pressure::limits::{Counts, Limits};
@@ -11,28 +11,28 @@ use crate::analysis::{Partition, PinLiveness};
 use crate::machine::{Block, BlockData, Function, Inst, RegSet, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
-/// Where there are too many values for all to be in registers, and which ones that concerns.
+/// The points at which not all values can be in registers, and the values that meet there.
 pub(super) struct ExcessPressure {
-    /// How many values too many there are for some set of registers.
+    /// The number of values too many, for the set of registers with the most.
     pub(super) insts: SecondaryMap<Inst, i32>,
     pub(super) heads: SecondaryMap<Block, i32>,
     /// Blocks with such heads or instructions.
     pub(super) blocks: EntitySet<Block>,
-    /// How exceeded registers are in each block.
+    /// The excess pressure of each block.
     pub(super) of_block: SecondaryMap<Block, BlockExcess>,
-    /// Those that are there; if there are any, those that are in memory somewhere else in any case, so that it is to be decided
-    /// how long; and what φs add_phi_webs to all these.
+    /// The values that are live at such points. If there are any, also those that are in memory somewhere else in any case,
+    /// since it is to be decided for how long; and the φ-webs of all these.
     pub(super) values: EntitySet<Value>,
 }
 
-/// How exceeded registers are in a block, if all values are in registers and no callee-saved one is bought.
+/// The excess pressure of a block, if all values are in registers and no callee-saved register is bought.
 #[derive(Clone, Copy, Default)]
 pub(super) struct BlockExcess {
-    /// How many values too many there are at most, for any set of registers.
+    /// The greatest number of values too many, for any set of registers.
     most: i32,
-    /// The sets for which there are too many somewhere, one bit each.
+    /// The sets with values too many somewhere, one bit each.
     sets: u32,
-    /// Whether there may be no register for each value somewhere although there are enough by number.
+    /// Whether values may lack a register although there are enough by number.
     doubtful: bool,
 }
 
@@ -42,8 +42,8 @@ impl BlockExcess {
         self.sets |= 1 << set;
     }
 
-    /// Whether there is room for the others if so many values of each set are in memory from end to end, and these registers
-    /// have been bought.
+    /// Whether the values fit if this many of each set are in memory throughout the block, and these registers have been
+    /// bought.
     pub(super) fn leaves_room(&self, limits: &Limits, bought: RegSet, in_memory: &Counts) -> bool {
         let gained = |set: usize| in_memory[set] + limits.room(set, RegSet::EMPTY) - limits.room(set, bought);
         let mut exceeded = limits.sets().filter(|set| self.sets >> set & 1 != 0);
@@ -82,7 +82,7 @@ impl ExcessPressure {
         pressure
     }
 
-    /// Adds what φs add_phi_webs to the values.
+    /// Adds the values that φs relate to those that are there.
     fn add_phi_webs(&mut self, function: &Function) {
         let mut partition: Partition<Value> = Partition::discrete(function.values.len());
         let phis = || function.blocks.values().flat_map(|data| &data.phis);
@@ -111,18 +111,18 @@ fn in_memory_somewhere<'a>(problem: &'a Problem, chosen: &'a SpillSet) -> impl I
     arriving.chain(off_bundles).filter(|&value| !chosen.spilled[value])
 }
 
-/// Looks at one position after the other: heads of blocks, and instructions.
+/// Visits one position after the other: heads of blocks, and instructions.
 struct ExcessFinder<'a> {
     problem: &'a Problem<'a>,
     chosen: &'a SpillSet,
     pins: &'a PinLiveness,
     live: LiveSet<'a>,
-    /// Of each live value, the first position in the block that it is at.
+    /// The first position of each live value in the block.
     first_position: SecondaryMap<Value, u32>,
     position: u32,
-    /// Of each set of registers, the last position that has too many values for it.
+    /// The last position with excess pressure, by set of registers.
     last_excess: Vec<u32>,
-    /// Whether such a position is in the current block.
+    /// Whether the current block has such a position.
     has_excess: bool,
     pressure: ExcessPressure,
 }
@@ -161,7 +161,7 @@ impl ExcessFinder<'_> {
         }
     }
 
-    /// Whether an instruction fits beside the values that are live before it.
+    /// Compares an instruction's demand, and the values that are live before it, with the registers that are free.
     fn look_at(&mut self, block: Block, inst: Inst) {
         let Problem { conventional, liveness, limits, .. } = self.problem;
         let function = &conventional.function;
@@ -194,7 +194,7 @@ impl ExcessFinder<'_> {
         }
     }
 
-    /// So many values are too many for a set of registers at the current position.
+    /// Records excess pressure on a set of registers at the current position.
     fn record(&mut self, block: Block, set: usize, excess: i32) {
         self.has_excess = true;
         self.pressure.blocks.insert(block);
@@ -202,7 +202,7 @@ impl ExcessFinder<'_> {
         self.last_excess[set] = self.position;
     }
 
-    /// Passes an instruction: it is a position of what it reads, and of what it defines.
+    /// Passes an instruction. Its position is the last of values that die there, and the first of those that it defines.
     fn advance(&mut self, inst: Inst) {
         let Problem { conventional, liveness, .. } = self.problem;
         let first = conventional.function.insts[inst].operands.start as usize;
@@ -218,7 +218,7 @@ impl ExcessFinder<'_> {
         self.live.advance(liveness, inst, |value| !self.chosen.spilled[value]);
     }
 
-    /// What a value has been too much for is known when it goes.
+    /// Whether a value has met excess pressure is known when it dies.
     fn leave(&mut self, value: Value) {
         if !self.has_excess {
             return;

@@ -1,14 +1,51 @@
-//! Spilling by prices: what is in registers where, at a cost near the least possible, with a proof of how near.
+//! Spilling by prices decides where each value is in a register, at nearly the least cost, and proves how near.
 //!
-//! - **State** ([`model`]): decisions about segments of live ranges, what they cost, and rows of those of which so many at most
-//!   can be 1; and implications, where what is computed recompute needs another value in a register.
-//! - **Connect** ([`crate::allocate::cuts`]): decisions whose costs depend on each other make components, which meet in rows and
-//!   implications alone.
-//! - **Buy** ([`callee_saved`]): a register that has to be saved and restored makes room in rows, and costs that.
-//! - **Reduce** ([`crate::allocate::cuts::reduce`]): what no row and no implication confines is decided last, where that
-//!   loses nothing.
-//! - **Solve** ([`multipliers`]): rows and implications get prices, under which each component is labelled by a minimum cut of its own;
-//!   what that comes to is a lower bound. [`rounding`] makes labels that keep to the rows.
+//! ```text
+//!     Problem
+//!       | excess_pressure   which points have more live values than registers, and which values meet there
+//!       | model             decisions about segments of live ranges and about stores; their costs; pressure
+//!       |                   constraints; implications, where recomputing a value needs another one in a register
+//!       v
+//!     cuts::Decisions
+//!       | cuts::reduce      eliminates decisions under no constraint that two others at most depend on
+//!       | cuts::Network     components: decisions that costs join, which meet in constraints only
+//!       v
+//!     cuts::Network
+//!       | multipliers       prices for constraints and implications; each component is labelled by a minimum cut,
+//!       |    ^              which gives a lower bound; callee-saved registers are bought if they pay
+//!       |    v
+//!       | rounding          labels that satisfy the constraints, from those of the cuts
+//!       v
+//!     labels, bound
+//!       | splitting::walk   makes the plan, with the labels as its guide
+//!       v
+//!     Plan, Certificate     the cost of the plan beside the bound
+//! ```
+//!
+//! [`regions`], [`store_regions`], [`uncontended`], [`segment_merging`] and [`passed_loops`] keep the number of decisions
+//! small. [`tuning`] has all thresholds.
+//!
+//! Requires: conventional SSA form. Ensures: a plan that fits, and a bound that no plan costs less than that agrees about
+//! what is decided beforehand: which values cross bundles in registers, which operand of an instruction is folded, and which
+//! blocks are decided about together. Relies on: Lagrangian relaxation [Geo74]; see [`model`] for the program and an
+//! example.
+//!
+//! A value is live across two calls that are seldom reached, and calls destroy both registers. A store after its definition
+//! would be executed once, one in each arm 0.02 times in all:
+//!
+//! ```text
+//!     b0: -> b1 b2 b3                       b0: -> b1 b2 b3
+//!       v0:w = op                             v0:w = op
+//!       op v0 terminator                      op v0 terminator
+//!     b1: freq=0.01                         b1: freq=0.01
+//!                                             store(s0) v0
+//!       op clobbers=a,b                       op clobbers=a,b
+//!                                             v1:w(of=v0) = load(s0)
+//!       op v0                                 op v1
+//!     b2: freq=0.01                         b2: freq=0.01
+//!       (as b1)                               (as b1)
+//!     b3: freq=0.98                         b3: freq=0.98
+//! ```
 
 mod callee_saved;
 mod constraints;
@@ -50,15 +87,15 @@ use model::{Model, Residence, Residences};
 use multipliers::{Purchase, Stage};
 use tuning::Rounds;
 
-/// What is to be in registers where.
+/// Where values are in registers, and the bound of what that costs.
 struct Decided {
     labelling: Option<Labelling>,
     excess: SecondaryMap<Block, BlockExcess>,
     callee_saved: CalleeSaved,
-    /// Callee-saved registers that are not worth saving and restoring them, anywhere or in some blocks.
+    /// Callee-saved registers that are not worth their saves and restores, anywhere or in some blocks.
     untouched: Untouched,
-    /// A cost, in executions at the weights of [`crate::allocate::cost`], that no plan falls below which agrees with what has
-    /// been decided beforehand ([`model`]), saving and restoring included.
+    /// A lower bound of the cost of any plan that agrees about what is decided beforehand ([`model`]), saves and restores
+    /// included. In executions, at the weights of [`crate::allocate::cost`].
     bound: f64,
 }
 
@@ -67,16 +104,16 @@ struct Labelling {
     is_one: PrimaryMap<Decision, bool>,
 }
 
-/// Decides by prices, or, if it is to be exact, by integer programming.
+/// The spiller that decides by prices, or by integer programming if it is to be exact.
 pub struct Priced {
-    /// How long to look for something better.
+    /// How long to look for better labels.
     pub effort: Effort,
     pub exact: bool,
 }
 
 impl Priced {
-    /// Whether values may be in registers in any blocks that they pass, whatever neighbouring blocks do. Otherwise blocks that are
-    /// alike are decided about together, and the bound is one of plans that do so.
+    /// Whether each block is decided about by itself. Otherwise similar neighbouring blocks are decided about together, and
+    /// the bound is one of plans that do so.
     fn considers_all(&self) -> bool {
         self.exact || matches!(self.effort, Effort::More | Effort::Most)
     }
@@ -95,7 +132,7 @@ impl Spiller for Priced {
             let pins = problem.pins.clone().keeping(&problem.conventional.function, &untouched);
             walk(problem, &set, &ahead, &Labelled(&solution), &pins).map(|plan| Plan { untouched, ..plan })
         };
-        // Where classes of registers overlap, those that were bought may not suffice for some instruction.
+        // Where classes of registers overlap, the registers that were bought may not suffice for some instruction.
         let mut plan = with(solution.untouched.clone()).or_else(|error| {
             let reason = format!("all callee-saved registers may be used, not only those that pay for their saves: {error}");
             with(Untouched::default()).map(|plan| Plan { degraded: vec![Degraded::new("spill", reason)], ..plan })
@@ -105,11 +142,11 @@ impl Spiller for Priced {
     }
 }
 
-/// The cost of a plan, and the bound of what any plan costs.
+/// The cost of a plan, and the bound of any plan's cost.
 fn certificate(problem: &Problem, solution: &Decided, plan: &Plan) -> Certificate {
     let cost = plan.cost(problem) + solution.cost_of_saving_all_but(&plan.untouched);
     let bound = solution.bound;
-    // Where something is executed a thousand million times, a unit is much of the cost of what is executed once.
+    // Where some block is executed a thousand million times, one unit is much of the cost of a block that is executed once.
     let rounding = problem.units.executions(problem.conventional.function.operands.len() as i64);
     debug_assert!(
         bound <= cost + rounding + 1e-3 * (1.0 + cost.abs()) || has_dead_phis(problem),
@@ -118,7 +155,7 @@ fn certificate(problem: &Problem, solution: &Decided, plan: &Plan) -> Certificat
     Certificate { cost, bound: bound.min(cost) }
 }
 
-/// Whether φs keep values alive that nobody reads. The model charges for those, too.
+/// Whether φs that nobody reads keep values alive. The model charges for those.
 fn has_dead_phis(problem: &Problem) -> bool {
     let mut phis = problem.conventional.function.blocks.values().flat_map(|data| &data.phis);
     phis.any(|phi| problem.liveness.is_dead(phi.def))
@@ -152,7 +189,7 @@ impl Labelling {
     }
 }
 
-/// Solves the problem.
+/// States the problem as decisions, and solves it.
 fn solve(priced: &Priced, problem: &Problem, set: &SpillSet, ahead: &Ahead) -> Decided {
     let unneeded = unneeded(problem, set);
     let mut callee_saved = CalleeSaved::new(problem);
@@ -184,9 +221,7 @@ fn solve(priced: &Priced, problem: &Problem, set: &SpillSet, ahead: &Ahead) -> D
     Decided { labelling, excess, untouched: callee_saved.left_by(solution.bought), callee_saved, bound }
 }
 
-/// How long to go on. Of each stage: rounds; how many nodes cuts may look at for each instruction; and how many executions have to
-/// be open for each instruction for it to be worth its time. So much is open in few functions, whose loops are hot, and these
-/// hold most of what is open in a program.
+/// How long to go on: the stages of [`tuning::stages`], for this function.
 fn stages(effort: Effort, problem: &Problem) -> Vec<Stage> {
     let insts = problem.conventional.function.insts.len();
     let stage = |&Rounds { rounds, work, gap }: &Rounds| Stage {
@@ -198,7 +233,8 @@ fn stages(effort: Effort, problem: &Problem) -> Vec<Stage> {
     tuning::stages(effort).iter().map(stage).collect()
 }
 
-/// What the constants cost that are executed where they stand, but need not be, whatever is decided.
+/// The cost of the constants that are executed where they stand in the program, but need not be, whatever is decided. Every plan
+/// saves it.
 fn unneeded(problem: &Problem, set: &SpillSet) -> f64 {
     let function = &problem.conventional.function;
     let is_unneeded = |inst: Inst| {

@@ -1,11 +1,32 @@
-//! Multipliers for registers, which make components independent of each other.
+//! Finds multipliers for the constraints, which make components independent.
 //!
-//! Relies on: Lagrangian relaxation. If every constraint has a multiplier of at least 0 for each of its members that is 1, each component is
-//! labelled as is cheapest for itself, and places are bought as long as that costs less than they earn, then all costs, less
-//! each constraint's multiplier times its capacity, are a lower bound of what any labelling costs that keeps to the constraints (Geoffrion 1974).
-//! Multipliers rise where a constraint is overfull and fall where it is not, in steps as long as Polyak's, each constraint's scaled by its
-//! frequency and its multiplier, and by how steadily it has gone one way ([`Multiplier`]). Implications have multipliers as constraints have: what relies
-//! on another node pays that one for being 1, whether it needs that or not.
+//! Let every decision that is 1 pay the multiplier λ ≥ 0 of each constraint that it is under, instead of obeying it. Then
+//! each component is labelled by a minimum cut of its own, registers are bought as long as they cost less than they earn,
+//! and
+//!
+//! ```text
+//!     L(λ)  =  Σ least cost of a component, with multipliers  +  cost of registers bought  −  Σ λ · K
+//! ```
+//!
+//! is at most the cost of any labelling that satisfies the constraints [Geo74]. In the example of [`super::model`],
+//!
+//! ```text
+//!     L
+//!     9 |     ____________________
+//!       |    /                    \
+//!       |   /                      \
+//!       |  /                        \
+//!     0 | /                          \
+//!       +-----+------------------+----+--> λ
+//!       0     9                 41   50
+//! ```
+//!
+//! The greatest L is sought. A multiplier rises where its constraint is violated, and falls where there is slack,
+//! in steps of Polyak's length [Pol69]. Each multiplier's share of a step goes by its frequency and its size, and by how
+//! steadily it has gone one way ([`Multiplier`]).
+//!
+//! An implication has a multiplier, too: its premise pays it, and its source receives it, and so does the node that makes it
+//! hold anyway.
 
 use super::rounding::{Priority, Rounded, Rounding};
 use super::tuning::{
@@ -16,7 +37,7 @@ use crate::allocate::cuts::{Component, Constraint, Cutter, Implication, MOST_BOU
 use cranelift_entity::{EntityRef, PrimaryMap, packed_option::PackedOption};
 use std::cmp::Ordering;
 
-/// Labels that keep to the constraints, and a bound.
+/// Labels that satisfy the constraints, and a bound.
 pub(super) struct Solution {
     pub(super) is_one: PrimaryMap<Node, bool>,
     pub(super) bought: usize,
@@ -24,39 +45,38 @@ pub(super) struct Solution {
     pub(super) bound: i64,
 }
 
-/// Places that can be bought, each of which changes the capacities of all constraints ([`crate::allocate::cuts::Capacities`]).
+/// Registers that can be bought. Each changes the capacities of all constraints ([`crate::allocate::cuts::Capacities`]).
 #[derive(Clone, Copy)]
 pub(super) struct Purchase {
-    /// What each costs.
+    /// The cost of each.
     pub(super) cost: i64,
-    /// How many are bought at least, and at most.
+    /// The least number that is bought, and the greatest.
     pub(super) least: usize,
     pub(super) most: usize,
 }
 
-/// How long to go on, from where the stage before has ended.
+/// How long to go on after the stage before.
 #[derive(Clone, Copy)]
 pub(super) struct Stage {
-    /// It is worth its time if the best labels may cost so much more than the optimum.
+    /// The stage is worth its time if the best labels may cost this much more than the optimum.
     pub(super) gap: i64,
-    /// How often multipliers have changed when it ends.
+    /// The number of rounds when it ends, those of earlier stages included.
     pub(super) rounds: u32,
-    /// LiveOutIndex so many, multipliers alone change, so that labels are made under multipliers that mean something, unless there is too much
-    /// work.
+    /// The number of rounds in which multipliers change and no labels are rounded, unless the work is too much.
     pub(super) rounds_unrounded: u32,
-    /// How many nodes all cuts may have looked at by then.
+    /// The number of nodes that all cuts may have looked at when it ends.
     pub(super) work: u64,
 }
 
-/// By turns, for one order finds what others miss.
+/// Taken in turn: one order finds labels that others miss.
 const PRIORITIES: [Priority; 3] = [Priority::Loss, Priority::LossBySize, Priority::LossByCharge];
 
-/// Labels all nodes, of which nothing has flowed through the network yet.
+/// Labels all nodes of a network through which nothing has flowed yet.
 pub(super) fn solve(network: &Network, costs: Residual, purchase: Purchase, stages: &[Stage]) -> Solution {
     let mut cutter = Cutter::new(network);
     let mut multipliers = Multipliers::new(network, costs, purchase);
     let mut value = multipliers.relax();
-    // Nothing has a multiplier yet.
+    // All multipliers are still zero.
     let mut rounding = Rounding::new(network, purchase.cost, &multipliers.relaxed());
     let mut bound = value;
     let mut best = cheapest_number(&mut rounding, &mut cutter, &multipliers.relaxed(), purchase);
@@ -82,8 +102,8 @@ pub(super) fn solve(network: &Network, costs: Residual, purchase: Purchase, stag
     Solution { is_one: best.is_one, bought: best.bought, bound }
 }
 
-/// Makes labels under the current multipliers, which may become the best: with as many places as the best, and one nearer to what the
-/// multipliers say.
+/// Rounds labels under the current multipliers, which may become the best: with as many registers as the best ones have, and
+/// with one more or less, if the multipliers say so.
 fn label(rounding: &mut Rounding, cutter: &mut Cutter, multipliers: &Multipliers, priority: Priority, best: &mut Rounded) {
     let relaxed = multipliers.relaxed();
     rounding.put_in_order(&relaxed, priority);
@@ -101,7 +121,7 @@ fn label(rounding: &mut Rounding, cutter: &mut Cutter, multipliers: &Multipliers
     }
 }
 
-/// Buys all places, and fewer as long as that is cheaper.
+/// Buys all registers, and then fewer as long as that is cheaper.
 fn cheapest_number(rounding: &mut Rounding, cutter: &mut Cutter, relaxed: &Relaxed, purchase: Purchase) -> Rounded {
     rounding.put_in_order(relaxed, Priority::LossBySize);
     let mut best = rounding.round(cutter, relaxed, purchase.most);
@@ -117,7 +137,7 @@ fn cheapest_number(rounding: &mut Rounding, cutter: &mut Cutter, relaxed: &Relax
     best
 }
 
-/// A number, and the next one to another.
+/// A number, and the next one on the way to another.
 fn towards(from: usize, to: usize) -> impl Iterator<Item = usize> {
     let next = match from.cmp(&to) {
         Ordering::Less => Some(from + 1),
@@ -127,33 +147,33 @@ fn towards(from: usize, to: usize) -> impl Iterator<Item = usize> {
     std::iter::once(from).chain(next)
 }
 
-/// What is known of components under the current multipliers, for rounding.
+/// The labels and costs of components under the current multipliers, for rounding.
 pub(super) struct Relaxed<'p> {
     pub(super) is_one: &'p PrimaryMap<Node, bool>,
-    /// What each component costs so, multipliers included, and without them.
+    /// The cost of each component with multipliers, and without them.
     pub(super) value: &'p PrimaryMap<Component, i64>,
     pub(super) cost: &'p PrimaryMap<Component, i64>,
     multipliers: &'p Multipliers<'p>,
 }
 
 impl Relaxed<'_> {
-    /// What flows have left of the network.
+    /// The network that flows have left.
     pub(super) fn residual(&self) -> &Residual {
         &self.multipliers.residual
     }
 
-    /// What a labelling of a component costs if nothing has a multiplier.
+    /// The cost of a labelling of a component without multipliers.
     pub(super) fn cost_of(&self, component: Component, is_one: impl Fn(Node) -> bool) -> i64 {
         self.multipliers.cost_without_multipliers(component, is_one)
     }
 
-    /// How much dearer a node is as 0 than as 1; what has flowed is taken off. Where the labels of a component do not change by
-    /// it, multipliers may have changed since it was cut.
+    /// By how much more a node costs as 0 than as 1, less the flow from it. It includes the latest multipliers, even where
+    /// they left the labels of the component as they were, and it was not cut again.
     pub(super) fn excess(&self, node: Node) -> i64 {
         self.excess_without_multipliers(node) - self.multipliers.of_node[node]
     }
 
-    /// The same if nothing had a multiplier.
+    /// [`Self::excess`] without multipliers.
     pub(super) fn excess_without_multipliers(&self, node: Node) -> i64 {
         self.multipliers.residual.excess(node) + self.multipliers.at_cut[node]
     }
@@ -163,53 +183,53 @@ struct Multipliers<'n> {
     network: &'n Network,
     cutter: Cutter<'n>,
     purchase: Purchase,
-    /// How many places are worth their multiplier.
+    /// The number of registers that are worth their cost.
     bought: usize,
-    /// By how many are bought, what they cost, less what all constraints' capacities earn.
+    /// By the number bought: the cost of the registers, less the multipliers times the capacities.
     cost_of_buying: [i64; MOST_BOUGHT + 1],
-    /// What all components cost as they are labelled, multipliers included.
+    /// The cost of all components as they are labelled, with multipliers.
     of_components: i64,
     residual: Residual,
     of_constraint: PrimaryMap<Constraint, Multiplier>,
     /// In the order of [`Network::implications`].
     of_implication: Vec<Multiplier>,
-    /// The best bound that multipliers have given.
+    /// The best bound so far.
     best_value: i64,
-    /// Of each node, the sum of its constraints' multipliers, and what it pays or gets for implications; and what that was when its component was
-    /// cut last.
+    /// The multipliers that each node pays, less those that it receives for implications; and that amount when its component
+    /// was last cut.
     of_node: PrimaryMap<Node, i64>,
     at_cut: PrimaryMap<Node, i64>,
     is_one: PrimaryMap<Node, bool>,
     value: PrimaryMap<Component, i64>,
     cost: PrimaryMap<Component, i64>,
-    /// Of each constraint, how many members are 1.
+    /// The number of members of each constraint that are 1.
     load: Vec<i32>,
-    /// Components whose labels may not be the best any more; at first, all, none of which has been cut.
+    /// Components whose labels may no longer be the best. At first all, none of which has been cut.
     stale: Vec<Component>,
     has_cut: bool,
 }
 
-/// A multiplier, and how it changes.
+/// A multiplier, and how it moves.
 #[derive(Clone, Copy)]
 struct Multiplier {
     now: i64,
-    /// What it was when multipliers gave the best bound.
+    /// Its value when the bound was best.
     at_best: i64,
-    /// Where it goes: by how much there is too much of what it is for, that of earlier rounds included.
+    /// Where it is going: the violation of its constraint, with those of earlier rounds.
     direction: f64,
-    /// The greater the more steadily it has gone one way.
+    /// The greater, the more steadily it has gone one way.
     pace: f64,
 }
 
 impl Multiplier {
     const ZERO: Multiplier = Multiplier { now: 0, at_best: 0, direction: 0.0, pace: 1.0 };
 
-    /// Whether nothing changes as long as there is enough of what it is for, as there is of most.
+    /// Whether it stays at zero as long as its constraint holds, as most do.
     fn is_idle(&self) -> bool {
         self.now == 0 && self.at_best == 0 && self.direction == 0.0
     }
 
-    /// Notes that multipliers have given the best bound, or else goes back a part of the way to where they did.
+    /// Keeps its value if the bound is the best so far; else takes it back part of the way to where that was.
     fn return_towards_best(&mut self, is_best: bool) {
         match is_best {
             true => self.at_best = self.now,
@@ -217,8 +237,8 @@ impl Multiplier {
         }
     }
 
-    /// Says where the multiplier goes next, since there is so much too much of what it is for. What is hardly a direction any more is
-    /// none: if all of them were such, a step would have no limit.
+    /// Turns it by the latest violation. A direction near zero becomes zero: if all were near zero, the length of a step
+    /// would have no limit.
     fn redirect(&mut self, violation: i64) {
         let direction = LATEST_VIOLATION * violation as f64 + (1.0 - LATEST_VIOLATION) * self.direction;
         let is_none = direction.abs() < LEAST_DIRECTION || direction < 0.0 && self.now == 0;
@@ -231,8 +251,8 @@ impl Multiplier {
         self.direction = direction;
     }
 
-    /// By how much it changes in a step of length 1, for what is executed so often: more if it is high, since it takes more to
-    /// change what is decided, and since of the many constraints that a long segment is in, few need a multiplier.
+    /// The change in a step of length 1. It grows with the frequency, and with the multiplier: a higher one takes more to
+    /// change any decision, and of the many constraints on a long segment, few need a multiplier.
     fn scale(&self, units: Units, frequency: f64) -> f64 {
         (frequency * units.executions(self.now).max(LEAST_SCALE * frequency)).sqrt()
     }
@@ -276,7 +296,7 @@ impl<'n> Multipliers<'n> {
         Relaxed { is_one: &self.is_one, value: &self.value, cost: &self.cost, multipliers: self }
     }
 
-    /// Labels each component as is cheapest under the multipliers, and buys places likewise. Answers the bound that this gives.
+    /// Labels each component, and buys registers, as is cheapest under the multipliers. Answers the bound.
     fn relax(&mut self) -> i64 {
         for index in 0..self.stale.len() {
             self.relax_component(self.stale[index]);
@@ -287,7 +307,7 @@ impl<'n> Multipliers<'n> {
         self.of_components + self.buy()
     }
 
-    /// Buys as many places as is cheapest. Answers what they cost, less what all constraints' capacities earn.
+    /// Buys the number of registers that is cheapest. Answers their cost, less the multipliers times the capacities.
     fn buy(&mut self) -> i64 {
         self.cost_of_buying = std::array::from_fn(|bought| self.purchase.cost * bought as i64);
         for (multiplier, capacities) in
@@ -303,12 +323,12 @@ impl<'n> Multipliers<'n> {
         self.cost_of_buying[self.bought]
     }
 
-    /// No labelling with so many places costs less.
+    /// A bound of labellings with this many registers bought.
     fn bound_with(&self, bought: usize) -> i64 {
         self.of_components + self.cost_of_buying[bought]
     }
 
-    /// Cuts a component anew.
+    /// Cuts a component under the current multipliers.
     fn relax_component(&mut self, component: Component) {
         let network = self.network;
         if self.has_cut {
@@ -339,8 +359,8 @@ impl<'n> Multipliers<'n> {
         self.residual.cost_without(self.network, component, is_one, |node| self.at_cut[node])
     }
 
-    /// Tells nodes what multipliers have become. Where dearer zeros and cheaper ones are all that there is of it, the labels of a component
-    /// are still the best.
+    /// Charges the multipliers to nodes. If zeros have only become dearer as 1, and ones cheaper, the labels of a component
+    /// are still the best, and it need not be cut again.
     fn charge_nodes(&mut self) {
         let of_implications = self.of_implications();
         let network = self.network;
@@ -370,7 +390,8 @@ impl<'n> Multipliers<'n> {
         }
     }
 
-    /// Of each node, what it pays for implications, less what it gets; nothing if there are none.
+    /// The multipliers that each node pays for implications, less those that it receives. Empty if there are no
+    /// implications.
     fn of_implications(&self) -> PrimaryMap<Node, i64> {
         let mut sums = PrimaryMap::new();
         if !self.of_implication.is_empty() {
@@ -386,15 +407,15 @@ impl<'n> Multipliers<'n> {
         sums
     }
 
-    /// Priority multipliers. Components have been cut without any.
+    /// Sets the first multipliers, once all components have been cut without any.
     fn start_from(&mut self, rounded: &Rounded) {
         self.initialise(rounded);
         self.charge_nodes();
     }
 
-    /// Of each constraint, so large a part of what the dearest component pays for leaving it, beside what it pays in any case, shared
-    /// among the constraints that it is kept out of by their frequencies. Of each implication on what has found no capacity, so large a part of
-    /// what it saves: several may rely on the same.
+    /// Estimates multipliers from the first rounded labels. For a constraint, it is a part of the loss of the dearest
+    /// component that it kept out, of which each full constraint gets a share by its frequency. For an implication whose
+    /// source found no register, it is a smaller part of what the implication saves, since several may depend on one source.
     fn initialise(&mut self, rounded: &Rounded) {
         let network = self.network;
         let mut load = vec![0; network.capacities.len()];
@@ -432,25 +453,25 @@ impl<'n> Multipliers<'n> {
         }
     }
 
-    /// Of a constraint: never 0, so that all multipliers can rise.
+    /// The frequency of a constraint. Never 0, so that all multipliers can rise.
     fn frequency(&self, constraint: Constraint) -> f64 {
         self.network.frequency[constraint].max(1e-6)
     }
 
-    /// How many more members of a constraint are 1 than there is capacity for.
+    /// The number of members of a constraint that are 1 beyond its capacity.
     fn violation(&self, constraint: Constraint) -> i64 {
         i64::from(self.load[constraint.index()]) - i64::from(self.network.capacities[constraint][self.bought])
     }
 
-    /// Changes the multipliers, which gave a bound of this `value`: the more the further that is from a part of the way from the best
-    /// bound to what is known to be possible, but not without limit.
+    /// Moves the multipliers, which gave a bound of `value`. The step is the longer the further `value` is from its aim,
+    /// between the best bound and the best labels; but its length has a limit.
     fn step(&mut self, best: i64, bound: i64, value: i64) {
         let gap = (best - bound) as f64;
         let missing = (AIM * gap + (bound - value) as f64).min(LONGEST_STEP * gap);
         let is_best = value > self.best_value;
         self.best_value = self.best_value.max(value);
         let units = self.network.units;
-        // What a implication saves is of the same order as a constraint's frequency.
+        // The savings of an implication are of the order of a constraint's frequency.
         let executions = |implication: &Implication<Node>| units.executions(implication.saved);
         let mut square = 0.0;
         let mut redirect = |multiplier: &mut Multiplier, violation: i64, frequency: f64| {
@@ -488,7 +509,7 @@ mod tests {
     use super::*;
     use crate::allocate::cuts::{ConstraintData, Decision, Decisions, Run, testing};
 
-    /// Else steps, which divide by the squares of directions, would have no limit.
+    /// Steps divide by the squares of directions, so their length would have no limit otherwise.
     #[test]
     fn directions_fade_and_end() {
         let mut multiplier = Multiplier { now: 100, direction: 1.0, ..Multiplier::ZERO };
@@ -500,7 +521,7 @@ mod tests {
         assert_eq!(multiplier.now, 100);
     }
 
-    /// The bound is one, the labels keep to the constraints, and are seldom far from the best.
+    /// The bound is a bound, and the labels satisfy the constraints and are seldom far from the best.
     #[test]
     fn the_optimum_is_between_the_bound_and_what_is_found() {
         let Found { found, optimum, proved, violated } = solve_500(testing::random);
@@ -509,7 +530,7 @@ mod tests {
         assert_eq!(violated, 0);
     }
 
-    /// The same where one decision of a few relies on another, seldom in vain.
+    /// One implication in a few decisions is seldom violated.
     #[test]
     fn what_relies_on_others_is_seldom_far_from_the_optimum() {
         let Found { found, optimum, proved, violated } = solve_500(testing::random_with_implication);
@@ -518,7 +539,7 @@ mod tests {
         assert!(violated < 10, "{violated} of 500 rely on others in vain");
     }
 
-    /// Where orders are taken in redirect, labels are nearer to the bound: with that by place alone, they cost 1.046 of it in sum.
+    /// Priorities in turn bring labels nearer to the bound: with `LossBySize` alone, they cost 1.046 of it in sum.
     #[test]
     fn labels_of_crowded_problems_are_near_the_bound() {
         let mut rng = fastrand::Rng::with_seed(4);
@@ -535,7 +556,7 @@ mod tests {
         assert!(found as f64 <= 1.044 * bound as f64, "{found} {bound}");
     }
 
-    /// Twenty decisions that cost something if they are 0, in runs of constraints with capacity for four, and some pairs.
+    /// Twenty decisions that cost something as 0, in runs of constraints of capacity four, and some pairs.
     fn crowded(rng: &mut fastrand::Rng) -> Decisions {
         const COUNT: usize = 20;
         const CONSTRAINTS: u32 = 8;
@@ -559,8 +580,8 @@ mod tests {
         decisions
     }
 
-    /// What has been found of some problems, and what there is, in sum; how many are proved optimal, and in how many a decision
-    /// relies on another in vain.
+    /// The sums of costs found and of optima, the number of problems that are proved optimal, and that of those with a
+    /// violated implication.
     #[derive(Default)]
     struct Found {
         found: i64,

@@ -1,7 +1,7 @@
-//! The cheapest labels that keep to the constraints, by integer programming.
+//! The cheapest labels that satisfy the constraints, by integer programming.
 //!
-//! Relies on: the relaxation of this program, in which decisions may be fractions, is nearly always integral, as its columns of
-//! one component are those of a minimum cut.
+//! Relies on: the relaxation of this program, in which decisions may be fractions, nearly always has integral solutions,
+//! since the columns of one component are those of a minimum cut.
 
 use super::multipliers::{Purchase, Solution};
 use crate::allocate::cuts::{Constraint, FORBIDDEN, Implication, Network, Node, Residual, Units};
@@ -10,9 +10,9 @@ use crate::analysis::grouped::Grouped;
 use cranelift_entity::PrimaryMap;
 use std::time::Duration;
 
-/// Labels all nodes, beginning with a solution that is known; if it takes longer than this, as well as was found.
+/// Labels all nodes, beginning with a known solution. If that takes longer than `limit`, the labels are the best so far.
 pub(super) fn solve(network: &Network, costs: &Residual, purchase: Purchase, known: Solution, limit: Duration) -> Solution {
-    // Something may rely on what has found no capacity, which is no solution here.
+    // The known labels may violate an implication, which is no solution here.
     let known_cost = cost(network, costs, purchase, &known.is_one, known.bought).unwrap_or(i64::MAX);
     if known_cost <= known.bound {
         return known;
@@ -30,7 +30,7 @@ pub(super) fn solve(network: &Network, costs: &Residual, purchase: Purchase, kno
     }
 }
 
-/// The solver's bound, less what it may be off by.
+/// The solver's bound, less its tolerance.
 fn floor(answer: &Answer, units: Units) -> i64 {
     let bound = answer.bound - 1e-6 * (1.0 + answer.bound.abs());
     (bound / units.executions(1)).floor() as i64
@@ -40,22 +40,22 @@ fn floor(answer: &Answer, units: Units) -> i64 {
 struct Stated {
     program: Program,
     variables: PrimaryMap<Node, Variable>,
-    /// Whether one place more than the least is bought, or two, and so on.
+    /// Whether one register more than the least is bought, whether two are, and so on.
     purchases: Vec<Variable>,
-    /// What there is to pay in any case.
+    /// A cost that is paid in any case.
     base: i64,
 }
 
 impl Stated {
     fn new(network: &Network, costs: &Residual, purchase: Purchase, known: &Solution) -> Self {
         let mut program = Program::default();
-        // Of what is forbidden, what everything costs as 1 may have more than there are numbers for; it is taken off again.
+        // If much is forbidden, the cost of all nodes as 1 may overflow; the sums below subtract it again.
         let with_all_ones = network.components().map(|component| costs.cost(network, component, |_| true));
         let mut base = with_all_ones.fold(purchase.cost * purchase.least as i64, i64::wrapping_add);
         let executions = |cost: i64| network.units.executions(cost);
         let mut variables: PrimaryMap<Node, Variable> = PrimaryMap::with_capacity(network.all_nodes().len());
         for node in network.all_nodes() {
-            // Whatever else it costs, what is forbidden costs more.
+            // A forbidden label costs more than any other costs of the node.
             let excess = costs.excess(node);
             let (has_to, must_not) = (excess > FORBIDDEN / 2, excess < -FORBIDDEN / 2);
             let variable = program.decision(if has_to || must_not { 0.0 } else { executions(-excess) }, known.is_one[node]);
@@ -111,7 +111,7 @@ fn members(network: &Network) -> Grouped<Constraint, Node> {
     Grouped::new(network.capacities.len(), &members)
 }
 
-/// What labels cost; `None` if they do not keep to the constraints, rely on others in vain, or do what is forbidden.
+/// The cost of labels; `None` if they violate a constraint or an implication, or do something forbidden.
 fn cost(network: &Network, costs: &Residual, purchase: Purchase, is_one: &PrimaryMap<Node, bool>, bought: usize) -> Option<i64> {
     let members = members(network);
     let load = |constraint: Constraint| members.get(constraint).iter().filter(|&&node| is_one[node]).count();

@@ -1,14 +1,14 @@
-//! Where values may be computed again from others.
+//! Where values may be recomputed from others.
 //!
-//! What is computed again need not be in its home where it is in no register. But only an instruction that reads it computes it
-//! again, while what it is computed from is live: edges do not, nor what is behind the last such instruction.
+//! A value that is recomputed wherever it is needed has no need of its home. But only an instruction that reads a value
+//! recomputes it, and only while its source is live. Edges do not, and nothing does after the last such instruction.
 
 use crate::allocate::spill::plan::Refill;
 use crate::allocate::spill::problem::Problem;
 use crate::machine::{Block, Value};
 use cranelift_entity::EntitySet;
 
-/// Which values may be computed again behind the blocks that define them.
+/// Values that may be recomputed after the blocks that define them.
 pub(super) struct Recomputation<'a> {
     problem: &'a Problem<'a>,
     possible: EntitySet<Value>,
@@ -22,12 +22,12 @@ impl<'a> Recomputation<'a> {
         for block in function.blocks.keys() {
             let read = function.block_operands(block).iter().filter(|operand| !operand.is_def());
             for value in read.map(|operand| operand.value) {
-                // In the block that defines it, it is not live into.
+                // A value is not live into the block that defines it.
                 if recomputation.source_is_live_into(block, value) && liveness.live_in(block).binary_search(&value).is_ok() {
                     recomputation.possible.insert(value);
                 }
             }
-            // What crosses a bundle in a register comes into one before the block's end.
+            // A value that crosses a bundle in a register gets into it before the end of the block.
             if bundles.exit(block).is_some() {
                 recomputation.possible.extend(liveness.live_out(block).iter().copied());
             }
@@ -35,7 +35,7 @@ impl<'a> Recomputation<'a> {
         recomputation
     }
 
-    /// Whether a value that is live into a block may be computed again in it, or behind it.
+    /// Whether a value that is live into a block may be recomputed there, or later.
     pub(super) fn is_possible_from(&self, block: Block, value: Value) -> bool {
         self.possible.contains(value) && self.source_is_live_into(block, value)
     }

@@ -1,8 +1,17 @@
-//! Labels that keep to the constraints, from relaxed ones.
+//! Makes labels that satisfy the constraints from those of relaxed cuts.
 //!
-//! Components take their places one after the other, those first that lose most by leaving ([`Priority`]). One that does not fit as it
-//! would like to be is cut again, with what is full forbidden. So is one that relies on what has found no capacity. Then each
-//! component with something to gain is placed again, in what the others leave.
+//! Components take capacity one after the other, those first that lose most by going to memory ([`Priority`]). One whose
+//! labels do not fit is cut again, with its nodes in full constraints forbidden; so is one that violates an implication.
+//! Then each component with something to gain is labelled again, within the capacity that the others leave.
+//!
+//! ```text
+//!     p + q1 <= 1      relaxed     p placed     q cut again, q1 forbidden
+//!       p                 1           1             1
+//!       q1, q2            1, 1                      0, 1
+//!       slack            -1           0             0
+//! ```
+//!
+//! (The example is that of [`super::model`].)
 
 use super::multipliers::Relaxed;
 use super::tuning::MOST_CUTS;
@@ -10,54 +19,54 @@ use crate::allocate::cuts::{Capacities, Component, Cutter, FORBIDDEN, Implicatio
 use crate::analysis::grouped::Grouped;
 use cranelift_entity::{EntityRef, PrimaryMap};
 
-/// Labels that keep to the constraints.
+/// Labels that satisfy the constraints, and their cost.
 #[derive(Clone)]
 pub(super) struct Rounded {
     pub(super) is_one: PrimaryMap<Node, bool>,
     pub(super) cost_of: PrimaryMap<Component, i64>,
-    /// How many places have been bought for them.
+    /// The number of registers bought for them.
     pub(super) bought: usize,
-    /// Their own, what the places cost, and what those do not save that rely on others in vain.
+    /// The cost of the labels and of the registers, and what violated implications do not save.
     pub(super) cost: i64,
 }
 
-/// Which components take their places first.
+/// The order in which components take capacity: by what they lose by going to memory,
 #[derive(Clone, Copy)]
 pub(super) enum Priority {
-    /// Those that lose most by leaving.
+    /// in all,
     Loss,
-    /// For each place in a constraint that they could take.
+    /// for each unit of capacity that they could take,
     LossBySize,
-    /// For what they pay for places (Pirkul 1987, of knapsacks with several constraints).
+    /// or for what they pay for capacity, which is Pirkul's order for knapsacks with several constraints [Pir87].
     LossByCharge,
 }
 
 pub(super) struct Rounding<'n> {
     network: &'n Network,
-    /// What a bought place costs.
+    /// The cost of buying one register.
     cost_of_purchase: i64,
     bought: usize,
-    /// What flows have slack of the component that is being placed.
+    /// The residual network of the component that is being labelled.
     scratch: Residual,
-    /// What each component costs with nothing in registers, and at least.
+    /// The cost of each component with everything in memory, and the least cost of each.
     nothing: PrimaryMap<Component, i64>,
     least: PrimaryMap<Component, i64>,
-    /// How many places in constraints each component could take.
+    /// The units of capacity that each component could take.
     size: PrimaryMap<Component, usize>,
     is_one: PrimaryMap<Node, bool>,
-    /// Of each constraint, how many more members can be 1.
+    /// The number of further members of each constraint that can be 1.
     slack: Vec<i32>,
-    /// The components, with what they lose by leaving: those first that lose most.
+    /// The components and their losses in memory, greatest loss first.
     order: Vec<(f64, Component)>,
-    /// The implications that are about a component's nodes, by their indices.
+    /// The implications on nodes of each component, by index.
     implications: Grouped<Component, u32>,
 }
 
-/// More than anything that is not forbidden, and less than what is.
+/// More than anything that can be paid, and less than what is forbidden.
 const FAR_TOO_MUCH: i64 = FORBIDDEN / 16;
 
 impl<'n> Rounding<'n> {
-    /// `alone` is what components cost without regard to constraints.
+    /// `alone` has the costs of components without regard to constraints.
     pub(super) fn new(network: &'n Network, cost_of_purchase: i64, alone: &Relaxed) -> Self {
         let size =
             |component: Component| network.nodes(component).flat_map(|node| network.runs_of(node)).map(|run| run.len()).sum();
@@ -76,7 +85,7 @@ impl<'n> Rounding<'n> {
         }
     }
 
-    /// Gives those places back that these labels do not need, which were the latest, down to the least number.
+    /// Gives those registers back that these labels do not need, from the last one bought, down to the least number.
     pub(super) fn sell(&mut self, rounded: &mut Rounded, least: usize) {
         let Rounding { network, bought, .. } = *self;
         let less = |capacities: &Capacities, fewer: usize| i32::from(capacities[bought]) - i32::from(capacities[fewer]);
@@ -88,7 +97,7 @@ impl<'n> Rounding<'n> {
         (self.bought, rounded.bought) = (needed, needed);
     }
 
-    /// Buys so many places, and leaves all of them empty.
+    /// Buys registers, and leaves all capacity free.
     fn buy(&mut self, bought: usize) {
         self.bought = bought;
         self.slack
@@ -97,7 +106,7 @@ impl<'n> Rounding<'n> {
             .for_each(|(slack, capacities)| *slack = i32::from(capacities[bought]));
     }
 
-    /// Components are going to be placed by what they lose by leaving, from these labels.
+    /// Puts components in order for rounding these labels.
     pub(super) fn put_in_order(&mut self, relaxed: &Relaxed, priority: Priority) {
         let share = |component: Component| match priority {
             Priority::Loss => 1.0,
@@ -110,7 +119,7 @@ impl<'n> Rounding<'n> {
         self.order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     }
 
-    /// Makes relaxed labels fit, with so many places bought.
+    /// Makes relaxed labels fit, with this many registers bought.
     pub(super) fn round(&mut self, cutter: &mut Cutter, relaxed: &Relaxed, bought: usize) -> Rounded {
         self.buy(bought);
         self.is_one.clone_from(relaxed.is_one);
@@ -132,7 +141,7 @@ impl<'n> Rounding<'n> {
         Rounded { is_one: self.is_one.clone(), cost, cost_of, bought }
     }
 
-    /// Places those components again that rely on others in vain, since these have been placed later.
+    /// Labels those components again whose implications are violated, since their sources were labelled later.
     fn repair_implications(&mut self, cutter: &mut Cutter, relaxed: &Relaxed, cost_of: &mut PrimaryMap<Component, i64>) {
         let network = self.network;
         for it in &network.implications {
@@ -149,7 +158,7 @@ impl<'n> Rounding<'n> {
         implication.violation(|node| self.is_one[node]) > 0
     }
 
-    /// The implications that are about nodes of a component.
+    /// The implications on nodes of a component.
     fn implications_of(&self, component: Component) -> impl Iterator<Item = &'n Implication<Node>> + use<'_, 'n> {
         let network = self.network;
         self.implications.get(component).iter().map(|&index| &network.implications[index as usize])
@@ -160,7 +169,7 @@ impl<'n> Rounding<'n> {
             .any(|it| self.is_violated(it) && self.network.node_range(component).contains(&it.premise.index()))
     }
 
-    /// What is not saved, since a component relies on others in vain, or others on it.
+    /// The savings that violated implications on nodes of a component lose.
     fn cost_of_violations(&self, component: Component) -> i64 {
         self.implications_of(component).filter(|it| self.is_violated(it)).map(|it| it.saved).sum()
     }
@@ -169,7 +178,7 @@ impl<'n> Rounding<'n> {
         relaxed.cost_of(component, |node| self.is_one[node])
     }
 
-    /// Places those components again that could have more ones.
+    /// Labels those components again that could have more ones.
     pub(super) fn improve(&mut self, cutter: &mut Cutter, rounded: &mut Rounded, relaxed: &Relaxed) {
         if rounded.bought != self.bought {
             self.buy(rounded.bought);
@@ -205,12 +214,12 @@ impl<'n> Rounding<'n> {
         rounded.is_one.clone_from(&self.is_one);
     }
 
-    /// Whether a node finds capacity in its constraints.
+    /// Whether the constraints of a node have capacity for it.
     fn fits(&self, node: Node) -> bool {
         self.network.runs_of(node).all(|run| self.slack[run].iter().all(|&slack| slack > 0))
     }
 
-    /// Has a component take its places, or leave them. Answers whether there is capacity for it.
+    /// Has a component take its capacity (-1), or give it back (1). Answers whether no constraint is violated.
     fn change_slack(&mut self, component: Component, by: i32) -> bool {
         let mut fits = true;
         for node in self.network.nodes(component).filter(|&node| self.is_one[node]) {
@@ -224,7 +233,7 @@ impl<'n> Rounding<'n> {
         fits
     }
 
-    /// Has a component take its places, if it finds capacity everywhere; forbids nodes that do not.
+    /// Has a component take its capacity if it fits. If not, forbids its nodes in constraints that it violates.
     fn enter(&mut self, component: Component) -> bool {
         if self.change_slack(component, -1) {
             return true;
@@ -238,8 +247,8 @@ impl<'n> Rounding<'n> {
         false
     }
 
-    /// Labels a component so that it fits. What flows under prices may flow without: nodes are the dearer as 0 for what they do
-    /// not pay any more.
+    /// Labels a component so that it fits. The flow that multipliers made may also flow without them, so the residual
+    /// network is that of the relaxed cut, with the multipliers added back.
     fn relabel(&mut self, cutter: &mut Cutter, component: Component, relaxed: &Relaxed) {
         self.scratch.copy_from(relaxed.residual(), self.network, component);
         for node in self.network.nodes(component) {
@@ -250,7 +259,7 @@ impl<'n> Rounding<'n> {
         self.make_fit(cutter, component);
     }
 
-    /// The same, beginning with what is cheapest under prices if everything fits.
+    /// Labels a component so that it fits, starting from its relaxed labels, with multipliers.
     fn relabel_from(&mut self, cutter: &mut Cutter, component: Component, relaxed: &Relaxed) {
         self.scratch.copy_from(relaxed.residual(), self.network, component);
         for node in self.network.nodes(component) {
@@ -261,7 +270,8 @@ impl<'n> Rounding<'n> {
         self.make_fit(cutter, component);
     }
 
-    /// Nothing of a component that is about to be placed relies on what is 0. What others rely on is worth what they save.
+    /// Charges the component that is about to be labelled for its implications: a premise whose source is 0 is forbidden,
+    /// and a source is worth what the premises of other components save.
     fn charge_implications(&mut self, component: Component) {
         let network = self.network;
         let nodes = network.node_range(component);
@@ -279,8 +289,8 @@ impl<'n> Rounding<'n> {
         }
     }
 
-    /// Cuts a component until it fits, without the nodes that find no capacity. It may have several nodes in one constraint, so that what
-    /// each would find capacity for alone may not fit together: then those are forbidden, too.
+    /// Cuts a component until it fits, without the nodes whose constraints are full. Several of its nodes may be under one
+    /// constraint, and fit one by one, but not together. Then they are forbidden, too.
     fn make_fit(&mut self, cutter: &mut Cutter, component: Component) {
         for node in self.network.nodes(component) {
             if self.is_one[node] && !self.fits(node) {
@@ -300,7 +310,7 @@ impl<'n> Rounding<'n> {
     }
 }
 
-/// The implications that each component's nodes occur in. (A node that is 1 in any case if another one is, is in the same component.)
+/// The implications on each component's nodes. (The node of `unless` is in the component of the premise.)
 fn by_component(network: &Network) -> Grouped<Component, u32> {
     let components = |it: &Implication<Node>| {
         let [premise, conclusion] = [it.premise, it.conclusion].map(|node| network.component_of(node));

@@ -1,12 +1,13 @@
-//! Where values have not been stored yet.
+//! Store regions, and the decisions whether values have been stored in them.
 //!
-//! The life of a value is cut into *store_regions* of regions ([`super::regions`]), in each of which it makes little difference
-//! where the value is stored. A decision says that its home is not written yet; there is one only for store_regions that somebody
-//! asks about.
+//! A live range is cut into *store regions* of regions ([`super::regions`]), within which it makes little difference where
+//! the value is stored. A decision says that its home is not written yet. Only store regions that some cost depends on have
+//! one.
 //!
-//! Ensures: a store_region's first block dominates it, so that what is stored there is stored in all of it. It is executed as often
-//! as any block of the store_region, or not much more often ([`super::regions::similar`]). Control comes to each region of a store_region from
-//! another one of the store_region, so that whoever stores the value later pays for the coldest block at least.
+//! Ensures: the first block of a store region dominates it, so that a store there serves all of it. It is executed as often
+//! as any block of the store region, or not much more often ([`super::regions::similar`]). Control comes to each region of a
+//! store region from another one of the same store region, so that storing later costs at least as much as in the coldest
+//! block.
 
 use super::excess_pressure::ExcessPressure;
 use super::live_out_index::LiveOutIndex;
@@ -20,7 +21,7 @@ use crate::machine::{Block, Function, Value};
 use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 use smallvec::SmallVec;
 
-/// A part of the life of one value.
+/// A part of the live range of one value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct StoreRegion(u32);
 entity_impl!(StoreRegion);
@@ -28,33 +29,34 @@ entity_impl!(StoreRegion);
 struct StoreRegionData {
     value: Value,
     first: Block,
-    /// From where the value is stored as seldom as in any block of the store_region that is known to be one.
+    /// The block from which the value is stored at the least frequency known in the store region.
     coldest: Block,
     /// The decision that the value's home is not written yet.
     unwritten: PackedOption<Decision>,
 }
 
-/// The store_regions of all values.
+/// The store regions of all values.
 pub(super) struct StoreRegions<'a> {
     function: &'a Function,
     dominators: &'a Dominators,
     liveness: &'a Liveness,
     pub(super) regions: Regions,
-    /// How often, for each execution of its first block, a block of the same store_region is executed at least.
+    /// The least frequency of a block, for each execution of its store region's first block.
     similar: f64,
-    /// Values that live in regions which are executed less often than their definitions; the others have one store_region each.
+    /// Values that are live in regions that are executed less often than their definitions. All others have one store region
+    /// each.
     colder: EntitySet<Value>,
-    /// Of those others, the decision that their home is not written yet.
+    /// Of values with one store region, the decision that their home is not written yet.
     unwritten: SecondaryMap<Value, PackedOption<Decision>>,
-    /// Of the colder ones, in the order of the regions that they begin in.
+    /// The store regions of colder values, in the order of the regions that they begin in.
     data: Vec<StoreRegionData>,
-    /// How many have begun by the end of each region that has been passed.
+    /// The number of store regions that have begun by the end of each region that has been visited.
     begun: PrimaryMap<Region, u32>,
-    /// Of each colder value, the store_region in the current region.
+    /// The store region of each colder value in the current region.
     current: SecondaryMap<Value, PackedOption<StoreRegion>>,
     /// The values that have one.
     here: Vec<Value>,
-    /// Of the colder values that are live at the ends of blocks that have been passed, in the order of
+    /// The store regions of colder values at the ends of blocks that have been visited, in the order of
     /// [`Liveness::live_out_row`].
     at_ends: Vec<PackedOption<StoreRegion>>,
 }
@@ -87,7 +89,7 @@ impl<'a> StoreRegions<'a> {
         }
     }
 
-    /// The next region begins. What is live into it comes in store_regions that go on, or begin.
+    /// Begins the next region. Values that are live into it are in store regions that go on, or that begin here.
     pub(super) fn enter_region(&mut self, region: Region) {
         if self.colder.is_empty() {
             return;
@@ -134,14 +136,14 @@ impl<'a> StoreRegions<'a> {
         self.here.push(value);
     }
 
-    /// Whether a store_region that comes to the first block of a region goes on there.
+    /// Whether a store region that reaches the first block of a region goes on there.
     fn goes_on(&self, store_region: StoreRegion, block: Block) -> bool {
         let first = self.data[store_region.index()].first;
         self.regions.least_from(block) >= self.similar * self.function.blocks[first].frequency
             && self.dominators.dominates(first, block)
     }
 
-    /// A block of the current region has been passed.
+    /// Ends a block of the current region.
     pub(super) fn leave(&mut self, block: Block) {
         if self.here.is_empty() {
             return;
@@ -152,25 +154,24 @@ impl<'a> StoreRegions<'a> {
         }
     }
 
-    /// All blocks of the current region have been passed.
+    /// Ends the current region.
     pub(super) fn leave_region(&mut self) {
         self.here.drain(..).for_each(|value| self.current[value] = None.into());
         self.begun.push(self.data.len() as u32);
     }
 
-    /// The store_region of a colder value that is live at the end of a block that has been passed.
+    /// The store region of a colder value at the end of a block that has been visited.
     fn at_end(&self, block: Block, value: Value) -> Option<StoreRegion> {
         let index = self.liveness.live_out(block).binary_search(&value).ok()?;
         self.at_ends[self.liveness.live_out_row(block).start + index].expand()
     }
 
-    /// The decision that a value's home is not written yet in the current region, where the value is live; it is made if there is
-    /// none.
+    /// The decision that the home of a live value is not written yet in the current region. It is made if there is none.
     pub(super) fn unwritten_here(&mut self, value: Value, decisions: &mut Decisions) -> Decision {
         self.unwritten_in(self.current[value].expand(), value, decisions)
     }
 
-    /// Such a decision about a value that is live at the end of a block, now that all have been passed.
+    /// The decision that a value's home is not written yet at the end of a block, once all blocks have been visited.
     pub(super) fn unwritten_at_end(&mut self, block: Block, value: Value, decisions: &mut Decisions) -> Decision {
         self.unwritten_in(self.at_end(block, value), value, decisions)
     }
@@ -184,8 +185,8 @@ impl<'a> StoreRegions<'a> {
         decision
     }
 
-    /// Such a decision about a value that is defined in this block, if somebody has asked for it, and how often the value is
-    /// stored at least if that is done in the same store_region.
+    /// The decision that the home of a value defined in this block is not written yet, if some cost depends on it; and the
+    /// least frequency at which a store in the same store region is executed.
     pub(super) fn since_definition(&self, block: Block, value: Value) -> Option<(Decision, f64)> {
         let least = self.regions.least_from(block);
         if !self.colder.contains(value) {
@@ -195,7 +196,8 @@ impl<'a> StoreRegions<'a> {
         Some((unwritten.expand()?, least.min(self.regions.least_from(coldest))))
     }
 
-    /// The values of which store_regions begin in a region, likewise.
+    /// The values whose store regions begin in a region, with decisions and least frequencies as from
+    /// [`Self::since_definition`].
     pub(super) fn beginning_in(&self, region: Region) -> impl Iterator<Item = (Value, Decision, f64)> {
         let since = region.as_u32().checked_sub(1).map_or(0, |before| self.begun[Region::from_u32(before)]);
         let begun = (since..self.begun[region]).map(StoreRegion::from_u32);

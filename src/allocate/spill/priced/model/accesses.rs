@@ -1,4 +1,4 @@
-//! What instructions access: where their operands are before and after, and what it costs if that is memory.
+//! The accesses of instructions: the residences of their operands before and after, and the cost of those that are memory.
 
 use super::{Builder, Residence, Stored};
 use crate::allocate::cost;
@@ -12,12 +12,12 @@ use crate::machine::{Block, Function, Inst, Operand, Value};
 impl Builder<'_> {
     pub(super) fn instruction(&mut self, block: Block, index: u32, inst: Inst) {
         let Problem { liveness, .. } = self.problem;
-        // Nothing is refilled between terminators.
+        // Nothing can be refilled between terminators.
         let too_late = index > self.function.before_terminators(block).index;
         let frequency = self.function.blocks[block].frequency;
         let operands = self.function.operands(inst);
         let first = self.function.insts[inst].operands.start as usize;
-        // Nothing is to be decided about most instructions.
+        // There is nothing to decide about most instructions.
         let is_unaffected = operands.iter().all(|operand| self.is_unaffected(operand.value));
         let within_home = !is_unaffected && self.problem.copies_within_home(inst);
         for (k, operand) in operands.iter().enumerate() {
@@ -29,7 +29,7 @@ impl Builder<'_> {
                 self.model.residences.after[first + k] = if liveness.kills(first + k) {
                     Residence::MEMORY
                 } else {
-                    // What has been chosen to be in memory is stored there, whatever is decided.
+                    // A value that has been chosen to be in memory is stored after its definition, whatever is decided.
                     let is_stored = self.chosen.is_in_memory(operand.value) && !within_home;
                     self.model.base += if is_stored { self.cost_of_store(frequency) } else { 0 };
                     self.definition(block, inst, k)
@@ -42,7 +42,7 @@ impl Builder<'_> {
         if within_home {
             self.copy_within_home(inst, frequency);
         } else if !is_unaffected {
-            // What has been chosen to be in memory is refilled in any case, but how often is not known yet.
+            // Values that have been chosen to be in memory are refilled in any case; how often is not known yet.
             let is_needed =
                 |&k: &usize| !operands[k].is_def() && is_first_use(operands, k) && !self.chosen.spilled[operands[k].value];
             for value in (0..operands.len()).filter(is_needed).map(|k| operands[k].value) {
@@ -76,8 +76,8 @@ impl Builder<'_> {
         if self.is_open(value) && is_uncontended() { Residence::REGISTER } else { self.segment(value) }
     }
 
-    /// Whether an instruction accesses this operand in a register, or could as well: not if it does nothing where it copies within a
-    /// home, nor if it changes what is in memory, or reads it from there at less than a reload.
+    /// Whether an instruction accesses this operand in a register, or might as well. It does not if it changes its value in
+    /// memory, if it reads it there for less than a reload, or if it is a copy within a home, which then does nothing.
     fn is_in_register_at(&self, inst: Inst, k: usize) -> bool {
         let operands = self.function.operands(inst);
         let is_before = |k: usize| self.residence[operands[k].value] == Residence::REGISTER;
@@ -92,8 +92,8 @@ impl Builder<'_> {
         is_before(k) || !may_read()
     }
 
-    /// The segment after a definition by an instruction. A constant that is not needed there is not computed. Neither is what is
-    /// computed from another value, unless it is stored. (That it is computed for a store alone, is not counted.)
+    /// The segment after a definition. A constant that is in no register after it is not computed there; nor is a value that
+    /// can be recomputed, unless it is stored. (Computing it for a store alone is not charged.)
     fn definition(&mut self, block: Block, inst: Inst, k: usize) -> Residence {
         let value = self.function.operands(inst)[k].value;
         if !self.is_open(value) || self.has_home(value) {
@@ -108,7 +108,8 @@ impl Builder<'_> {
         residence
     }
 
-    /// What a copy within a home costs: what is in memory is loaded if it is needed in a register, and its copy is in its home.
+    /// The cost of a copy within a home: a load, if its source is in memory and needed in a register. The copy of a source
+    /// in memory is in its home already.
     fn copy_within_home(&mut self, inst: Inst, frequency: f64) {
         let Function { insts, .. } = self.function;
         let [to, from] = [0, 1].map(|k| self.function.operands(inst)[k].value);
@@ -127,8 +128,8 @@ impl Builder<'_> {
         }
     }
 
-    /// A value that has been in this residence is needed in a register at an instruction, or, if there is none, at a block's end. If it
-    /// is in none, it is loaded from its home, or computed recompute if what it is computed from is in one.
+    /// A value with this residence is needed in a register by an instruction, or, without one, at the end of the block. If
+    /// it is in none, it is loaded from its home, or recomputed if its source is in a register.
     pub(super) fn need_in_register(&mut self, value: Value, residence: Residence, inst: Option<Inst>, frequency: f64) {
         if residence == Residence::REGISTER {
             return;
@@ -153,7 +154,7 @@ impl Builder<'_> {
         }
     }
 
-    /// How a value in memory gets into a register for an instruction: computed from another one if that may be in a register then.
+    /// The refill of a value for an instruction: recomputation, if its source may be in a register.
     pub(super) fn refill(&self, value: Value) -> Refill {
         let may_be = |recompute: &Refill| match *recompute {
             Refill::Recompute { from, .. } => self.residence[from] != Residence::MEMORY,
@@ -162,15 +163,15 @@ impl Builder<'_> {
         self.problem.recompute(value).filter(may_be).unwrap_or_else(|| self.problem.refill(value))
     }
 
-    /// How a value is computed recompute for an instruction, or, if there is none, for a block's end, and where its source is, if that
-    /// may be in a register then and after.
+    /// How a value is recomputed for an instruction, or, without one, at the end of the block; and the residence of its
+    /// source, if that may be in a register before and after.
     fn recomputation(&self, value: Value, inst: Option<Inst>) -> Option<(Refill, Residence)> {
         let recompute = self.problem.recompute(value)?;
         let Refill::Recompute { from, .. } = recompute else { return None };
         Some((recompute, self.residence_across(from, inst))).filter(|&(_, source)| source != Residence::MEMORY)
     }
 
-    /// Where a value is in a register before an instruction and after it. What the instruction reads is if it stays in one.
+    /// The residence of a value across an instruction. One that the instruction reads counts if it stays in its register.
     fn residence_across(&self, value: Value, inst: Option<Inst>) -> Residence {
         let read = inst.and_then(|inst| {
             let k = self.function.operands(inst).iter().position(|operand| !operand.is_def() && operand.value == value)?;
@@ -179,9 +180,9 @@ impl Builder<'_> {
         read.map_or(self.residence[value], |operand| self.model.residences.after(operand))
     }
 
-    /// A value that is not in a register is loaded, or, which saves something, relies on the source that it is computed from: if
-    /// it is not loaded, either it or that one is in a register. If it is loaded, it is in its home. Answers the decision that it
-    /// is not loaded.
+    /// A value that is in no register is loaded, or, which saves something, recomputed from a source in a register. States a
+    /// new decision, "not loaded", which implies that the value or its source is in a register. At 0, the value's home has
+    /// been written. Answers the decision.
     fn load_or_imply(&mut self, value: Value, residence: Residence, source: Decision, saved: i64) -> Residence {
         let unloaded = self.model.decisions.decide();
         self.model.decisions.charge(unloaded, false, saved);
@@ -192,7 +193,7 @@ impl Builder<'_> {
         Residence::decided_by(unloaded)
     }
 
-    /// A value that need not be in its home elsewhere is loaded here, if it is not in a register.
+    /// A value that need not be in its home elsewhere is loaded here, unless it is in a register.
     fn need_home_to_load(&mut self, value: Value, residence: Residence) {
         if self.stored[value] == Stored::WhereLoaded {
             let unwritten = self.unwritten(value);
@@ -200,7 +201,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Where a value is after an instruction that can read it from memory.
+    /// The residence of a value after an instruction that could read it from memory.
     fn after_fold(&self, inst: Inst, value: Value) -> Option<Residence> {
         let first = self.function.insts[inst].operands.start as usize;
         let reads = |&k: &usize| self.function.operands(inst)[k].value == value && !self.function.operands(inst)[k].is_def();
@@ -208,8 +209,9 @@ impl Builder<'_> {
         Some(self.model.residences.after[first + k])
     }
 
-    /// An operand that is read from memory costs less than a reload, unless its value is needed in a register after. Of several
-    /// that could be, one is, whichever; so where all are in memory, this is less than what they cost.
+    /// An operand that is read from memory costs less than a reload, unless its value is needed in a register afterwards. Of
+    /// several such operands, only one is read from memory, so where all are in memory, the labelling costs less than its
+    /// plan.
     fn discount_folds(&mut self, inst: Inst, frequency: f64) {
         let operands = self.function.operands(inst);
         let first = self.function.insts[inst].operands.start as usize;
@@ -231,8 +233,8 @@ impl Builder<'_> {
         }
     }
 
-    /// What is overwritten in memory costs less than a load and a store, unless it is in a register before the instruction or after.
-    /// (Where another operand is read from memory, only one of both is.)
+    /// A value that is changed in memory costs less than a load and a store, unless it is in a register before or after.
+    /// (Where another operand could be read from memory, only one of the two is in memory.)
     fn discount_update(&mut self, inst: Inst, frequency: f64) {
         let Some([read, written]) = changes_home(self.problem, inst) else { return };
         let [before, after] = [read, written].map(|k| self.function.operands(inst)[k].value);
@@ -243,13 +245,13 @@ impl Builder<'_> {
         }
     }
 
-    /// What a read from memory costs less than a load and the instruction.
+    /// The difference between a reload and a read from memory.
     fn saved_by_fold(&self, frequency: f64) -> i64 {
         let cost = |added: cost::Added| self.cost(self.problem.cost(added, frequency));
         cost(cost::RELOAD) - cost(cost::FOLDED_RELOAD)
     }
 
-    /// What is paid where a residence is not in a register costs less, unless there is a value in one after.
+    /// Lowers the cost of a segment in memory, unless the segment after it is in a register.
     fn discount(&mut self, residence: Residence, after: Residence, saved: i64) {
         self.model.in_memory(residence, -saved);
         self.model.only_in(after, residence, saved);

@@ -1,4 +1,4 @@
-//! How many values fit into registers: at the heads of blocks, and at each instruction.
+//! Pressure constraints, at the heads of blocks and at each instruction.
 
 use super::{Builder, Residence};
 use crate::allocate::cuts::{FORBIDDEN, MOST_BOUGHT};
@@ -9,7 +9,8 @@ use crate::analysis::Occupancy;
 use crate::machine::{Block, Inst, Value};
 use smallvec::SmallVec;
 
-/// A value that an instruction reads, and where it competes for a register: not in memory if it is to be counted.
+/// A value that an instruction reads, with its residences as far as they count for constraints: where it is memory, no
+/// register is counted.
 struct Read {
     value: Value,
     /// While operands are read.
@@ -20,7 +21,7 @@ struct Read {
 }
 
 impl Builder<'_> {
-    /// The rows of a block's head, where not everything fits.
+    /// States the constraints of a block's head with excess pressure.
     pub(super) fn constrain_head(&mut self, block: Block) {
         let Problem { pins, limits, .. } = self.problem;
         let occupied = pins.at(self.function, self.function.head(block)) | self.function.blocks[block].live_in_pins;
@@ -30,8 +31,8 @@ impl Builder<'_> {
         }
     }
 
-    /// The rows of an instruction, at which not everything fits: when operands are read, and when definitions are written. In
-    /// between, all is in registers that is both before and after.
+    /// States the constraints of an instruction with excess pressure: while operands are read, and when definitions are
+    /// written. In between, only values that are in registers before and after are in registers.
     pub(super) fn constrain_instruction(&mut self, block: Block, inst: Inst) {
         let Problem { pins, liveness, .. } = self.problem;
         let operands = self.function.operands(inst);
@@ -81,7 +82,7 @@ impl Builder<'_> {
             let taken = demand.taken(limits, set);
             let left = taken.of(&rooms);
             if competing(set) > left.least() {
-                // The program itself has hardly ever anything in those that can be bought.
+                // The program itself hardly ever has anything in the registers that can be bought.
                 let by_bought = match occupancy.all().intersects(self.callee_saved.untouched(0)) {
                     true => self.left_by_bought(set, occupancy, taken, rooms),
                     false => self.gained[set].map(|gained| left.and(gained)),
@@ -91,7 +92,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What an instruction leaves of a set's registers, by how many are bought, some of which the program may occupy there.
+    /// The registers of a set that an instruction leaves, by the number bought, some of which the program may occupy.
     fn left_by_bought(&self, set: usize, occupancy: &Occupancy, taken: Taken, mut rooms: Rooms) -> [Left; MOST_BOUGHT + 1] {
         let mut registers = self.callee_saved.registers().iter();
         let mut left = [taken.of(&rooms); MOST_BOUGHT + 1];
@@ -102,7 +103,7 @@ impl Builder<'_> {
         left
     }
 
-    /// A row for each crowded set.
+    /// States a constraint for each crowded set.
     fn constrain_crowded(&mut self, block: Block, left: impl Fn(Left) -> i32) {
         for index in 0..self.crowded.len() {
             let (set, by_bought) = self.crowded[index];
@@ -110,7 +111,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What an instruction reads, and where that is.
+    /// The values that an instruction reads.
     fn reads(&mut self, inst: Inst, folded: Option<usize>) -> SmallVec<[Read; 4]> {
         let operands = self.function.operands(inst);
         let first = self.function.insts[inst].operands.start as usize;
@@ -131,7 +132,7 @@ impl Builder<'_> {
         reads
     }
 
-    /// The operand that is accessed in memory if its value is there: one that dies, if there is one.
+    /// The operand that the instruction accesses in memory if its value is there. One that dies is preferred.
     fn folded(&self, inst: Inst) -> Option<usize> {
         let first = self.function.insts[inst].operands.start as usize;
         let operands = self.function.operands(inst);
@@ -148,7 +149,8 @@ impl Builder<'_> {
             .max_by_key(|&k| self.problem.liveness.kills(first + k))
     }
 
-    /// Whether a value that could be accessed in memory is in a register for an instruction: it is if it has been, or stays.
+    /// A new decision: whether a value that could be read from memory is in a register for the instruction. It is if it was,
+    /// or if it stays.
     fn in_register_for(&mut self, value: Value, after: Residence) -> Residence {
         if after == Residence::MEMORY {
             return self.residence[value];
@@ -159,7 +161,8 @@ impl Builder<'_> {
         here
     }
 
-    /// A row of what competes for a set of registers, of which so many are left, by how many have been bought.
+    /// States the constraint that values competing for a set of registers fit into those that are left, by the number
+    /// bought.
     fn constrain(&mut self, block: Block, set: usize, left: [i32; MOST_BOUGHT + 1]) {
         let needed = self.constraints[set].constrain(left, self.function.blocks[block].frequency);
         self.model.least_bought = self.model.least_bought.max(needed);

@@ -1,4 +1,4 @@
-//! What edges cost, and stores.
+//! The costs of edges and of stores.
 
 use super::{Builder, Residence, Stored};
 use crate::allocate::cost;
@@ -11,8 +11,8 @@ use crate::machine::{Block, BlockList, Value};
 use smallvec::SmallVec;
 
 impl Builder<'_> {
-    /// What is in a register at a block's head comes so from a predecessor, or is refilled on the edge. What φs in memory take
-    /// is in its home.
+    /// A value that is in a register at a block's head comes from each predecessor in one, or is refilled on the edge. An
+    /// argument of a φ that is in memory is in its home.
     pub(super) fn edges(&mut self) {
         let Problem { liveness, .. } = self.problem;
         let function = self.function;
@@ -57,8 +57,8 @@ impl Builder<'_> {
         }
     }
 
-    /// What is at the head of `to` comes from a value on this edge. Answers where that is before the edge, or else at the head, if
-    /// nothing depends on it.
+    /// States what an edge costs if the residence of `value` before it differs from that at the head of `to`, and answers
+    /// the former (or the latter, if nothing depends on it).
     fn edge(&mut self, from: Block, to: Block, head: Residence, value: Value, before: &mut LiveOutIndex) -> Residence {
         let target = &self.function.blocks[to];
         let stays = head == Residence::REGISTER && self.is_unaffected(value);
@@ -74,7 +74,7 @@ impl Builder<'_> {
         tail
     }
 
-    /// Where a value is when control leaves `from` for `to`.
+    /// The residence of a value when control leaves `from` for `to`.
     fn arriving(&mut self, from: Block, to: Block, value: Value, before: &mut LiveOutIndex) -> Residence {
         let target = &self.function.blocks[to];
         if self.problem.unspillable.contains(value) {
@@ -93,7 +93,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A value is in its home in a block that has been passed.
+    /// A value is in its home in a block that has been visited.
     fn read_home(&mut self, block: Block, value: Value) {
         if self.has_home(value) {
             let unwritten = self.unwritten_in(block, value);
@@ -101,10 +101,10 @@ impl Builder<'_> {
         }
     }
 
-    /// A value that need not be in its home elsewhere is so at the end of a block, if it is in no register there: nothing computes
-    /// it recomputation from there on.
+    /// A value that could be recomputed earlier is in its home at the end of a block, if it is in no register there: from
+    /// there on, nothing recomputes it.
     fn store_by_end(&mut self, block: Block, value: Value, tail: Residence) {
-        // Most values have a home wherever they are in memory.
+        // Most values are in their homes wherever they are in memory.
         let is_stored_late = self.stored[value] == Stored::WhereLoaded;
         if is_stored_late && !self.problem.unspillable.contains(value) && !self.chosen.spilled[value] {
             let unwritten = self.unwritten_in(self.problem.source(block), value);
@@ -116,9 +116,9 @@ impl Builder<'_> {
         self.cost(self.problem.cost_on_edge(self.problem.refill(value), from, to))
     }
 
-    /// Where store_regions begin with a region, values are stored on its edges, or, where several meet or no code can stand there,
-    /// at its head. Anywhere else in the stretch, that costs hardly less. Where control comes back, what has been stored by
-    /// then is.
+    /// Where store regions begin with a region, their values are stored on the region's edges, or at its head if several
+    /// edges meet there or no code can stand on one. A store elsewhere in the store region costs hardly less. A value that
+    /// comes back into a loop has been stored by then.
     pub(super) fn stores_into(&mut self, region: Region) {
         let function = self.function;
         let regions = &self.store_regions.regions;
@@ -143,7 +143,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What has a home is stored there: after its definition, or at the head of its block if it is a φ in a register.
+    /// A value with a home is stored after its definition; the value of a φ in a register, at the head of its block.
     pub(super) fn stores_of_definitions(&mut self) {
         for (block, data) in &self.function.blocks {
             let phis = self.problem.liveness.live_in(block).len();

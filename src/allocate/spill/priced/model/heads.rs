@@ -1,4 +1,4 @@
-//! Where values are at the heads of blocks: in segments that come from the blocks before, or in new ones.
+//! Where values are at the heads of blocks: in segments that go on from earlier blocks, or in new ones.
 
 use super::{Builder, Known, Residence};
 use crate::allocate::cost;
@@ -13,12 +13,12 @@ use smallvec::SmallVec;
 #[derive(Clone, Copy)]
 pub(super) struct Arriving {
     pub(super) residence: Residence,
-    /// Whether the value comes in it from all predecessors, over edges that can take code.
+    /// Whether the value comes in this segment from all predecessors, over edges that can take code.
     pub(super) from_all: bool,
 }
 
 impl Builder<'_> {
-    /// Where a value is at a block's head, if that is not decided.
+    /// The residence of a value at a block's head, if there is nothing to decide.
     pub(super) fn known_at_head(&mut self, head: Head, value: Value) -> Option<Residence> {
         match self.known[value] {
             Known::Unaffected | Known::Register => Some(Residence::REGISTER),
@@ -30,8 +30,9 @@ impl Builder<'_> {
         }
     }
 
-    /// The segment that goes on into a block, if it comes `before` from all predecessors, or is the usual one. Where control comes
-    /// back, these have not been passed; in a loop that does not access the value in this row, it comes back as it came.
+    /// The segment that goes on into a block: the one in which the value comes from all predecessors, or else the usual one.
+    /// Predecessors from which control comes back have not been visited. In a loop that does not access the value, it comes
+    /// back as it came.
     pub(super) fn arriving_segment(
         &self,
         block: Block,
@@ -43,7 +44,7 @@ impl Builder<'_> {
         if let ([_], [before]) = (&data.preds[..], &mut *before)
             && !data.landing_pad
         {
-            // No loop begins here.
+            // A block with one predecessor begins no loop.
             let residence = before.index_of(value).map_or(Residence::MEMORY, |index| self.tails[index]);
             return self.goes_on(block, value, residence).then_some(Arriving { residence, from_all: !data.jump_target });
         }
@@ -74,7 +75,7 @@ impl Builder<'_> {
         goes_on.then_some(Arriving { residence: arriving, from_all })
     }
 
-    /// Whether a segment goes on into a block with which no loop begins that passes the value.
+    /// Whether a segment goes on into a block that begins no loop, or one that accesses the value.
     fn goes_on(&self, block: Block, value: Value, arriving: Residence) -> bool {
         match arriving.decision() {
             Some(decision) => self.merging.as_ref().is_some_and(|merging| merging.goes_on(block, value, decision)),
@@ -86,10 +87,10 @@ impl Builder<'_> {
         }
     }
 
-    /// Of the segments in which a value comes into a block outside of loops, that in which it comes at least every second time.
+    /// The segment in which a value comes into a block outside of loops in at least half of the executions.
     fn usual_segment(&self, block: Block, tails: &[(Block, Residence)]) -> Option<Residence> {
         let is_frequent = self.merging.as_ref()?.is_frequent_block();
-        // Where control comes back, what is in memory has not been passed.
+        // Memory may stand for a block that has not been visited, from which control comes back.
         if self.function.blocks[block].landing_pad || is_frequent || tails.iter().any(|&(_, tail)| tail == Residence::MEMORY) {
             return None;
         }
@@ -98,14 +99,15 @@ impl Builder<'_> {
         majority(&weighted).filter(|usual| usual.decision().is_some())
     }
 
-    /// Notes where values are that landing pads want. What a register of the program holds at the call is in no other one.
+    /// Notes the residences of values that the landing pad of a call needs. A value that a register of the program holds at
+    /// the call is in no other register.
     pub(super) fn throw(&mut self, block: Block, call: Inst) {
         let Problem { pins, .. } = self.problem;
         let needed = self.problem.wanted_in_pads(block).into_iter().filter(|&value| pins.holder(call, value).is_none());
         self.thrown[block] = needed.map(|value| (value, self.residence[value])).collect();
     }
 
-    /// Where a value is when the call of a block throws, unless a register of the program holds it there.
+    /// The residence of a value when the call of a block throws, unless a register of the program holds it there.
     pub(super) fn thrown(&self, block: Block, value: Value) -> Option<Residence> {
         let thrown = &self.thrown[block];
         thrown.binary_search_by_key(&value, |&(thrown, _)| thrown).ok().map(|index| thrown[index].1)

@@ -1,22 +1,68 @@
-//! Spilling as an integer program over decisions, of which each is 0 or 1.
+//! The integer program that spilling solves.
 //!
-//! The live range of a value is cut into *segments*, from one access in a block, or the block's head, to the next access or the
-//! block's end. A decision says whether the value is in a register throughout a segment; another one, of each stretch of its
-//! life in which it makes little difference where it is stored ([`super::store_regions`]), whether its home in memory is not written
-//! yet. Costs are those of single decisions and of pairs of which one is 1 and the other 0, so that without rows the cheapest
-//! labelling is a minimum cut. A *row* says of how many decisions at most may be 1, since there are so many registers at some
-//! point of an instruction, if so many callee-saved ones are bought. A *implication* says that a value is not loaded only as long as it
-//! is in a register, or what it is computed from is. What no overfull row can change is no decision at all.
+//! The live range of a value is cut into *segments*: from one access, or the head of a block, to the next access or the end
+//! of the block. For each segment there is a decision xᵢ: 1 if the value is in a register throughout, 0 if it is in memory.
+//! For each *store region* ([`super::store_regions`]) there is another one: 1 if the value's home is not written yet. Then
 //!
-//! Blocks are passed region by region: where values are at a block's head ([`heads`]), then what each instruction
-//! accesses ([`accesses`]), with rows where not everything may fit ([`constraints`]). Edges and stores come last ([`edges`]), when it is
-//! known where values are at the ends of all blocks.
+//! ```text
+//!     minimise     Σ cᵢ(xᵢ)  +  Σ wᵢⱼ · xᵢ · (1 − xⱼ)
+//!     subject to   Σ xᵢ ≤ K          at each point, over the segments there
+//! ```
 //!
-//! Requires: conventional SSA form, and what has been chosen to be in memory in any case.
-//! Ensures: a plan that keeps to a labelling costs what the labelling does, or a little more where several operands of an
-//! instruction could be read from memory, as one is. Where classes of registers overlap, keeping to the rows may not suffice.
-//! What is decided beforehand: what crosses bundles in registers, and which operand of an instruction is folded if its value is
-//! in memory. The bound is one for plans that agree with that.
+//! where K is the number of registers that are free at that point. Without the constraints, this is a minimum cut
+//! ([`crate::allocate::cuts`]). With them, each constraint gets a price λ ≥ 0, its *multiplier*, which every segment under
+//! it pays for being in a register, and is dropped: that is Lagrange's relaxation, and its cost, less λ·K for each
+//! constraint, is a lower bound ([`super::multipliers`]). Labels that violate constraints are rounded to ones that do not
+//! ([`super::rounding`]).
+//!
+//! # An example
+//!
+//! One register is free in a loop. p is read in each of ten turns. q is read twice, in an arm that is executed two times.
+//!
+//! ```text
+//!             p = …   q = …               executed 1
+//!       +-->  use p                       10      p + q1 <= 1
+//!       |       |    \
+//!       |       |     use q ; use q        2      q1: up to the first use
+//!       |       |    /                            q2: between the uses
+//!       +-------+
+//! ```
+//!
+//! A reload costs 4 and a store 1, for each execution. So p costs 41 as 0 (a store and ten reloads); q1 and q2 cost 8 each
+//! as 0 (two reloads); m, "q's home is not written", costs 1 as 0 (a store). m = 1 with q1 = 0 or q2 = 0 is forbidden:
+//! nothing can be reloaded from a home that was not written.
+//!
+//! ```text
+//!             41                         λ
+//!       S ----------> p  ----------------------> T
+//!              8                         λ
+//!       S ----------> q1 ----------------------> T
+//!                      ^
+//!                      | ∞
+//!              1       |
+//!       S ----------> m
+//!                      | ∞
+//!              8       v
+//!       S ----------> q2
+//! ```
+//!
+//! Without λ, all are 1 at no cost, and p + q1 is 2. With it, there are two components, {p} and {q1, q2, m}, and the bound
+//! is min(41, λ) + min(9, λ) − λ, which is greatest at any λ from 9 to 41: there q1 and m are 0, p stays 1, and the bound is
+//! 9. The plan stores q once and reloads it when the arm is entered. It costs 1 + 8 = 9, so nothing is cheaper.
+//!
+//! # How it is stated
+//!
+//! Blocks are visited region by region: the segments at a block's head ([`heads`]), then the accesses of each instruction
+//! ([`accesses`]), with constraints where pressure may be excessive ([`constraints`]). Edges and stores come last
+//! ([`edges`]), when the segments at the ends of all blocks are known. Where a value can be recomputed, an
+//! [implication](crate::allocate::cuts::Implication) says that it need not be loaded as long as it or its source is in a
+//! register. A value that meets no excess pressure takes no decision.
+//!
+//! Requires: conventional SSA form, and the values that have been chosen to be in memory in any case. Ensures: a plan that
+//! follows a labelling costs as much as the labelling, or a little more where several operands of one instruction could be
+//! read from memory, since one is. Where classes of registers overlap, satisfying the constraints may not suffice for a plan
+//! to fit. The bound is one of plans that agree about what is decided beforehand: which values cross bundles in registers,
+//! and which operand of an instruction is folded if its value is in memory.
 
 mod accesses;
 mod constraints;
@@ -55,31 +101,31 @@ impl Residence {
     pub(super) const REGISTER: Residence = Residence(u32::MAX);
     pub(super) const MEMORY: Residence = Residence(u32::MAX - 1);
 
-    /// In a register if the decision is 1.
+    /// In a register if the decision is 1, else in memory.
     fn decided_by(decision: Decision) -> Self {
         Residence(decision.as_u32())
     }
 
-    /// The decision that it depends on.
+    /// The decision, if there is one.
     pub(super) fn decision(self) -> Option<Decision> {
         (self.0 < Self::MEMORY.0).then(|| Decision::from_u32(self.0))
     }
 }
 
-/// What is known of where a value is before anything is decided.
+/// Where a value is, as far as that is known beforehand.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Known {
-    /// In a register, wherever it lives: nothing there is scarce.
+    /// In a register, wherever it lives: it meets no excess pressure.
     Unaffected,
     /// In a register, since it cannot be in memory.
     Register,
-    /// In memory, which it has been chosen for.
+    /// In memory, as has been chosen.
     Memory,
-    /// That is to be decided.
+    /// To be decided.
     Open,
 }
 
-/// What is known of each value; `pressure` says where not everything fits.
+/// The knowledge of each value, given the points with excess pressure.
 fn known(problem: &Problem, chosen: &SpillSet, pressure: &ExcessPressure) -> SecondaryMap<Value, Known> {
     let values = &problem.conventional.function.values;
     let mut known = each(values.len(), Known::Unaffected);
@@ -93,14 +139,14 @@ fn known(problem: &Problem, chosen: &SpillSet, pressure: &ExcessPressure) -> Sec
     known
 }
 
-/// Where the home of a value has what the value holds.
+/// Where the home of a value has been written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stored {
     /// Wherever the value is in memory.
     WhereInMemory,
-    /// Where it is loaded: elsewhere, it is computed again from another value.
+    /// Where it is loaded. Elsewhere, it is recomputed from another value.
     WhereLoaded,
-    /// Nowhere: it is a constant, which is computed again.
+    /// Nowhere: the value is a constant, and every reload of it is a rematerialisation.
     Never,
 }
 
@@ -112,25 +158,25 @@ fn stored(problem: &Problem, value: Value) -> Stored {
     }
 }
 
-/// Decisions, their costs, and rows.
+/// The program, and the residences that its decisions are about.
 #[derive(Default)]
 pub(super) struct Model {
     pub(super) decisions: Decisions,
-    /// What there is to pay in any case.
+    /// A cost that is paid in any case.
     pub(super) base: i64,
-    /// So many callee-saved registers are to be bought in any case, for instructions that need them.
+    /// The number of callee-saved registers that have to be bought, since some instruction needs them.
     pub(super) least_bought: usize,
     pub(super) residences: Residences,
 }
 
-/// What the decisions are about.
+/// Where values are, at the heads of blocks and after accesses.
 #[derive(Default)]
 pub(super) struct Residences {
-    /// Where values are at the heads of blocks: of each block, those that are live into it, then what its φs define.
+    /// At the heads of blocks: for each block, the values that are live into it, then those that its φs define.
     heads: Vec<Residence>,
-    /// Where each block's begin.
+    /// The first entry of each block in `heads`.
     start: SecondaryMap<Block, u32>,
-    /// Where values are, by operand, after the instructions that access them.
+    /// After the instructions that access them, by operand.
     after: Vec<Residence>,
 }
 
@@ -145,20 +191,20 @@ impl Residences {
         }
     }
 
-    /// Where the values are that are live into a block, in the order of [`crate::analysis::Liveness::live_in`], and, after
-    /// them, those that its φs define.
+    /// The residences of the values that are live into a block, in the order of [`crate::analysis::Liveness::live_in`],
+    /// followed by those of the values that its φs define.
     pub(super) fn at_head(&self, block: Block) -> &[Residence] {
         &self.heads[self.start[block] as usize..]
     }
 
-    /// Where a value is after the instruction that accesses it as the operand of this index.
+    /// The residence of a value after the instruction that accesses it as this operand.
     pub(super) fn after(&self, operand: usize) -> Residence {
         self.after[operand]
     }
 }
 
 impl Model {
-    /// What it costs if the value is in memory.
+    /// Adds a cost that is paid if the value is in memory.
     fn in_memory(&mut self, residence: Residence, cost: i64) {
         match residence.decision() {
             Some(decision) => self.decisions.charge(decision, false, cost),
@@ -167,7 +213,7 @@ impl Model {
         }
     }
 
-    /// What it costs if the value is in a register.
+    /// Adds a cost that is paid if the value is in a register.
     fn in_register(&mut self, residence: Residence, cost: i64) {
         match residence.decision() {
             Some(decision) => self.decisions.charge(decision, true, cost),
@@ -176,7 +222,7 @@ impl Model {
         }
     }
 
-    /// What it costs if the value is in a register in one segment and not in another.
+    /// Adds a cost that is paid if the value is in a register in the first segment and in memory in the second.
     fn only_in(&mut self, one: Residence, zero: Residence, cost: i64) {
         match (one.decision(), zero.decision()) {
             (Some(one), Some(zero)) => self.decisions.pair(one, zero, cost),
@@ -187,7 +233,7 @@ impl Model {
     }
 }
 
-/// States the problem; `pressure` says where not everything fits without any callee-saved register.
+/// States the program; `pressure` says where values are too many, if no callee-saved register is bought.
 pub(super) fn model(
     priced: &Priced,
     problem: &Problem,
@@ -224,7 +270,7 @@ pub(super) fn model(
         builder.region(region);
     }
     builder.edges();
-    // Nobody asks for these any more, and they are as many as anything.
+    // These are not used any more, and they take as much memory as anything.
     builder.tails = Vec::new();
     for region in builder.store_regions.regions.iter().rev() {
         builder.stores_into(region);
@@ -246,36 +292,37 @@ struct Builder<'a> {
     merging: Option<SegmentMerging<'a>>,
     uncontended: Uncontended<'a>,
     model: Model,
-    /// Of each live value, where it is in the current segment.
+    /// Of each live value, its residence in the current segment.
     residence: SecondaryMap<Value, Residence>,
     store_regions: StoreRegions<'a>,
-    /// Where the values that are live at the ends of blocks are, in the order of [`crate::analysis::Liveness::live_out_row`];
-    /// in memory as long as the block has not been passed.
+    /// The residences of the values that are live at the ends of blocks, in the order of
+    /// [`crate::analysis::Liveness::live_out_row`]; memory as long as the block has not been visited.
     tails: Vec<Residence>,
-    /// Of each block, the rows of what is live into it, and open, that there may be something to be done for on edges; and
-    /// which of them are the block's.
+    /// For each block, the indices of open values in its `live_in` that edges to the block may have to move; and the range
+    /// of each block's.
     unsettled: Vec<u32>,
     unsettled_of: SecondaryMap<Block, Range<u32>>,
-    /// Where values are that landing pads want when calls throw, by the block of the call, ascending.
+    /// The residences of values that landing pads need when calls throw, by the block of the call, ascending by value.
     thrown: SecondaryMap<Block, Vec<(Value, Residence)>>,
-    /// For each set of registers, what may be in them at the current point, if the current block has residences for rows.
+    /// For each set of registers, its constraints. Values are entered only in blocks with excess pressure.
     constraints: Vec<ConstraintBuilder>,
     has_excess: bool,
-    /// Where what copies within stored copy is before them.
+    /// The residence of the source of each copy within a home, before the copy.
     copied: BTreeMap<Inst, Residence>,
-    /// The sets that may not have enough registers for an instruction, and how many they have, by how many are bought.
+    /// The sets that may not have enough registers for the current instruction, and what is left of them, by the number
+    /// bought.
     crowded: Vec<(usize, [Left; MOST_BOUGHT + 1])>,
-    /// Of each set, [`CalleeSaved::gained`].
+    /// [`CalleeSaved::gained`] for each set.
     gained: Vec<[i32; MOST_BOUGHT + 1]>,
 }
 
 impl<'a> Builder<'a> {
-    /// What has been stated. Everything else goes: by then, there is as much as there ever is at once.
+    /// The program and its constraints. Everything else is dropped: memory is at its peak.
     fn stated(self) -> (Model, Vec<ConstraintBuilder>) {
         (self.model, self.constraints)
     }
 
-    /// Passes the blocks of a region.
+    /// Visits the blocks of a region.
     fn region(&mut self, region: Region) {
         self.store_regions.enter_region(region);
         for index in 0..self.store_regions.regions.blocks(region).len() {
@@ -311,7 +358,7 @@ impl<'a> Builder<'a> {
             let known = self.known_at_head(head, value);
             let arriving = if known.is_none() { self.arriving_segment(block, index, value, &mut before) } else { None };
             let residence = known.or(arriving.map(|it| it.residence)).unwrap_or_else(|| self.segment(value));
-            // What comes from everywhere as it is here has nothing to be done for it on any edge.
+            // A value that comes over all edges as it is at the head needs nothing on any of them.
             let is_settled = arriving.is_some_and(|it| it.from_all) && self.stored[value] != Stored::WhereLoaded;
             if !is_settled && self.is_open(value) {
                 self.unsettled.push(index as u32);
@@ -351,7 +398,7 @@ impl<'a> Builder<'a> {
         self.change(value, Residence::MEMORY, residence);
     }
 
-    /// From here on, a value is in another residence.
+    /// Notes that a value's residence changes here.
     fn change(&mut self, value: Value, from: Residence, to: Residence) {
         if from != to && self.has_excess {
             for set in self.problem.limits.sets_of(self.function.values[value].class) {
@@ -361,7 +408,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A segment in which a value cannot be in a register.
+    /// Says that a value is in memory here, whatever is decided.
     fn in_memory(&mut self, value: Value) -> Residence {
         if self.has_home(value) {
             let unwritten = self.unwritten(value);
@@ -375,12 +422,12 @@ impl<'a> Builder<'a> {
         self.known[value] == Known::Unaffected
     }
 
-    /// Whether it is to be decided where a value is.
+    /// Whether a value's residence is to be decided.
     fn is_open(&self, value: Value) -> bool {
         self.known[value] == Known::Open
     }
 
-    /// A new segment of a value.
+    /// Begins a new segment of a value.
     fn segment(&mut self, value: Value) -> Residence {
         match self.known[value] {
             Known::Unaffected | Known::Register => Residence::REGISTER,
@@ -393,7 +440,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// If a value is not in a register in this segment, it is in its home, and then also where the segment goes on.
+    /// A value that is in memory in this segment is in its home, there and wherever the segment goes on.
     fn need_home_for(&mut self, value: Value, decision: Decision) {
         if self.has_home(value) {
             let unwritten = self.unwritten(value);
@@ -406,21 +453,21 @@ impl<'a> Builder<'a> {
         self.store_regions.unwritten_here(value, &mut self.model.decisions)
     }
 
-    /// The same at the end of a block, now that all have been passed.
+    /// [`Self::unwritten`] at the end of any block, once all have been visited.
     fn unwritten_in(&mut self, block: Block, value: Value) -> Decision {
         self.store_regions.unwritten_at_end(block, value, &mut self.model.decisions)
     }
 
-    /// Whether a value is in its home where it is in memory.
+    /// Whether a value is in its home wherever it is in memory.
     fn has_home(&self, value: Value) -> bool {
         self.stored[value] == Stored::WhereInMemory
     }
 
-    /// What crosses a bundle of jumps is in a register from the terminators on.
+    /// Ends a block. Values that cross a bundle of jumps are in registers from the terminators on.
     fn leave(&mut self, block: Block) {
         let Problem { liveness, bundles, .. } = self.problem;
         if self.has_excess {
-            // What is in registers in any case needs not leave.
+            // Values that are in registers in any case were not entered one by one, so they need not leave.
             for &value in liveness.live_out(block) {
                 if self.is_open(value) {
                     self.change(value, self.residence[value], Residence::MEMORY);
@@ -451,17 +498,17 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What may be in registers when control leaves a block.
+    /// Finds values in the list of those that are live when control leaves a block.
     fn before(&self, block: Block) -> LiveOutIndex<'a> {
         LiveOutIndex::new(self.problem.liveness, self.problem.source(block))
     }
 
-    /// What so many executions cost.
+    /// The cost of a number of executions, in units.
     fn cost(&self, executions: f64) -> i64 {
         self.problem.units.cost(executions)
     }
 
-    /// What it costs to store a value.
+    /// The cost of storing a value.
     fn cost_of_store(&self, frequency: f64) -> i64 {
         self.cost(self.problem.cost(cost::STORE, frequency))
     }
