@@ -469,10 +469,10 @@ mod tests {
             for _ in 0..6 {
                 let mut dearer: PrimaryMap<Node, i64> = network.all_nodes().map(|_| 0).collect();
                 for decision in (0..rng.usize(1..4)).map(|_| Decision::new(rng.usize(..count))).collect::<Vec<_>>() {
-                    let price = rng.i64(-decisions.costs[decision][1]..30);
-                    decisions.costs[decision][1] += price;
-                    dearer[network.node(decision)] += price;
-                    charged += price;
+                    let charge = rng.i64(-decisions.costs[decision][1]..30);
+                    decisions.costs[decision][1] += charge;
+                    dearer[network.node(decision)] += charge;
+                    charged += charge;
                 }
                 for node in network.all_nodes() {
                     *residual.excess_mut(node) -= dearer[node];
@@ -494,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forbidden_often_is_no_more_than_forbidden() {
+    fn costs_that_are_forbidden_often_are_no_more_than_forbidden() {
         let mut decisions = super::super::Decisions::default();
         let [a, b] = [(); 2].map(|()| decisions.decide());
         for _ in 0..100_000 {

@@ -532,11 +532,11 @@ mod tests {
 
     /// One implication in a few decisions is seldom violated.
     #[test]
-    fn what_relies_on_others_is_seldom_far_from_the_optimum() {
+    fn implications_are_seldom_far_from_the_optimum() {
         let Found { found, optimum, proved, violated } = solve_500(testing::random_with_implication);
         assert!(found as f64 <= 1.05 * optimum as f64, "{found} {optimum}");
         assert!(proved > 200, "{proved} of 500 are proved optimal");
-        assert!(violated < 10, "{violated} of 500 rely on others in vain");
+        assert!(violated < 10, "{violated} of 500 have violated implications");
     }
 
     /// Priorities in turn bring labels nearer to the bound: with `LossBySize` alone, they cost 1.046 of it in sum.

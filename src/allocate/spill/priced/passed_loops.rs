@@ -132,7 +132,7 @@ mod tests {
 
     /// A value is used after a loop that control comes back to over an edge of its own, or over an edge without code.
     #[test]
-    fn what_crosses_an_edge_without_code_passes_no_loop_there() {
+    fn values_that_cross_edges_without_code_pass_no_loop_there() {
         let of_loop = |succs: &[&[usize]]| {
             let mut f = graph(succs);
             values(&mut f, 1);
