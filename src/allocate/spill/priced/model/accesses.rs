@@ -11,26 +11,50 @@ use crate::machine::{Block, Function, Inst, Operand, Value};
 
 impl Builder<'_> {
     pub(super) fn instruction(&mut self, block: Block, index: u32, inst: Inst) {
-        let Problem { liveness, .. } = self.problem;
-        // Nothing can be refilled between terminators.
-        let too_late = index > self.function.before_terminators(block).index;
         let frequency = self.function.blocks[block].frequency;
+        // There is nothing to decide about most instructions.
+        let is_unaffected = self.function.operands(inst).iter().all(|operand| self.is_unaffected(operand.value));
+        let within_home = !is_unaffected && self.problem.copies_within_home(inst);
+        match is_unaffected {
+            true => self.stay_in_registers(inst),
+            false => self.begin_segments(block, inst, within_home),
+        }
+        if within_home {
+            self.copy_within_home(inst, frequency);
+        } else if !is_unaffected {
+            self.need_operands(block, index, inst);
+            self.discount_folds(inst, frequency);
+            self.discount_update(inst, frequency);
+        }
+        if self.pressure.insts[inst] > 0 {
+            self.constrain_instruction(block, inst);
+        }
+        self.pass(inst);
+    }
+
+    /// Operands about which there is nothing to decide stay in registers as long as they live.
+    fn stay_in_registers(&mut self, inst: Inst) {
+        let first = self.function.insts[inst].operands.start as usize;
+        for operand in first..first + self.function.operands(inst).len() {
+            let is_last = self.problem.liveness.kills(operand);
+            self.model.residences.after[operand] = if is_last { Residence::MEMORY } else { Residence::REGISTER };
+        }
+    }
+
+    /// Begins the segments of an instruction's operands after it.
+    fn begin_segments(&mut self, block: Block, inst: Inst, within_home: bool) {
+        let Problem { liveness, .. } = self.problem;
         let operands = self.function.operands(inst);
         let first = self.function.insts[inst].operands.start as usize;
-        // There is nothing to decide about most instructions.
-        let is_unaffected = operands.iter().all(|operand| self.is_unaffected(operand.value));
-        let within_home = !is_unaffected && self.problem.copies_within_home(inst);
         for (k, operand) in operands.iter().enumerate() {
-            if is_unaffected {
-                let is_last = liveness.kills(first + k);
-                self.model.residences.after[first + k] = if is_last { Residence::MEMORY } else { Residence::REGISTER };
-            } else if operand.is_def() {
+            if operand.is_def() {
                 self.store_regions.define(block, operand.value);
                 self.model.residences.after[first + k] = if liveness.kills(first + k) {
                     Residence::MEMORY
                 } else {
                     // A value that has been chosen to be in memory is stored after its definition, whatever is decided.
                     let is_stored = self.chosen.is_in_memory(operand.value) && !within_home;
+                    let frequency = self.function.blocks[block].frequency;
                     self.model.base += if is_stored { self.cost_of_store(frequency) } else { 0 };
                     self.definition(block, inst, k)
                 };
@@ -39,26 +63,30 @@ impl Builder<'_> {
                     if liveness.kills(first + k) { Residence::MEMORY } else { self.segment_after(block, inst, k) };
             }
         }
-        if within_home {
-            self.copy_within_home(inst, frequency);
-        } else if !is_unaffected {
-            // Values that have been chosen to be in memory are refilled in any case; how often is not known yet.
-            let is_needed =
-                |&k: &usize| !operands[k].is_def() && is_first_use(operands, k) && !self.chosen.spilled[operands[k].value];
-            for value in (0..operands.len()).filter(is_needed).map(|k| operands[k].value) {
-                let residence = self.residence[value];
-                if too_late {
-                    self.model.in_memory(residence, FORBIDDEN);
-                } else {
-                    self.need_in_register(value, residence, Some(inst), frequency);
-                }
+    }
+
+    /// States what it costs if the values that an instruction reads are in memory before it.
+    fn need_operands(&mut self, block: Block, index: u32, inst: Inst) {
+        // Nothing can be refilled between terminators.
+        let too_late = index > self.function.before_terminators(block).index;
+        let operands = self.function.operands(inst);
+        // Values that have been chosen to be in memory are refilled in any case; how often is not known yet.
+        let is_needed =
+            |&k: &usize| !operands[k].is_def() && is_first_use(operands, k) && !self.chosen.spilled[operands[k].value];
+        for value in (0..operands.len()).filter(is_needed).map(|k| operands[k].value) {
+            let residence = self.residence[value];
+            if too_late {
+                self.model.in_memory(residence, FORBIDDEN);
+            } else {
+                self.need_in_register(value, residence, Some(inst), self.function.blocks[block].frequency);
             }
-            self.discount_folds(inst, frequency);
-            self.discount_update(inst, frequency);
         }
-        if self.pressure.insts[inst] > 0 {
-            self.constrain_instruction(block, inst);
-        }
+    }
+
+    /// Operands have their residences after an instruction from here on.
+    fn pass(&mut self, inst: Inst) {
+        let operands = self.function.operands(inst);
+        let first = self.function.insts[inst].operands.start as usize;
         for (k, operand) in operands.iter().enumerate() {
             if operand.is_def() || is_first_use(operands, k) {
                 let after = self.model.residences.after[first + k];

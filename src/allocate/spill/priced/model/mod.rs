@@ -338,7 +338,6 @@ impl<'a> Builder<'a> {
     }
 
     fn block(&mut self, block: Block) {
-        let Problem { liveness, .. } = self.problem;
         let function = self.function;
         self.constraints.iter_mut().for_each(ConstraintBuilder::begin_block);
         self.has_excess = self.pressure.blocks.contains(block);
@@ -346,35 +345,7 @@ impl<'a> Builder<'a> {
             merging.enter(&self.pressure, block);
         }
         self.uncontended.enter(&self.pressure, block);
-        let head = crossing::head(self.problem, block);
-        let live_in = liveness.live_in(block);
-        let phis = || function.blocks[block].phis.iter().map(|phi| phi.def);
-        self.model.residences.start[block] = self.model.residences.heads.len() as u32;
-        let first_unsettled = self.unsettled.len() as u32;
-        let mut before: SmallVec<[LiveOutIndex; 4]> =
-            function.blocks[block].preds.iter().map(|&pred| self.before(pred)).collect();
-        let is_loop = self.merging.as_ref().is_some_and(|merging| merging.is_loop(block));
-        for (index, &value) in live_in.iter().enumerate() {
-            let known = self.known_at_head(head, value);
-            let arriving = if known.is_none() { self.arriving_segment(block, index, value, &mut before) } else { None };
-            let residence = known.or(arriving.map(|it| it.residence)).unwrap_or_else(|| self.segment(value));
-            // A value that comes over all edges as it is at the head needs nothing on any of them.
-            let is_settled = arriving.is_some_and(|it| it.from_all) && self.stored[value] != Stored::WhereLoaded;
-            if !is_settled && self.is_open(value) {
-                self.unsettled.push(index as u32);
-            }
-            if let (true, Some(merging), Some(decision)) = (is_loop, &mut self.merging, residence.decision()) {
-                merging.pass_loop(block, index, decision);
-            }
-            self.enter_block(value, residence);
-        }
-        self.unsettled_of[block] = first_unsettled..self.unsettled.len() as u32;
-        for value in phis() {
-            let needs_none = liveness.is_dead(value) && !self.problem.unspillable.contains(value);
-            let known = if needs_none { Some(Residence::MEMORY) } else { self.known_at_head(head, value) };
-            let residence = known.unwrap_or_else(|| self.segment(value));
-            self.enter_block(value, residence);
-        }
+        self.head(block);
         if self.pressure.heads[block] > 0 {
             self.constrain_head(block);
         }
@@ -390,6 +361,39 @@ impl<'a> Builder<'a> {
             }
         }
         self.leave(block);
+    }
+
+    /// Finds the residences of values at the head of a block.
+    fn head(&mut self, block: Block) {
+        let Problem { liveness, .. } = self.problem;
+        let function = self.function;
+        let head = crossing::head(self.problem, block);
+        self.model.residences.start[block] = self.model.residences.heads.len() as u32;
+        let first_unsettled = self.unsettled.len() as u32;
+        let mut before: SmallVec<[LiveOutIndex; 4]> =
+            function.blocks[block].preds.iter().map(|&pred| self.before(pred)).collect();
+        let is_loop = self.merging.as_ref().is_some_and(|merging| merging.is_loop(block));
+        for (index, &value) in liveness.live_in(block).iter().enumerate() {
+            let known = self.known_at_head(head, value);
+            let arriving = if known.is_none() { self.arriving_segment(block, index, value, &mut before) } else { None };
+            let residence = known.or(arriving.map(|it| it.residence)).unwrap_or_else(|| self.segment(value));
+            // A value that comes over all edges as it is at the head needs nothing on any of them.
+            let is_settled = arriving.is_some_and(|it| it.from_all) && self.stored[value] != Stored::WhereLoaded;
+            if !is_settled && self.is_open(value) {
+                self.unsettled.push(index as u32);
+            }
+            if let (true, Some(merging), Some(decision)) = (is_loop, &mut self.merging, residence.decision()) {
+                merging.pass_loop(block, index, decision);
+            }
+            self.enter_block(value, residence);
+        }
+        self.unsettled_of[block] = first_unsettled..self.unsettled.len() as u32;
+        for value in function.blocks[block].phis.iter().map(|phi| phi.def) {
+            let needs_none = liveness.is_dead(value) && !self.problem.unspillable.contains(value);
+            let known = if needs_none { Some(Residence::MEMORY) } else { self.known_at_head(head, value) };
+            let residence = known.unwrap_or_else(|| self.segment(value));
+            self.enter_block(value, residence);
+        }
     }
 
     fn enter_block(&mut self, value: Value, residence: Residence) {
@@ -467,7 +471,7 @@ impl<'a> Builder<'a> {
     fn leave(&mut self, block: Block) {
         let Problem { liveness, bundles, .. } = self.problem;
         if self.has_excess {
-            // Values that are in registers in any case were not entered one by one, so they need not leave.
+            // Values that are in registers in any case need not leave: the next block begins with none.
             for &value in liveness.live_out(block) {
                 if self.is_open(value) {
                     self.change(value, self.residence[value], Residence::MEMORY);
