@@ -15,7 +15,7 @@ use std::ops::Range;
 /// from some as it adds to others, so that no labelling becomes cheaper or dearer.
 #[derive(Clone)]
 pub(in crate::allocate) struct Residual {
-    /// By how much more each node costs as 0 than as 1, less the flow from it.
+    /// The cost of each node as 0, less its cost as 1 and the flow from it.
     excess: Vec<i64>,
     /// The remaining capacity of each arc towards its own node. The search goes backwards from sinks, so this is what it
     /// reads.

@@ -1,6 +1,6 @@
 //! Decisions between 0 and 1, with costs of single decisions and of pairs: the cheapest labelling is a minimum cut.
 //!
-//! Given costs cᵢ(xᵢ) and wᵢⱼ ≥ 0, a *labelling* x minimises
+//! Given costs cᵢ(xᵢ) and wᵢⱼ ≥ 0, the *labelling* x is sought that minimises
 //!
 //! ```text
 //!     Σ cᵢ(xᵢ)  +  Σ wᵢⱼ · xᵢ · (1 − xⱼ)
@@ -23,8 +23,9 @@
 //! splits the rest into components, and a [`Cutter`] cuts them. The users are spilling by prices ([`super::spill`]), which
 //! also adds pressure constraints and implications; the placement of stores; and [`super::shrink_wrap`].
 //!
-//! Requires: costs of pairs that are not negative. Ensures: of the cheapest labellings, the one with the most ones. Relies
-//! on: max-flow = min-cut, for functions of this form, which are submodular [PR75].
+//! Requires: costs of pairs that are not negative.
+//! Ensures: of the cheapest labellings, the one with the most ones.
+//! Relies on: max-flow = min-cut, for functions of this form, which are submodular [PR75].
 
 mod cut;
 mod network;

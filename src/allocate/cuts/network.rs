@@ -1,8 +1,8 @@
 //! Networks whose minimum cuts are the cheapest labellings.
 //!
-//! Requires: [`Decisions`], which become the network; those that have been eliminated are left out. Ensures: decisions that
-//! pairs connect are one *component*, with consecutive nodes. Components meet only in constraints and implications. The
-//! costs of labels are in a [`Residual`] through which nothing has flowed yet.
+//! Requires: [`Decisions`], which become the network; those that have been eliminated are left out.
+//! Ensures: decisions that pairs connect are one *component*, with consecutive nodes. Components meet only in constraints
+//! and implications. The costs of labels are in a [`Residual`] through which nothing has flowed yet.
 
 use super::{Capacities, Decision, Decisions, Implication, Pair, Residual, Units, capped_sum};
 use crate::analysis::Partition;
@@ -10,7 +10,7 @@ use crate::analysis::grouped::{Grouped, of_each};
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 use std::ops::Range;
 
-/// A decision, numbered within its component.
+/// A decision. Those of one component are consecutive nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::allocate) struct Node(u32);
 entity_impl!(Node);

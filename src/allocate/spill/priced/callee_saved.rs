@@ -27,8 +27,8 @@ pub(super) struct CalleeSaved {
 }
 
 impl CalleeSaved {
-    /// Leaves out registers that the program overwrites, since they are saved anyway. If values cross bundles of jumps,
-    /// there is nothing to buy: which values do was decided beforehand, with all registers.
+    /// The registers that can be bought. Those that the program overwrites are saved anyway, and so are all if values cross
+    /// bundles of jumps, since which ones do was decided beforehand.
     pub(super) fn new(problem: &Problem) -> Self {
         let function = &problem.conventional.function;
         let file = &function.file;

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!                     constraint   0  1  2  3  4        runs
-//!       v0 enters, leaves          x  x  x              v0: 0..3
-//!       v1 enters                     x  x  x  x        v1: 1..5
-//!       v2 enters, leaves                   x  x        v2: 3..5
+//!       v0                         x  x  x              v0: 0..3
+//!       v1                            x  x  x  x        v1: 1..5
+//!       v2                                  x  x        v2: 3..5
 //! ```
 //!
 //! Ensures: the members of a constraint are the values that compete when it is stated. Nobody lists them: those of one

@@ -3,9 +3,10 @@
 //! A value that crosses an edge without code within a loop counts as accessed: it has to be in a register there, or in
 //! memory, wherever it was before.
 //!
-//! Ensures: a value that passes a loop also passes the loops in it. Relies on: a value that is live into a loop, and
-//! accessed in an inner one, is live into the inner one, since headers dominate their loops. So time is linear in the values
-//! that are live into headers and across edges without code, apart from binary searches.
+//! Ensures: a value that passes a loop also passes the loops in it.
+//! Relies on: a value that is live into a loop, and accessed in an inner one, is live into the inner one, since headers
+//! dominate their loops. So time is linear in the values that are live into headers and across edges without code, apart
+//! from binary searches.
 
 use super::excess_pressure::ExcessPressure;
 use crate::analysis::grouped::of_each;

@@ -30,14 +30,14 @@ pub(super) struct Rounded {
     pub(super) cost: i64,
 }
 
-/// The order in which components take capacity: by what they lose by going to memory,
+/// The order in which components take capacity.
 #[derive(Clone, Copy)]
 pub(super) enum Priority {
-    /// in all,
+    /// By what a component loses if it goes to memory.
     Loss,
-    /// for each unit of capacity that they could take,
+    /// By that loss, for each unit of capacity that the component could take.
     LossBySize,
-    /// or for what they pay for capacity, which is Pirkul's order for knapsacks with several constraints [Pir87].
+    /// By that loss, for what the component pays in multipliers: Pirkul's order for knapsacks with several constraints [Pir87].
     LossByCharge,
 }
 

@@ -58,11 +58,11 @@
 //! [implication](crate::allocate::cuts::Implication) says that it need not be loaded as long as it or its source is in a
 //! register. A value that meets no excess pressure takes no decision.
 //!
-//! Requires: conventional SSA form, and the values that have been chosen to be in memory in any case. Ensures: a plan that
-//! follows a labelling costs as much as the labelling, or a little more where several operands of one instruction could be
-//! read from memory, since one is. Where classes of registers overlap, satisfying the constraints may not suffice for a plan
-//! to fit. The bound is one of plans that agree about what is decided beforehand: which values cross bundles in registers,
-//! and which operand of an instruction is folded if its value is in memory.
+//! Requires: conventional SSA form, and the values that have been chosen to be in memory in any case.
+//! Ensures: a plan that follows a labelling costs as much as the labelling, or a little more where several operands of one
+//! instruction could be read from memory, since one is. Where classes of registers overlap, satisfying the constraints may
+//! not suffice for a plan to fit. The bound is one of plans that agree about what is decided beforehand: which values cross
+//! bundles in registers, and which operand of an instruction is folded if its value is in memory.
 
 mod accesses;
 mod constraints;
