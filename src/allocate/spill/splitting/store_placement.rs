@@ -182,7 +182,7 @@ impl Placing<'_> {
         }
         let Home::Open(defined) = self.at(definition) else { unreachable!("it could be stored nowhere else") };
         self.decisions.costs[defined][0] =
-            self.problem.units.price(self.problem.cost(cost::STORE, function.blocks[definition].frequency));
+            self.problem.units.cost(self.problem.cost(cost::STORE, function.blocks[definition].frequency));
         self.definitions.push((value, defined));
         let mut at_ends = at_ends.to_vec();
         at_ends.sort_unstable();
@@ -257,7 +257,7 @@ impl Placing<'_> {
     /// Between two places there can be this store, or none.
     fn store_between(&mut self, before: Home, behind: Home, store: Option<Store>, frequency: f64) {
         let Home::Open(before) = before else { return };
-        let cost = if store.is_some() { self.problem.units.price(self.problem.cost(cost::STORE, frequency)) } else { FORBIDDEN };
+        let cost = if store.is_some() { self.problem.units.cost(self.problem.cost(cost::STORE, frequency)) } else { FORBIDDEN };
         let behind = if let Home::Open(behind) = behind { Some(behind) } else { None };
         match behind {
             Some(behind) => self.decisions.pair(before, behind, cost),
