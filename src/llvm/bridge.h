@@ -84,9 +84,20 @@ typedef struct {
 } ChPhiArg;
 
 enum { CH_OP = 0, CH_COPY = 1, CH_COPY_TO = 2, CH_COPY_FROM = 3 };
-enum { CH_TERMINATOR = 1, CH_LABEL = 2, CH_REMATERIALISABLE = 4, CH_JUMPS = 8, CH_DEAR = 16, CH_MOVABLE = 32, CH_STORABLE = 64, CH_RECOMPUTABLE = 128, CH_GIVEN = 256, CH_READS = 512, CH_WRITES = 1024 };
-// dear: slower than a move; storable: what it computes can be written to memory by one instruction; recomputable: where its one
-// use is in a register, it can be executed again; given: it loads what nobody changes, as wide as a slot
+// Properties of an instruction, as in Rust's `InstFlags`, where they are described.
+enum {
+  CH_TERMINATOR = 1,
+  CH_LABEL = 2,
+  CH_JUMPS = 4,
+  CH_REMATERIALISABLE = 8,
+  CH_RECOMPUTABLE = 16,
+  CH_DEAR = 32,
+  CH_STORABLE = 64,
+  CH_GIVEN = 128,
+  CH_MOVABLE = 256,
+  CH_READS = 512,
+  CH_WRITES = 1024,
+};
 
 typedef struct {
   uint32_t first_operand, end_operand;

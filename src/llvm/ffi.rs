@@ -122,15 +122,15 @@ pub const COPY_TO: u8 = 2;
 pub const COPY_FROM: u8 = 3;
 pub const TERMINATOR: u16 = 1;
 pub const LABEL: u16 = 2;
-pub const REMATERIALISABLE: u16 = 4;
-pub const JUMPS: u16 = 8;
-pub const DEAR: u16 = 16;
-pub const MOVABLE: u16 = 32;
+pub const JUMPS: u16 = 4;
+pub const REMATERIALISABLE: u16 = 8;
+pub const RECOMPUTABLE: u16 = 16;
+pub const DEAR: u16 = 32;
+pub const STORABLE: u16 = 64;
+pub const GIVEN: u16 = 128;
+pub const MOVABLE: u16 = 256;
 pub const READS: u16 = 512;
 pub const WRITES: u16 = 1024;
-pub const STORABLE: u16 = 64;
-pub const RECOMPUTABLE: u16 = 128;
-pub const GIVEN: u16 = 256;
 
 #[repr(C)]
 pub struct Inst {

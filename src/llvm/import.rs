@@ -3,9 +3,10 @@
 use super::ffi;
 use crate::allocate::shrink_wrap::{EdgeKind, Frame, FrameBlock, FrameEdge};
 use crate::machine::{
-    Bank, BankInfo, Block, BlockData, BlockList, ClassInfo, DebugUse, Function, Goal, Inst, InstData, InstKind, Operand, Phi,
-    PinSets, Pins, Point, Reg, RegClass, RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value,
+    Bank, BankInfo, Block, BlockData, BlockList, ClassInfo, DebugUse, Function, Goal, Inst, InstData, InstFlags, InstKind,
+    Operand, Phi, PinSets, Pins, Point, Reg, RegClass, RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value,
 };
+use bitflags::Flags;
 use cranelift_entity::{EntityRef, PrimaryMap, packed_option::PackedOption};
 use smallvec::smallvec;
 use std::sync::Arc;
@@ -102,7 +103,7 @@ pub unsafe fn function(flat: &ffi::Function, file: Arc<RegisterFile>) -> Functio
         // Markers further down are nothing that code at the head could come before.
         for index in function.head(block).index..function.blocks[block].insts.len() as u32 {
             let inst = Inst::from_u32(function.blocks[block].insts.start + index);
-            function.insts[inst].label = false;
+            function.insts[inst].flags.remove(InstFlags::LABEL);
         }
     }
     function
@@ -118,6 +119,29 @@ fn block(data: &ffi::Block) -> BlockData {
     }
 }
 
+// The bridge's bits are those of the model.
+const _: () = {
+    let bits = [
+        (ffi::TERMINATOR, InstFlags::TERMINATOR),
+        (ffi::LABEL, InstFlags::LABEL),
+        (ffi::JUMPS, InstFlags::JUMPS),
+        (ffi::REMATERIALISABLE, InstFlags::REMATERIALISABLE),
+        (ffi::RECOMPUTABLE, InstFlags::RECOMPUTABLE),
+        (ffi::DEAR, InstFlags::DEAR),
+        (ffi::STORABLE, InstFlags::STORABLE),
+        (ffi::GIVEN, InstFlags::GIVEN),
+        (ffi::MOVABLE, InstFlags::MOVABLE),
+        (ffi::READS, InstFlags::READS),
+        (ffi::WRITES, InstFlags::WRITES),
+    ];
+    let mut at = 0;
+    while at < bits.len() {
+        assert!(bits[at].0 == bits[at].1.bits());
+        at += 1;
+    }
+    assert!(bits.len() == InstFlags::FLAGS.len());
+};
+
 fn inst(index: usize, data: &ffi::Inst) -> InstData {
     let pinned = || Reg::new(data.reg as usize);
     InstData {
@@ -130,17 +154,7 @@ fn inst(index: usize, data: &ffi::Inst) -> InstData {
         origin: Some(Inst::new(index)).into(),
         operands: data.first_operand..data.end_operand,
         pins: Pins::from_u32(data.pins),
-        terminator: data.flags & ffi::TERMINATOR != 0,
-        label: data.flags & ffi::LABEL != 0,
-        jumps: data.flags & ffi::JUMPS != 0,
-        rematerialisable: data.flags & ffi::REMATERIALISABLE != 0,
-        recomputable: data.flags & ffi::RECOMPUTABLE != 0,
-        dear: data.flags & ffi::DEAR != 0,
-        storable: data.flags & ffi::STORABLE != 0,
-        given: data.flags & ffi::GIVEN != 0,
-        movable: data.flags & ffi::MOVABLE != 0,
-        reads: data.flags & ffi::READS != 0,
-        writes: data.flags & ffi::WRITES != 0,
+        flags: InstFlags::from_bits_truncate(data.flags),
     }
 }
 

@@ -82,7 +82,7 @@ pub struct Overlay {
     /// terminator there is none.
     pub edits: Vec<(Point, Edit)>,
     pub slots: PrimaryMap<Slot, SlotData>,
-    /// Of slots that are none of the frame, whose [given](super::InstData::given) result is in them: foldable operands read them, and
+    /// Of slots that are none of the frame, whose [given](super::InstFlags::GIVEN) result is in them: foldable operands read them, and
     /// nothing else names them.
     pub given: SecondaryMap<Slot, PackedOption<Inst>>,
     /// Instructions that are not executed where they stand, ascending: rematerialisable and recomputable ones, copies that are where their sources

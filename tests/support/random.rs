@@ -15,7 +15,7 @@ mod steps;
 pub use damage::damaged;
 
 use chordal::analysis::Liveness;
-use chordal::machine::{Function, Goal, RegClass, RegSet, RegisterFile, Value, parse, print};
+use chordal::machine::{Function, Goal, InstFlags, RegClass, RegSet, RegisterFile, Value, parse, print};
 use fastrand::Rng;
 
 /// Which register file a function is over.
@@ -223,7 +223,7 @@ pub fn jumping() -> Vec<Shape> {
 
 /// Behind inline assembly that jumps nothing can be moved on all ways out: where a value would have to be, the function is refused.
 pub fn may_be_refused(function: &Function) -> bool {
-    function.insts.values().any(|data| data.jumps)
+    function.insts.values().any(|data| data.is(InstFlags::JUMPS))
 }
 
 /// A valid function, the same one for the same arguments.

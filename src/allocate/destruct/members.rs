@@ -10,7 +10,7 @@ use super::isolation::{IsolatingCopy, Isolation, Site, read_copy};
 use crate::allocate::cssa::Sharing;
 use crate::analysis::grouped::Grouped;
 use crate::analysis::{Dominators, Order, Partition};
-use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, RegClass, RegSet, Role, Value};
+use crate::machine::{Block, Function, Inserted, Inst, InstFlags, InstKind, Operand, RegClass, RegSet, Role, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 
 /// A place in a block. φs and what is live in are at the beginning, then each instruction has several.
@@ -173,7 +173,7 @@ impl Members {
 /// What inline assembly defines that jumps cannot be stored, so it had better be alone.
 fn defined_by_jumps(function: &Function, count: usize) -> Vec<bool> {
     let mut defined = vec![false; count];
-    for inst in function.insts.keys().filter(|&inst| function.insts[inst].jumps) {
+    for inst in function.insts.keys().filter(|&inst| function.insts[inst].is(InstFlags::JUMPS)) {
         for def in function.operands(inst).iter().filter(|operand| operand.is_def()) {
             defined[def.value.index()] = true;
         }

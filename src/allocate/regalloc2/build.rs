@@ -5,7 +5,7 @@ use super::homes::{Homes, live_phis, takes_no_code};
 use super::program::{Content, Item, Piece, Program};
 use super::registers::Registers;
 use crate::analysis::{Liveness, Order, PinLiveness};
-use crate::machine::{Block, BlockData, Function, Inst, Operand, Phi, Point, RegSet, Slot, Value};
+use crate::machine::{Block, BlockData, Function, Inst, InstFlags, Operand, Phi, Point, RegSet, Slot, Value};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use regalloc2::{self as ra, OperandConstraint, OperandKind, OperandPos, PRegSet, VReg};
 
@@ -93,7 +93,7 @@ impl Builder<'_> {
                 self.define_phis(&phis, at)?;
             }
             let inst = Inst::from_u32(data.insts.start + index);
-            if function.insts[inst].jumps {
+            if function.insts[inst].is(InstFlags::JUMPS) {
                 return Err("regalloc2 has no word for inline assembly that jumps".into());
             }
             if data.throws == inst.into() {

@@ -11,7 +11,7 @@ mod delay;
 mod overwrite;
 
 use crate::analysis::{Liveness, PinLiveness};
-use crate::machine::{Block, Function, Inst, InstKind, Operand, Pins, RegSet, Rewriter, Value};
+use crate::machine::{Block, Function, Inst, InstFlags, InstKind, Operand, Pins, RegSet, Rewriter, Value};
 use cranelift_entity::SecondaryMap;
 use delay::Delayer;
 use overwrite::Sinker;
@@ -86,7 +86,7 @@ fn rewritten(function: &Function, sunk: Vec<(Block, Order)>) -> (Function, Moved
 impl Order {
     fn write(&self, function: &Function, rewriter: &mut Rewriter, moved: &mut Moved) {
         for &inst in &self.insts {
-            let movable = Some(inst).filter(|&inst| function.insts[inst].movable);
+            let movable = Some(inst).filter(|&inst| function.insts[inst].is(InstFlags::MOVABLE));
             let Some(&flagless) = movable.and_then(|inst| self.moved.get(&inst)) else {
                 rewriter.copy(inst, function.operands(inst));
                 continue;
@@ -119,14 +119,15 @@ impl Code<'_> {
     /// Whether there is anything to move in a block, and control does not leave it in the middle.
     fn may_move(&self, block: Block) -> bool {
         let leaves_inside = || self.function.blocks[block].throws.is_some() || self.function.jump(block).is_some();
-        self.function.block_insts(block).any(|inst| self.function.insts[inst].movable) && !leaves_inside()
+        self.function.block_insts(block).any(|inst| self.function.insts[inst].is(InstFlags::MOVABLE)) && !leaves_inside()
     }
 
     /// What an instruction that may move defines.
     fn movable(&self, inst: Inst) -> Option<&Operand> {
         let mut defs = self.function.operands(inst).iter().filter(|operand| operand.is_def());
         let (Some(def), None) = (defs.next(), defs.next()) else { return None };
-        let moves = self.function.insts[inst].movable && self.writes_flags_only(inst) && !self.liveness.is_dead(def.value);
+        let moves =
+            self.function.insts[inst].is(InstFlags::MOVABLE) && self.writes_flags_only(inst) && !self.liveness.is_dead(def.value);
         moves.then_some(def)
     }
 

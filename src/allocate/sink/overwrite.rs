@@ -9,7 +9,7 @@
 
 use super::{Code, Moved, Order};
 use crate::allocate::pressure::demand::is_first_use;
-use crate::machine::{Bank, Block, Function, Inst, InstKind, Operand, Point, Value};
+use crate::machine::{Bank, Block, Function, Inst, InstFlags, InstKind, Operand, Point, Value};
 
 /// Moves two-address instructions.
 pub(super) struct Sinker<'a> {
@@ -52,7 +52,7 @@ impl<'a> Sinker<'a> {
         group.add(inst, def)?;
         for (to, &other) in order.iter().enumerate().skip(index + 1).take(REACH) {
             let reads = |value: Value| self.code.function.operands(other).iter().any(|o| o.value == value && !o.is_def());
-            if self.code.function.insts[other].terminator || reads(overwritten) && self.wants(other, overwritten) {
+            if self.code.function.insts[other].is(InstFlags::TERMINATOR) || reads(overwritten) && self.wants(other, overwritten) {
                 return None;
             }
             let follows = group.defs().any(reads);
@@ -69,7 +69,7 @@ impl<'a> Sinker<'a> {
 
     /// What an instruction defines that may move here. (Where sums of what is in memory moved behind others, more was spilled.)
     fn movable(&self, inst: Inst) -> Option<&Operand> {
-        self.code.movable(inst).filter(|_| !self.code.function.insts[inst].reads)
+        self.code.movable(inst).filter(|_| !self.code.function.insts[inst].is(InstFlags::READS))
     }
 
     /// Whether nothing is gained behind an instruction that reads a value: it defines a copy of it, or the value is all that it can

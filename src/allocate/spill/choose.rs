@@ -9,7 +9,7 @@ use crate::allocate::pressure::limits::Limits;
 use crate::allocate::pressure::live_set::LiveSet;
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Bundles, Liveness, Occupancy, Order, PinLiveness};
-use crate::machine::{Block, Function, Inst, Operand, Value};
+use crate::machine::{Block, Function, Inst, InstFlags, Operand, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use std::cmp::Ordering;
 
@@ -331,7 +331,8 @@ impl Chooser<'_> {
     /// Has those constants of some values computed again whose instruction finds all their registers taken by the program.
     fn drop_constants_without_register(&mut self, order: &Order, pins: &PinLiveness, of: impl Fn(&Chosen, Value) -> bool) {
         for &block in order.blocks() {
-            for inst in self.function.block_insts(block).filter(|&inst| self.function.insts[inst].rematerialisable) {
+            for inst in self.function.block_insts(block).filter(|&inst| self.function.insts[inst].is(InstFlags::REMATERIALISABLE))
+            {
                 let taken = pins.occupancy(self.function, block, inst).after;
                 let defs = self.function.operands(inst).iter().filter(|o| o.is_def() && of(&self.chosen, o.value));
                 if defs.into_iter().any(|o| self.function.allowed(o.value).is_subset(taken)) {

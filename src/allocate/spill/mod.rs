@@ -50,7 +50,7 @@ use crate::allocate::pressure::demand::foldable_operands;
 use crate::allocate::pressure::limits::Limits;
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Bundles, Dominators, Liveness, Loops, Order, PinLiveness, Untouched};
-use crate::machine::{Block, Function, Inst, InstData, InstKind, RegClass, Slot, SlotData, Value};
+use crate::machine::{Block, Function, Inst, InstData, InstFlags, InstKind, RegClass, Slot, SlotData, Value};
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, packed_option::PackedOption};
 use serde::{Deserialize, Serialize};
 use std::cell::OnceCell;
@@ -64,7 +64,7 @@ pub struct Policy {
     pub keep_loaded: bool,
     /// Instructions read spilled operands from memory themselves where they can; without, only copies do.
     pub fold: bool,
-    /// Likewise what is in memory from the beginning, if live ranges are split ([`InstData::given`]).
+    /// Likewise what is in memory from the beginning, if live ranges are split ([`InstFlags::GIVEN`]).
     pub read_in_place: bool,
     /// Constants and addresses are computed again instead of being stored and loaded.
     pub rematerialise: bool,
@@ -354,9 +354,9 @@ impl<'a> Problem<'a> {
             set.extend(origins);
             set
         };
-        let dear = origins(|data| (data.rematerialisable || data.recomputable) && data.dear);
+        let dear = origins(|data| data.is_repeatable() && data.is(InstFlags::DEAR));
         let splits = choice.is_some_and(Choice::splits);
-        let storable = origins(|data| data.storable);
+        let storable = origins(|data| data.is(InstFlags::STORABLE));
         Ok(Problem {
             conventional,
             order,
@@ -372,7 +372,7 @@ impl<'a> Problem<'a> {
             recomputable: if splits && policy.rematerialise { recomputable(conventional, liveness) } else { Constants::new() },
             dear,
             storable,
-            given: if splits && policy.read_in_place { origins(|data| data.given) } else { EntitySet::new() },
+            given: if splits && policy.read_in_place { origins(|data| data.is(InstFlags::GIVEN)) } else { EntitySet::new() },
             limits: Limits::new(function, downstream.spare)?,
             units: Units::for_executions(function.blocks.values().map(|data| data.frequency).fold(0.0, f64::max)),
             policy,
@@ -548,7 +548,7 @@ fn unspillable(function: &Function, liveness: &Liveness) -> EntitySet<Value> {
     let mut unspillable = EntitySet::new();
     let targets = |block: Block| function.blocks[block].succs.iter().filter(|&&succ| function.blocks[succ].jump_target);
     for block in function.blocks.keys() {
-        for inst in function.block_insts(block).filter(|&inst| function.insts[inst].jumps) {
+        for inst in function.block_insts(block).filter(|&inst| function.insts[inst].is(InstFlags::JUMPS)) {
             for def in function.operands(inst).iter().filter(|operand| operand.is_def()) {
                 if targets(block).any(|&target| liveness.live_in(target).binary_search(&def.value).is_ok()) {
                     unspillable.insert(def.value);
@@ -563,7 +563,7 @@ fn unspillable(function: &Function, liveness: &Liveness) -> EntitySet<Value> {
 fn recomputable(conventional: &Conventional, liveness: &Liveness) -> Constants {
     let Conventional { function, webs, .. } = conventional;
     let mut recomputable = Constants::new();
-    for (inst, data) in function.insts.iter().filter(|(_, data)| data.recomputable) {
+    for (inst, data) in function.insts.iter().filter(|(_, data)| data.is(InstFlags::RECOMPUTABLE)) {
         if !liveness.kills(data.operands.start as usize + 1) {
             recomputable[function.operands(inst)[0].value] = inst.into();
         }
@@ -591,7 +591,7 @@ fn constants(conventional: &Conventional) -> (Constants, Constants) {
     let function = &conventional.function;
     let mut outside = of_each(function.values.len());
     let mut of_webs = SecondaryMap::new();
-    for (inst, data) in function.insts.iter().filter(|(_, data)| data.rematerialisable) {
+    for (inst, data) in function.insts.iter().filter(|(_, data)| data.is(InstFlags::REMATERIALISABLE)) {
         let def = function.operands(inst)[0].value;
         if !function.names_registers(inst) {
             let constants = if conventional.webs[def].is_none() { &mut outside } else { &mut of_webs };

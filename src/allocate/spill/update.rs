@@ -14,7 +14,7 @@ use super::{Fold, Problem, Spilled};
 use crate::allocate::cost::{Added, FOLDED_RELOAD, FOLDED_STORE, RELOAD, STORE};
 use crate::allocate::cssa::Conventional;
 use crate::analysis::grouped::{Grouped, of_each};
-use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Rewriter, Slot, Value};
+use crate::machine::{Block, Function, Inserted, Inst, InstFlags, InstKind, Operand, Rewriter, Slot, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use smallvec::SmallVec;
 
@@ -166,7 +166,7 @@ fn write(spilled: Spilled, updates: &[Update], needless: &EntitySet<Inst>) -> Sp
                     let stays = operands.iter().enumerate().filter(|&(k, _)| !leaves(k));
                     let stays = stays.map(|(_, &operand)| Operand { reuse: reused_behind(operand, leaves), ..operand });
                     let new = rewriter.copy(inst, &stays.collect::<SmallVec<[Operand; 8]>>());
-                    rewriter.new.insts[new].recomputable = false;
+                    rewriter.new.insts[new].flags.remove(InstFlags::RECOMPUTABLE);
                     let fold = |operand: usize| Fold { inst: new, operand, slot, writes: operand == written };
                     folds.extend([fold(read.min(written)), fold(read.max(written))]);
                 }

@@ -8,7 +8,7 @@ use crate::allocate::cuts::{MOST_BOUGHT, Units};
 use crate::allocate::pressure::limits::Limits;
 use crate::allocate::spill::Problem;
 use crate::analysis::{PinLiveness, Untouched};
-use crate::machine::{Block, Reg, RegSet};
+use crate::machine::{Block, InstFlags, Reg, RegSet};
 use cranelift_entity::EntitySet;
 use std::cmp::Reverse;
 use std::rc::Rc;
@@ -161,7 +161,7 @@ impl Wrap {
         // Control comes to the end of a block without successors if there is an instruction that it leaves by.
         let returns = |block: Block| {
             let last = function.block_insts(block).next_back();
-            function.blocks[block].succs.is_empty() && last.is_some_and(|inst| function.insts[inst].terminator)
+            function.blocks[block].succs.is_empty() && last.is_some_and(|inst| function.insts[inst].is(InstFlags::TERMINATOR))
         };
         let mut wrap = Wrap { cost: problem.cost(save, frequency(first)), restores: 0 };
         let mut restored = |frequency: f64| {

@@ -34,7 +34,7 @@ use crate::allocate::cost;
 use crate::allocate::cuts::{Decision, Network, reduce};
 use crate::allocate::pressure::limits::{Counts, Limits};
 use crate::analysis::Untouched;
-use crate::machine::{Block, Inst, InstData, Value};
+use crate::machine::{Block, Inst, Value};
 use callee_saved::CalleeSaved;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use model::{Model, Place, Places};
@@ -146,8 +146,7 @@ fn needless(problem: &Problem, chosen: &Chosen) -> f64 {
         let operands = function.operands(inst);
         let again = |value: Value| problem.refill(value) != Refill::Load || problem.recompute(value).is_some();
         let unused = operands.iter().any(|o| o.is_def() && problem.liveness.is_dead(o.value) && again(o.value));
-        let InstData { rematerialisable, recomputable, .. } = function.insts[inst];
-        (rematerialisable || recomputable) && (chosen.drops(operands) || unused)
+        function.insts[inst].is_repeatable() && (chosen.drops(operands) || unused)
     };
     let in_block = |block: Block| -> f64 {
         let needless = function.block_insts(block).filter(|&inst| is_needless(inst));
