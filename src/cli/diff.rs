@@ -164,7 +164,7 @@ fn folder(path: &Path, metrics: &[Metric]) -> Result<File> {
     if texts.is_empty() {
         bail!("no statistics are in it (files that end in .json)");
     }
-    load::parse_folder(&path.display().to_string(), &texts, metrics).map_err(|why| anyhow!(why))
+    Ok(load::parse_folder(&path.display().to_string(), &texts, metrics)?)
 }
 
 /// Compares, and refuses to say nothing: what is held to a metric that is not there would pass.

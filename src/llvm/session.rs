@@ -14,14 +14,16 @@ use crate::measure::stats::{self, Counts};
 use indexmap::IndexMap;
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_void;
+use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
 /// Whether a function's text form, which is all that a defect leaves behind, is a valid function again; if not, why.
-fn reproducible(function: &Function) -> Result<(), String> {
-    let again = parse(&print(function)).map_err(|error| format!("its text form: {error}"))?;
-    validate(&again).map_err(|violations| format!("its text form: {}", violations[0]))
+fn reproducible(function: &Function) -> Result<(), Defect> {
+    let invalid = |why: &dyn Display| Defect::Impossible(format!("its text form: {why}"));
+    let again = parse(&print(function)).map_err(|error| invalid(&error))?;
+    validate(&again).map_err(|violations| invalid(&violations[0]))
 }
 
 /// A register file as the target has it, and as the allocator may use it.
@@ -168,7 +170,7 @@ impl<'o> Session<'o> {
             function.file = Arc::new(file);
         }
         if cfg!(debug_assertions) {
-            reproducible(&function).map_err(Defect::Impossible)?;
+            reproducible(&function)?;
         }
         Ok(function)
     }

@@ -83,7 +83,8 @@ pub fn eliminate(
             } else {
                 // Saving a callee-saved register that was not in use costs less than spilling one here.
                 let around = Surroundings { available: all_registers(function) - pins.at(function, point), ..around };
-                let implemented = windmill::implement(&graph.all(), &around, &mut scratch).map_err(Defect::Impossible)?;
+                let implemented = windmill::implement(&graph.all(), &around, &mut scratch);
+                let implemented = implemented.map_err(|error| Defect::Impossible(error.to_string()))?;
                 edits.extend(implemented.edits);
                 code.spills += u64::from(implemented.spills);
             }

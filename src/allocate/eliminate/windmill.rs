@@ -104,6 +104,11 @@ pub struct Implemented {
     pub spills: u32,
 }
 
+/// A transfer between slots has no register to go through: the program has all of this class.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("no register of class {0} can take part")]
+pub struct NoRegister(pub String);
+
 /// Implements a graph: afterwards each `to` holds what its `from` held before. No other register has changed but `available`
 /// ones, and no other slot but those of `scratch`. Besides these, only kept registers, sources and targets are ever written.
 ///
@@ -112,7 +117,11 @@ pub struct Implemented {
 ///
 /// # Panics
 /// If two transfers go to one location.
-pub fn implement(transfers: &[LocationTransfer], around: &Surroundings, scratch: &mut Scratch) -> Result<Implemented, String> {
+pub fn implement(
+    transfers: &[LocationTransfer],
+    around: &Surroundings,
+    scratch: &mut Scratch,
+) -> Result<Implemented, NoRegister> {
     scratch.idle.clone_from(&scratch.all);
     let mut windmill = Windmill::new(transfers, around, scratch);
     windmill.trees()?;
@@ -192,7 +201,7 @@ impl<'a> Windmill<'a> {
     }
 
     /// Implements everything that is not on a cycle, and the trees that hang on cycles.
-    fn trees(&mut self) -> Result<(), String> {
+    fn trees(&mut self) -> Result<(), NoRegister> {
         while let Some(to) = self.next_ready() {
             let (edge, released) = self.graph.take(to);
             self.implement_edge(edge)?;
@@ -254,7 +263,7 @@ impl<'a> Windmill<'a> {
     }
 
     /// Implements what is left: cycles, in which each location is read once.
-    fn cycles(&mut self) -> Result<(), String> {
+    fn cycles(&mut self) -> Result<(), NoRegister> {
         let registers = |cycle: &[LocationTransfer]| cycle.iter().filter_map(|edge| register(edge.to)).collect::<RegSet>();
         let mut cycles: Vec<_> = std::iter::from_fn(|| self.graph.next_cycle()).collect();
         self.waiting = cycles.iter().fold(RegSet::EMPTY, |set, cycle| set | registers(cycle));
@@ -297,7 +306,7 @@ impl<'a> Windmill<'a> {
     }
 
     /// Implements a cycle as a path: the source of one edge is parked, and the edge comes last.
-    fn break_cycle(&mut self, mut cycle: Vec<LocationTransfer>) -> Result<(), String> {
+    fn break_cycle(&mut self, mut cycle: Vec<LocationTransfer>) -> Result<(), NoRegister> {
         let weakest = (0..cycle.len()).min_by_key(|&index| self.breaking_cost(cycle[index])).expect("a cycle has edges");
         cycle.rotate_left(weakest + 1);
         let broken = cycle.pop().expect("a cycle has edges");
@@ -369,7 +378,7 @@ impl<'a> Windmill<'a> {
     }
 
     /// Implements an edge whose target can be written. It reads the source's own content.
-    fn implement_edge(&mut self, edge: LocationTransfer) -> Result<(), String> {
+    fn implement_edge(&mut self, edge: LocationTransfer) -> Result<(), NoRegister> {
         if let Location::Reg(reg) = edge.from {
             self.restore(reg);
         }
@@ -377,7 +386,7 @@ impl<'a> Windmill<'a> {
     }
 
     /// Brings what an edge transfers to its target from where it is at the moment.
-    fn copy(&mut self, at: Location, edge: LocationTransfer) -> Result<(), String> {
+    fn copy(&mut self, at: Location, edge: LocationTransfer) -> Result<(), NoRegister> {
         let through = match (at, edge.to) {
             (_, Location::Reg(to)) => {
                 self.fill(to, at, edge);
@@ -423,14 +432,14 @@ impl<'a> Windmill<'a> {
 
     /// A register that a transfer between slots can go through: preferably one that is to get the same content anyway, or one
     /// of the class itself.
-    fn temporary(&mut self, edge: LocationTransfer) -> Result<Reg, String> {
+    fn temporary(&mut self, edge: LocationTransfer) -> Result<Reg, NoRegister> {
         let own = &self.around.file.classes[edge.class];
         let into = |reg: Reg| self.graph.edge_into(Location::Reg(reg));
         let gets_the_same = |reg: Reg| into(reg).is_some_and(|into| into.from == edge.from);
         let free = (self.free & self.carriers(edge.class)).iter();
         let best = free.min_by_key(|&reg| (!gets_the_same(reg), !own.regs.contains(reg)));
         let found = best.or_else(|| self.lend(edge.class, RegSet::EMPTY));
-        found.ok_or_else(|| format!("no register of class {} can take part", own.name))
+        found.ok_or_else(|| NoRegister(own.name.clone()))
     }
 
     /// The registers that [`RegisterFile::carrier`] finds a class for.

@@ -4,6 +4,7 @@ use super::constraints::{Constraints, Taken};
 use super::homes::{Homes, live_phis, takes_no_code};
 use super::program::{Content, Item, Piece, Program};
 use super::registers::Registers;
+use crate::allocate::failure::Unsupported;
 use crate::analysis::{Liveness, Order, PinLiveness};
 use crate::machine::{Block, BlockData, Function, Inst, InstFlags, Operand, Phi, Point, RegSet, Slot, Value};
 use cranelift_entity::{EntityRef, SecondaryMap};
@@ -28,7 +29,7 @@ impl Program {
     ///
     /// # Errors
     /// If it contains something that regalloc2 has no word for.
-    pub(super) fn new(context: Context<'_>) -> Result<Self, String> {
+    pub(super) fn new(context: Context<'_>) -> Result<Self, Unsupported> {
         let program = Program { num_vregs: context.function.values.len(), ..Program::default() };
         let constraints = Constraints::new(context.function, context.registers);
         let mut builder = Builder { context, numbers: Numbers::new(context), constraints, program };
@@ -80,7 +81,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn block(&mut self, block: Block) -> Result<(), String> {
+    fn block(&mut self, block: Block) -> Result<(), Unsupported> {
         let Context { function, liveness, homes, .. } = self.context;
         let data = &function.blocks[block];
         let (head, tail) = (function.head(block).index, function.before_terminators(block).index);
@@ -94,7 +95,7 @@ impl Builder<'_> {
             }
             let inst = Inst::from_u32(data.insts.start + index);
             if function.insts[inst].is(InstFlags::JUMPS) {
-                return Err("regalloc2 has no word for inline assembly that jumps".into());
+                return Err(Unsupported("regalloc2 has no word for inline assembly that jumps".into()));
             }
             if data.throws == inst.into() {
                 self.throwing(at)?;
@@ -117,7 +118,7 @@ impl Builder<'_> {
     }
 
     /// A call from which landing pads are entered ends a block of regalloc2's.
-    fn throwing(&mut self, at: Point) -> Result<(), String> {
+    fn throwing(&mut self, at: Point) -> Result<(), Unsupported> {
         let mut exits = self.leave(at, |to| to.landing_pad)?;
         self.instructions(at, 1)?;
         exits.insert(0, (self.program.pieces.len(), Vec::new()));
@@ -151,7 +152,7 @@ impl Builder<'_> {
     }
 
     /// Reads the cells of the φs, and writes the homes of their definitions.
-    fn define_phis(&mut self, phis: &[&Phi], at: Point) -> Result<(), String> {
+    fn define_phis(&mut self, phis: &[&Phi], at: Point) -> Result<(), Unsupported> {
         for phi in phis {
             if let Some(cell) = self.context.homes.cells[phi.def].expand() {
                 self.load(cell, self.name(phi.def), phi.def, at)?;
@@ -161,7 +162,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn store_home(&mut self, value: Value, at: Point) -> Result<(), String> {
+    fn store_home(&mut self, value: Value, at: Point) -> Result<(), Unsupported> {
         match self.context.homes.of[value].expand() {
             Some(home) => self.store(home, self.name(value), value, at),
             None => Ok(()),
@@ -169,7 +170,7 @@ impl Builder<'_> {
     }
 
     /// What has to happen before a block is left for some of its successors: cells are written, and φ arguments get names.
-    fn leave(&mut self, at: Point, wanted: fn(&BlockData) -> bool) -> Result<Vec<Exit>, String> {
+    fn leave(&mut self, at: Point, wanted: fn(&BlockData) -> bool) -> Result<Vec<Exit>, Unsupported> {
         let Context { function, liveness, .. } = self.context;
         let mut exits = Vec::new();
         for &to in function.blocks[at.block].succs.iter().filter(|&&to| wanted(&function.blocks[to])) {
@@ -184,7 +185,7 @@ impl Builder<'_> {
     }
 
     /// The name of a φ's argument; if the φ has a cell, the argument goes there.
-    fn argument(&mut self, phi: &Phi, column: usize, at: Point) -> Result<Option<VReg>, String> {
+    fn argument(&mut self, phi: &Phi, column: usize, at: Point) -> Result<Option<VReg>, Unsupported> {
         let value = phi.args[column].expand();
         match (self.context.homes.cells[phi.def].expand(), value) {
             (Some(cell), Some(value)) => {
@@ -199,7 +200,7 @@ impl Builder<'_> {
     }
 
     /// A name for a value that is used at a point: of a load, if it has a home.
-    fn read(&mut self, value: Value, at: Point) -> Result<VReg, String> {
+    fn read(&mut self, value: Value, at: Point) -> Result<VReg, Unsupported> {
         let Some(home) = self.context.homes.of[value].expand() else { return Ok(self.name(value)) };
         let name = self.fresh(value);
         self.load(home, name, value, at)?;
@@ -214,7 +215,7 @@ impl Builder<'_> {
         name
     }
 
-    fn load(&mut self, home: Slot, name: VReg, value: Value, at: Point) -> Result<(), String> {
+    fn load(&mut self, home: Slot, name: VReg, value: Value, at: Point) -> Result<(), Unsupported> {
         let mut taken = self.occupied(at);
         let constraint = self.constraints.of_transfer(value, &mut taken)?;
         let operand = ra::Operand::new(name, constraint, OperandKind::Def, OperandPos::Late);
@@ -222,7 +223,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn store(&mut self, home: Slot, name: VReg, value: Value, at: Point) -> Result<(), String> {
+    fn store(&mut self, home: Slot, name: VReg, value: Value, at: Point) -> Result<(), Unsupported> {
         let mut taken = self.occupied(at);
         let constraint = self.constraints.of_transfer(value, &mut taken)?;
         let operand = ra::Operand::new(name, constraint, OperandKind::Use, OperandPos::Early);
@@ -237,7 +238,7 @@ impl Builder<'_> {
     }
 
     /// Translates instructions that are one for regalloc2.
-    fn instructions(&mut self, at: Point, count: u32) -> Result<(), String> {
+    fn instructions(&mut self, at: Point, count: u32) -> Result<(), Unsupported> {
         let Context { function, pins, .. } = self.context;
         let first = function.blocks[at.block].insts.start + at.index;
         let insts = (first..first + count).map(Inst::from_u32);
@@ -272,7 +273,7 @@ impl Builder<'_> {
         last: bool,
         taken: &mut Taken,
         to: &mut Vec<(ra::Operand, Option<u32>)>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Unsupported> {
         let function = self.context.function;
         let mut next = to.len();
         let present: Vec<Option<usize>> = names
@@ -295,7 +296,7 @@ impl Builder<'_> {
 
     /// The names of an instruction's operands; none for those that repeat another or are accessed in their homes. Others that
     /// have a home are loaded.
-    fn names(&mut self, inst: Inst, at: Point) -> Result<Vec<Option<VReg>>, String> {
+    fn names(&mut self, inst: Inst, at: Point) -> Result<Vec<Option<VReg>>, Unsupported> {
         let Context { function, homes, .. } = self.context;
         let foldable = self.constraints.foldable(inst);
         let operands = function.operands(inst);

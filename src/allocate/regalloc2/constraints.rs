@@ -14,6 +14,7 @@
 //! (A limit is not for tied operands: regalloc2 moves the use to where it has put the definition, whatever the use asked.)
 
 use super::registers::{Demand, Registers};
+use crate::allocate::failure::Unsupported;
 use crate::machine::{Function, Inst, InstKind, Operand, Reg, RegSet, Role, Value};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use regalloc2::{OperandConstraint, OperandPos};
@@ -71,7 +72,7 @@ impl<'a> Constraints<'a> {
         present: &[Option<usize>],
         last: bool,
         taken: &mut Taken,
-    ) -> Result<Vec<Option<Wish>>, String> {
+    ) -> Result<Vec<Option<Wish>>, Unsupported> {
         match self.function.insts[inst].kind {
             InstKind::CopyTo(reg) => Ok(vec![present[0].map(|_| self.of_copy_to(inst, reg, taken)).transpose()?]),
             InstKind::CopyFrom(_) => Ok(vec![Some(self.of_copy_from(inst, taken)?)]),
@@ -107,7 +108,7 @@ impl<'a> Constraints<'a> {
     }
 
     /// Of a value that is moved to or from its home.
-    pub(super) fn of_transfer(&mut self, value: Value, taken: &mut Taken) -> Result<OperandConstraint, String> {
+    pub(super) fn of_transfer(&mut self, value: Value, taken: &mut Taken) -> Result<OperandConstraint, Unsupported> {
         self.constraint(value, taken, Span::Both)
     }
 
@@ -124,7 +125,7 @@ impl<'a> Constraints<'a> {
         self.function.allowed(operand.value).contains(reg)
     }
 
-    fn of_copy_to(&mut self, inst: Inst, reg: Reg, taken: &mut Taken) -> Result<Wish, String> {
+    fn of_copy_to(&mut self, inst: Inst, reg: Reg, taken: &mut Taken) -> Result<Wish, Unsupported> {
         let operand = self.function.operands(inst)[0];
         let constraint = match self.registers.preg(reg) {
             Some(preg) if self.has(&operand, reg) && !taken.early.contains(reg) => OperandConstraint::FixedReg(preg),
@@ -134,7 +135,7 @@ impl<'a> Constraints<'a> {
         Ok(Wish { constraint, pos: OperandPos::Early })
     }
 
-    fn of_copy_from(&mut self, inst: Inst, taken: &mut Taken) -> Result<Wish, String> {
+    fn of_copy_from(&mut self, inst: Inst, taken: &mut Taken) -> Result<Wish, Unsupported> {
         let operand = self.function.operands(inst)[0];
         if let Some(preg) = self.arrival(inst).and_then(|reg| self.registers.preg(reg)) {
             return Ok(Wish { constraint: OperandConstraint::FixedReg(preg), pos: OperandPos::Early });
@@ -148,7 +149,7 @@ impl<'a> Constraints<'a> {
         present: &[Option<usize>],
         last: bool,
         taken: &mut Taken,
-    ) -> Result<Vec<Option<Wish>>, String> {
+    ) -> Result<Vec<Option<Wish>>, Unsupported> {
         let operands = self.function.operands(inst);
         let is_copy = self.function.insts[inst].kind == InstKind::Copy;
         let foldable = if is_copy { None } else { self.foldable(inst) };
@@ -156,7 +157,9 @@ impl<'a> Constraints<'a> {
         // Where a definition is tied, regalloc2 keeps it apart from the other uses, as if they were late.
         let ties = operands.iter().any(|o| o.reuse.is_some());
         if operands.iter().filter(|o| o.reuse.is_some()).count() > 1 && reads_what_it_overwrites(operands) {
-            return Err("regalloc2 mistakes values where two definitions are tied and what one overwrites is read again".into());
+            return Err(Unsupported(
+                "regalloc2 mistakes values where two definitions are tied and what one overwrites is read again".into(),
+            ));
         }
         let span = if ties { Span::Both } else { Span::Reading };
         let mut wishes: Vec<Option<Wish>> = vec![None; operands.len()];
@@ -188,7 +191,7 @@ impl<'a> Constraints<'a> {
     }
 
     /// A use whose register is that of a definition, too.
-    fn tied(&mut self, usage: &Operand, def: &Operand, last: bool, taken: &mut Taken) -> Result<OperandConstraint, String> {
+    fn tied(&mut self, usage: &Operand, def: &Operand, last: bool, taken: &mut Taken) -> Result<OperandConstraint, Unsupported> {
         if !last && self.is_whole(usage) && self.is_whole(def) {
             return Ok(OperandConstraint::Reg);
         }
@@ -199,7 +202,14 @@ impl<'a> Constraints<'a> {
     }
 
     /// A definition that overwrites a use, or copies it.
-    fn overwriting(&mut self, def: &Operand, at: usize, of_use: Wish, is_copy: bool, taken: &mut Taken) -> Result<Wish, String> {
+    fn overwriting(
+        &mut self,
+        def: &Operand,
+        at: usize,
+        of_use: Wish,
+        is_copy: bool,
+        taken: &mut Taken,
+    ) -> Result<Wish, Unsupported> {
         match of_use.constraint {
             OperandConstraint::Reg if self.is_whole(def) => Ok(Wish { constraint: reuse(at)?, pos: OperandPos::Late }),
             _ if is_copy => self.definition(def, false, taken),
@@ -208,7 +218,7 @@ impl<'a> Constraints<'a> {
     }
 
     /// A definition in a register of its own. If all that it could have are clobbered, regalloc2 would find none.
-    fn definition(&mut self, def: &Operand, named: bool, taken: &mut Taken) -> Result<Wish, String> {
+    fn definition(&mut self, def: &Operand, named: bool, taken: &mut Taken) -> Result<Wish, Unsupported> {
         let allowed = self.function.allowed(def.value);
         let (pos, span) = match def.role {
             Role::EarlyDef => (OperandPos::Early, Span::Both),
@@ -223,7 +233,7 @@ impl<'a> Constraints<'a> {
     }
 
     /// Any register of the value's class.
-    fn constraint(&mut self, value: Value, taken: &mut Taken, span: Span) -> Result<OperandConstraint, String> {
+    fn constraint(&mut self, value: Value, taken: &mut Taken, span: Span) -> Result<OperandConstraint, Unsupported> {
         let set = self.function.allowed(value);
         match self.registers.demand(set) {
             Demand::Constraint(constraint) => Ok(constraint),
@@ -232,7 +242,7 @@ impl<'a> Constraints<'a> {
     }
 
     /// One register of the set.
-    fn name(&mut self, value: Value, set: RegSet, taken: &mut Taken, span: Span) -> Result<OperandConstraint, String> {
+    fn name(&mut self, value: Value, set: RegSet, taken: &mut Taken, span: Span) -> Result<OperandConstraint, Unsupported> {
         let before = self.named[value];
         let free = match span {
             Span::Reading => set - taken.early,
@@ -244,7 +254,9 @@ impl<'a> Constraints<'a> {
         let spread = || choice.iter().nth(value.index() % choice.len().max(1));
         let Some(reg) = before.filter(|&reg| free.contains(reg)).or_else(spread) else {
             let class = &self.function.file.classes[self.function.values[value].class].name;
-            return Err(format!("regalloc2 has no word for class {class}, and all of its registers are taken at an instruction"));
+            return Err(Unsupported(format!(
+                "regalloc2 has no word for class {class}, and all of its registers are taken at an instruction"
+            )));
         };
         self.named[value] = Some(reg);
         if span != Span::Writing {
@@ -265,10 +277,10 @@ fn reads_what_it_overwrites(operands: &[Operand]) -> bool {
 }
 
 /// The constraint to be where the operand with this number is.
-fn reuse(at: usize) -> Result<OperandConstraint, String> {
+fn reuse(at: usize) -> Result<OperandConstraint, Unsupported> {
     const MOST: usize = 31;
     match at {
         0..=MOST => Ok(OperandConstraint::Reuse(at)),
-        _ => Err(format!("regalloc2 cannot tie to operand {at} of an instruction")),
+        _ => Err(Unsupported(format!("regalloc2 cannot tie to operand {at} of an instruction"))),
     }
 }
