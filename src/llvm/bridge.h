@@ -1,4 +1,5 @@
-// The C interface between chordal and LLVM's machine code, mirrored one to one by ffi.rs.
+// The C interface between chordal and LLVM's machine code, mirrored one to one by ffi.rs: contract.rs reads the declarations
+// below, and has both compilers assert them.
 //
 // The C++ side runs LLVM's passes, hands functions over as flat arrays, applies answers and counts. It decides nothing
 // about registers. All arrays are borrowed: they live until the callback that received them returns.
@@ -24,7 +25,7 @@ typedef struct {
   uint64_t words[2];
 } ChRegSet;
 
-enum { CH_SWAP_EXCHANGE = 0, CH_SWAP_XOR = 1, CH_SWAP_NEVER = 2 };
+enum ChSwap { CH_SWAP_EXCHANGE = 0, CH_SWAP_XOR = 1, CH_SWAP_NEVER = 2 };
 
 typedef struct {
   ChStr name;
@@ -83,9 +84,9 @@ typedef struct {
   uint32_t value; // CH_NONE: undefined
 } ChPhiArg;
 
-enum { CH_OP = 0, CH_COPY = 1, CH_COPY_TO = 2, CH_COPY_FROM = 3 };
+enum ChInstKind { CH_OP = 0, CH_COPY = 1, CH_COPY_TO = 2, CH_COPY_FROM = 3 };
 // Properties of an instruction, as in Rust's `InstFlags`, where they are described.
-enum {
+enum ChInstFlags {
   CH_TERMINATOR = 1,
   CH_LABEL = 2,
   CH_JUMPS = 4,
@@ -107,7 +108,7 @@ typedef struct {
   uint16_t flags;
 } ChInst;
 
-enum { CH_USE = 0, CH_DEF = 1, CH_EARLY_DEF = 2 };
+enum ChRole { CH_USE = 0, CH_DEF = 1, CH_EARLY_DEF = 2 };
 
 typedef struct {
   uint32_t value;
@@ -155,7 +156,7 @@ typedef struct {
   uint64_t import_ns; // time taken to make these arrays
 } ChFunction;
 
-enum { CH_LOAD = 0, CH_STORE = 1, CH_MOVE = 2, CH_EXCHANGE = 3, CH_XOR = 4, CH_REMATERIALISE = 5, CH_PERFORM = 6, CH_STORE_CONSTANT = 7 };
+enum ChEditKind { CH_LOAD = 0, CH_STORE = 1, CH_MOVE = 2, CH_EXCHANGE = 3, CH_XOR = 4, CH_REMATERIALISE = 5, CH_PERFORM = 6, CH_STORE_CONSTANT = 7 };
 
 typedef struct {
   uint32_t block, index; // before this instruction of the block
@@ -170,9 +171,9 @@ typedef struct {
   uint32_t given; // the instruction that loads from there, if it is none of the frame; else CH_NONE
 } ChSlot;
 
-enum { CH_SPEED = 0, CH_SIZE = 1, CH_LEAST_SIZE = 2 }; // what the program wants of a function's code
+enum ChGoal { CH_SPEED = 0, CH_SIZE = 1, CH_LEAST_SIZE = 2 }; // what the program wants of a function's code
 
-enum { CH_FAILED = 0, CH_ALLOCATED = 1 };
+enum ChOutcome { CH_FAILED = 0, CH_ALLOCATED = 1 };
 
 // An allocation. A location is a register, or ~slot if negative; INT32_MIN is none: the operand of
 // an instruction that is dropped, or an unknown debug location.
@@ -216,7 +217,7 @@ typedef struct {
   uint8_t head, tail; // there can be code before all other, and before the terminators
 } ChFrameBlock;
 
-enum { CH_EDGE_PLAIN = 0, CH_EDGE_SPLITTABLE = 1, CH_EDGE_INNER = 2 }; // inner: not from the block's end
+enum ChEdgeKind { CH_EDGE_PLAIN = 0, CH_EDGE_SPLITTABLE = 1, CH_EDGE_INNER = 2 }; // inner: not from the block's end
 
 typedef struct {
   uint32_t from, to;
@@ -237,14 +238,14 @@ typedef struct {
   double saves, restores; // executions, if the prologue saves one
 } ChFrame;
 
-// Where what the caller left in a register is in its stack object.
-enum { CH_UNTOUCHED = 0, CH_SAVED_ARRIVING = 1, CH_SAVED_WITHIN = 2, CH_SAVED_LEAVING = 4 };
+// Where in a block the caller's content of a register is in its stack object.
+enum ChSavedFlags { CH_SAVED_ARRIVING = 1, CH_SAVED_WITHIN = 2, CH_SAVED_LEAVING = 4 };
 
-enum { CH_OURS = 0, CH_GREEDY = 1, CH_BASIC = 2, CH_PBQP = 3, CH_FAST = 4 };
+enum ChAllocator { CH_OURS = 0, CH_GREEDY = 1, CH_BASIC = 2, CH_PBQP = 3, CH_FAST = 4 };
 
 // Where code will be in memory: as the module says, and if it says nothing, anywhere; where the linker puts it; anywhere.
-enum { CH_AS_MODULE_SAYS = 0, CH_STATIC = 1, CH_PIC = 2 };
-enum { CH_WARN_OTHER = 0, CH_WARN_FRAME_SIZE = 1, CH_WARN_CALL = 2, CH_WARN_INLINE_ASM = 3 }; // call: of what its program warns of
+enum ChRelocation { CH_AS_MODULE_SAYS = 0, CH_STATIC = 1, CH_PIC = 2 };
+enum ChWarning { CH_WARN_OTHER = 0, CH_WARN_FRAME_SIZE = 1, CH_WARN_CALL = 2, CH_WARN_INLINE_ASM = 3 }; // call: of what its program warns of
 
 typedef struct {
   uint32_t allocator;
@@ -293,7 +294,7 @@ typedef struct {
 
 // Kinds of messages about a module that is read: of invalid bytes, of a module that LLVM's verifier rejects, of a file that is an index of
 // ThinLTO (without text), and of what is read nonetheless.
-enum { CH_READ_INVALID = 0, CH_READ_BROKEN = 1, CH_READ_INDEX = 2, CH_READ_WARNING = 3 };
+enum ChReadMessage { CH_READ_INVALID = 0, CH_READ_BROKEN = 1, CH_READ_INDEX = 2, CH_READ_WARNING = 3 };
 
 typedef struct {
   void *user;

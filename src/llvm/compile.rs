@@ -35,12 +35,12 @@ pub struct Stock {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub enum Algorithm {
-    Greedy = ffi::GREEDY,
-    Basic = ffi::BASIC,
-    Pbqp = ffi::PBQP,
+    Greedy = ffi::Allocator::Greedy as u32,
+    Basic = ffi::Allocator::Basic as u32,
+    Pbqp = ffi::Allocator::Pbqp as u32,
     /// In a pipeline of its own, without live intervals: it cannot be held to registers, is not scheduled for, and other
     /// allocators cannot stand in for it.
-    Fast = ffi::FAST,
+    Fast = ffi::Allocator::Fast as u32,
 }
 
 /// What is written.
@@ -63,11 +63,11 @@ pub struct Sections {
 pub enum Relocation {
     /// Where the module says (its PIC level); anywhere, if it says nothing.
     #[default]
-    AsModuleSays = ffi::AS_MODULE_SAYS,
+    AsModuleSays = ffi::Relocation::AsModuleSays as u32,
     /// Where the linker puts it.
-    Static = ffi::STATIC,
+    Static = ffi::Relocation::Static as u32,
     /// Anywhere.
-    Pic = ffi::PIC,
+    Pic = ffi::Relocation::Pic as u32,
 }
 
 /// Tables that an output has beside the code.
@@ -148,13 +148,13 @@ pub enum About {
     Other,
 }
 
-impl About {
-    pub(super) fn of(about: u32) -> Self {
+impl From<ffi::Warning> for About {
+    fn from(about: ffi::Warning) -> Self {
         match about {
-            ffi::WARN_FRAME_SIZE => About::FrameSize,
-            ffi::WARN_CALL => About::Call,
-            ffi::WARN_INLINE_ASM => About::InlineAssembly,
-            _ => About::Other,
+            ffi::Warning::FrameSize => About::FrameSize,
+            ffi::Warning::Call => About::Call,
+            ffi::Warning::InlineAsm => About::InlineAssembly,
+            ffi::Warning::Other => About::Other,
         }
     }
 }
@@ -273,7 +273,7 @@ fn generate(
     workers: Option<Workers<'_>>,
 ) -> Result<Generated, CompileError> {
     let (allocator, schedule, separate_saves) = match options.allocator {
-        Allocator::Ours(ours) => (ffi::OURS, false, ours.separate_saves),
+        Allocator::Ours(ours) => (ffi::Allocator::Ours as u32, false, ours.separate_saves),
         Allocator::Llvm(Stock { algorithm, schedule }) => (algorithm as u32, schedule, false),
     };
     let mut session = Session::new(workers, options.registers.as_deref(), options.progress);

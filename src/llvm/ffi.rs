@@ -1,9 +1,92 @@
 //! The bridge's C interface (`bridge.h`), one to one. Units and meanings are documented there.
 
+use crate::allocate::failure::{Defect, Failure};
+use crate::machine::InstFlags;
+use bitflags::bitflags;
 use std::ffi::c_void;
+
+/// Assertions that everything here is as in the header, made by `contract.rs`.
+mod contract {
+    use super::*;
+    include!(concat!(env!("OUT_DIR"), "/contract.rs"));
+}
 
 pub const NONE: u32 = u32::MAX;
 pub const NO_LOCATION: i32 = i32::MIN;
+
+/// A value that an enum of the bridge does not have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the bridge passes {value} as {name}")]
+pub struct Unknown {
+    pub name: &'static str,
+    pub value: u64,
+}
+
+impl From<Unknown> for Defect {
+    fn from(unknown: Unknown) -> Self {
+        Defect::Impossible(unknown.to_string())
+    }
+}
+
+impl From<Unknown> for Failure {
+    fn from(unknown: Unknown) -> Self {
+        Defect::from(unknown).into()
+    }
+}
+
+/// Defines enums that cross the bridge as integers. Values that Rust does not know are errors.
+macro_rules! enums {
+    ($($name:ident: $repr:ident { $($variant:ident = $value:literal),* $(,)? })*) => {$(
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr($repr)]
+        pub enum $name {
+            $($variant = $value),*
+        }
+
+        impl TryFrom<$repr> for $name {
+            type Error = Unknown;
+
+            fn try_from(value: $repr) -> Result<Self, Unknown> {
+                match value {
+                    $($value => Ok($name::$variant),)*
+                    _ => Err(Unknown { name: stringify!($name), value: value.into() }),
+                }
+            }
+        }
+    )*};
+}
+
+enums! {
+    Swap: u32 { Exchange = 0, Xor = 1, Never = 2 }
+    InstKind: u8 { Op = 0, Copy = 1, CopyTo = 2, CopyFrom = 3 }
+    Role: u16 { Use = 0, Def = 1, EarlyDef = 2 }
+    EditKind: u8 { Load = 0, Store = 1, Move = 2, Exchange = 3, Xor = 4, Rematerialise = 5, Perform = 6, StoreConstant = 7 }
+    Goal: u32 { Speed = 0, Size = 1, LeastSize = 2 }
+    Outcome: u32 { Failed = 0, Allocated = 1 }
+    EdgeKind: u32 { Plain = 0, Splittable = 1, Inner = 2 }
+    Allocator: u32 { Ours = 0, Greedy = 1, Basic = 2, Pbqp = 3, Fast = 4 }
+    Relocation: u32 { AsModuleSays = 0, Static = 1, Pic = 2 }
+    Warning: u32 { Other = 0, FrameSize = 1, Call = 2, InlineAsm = 3 }
+    ReadMessage: u32 { Invalid = 0, Broken = 1, Index = 2, Warning = 3 }
+}
+
+bitflags! {
+    /// Where in a block the caller's content of a register is in its stack object.
+    #[derive(Clone, Copy)]
+    pub struct SavedFlags: u8 {
+        const ARRIVING = 1;
+        const WITHIN = 2;
+        const LEAVING = 4;
+    }
+}
+
+/// The properties of an instruction, as the model has them.
+///
+/// # Errors
+/// If there are others.
+pub fn inst_flags(bits: u16) -> Result<InstFlags, Unknown> {
+    InstFlags::from_bits(bits).ok_or(Unknown { name: "InstFlags", value: bits.into() })
+}
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -49,9 +132,6 @@ pub struct Bank {
     pub name: Str,
     pub swap: u32,
 }
-
-pub const SWAP_EXCHANGE: u32 = 0;
-pub const SWAP_XOR: u32 = 1;
 
 #[repr(C)]
 pub struct Reg {
@@ -117,21 +197,6 @@ pub struct PhiArg {
     pub value: u32,
 }
 
-pub const COPY: u8 = 1;
-pub const COPY_TO: u8 = 2;
-pub const COPY_FROM: u8 = 3;
-pub const TERMINATOR: u16 = 1;
-pub const LABEL: u16 = 2;
-pub const JUMPS: u16 = 4;
-pub const REMATERIALISABLE: u16 = 8;
-pub const RECOMPUTABLE: u16 = 16;
-pub const DEAR: u16 = 32;
-pub const STORABLE: u16 = 64;
-pub const GIVEN: u16 = 128;
-pub const MOVABLE: u16 = 256;
-pub const READS: u16 = 512;
-pub const WRITES: u16 = 1024;
-
 #[repr(C)]
 pub struct Inst {
     pub first_operand: u32,
@@ -141,9 +206,6 @@ pub struct Inst {
     pub reg: u8,
     pub flags: u16,
 }
-
-pub const DEF: u16 = 1;
-pub const EARLY_DEF: u16 = 2;
 
 #[repr(C)]
 pub struct Operand {
@@ -199,18 +261,6 @@ pub struct Function {
     pub import_ns: u64,
 }
 
-pub const SIZE: u32 = 1;
-pub const LEAST_SIZE: u32 = 2;
-
-pub const LOAD: u8 = 0;
-pub const STORE: u8 = 1;
-pub const MOVE: u8 = 2;
-pub const EXCHANGE: u8 = 3;
-pub const XOR: u8 = 4;
-pub const REMATERIALISE: u8 = 5;
-pub const PERFORM: u8 = 6;
-pub const STORE_CONSTANT: u8 = 7;
-
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Edit {
@@ -230,9 +280,6 @@ pub struct Slot {
     pub align: u32,
     pub given: u32,
 }
-
-pub const FAILED: u32 = 0;
-pub const ALLOCATED: u32 = 1;
 
 #[repr(C)]
 pub struct Answer {
@@ -300,9 +347,6 @@ pub struct FrameBlock {
     pub tail: u8,
 }
 
-pub const EDGE_PLAIN: u32 = 0;
-pub const EDGE_SPLITTABLE: u32 = 1;
-
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct FrameEdge {
@@ -327,19 +371,6 @@ pub struct Frame {
 }
 
 pub const SAVED: [u8; 3] = [1, 2, 4];
-
-pub const OURS: u32 = 0;
-pub const GREEDY: u32 = 1;
-pub const BASIC: u32 = 2;
-pub const PBQP: u32 = 3;
-pub const FAST: u32 = 4;
-
-pub const AS_MODULE_SAYS: u32 = 0;
-pub const STATIC: u32 = 1;
-pub const PIC: u32 = 2;
-pub const WARN_FRAME_SIZE: u32 = 1;
-pub const WARN_CALL: u32 = 2;
-pub const WARN_INLINE_ASM: u32 = 3;
 
 #[repr(C)]
 pub struct Options {
@@ -376,11 +407,6 @@ pub struct Callbacks {
     pub size: extern "C" fn(*mut c_void, Str, u64),
     pub emit: extern "C" fn(*mut c_void, Str),
 }
-
-pub const READ_INVALID: u32 = 0;
-pub const READ_BROKEN: u32 = 1;
-pub const READ_INDEX: u32 = 2;
-pub const READ_WARNING: u32 = 3;
 
 #[repr(C)]
 pub struct Reader {

@@ -2,7 +2,9 @@
 
 use super::fatal::{Stage, during};
 use super::ffi;
+use super::ffi::{ReadMessage, Unknown};
 use super::foreign;
+use crate::allocate::failure::Defect;
 use crate::input::{self, Unreadable};
 use inkwell::context::Context;
 use inkwell::llvm_sys::core::LLVMContextSetDiagnosticHandler;
@@ -35,6 +37,8 @@ pub enum ReadError {
     NoTarget,
     #[error("the target `{0}` is not supported (only x86-64 and i386 on Linux are)")]
     Target(String),
+    #[error("this is a bug in chordal: {0}")]
+    Defect(Defect),
 }
 
 /// The bytes of a module.
@@ -127,16 +131,19 @@ impl<'s> Module<'s> {
     fn read(source: &'s Source) -> Result<Module<'s>, ReadError> {
         let context = Box::new(Context::create());
         unsafe { LLVMContextSetDiagnosticHandler(context.raw(), Some(ignore), std::ptr::null_mut()) };
-        let mut said = Said::default();
+        let mut said = Said { is_bitcode: source.is_bitcode(), error: None, warnings: Vec::new() };
         let reader = ffi::Reader { user: std::ptr::from_mut(&mut said).cast(), message };
         let (name, bytes) = (ffi::Str::new(source.name.as_bytes()), ffi::Str::new(&source.bytes));
         // SAFETY: the context, the texts and the reader are alive during the call.
         let module = unsafe { ffi::ch_read(context.raw().cast(), name, bytes, &raw const reader) };
         if module.is_null() {
-            return Err(said.error(source.is_bitcode()));
+            return Err(said.error.expect("the bridge says why it returns no module"));
         }
         // SAFETY: the module is nobody else's, and does not outlive the context, which is dropped after it.
         let module = unsafe { inkwell::module::Module::new(module.cast()) };
+        if let Some(error) = said.error {
+            return Err(error);
+        }
         let triple = module.get_triple().as_str().to_string_lossy().into_owned();
         if triple.is_empty() {
             return Err(ReadError::NoTarget);
@@ -183,30 +190,30 @@ impl<'s> Module<'s> {
 extern "C" fn ignore(_: LLVMDiagnosticInfoRef, _: *mut c_void) {}
 
 /// The bridge's messages about a module while it was read.
-#[derive(Default)]
 struct Said {
-    error: Option<(u32, String)>,
+    is_bitcode: bool,
+    /// Why it could not be read.
+    error: Option<ReadError>,
     warnings: Vec<String>,
 }
 
 impl Said {
-    /// Why the module could not be read.
-    fn error(self, is_bitcode: bool) -> ReadError {
-        let (kind, message) = self.error.expect("the bridge says why it returns no module");
-        match kind {
-            ffi::READ_INVALID if is_bitcode => ReadError::Bitcode(message),
-            ffi::READ_INVALID => ReadError::Syntax(message),
-            ffi::READ_BROKEN => ReadError::Broken(message),
-            ffi::READ_INDEX => ReadError::Index,
-            _ => unreachable!("the bridge has no message of kind {kind}"),
-        }
+    fn add(&mut self, kind: u32, text: String) {
+        self.error = Some(match kind.try_into() {
+            Ok(ReadMessage::Warning) => return self.warnings.push(text),
+            Ok(ReadMessage::Invalid) if self.is_bitcode => ReadError::Bitcode(text),
+            Ok(ReadMessage::Invalid) => ReadError::Syntax(text),
+            Ok(ReadMessage::Broken) => ReadError::Broken(text),
+            Ok(ReadMessage::Index) => ReadError::Index,
+            Err(unknown) => ReadError::Defect(Unknown::into(unknown)),
+        });
     }
 }
 
 extern "C" fn message(user: *mut c_void, kind: u32, text: ffi::Str) {
     // SAFETY: the bridge passes back its user and a text that is alive.
     let (said, text) = unsafe { (&mut *user.cast::<Said>(), one_line(&text.text())) };
-    if kind == ffi::READ_WARNING { said.warnings.push(text) } else { said.error = Some((kind, text)) }
+    said.add(kind, text);
 }
 
 /// A message of several lines as one.
@@ -217,6 +224,16 @@ pub(super) fn one_line(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_of_an_unknown_kind_are_errors() {
+        let mut said = Said { is_bitcode: true, error: None, warnings: Vec::new() };
+        said.add(3, "old debug information".into());
+        assert!(said.error.is_none() && said.warnings.len() == 1);
+        said.add(4, "no bytes".into());
+        let message = said.error.expect("there is no such kind").to_string();
+        assert_eq!(message, "this is a bug in chordal: the bridge passes 4 as ReadMessage");
+    }
 
     #[test]
     fn targets() {

@@ -3,6 +3,7 @@
 use super::answer::Arrays;
 use super::compile::{About, Warning};
 use super::fatal::{Stage, during, with_function};
+use super::ffi::SavedFlags;
 use super::jobs::{Allocation, Failed, Job, Outcome, Workers};
 use super::{ffi, import, registers};
 use crate::allocate::degraded::Degraded;
@@ -39,6 +40,9 @@ impl Files {
         Files { all, usable }
     }
 }
+
+/// In the order of [`shrink_wrap::Saved`].
+const SAVED: [SavedFlags; 3] = [SavedFlags::ARRIVING, SavedFlags::WITHIN, SavedFlags::LEAVING];
 
 /// What a run is asked to do and what it has come to so far.
 pub struct Session<'o> {
@@ -147,7 +151,7 @@ impl<'o> Session<'o> {
             Err(failed) => {
                 self.failures.push(failed);
                 self.answer = Arrays::default();
-                ffi::Answer { outcome: ffi::FAILED, ..self.answer.answer() }
+                ffi::Answer { outcome: ffi::Outcome::Failed as u32, ..self.answer.answer() }
             }
         }
     }
@@ -158,14 +162,14 @@ impl<'o> Session<'o> {
         let unsupported = unsafe { flat.unsupported.text() };
         // Even a function that cannot be handed over may bring a new register file, whose number later ones use.
         if let Some(new) = unsafe { flat.new_file.as_ref() } {
-            let all = unsafe { import::register_file(new) };
+            let all = unsafe { import::register_file(new) }?;
             self.files.push(Files::new(all, self.registers));
         }
         if !unsupported.is_empty() {
             return Err(Unsupported(unsupported).into());
         }
         let Files { all, usable } = &self.files[flat.file as usize];
-        let mut function = unsafe { import::function(flat, usable.clone()) };
+        let mut function = unsafe { import::function(flat, usable.clone()) }?;
         if let Some(file) = registers::completed(usable, all, &function) {
             function.file = Arc::new(file);
         }
@@ -195,11 +199,12 @@ impl<'o> Session<'o> {
     /// # Safety
     /// The flat frame must be valid.
     unsafe fn wrap(&mut self, flat: &ffi::Frame, saved: &mut [u8]) -> Result<(), Failed> {
-        let answer = guarded(|| Ok(shrink_wrap::wrap(&unsafe { import::frame(flat) })));
+        let answer = guarded(|| Ok(shrink_wrap::wrap(&unsafe { import::frame(flat) }?)));
         let answer = answer.map_err(|failure| Failed { name: unsafe { flat.name.text() }, failure, text: None })?;
         for (saved, places) in saved.chunks_exact_mut(flat.num_blocks).zip(answer) {
             for (flat, points) in saved.iter_mut().zip(places.iter().flat_map(|places| places.values())) {
-                *flat = points.iter().zip(ffi::SAVED).filter(|&(&point, _)| point).map(|(_, bit)| bit).sum();
+                let saved = points.iter().zip(SAVED).filter(|&(&point, _)| point).map(|(_, flag)| flag);
+                *flat = saved.collect::<SavedFlags>().bits();
             }
         }
         Ok(())
@@ -345,7 +350,10 @@ extern "C" fn error(user: *mut c_void, message: ffi::Str) {
 extern "C" fn warning(user: *mut c_void, about: u32, message: ffi::Str) {
     // SAFETY: as in `import`.
     let (session, message) = unsafe { (session(user), message.text()) };
-    session.warnings.push(Warning { about: About::of(about), text: said(&message) });
+    match ffi::Warning::try_from(about) {
+        Ok(about) => session.warnings.push(Warning { about: about.into(), text: said(&message) }),
+        Err(unknown) => session.errors.push(format!("this is a bug in chordal: {unknown}")),
+    }
 }
 
 extern "C" fn size(user: *mut c_void, symbol: ffi::Str, bytes: u64) {
@@ -356,4 +364,26 @@ extern "C" fn size(user: *mut c_void, symbol: ffi::Str, bytes: u64) {
 extern "C" fn emit(user: *mut c_void, output: ffi::Str) {
     // SAFETY: as in `import`.
     unsafe { session(user).output = output.bytes().to_vec() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An instruction of a kind that does not exist.
+    #[test]
+    fn an_unknown_value_is_a_defect_of_its_function() {
+        let insts = [ffi::Inst { first_operand: 0, end_operand: 0, pins: 0, kind: 200, reg: 0, flags: 0 }];
+        // SAFETY: null is the pointer to an array of no elements.
+        let (file, empty): (ffi::File, ffi::Function) = unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
+        let flat =
+            ffi::Function { name: ffi::Str::new(b"f"), new_file: &raw const file, insts: insts.as_ptr(), num_insts: 1, ..empty };
+        let mut session = Session::new(None, None, &|_| ());
+        // SAFETY: the arrays are alive.
+        unsafe { session.import(&flat) };
+        let Some(Err(Failed { name, failure: Failure::Defect(defect), .. })) = session.imported else {
+            panic!("it was taken over");
+        };
+        assert_eq!((&*name, &*defect.to_string()), ("f", "the bridge passes 200 as InstKind"));
+    }
 }

@@ -73,7 +73,7 @@ public:
     DenseMap<const ChFrameEdge *, MachineBasicBlock *> Split;
     for (auto [I, Reg] : enumerate(Registers)) {
       ArrayRef<uint8_t> Points = Answer.slice(I * Numbered.size(), Numbered.size());
-      if (all_of(Points, [](uint8_t Saved) { return Saved == CH_UNTOUCHED; }))
+      if (all_of(Points, [](uint8_t Saved) { return !Saved; }))
         continue;
       const TargetRegisterClass *RC = TRI.getMinimalPhysRegClass(Reg);
       // The stack would have to be realigned.
