@@ -1,9 +1,8 @@
 #include "apply.h"
 #include "forms.h"
-#include "immediates.h"
 #include "liveins.h"
 #include "weigh.h"
-#include "zeroes.h"
+#include "x86/x86.h"
 #include "llvm/CodeGen/MachineFrameInfo.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/MachineJumpTableInfo.h"
@@ -33,8 +32,8 @@ public:
       Phi->eraseFromParent();
     removeShapes();
     bool IsDoubtful = finish(MF, E.T);
-    setStrides(TileAccesses, E.T);
-    zeroByExclusiveOr(MF, E.T);
+    x86::setStrides(TileAccesses, E.T);
+    x86::zeroByExclusiveOr(MF, E.T);
     return {{}, IsDoubtful};
   }
 
@@ -162,13 +161,15 @@ private:
       move(MBB, At, Edit, RC);
       break;
     case CH_EXCHANGE:
-      exchange(MBB, At, Edit);
+      if (x86::isSwappedInMemory(RC, TRI))
+        return swapInMemory(MBB, At, RC, Edit.to, Edit.from);
+      markAsExchange(x86::exchange(MBB, At, E.T.llvmClass(Edit.cls), Edit.to, Edit.from, E.T));
       break;
     case CH_XOR:
-      if (RC == tileClass(TRI))
-        return exchangeTiles(MBB, At, Edit.to, Edit.from);
+      if (x86::isSwappedInMemory(RC, TRI))
+        return swapInMemory(MBB, At, RC, Edit.to, Edit.from);
       for (auto [To, From] : {std::pair(Edit.to, Edit.from), {Edit.from, Edit.to}, {Edit.to, Edit.from}})
-        exclusiveOr(MBB, At, RC, To, From);
+        markAsExchange(x86::exclusiveOr(MBB, At, RC, To, From, E.T));
       break;
     case CH_REMATERIALISE:
       if (E.Insts[Edit.object].flags & CH_RECOMPUTABLE)
@@ -177,7 +178,7 @@ private:
         TII.reMaterialize(MBB, At, constantIn(Edit.object, Edit.to), 0, *E.InstAt[Edit.object]);
       break;
     case CH_STORE_CONSTANT:
-      storeConstant(MBB, At, *E.InstAt[Edit.cls], Slots[Edit.object], E.T);
+      x86::storeConstant(MBB, At, *E.InstAt[Edit.cls], Slots[Edit.object], E.T);
       break;
     case CH_PERFORM:
       // Other edits' positions are told by where instructions stand: it comes here when all of these are made.
@@ -199,9 +200,9 @@ private:
   }
 
   void accessed(MachineInstr &Access, const TargetRegisterClass *RC) {
-    if (RC != tileClass(TRI))
+    if (RC != x86::tileClass(TRI))
       return;
-    removeStride(Access);
+    x86::removeStride(Access);
     TileAccesses.push_back(&Access);
   }
 
@@ -219,7 +220,7 @@ private:
   const TargetRegisterClass *classOf(const ChEdit &Edit) {
     const TargetRegisterClass *RC = E.T.llvmClass(Edit.cls);
     bool Covers = (Edit.kind == CH_STORE || E.T.view(RC, Edit.to)) && (Edit.kind == CH_LOAD || E.T.view(RC, Edit.from));
-    return Covers ? RC : E.T.classNamed(("GR" + Twine(8 * TRI.getSpillSize(*RC))).str());
+    return Covers ? RC : x86::unrestricted(RC, E.T);
   }
 
   // An instruction with two addresses is executed again with three.
@@ -231,7 +232,7 @@ private:
       setRegister(New->getOperand(Index), Edit.from);
     if (!New->isRegTiedToDefOperand(1))
       return;
-    if (!withThreeAddresses(*New, E.T))
+    if (!x86::withThreeAddresses(*New, E.T))
       refuse(*New);
     New->eraseFromParent();
   }
@@ -252,65 +253,11 @@ private:
     return To;
   }
 
-  unsigned opcode(StringRef Name) { return E.T.opcode(Name, TII); }
-
-  bool is64Bit() const { return MF.getTarget().getTargetTriple().isArch64Bit(); }
-
-  // The view of a general-purpose register that is swapped: a narrower value's neighbours in its register are nobody's.
-  MCRegister wholeView(unsigned Root, bool Wide) { return E.T.view(E.T.classNamed(Wide ? "GR64" : "GR32"), Root); }
-
-  void exchange(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, const ChEdit &Edit) {
-    if (E.T.llvmClass(Edit.cls) == tileClass(TRI))
-      return exchangeTiles(MBB, At, Edit.to, Edit.from);
-    bool Wide = is64Bit() && TRI.getSpillSize(*E.T.llvmClass(Edit.cls)) == 8;
-    MCRegister X = wholeView(Edit.to, Wide), Y = wholeView(Edit.from, Wide);
-    BuildMI(MBB, At, DebugLoc(), TII.get(opcode(Wide ? "XCHG64rr" : "XCHG32rr")))
-        .addReg(X, RegState::Define)
-        .addReg(Y, RegState::Define)
-        .addReg(X)
-        .addReg(Y);
-    markAsExchange(*std::prev(At));
-  }
-
-  // There is no instruction for it, nor for an exclusive-or, nor for a copy: LLVM lowers that to a store and a load, too.
-  void exchangeTiles(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, unsigned X, unsigned Y) {
-    const TargetRegisterClass *RC = tileClass(TRI);
+  void swapInMemory(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, const TargetRegisterClass *RC, unsigned X, unsigned Y) {
     int Slot = MF.getFrameInfo().CreateSpillStackObject(TRI.getSpillSize(*RC), TRI.getSpillAlign(*RC));
     store(MBB, At, E.T.view(RC, X), Slot, RC);
     BuildMI(MBB, At, DebugLoc(), TII.get(TargetOpcode::COPY), E.T.view(RC, X)).addReg(E.T.view(RC, Y));
     load(MBB, At, E.T.view(RC, Y), Slot, RC);
-  }
-
-  // The exclusive-or that covers the registers of a class, and the class that it is written in.
-  std::pair<StringRef, const TargetRegisterClass *> exclusiveOrFor(const TargetRegisterClass *RC) {
-    auto Has = [&](StringRef Feature) { return MF.getSubtarget().checkFeatures(Feature); };
-    unsigned Size = TRI.getSpillSize(*RC);
-    switch (E.T.file().classes[E.T.classOf(RC)].bank) {
-    case General:
-      if (is64Bit() && Size == 8)
-        return {"XOR64rr", E.T.classNamed("GR64")};
-      return {"XOR32rr", E.T.classNamed("GR32")};
-    case Vector:
-      if (Size == 64 || (Has("+avx512f") && !Has("+avx512vl")))
-        return {"VPXORQZrr", E.T.classNamed("VR512")};
-      if (Has("+avx512vl"))
-        return Size == 32 ? std::pair("VPXORQZ256rr", E.T.classNamed("VR256X")) : std::pair("VPXORQZ128rr", E.T.classNamed("VR128X"));
-      if (Size == 32)
-        return {"VXORPSYrr", E.T.classNamed("VR256")};
-      return {Has("+avx") ? "VXORPSrr" : "XORPSrr", E.T.classNamed("VR128")};
-    case Mask:
-      return Has("+avx512bw") ? std::pair("KXORQkk", E.T.classNamed("VK64")) : std::pair("KXORWkk", E.T.classNamed("VK16"));
-    default:
-      return {"MMX_PXORrr", E.T.classNamed("VR64")};
-    }
-  }
-
-  void exclusiveOr(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, const TargetRegisterClass *RC, unsigned To,
-                   unsigned From) {
-    auto [Name, Class] = exclusiveOrFor(RC);
-    MCRegister X = E.T.view(Class, To);
-    BuildMI(MBB, At, DebugLoc(), TII.get(opcode(Name)), X).addReg(X).addReg(E.T.view(Class, From));
-    markAsExchange(*std::prev(At));
   }
 
   // Puts locations into an instruction's operands, or removes an instruction that has become needless.
@@ -369,7 +316,7 @@ private:
 
   // Gives an instruction in physical registers a form that ties no operands.
   void loosen(unsigned Inst, MachineInstr &MI) {
-    MachineInstr *New = withThreeAddresses(MI, E.T);
+    MachineInstr *New = x86::withThreeAddresses(MI, E.T);
     if (!New)
       return refuse(MI);
     MI.eraseFromParent();
@@ -501,7 +448,7 @@ private:
           Best = Candidate;
     if (Best)
       return Best;
-    report_fatal_error(Twine("no x86 register class for a part of ") + TRI.getRegClassName(RC));
+    report_fatal_error(Twine("no register class for a part of ") + TRI.getRegClassName(RC));
   }
 
   // Debug instructions follow their values; a numbered φ leaves a DBG_PHI behind.

@@ -3,12 +3,8 @@
 #include "flags.h"
 #include "forms.h"
 #include "liveins.h"
-#include "narrow.h"
-#include "pairs.h"
 #include "reserved.h"
 #include "throws.h"
-#include "immediates.h"
-#include "zeroes.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/MachineJumpTableInfo.h"
 #include "llvm/CodeGen/TargetOpcodes.h"
@@ -35,12 +31,12 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
   Insts.reserve(Count);
   InstAt.reserve(Count);
   readReservedRegisters(MF);
-  extendInsteadOfZeroing(MF, T);
-  zeroInOneInstruction(MF, T);
-  SecondBytes Bytes(MF);
+  x86::extendInsteadOfZeroing(MF, T);
+  x86::zeroInOneInstruction(MF, T);
+  x86::SecondBytes Bytes(MF);
   for (MachineBasicBlock &MBB : MF)
     for (MachineInstr &MI : MBB) {
-      splitPair(MI, T);
+      x86::splitPair(MI, T);
       copyWhatIsOverwrittenEarly(MI);
       Bytes.copyFor(MI);
       widenInsertion(MI);
@@ -49,7 +45,7 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
   markDeadFlags(MF, T);
   if (!defineBeforeThrows(MF))
     unsupported("what is defined after a call that throws and wanted where it throws to");
-  Tiles Matrices(MF);
+  x86::Tiles Matrices(MF);
   Matrices.matchShapes(MF);
   Shapes = Matrices.configure(MF, T);
   numberValues(Matrices);
@@ -115,7 +111,7 @@ unsigned Export::lowPart(const TargetRegisterClass *Of, const TargetRegisterClas
 }
 
 // Values are numbered in the order of their definitions, so that numbers are dense and independent of LLVM's history.
-void Export::numberValues(const Tiles &Matrices) {
+void Export::numberValues(const x86::Tiles &Matrices) {
   ValueOf.assign(MRI.getNumVirtRegs(), CH_NONE);
   for (MachineBasicBlock &MBB : MF) {
     for (MachineInstr &MI : MBB) {
@@ -124,9 +120,9 @@ void Export::numberValues(const Tiles &Matrices) {
           continue;
         unsigned Index = MO.getReg().virtRegIndex();
         const TargetRegisterClass *RC = MRI.getRegClass(MO.getReg());
-        bool HasShape = RC == tileClass(T.TRI) && !Shapes.empty();
+        bool HasShape = RC == x86::tileClass(T.TRI) && !Shapes.empty();
         uint32_t Class = HasShape ? T.tilesOf(Matrices.shapeOf(MO.getReg())) : T.classOf(RC);
-        if (RC == tileClass(T.TRI) && !HasShape)
+        if (RC == x86::tileClass(T.TRI) && !HasShape)
           unsupported("matrix tiles of more shapes than fit, or of unknown ones");
         else if (Class == CH_NONE)
           unsupported(Twine("a value of register class ") + T.TRI.getRegClassName(RC));
@@ -379,7 +375,7 @@ void Export::addInst(MachineInstr &MI) {
                (!Writes && isMovable(MI, T) ? CH_MOVABLE : 0) | (readsMemory(MI) ? CH_READS : 0) | (Writes ? CH_WRITES : 0);
   if (Operands.size() == Inst.first_operand + 1 && Operands.back().role == CH_DEF && TII.isTriviallyReMaterializable(MI)) {
     Inst.flags |= CH_REMATERIALISABLE;
-    if (isStorable(MI, *T.llvmClass(Classes[Operands.back().value]), T.TRI))
+    if (x86::isStorable(MI, *T.llvmClass(Classes[Operands.back().value]), T.TRI))
       Inst.flags |= CH_STORABLE;
     if (isGiven(MI, T.file().classes[Classes[Operands.back().value]]))
       Inst.flags |= CH_GIVEN;
@@ -390,7 +386,7 @@ void Export::addInst(MachineInstr &MI) {
         remove(Sets.defs, Root);
   }
   if (Operands.size() == Inst.first_operand + 2 && Operands[Inst.first_operand].role == CH_DEF && Operands.back().role == CH_USE &&
-      (isCheap(MI, T) || (!Pinned && Operands[Inst.first_operand].reuse == UINT16_MAX && TII.isReMaterializable(MI))))
+      (x86::isCheap(MI, T) || (!Pinned && Operands[Inst.first_operand].reuse == UINT16_MAX && TII.isReMaterializable(MI))))
     Inst.flags |= CH_RECOMPUTABLE;
   Inst.pins = Pinned ? numberOf(Sets) : 0;
   Insts.push_back(Inst);
@@ -409,8 +405,7 @@ void Export::addOperand(MachineInstr &MI, unsigned Index, MutableArrayRef<unsign
   if (MO.isDef() && MI.isTerminator())
     unsupported("a value defined by a terminator");
   // An address computed from one value, as its base and its index, can be computed again.
-  bool IsIndexToo = Index == 3 && MO.isIdenticalTo(MI.getOperand(1)) && isCheap(MI, T);
-  if (IsIndexToo || (Index == 1 && Position[0] != UINT16_MAX && readsOnce(MI))) {
+  if (x86::isIndexToo(MI, Index, T) || (Index == 1 && Position[0] != UINT16_MAX && readsOnce(MI))) {
     OperandAt.back() = {{OperandAt.back().Index[0], Index}, 2};
     return;
   }
@@ -450,7 +445,7 @@ void Export::addReuse(MachineInstr &MI, unsigned First, ArrayRef<unsigned> Posit
     bool Known = true;
     for (unsigned Use = 1; Use < MI.getNumExplicitOperands(); ++Use)
       Known &= !MI.getOperand(Use).isReg() || IsOperand(Use);
-    Def.reuse_none = Known && hasThreeAddresses(MI, T);
+    Def.reuse_none = Known && x86::hasThreeAddresses(MI, T);
   }
 }
 

@@ -4,7 +4,7 @@
 
 #include "fold.h"
 #include "target.h"
-#include "tiles.h"
+#include "x86/x86.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/CodeGen/MachineBlockFrequencyInfo.h"
 #include "llvm/CodeGen/MachineInstr.h"
@@ -63,7 +63,7 @@ public:
 private:
   void widenInsertion(llvm::MachineInstr &MI);
   unsigned lowPart(const llvm::TargetRegisterClass *Of, const llvm::TargetRegisterClass *Narrower) const;
-  void numberValues(const Tiles &Matrices);
+  void numberValues(const x86::Tiles &Matrices);
   void addBlock(llvm::MachineBasicBlock &MBB, const llvm::MachineBlockFrequencyInfo &MBFI);
   void addEdges(llvm::MachineBasicBlock &MBB, double Frequency);
   void addPhi(llvm::MachineInstr &MI, unsigned Block);

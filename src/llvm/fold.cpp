@@ -11,16 +11,7 @@ namespace chordal {
 static bool isUpdate(const MachineInstr &MI, ArrayRef<unsigned> Indices) { return MI.getOperand(Indices.front()).isDef(); }
 
 unsigned addedOperands(const MachineInstr &MI, ArrayRef<unsigned> Indices) {
-  return AddressOperands - (isUpdate(MI, Indices) ? Indices.size() : 1);
-}
-
-static bool isAddressOf(const MachineInstr &MI, unsigned First, int Object) {
-  auto NoRegister = [&](unsigned I) { return MI.getOperand(First + I).isReg() && !MI.getOperand(First + I).getReg(); };
-  auto Immediate = [&](unsigned I, int64_t Value) {
-    return MI.getOperand(First + I).isImm() && MI.getOperand(First + I).getImm() == Value;
-  };
-  const MachineOperand &Base = MI.getOperand(First);
-  return Base.isFI() && Base.getIndex() == Object && Immediate(1, 1) && NoRegister(2) && Immediate(3, 0) && NoRegister(4);
+  return x86::AddressOperands - (isUpdate(MI, Indices) ? Indices.size() : 1);
 }
 
 // Whether `New` has the operands `Old` that MI had, bound in the same way, but for what took the places of the folded ones.
@@ -29,7 +20,7 @@ static bool isSameBut(const MachineInstr &New, ArrayRef<MachineOperand> Old, con
   unsigned Index = Indices.front(), Added = addedOperands(MI, Indices);
   bool Updates = isUpdate(MI, Indices);
   const TargetInstrInfo &TII = *MI.getMF()->getSubtarget().getInstrInfo();
-  if (New.getNumOperands() != Old.size() + Added || !isAddressOf(New, Index, Object))
+  if (New.getNumOperands() != Old.size() + Added || !x86::hasAddress(New, Index, Object))
     return false;
   auto Shifted = [&](unsigned I) { return I < Index ? I : I + Added; };
   for (unsigned I = 0; I < Old.size(); ++I) {
@@ -69,7 +60,7 @@ MachineInstr *fold(MachineInstr &MI, ArrayRef<unsigned> Indices, int Object) {
 
 // The operands of the address that an instruction loads from; its definition comes first.
 static iterator_range<MachineInstr::mop_iterator> address(MachineInstr &MI) {
-  return make_range(MI.operands_begin() + 1, MI.operands_begin() + 1 + AddressOperands);
+  return make_range(MI.operands_begin() + 1, MI.operands_begin() + 1 + x86::AddressOperands);
 }
 
 static void setAddress(MachineInstr &MI, unsigned First, ArrayRef<MachineOperand> Address) {
@@ -90,7 +81,7 @@ static void setAddress(MachineInstr &MI, unsigned First, ArrayRef<MachineOperand
 }
 
 bool isGiven(MachineInstr &MI, const ChClass &Class) {
-  if (!MI.mayLoad() || MI.getNumExplicitOperands() != 1 + AddressOperands || MI.getNumExplicitDefs() != 1 || !MI.hasOneMemOperand())
+  if (!MI.mayLoad() || MI.getNumExplicitOperands() != 1 + x86::AddressOperands || MI.getNumExplicitDefs() != 1 || !MI.hasOneMemOperand())
     return false;
   for (const MachineOperand &MO : address(MI))
     if (MO.isReg() ? MO.getReg() && !MO.getReg().isPhysical() : !(MO.isFI() || MO.isImm() || MO.isCPI() || MO.isGlobal()))
@@ -103,8 +94,7 @@ bool isGiven(MachineInstr &MI, const ChClass &Class) {
   // LLVM knows plain loads, by name as it were, where they are from stack objects.
   const TargetInstrInfo &TII = *MI.getMF()->getSubtarget().getInstrInfo();
   MachineInstr *Clone = MI.getMF()->CloneMachineInstr(&MI);
-  MachineOperand Object = MachineOperand::CreateFI(0), None = MachineOperand::CreateReg(Register(), false);
-  setAddress(*Clone, 1, {Object, MachineOperand::CreateImm(1), None, MachineOperand::CreateImm(0), None});
+  setAddress(*Clone, 1, x86::addressOf(0));
   int Index;
   TypeSize Size = TypeSize::getZero();
   bool IsPlain = TII.isLoadFromStackSlot(*Clone, Index, Size) && Size == TypeSize::getFixed(Class.slot_size);
@@ -159,9 +149,8 @@ uint64_t Folder::situation(const MachineInstr &MI, ArrayRef<unsigned> Indices, u
     const MachineInstr *Def = First.getReg().isVirtual() ? MF.getRegInfo().getUniqueVRegDef(First.getReg()) : nullptr;
     Undefined = First.isUndef() || (Def && Def->isImplicitDef());
   }
-  // It reads a part of a vector from its own address, where an immediate says which; that is another displacement.
   uint8_t Immediate = 0;
-  if (T.file().classes[Class].bank != General)
+  if (x86::readsParts(T.file().classes[Class].bank))
     for (const MachineOperand &MO : MI.explicit_operands())
       if (MO.isImm())
         Immediate = MO.getImm();

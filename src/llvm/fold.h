@@ -3,13 +3,11 @@
 #define CHORDAL_FOLD_H
 
 #include "target.h"
+#include "x86/x86.h"
 #include "llvm/CodeGen/MachineInstr.h"
 #include <optional>
 
 namespace chordal {
-
-// The operands of an x86 address: base, scale, index, displacement, segment.
-constexpr unsigned AddressOperands = 5;
 
 // The instruction anew, before MI, with an address on a stack object in place of one use; null if LLVM has none that is the
 // same in all else. There may be two indices, of uses of one value (`test %0, %0`): the address takes the place of the first,
@@ -19,7 +17,7 @@ llvm::MachineInstr *fold(llvm::MachineInstr &MI, llvm::ArrayRef<unsigned> Indice
 
 // What an instruction loads from; it may be gone when that is wanted.
 struct Source {
-  llvm::SmallVector<llvm::MachineOperand, AddressOperands> Address;
+  llvm::SmallVector<llvm::MachineOperand, x86::AddressOperands> Address;
   llvm::SmallVector<llvm::MachineMemOperand *, 1> Accesses;
 };
 

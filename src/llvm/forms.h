@@ -1,4 +1,4 @@
-// Other forms of two-address instructions: with operands exchanged, or with three addresses.
+// What else can be done with an instruction: exchanging its operands, moving it.
 #ifndef CHORDAL_FORMS_H
 #define CHORDAL_FORMS_H
 
@@ -19,17 +19,6 @@ bool readsMemory(const llvm::MachineInstr &MI);
 // Whether an instruction that writes no memory does nothing but compute its definitions, from memory, too, apart from flags that nobody
 // wants.
 bool isMovable(const llvm::MachineInstr &MI, const Target &T);
-
-// Whether there is a form of the instruction in which its definition may be in any register, if all that it reads is defined.
-bool hasThreeAddresses(const llvm::MachineInstr &MI, Target &T);
-
-// Whether an instruction computes something from one register, writes no flags, or has a form with three addresses that writes
-// none, and costs hardly more than a move.
-bool isCheap(const llvm::MachineInstr &MI, Target &T);
-
-// An instruction in that form, before MI, of which all operands are in physical registers; null if LLVM has none after all.
-// MI is to be erased afterwards.
-llvm::MachineInstr *withThreeAddresses(llvm::MachineInstr &MI, Target &T);
 
 } // namespace chordal
 #endif

@@ -5,6 +5,7 @@
 #include "stock.h"
 #include "target_machine.h"
 #include "wrap.h"
+#include "x86/x86.h"
 #include "llvm/Analysis/RuntimeLibcallInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
@@ -19,7 +20,6 @@
 #include "llvm/InitializePasses.h"
 #include "llvm/MC/MCContext.h"
 #include "llvm/Support/PrettyStackTrace.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
@@ -120,8 +120,7 @@ void configureOurs(TargetPassConfig &TPC, Run &R) {
 void configure(TargetPassConfig &TPC, Run &R) {
   // LLVM's options are the process's: an earlier run may have changed them.
   setOption("optimize-regalloc", cl::BOU_UNSET);
-  // x86 runs LLVM's greedy allocator an additional time, for matrix tiles, unless llc is told to use another allocator.
-  setOption("x86-tile-ra", R.Options.allocator == CH_GREEDY || R.Options.num_fallback);
+  x86::configure(R.Options.allocator == CH_GREEDY || R.Options.num_fallback);
   if (R.Options.allocator == CH_OURS)
     configureOurs(TPC, R);
   else
@@ -168,14 +167,6 @@ void (*FatalHandler)(ChStr);
 } // namespace chordal
 
 using namespace chordal;
-
-// Whether LLVM will make functions of its own, when it is nearly done with all others: thunks for indirect branches.
-static bool makesThunks(const Module &M) {
-  return any_of(M, [](const Function &F) {
-    StringRef Features = F.getFnAttribute("target-features").getValueAsString();
-    return Features.contains("+retpoline") || Features.contains("+lvi");
-  });
-}
 
 static uint32_t about(const DiagnosticInfo &Info) {
   switch (Info.getKind()) {
@@ -224,7 +215,7 @@ int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callba
     if (std::optional<uint64_t> Threshold = M.getLargeDataThreshold())
       TM->setLargeDataThreshold(*Threshold);
   }
-  R.Ahead = options->ahead && !makesThunks(M);
+  R.Ahead = options->ahead && !x86::makesThunks(M);
   SmallVector<char, 0> Output;
   raw_svector_ostream Out(Output);
   if (TM) {
@@ -259,11 +250,7 @@ void ch_initialise(void (*fatal)(ChStr)) {
   auto Report = [](void *, const char *Message, bool) { FatalHandler(str(Message)); };
   install_fatal_error_handler(Report, nullptr);
   install_bad_alloc_error_handler(Report, nullptr);
-  LLVMInitializeX86TargetInfo();
-  LLVMInitializeX86Target();
-  LLVMInitializeX86TargetMC();
-  LLVMInitializeX86AsmPrinter();
-  LLVMInitializeX86AsmParser();
+  x86::initialise();
   // When LLVM upgrades debug information it verifies the module, and reports to standard error.
   setOption("disable-auto-upgrade-debug-info", true);
   PassRegistry &Registry = *PassRegistry::getPassRegistry();

@@ -1,6 +1,6 @@
 // Reading modules: parsing and verifying, with the data layout of their target.
 #include "bridge.h"
-#include "target.h"
+#include "x86/x86.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/LLVMContext.h"
@@ -25,7 +25,7 @@ void say(const ChReader &Reader, uint32_t Kind, const Twine &Message) {
 // The target's own layout, whatever the module says of it: constants are folded, and alignments chosen, while text is parsed.
 std::optional<std::string> layoutOf(StringRef TripleText, StringRef) {
   Triple T(TripleText);
-  if (!T.isX86())
+  if (!x86::isTarget(T))
     return std::nullopt; // refused later, by its name
   return T.computeDataLayout();
 }

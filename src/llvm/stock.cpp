@@ -1,6 +1,6 @@
 #include "stock.h"
 #include "fallback.h"
-#include "tiles.h"
+#include "x86/x86.h"
 #include "llvm/CodeGen/LiveIntervals.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/CodeGen/Passes.h"
@@ -59,7 +59,7 @@ private:
 
   static bool usesTiles(const MachineFunction &MF) {
     const MachineRegisterInfo &MRI = MF.getRegInfo();
-    const TargetRegisterClass *Tile = tileClass(*MF.getSubtarget().getRegisterInfo());
+    const TargetRegisterClass *Tile = x86::tileClass(*MF.getSubtarget().getRegisterInfo());
     for (unsigned I = 0; I < MRI.getNumVirtRegs(); ++I)
       if (MRI.getRegClassOrNull(Register::index2VirtReg(I)) == Tile)
         return true;

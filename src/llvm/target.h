@@ -1,4 +1,4 @@
-// The x86 register file as chordal sees it: families of aliasing registers ("roots") in banks.
+// A register file as chordal sees it: families of aliasing registers ("roots") in banks.
 #ifndef CHORDAL_TARGET_H
 #define CHORDAL_TARGET_H
 
@@ -68,7 +68,7 @@ public:
   // The member of a class that is the low part of a root; none if the class has no such member.
   llvm::MCRegister view(const llvm::TargetRegisterClass *RC, unsigned Root) const { return Views[RC->getID()][Root]; }
 
-  // LLVM's class of this name. LLVM installs no header for x86's registers, so they are found by name.
+  // LLVM's class of this name.
   const llvm::TargetRegisterClass *classNamed(llvm::StringRef Name);
 
   // Likewise, LLVM's instruction of this name.
@@ -126,9 +126,6 @@ private:
   llvm::StringMap<const llvm::TargetRegisterClass *> ClassNames;
   llvm::StringMap<unsigned> Opcodes;
 };
-
-// The banks in the order in which ChFile lists them; that of matrix tiles is there only where a function has some.
-enum Bank { General, Vector, Mask, X87, MMX, Tile, NumBanks };
 
 } // namespace chordal
 #endif

@@ -6,7 +6,7 @@
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/CodeGen/TargetRegisterInfo.h"
 
-namespace chordal {
+namespace chordal::x86 {
 
 // Has second bytes (those of `ah` and the like) be read from copies of values: four registers alone have such a byte, and a value
 // would be in one of these wherever it lives. (What is read in place of the value behind such a copy is `copies.rs`'s to say. On i386,
@@ -31,5 +31,5 @@ private:
   llvm::SmallSetVector<llvm::Register, 8> Copied;
 };
 
-} // namespace chordal
+} // namespace chordal::x86
 #endif

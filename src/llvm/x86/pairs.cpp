@@ -1,11 +1,11 @@
-#include "pairs.h"
+#include "x86.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
 
 using namespace llvm;
 
-namespace chordal {
+namespace chordal::x86 {
 namespace {
 
 bool isHalf(const MachineInstr &MI) { return MI.isCopy() && MI.getOperand(1).getSubReg() && MI.getOperand(0).getReg().isVirtual(); }
@@ -37,4 +37,4 @@ void splitPair(MachineInstr &MI, Target &T) {
   MRI.markUsesInDebugValueAsUndef(Pair);
 }
 
-} // namespace chordal
+} // namespace chordal::x86

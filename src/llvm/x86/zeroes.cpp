@@ -1,5 +1,5 @@
-#include "zeroes.h"
-#include "flags.h"
+#include "x86.h"
+#include "../flags.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/MachineRegisterInfo.h"
@@ -8,7 +8,7 @@
 
 using namespace llvm;
 
-namespace chordal {
+namespace chordal::x86 {
 namespace {
 
 const char ZeroByXor[] = "MOV32r0";
@@ -128,4 +128,4 @@ void extendInsteadOfZeroing(MachineFunction &MF, Target &T) {
       }
 }
 
-} // namespace chordal
+} // namespace chordal::x86

@@ -1,4 +1,4 @@
-#include "immediates.h"
+#include "x86.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/CodeGen/MachineFrameInfo.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
@@ -9,7 +9,7 @@
 
 using namespace llvm;
 
-namespace chordal {
+namespace chordal::x86 {
 namespace {
 
 // An immediate, in so many bytes; none if there is no instruction that writes it.
@@ -60,4 +60,4 @@ void storeConstant(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, const
   Store.addFrameIndex(Object).addImm(1).addReg(0).addImm(0).addReg(0).add(Value).addMemOperand(Access);
 }
 
-} // namespace chordal
+} // namespace chordal::x86

@@ -9,8 +9,10 @@
 #include <vector>
 
 namespace chordal {
-
 class Target;
+}
+
+namespace chordal::x86 {
 
 // LLVM's class of tiles.
 const llvm::TargetRegisterClass *tileClass(const llvm::TargetRegisterInfo &TRI);
@@ -58,5 +60,5 @@ private:
 void removeStride(llvm::MachineInstr &Access);
 void setStrides(llvm::ArrayRef<llvm::MachineInstr *> Accesses, Target &T);
 
-} // namespace chordal
+} // namespace chordal::x86
 #endif

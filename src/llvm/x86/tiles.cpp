@@ -1,5 +1,4 @@
-#include "tiles.h"
-#include "target.h"
+#include "x86.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/CodeGen/LivePhysRegs.h"
 #include "llvm/CodeGen/MachineFrameInfo.h"
@@ -7,7 +6,7 @@
 
 using namespace llvm;
 
-namespace chordal {
+namespace chordal::x86 {
 namespace {
 
 constexpr unsigned Unknown = ~0u;
@@ -252,4 +251,4 @@ void setStrides(ArrayRef<MachineInstr *> Accesses, Target &T) {
     setStride(*Access, Slot, T);
 }
 
-} // namespace chordal
+} // namespace chordal::x86
