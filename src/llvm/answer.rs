@@ -1,10 +1,10 @@
-//! Overlays as the flat arrays that the bridge applies.
+//! Flattens overlays into the arrays that the bridge applies.
 
 use super::ffi::{self, EditKind};
 use crate::machine::{Edit, Function, Inst, Location, Overlay, Point, RegSet, SlotData, SwapKind};
 use cranelift_entity::EntityRef;
 
-/// The arrays of one allocation; an [`ffi::Answer`] made from them is valid while they are neither moved nor dropped.
+/// The arrays of one allocation. An [`ffi::Answer`] made from them is valid as long as they are neither moved nor dropped.
 #[derive(Default)]
 pub struct Arrays {
     locations: Vec<i32>,
@@ -46,7 +46,7 @@ fn flat_slot(data: SlotData, given: Option<Inst>) -> ffi::Slot {
     ffi::Slot { size: data.size, align: data.align, given: given.map_or(ffi::NONE, Inst::as_u32) }
 }
 
-/// A register as its index, a slot as the complement of its.
+/// Encodes a register as its index, a slot as the complement of its index.
 fn location(at: Location) -> i32 {
     match at {
         Location::Reg(reg) => reg.index() as i32,

@@ -1,12 +1,12 @@
-//! Holds both sides of the bridge to its header: what `bridge.h` declares becomes assertions in C++ and in Rust.
+//! Holds both sides of the bridge to its header: the declarations in `bridge.h` become assertions in C++ and in Rust.
 //!
 //! This is part of the build script. It reads the header's structs and enums, lays the structs out as C does, and writes
-//! assertions about sizes, alignments, offsets, types and values: for the compiler of the bridge, which includes the header,
-//! and for [`ffi`](super::ffi), which mirrors it. A field or a value that is on one side only does not compile.
+//! assertions about sizes, alignments, offsets, types and values: for the compiler of the bridge, which includes the header, and
+//! for [`ffi`](super::ffi), which mirrors it. A field or a value that is on one side only does not compile.
 //!
-//! The header keeps to a little C: no nested structs, enums with explicit values, one declaration a semicolon.
+//! The header is restricted to a little C: no nested structs, explicit values in enums, comments that begin with `//`.
 
-/// What a header declares.
+/// The declarations of a header.
 #[derive(Default, Debug)]
 pub struct Header {
     structs: Vec<Struct>,

@@ -1,4 +1,4 @@
-//! Flat arrays from the bridge to the model.
+//! Builds the model of a function from the bridge's flat arrays.
 
 use super::ffi::{self, Unknown};
 use crate::allocate::shrink_wrap::{EdgeKind, Frame, FrameBlock, FrameEdge};
@@ -115,7 +115,7 @@ pub unsafe fn function(flat: &ffi::Function, file: Arc<RegisterFile>) -> Result<
     connect(&mut function.blocks, blocks, edges);
     unsafe { add_phis(&mut function.blocks, flat) };
     for block in function.blocks.keys() {
-        // Markers further down are nothing that code at the head could come before.
+        // A marker further down does not keep code away from the head.
         for index in function.head(block).index..function.blocks[block].insts.len() as u32 {
             let inst = Inst::from_u32(function.blocks[block].insts.start + index);
             function.insts[inst].flags.remove(InstFlags::LABEL);
@@ -176,7 +176,7 @@ fn debug_use(data: &ffi::DebugUse) -> DebugUse {
     DebugUse { value: Value::from_u32(data.value), at: Point { block: Block::from_u32(data.block), index: data.index } }
 }
 
-/// Enters the edges; a block goes on each critical edge that may have one.
+/// Enters the edges. Each critical edge that can be split gets a block.
 fn connect(blocks: &mut PrimaryMap<Block, BlockData>, flat: &[ffi::Block], edges: &[ffi::Edge]) {
     let end = flat.last().map_or(0, |block| block.end_inst);
     blocks.reserve_exact(edges.iter().filter(|edge| edge.block != ffi::NONE).count());
@@ -201,7 +201,7 @@ fn connect(blocks: &mut PrimaryMap<Block, BlockData>, flat: &[ffi::Block], edges
     }
 }
 
-/// What is asked about saving callee-saved registers.
+/// The question where to save callee-saved registers.
 ///
 /// # Errors
 /// If it contains a value that an enum does not have.
@@ -253,13 +253,13 @@ fn goal(number: u32) -> Result<Goal, Unknown> {
     })
 }
 
-/// Enters the φs, their arguments in the order of the predecessors.
+/// Enters the φs, with their arguments in the order of the predecessors.
 ///
 /// # Safety
 /// The arrays must be valid.
 unsafe fn add_phis(blocks: &mut PrimaryMap<Block, BlockData>, flat: &ffi::Function) {
     let (phis, args) = unsafe { (ffi::slice(flat.phis, flat.num_phis), ffi::slice(flat.phi_args, flat.num_phi_args)) };
-    // The original predecessor of each block's predecessors, stamped with the φ's block, leads to the column.
+    // Maps the original predecessor, which an argument names, to the column. It holds for the block of the current φ only.
     let mut column = vec![0usize; blocks.len()];
     let mut current = None;
     for phi in phis {

@@ -13,7 +13,7 @@ use inkwell::values::FunctionValue;
 use std::ffi::c_void;
 use std::path::Path;
 
-/// Why a module could not be read. The messages say what is wrong with the file and do not repeat its name.
+/// Why a module could not be read. The messages do not repeat the file's name.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     #[error(transparent)]
@@ -22,7 +22,7 @@ pub enum ReadError {
     Empty,
     #[error("is neither LLVM bitcode nor textual LLVM IR")]
     NotBitcode,
-    /// A file of another kind: which, and how to make a module of it.
+    /// A file of another kind: the kind, and how to make a module of it.
     #[error("{0}")]
     Foreign(String),
     #[error("invalid bitcode: {0}")]
@@ -43,7 +43,8 @@ pub enum ReadError {
 
 /// The bytes of a module.
 pub struct Source {
-    /// The module's name for LLVM, in messages and in symbols that are made of it. As a rule as the user wrote it; `-` is standard input.
+    /// The module's name in LLVM, in messages and in symbols that are made of it. It is usually as the user wrote it; `-` is
+    /// standard input.
     pub name: String,
     bytes: Vec<u8>,
 }
@@ -85,7 +86,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// The target that a triple names; Linux alone, because ELF and its calling conventions are assumed.
+    /// The target that a triple names. Only Linux is supported, because ELF and its calling conventions are assumed.
     pub fn of_triple(triple: &str) -> Option<Target> {
         let (processor, system) = triple.split_once('-')?;
         if !system.contains("linux") || system.ends_with("x32") {
@@ -101,7 +102,7 @@ impl Target {
 
 /// A module that LLVM's verifier accepts, for a supported target.
 pub struct Module<'s> {
-    // Dropped before its context.
+    // The module is dropped before its context.
     module: inkwell::module::Module<'static>,
     _context: Box<Context>,
     source: &'s Source,
@@ -152,7 +153,7 @@ impl<'s> Module<'s> {
         Ok(Module { module, _context: context, source, target, warnings: said.warnings })
     }
 
-    /// LLVM's warnings about the module as it was read, a line each.
+    /// LLVM's warnings about the module when it was read, one line each.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -186,10 +187,10 @@ impl<'s> Module<'s> {
     }
 }
 
-/// LLVM's own warnings about a module go nowhere: the bridge says what it drops, and errors arrive as results.
+/// Ignores LLVM's own warnings about a module: the bridge reports everything that it drops, and errors are results.
 extern "C" fn ignore(_: LLVMDiagnosticInfoRef, _: *mut c_void) {}
 
-/// The bridge's messages about a module while it was read.
+/// The bridge's messages about a module while it is read.
 struct Said {
     is_bitcode: bool,
     /// Why it could not be read.
@@ -216,7 +217,7 @@ extern "C" fn message(user: *mut c_void, kind: u32, text: ffi::Str) {
     said.add(kind, text);
 }
 
-/// A message of several lines as one.
+/// Joins the lines of a message.
 pub(super) fn one_line(message: &str) -> String {
     message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
