@@ -7,14 +7,14 @@ using namespace llvm;
 
 namespace chordal {
 
-// Whether what is folded is a definition and the use that it overwrites.
+// Whether the folded operands are a definition and the use that it overwrites.
 static bool isUpdate(const MachineInstr &MI, ArrayRef<unsigned> Indices) { return MI.getOperand(Indices.front()).isDef(); }
 
 unsigned addedOperands(const MachineInstr &MI, ArrayRef<unsigned> Indices) {
   return x86::AddressOperands - (isUpdate(MI, Indices) ? Indices.size() : 1);
 }
 
-// Whether `New` has the operands `Old` that MI had, bound in the same way, but for what took the places of the folded ones.
+// Whether `New` has the operands `Old` that MI had, with the same constraints, except for the folded ones.
 static bool isSameBut(const MachineInstr &New, ArrayRef<MachineOperand> Old, const MachineInstr &MI, ArrayRef<unsigned> Indices,
                       int Object) {
   unsigned Index = Indices.front(), Added = addedOperands(MI, Indices);
@@ -37,7 +37,7 @@ static bool isSameBut(const MachineInstr &New, ArrayRef<MachineOperand> Old, con
     bool Tied = MI.isRegTiedToDefOperand(I, &OldDef);
     if (Tied != New.isRegTiedToDefOperand(Shifted(I), &NewDef) || (Tied && NewDef != Shifted(OldDef)))
       return false;
-    // A register that the old instruction could have, the new one can.
+    // The new instruction must accept each register that the old one accepts.
     if (I < MI.getDesc().getNumOperands() && TII.getRegClass(MI.getDesc(), I) != TII.getRegClass(New.getDesc(), Shifted(I)))
       return false;
   }
@@ -47,7 +47,7 @@ static bool isSameBut(const MachineInstr &New, ArrayRef<MachineOperand> Old, con
 MachineInstr *fold(MachineInstr &MI, ArrayRef<unsigned> Indices, int Object) {
   const TargetInstrInfo &TII = *MI.getMF()->getSubtarget().getInstrInfo();
   bool Updates = isUpdate(MI, Indices);
-  // LLVM goes by the definition, and has to see that both are one register.
+  // LLVM folds the definition, and has to see that both are one register.
   if (Updates)
     MI.getOperand(Indices[1]).setReg(MI.getOperand(Indices[0]).getReg());
   SmallVector<MachineOperand, 8> Operands(MI.operands());
@@ -58,7 +58,7 @@ MachineInstr *fold(MachineInstr &MI, ArrayRef<unsigned> Indices, int Object) {
   return nullptr;
 }
 
-// The operands of the address that an instruction loads from; its definition comes first.
+// The operands of the address that an instruction loads from. They come after its definition.
 static iterator_range<MachineInstr::mop_iterator> address(MachineInstr &MI) {
   return make_range(MI.operands_begin() + 1, MI.operands_begin() + 1 + x86::AddressOperands);
 }
@@ -86,12 +86,12 @@ bool isGiven(MachineInstr &MI, const ChClass &Class) {
   for (const MachineOperand &MO : address(MI))
     if (MO.isReg() ? MO.getReg() && !MO.getReg().isPhysical() : !(MO.isFI() || MO.isImm() || MO.isCPI() || MO.isGlobal()))
       return false;
-  // Vectors have to be aligned, as they are in slots.
+  // Vectors have to be as aligned as they are in slots.
   constexpr unsigned LongestScalar = 8;
   const MachineMemOperand &Access = **MI.memoperands_begin();
   if (Class.slot_size > LongestScalar && Access.getAlign() < Align(Class.slot_align))
     return false;
-  // LLVM knows plain loads, by name as it were, where they are from stack objects.
+  // LLVM recognises plain loads, but only from stack objects: a copy of the instruction is made one.
   const TargetInstrInfo &TII = *MI.getMF()->getSubtarget().getInstrInfo();
   MachineInstr *Clone = MI.getMF()->CloneMachineInstr(&MI);
   setAddress(*Clone, 1, x86::addressOf(0));
@@ -140,9 +140,9 @@ bool Folder::foldable(MachineInstr &MI, ArrayRef<unsigned> Indices, uint32_t Cla
   return It->second;
 }
 
-// All that LLVM's answer depends on, besides the subtarget.
+// Everything that LLVM's answer depends on, except for the subtarget.
 uint64_t Folder::situation(const MachineInstr &MI, ArrayRef<unsigned> Indices, uint32_t Class) const {
-  // LLVM does not fold into instructions whose first source is there for a part of the result that nobody wants.
+  // LLVM does not fold into instructions whose first source only supplies an unused part of the result.
   bool Undefined = false;
   if (MI.getNumOperands() > 1 && MI.getOperand(1).isReg()) {
     const MachineOperand &First = MI.getOperand(1);
@@ -159,13 +159,13 @@ uint64_t Folder::situation(const MachineInstr &MI, ArrayRef<unsigned> Indices, u
          uint64_t(MI.getOperand(Indices.front()).getSubReg()) << 40 | uint64_t(Immediate) << 48 | Flags << 56;
 }
 
-// Tries it on a copy of the instruction.
+// Tries to fold a copy of the instruction.
 bool Folder::probe(MachineInstr &MI, ArrayRef<unsigned> Indices, uint32_t Class) {
   MachineFrameInfo &Frame = MF.getFrameInfo();
   MachineRegisterInfo &MRI = MF.getRegInfo();
   const ChClass &C = T.file().classes[Class];
-  // No more aligned than a slot will be where the stack cannot be realigned. An object outside of the frame's stack leaves the
-  // frame's own alignment alone.
+  // The object is no more aligned than a slot is if the stack cannot be realigned. As an object outside of the frame's stack, it
+  // does not affect the frame's alignment.
   Align Alignment = std::min(Align(C.slot_align), MF.getSubtarget().getFrameLowering()->getStackAlign());
   if (!Object)
     Object = Frame.CreateStackObject(C.slot_size, Alignment, /*isSpillSlot=*/true, nullptr, TargetStackID::NoAlloc);
@@ -173,7 +173,7 @@ bool Folder::probe(MachineInstr &MI, ArrayRef<unsigned> Indices, uint32_t Class)
   Frame.setObjectAlignment(*Object, Alignment);
   MachineInstr *Clone = MF.CloneMachineInstr(&MI);
   MI.getParent()->insert(MI.getIterator(), Clone);
-  // Folding may confine the registers of other operands.
+  // Folding may narrow the classes of other operands.
   SmallVector<std::pair<Register, const TargetRegisterClass *>, 4> Before;
   for (const MachineOperand &MO : MI.operands())
     if (MO.isReg() && MO.getReg().isVirtual())

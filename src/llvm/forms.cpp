@@ -10,8 +10,9 @@ namespace chordal {
 
 static const TargetInstrInfo &infoOf(const MachineInstr &MI) { return *MI.getMF()->getSubtarget().getInstrInfo(); }
 
-// Whether exchanging two operands leaves the instruction one of the same kind: tried on a copy. A conditional move then takes the
-// opposite condition. (Others become other instructions, or stay as they are, as their immediates say; those keep their order.)
+// Whether an instruction remains of the same kind if two operands are exchanged. This is tried on a copy. A conditional move then
+// takes the opposite condition. (Some instructions become others, or do not change, depending on their immediates; their operands
+// keep their order.)
 static bool probe(MachineInstr &MI, unsigned A, unsigned B) {
   MachineInstr *Clone = MI.getMF()->CloneMachineInstr(&MI);
   MI.getParent()->insert(MI.getIterator(), Clone);
@@ -47,7 +48,7 @@ bool isMovable(const MachineInstr &MI, const Target &T) {
   if (MI.isTerminator() || MI.isPosition() || MI.mayRaiseFPException() || MI.isConvergent())
     return false;
   const MachineRegisterInfo &MRI = MI.getMF()->getRegInfo();
-  // A reserved register that nothing writes, and that is none of the model's, says how to round, for example.
+  // A reserved register that nothing writes, and that is not in the model, is constant: it says how to round, for example.
   auto IsConstant = [&](Register Reg) {
     const ChRegSet &Roots = T.roots(Reg);
     return MRI.isReserved(Reg) && MRI.def_empty(Reg) && !(Roots.words[0] | Roots.words[1]);

@@ -20,13 +20,13 @@ x86::Accesses accesses(const MachineInstr &MI) {
   if (std::optional<x86::Accesses> Known = x86::factsOf(MI).Memory)
     return *Known;
   bool HasMemory = any_of(MI.getDesc().operands(), [](auto &Operand) { return Operand.OperandType == MCOI::OPERAND_MEMORY; });
-  // Such as fences and traps: side effects are all that is known of them.
+  // Of fences, traps and the like, LLVM only knows that they have side effects.
   if (MI.getDesc().hasUnmodeledSideEffects() && !HasMemory)
     return {false, false};
   return {MI.mayLoad(), MI.mayStore()};
 }
 
-// Whether a copy that is still a pseudo-instruction will be an instruction.
+// Whether a copy that is still a pseudo-instruction will become an instruction.
 bool copies(const MachineInstr &MI) {
   const MachineOperand &From = MI.getOperand(MI.isCopy() ? 1 : 2);
   if (MI.allDefsAreDead() || From.isUndef())
@@ -64,7 +64,7 @@ Printed printed(const MachineInstr &MI) {
 unsigned calleeSaved(const MachineInstr &MI, const MachineFrameInfo &Frame) {
   if (!MI.mayLoadOrStore())
     return 0;
-  // LLVM does not mark loads of those that are not popped as the epilogue's.
+  // LLVM does not mark loads as the epilogue's if the registers are not popped.
   bool InSlot = any_of(MI.memoperands(), [&](auto *Memory) { return isCalleeSavedSlot(stackObject(Memory), Frame); });
   if (!InSlot && !belongsToFrame(MI))
     return 0;
@@ -76,7 +76,7 @@ unsigned calleeSaved(const MachineInstr &MI, const MachineFrameInfo &Frame) {
 
 SpillAccess spillAccess(const MachineInstr &MI, const MachineFrameInfo &Frame) {
   SpillAccess Access;
-  // What an instruction changes in place, LLVM's memory operand says that it stores, and not that it loads.
+  // For an instruction that changes memory in place, LLVM's memory operand says that it stores, but not that it loads.
   bool Reads = MI.hasOneMemOperand() && accesses(MI).Loads;
   for (const MachineMemOperand *Memory : MI.memoperands()) {
     std::optional<int> Object = stackObject(Memory);

@@ -105,8 +105,8 @@ void Target::addClasses(const MachineFunction &MF) {
     uint32_t First = Orders.size();
     uint32_t Bank = CH_NONE;
     for (MCPhysReg Reg : RCI.getOrder(RC)) {
-      // Left out: high bytes, which alias a whole register that is in the order itself, and tuples. Some classes have two views
-      // of one register (rbp and ebp, for addresses of 32 bits).
+      // High bytes are left out, because they alias a whole register that is in the order itself, and so are tuples. Some classes
+      // have two views of one register (rbp and ebp, for addresses of 32 bits).
       if (LowPartOf[Reg] == CH_NONE || Regs[LowPartOf[Reg]].bank == CH_NONE || is_contained(drop_begin(Orders, First), LowPartOf[Reg]))
         continue;
       Orders.push_back(LowPartOf[Reg]);
@@ -144,7 +144,8 @@ const Target::Masked &Target::masked(const uint32_t *Mask) {
       return Known;
   Masked &New = Masks.emplace_back(Masked{Words.vec(), {}, Registers.clobbered(Mask)});
   for (unsigned Root = 0; Root < RootRegs.size(); ++Root)
-    // A mask may preserve a part (the low 128 bits of a vector register): what is not preserved whole is clobbered.
+    // A mask may preserve a part of a register (the low 128 bits of a vector register). A register that is not preserved as a
+    // whole is clobbered.
     if (New.Registers.overlaps(Registers.parts(RootRegs[Root])))
       insert(New.Roots, Root);
   return New;

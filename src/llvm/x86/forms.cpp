@@ -9,7 +9,7 @@ namespace chordal::x86 {
 
 static const TargetInstrInfo &infoOf(const MachineInstr &MI) { return *MI.getMF()->getSubtarget().getInstrInfo(); }
 
-// What LLVM makes an address computation of.
+// Instructions that LLVM turns into an address computation.
 enum class Sum { None, OfTwo, Shift, Difference };
 
 static Sum sum(StringRef Opcode) {
@@ -30,7 +30,7 @@ bool hasThreeAddresses(const MachineInstr &MI, Target &T) {
   Sum Kind = Sum(It->second);
   if (Kind == Sum::None)
     return false;
-  // It computes no flags.
+  // An address computation writes no flags.
   for (const MachineOperand &MO : MI.implicit_operands())
     if (MO.isReg() && MO.isDef() && !MO.isDead())
       return false;
@@ -49,7 +49,7 @@ bool hasThreeAddresses(const MachineInstr &MI, Target &T) {
   }
 }
 
-// What is computed from one register for hardly more than a move costs.
+// Computations from one register that cost hardly more than a move.
 enum class Cheap { None, Address, Extension, Sum };
 
 static Cheap cheap(StringRef Opcode) {
@@ -90,8 +90,8 @@ bool isIndexToo(const MachineInstr &MI, unsigned Index, Target &T) {
   return Index == 3 && MI.getOperand(Index).isIdenticalTo(MI.getOperand(1)) && isCheap(MI, T);
 }
 
-// The sum of bytes or words, computed with whatever is beside them in their registers: nobody's. LLVM does that with virtual
-// registers only.
+// Computes the sum of bytes or words together with the unused rest of their registers. LLVM does that only with virtual
+// registers.
 static MachineInstr *narrowSum(MachineInstr &MI, Target &T) {
   const TargetInstrInfo &TII = infoOf(MI);
   StringRef Name = TII.getName(MI.getOpcode());

@@ -1,4 +1,4 @@
-// What few registers can hold.
+// Second bytes of values, which only few registers have.
 #ifndef CHORDAL_NARROW_H
 #define CHORDAL_NARROW_H
 
@@ -8,18 +8,18 @@
 
 namespace chordal::x86 {
 
-// Has second bytes (those of `ah` and the like) be read from copies of values: four registers alone have such a byte, and a value
-// would be in one of these wherever it lives. (What is read in place of the value behind such a copy is `copies.rs`'s to say. On i386,
-// none but the same four has a first byte, either, and most values with a second one have a first one. LLVM's allocator widens
-// classes where it splits live ranges.)
+// Makes second bytes (those in `ah` and the like) be read from copies of values. Only four registers have such a byte, and the
+// class of a value would be restricted to these wherever it lives. (If an instruction reads the value in place of the copy,
+// `copies.rs` decides that. On i386, only the same four registers have a first byte, too, and most values with a second byte have
+// a first one. LLVM's allocator widens classes when it splits live ranges.)
 class SecondBytes {
 public:
   explicit SecondBytes(llvm::MachineFunction &MF);
 
-  // Copies what an instruction reads the second byte of. (All that read such a byte as it is selected are copies themselves.)
+  // Copies the value whose second byte an instruction reads. (In selected code, only copies read such a byte.)
   void copyFor(llvm::MachineInstr &MI);
 
-  // Lets values that have been copied be in all registers that their other readers allow.
+  // Lets the values that have been copied be in all registers that their other readers allow.
   void widenClasses();
 
 private:

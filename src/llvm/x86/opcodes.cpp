@@ -10,7 +10,7 @@ bool startsWith(StringRef Opcode, ArrayRef<StringRef> Prefixes) {
   return any_of(Prefixes, [&](StringRef Prefix) { return Opcode.starts_with(Prefix); });
 }
 
-// Zeros, ones and minus ones in registers, which LLVM expands late.
+// Pseudo-instructions for zeroes, ones and minus ones, which LLVM expands late.
 bool isOneByXor(StringRef Opcode) { return Opcode == "MOV32r1" || Opcode == "MOV32r_1" || Opcode == "AVX1_SETALLONES"; }
 bool isZeroByXor(StringRef Opcode) {
   return Opcode == "MOV32r0" || Opcode.starts_with("KSET0") || Opcode.contains("_SET0") || Opcode.contains("FsFLD0");
@@ -21,17 +21,17 @@ bool isXor(StringRef Opcode) {
          isOneByXor(Opcode);
 }
 
-// LLVM makes no copies with these, but turns copies into them to stay in the integer domain; isCopyInstr does not know them.
+// LLVM turns copies into these to stay in the integer domain, but isCopyInstr does not know them.
 bool isIntegerVectorCopy(StringRef Opcode) {
   return startsWith(Opcode, {"MOVDQArr", "MOVDQUrr", "VMOVDQArr", "VMOVDQAYrr", "VMOVDQUrr", "VMOVDQUYrr"});
 }
 
-// Lowered to two instructions when they are printed: a call behind the address of its argument, or `call` and `pop`.
+// Pseudo-instructions that are printed as two instructions: `call` and `pop`, or the address of an argument and a call.
 bool isReadOfProgramCounter(StringRef Opcode) { return Opcode == "MOVPC32r"; }
 bool isAddressAndCall(StringRef Opcode) { return startsWith(Opcode, {"TLS_addr", "TLS_base_addr", "TLS_desc"}); }
 
-// What LLVM knows of instructions as intrinsics only, it marks as reading and writing any memory, or as neither, although
-// the effects are others. By the processor's manual:
+// The accesses of instructions that LLVM knows only as intrinsics, according to the processor's manual. LLVM marks them as
+// reading and writing any memory, or as doing neither.
 std::optional<Accesses> correction(StringRef Opcode) {
   if (startsWith(Opcode, {"PREFETCH", "VGATHERPF", "VSCATTERPF", "CLDEMOTE"}))
     return Accesses{false, false};
@@ -59,7 +59,7 @@ OpcodeFacts facts(StringRef Opcode) {
 
 } // namespace
 
-// Names are looked at once: that takes longer than all else about an instruction.
+// Each name is examined once: this takes longer than everything else about an instruction.
 const OpcodeFacts &factsOf(const MachineInstr &MI) {
   static thread_local std::vector<std::optional<OpcodeFacts>> Known;
   const TargetInstrInfo &TII = *MI.getMF()->getSubtarget().getInstrInfo();

@@ -41,7 +41,7 @@ std::pair<StringRef, StringRef> exclusiveOrFor(const TargetRegisterClass *RC, co
 
 bool isSwappedInMemory(const TargetRegisterClass *RC, const TargetRegisterInfo &TRI) { return RC == tileClass(TRI); }
 
-// Of a narrower value, the whole register is exchanged: the rest of it is unused.
+// The whole registers of narrower values are exchanged, since the rest of these registers is unused.
 MachineInstr &exchange(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, const TargetRegisterClass *RC, unsigned X, unsigned Y,
                        Target &T) {
   const TargetInstrInfo &TII = *MBB.getParent()->getSubtarget().getInstrInfo();

@@ -1,8 +1,8 @@
-// All that the bridge knows about x86.
+// The bridge's knowledge of x86: its registers, instructions and options.
 //
-// The rest of it asks LLVM's target-independent interfaces, and this one. Another processor takes these functions for it, and
-// what module.rs and registers.rs know: triples, and names of registers. LLVM installs no headers for the registers and instructions of
-// a target, so both are found by name (Target::classNamed, Target::opcode).
+// The rest of the bridge uses only LLVM's target-independent interfaces, and this one. To support another processor means to
+// write these functions for it, and to add its triples to module.rs and its registers to registers.rs. LLVM installs no headers
+// for a target's registers and instructions, so they are found by name (Target::classNamed, Target::opcode).
 #ifndef CHORDAL_X86_H
 #define CHORDAL_X86_H
 
