@@ -29,6 +29,25 @@ fn only_the_bridge_and_the_command_line_name_llvm() {
     assert!(offenders.is_empty(), "these name LLVM:\n{}", offenders.join("\n"));
 }
 
+/// Registers and instructions are found by name, since LLVM installs no headers for them.
+#[test]
+fn only_one_folder_of_the_bridge_names_instructions() {
+    let mut offenders = Vec::new();
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/llvm")).expect("folders are readable") {
+        let path = entry.expect("entries are readable").path();
+        if !path.extension().is_some_and(|extension| extension == "cpp" || extension == "h") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("sources are readable");
+        for (number, line) in code(&text).lines().enumerate() {
+            if ["X86", "x86-", "classNamed(\"", ".opcode("].iter().any(|name| line.contains(name)) {
+                offenders.push(format!("{}:{}: {}", path.display(), number + 1, line.trim()));
+            }
+        }
+    }
+    assert!(offenders.is_empty(), "these know the processor:\n{}", offenders.join("\n"));
+}
+
 /// Cargo does not look for tests itself (`autotests` is off), so a file that no module names would not be compiled.
 #[test]
 fn every_integration_test_is_in_the_program() {

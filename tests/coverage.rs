@@ -14,8 +14,8 @@ use chordal::allocate::pipeline::{Allocate, Report};
 use chordal::analysis::GraphSizes;
 use chordal::llvm::{Allocator, CompileOptions, Module, Ours, Output, Pace, Relocation, Sections, Source, Tables, compile};
 use chordal::machine::{
-    Block, BlockData, ClassInfo, Function, Goal, Inst, InstData, InstKind, Operand, Overlay, Phi, PinSets, Reg, RegClass, Role,
-    SwapSupport, Value,
+    Block, BlockData, ClassInfo, Function, Goal, Inst, InstData, InstFlags, InstKind, Operand, Overlay, Phi, PinSets, Reg,
+    RegClass, Role, SwapSupport, Value,
 };
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -93,7 +93,7 @@ fn read(function: &Function) -> BTreeSet<Value> {
 }
 
 fn terminators(function: &Function, block: Block) -> impl Iterator<Item = Inst> {
-    function.block_insts(block).filter(|&inst| function.insts[inst].terminator)
+    function.block_insts(block).filter(|&inst| function.insts[inst].is(InstFlags::TERMINATOR))
 }
 
 /// The instructions after one in its block.
@@ -231,57 +231,65 @@ const FEATURES: &[(&str, Feature)] = &[
     ("a copy in a bank that cannot swap", |f| copy(f, |to, _| f.file.banks[to.bank].swap == SwapSupport::Never)),
     ("a copy in a bank that swaps by exclusive-or", |f| copy(f, |to, _| f.file.banks[to.bank].swap == SwapSupport::Xor)),
     // Constants and what moves.
-    ("a constant", |f| inst(f, |data, _, pins| data.rematerialisable && *pins == PinSets::default())),
+    ("a constant", |f| inst(f, |data, _, pins| data.is(InstFlags::REMATERIALISABLE) && *pins == PinSets::default())),
     ("a constant that overwrites flags", |f| {
-        inst(f, |data, _, pins| data.rematerialisable && pins.defs.intersects(f.file.status))
+        inst(f, |data, _, pins| data.is(InstFlags::REMATERIALISABLE) && pins.defs.intersects(f.file.status))
     }),
-    ("a constant that reads a pin", |f| inst(f, |data, _, pins| data.rematerialisable && !pins.uses.is_empty())),
+    ("a constant that reads a pin", |f| inst(f, |data, _, pins| data.is(InstFlags::REMATERIALISABLE) && !pins.uses.is_empty())),
     ("a constant that destroys a register", |f| {
-        inst(f, |data, _, pins| data.rematerialisable && !(pins.clobbers | (pins.defs - f.file.status)).is_empty())
+        inst(f, |data, _, pins| data.is(InstFlags::REMATERIALISABLE) && !(pins.clobbers | (pins.defs - f.file.status)).is_empty())
     }),
-    ("a dear constant", |f| inst(f, |data, _, _| data.rematerialisable && data.dear)),
-    ("a constant that is not dear", |f| inst(f, |data, _, _| data.rematerialisable && !data.dear)),
-    ("what can be computed again from a value", |f| inst(f, |data, _, _| data.recomputable)),
+    ("a dear constant", |f| inst(f, |data, _, _| data.is(InstFlags::REMATERIALISABLE) && data.is(InstFlags::DEAR))),
+    ("a constant that is not dear", |f| inst(f, |data, _, _| data.is(InstFlags::REMATERIALISABLE) && !data.is(InstFlags::DEAR))),
+    ("what can be computed again from a value", |f| inst(f, |data, _, _| data.is(InstFlags::RECOMPUTABLE))),
     ("what can be computed again from a value is two-address code, and writes flags", |f| {
-        inst(f, |data, o, pins| data.recomputable && o[0].reuse.is_some() && !pins.defs.is_empty())
+        inst(f, |data, o, pins| data.is(InstFlags::RECOMPUTABLE) && o[0].reuse.is_some() && !pins.defs.is_empty())
     }),
-    ("what is dear to compute again from a value", |f| inst(f, |data, _, _| data.recomputable && data.dear)),
-    ("what can be computed again from a value can move", |f| inst(f, |data, _, _| data.recomputable && data.movable)),
-    ("a storable constant", |f| inst(f, |data, _, _| data.storable)),
-    ("a constant that is in memory", |f| inst(f, |data, _, _| data.given)),
-    ("it can move", |f| inst(f, |data, _, _| data.movable)),
-    ("two-address code can move", |f| inst(f, |data, o, _| data.movable && o.iter().any(|d| d.reuse.is_some()))),
-    ("what can move writes flags", |f| inst(f, |data, _, pins| data.movable && !pins.defs.is_empty())),
-    ("what can move has several uses", |f| inst(f, |data, o, _| data.movable && uses(o) > 1)),
-    ("what can move reads memory", |f| inst(f, |data, _, _| data.movable && data.reads)),
+    ("what is dear to compute again from a value", |f| {
+        inst(f, |data, _, _| data.is(InstFlags::RECOMPUTABLE) && data.is(InstFlags::DEAR))
+    }),
+    ("what can be computed again from a value can move", |f| {
+        inst(f, |data, _, _| data.is(InstFlags::RECOMPUTABLE) && data.is(InstFlags::MOVABLE))
+    }),
+    ("a storable constant", |f| inst(f, |data, _, _| data.is(InstFlags::STORABLE))),
+    ("a constant that is in memory", |f| inst(f, |data, _, _| data.is(InstFlags::GIVEN))),
+    ("it can move", |f| inst(f, |data, _, _| data.is(InstFlags::MOVABLE))),
+    ("two-address code can move", |f| inst(f, |data, o, _| data.is(InstFlags::MOVABLE) && o.iter().any(|d| d.reuse.is_some()))),
+    ("what can move writes flags", |f| inst(f, |data, _, pins| data.is(InstFlags::MOVABLE) && !pins.defs.is_empty())),
+    ("what can move has several uses", |f| inst(f, |data, o, _| data.is(InstFlags::MOVABLE) && uses(o) > 1)),
+    ("what can move reads memory", |f| inst(f, |data, _, _| data.is(InstFlags::MOVABLE) && data.is(InstFlags::READS))),
     ("two-address code that can move reads memory", |f| {
-        inst(f, |data, o, _| data.movable && data.reads && o.iter().any(|d| d.reuse.is_some()))
+        inst(f, |data, o, _| data.is(InstFlags::MOVABLE) && data.is(InstFlags::READS) && o.iter().any(|d| d.reuse.is_some()))
     }),
-    ("something writes memory", |f| inst(f, |data, _, _| data.writes && !data.reads)),
-    ("something reads memory and writes it", |f| inst(f, |data, _, _| data.writes && data.reads)),
-    ("what can be computed again from a value reads memory", |f| inst(f, |data, _, _| data.recomputable && data.reads)),
-    ("a copy can move", |f| inst(f, |data, _, _| data.movable && data.kind.is_copy())),
-    ("what can move reads pins", |f| inst(f, |data, _, pins| data.movable && !pins.uses.is_empty())),
+    ("something writes memory", |f| inst(f, |data, _, _| data.is(InstFlags::WRITES) && !data.is(InstFlags::READS))),
+    ("something reads memory and writes it", |f| inst(f, |data, _, _| data.is(InstFlags::WRITES) && data.is(InstFlags::READS))),
+    ("what can be computed again from a value reads memory", |f| {
+        inst(f, |data, _, _| data.is(InstFlags::RECOMPUTABLE) && data.is(InstFlags::READS))
+    }),
+    ("a copy can move", |f| inst(f, |data, _, _| data.is(InstFlags::MOVABLE) && data.kind.is_copy())),
+    ("what can move reads pins", |f| inst(f, |data, _, pins| data.is(InstFlags::MOVABLE) && !pins.uses.is_empty())),
     // Control flow.
-    ("terminators read values", |f| inst(f, |data, o, _| data.terminator && uses(o) > 0)),
-    ("terminators read two values", |f| inst(f, |data, o, _| data.terminator && uses(o) > 1)),
-    ("a terminator reads from memory", |f| inst(f, |data, o, _| data.terminator && foldable(o) > 0)),
+    ("terminators read values", |f| inst(f, |data, o, _| data.is(InstFlags::TERMINATOR) && uses(o) > 0)),
+    ("terminators read two values", |f| inst(f, |data, o, _| data.is(InstFlags::TERMINATOR) && uses(o) > 1)),
+    ("a terminator reads from memory", |f| inst(f, |data, o, _| data.is(InstFlags::TERMINATOR) && foldable(o) > 0)),
     ("a terminator but the first reads values", |f| {
         f.blocks.keys().any(|b| terminators(f, b).skip(1).any(|i| !f.operands(i).is_empty()))
     }),
-    ("terminators define values", |f| inst(f, |data, o, _| data.terminator && defs(o) > 0)),
-    ("terminators clobber", |f| inst(f, |data, _, pins| data.terminator && !pins.clobbers.is_empty())),
-    ("terminators write pins", |f| inst(f, |data, _, pins| data.terminator && !pins.defs.is_empty())),
-    ("a terminator reads four pins or more", |f| inst(f, |data, _, pins| data.terminator && pins.uses.len() > 3)),
+    ("terminators define values", |f| inst(f, |data, o, _| data.is(InstFlags::TERMINATOR) && defs(o) > 0)),
+    ("terminators clobber", |f| inst(f, |data, _, pins| data.is(InstFlags::TERMINATOR) && !pins.clobbers.is_empty())),
+    ("terminators write pins", |f| inst(f, |data, _, pins| data.is(InstFlags::TERMINATOR) && !pins.defs.is_empty())),
+    ("a terminator reads four pins or more", |f| inst(f, |data, _, pins| data.is(InstFlags::TERMINATOR) && pins.uses.len() > 3)),
     ("three terminators", |f| f.blocks.keys().any(|b| terminators(f, b).count() > 2)),
     ("a block without a terminator", |f| f.blocks.iter().any(|(b, d)| !d.on_edge && terminators(f, b).next().is_none())),
     ("an empty block", |f| block(f, |data| !data.on_edge && data.insts.is_empty())),
     ("a block of terminators alone", |f| {
-        f.blocks.iter().any(|(b, d)| !d.insts.is_empty() && f.block_insts(b).all(|i| f.insts[i].terminator))
+        f.blocks.iter().any(|(b, d)| !d.insts.is_empty() && f.block_insts(b).all(|i| f.insts[i].is(InstFlags::TERMINATOR)))
     }),
-    ("a label", |f| inst(f, |data, _, _| data.label)),
-    ("several labels", |f| f.blocks.keys().any(|b| f.block_insts(b).filter(|&i| f.insts[i].label).count() > 1)),
-    ("a label with operands or pins", |f| inst(f, |data, o, pins| data.label && (!o.is_empty() || *pins != PinSets::default()))),
+    ("a label", |f| inst(f, |data, _, _| data.is(InstFlags::LABEL))),
+    ("several labels", |f| f.blocks.keys().any(|b| f.block_insts(b).filter(|&i| f.insts[i].is(InstFlags::LABEL)).count() > 1)),
+    ("a label with operands or pins", |f| {
+        inst(f, |data, o, pins| data.is(InstFlags::LABEL) && (!o.is_empty() || *pins != PinSets::default()))
+    }),
     ("three successors or more", |f| block(f, |data| data.succs.len() > 2)),
     ("six successors or more", |f| block(f, |data| data.succs.len() > 5)),
     ("six predecessors or more", |f| block(f, |data| data.preds.len() > 5)),
@@ -306,17 +314,21 @@ const FEATURES: &[(&str, Feature)] = &[
     ("what throws defines values", |f| block(f, |data| data.throws.expand().is_some_and(|i| defs(f.operands(i)) > 0))),
     ("what throws is among the last", |f| {
         f.blocks.iter().any(|(b, data)| {
-            data.throws.expand().is_some_and(|i| behind(f, b, i).all(|j| f.insts[j].terminator || f.insts[j].label))
+            data.throws
+                .expand()
+                .is_some_and(|i| behind(f, b, i).all(|j| f.insts[j].is(InstFlags::TERMINATOR) || f.insts[j].is(InstFlags::LABEL)))
         })
     }),
-    ("assembly jumps", |f| inst(f, |data, _, _| data.jumps)),
-    ("assembly that jumps defines values", |f| inst(f, |data, o, _| data.jumps && defs(o) > 0)),
+    ("assembly jumps", |f| inst(f, |data, _, _| data.is(InstFlags::JUMPS))),
+    ("assembly that jumps defines values", |f| inst(f, |data, o, _| data.is(InstFlags::JUMPS) && defs(o) > 0)),
     ("assembly that jumps defines values early", |f| {
-        inst(f, |data, o, _| data.jumps && o.iter().any(|d| d.role == Role::EarlyDef))
+        inst(f, |data, o, _| data.is(InstFlags::JUMPS) && o.iter().any(|d| d.role == Role::EarlyDef))
     }),
-    ("assembly that jumps overwrites a use", |f| inst(f, |data, o, _| data.jumps && o.iter().any(|d| d.reuse.is_some()))),
+    ("assembly that jumps overwrites a use", |f| {
+        inst(f, |data, o, _| data.is(InstFlags::JUMPS) && o.iter().any(|d| d.reuse.is_some()))
+    }),
     ("assembly that jumps writes pins", |f| {
-        inst(f, |data, _, pins| data.jumps && !(pins.defs | pins.early_defs | pins.clobbers).is_empty())
+        inst(f, |data, _, pins| data.is(InstFlags::JUMPS) && !(pins.defs | pins.early_defs | pins.clobbers).is_empty())
     }),
     ("assembly jumps to several blocks", |f| {
         f.blocks
@@ -326,7 +338,7 @@ const FEATURES: &[(&str, Feature)] = &[
     ("a jump's target has several predecessors", |f| block(f, |data| data.jump_target && data.preds.len() > 1)),
     ("phis in a jump's target", |f| block(f, |data| data.jump_target && !data.phis.is_empty())),
     ("assembly that jumps is not the last", |f| {
-        f.blocks.keys().any(|b| f.jump(b).is_some_and(|i| behind(f, b, i).any(|j| !f.insts[j].terminator)))
+        f.blocks.keys().any(|b| f.jump(b).is_some_and(|i| behind(f, b, i).any(|j| !f.insts[j].is(InstFlags::TERMINATOR))))
     }),
     ("a call that returns twice", |f| f.returns_twice),
     ("small code is wanted", |f| f.goal == Goal::Size),
@@ -352,8 +364,12 @@ const FEATURES: &[(&str, Feature)] = &[
         phi(f, |_, phi| phi.args.iter().filter_map(|arg| arg.expand()).any(|v| f.values[v].class != f.values[phi.def].class))
     }),
     ("an argument that is a constant", |f| {
-        let constants: BTreeSet<Value> =
-            f.insts.iter().filter(|(_, data)| data.rematerialisable).map(|(i, _)| f.operands(i)[0].value).collect();
+        let constants: BTreeSet<Value> = f
+            .insts
+            .iter()
+            .filter(|(_, data)| data.is(InstFlags::REMATERIALISABLE))
+            .map(|(i, _)| f.operands(i)[0].value)
+            .collect();
         phi(f, |_, phi| phi.args.iter().filter_map(|arg| arg.expand()).any(|v| constants.contains(&v)))
     }),
     ("phis that cannot be swapped", |f| phi(f, |_, phi| f.file.banks[class(f, phi.def).bank].swap == SwapSupport::Never)),

@@ -17,8 +17,8 @@ use chordal::analysis::{Dominators, Interference, Liveness, Order};
 use chordal::check::check;
 use chordal::machine::validate::Rule;
 use chordal::machine::{
-    Bank, Block, EdgePlace, Edit, Function, Inserted, Inst, InstKind, Operand, Overlay, Point, Reg, RegSet, Role, Slot,
-    SwapSupport, Value, print, validate,
+    Bank, Block, EdgePlace, Edit, Function, Inserted, Inst, InstFlags, InstKind, Operand, Overlay, Point, Reg, RegSet, Role,
+    Slot, SwapSupport, Value, print, validate,
 };
 use cranelift_entity::{EntityRef, SecondaryMap};
 use std::collections::{BTreeMap, BTreeSet};
@@ -272,7 +272,7 @@ impl Moment<'_> {
 
 /// The values that instructions define which can be executed anywhere.
 fn rematerialisable(function: &Function) -> BTreeSet<Value> {
-    let insts = function.insts.iter().filter(|(_, data)| data.rematerialisable);
+    let insts = function.insts.iter().filter(|(_, data)| data.is(InstFlags::REMATERIALISABLE));
     insts.map(|(inst, _)| function.operands(inst)[0].value).collect()
 }
 

@@ -9,7 +9,7 @@ use chordal::allocate::allocators::Preset;
 use chordal::allocate::pipeline::{Allocate as _, Strategy};
 use chordal::check::check;
 use chordal::machine::{
-    Block, Edit, Function, Inst, Location, Overlay, PinSets, Point, Reg, RegSet, Role, Slot, SlotData, SwapKind, print,
+    Block, Edit, Function, Inst, InstFlags, Location, Overlay, PinSets, Point, Reg, RegSet, Role, Slot, SlotData, SwapKind, print,
 };
 use fastrand::Rng;
 
@@ -141,7 +141,7 @@ const KINDS: &[(&str, Plant)] = &[
     }),
     ("another constant is computed again", |a| {
         let function = a.function;
-        let constants = function.insts.keys().filter(|&inst| function.insts[inst].rematerialisable);
+        let constants = function.insts.keys().filter(|&inst| function.insts[inst].is(InstFlags::REMATERIALISABLE));
         let other = pick(&mut a.rng, constants)?;
         let at = a.edit(|edit| matches!(edit, Edit::Rematerialise { .. } | Edit::StoreConstant { .. }))?;
         let (Edit::Rematerialise { inst, .. } | Edit::StoreConstant { inst, .. }) = &mut a.overlay.edits[at].1 else {
@@ -153,7 +153,10 @@ const KINDS: &[(&str, Plant)] = &[
     ("what is no constant is computed again", |a| {
         let function = a.function;
         let defines = |inst: Inst| matches!(function.operands(inst), [def] if def.is_def());
-        let other = pick(&mut a.rng, function.insts.keys().filter(|&i| defines(i) && !function.insts[i].rematerialisable))?;
+        let other = pick(
+            &mut a.rng,
+            function.insts.keys().filter(|&i| defines(i) && !function.insts[i].is(InstFlags::REMATERIALISABLE)),
+        )?;
         let at = a.edit(|edit| matches!(edit, Edit::Rematerialise { .. }))?;
         let Edit::Rematerialise { inst, .. } = &mut a.overlay.edits[at].1 else { unreachable!("it is one") };
         *inst = other;
@@ -161,7 +164,8 @@ const KINDS: &[(&str, Plant)] = &[
     }),
     ("a load is a constant of another value", |a| {
         let function = a.function;
-        let constant = pick(&mut a.rng, function.insts.keys().filter(|&inst| function.insts[inst].rematerialisable))?;
+        let constant =
+            pick(&mut a.rng, function.insts.keys().filter(|&inst| function.insts[inst].is(InstFlags::REMATERIALISABLE)))?;
         let at = a.edit(|edit| matches!(edit, Edit::Load { .. }))?;
         let Edit::Load { to, .. } = a.overlay.edits[at].1 else { unreachable!("it is one") };
         a.overlay.edits[at].1 = Edit::Rematerialise { to, inst: constant, from: None };
@@ -271,7 +275,8 @@ const KINDS: &[(&str, Plant)] = &[
         let function = a.function;
         let copies = |&inst: &Inst| {
             let operands = function.operands(inst);
-            function.insts[inst].rematerialisable || operands.len() == 2 && operands[0].is_def() != operands[1].is_def()
+            function.insts[inst].is(InstFlags::REMATERIALISABLE)
+                || operands.len() == 2 && operands[0].is_def() != operands[1].is_def()
         };
         let inst = pick(&mut a.rng, function.insts.keys().filter(copies))?;
         let at = a.overlay.dropped.binary_search(&inst).err()?;
@@ -390,8 +395,9 @@ impl Allocation<'_> {
         let (point, edit) = self.overlay.edits[at];
         let index = point.index.checked_add_signed(by)?;
         let insts = self.function.block_insts(point.block).collect::<Vec<_>>();
-        let behind =
-            |index: u32| index.checked_sub(1).is_some_and(|before| self.function.insts[insts[before as usize]].terminator);
+        let behind = |index: u32| {
+            index.checked_sub(1).is_some_and(|before| self.function.insts[insts[before as usize]].is(InstFlags::TERMINATOR))
+        };
         if index as usize > insts.len() || behind(index) {
             return None;
         }

@@ -10,7 +10,9 @@ use chordal::allocate::failure::Failure;
 use chordal::allocate::pipeline::allocate;
 use chordal::allocate::spill::{Choice, Entry};
 use chordal::analysis::{Bundles, Liveness, PinLiveness};
-use chordal::machine::{Block, BlockData, Function, Inst, InstData, InstKind, Operand, Phi, Role, parse, print, validate};
+use chordal::machine::{
+    Block, BlockData, Function, Inst, InstData, InstFlags, InstKind, Operand, Phi, Role, parse, print, validate,
+};
 
 fn all_shapes() -> Vec<Shape> {
     [shapes(), jumping()].concat()
@@ -152,9 +154,9 @@ fn random_functions_have_everything() {
         f.insts.keys().filter(|&inst| pins.held(inst).iter().any(|held| !held.behind)).count()
     };
     assert!(functions.iter().map(held).sum::<usize>() > 100);
-    assert!(inst(|_, data, operands| data.terminator && !operands.is_empty()) > 100);
-    assert!(inst(|_, data, _| data.rematerialisable) > 200);
-    assert!(inst(|_, data, _| data.recomputable) > 200);
+    assert!(inst(|_, data, operands| data.is(InstFlags::TERMINATOR) && !operands.is_empty()) > 100);
+    assert!(inst(|_, data, _| data.is(InstFlags::REMATERIALISABLE)) > 200);
+    assert!(inst(|_, data, _| data.is(InstFlags::RECOMPUTABLE)) > 200);
     assert!(functions.iter().all(|f| f.insts.len() < 400));
 
     let overwrites_early = |o: &Operand| o.role == Role::EarlyDef && o.reuse.is_some();
@@ -162,17 +164,17 @@ fn random_functions_have_everything() {
     assert!(functions.iter().filter(early).count() > 20);
     assert!(inst(|_, _, operands| operands.iter().filter(|o| !o.is_def()).count() > 3) > 50);
     assert!(inst(|_, _, operands| operands.iter().filter(|o| o.is_def()).count() > 2) > 50);
-    assert!(inst(|f, data, _| data.movable && !f.pins[data.pins].defs.is_empty()) > 100);
-    assert!(inst(|_, data, _| data.movable && data.kind == InstKind::Copy) > 50);
-    assert!(inst(|_, data, _| data.movable && data.reads) > 50);
-    assert!(inst(|_, data, _| data.writes) > 100);
+    assert!(inst(|f, data, _| data.is(InstFlags::MOVABLE) && !f.pins[data.pins].defs.is_empty()) > 100);
+    assert!(inst(|_, data, _| data.is(InstFlags::MOVABLE) && data.kind == InstKind::Copy) > 50);
+    assert!(inst(|_, data, _| data.is(InstFlags::MOVABLE) && data.is(InstFlags::READS)) > 50);
+    assert!(inst(|_, data, _| data.is(InstFlags::WRITES)) > 100);
     assert!(inst(|f, data, _| (f.pins[data.pins].uses & (f.pins[data.pins].defs - f.file.status)).len() > 1) > 50);
-    assert!(inst(|f, data, _| data.terminator && !f.pins[data.pins].clobbers.is_empty()) > 10);
+    assert!(inst(|f, data, _| data.is(InstFlags::TERMINATOR) && !f.pins[data.pins].clobbers.is_empty()) > 10);
     assert!(functions.iter().filter(|f| f.returns_twice).count() > 5);
 
     let functions: Vec<Function> = jumping().iter().flat_map(|shape| (0..100).map(|seed| random_function(seed, shape))).collect();
     let with_jump = |holds: fn(&[Operand]) -> bool| {
-        let jumps = |f: &&Function| f.insts.iter().any(|(inst, data)| data.jumps && holds(f.operands(inst)));
+        let jumps = |f: &&Function| f.insts.iter().any(|(inst, data)| data.is(InstFlags::JUMPS) && holds(f.operands(inst)));
         functions.iter().filter(jumps).count()
     };
     assert!(with_jump(|_| true) > 50);

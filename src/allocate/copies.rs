@@ -18,7 +18,7 @@
 
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Dominators, Liveness, Order};
-use crate::machine::{Block, BlockData, Function, Inst, InstKind, Operand, Rewriter, Role, Value};
+use crate::machine::{Block, BlockData, Function, Inst, InstFlags, InstKind, Operand, Rewriter, Role, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ pub(super) fn merge(
     };
     let args = function.blocks.values().flat_map(|data| &data.phis).flat_map(|phi| &phi.args);
     copies.arguments.extend(args.filter_map(|arg| arg.expand()));
-    let jumping = function.insts.keys().filter(|&inst| function.insts[inst].jumps);
+    let jumping = function.insts.keys().filter(|&inst| function.insts[inst].is(InstFlags::JUMPS));
     copies.fixed.extend(jumping.flat_map(|inst| function.operands(inst)).map(|operand| operand.value));
     let overwrites_early = |operand: &Operand| operand.role == Role::EarlyDef && operand.reuse.is_some();
     // Few functions have such instructions.
@@ -71,9 +71,10 @@ fn constants(function: &Function) -> SecondaryMap<Value, PackedOption<Inst>> {
     let once = copied_once(function);
     for data in function.blocks.values() {
         let insts = (data.insts.start..data.insts.end).map(Inst::from_u32);
-        for inst in insts.filter(|&inst| function.insts[inst].rematerialisable) {
+        for inst in insts.filter(|&inst| function.insts[inst].is(InstFlags::REMATERIALISABLE)) {
             let def = function.operands(inst)[0].value;
-            let pays = !function.insts[inst].dear || once[def].is_some_and(|frequency| frequency <= data.frequency);
+            let pays =
+                !function.insts[inst].is(InstFlags::DEAR) || once[def].is_some_and(|frequency| frequency <= data.frequency);
             if pays && !function.names_registers(inst) && function.has_one_form(def) {
                 constants[def] = inst.into();
             }

@@ -4,7 +4,7 @@
 //! from this file. (The papers' allocators weigh values by loop depth instead: [`super::spill`], `weights.rs`.)
 
 use crate::analysis::grouped::of_each;
-use crate::machine::{Block, Function, Goal, InstData, Operand, Value};
+use crate::machine::{Block, Function, Goal, InstData, InstFlags, Operand, Value};
 use cranelift_entity::SecondaryMap;
 
 /// The cost of saving and restoring a callee-saved register, in copies that are executed as often as the function's entry.
@@ -46,7 +46,7 @@ pub const STORE: Added = Added { weight: 1.0, instruction: INSTRUCTION, size: LO
 /// Writing a value's home in the instruction that reads it from there and changes it.
 pub const FOLDED_STORE: Added = Added { instruction: 0.0, size: 0.0, ..STORE };
 
-/// Executing a constant's instruction again. One that is dearer than a move ([`InstData::dear`]) is of the second kind.
+/// Executing a constant's instruction again; one that is dearer than a move ([`InstFlags::DEAR`]) is of the second kind.
 pub const REMATERIALISATION: Added = Added { weight: 0.2, instruction: INSTRUCTION, size: LONG };
 pub const DEAR_REMATERIALISATION: Added = Added { weight: 1.0, ..REMATERIALISATION };
 
@@ -112,7 +112,7 @@ impl Added {
 
 /// The cost of executing a constant's instruction.
 pub fn rematerialisation(constant: &InstData) -> Added {
-    if constant.dear { DEAR_REMATERIALISATION } else { REMATERIALISATION }
+    if constant.is(InstFlags::DEAR) { DEAR_REMATERIALISATION } else { REMATERIALISATION }
 }
 
 /// How often each value is accessed by instructions.

@@ -12,7 +12,7 @@
 //! their values. Copies to them have moved up, or are gone if the register holds the value already.
 
 use crate::analysis::Liveness;
-use crate::machine::{Block, Function, Inst, InstKind, Operand, Reg, RegClass, RegSet, Rewriter, Value};
+use crate::machine::{Block, Function, Inst, InstFlags, InstKind, Operand, Reg, RegClass, RegSet, Rewriter, Value};
 use cranelift_entity::EntitySet;
 use std::collections::BTreeMap;
 
@@ -138,11 +138,11 @@ impl Parking<'_> {
         let came = before.iter().rev().find(|&&inst| names(inst)).and_then(|&inst| self.copied_from(inst));
         let in_the_way = |&inst: &Inst| {
             let accesses = self.accesses(inst, value) || came.is_some_and(|(value, _)| self.accesses(inst, value));
-            accesses || names(inst) || self.function.insts[inst].label || self.is_exit(lot.block, inst)
+            accesses || names(inst) || self.function.insts[inst].is(InstFlags::LABEL) || self.is_exit(lot.block, inst)
         };
         let to = before.iter().rposition(in_the_way).map_or(0, |last| last + 1);
-        // A constant is computed in the register itself, and late is best for that.
-        let constant = to > 0 && self.function.insts[lot.order[to - 1]].rematerialisable;
+        // A constant is computed in the register, which is best done late.
+        let constant = to > 0 && self.function.insts[lot.order[to - 1]].is(InstFlags::REMATERIALISABLE);
         if to < index && !constant {
             lot.moved.insert(copy);
             lot.order[to..=index].rotate_right(1);
@@ -180,7 +180,7 @@ impl Parking<'_> {
     /// Whether control may leave the block at an instruction.
     fn is_exit(&self, block: Block, inst: Inst) -> bool {
         let data = &self.function.insts[inst];
-        data.terminator || data.jumps || self.function.blocks[block].throws.expand() == Some(inst)
+        data.is(InstFlags::TERMINATOR) || data.is(InstFlags::JUMPS) || self.function.blocks[block].throws.expand() == Some(inst)
     }
 }
 

@@ -19,7 +19,7 @@ use crate::allocate::spill::strategies::spiller_within_reach;
 use crate::allocate::spill::{Choice, Memory, Problem, SpillCounts, Spilled, Spiller, spill};
 use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Order, PinLiveness, graph_sizes};
 use crate::check;
-use crate::machine::{Block, ClassInfo, Edit, Function, Overlay, RegSet, Value};
+use crate::machine::{Block, ClassInfo, Edit, Function, InstFlags, Overlay, RegSet, Value};
 use cranelift_entity::SecondaryMap;
 use std::time::{Duration, Instant};
 
@@ -139,7 +139,7 @@ impl Strategy {
 
 /// Whether something at a block's end defines values: no LLVM code that is handed over does.
 fn terminators_define(function: &Function, block: Block) -> bool {
-    let terminators = function.block_insts(block).rev().take_while(|&inst| function.insts[inst].terminator);
+    let terminators = function.block_insts(block).rev().take_while(|&inst| function.insts[inst].is(InstFlags::TERMINATOR));
     terminators.flat_map(|inst| function.operands(inst)).any(|operand| operand.is_def())
 }
 

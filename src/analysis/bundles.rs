@@ -12,7 +12,7 @@
 
 use super::grouped::Grouped;
 use super::{Liveness, Occupancy, Partition, PinLiveness};
-use crate::machine::{Block, BlockData, Function, RegClass, RegSet, Value};
+use crate::machine::{Block, BlockData, Function, InstFlags, RegClass, RegSet, Value};
 use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -201,7 +201,7 @@ fn edges(function: &Function) -> Vec<Edge> {
         targets.flat_map(|(to, data)| data.preds.iter().enumerate().map(move |(column, &from)| Edge { from, to, column }));
     let mut edges: Vec<Edge> = edges.filter(|e| function.takes_no_code(e.from, e.to)).collect();
     let ends_in_terminators =
-        |block: Block| function.block_insts(block).next_back().is_some_and(|i| function.insts[i].terminator);
+        |block: Block| function.block_insts(block).next_back().is_some_and(|i| function.insts[i].is(InstFlags::TERMINATOR));
     let mut jumps: SecondaryMap<Block, Option<bool>> = SecondaryMap::new();
     edges.retain(|&Edge { from, to, .. }| {
         (function.blocks[to].landing_pad || ends_in_terminators(from))

@@ -4,7 +4,7 @@
 
 use super::Liveness;
 use super::grouped::{Grouped, of_each};
-use crate::machine::{Block, Function, Inst, InstKind, Operand, Point, Reg, RegSet, Role, Value};
+use crate::machine::{Block, Function, Inst, InstFlags, InstKind, Operand, Point, Reg, RegSet, Role, Value};
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
 use std::ops::Range;
 use std::rc::Rc;
@@ -182,7 +182,7 @@ impl PinLiveness {
             let overwrites = |(k, o): (usize, &Operand)| o.value == value && (o.is_def() || is_reused(k));
             let overwritten =
                 (pins.defs | pins.early_defs | pins.clobbers).contains(reg) || operands.iter().enumerate().any(overwrites);
-            !is_live(inst.as_u32()) || overwritten || data.terminator || data.jumps
+            !is_live(inst.as_u32()) || overwritten || data.is(InstFlags::TERMINATOR) || data.is(InstFlags::JUMPS)
         };
         let dies = |inst: u32| {
             let mut operands = function.insts[Inst::from_u32(inst)].operands.clone();

@@ -1,10 +1,10 @@
 //! Functions made by hand, for unit tests.
 
 use crate::machine::{
-    Bank, BankInfo, Block, BlockData, BlockList, ClassInfo, Function, Goal, Inst, InstData, InstKind, Operand, Phi, PinSets,
-    Pins, Reg, RegClass, RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value,
+    Bank, BankInfo, Block, BlockData, BlockList, ClassInfo, Function, Goal, Inst, InstData, InstKind, Operand, Phi, PinSets, Reg,
+    RegClass, RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value,
 };
-use cranelift_entity::{PrimaryMap, packed_option::PackedOption};
+use cranelift_entity::PrimaryMap;
 use std::sync::Arc;
 
 pub(crate) fn block(index: usize) -> Block {
@@ -97,23 +97,8 @@ pub(crate) fn values(function: &mut Function, count: usize) {
 pub(crate) fn append(function: &mut Function, at: usize, operands: &[Operand]) -> Inst {
     let first = function.operands.len() as u32;
     function.operands.extend_from_slice(operands);
-    let inst = function.insts.push(InstData {
-        kind: InstKind::Op,
-        origin: PackedOption::default(),
-        operands: first..function.operands.len() as u32,
-        pins: Pins::NOTHING,
-        terminator: false,
-        label: false,
-        jumps: false,
-        rematerialisable: false,
-        recomputable: false,
-        dear: false,
-        storable: false,
-        given: false,
-        movable: false,
-        reads: false,
-        writes: false,
-    });
+    let operands = first..function.operands.len() as u32;
+    let inst = function.insts.push(InstData::new(InstKind::Op, operands));
     let end = function.insts.len() as u32;
     function.blocks[block(at)].insts.end = end;
     for later in at + 1..function.blocks.len() {

@@ -21,8 +21,8 @@ use super::complaint::{Complaint, Fault, Subject};
 use super::state::State;
 use super::transfer::{Visitor, copy_ends, is_part, located, written};
 use crate::machine::{
-    Block, Edit, Function, Inst, InstKind, Location, Operand, Overlay, PinSets, Point, Reg, RegClass, RegSet, Role, Slot,
-    SwapKind, SwapSupport, Value,
+    Block, Edit, Function, Inst, InstFlags, InstKind, Location, Operand, Overlay, PinSets, Point, Reg, RegClass, RegSet, Role,
+    Slot, SwapKind, SwapSupport, Value,
 };
 use cranelift_entity::SecondaryMap;
 
@@ -146,7 +146,7 @@ impl<'a> Rules<'a> {
                 overwritten = if flagless { RegSet::EMPTY } else { written(pins) };
             }
             Edit::StoreConstant { to, inst } => match self.function.operands(inst) {
-                [def] if self.function.insts[inst].storable => {
+                [def] if self.function.insts[inst].is(InstFlags::STORABLE) => {
                     faults.extend(self.slot_fits(to, self.function.values[def.value].class));
                 }
                 _ => faults.push(Fault::NotStorable { inst }),
@@ -170,12 +170,12 @@ impl<'a> Rules<'a> {
         let next = self.function.block_insts(point.block).nth(point.index as usize);
         let copied_to = next.is_some_and(|next| self.function.insts[next].kind == InstKind::CopyTo(to));
         match self.function.operands(inst) {
-            [def] if copied_to && self.function.insts[inst].rematerialisable => {
+            [def] if copied_to && self.function.insts[inst].is(InstFlags::REMATERIALISABLE) => {
                 let bank = self.function.file.classes[self.function.values[def.value].class].bank;
                 let fits = def.is_def() && self.function.file.bank(to) == Some(bank);
                 (!fits).then_some(Fault::NotRematerialisable { inst })
             }
-            [def] if def.is_def() && self.function.insts[inst].rematerialisable => {
+            [def] if def.is_def() && self.function.insts[inst].is(InstFlags::REMATERIALISABLE) => {
                 self.in_class(to, self.function.values[def.value].class)
             }
             _ => Some(Fault::NotRematerialisable { inst }),
@@ -186,7 +186,7 @@ impl<'a> Rules<'a> {
     /// use are both those of its last execution ([`super::transfer`] makes sure of that).
     fn recomputable(&self, to: Reg, inst: Inst, from: Reg) -> Vec<Fault> {
         match self.function.operands(inst) {
-            [def, read] if self.function.insts[inst].recomputable => {
+            [def, read] if self.function.insts[inst].is(InstFlags::RECOMPUTABLE) => {
                 let class = |operand: &Operand| self.function.values[operand.value].class;
                 [self.in_class(to, class(def)), self.in_class(from, class(read))].into_iter().flatten().collect()
             }
@@ -307,7 +307,8 @@ impl Visitor for Rules<'_> {
         }
         if self.overlay.is_dropped(inst) {
             let data = &self.function.insts[inst];
-            let repeated = data.rematerialisable && pins(self.function, inst) == PinSets::default() || data.recomputable;
+            let repeated = data.is(InstFlags::REMATERIALISABLE) && pins(self.function, inst) == PinSets::default()
+                || data.is(InstFlags::RECOMPUTABLE);
             if !repeated && !is_part(self.function, inst) {
                 self.complain(point, Subject::Instruction, Fault::NotRematerialisable { inst });
             }

@@ -3,8 +3,8 @@
 use super::{Complaint, check};
 use crate::analysis::testing::{append, block, def, file, graph, phi, pin, usage, value};
 use crate::machine::{
-    DebugUse, Edit, Function, Inserted, Inst, InstKind, Location, Operand, Overlay, PinSets, Point, Reg, RegClass, RegSet, Role,
-    Slot, SlotData, SwapKind,
+    DebugUse, Edit, Function, Inserted, Inst, InstFlags, InstKind, Location, Operand, Overlay, PinSets, Point, Reg, RegClass,
+    RegSet, Role, Slot, SlotData, SwapKind,
 };
 use std::sync::Arc;
 
@@ -84,7 +84,7 @@ impl Program {
 
     fn terminator(&mut self, to: usize, operands: &[(Operand, &str)]) -> Inst {
         let inst = self.op(to, operands);
-        self.function.insts[inst].terminator = true;
+        self.function.insts[inst].flags.insert(InstFlags::TERMINATOR);
         inst
     }
 
@@ -129,7 +129,7 @@ fn entry(p: &mut Program) {
     p.function.blocks[block(0)].live_in_pins = regs("a");
     p.copy(0, InstKind::CopyFrom(reg("a")), &[(def(0), "a")]);
     let constant = p.op(0, &[(def(1), "b")]);
-    p.function.insts[constant].rematerialisable = true;
+    p.function.insts[constant].flags.insert(InstFlags::REMATERIALISABLE);
     p.pin(constant, "", "f");
     p.edit(0, 2, mov("c", "a", GP));
     p.op(0, &[(usage(0), "c"), (usage(1), "b"), (reuse(2, 0), "c")]);
@@ -173,7 +173,7 @@ fn invoke(p: &mut Program) {
     p.function.blocks[block(5)].live_in_pins = regs("a");
     phi(&mut p.function, 5, 9, &[Some(3)]);
     let label = p.op(5, &[]);
-    p.function.insts[label].label = true;
+    p.function.insts[label].flags.insert(InstFlags::LABEL);
     p.copy(5, InstKind::CopyFrom(reg("a")), &[(def(10), "a")]);
     p.edit(5, 2, load("b", 1));
     p.terminator(5, &[(usage(9), "b"), (usage(10), "a"), (usage(5), "c")]);
@@ -514,7 +514,7 @@ fn registers_that_the_program_keeps_something_in() {
     let kept = |edit: Option<Edit>, definition: &str| {
         let mut p = Program::new(&[&[]], &[GP; 2]);
         let constant = p.op(0, &[(def(0), "b")]);
-        p.function.insts[constant].rematerialisable = true;
+        p.function.insts[constant].flags.insert(InstFlags::REMATERIALISABLE);
         let writes = p.op(0, &[]);
         p.pin(writes, "", "a");
         edit.into_iter().for_each(|edit| p.edit(0, 2, edit));
@@ -600,7 +600,7 @@ fn status_registers() {
         let reads = p.op(0, &[(usage(0), "b"), (usage(1), "a")]);
         p.pin(reads, "f", "");
         let constant = p.op(0, &[(def(2), "d")]);
-        p.function.insts[constant].rematerialisable = true;
+        p.function.insts[constant].flags.insert(InstFlags::REMATERIALISABLE);
         p.pin(constant, "", "f");
         p.edit(0, before, edit);
         p.complaints()
@@ -683,7 +683,7 @@ fn performed() -> Program {
     let mut p = defined(&["a", "c"], &[GP; 3]);
     let moved = p.op(0, &[(Operand { reuse_none: true, ..reuse(2, 1) }, "a"), (usage(0), "a"), (usage(1), "c")]);
     p.pin(moved, "", "f");
-    p.function.insts[moved].movable = true;
+    p.function.insts[moved].flags.insert(InstFlags::MOVABLE);
     p.overlay.dropped = vec![moved];
     p.op(0, &[(usage(0), "a")]);
     p.edit(0, 3, Edit::Perform { inst: moved, flagless: false });
@@ -709,7 +709,7 @@ fn an_instruction_is_performed_once_and_further_down() {
     never.overlay.edits.clear();
     assert_eq!(never.complaints()[0], not_once);
     let mut fixed = performed();
-    fixed.function.insts[moved].movable = false;
+    fixed.function.insts[moved].flags.remove(InstFlags::MOVABLE);
     assert_eq!(fixed.complaints()[0], not_once);
 }
 
@@ -718,8 +718,8 @@ fn an_instruction_is_performed_once_and_further_down() {
 fn an_instruction_that_reads_memory_is_not_performed_past_a_write() {
     let passing = |reads: bool, writes: u32| {
         let mut p = performed();
-        p.function.insts[Inst::from_u32(1)].reads = reads;
-        p.function.insts[Inst::from_u32(writes)].writes = true;
+        p.function.insts[Inst::from_u32(1)].flags.set(InstFlags::READS, reads);
+        p.function.insts[Inst::from_u32(writes)].flags.insert(InstFlags::WRITES);
         p.complaints()
     };
     assert_eq!(passing(true, 2), ["b0, instruction 1: i1 cannot be executed here, once, instead of where it stands"]);
@@ -735,7 +735,7 @@ fn a_performed_instruction_accesses_one_slot() {
         p.edit(0, 1, store("b", 1));
         let moved = p.op(0, &[(Operand { foldable: true, ..reuse(2, 1) }, "s0"), (usage(0), "s0"), (usage(1), second)]);
         p.function.operands[4].foldable = true;
-        p.function.insts[moved].movable = true;
+        p.function.insts[moved].flags.insert(InstFlags::MOVABLE);
         p.overlay.dropped = vec![moved];
         p.op(0, &[]);
         p.edit(0, 3, Edit::Perform { inst: moved, flagless: false });
@@ -755,7 +755,7 @@ fn a_flagless_form_has_its_operands_in_registers() {
         let moved = p.op(0, &[(Operand { reuse_none: true, ..reuse(2, 1) }, "a"), (usage(0), "a"), (usage(1), location)]);
         p.function.operands[4].foldable = true;
         p.pin(moved, "", "f");
-        p.function.insts[moved].movable = true;
+        p.function.insts[moved].flags.insert(InstFlags::MOVABLE);
         p.overlay.dropped = vec![moved];
         p.edit(0, 1, store("c", 0));
         let compares = p.op(0, &[(usage(0), "a")]);
@@ -797,7 +797,7 @@ fn rematerialising_writes_what_the_instruction_names() {
     let moved_to = |location: &str| {
         let mut p = defined(&["a"], &[GP; 2]);
         let constant = p.op(0, &[(def(1), "b")]);
-        p.function.insts[constant].rematerialisable = true;
+        p.function.insts[constant].flags.insert(InstFlags::REMATERIALISABLE);
         p.pin(constant, "", "d");
         p.edit(0, 2, mov(location, "a", GP));
         p.edit(0, 2, Edit::Rematerialise { to: reg("b"), inst: constant, from: None });
@@ -815,7 +815,7 @@ fn a_value_is_recomputed_from_the_value_that_was_read() {
     let computed = |from: &str, index: u32, is_dropped: bool| {
         let mut p = defined(&["a"], &[GP; 2]);
         let inst = p.op(0, &[(def(1), "b"), (usage(0), "a")]);
-        p.function.insts[inst].recomputable = true;
+        p.function.insts[inst].flags.insert(InstFlags::RECOMPUTABLE);
         if is_dropped {
             p.overlay.dropped.push(inst);
             p.overlay.locations[1..].fill(None);
@@ -841,7 +841,7 @@ fn a_recomputation_keeps_track_of_the_value_it_reads() {
         let mut p = Program::new(&[&[1], &[]], &[GP; 3]);
         p.op(0, &[(def(0), "a")]);
         let inst = p.op(0, &[(def(1), "b"), (usage(0), "a")]);
-        p.function.insts[inst].recomputable = recomputable;
+        p.function.insts[inst].flags.set(InstFlags::RECOMPUTABLE, recomputable);
         p.op(1, &[(def(2), written)]);
         p.edit(1, 1, Edit::Rematerialise { to: reg("c"), inst, from: Some(reg("a")) });
         p.op(1, &[(usage(1), "c")]);
@@ -858,7 +858,8 @@ fn a_stored_constant_is_in_its_slot() {
     let stored = |storable: bool, slot: u32| {
         let mut p = Program::new(&[&[]], &[GP, GP]);
         let constant = p.op(0, &[(def(0), "a")]);
-        (p.function.insts[constant].rematerialisable, p.function.insts[constant].storable) = (true, storable);
+        p.function.insts[constant].flags.insert(InstFlags::REMATERIALISABLE);
+        p.function.insts[constant].flags.set(InstFlags::STORABLE, storable);
         p.op(0, &[(def(1), "a")]);
         p.edit(0, 2, Edit::StoreConstant { to: Slot::from_u32(slot), inst: constant });
         p.edit(0, 2, load("b", 0));
@@ -879,7 +880,8 @@ fn a_given_value_is_read_in_place() {
     let read = |given: bool, foldable: bool, spoil: fn(&mut Program)| {
         let mut p = Program::new(&[&[]], &[GP, GP]);
         let constant = p.op(0, &[(def(0), "a")]);
-        (p.function.insts[constant].rematerialisable, p.function.insts[constant].given) = (true, given);
+        p.function.insts[constant].flags.insert(InstFlags::REMATERIALISABLE);
+        p.function.insts[constant].flags.set(InstFlags::GIVEN, given);
         p.op(0, &[(def(1), "b")]);
         p.overlay.given[Slot::from_u32(0)] = constant.into();
         p.op(0, &[(Operand { foldable, ..usage(0) }, "s0"), (usage(1), "b")]);
@@ -906,7 +908,7 @@ fn a_constant_is_computed_where_the_program_copies_it_to() {
         let mut p = Program::new(&[&[]], &[GP]);
         std::sync::Arc::make_mut(&mut p.function.file).classes[RegClass::from_u32(GP)].regs = regs("abc");
         let constant = p.op(0, &[(def(0), "a")]);
-        p.function.insts[constant].rematerialisable = true;
+        p.function.insts[constant].flags.insert(InstFlags::REMATERIALISABLE);
         p.edit(0, index, Edit::Rematerialise { to: reg(location), inst: constant, from: None });
         p.op(0, &[]);
         p.copy(0, InstKind::CopyTo(reg(location)), &[(usage(0), location)]);
@@ -923,7 +925,7 @@ fn a_constant_is_computed_where_the_program_copies_it_to() {
 #[test]
 fn a_definition_ends_older_copies() {
     let mut p = defined(&["a"], &[GP]);
-    p.function.insts[Inst::from_u32(0)].rematerialisable = true;
+    p.function.insts[Inst::from_u32(0)].flags.insert(InstFlags::REMATERIALISABLE);
     p.edit(0, 0, Edit::Rematerialise { to: reg("b"), inst: Inst::from_u32(0), from: None });
     p.op(0, &[(usage(0), "b")]);
     assert_eq!(p.complaints(), ["b0, instruction 1, operand 0: expected v0 in b, which holds no value"]);

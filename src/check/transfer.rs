@@ -3,7 +3,9 @@
 use super::boundary::{Boundary, GROUP, group};
 use super::state::{Place, State};
 use crate::analysis::Liveness;
-use crate::machine::{Block, Edit, Function, Inst, InstKind, Location, Overlay, PinSets, Point, RegClass, RegSet, Slot, Value};
+use crate::machine::{
+    Block, Edit, Function, Inst, InstFlags, InstKind, Location, Overlay, PinSets, Point, RegClass, RegSet, Slot, Value,
+};
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
@@ -127,7 +129,7 @@ impl<'a> Transfer<'a> {
                 visitor.throw(state, block);
             }
             self.define(state, inst);
-            if self.function.insts[inst].jumps {
+            if self.function.insts[inst].is(InstFlags::JUMPS) {
                 visitor.jump(state, block);
             }
         }
@@ -187,7 +189,7 @@ impl<'a> Transfer<'a> {
         if self.overlay.is_dropped(inst) {
             // A dropped constant would have the same value as before, so copies of it stay valid.
             let data = &self.function.insts[inst];
-            if data.kind == InstKind::Copy || data.recomputable || self.overlay.is_performed(self.function, inst) {
+            if data.kind == InstKind::Copy || data.is(InstFlags::RECOMPUTABLE) || self.overlay.is_performed(self.function, inst) {
                 self.function.operands(inst).iter().filter(|o| o.is_def()).for_each(|o| state.forget(o.value));
             }
             return;

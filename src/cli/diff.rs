@@ -164,7 +164,7 @@ fn folder(path: &Path, metrics: &[Metric]) -> Result<File> {
     if texts.is_empty() {
         bail!("no statistics are in it (files that end in .json)");
     }
-    load::parse_folder(&path.display().to_string(), &texts, metrics).map_err(|why| anyhow!(why))
+    Ok(load::parse_folder(&path.display().to_string(), &texts, metrics)?)
 }
 
 /// Compares two files. It is an error if nothing can be compared or a metric that was named is missing: otherwise a limit on

@@ -126,7 +126,7 @@ impl Input {
 
 /// Compares chordal with the papers, and writes the document.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let (exhibits, paths) = exhibits_and_paths(&arguments.arguments).map_err(Failure::Usage)?;
+    let (exhibits, paths) = exhibits_and_paths(&arguments.arguments).map_err(|error| Failure::Usage(error.to_string()))?;
     let paths = runs::expanded(&paths)?;
     let outputs: Vec<_> = arguments.runs.outputs().chain([("the result", Destination::new(&arguments.output))]).collect();
     keep_apart(&outputs, &paths)?;
@@ -171,31 +171,44 @@ fn run_all(
     Ok(())
 }
 
+/// Why the arguments are no names and files.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+enum ArgumentError {
+    #[error("no module is given")]
+    NoModule,
+    #[error("standard input has no name: `chordal paper` reads modules from files, which name their programs")]
+    StandardInput,
+    #[error("there is no table or figure `{name}`; the nearest is `{nearest}` (a file of that name is `./{name}`)")]
+    NoExhibit { name: String, nearest: &'static str },
+    #[error("{NO_SOLVER}")]
+    NoSolver,
+}
+
 /// Splits the arguments into names and files.
-fn exhibits_and_paths(arguments: &[String]) -> Result<(Vec<&'static Exhibit>, Vec<PathBuf>), String> {
+fn exhibits_and_paths(arguments: &[String]) -> Result<(Vec<&'static Exhibit>, Vec<PathBuf>), ArgumentError> {
     let (paths, names): (Vec<&String>, Vec<&String>) =
         arguments.iter().partition(|argument| argument.contains(['.', '/']) || *argument == "-");
     if paths.is_empty() {
-        return Err("no module is given".into());
+        return Err(ArgumentError::NoModule);
     }
     if paths.iter().any(|path| *path == "-") {
-        return Err("standard input has no name: `chordal paper` reads modules from files, which name their programs".into());
+        return Err(ArgumentError::StandardInput);
     }
-    let wanted = names.into_iter().map(|name| named(name)).collect::<Result<Vec<_>, String>>()?;
+    let wanted = names.into_iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?;
     let all = wanted.is_empty() || wanted.contains(&None);
     let chosen = |exhibit: &&Exhibit| all || wanted.contains(&Some(exhibit.name));
     let mut exhibits: Vec<&'static Exhibit> = ALL.iter().filter(chosen).collect();
     if wanted.contains(&Some(paper::OPTIMALITY)) {
         if !HAS_SOLVER {
-            return Err(NO_SOLVER.into());
+            return Err(ArgumentError::NoSolver);
         }
         exhibits.push(&paper::OPTIMAL);
     }
     Ok((exhibits, paths.into_iter().map(PathBuf::from).collect()))
 }
 
-/// The exhibit of a name; `None` stands for all.
-fn named(name: &str) -> Result<Option<&'static str>, String> {
+/// The exhibit of a name; none stands for all of them.
+fn named(name: &str) -> Result<Option<&'static str>, ArgumentError> {
     if name == "all" {
         return Ok(None);
     }
@@ -205,7 +218,7 @@ fn named(name: &str) -> Result<Option<&'static str>, String> {
     }
     let likeness = |known: &str| strsim::jaro(known, name) + f64::from(u8::from(known.contains(name)));
     let nearest = names.max_by(|a, b| likeness(a).total_cmp(&likeness(b))).expect("there are exhibits");
-    Err(format!("there is no table or figure `{name}`; the nearest is `{nearest}` (a file of that name is `./{name}`)"))
+    Err(ArgumentError::NoExhibit { name: name.into(), nearest })
 }
 
 /// The modules to compile: a module before SSA form is among them only if the program has no other.
@@ -295,7 +308,7 @@ fn verdict(results: &Results) -> Result<(), Failure> {
 mod tests {
     use super::*;
 
-    fn split(arguments: &[&str]) -> Result<(Vec<&'static str>, usize), String> {
+    fn split(arguments: &[&str]) -> Result<(Vec<&'static str>, usize), ArgumentError> {
         let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
         let (exhibits, paths) = exhibits_and_paths(&arguments)?;
         Ok((exhibits.iter().map(|exhibit| exhibit.name).collect(), paths.len()))
@@ -307,13 +320,13 @@ mod tests {
         let (all, _) = split(&["a.bc"]).expect("a file alone is right");
         assert_eq!(split(&["all", "a.bc"]), Ok((all.clone(), 1)));
         assert_eq!(all.len(), ALL.len());
-        assert!(split(&["all"]).expect_err("no file").contains("no module"));
+        assert!(split(&["all"]).expect_err("no file") == ArgumentError::NoModule);
     }
 
     #[test]
     fn the_nearest_name_is_suggested() {
-        let message = split(&["table2", "a.bc"]).expect_err("there is none of this name");
-        assert!(message.contains("the nearest is `sra-table2`"), "{message}");
+        let error = split(&["table2", "a.bc"]).expect_err("there is none of this name");
+        assert_eq!(error, ArgumentError::NoExhibit { name: "table2".into(), nearest: "sra-table2" });
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::Failure;
 use super::compile::RelocationModel;
 use crate::folder;
 use crate::input;
-use crate::llvm::{self, RegisterRequest, Target};
+use crate::llvm::{self, RegisterRequest, RequestError, Target};
 use crate::measure::compare::engine::{self, Module, Observer};
 use crate::measure::compare::identity;
 use crate::measure::compare::journal::{Journal, OpenError};
@@ -23,12 +23,12 @@ use xxhash_rust::xxh3::Xxh3;
 /// Parses a register list, which must exist on some target.
 ///
 /// # Errors
-/// If it exists on none; the message is that for x86-64.
-pub fn parse_registers(text: &str) -> Result<String, String> {
+/// If it exists on none: why not on the first.
+pub fn parse_registers(text: &str) -> Result<String, RequestError> {
     let text = text.trim();
     let request: RegisterRequest = text.parse().unwrap_or_else(|never| match never {});
     match request.resolve(Target::X86_64) {
-        Err(error) if request.resolve(Target::I386).is_err() => Err(error.to_string()),
+        Err(error) if request.resolve(Target::I386).is_err() => Err(error),
         _ => Ok(text.to_owned()),
     }
 }

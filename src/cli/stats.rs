@@ -7,7 +7,7 @@ use crate::measure::report::{Cell, Names, Style, Table, counters};
 use crate::measure::stats::names::{Named, names};
 use crate::measure::stats::{self, Counts, Function, SCHEMA, Static, Statistics};
 use crate::output::{self, Destination};
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use indexmap::IndexSet;
 use std::cmp::Reverse;
@@ -143,7 +143,7 @@ fn tell_of_gone_sources(paths: &[PathBuf], modules: &[Module]) {
 }
 
 fn read(path: &Path) -> Result<Statistics> {
-    stats::read::parse(&input::text(path)?).map_err(|why| anyhow!(why))
+    Ok(stats::read::parse(&input::text(path)?)?)
 }
 
 /// The allocator and its registers, for messages.

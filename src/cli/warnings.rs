@@ -80,7 +80,14 @@ pub fn concerns(flag: &str) -> bool {
     parse(flag).is_ok()
 }
 
-fn parse(text: &str) -> Result<Flag, String> {
+/// A name that is no kind of warning.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("`{name}` is none of {}", GROUPS.map(|(name, _)| name).join(", "))]
+struct NoGroup {
+    name: String,
+}
+
+fn parse(text: &str) -> Result<Flag, NoGroup> {
     let (what, name) = [("no-error", What::NoError), ("error", What::Error), ("no-", What::Hide), ("", What::Show)]
         .into_iter()
         .find_map(|(prefix, what)| Some((what, text.strip_prefix(prefix)?)))
@@ -95,11 +102,10 @@ fn parse(text: &str) -> Result<Flag, String> {
     Ok(Flag { about, what })
 }
 
-/// The kind of warning that a name stands for; clang also writes `frame-larger-than=`.
-fn of_group(name: &str) -> Result<About, String> {
+/// The kind of warning that a name stands for. (Clang also calls it `frame-larger-than=`.)
+fn of_group(name: &str) -> Result<About, NoGroup> {
     let group = GROUPS.iter().find(|(group, _)| name.strip_suffix('=').unwrap_or(name) == *group);
-    let names = || GROUPS.map(|(name, _)| name).join(", ");
-    group.map(|(_, about)| *about).ok_or_else(|| format!("`{name}` is none of {}", names()))
+    group.map(|(_, about)| *about).ok_or_else(|| NoGroup { name: name.into() })
 }
 
 #[cfg(test)]

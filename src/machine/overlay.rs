@@ -84,8 +84,8 @@ pub struct Overlay {
     /// Sorted by point. Edits at one point happen in order, before the instruction there. There are none after a terminator.
     pub edits: Vec<(Point, Edit)>,
     pub slots: PrimaryMap<Slot, SlotData>,
-    /// Slots outside the frame. Each holds the result of an instruction that is [given](super::InstData::given). Foldable
-    /// operands read them; nothing else may name them.
+    /// Of slots that are none of the frame, whose [given](super::InstFlags::GIVEN) result is in them: foldable operands read them, and
+    /// nothing else names them.
     pub given: SecondaryMap<Slot, PackedOption<Inst>>,
     /// Instructions that are not executed where they stand, ascending: rematerialisable and recomputable ones, copies whose
     /// definitions are where their sources are, and those that an edit performs. Only those have locations.

@@ -1,6 +1,6 @@
 //! Writing a function anew with instructions inserted. This is how phases change code: the old function stays as it is.
 
-use super::function::{Block, DebugUse, Function, Inst, InstData, InstKind, Operand, Pins, Point, Value, ValueData};
+use super::function::{Block, DebugUse, Function, Inst, InstData, InstKind, Operand, Point, Value, ValueData};
 use super::registers::RegClass;
 use cranelift_entity::PrimaryMap;
 
@@ -76,24 +76,8 @@ impl<'a> Rewriter<'a> {
     pub fn insert(&mut self, kind: InstKind, operands: &[Operand]) -> Inst {
         let first = self.new.operands.len() as u32;
         self.new.operands.extend_from_slice(operands);
-        let data = InstData {
-            kind,
-            origin: None.into(),
-            operands: first..self.new.operands.len() as u32,
-            pins: Pins::NOTHING,
-            terminator: false,
-            label: false,
-            jumps: false,
-            rematerialisable: false,
-            recomputable: false,
-            dear: false,
-            storable: false,
-            given: false,
-            movable: false,
-            reads: false,
-            writes: false,
-        };
-        self.new.insts.push(data)
+        let operands = first..self.new.operands.len() as u32;
+        self.new.insts.push(InstData::new(kind, operands))
     }
 
     /// Copies an instruction of the current block of the old function, with other operands.

@@ -5,7 +5,7 @@
 
 mod dominance;
 
-use super::function::{Block, Function, Inserted, Inst, InstKind, Operand, Phi, PinSets, Role, Value};
+use super::function::{Block, Function, Inserted, Inst, InstFlags, InstKind, Operand, Phi, PinSets, Role, Value};
 use super::registers::{Bank, BankInfo, Reg, RegClass, RegSet, RegisterFile, SwapSupport};
 use dominance::{Dominance, Position};
 use std::collections::HashSet;
@@ -312,8 +312,8 @@ impl Scan<'_> {
         for pair in insts.windows(2) {
             let (first, second) = (&function.insts[pair[0]], &function.insts[pair[1]]);
             let place = |at: usize| Place::Inst(block, pair[at]);
-            self.require(!first.terminator || second.terminator, place(0), Rule::TerminatorInside);
-            self.require(!second.label || first.label, place(1), Rule::LabelInside);
+            self.require(!first.is(InstFlags::TERMINATOR) || second.is(InstFlags::TERMINATOR), place(0), Rule::TerminatorInside);
+            self.require(!second.is(InstFlags::LABEL) || first.is(InstFlags::LABEL), place(1), Rule::LabelInside);
         }
         insts.into_iter().for_each(|inst| self.inst(block, inst));
     }
@@ -376,7 +376,7 @@ impl Scan<'_> {
         let data = &self.function.insts[inst];
         let operands = self.function.operands(inst);
         let place = Place::Inst(block, inst);
-        self.require(!data.label || operands.is_empty(), place, Rule::LabelAccesses);
+        self.require(!data.is(InstFlags::LABEL) || operands.is_empty(), place, Rule::LabelAccesses);
         self.reuses(operands, place);
         self.folds(data.kind, operands, place);
         let roles: Vec<Role> = operands.iter().map(|o| o.role).collect();
@@ -406,18 +406,17 @@ impl Scan<'_> {
             _ => true,
         };
         self.require(pinned, place, Rule::CopyWithoutPin);
-        let repeatable = !data.rematerialisable || (roles.len() == 1 && operands[0].is_def());
+        let repeatable = !data.is(InstFlags::REMATERIALISABLE) || (roles.len() == 1 && operands[0].is_def());
         self.require(repeatable, place, Rule::Operands("rematerialisable instruction"));
         // When it is executed again, it writes no flags.
         let flags = PinSets { defs: pins.defs & self.function.file.status, ..PinSets::default() };
         let computes = roles == [Role::Def, Role::Use] && *pins == flags;
-        self.require(!data.recomputable || computes, place, Rule::Operands("recomputable instruction"));
-        self.require(!data.storable || data.rematerialisable, place, Rule::Storable);
-        self.require(!data.given || data.rematerialisable, place, Rule::Given);
-        self.require(!data.movable || !data.writes, place, Rule::MovableWriter);
-        let is_repeatable = data.rematerialisable || data.recomputable;
-        self.require(!is_repeatable || !data.writes, place, Rule::RepeatableWriter);
-        self.require(!data.movable || !data.rematerialisable, place, Rule::MovableConstant);
+        self.require(!data.is(InstFlags::RECOMPUTABLE) || computes, place, Rule::Operands("recomputable instruction"));
+        self.require(!data.is(InstFlags::STORABLE) || data.is(InstFlags::REMATERIALISABLE), place, Rule::Storable);
+        self.require(!data.is(InstFlags::GIVEN) || data.is(InstFlags::REMATERIALISABLE), place, Rule::Given);
+        self.require(!data.is(InstFlags::MOVABLE) || !data.is(InstFlags::WRITES), place, Rule::MovableWriter);
+        self.require(!data.is_repeatable() || !data.is(InstFlags::WRITES), place, Rule::RepeatableWriter);
+        self.require(!data.is(InstFlags::MOVABLE) || !data.is(InstFlags::REMATERIALISABLE), place, Rule::MovableConstant);
     }
 
     fn reuses(&mut self, operands: &[Operand], place: Place) {

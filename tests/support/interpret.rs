@@ -5,8 +5,8 @@
 //! not mistaken for this round's. A landing pad is entered from the instruction that throws.
 
 use chordal::machine::{
-    Block, BlockData, Edit, Function, Inst, InstKind, Location, Operand, Overlay, Phi, PinSets, Point, Reg, RegClass, RegSet,
-    Role, SwapKind, SwapSupport, Value,
+    Block, BlockData, Edit, Function, Inst, InstFlags, InstKind, Location, Operand, Overlay, Phi, PinSets, Point, Reg, RegClass,
+    RegSet, Role, SwapKind, SwapSupport, Value,
 };
 use std::collections::BTreeMap;
 
@@ -137,7 +137,7 @@ impl Machine<'_> {
             self.debug_uses(at)?;
             let throws = pad && self.function.blocks[block].throws.expand() == Some(inst);
             self.inst(inst, throws).map_err(|what| Difference { at, what: format!("{inst}: {what}") })?;
-            if throws || jump_target && self.function.insts[inst].jumps {
+            if throws || jump_target && self.function.insts[inst].is(InstFlags::JUMPS) {
                 return Ok(());
             }
         }
@@ -172,7 +172,7 @@ impl Machine<'_> {
                     self.destroy(written(self.function, inst));
                 }
                 let content = match from {
-                    Some(_) if !self.function.insts[inst].recomputable => None,
+                    Some(_) if !self.function.insts[inst].is(InstFlags::RECOMPUTABLE) => None,
                     Some(from) => {
                         let read = self.places.get(&Location::Reg(from)).copied();
                         // Only if as much of the operand is known here as of the value itself.
@@ -187,7 +187,7 @@ impl Machine<'_> {
                 };
             }
             Edit::Perform { inst, flagless } => {
-                if self.function.insts[inst].reads && self.postponed.get(&inst) != Some(&self.writes) {
+                if self.function.insts[inst].is(InstFlags::READS) && self.postponed.get(&inst) != Some(&self.writes) {
                     return Err(format!("{inst} reads what something has written that stands behind it"));
                 }
                 match self.function.insts[inst].kind {
@@ -237,7 +237,7 @@ impl Machine<'_> {
     fn written(&self, inst: Inst, nth: usize) -> Content {
         // An overlay may rematerialise an instruction that has never been executed.
         let visited = || self.visits.get(&inst).copied().unwrap_or_default();
-        let visit = if self.function.insts[inst].rematerialisable { 0 } else { visited() };
+        let visit = if self.function.insts[inst].is(InstFlags::REMATERIALISABLE) { 0 } else { visited() };
         Content { what: What::Written { inst, visit, nth }, bytes: WHOLE }
     }
 
@@ -256,7 +256,7 @@ impl Machine<'_> {
             self.dropped(inst);
             return Ok(());
         }
-        self.writes += u32::from(self.function.insts[inst].writes);
+        self.writes += u32::from(self.function.insts[inst].is(InstFlags::WRITES));
         match self.function.insts[inst].kind {
             InstKind::Op => self.op(inst, *self.function.pins(inst), throws),
             InstKind::Copy | InstKind::CopyTo(_) | InstKind::CopyFrom(_) => self.copy(inst),
@@ -278,7 +278,9 @@ impl Machine<'_> {
             return;
         }
         let content = match operands.iter().find(|o| !o.is_def()) {
-            Some(read) if self.function.insts[inst].recomputable => self.computed(inst, self.values.get(&read.value).copied()),
+            Some(read) if self.function.insts[inst].is(InstFlags::RECOMPUTABLE) => {
+                self.computed(inst, self.values.get(&read.value).copied())
+            }
             Some(source) => self.values.get(&source.value).copied(),
             None => Some(self.written(inst, 0)),
         };
@@ -388,7 +390,7 @@ impl Machine<'_> {
     fn write(&mut self, inst: Inst, k: usize, place: Location) {
         let operands = self.function.operands(inst);
         let value = operands[k].value;
-        let content = match self.function.insts[inst].recomputable {
+        let content = match self.function.insts[inst].is(InstFlags::RECOMPUTABLE) {
             true => self.computed(inst, self.values.get(&operands[1].value).copied()),
             false => Some(self.written(inst, k)),
         };

@@ -15,7 +15,7 @@ mod steps;
 pub use damage::damaged;
 
 use chordal::analysis::Liveness;
-use chordal::machine::{Function, Goal, RegClass, RegSet, RegisterFile, Value, parse, print};
+use chordal::machine::{Function, Goal, InstFlags, RegClass, RegSet, RegisterFile, Value, parse, print};
 use fastrand::Rng;
 
 /// The register file that a function is over.
@@ -224,7 +224,7 @@ pub fn jumping() -> Vec<Shape> {
 /// Whether the function may be refused: after jumping inline assembly, nothing can be moved on all ways out, so a function
 /// that would need it is refused.
 pub fn may_be_refused(function: &Function) -> bool {
-    function.insts.values().any(|data| data.jumps)
+    function.insts.values().any(|data| data.is(InstFlags::JUMPS))
 }
 
 /// A valid function, always the same one for the same arguments.

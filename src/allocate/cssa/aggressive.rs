@@ -11,7 +11,7 @@ use super::classes::Classes;
 use super::{Conventional, Sharing, Web};
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Dominators, Interference, Liveness, PinLiveness, contested};
-use crate::machine::{Function, InstKind, RegSet, Value};
+use crate::machine::{Function, InstFlags, InstKind, RegSet, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 
 /// Merges the webs of copies' sources and targets where that is possible, the most frequent copies first.
@@ -56,7 +56,7 @@ fn affinities(function: &Function) -> Vec<Affinity> {
     let mut affinities = Vec::new();
     let width = |value: Value| function.slot_for(value).size;
     let mut apart: SecondaryMap<Value, bool> = SecondaryMap::new();
-    let jumps = function.insts.keys().filter(|&inst| function.insts[inst].jumps);
+    let jumps = function.insts.keys().filter(|&inst| function.insts[inst].is(InstFlags::JUMPS));
     for def in jumps.flat_map(|inst| function.operands(inst)).filter(|operand| operand.is_def()) {
         apart[def.value] = true;
     }

@@ -7,7 +7,7 @@
 
 use super::bytes;
 use crate::allocate::ssa::conventional::{Sharing, is_entered_without_code};
-use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Point, RegClass, Rewriter, Value};
+use crate::machine::{Block, Function, Inserted, Inst, InstFlags, InstKind, Operand, Point, RegClass, Rewriter, Value};
 use cranelift_entity::EntityRef;
 use smallvec::SmallVec;
 
@@ -142,7 +142,7 @@ impl Isolation {
     /// in a web with them.
     fn ties(&mut self, function: &Function, block: Block, inst: Inst) {
         let data = &function.insts[inst];
-        if data.jumps {
+        if data.is(InstFlags::JUMPS) {
             return;
         }
         let operands = function.operands(inst);

@@ -11,7 +11,7 @@ use super::isolation::{IsolatedOperand, IsolatingCopy, Isolation, read_copy};
 use crate::allocate::ssa::conventional::Sharing;
 use crate::analysis::grouped::Grouped;
 use crate::analysis::{Dominators, Order, Partition};
-use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, RegClass, RegSet, Role, Value};
+use crate::machine::{Block, Function, Inserted, Inst, InstFlags, InstKind, Operand, RegClass, RegSet, Role, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 
 /// A point at which an operand is read or written. φs and live-in values are at the head of a block; then each instruction
@@ -176,7 +176,7 @@ impl Members {
 /// The variables that inline assembly with jumps defines. They cannot be stored, so it is better not to coalesce them.
 fn defined_by_jumps(function: &Function, count: usize) -> Vec<bool> {
     let mut defined = vec![false; count];
-    for inst in function.insts.keys().filter(|&inst| function.insts[inst].jumps) {
+    for inst in function.insts.keys().filter(|&inst| function.insts[inst].is(InstFlags::JUMPS)) {
         for def in function.operands(inst).iter().filter(|operand| operand.is_def()) {
             defined[def.value.index()] = true;
         }

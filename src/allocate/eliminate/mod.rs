@@ -106,7 +106,8 @@ pub fn eliminate(
             } else {
                 // Where the alternative is a spill, it costs less to save a callee-saved register that was not in use.
                 let around = Surroundings { available: all_registers(function) - pins.at(function, point), ..around };
-                let implemented = windmill::implement(&graph.all(), &around, &mut scratch).map_err(Defect::Impossible)?;
+                let implemented = windmill::implement(&graph.all(), &around, &mut scratch);
+                let implemented = implemented.map_err(|error| Defect::Impossible(error.to_string()))?;
                 edits.extend(implemented.edits);
                 code.spills += u64::from(implemented.spills);
             }

@@ -6,7 +6,7 @@ use crate::allocate::changes::Changes;
 use crate::allocate::spill::{Fold, Memory};
 use crate::analysis::{Liveness, PinLiveness};
 use crate::machine::{
-    Block, Edit, Function, Inserted, Inst, InstKind, Location, Overlay, Point, Reg, RegClass, RegSet, Slot, Value,
+    Block, Edit, Function, Inserted, Inst, InstFlags, InstKind, Location, Overlay, Point, Reg, RegClass, RegSet, Slot, Value,
 };
 use smallvec::SmallVec;
 
@@ -82,7 +82,7 @@ impl Layer<'_> {
         for inst in function.block_insts(block) {
             self.read(inst);
             let origin = function.insts[inst].origin.expand();
-            let movable = origin.filter(|&origin| self.imported.insts[origin].movable);
+            let movable = origin.filter(|&origin| self.imported.insts[origin].is(InstFlags::MOVABLE));
             let moved = movable.and_then(|origin| Some((origin, *self.changes.moved.get(&origin)?)));
             let parked = origin.filter(|origin| self.changes.parked.contains_key(origin));
             let passed = match moved.map(|(origin, _)| origin).or(parked) {

@@ -104,16 +104,24 @@ pub struct Implemented {
     pub spills: u32,
 }
 
-/// Implements a graph: afterwards each `to` holds the old content of its `from`. Of all other registers, only `available`
-/// ones have changed; of all other slots, only those of `scratch`. No register is written even for a while unless it is
-/// available, kept, a source or a target.
+/// A transfer between slots has no register to go through: the program has all of this class.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("no register of class {0} can take part")]
+pub struct NoRegister(pub String);
+
+/// Implements a graph: afterwards each `to` holds what its `from` held before. No other register has changed but `available`
+/// ones, and no other slot but those of `scratch`. Besides these, only kept registers, sources and targets are ever written.
 ///
 /// # Errors
 /// If a transfer between slots finds no register at all: none of its bank is available, kept, a source or a target.
 ///
 /// # Panics
 /// If two transfers go to one location.
-pub fn implement(transfers: &[LocationTransfer], around: &Surroundings, scratch: &mut Scratch) -> Result<Implemented, String> {
+pub fn implement(
+    transfers: &[LocationTransfer],
+    around: &Surroundings,
+    scratch: &mut Scratch,
+) -> Result<Implemented, NoRegister> {
     scratch.idle.clone_from(&scratch.all);
     let mut windmill = Windmill::new(transfers, around, scratch);
     windmill.trees()?;
@@ -192,8 +200,8 @@ impl<'a> Windmill<'a> {
         windmill
     }
 
-    /// Implements the trees, including those that hang on cycles.
-    fn trees(&mut self) -> Result<(), String> {
+    /// Implements everything that is not on a cycle, and the trees that hang on cycles.
+    fn trees(&mut self) -> Result<(), NoRegister> {
         while let Some(to) = self.next_ready() {
             let (edge, released) = self.graph.take(to);
             self.implement_edge(edge)?;
@@ -255,8 +263,8 @@ impl<'a> Windmill<'a> {
         self.graph.readers(edge.from) == 1 && (is_spare || self.graph.edge_into(edge.from).is_some())
     }
 
-    /// Implements the cycles that are left, in which each location is read once.
-    fn cycles(&mut self) -> Result<(), String> {
+    /// Implements what is left: cycles, in which each location is read once.
+    fn cycles(&mut self) -> Result<(), NoRegister> {
         let registers = |cycle: &[LocationTransfer]| cycle.iter().filter_map(|edge| register(edge.to)).collect::<RegSet>();
         let mut cycles: Vec<_> = std::iter::from_fn(|| self.graph.next_cycle()).collect();
         self.waiting = cycles.iter().fold(RegSet::EMPTY, |set, cycle| set | registers(cycle));
@@ -298,8 +306,8 @@ impl<'a> Windmill<'a> {
         ((self.free - self.cycle) & self.around.file.classes[carried].regs).first()
     }
 
-    /// Implements a cycle as a path: the source of one edge is parked, and that edge comes last.
-    fn break_cycle(&mut self, mut cycle: Vec<LocationTransfer>) -> Result<(), String> {
+    /// Implements a cycle as a path: the source of one edge is parked, and the edge comes last.
+    fn break_cycle(&mut self, mut cycle: Vec<LocationTransfer>) -> Result<(), NoRegister> {
         let weakest = (0..cycle.len()).min_by_key(|&index| self.breaking_cost(cycle[index])).expect("a cycle has edges");
         cycle.rotate_left(weakest + 1);
         let broken = cycle.pop().expect("a cycle has edges");
@@ -370,16 +378,16 @@ impl<'a> Windmill<'a> {
         Location::Slot(self.scratch_slot(broken.class))
     }
 
-    /// Implements an edge whose target may be written, reading the source's own content.
-    fn implement_edge(&mut self, edge: LocationTransfer) -> Result<(), String> {
+    /// Implements an edge whose target can be written. It reads the source's own content.
+    fn implement_edge(&mut self, edge: LocationTransfer) -> Result<(), NoRegister> {
         if let Location::Reg(reg) = edge.from {
             self.restore(reg);
         }
         self.copy(edge.from, edge)
     }
 
-    /// Brings the content that an edge transfers from where it is at the moment to the edge's target.
-    fn copy(&mut self, at: Location, edge: LocationTransfer) -> Result<(), String> {
+    /// Brings what an edge transfers to its target from where it is at the moment.
+    fn copy(&mut self, at: Location, edge: LocationTransfer) -> Result<(), NoRegister> {
         let through = match (at, edge.to) {
             (_, Location::Reg(to)) => {
                 self.fill(to, at, edge);
@@ -425,14 +433,14 @@ impl<'a> Windmill<'a> {
 
     /// A register for a transfer between slots to go through: preferably one that is to get the same content anyway, or one
     /// of the class itself.
-    fn temporary(&mut self, edge: LocationTransfer) -> Result<Reg, String> {
+    fn temporary(&mut self, edge: LocationTransfer) -> Result<Reg, NoRegister> {
         let own = &self.around.file.classes[edge.class];
         let into = |reg: Reg| self.graph.edge_into(Location::Reg(reg));
         let gets_the_same = |reg: Reg| into(reg).is_some_and(|into| into.from == edge.from);
         let free = (self.free & self.carriers(edge.class)).iter();
         let best = free.min_by_key(|&reg| (!gets_the_same(reg), !own.regs.contains(reg)));
         let found = best.or_else(|| self.lend(edge.class, RegSet::EMPTY));
-        found.ok_or_else(|| format!("no register of class {} can take part", own.name))
+        found.ok_or_else(|| NoRegister(own.name.clone()))
     }
 
     /// The registers for which [`RegisterFile::carrier`] finds a class.

@@ -8,6 +8,7 @@
 use super::carried::{Carried, Transfer, carried};
 use super::program::{Content, Program};
 use super::registers::Registers;
+use crate::allocate::failure::Unsupported;
 use crate::analysis::Order;
 use crate::machine::{Edit, Function, Location, Overlay, Point, RegClass, RegSet, Slot, SlotData, Value};
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, packed_option::PackedOption};
@@ -30,7 +31,7 @@ pub(super) fn answer(
     registers: &Registers,
     program: &Program,
     output: &Output,
-) -> Result<Answer, String> {
+) -> Result<Answer, Unsupported> {
     let reader = Reader { function, registers, output };
     let locations = reader.locations(program);
     let mut transfers = reader.transfers(program)?;
@@ -79,7 +80,7 @@ impl Reader<'_> {
     }
 
     /// All moves, in the order of regalloc2's instructions.
-    fn transfers(&self, program: &Program) -> Result<Vec<Transfer>, String> {
+    fn transfers(&self, program: &Program) -> Result<Vec<Transfer>, Unsupported> {
         let mut transfers = Vec::new();
         let mut moves = self.output.edits.iter().peekable();
         for (number, item) in program.items.iter().enumerate() {
@@ -87,7 +88,7 @@ impl Reader<'_> {
                 let point = ProgPoint::new(Inst::new(number), position);
                 while let Some((_, Moved::Move { from, to })) = moves.next_if(|(at, _)| *at == point) {
                     let at = item.at.and_then(|at| self.point(at, item.content, position));
-                    let at = at.ok_or("regalloc2 moves values where no code can stand")?;
+                    let at = at.ok_or_else(|| Unsupported("regalloc2 moves values where no code can stand".into()))?;
                     transfers.push(Transfer { at, from: self.place(*from), to: self.place(*to) });
                 }
                 if let (InstPosition::Before, Some(at)) = (position, item.at) {
@@ -129,7 +130,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn overlay(&self, mut locations: Vec<Location>, transfers: &[Transfer]) -> Result<Answer, String> {
+    fn overlay(&self, mut locations: Vec<Location>, transfers: &[Transfer]) -> Result<Answer, Unsupported> {
         let mut slots = Slots::default();
         let mut edits = Vec::new();
         for (transfer, values) in transfers.iter().zip(&self.carried.values).filter(|(_, values)| !values.is_empty()) {
@@ -166,8 +167,8 @@ impl Writer<'_> {
         SlotData { size: class.slot_size, align: class.slot_align }
     }
 
-    /// The narrowest class of the function that carries these values and contains the registers.
-    fn class(&self, transfer: &Transfer, values: &[Value]) -> Result<RegClass, String> {
+    /// The narrowest class of the function that carries these values and has the registers.
+    fn class(&self, transfer: &Transfer, values: &[Value]) -> Result<RegClass, Unsupported> {
         let file = &self.function.file;
         let classes = values.iter().map(|&value| self.function.values[value].class);
         let wanted = classes.reduce(|a, b| file.wider(a, b)).expect("the move carries something");
@@ -186,7 +187,7 @@ impl Writer<'_> {
         });
         let narrowest = fits.min_by_key(|&class| (file.classes[class].slot_size, class));
         narrowest.ok_or_else(|| {
-            format!("no class moves what {} holds between registers that regalloc2 chose", file.classes[wanted].name)
+            Unsupported(format!("no class moves what {} holds between registers that regalloc2 chose", file.classes[wanted].name))
         })
     }
 

@@ -4,8 +4,9 @@ use super::constraints::{Constraints, Taken};
 use super::homes::{Homes, live_phis, takes_no_code};
 use super::program::{Content, Item, Piece, Program};
 use super::registers::Registers;
+use crate::allocate::failure::Unsupported;
 use crate::analysis::{Liveness, Order, PinLiveness};
-use crate::machine::{Block, BlockData, Function, Inst, Operand, Phi, Point, RegSet, Slot, Value};
+use crate::machine::{Block, BlockData, Function, Inst, InstFlags, Operand, Phi, Point, RegSet, Slot, Value};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use regalloc2::{self as ra, OperandConstraint, OperandKind, OperandPos, PRegSet, VReg};
 
@@ -28,7 +29,7 @@ impl Program {
     ///
     /// # Errors
     /// If it contains something that regalloc2 has no word for.
-    pub(super) fn new(context: Context<'_>) -> Result<Self, String> {
+    pub(super) fn new(context: Context<'_>) -> Result<Self, Unsupported> {
         let program = Program { num_vregs: context.function.values.len(), ..Program::default() };
         let constraints = Constraints::new(context.function, context.registers);
         let mut builder = Builder { context, numbers: Numbers::new(context), constraints, program };
@@ -80,7 +81,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn block(&mut self, block: Block) -> Result<(), String> {
+    fn block(&mut self, block: Block) -> Result<(), Unsupported> {
         let Context { function, liveness, homes, .. } = self.context;
         let data = &function.blocks[block];
         let (head, tail) = (function.head(block).index, function.before_terminators(block).index);
@@ -93,8 +94,8 @@ impl Builder<'_> {
                 self.define_phis(&phis, at)?;
             }
             let inst = Inst::from_u32(data.insts.start + index);
-            if function.insts[inst].jumps {
-                return Err("regalloc2 has no word for inline assembly that jumps".into());
+            if function.insts[inst].is(InstFlags::JUMPS) {
+                return Err(Unsupported("regalloc2 has no word for inline assembly that jumps".into()));
             }
             if data.throws == inst.into() {
                 self.throwing(at)?;
@@ -116,8 +117,8 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Ends one of regalloc2's blocks at a call from which landing pads are entered.
-    fn throwing(&mut self, at: Point) -> Result<(), String> {
+    /// A call from which landing pads are entered ends a block of regalloc2's.
+    fn throwing(&mut self, at: Point) -> Result<(), Unsupported> {
         let mut exits = self.leave(at, |to| to.landing_pad)?;
         self.instructions(at, 1)?;
         exits.insert(0, (self.program.pieces.len(), Vec::new()));
@@ -150,8 +151,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Loads the φs from their cells, and stores their definitions to their homes.
-    fn define_phis(&mut self, phis: &[&Phi], at: Point) -> Result<(), String> {
+    /// Reads the cells of the φs, and writes the homes of their definitions.
+    fn define_phis(&mut self, phis: &[&Phi], at: Point) -> Result<(), Unsupported> {
         for phi in phis {
             if let Some(cell) = self.context.homes.cells[phi.def].expand() {
                 self.load(cell, self.name(phi.def), phi.def, at)?;
@@ -161,15 +162,15 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn store_home(&mut self, value: Value, at: Point) -> Result<(), String> {
+    fn store_home(&mut self, value: Value, at: Point) -> Result<(), Unsupported> {
         match self.context.homes.of[value].expand() {
             Some(home) => self.store(home, self.name(value), value, at),
             None => Ok(()),
         }
     }
 
-    /// Prepares for control to leave a block for some of its successors: writes cells, and names the arguments of φs.
-    fn leave(&mut self, at: Point, wanted: fn(&BlockData) -> bool) -> Result<Vec<Exit>, String> {
+    /// What has to happen before a block is left for some of its successors: cells are written, and φ arguments get names.
+    fn leave(&mut self, at: Point, wanted: fn(&BlockData) -> bool) -> Result<Vec<Exit>, Unsupported> {
         let Context { function, liveness, .. } = self.context;
         let mut exits = Vec::new();
         for &to in function.blocks[at.block].succs.iter().filter(|&&to| wanted(&function.blocks[to])) {
@@ -183,8 +184,8 @@ impl Builder<'_> {
         Ok(exits)
     }
 
-    /// The name of a φ's argument. If the φ has a cell, the argument is stored there instead.
-    fn argument(&mut self, phi: &Phi, column: usize, at: Point) -> Result<Option<VReg>, String> {
+    /// The name of a φ's argument; if the φ has a cell, the argument goes there.
+    fn argument(&mut self, phi: &Phi, column: usize, at: Point) -> Result<Option<VReg>, Unsupported> {
         let value = phi.args[column].expand();
         match (self.context.homes.cells[phi.def].expand(), value) {
             (Some(cell), Some(value)) => {
@@ -198,8 +199,8 @@ impl Builder<'_> {
         }
     }
 
-    /// A name for a value that is used at a point: if the value has a home, the name of a load.
-    fn read(&mut self, value: Value, at: Point) -> Result<VReg, String> {
+    /// A name for a value that is used at a point: of a load, if it has a home.
+    fn read(&mut self, value: Value, at: Point) -> Result<VReg, Unsupported> {
         let Some(home) = self.context.homes.of[value].expand() else { return Ok(self.name(value)) };
         let name = self.fresh(value);
         self.load(home, name, value, at)?;
@@ -214,7 +215,7 @@ impl Builder<'_> {
         name
     }
 
-    fn load(&mut self, home: Slot, name: VReg, value: Value, at: Point) -> Result<(), String> {
+    fn load(&mut self, home: Slot, name: VReg, value: Value, at: Point) -> Result<(), Unsupported> {
         let mut taken = self.occupied(at);
         let constraint = self.constraints.of_transfer(value, &mut taken)?;
         let operand = ra::Operand::new(name, constraint, OperandKind::Def, OperandPos::Late);
@@ -222,7 +223,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn store(&mut self, home: Slot, name: VReg, value: Value, at: Point) -> Result<(), String> {
+    fn store(&mut self, home: Slot, name: VReg, value: Value, at: Point) -> Result<(), Unsupported> {
         let mut taken = self.occupied(at);
         let constraint = self.constraints.of_transfer(value, &mut taken)?;
         let operand = ra::Operand::new(name, constraint, OperandKind::Use, OperandPos::Early);
@@ -236,8 +237,8 @@ impl Builder<'_> {
         Taken { early: live, late: live, clobbered: RegSet::EMPTY }
     }
 
-    /// Translates instructions that are a single one for regalloc2.
-    fn instructions(&mut self, at: Point, count: u32) -> Result<(), String> {
+    /// Translates instructions that are one for regalloc2.
+    fn instructions(&mut self, at: Point, count: u32) -> Result<(), Unsupported> {
         let Context { function, pins, .. } = self.context;
         let first = function.blocks[at.block].insts.start + at.index;
         let insts = (first..first + count).map(Inst::from_u32);
@@ -272,7 +273,7 @@ impl Builder<'_> {
         last: bool,
         taken: &mut Taken,
         to: &mut Vec<(ra::Operand, Option<u32>)>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Unsupported> {
         let function = self.context.function;
         let mut next = to.len();
         let present: Vec<Option<usize>> = names
@@ -293,9 +294,9 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// The names of an instruction's operands. An operand that repeats another one, or that is accessed in its value's home,
-    /// has none. Other values that have a home are loaded.
-    fn names(&mut self, inst: Inst, at: Point) -> Result<Vec<Option<VReg>>, String> {
+    /// The names of an instruction's operands; none for those that repeat another or are accessed in their homes. Others that
+    /// have a home are loaded.
+    fn names(&mut self, inst: Inst, at: Point) -> Result<Vec<Option<VReg>>, Unsupported> {
         let Context { function, homes, .. } = self.context;
         let foldable = self.constraints.foldable(inst);
         let operands = function.operands(inst);

@@ -15,6 +15,7 @@
 //! has.)
 
 use super::registers::{Demand, Registers};
+use crate::allocate::failure::Unsupported;
 use crate::machine::{Function, Inst, InstKind, Operand, Reg, RegSet, Role, Value};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use regalloc2::{OperandConstraint, OperandPos};
@@ -72,7 +73,7 @@ impl<'a> Constraints<'a> {
         present: &[Option<usize>],
         last: bool,
         taken: &mut Taken,
-    ) -> Result<Vec<Option<Wish>>, String> {
+    ) -> Result<Vec<Option<Wish>>, Unsupported> {
         match self.function.insts[inst].kind {
             InstKind::CopyTo(reg) => Ok(vec![present[0].map(|_| self.of_copy_to(inst, reg, taken)).transpose()?]),
             InstKind::CopyFrom(_) => Ok(vec![Some(self.of_copy_from(inst, taken)?)]),
@@ -108,8 +109,8 @@ impl<'a> Constraints<'a> {
         }
     }
 
-    /// The constraint of a value that is moved to or from its home.
-    pub(super) fn of_transfer(&mut self, value: Value, taken: &mut Taken) -> Result<OperandConstraint, String> {
+    /// Of a value that is moved to or from its home.
+    pub(super) fn of_transfer(&mut self, value: Value, taken: &mut Taken) -> Result<OperandConstraint, Unsupported> {
         self.constraint(value, taken, Span::Both)
     }
 
@@ -126,7 +127,7 @@ impl<'a> Constraints<'a> {
         self.function.allowed(operand.value).contains(reg)
     }
 
-    fn of_copy_to(&mut self, inst: Inst, reg: Reg, taken: &mut Taken) -> Result<Wish, String> {
+    fn of_copy_to(&mut self, inst: Inst, reg: Reg, taken: &mut Taken) -> Result<Wish, Unsupported> {
         let operand = self.function.operands(inst)[0];
         let constraint = match self.registers.preg(reg) {
             Some(preg) if self.has(&operand, reg) && !taken.early.contains(reg) => OperandConstraint::FixedReg(preg),
@@ -136,7 +137,7 @@ impl<'a> Constraints<'a> {
         Ok(Wish { constraint, pos: OperandPos::Early })
     }
 
-    fn of_copy_from(&mut self, inst: Inst, taken: &mut Taken) -> Result<Wish, String> {
+    fn of_copy_from(&mut self, inst: Inst, taken: &mut Taken) -> Result<Wish, Unsupported> {
         let operand = self.function.operands(inst)[0];
         if let Some(preg) = self.arrival(inst).and_then(|reg| self.registers.preg(reg)) {
             return Ok(Wish { constraint: OperandConstraint::FixedReg(preg), pos: OperandPos::Early });
@@ -150,7 +151,7 @@ impl<'a> Constraints<'a> {
         present: &[Option<usize>],
         last: bool,
         taken: &mut Taken,
-    ) -> Result<Vec<Option<Wish>>, String> {
+    ) -> Result<Vec<Option<Wish>>, Unsupported> {
         let operands = self.function.operands(inst);
         let is_copy = self.function.insts[inst].kind == InstKind::Copy;
         let foldable = if is_copy { None } else { self.foldable(inst) };
@@ -158,7 +159,9 @@ impl<'a> Constraints<'a> {
         // Where a definition is tied, regalloc2 keeps it apart from the other uses as if they were late.
         let ties = operands.iter().any(|o| o.reuse.is_some());
         if operands.iter().filter(|o| o.reuse.is_some()).count() > 1 && reads_what_it_overwrites(operands) {
-            return Err("regalloc2 mistakes values where two definitions are tied and what one overwrites is read again".into());
+            return Err(Unsupported(
+                "regalloc2 mistakes values where two definitions are tied and what one overwrites is read again".into(),
+            ));
         }
         let span = if ties { Span::Both } else { Span::Reading };
         let mut wishes: Vec<Option<Wish>> = vec![None; operands.len()];
@@ -189,8 +192,8 @@ impl<'a> Constraints<'a> {
         (self.function.insts[inst].kind == InstKind::Copy).then(|| 1 - def)
     }
 
-    /// The constraint of a use whose register a definition has as well.
-    fn tied(&mut self, usage: &Operand, def: &Operand, last: bool, taken: &mut Taken) -> Result<OperandConstraint, String> {
+    /// A use whose register is that of a definition, too.
+    fn tied(&mut self, usage: &Operand, def: &Operand, last: bool, taken: &mut Taken) -> Result<OperandConstraint, Unsupported> {
         if !last && self.is_whole(usage) && self.is_whole(def) {
             return Ok(OperandConstraint::Reg);
         }
@@ -200,8 +203,15 @@ impl<'a> Constraints<'a> {
         Ok(named)
     }
 
-    /// The constraint of a definition that overwrites a use, or copies it.
-    fn overwriting(&mut self, def: &Operand, at: usize, of_use: Wish, is_copy: bool, taken: &mut Taken) -> Result<Wish, String> {
+    /// A definition that overwrites a use, or copies it.
+    fn overwriting(
+        &mut self,
+        def: &Operand,
+        at: usize,
+        of_use: Wish,
+        is_copy: bool,
+        taken: &mut Taken,
+    ) -> Result<Wish, Unsupported> {
         match of_use.constraint {
             OperandConstraint::Reg if self.is_whole(def) => Ok(Wish { constraint: reuse(at)?, pos: OperandPos::Late }),
             _ if is_copy => self.definition(def, false, taken),
@@ -209,9 +219,8 @@ impl<'a> Constraints<'a> {
         }
     }
 
-    /// The constraint of a definition in a register of its own. A register is named if all that it could have are clobbered,
-    /// since regalloc2 would find none.
-    fn definition(&mut self, def: &Operand, named: bool, taken: &mut Taken) -> Result<Wish, String> {
+    /// A definition in a register of its own. If all that it could have are clobbered, regalloc2 would find none.
+    fn definition(&mut self, def: &Operand, named: bool, taken: &mut Taken) -> Result<Wish, Unsupported> {
         let allowed = self.function.allowed(def.value);
         let (pos, span) = match def.role {
             Role::EarlyDef => (OperandPos::Early, Span::Both),
@@ -225,8 +234,8 @@ impl<'a> Constraints<'a> {
         Ok(Wish { constraint, pos })
     }
 
-    /// The constraint to be in any register of the value's class.
-    fn constraint(&mut self, value: Value, taken: &mut Taken, span: Span) -> Result<OperandConstraint, String> {
+    /// Any register of the value's class.
+    fn constraint(&mut self, value: Value, taken: &mut Taken, span: Span) -> Result<OperandConstraint, Unsupported> {
         let set = self.function.allowed(value);
         match self.registers.demand(set) {
             Demand::Constraint(constraint) => Ok(constraint),
@@ -234,8 +243,8 @@ impl<'a> Constraints<'a> {
         }
     }
 
-    /// The constraint to be in one register of the set, which it chooses.
-    fn name(&mut self, value: Value, set: RegSet, taken: &mut Taken, span: Span) -> Result<OperandConstraint, String> {
+    /// One register of the set.
+    fn name(&mut self, value: Value, set: RegSet, taken: &mut Taken, span: Span) -> Result<OperandConstraint, Unsupported> {
         let before = self.named[value];
         let free = match span {
             Span::Reading => set - taken.early,
@@ -247,7 +256,9 @@ impl<'a> Constraints<'a> {
         let spread = || choice.iter().nth(value.index() % choice.len().max(1));
         let Some(reg) = before.filter(|&reg| free.contains(reg)).or_else(spread) else {
             let class = &self.function.file.classes[self.function.values[value].class].name;
-            return Err(format!("regalloc2 has no word for class {class}, and all of its registers are taken at an instruction"));
+            return Err(Unsupported(format!(
+                "regalloc2 has no word for class {class}, and all of its registers are taken at an instruction"
+            )));
         };
         self.named[value] = Some(reg);
         if span != Span::Writing {
@@ -267,11 +278,11 @@ fn reads_what_it_overwrites(operands: &[Operand]) -> bool {
     operands.iter().filter_map(|o| o.reuse).any(|reuse| reads(operands[usize::from(reuse)].value) > 1)
 }
 
-/// The constraint to be where operand `at` is.
-fn reuse(at: usize) -> Result<OperandConstraint, String> {
+/// The constraint to be where the operand with this number is.
+fn reuse(at: usize) -> Result<OperandConstraint, Unsupported> {
     const MOST: usize = 31;
     match at {
         0..=MOST => Ok(OperandConstraint::Reuse(at)),
-        _ => Err(format!("regalloc2 cannot tie to operand {at} of an instruction")),
+        _ => Err(Unsupported(format!("regalloc2 cannot tie to operand {at} of an instruction"))),
     }
 }

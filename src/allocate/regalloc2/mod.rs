@@ -72,28 +72,28 @@ pub struct Allocated {
 /// If the function contains something that regalloc2 has no word for, or if regalloc2 gives up.
 pub fn allocate(function: &Function, algorithm: Algorithm) -> Result<Allocated, Unsupported> {
     let (order, liveness, pins) = (Order::new(function), Liveness::new(function), PinLiveness::new(function));
-    // The fast allocator has no limits.
-    let registers = Registers::new(function, algorithm == Algorithm::Backtracking).map_err(Unsupported)?;
+    // The fast allocator knows no limits.
+    let registers = Registers::new(function, algorithm == Algorithm::Backtracking)?;
     let homes = Homes::new(function, &liveness, &pins, &registers);
     let context = Context { function, order: &order, liveness: &liveness, pins: &pins, registers: &registers, homes: &homes };
-    let program = Program::new(context).map_err(Unsupported)?;
+    let program = Program::new(context)?;
     let algorithm = match algorithm {
         Algorithm::Backtracking => regalloc2::Algorithm::Ion,
         Algorithm::Fast => regalloc2::Algorithm::Fastalloc,
     };
     let options = RegallocOptions { verbose_log: false, validate_ssa: cfg!(debug_assertions), algorithm };
-    let output = run(&program, &registers.environment(function), &options).map_err(Unsupported)?;
-    let Answer { overlay, spilled } = answer(function, &order, &registers, &program, &output).map_err(Unsupported)?;
+    let output = run(&program, &registers.environment(function), &options)?;
+    let Answer { overlay, spilled } = answer(function, &order, &registers, &program, &output)?;
     Ok(Allocated { overlay, spilled })
 }
 
-/// Runs regalloc2, which panics on some functions that it cannot allocate.
-fn run(program: &Program, environment: &MachineEnv, options: &RegallocOptions) -> Result<Output, String> {
+/// Runs regalloc2, which panics where it meets what it cannot allocate.
+fn run(program: &Program, environment: &MachineEnv, options: &RegallocOptions) -> Result<Output, Unsupported> {
     match catch_unwind(AssertUnwindSafe(|| regalloc2::run(program, environment, options))) {
-        Ok(result) => result.map_err(|error| format!("regalloc2 gives up: {error}")),
+        Ok(result) => result.map_err(|error| Unsupported(format!("regalloc2 gives up: {error}"))),
         Err(cause) => {
             let message = cause.downcast_ref::<String>().map(String::as_str).or(cause.downcast_ref::<&str>().copied());
-            Err(format!("regalloc2 panics: {}", message.unwrap_or("no message")))
+            Err(Unsupported(format!("regalloc2 panics: {}", message.unwrap_or("no message"))))
         }
     }
 }

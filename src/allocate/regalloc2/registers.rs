@@ -5,6 +5,7 @@
 //! bank is described operand by operand. If its registers are those with the lowest numbers, a limit says so, and registers
 //! are numbered to make this frequent. Otherwise one of its registers is named (`Demand::One`).
 
+use crate::allocate::failure::Unsupported;
 use crate::machine::{Bank, Function, Reg, RegSet};
 use regalloc2::{MachineEnv, OperandConstraint, PReg, PRegSet, RegClass};
 use std::cmp::Reverse;
@@ -40,12 +41,14 @@ impl Registers {
     ///
     /// # Errors
     /// If there are values in more than three banks.
-    pub(super) fn new(function: &Function, with_limits: bool) -> Result<Self, String> {
+    pub(super) fn new(function: &Function, with_limits: bool) -> Result<Self, Unsupported> {
         let uses = uses_of_sets(function);
         let banks: Vec<Bank> = uses.keys().copied().collect();
         if let Some(&bank) = banks.get(CLASSES.len()) {
             let name = &function.file.banks[bank].name;
-            return Err(format!("regalloc2 has three register classes, and the values of bank {name} would be in a fourth"));
+            return Err(Unsupported(format!(
+                "regalloc2 has three register classes, and the values of bank {name} would be in a fourth"
+            )));
         }
         let mut registers = Registers {
             banks,

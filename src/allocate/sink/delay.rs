@@ -10,7 +10,7 @@
 use super::{Code, Order};
 use crate::allocate::pressure::limits::{Counts, Limits};
 use crate::analysis::grouped::of_each;
-use crate::machine::{Block, Inst, Operand, Point, RegSet, Value};
+use crate::machine::{Block, Inst, InstFlags, Operand, Point, RegSet, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
@@ -115,7 +115,7 @@ impl<'a> Delayer<'a> {
         if self.spots.iter().all(|spot| spot.cost.excess == 0) {
             return;
         }
-        let is_end = |&inst: &Inst| self.code.function.insts[inst].terminator;
+        let is_end = |&inst: &Inst| self.code.function.insts[inst].is(InstFlags::TERMINATOR);
         let end = order.insts.iter().position(is_end).unwrap_or(order.insts.len());
         let mut left = end;
         while left > 0 {
@@ -221,8 +221,8 @@ impl<'a> Delayer<'a> {
     /// How far an instruction may move without passing one that writes memory it may read.
     fn free_of_writers(&self, order: &Order, index: usize, to: usize) -> usize {
         let insts = &self.code.function.insts;
-        let writes = |&between: &usize| insts[order.insts[between]].writes;
-        if insts[order.insts[index]].reads { (index + 1..to).find(writes).unwrap_or(to) } else { to }
+        let writes = |&between: &usize| insts[order.insts[between]].is(InstFlags::WRITES);
+        if insts[order.insts[index]].is(InstFlags::READS) { (index + 1..to).find(writes).unwrap_or(to) } else { to }
     }
 
     /// An instruction together with those that compute values which it, or another of them, reads last and nothing else

@@ -25,7 +25,7 @@ mod delay;
 mod overwrite;
 
 use crate::analysis::{Liveness, PinLiveness};
-use crate::machine::{Block, Function, Inst, InstKind, Operand, Pins, RegSet, Rewriter, Value};
+use crate::machine::{Block, Function, Inst, InstFlags, InstKind, Operand, Pins, RegSet, Rewriter, Value};
 use cranelift_entity::SecondaryMap;
 use delay::Delayer;
 use overwrite::Sinker;
@@ -100,7 +100,7 @@ fn rewritten(function: &Function, sunk: Vec<(Block, Order)>) -> (Function, Moved
 impl Order {
     fn write(&self, function: &Function, rewriter: &mut Rewriter, moved: &mut Moved) {
         for &inst in &self.insts {
-            let movable = Some(inst).filter(|&inst| function.insts[inst].movable);
+            let movable = Some(inst).filter(|&inst| function.insts[inst].is(InstFlags::MOVABLE));
             let Some(&flagless) = movable.and_then(|inst| self.moved.get(&inst)) else {
                 rewriter.copy(inst, function.operands(inst));
                 continue;
@@ -133,14 +133,15 @@ impl Code<'_> {
     /// Whether a block has movable instructions, and control leaves it only at its end.
     fn may_move(&self, block: Block) -> bool {
         let leaves_inside = || self.function.blocks[block].throws.is_some() || self.function.jump(block).is_some();
-        self.function.block_insts(block).any(|inst| self.function.insts[inst].movable) && !leaves_inside()
+        self.function.block_insts(block).any(|inst| self.function.insts[inst].is(InstFlags::MOVABLE)) && !leaves_inside()
     }
 
     /// The definition of an instruction that may move.
     fn movable(&self, inst: Inst) -> Option<&Operand> {
         let mut defs = self.function.operands(inst).iter().filter(|operand| operand.is_def());
         let (Some(def), None) = (defs.next(), defs.next()) else { return None };
-        let moves = self.function.insts[inst].movable && self.writes_flags_only(inst) && !self.liveness.is_dead(def.value);
+        let moves =
+            self.function.insts[inst].is(InstFlags::MOVABLE) && self.writes_flags_only(inst) && !self.liveness.is_dead(def.value);
         moves.then_some(def)
     }
 

@@ -9,7 +9,7 @@
 
 use super::{Code, Moved, Order};
 use crate::allocate::pressure::demand::is_first_use;
-use crate::machine::{Bank, Block, Function, Inst, InstKind, Operand, Point, Value};
+use crate::machine::{Bank, Block, Function, Inst, InstFlags, InstKind, Operand, Point, Value};
 
 /// Moves two-address instructions.
 pub(super) struct Sinker<'a> {
@@ -52,7 +52,7 @@ impl<'a> Sinker<'a> {
         group.add(inst, def)?;
         for (to, &other) in order.iter().enumerate().skip(index + 1).take(REACH) {
             let reads = |value: Value| self.code.function.operands(other).iter().any(|o| o.value == value && !o.is_def());
-            if self.code.function.insts[other].terminator || reads(overwritten) && self.wants(other, overwritten) {
+            if self.code.function.insts[other].is(InstFlags::TERMINATOR) || reads(overwritten) && self.wants(other, overwritten) {
                 return None;
             }
             let follows = group.defs().any(reads);
@@ -70,7 +70,7 @@ impl<'a> Sinker<'a> {
     /// The definition of an instruction that may move here. Those that read memory may not: with sums of values in memory
     /// moved, more was spilled.
     fn movable(&self, inst: Inst) -> Option<&Operand> {
-        self.code.movable(inst).filter(|_| !self.code.function.insts[inst].reads)
+        self.code.movable(inst).filter(|_| !self.code.function.insts[inst].is(InstFlags::READS))
     }
 
     /// Whether nothing is gained after an instruction that reads a value: the instruction copies it, or can overwrite

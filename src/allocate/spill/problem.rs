@@ -15,7 +15,7 @@ use crate::allocate::pressure::feasible;
 use crate::allocate::pressure::limits::{Counts, Limits};
 use crate::allocate::ssa::conventional::Conventional;
 use crate::analysis::{Bundles, Dominators, Liveness, Loops, Order, PinLiveness, Untouched};
-use crate::machine::{Block, Function, Inst, InstData, InstKind, Value};
+use crate::machine::{Block, Function, Inst, InstData, InstFlags, InstKind, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use std::cell::OnceCell;
 
@@ -88,9 +88,9 @@ impl<'a> Problem<'a> {
             set.extend(origins);
             set
         };
-        let dear = origins(|data| (data.rematerialisable || data.recomputable) && data.dear);
+        let dear = origins(|data| data.is_repeatable() && data.is(InstFlags::DEAR));
         let Abilities { splits, .. } = abilities;
-        let storable = origins(|data| data.storable);
+        let storable = origins(|data| data.is(InstFlags::STORABLE));
         Ok(Problem {
             conventional,
             order,
@@ -106,7 +106,7 @@ impl<'a> Problem<'a> {
             recomputable: if splits && policy.rematerialise { recomputable(conventional, liveness) } else { Constants::new() },
             dear,
             storable,
-            given: if splits && policy.read_in_place { origins(|data| data.given) } else { EntitySet::new() },
+            given: if splits && policy.read_in_place { origins(|data| data.is(InstFlags::GIVEN)) } else { EntitySet::new() },
             limits: Limits::new(function, downstream.spare)?,
             units: Units::for_executions(function.blocks.values().map(|data| data.frequency).fold(0.0, f64::max)),
             policy,
@@ -289,7 +289,7 @@ fn unspillable(function: &Function, liveness: &Liveness) -> EntitySet<Value> {
     let mut unspillable = EntitySet::new();
     let targets = |block: Block| function.blocks[block].succs.iter().filter(|&&succ| function.blocks[succ].jump_target);
     for block in function.blocks.keys() {
-        for inst in function.block_insts(block).filter(|&inst| function.insts[inst].jumps) {
+        for inst in function.block_insts(block).filter(|&inst| function.insts[inst].is(InstFlags::JUMPS)) {
             for def in function.operands(inst).iter().filter(|operand| operand.is_def()) {
                 if targets(block).any(|&target| liveness.live_in(target).binary_search(&def.value).is_ok()) {
                     unspillable.insert(def.value);

@@ -6,14 +6,14 @@
 use crate::allocate::ssa::conventional::{Conventional, Web};
 use crate::analysis::Liveness;
 use crate::analysis::grouped::of_each;
-use crate::machine::{Inst, InstKind, RegClass, Value};
+use crate::machine::{Inst, InstFlags, InstKind, RegClass, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
 /// The definition of each value that can be recomputed from another one.
 pub(super) fn recomputable(conventional: &Conventional, liveness: &Liveness) -> Constants {
     let Conventional { function, webs, .. } = conventional;
     let mut recomputable = Constants::new();
-    for (inst, data) in function.insts.iter().filter(|(_, data)| data.recomputable) {
+    for (inst, data) in function.insts.iter().filter(|(_, data)| data.is(InstFlags::RECOMPUTABLE)) {
         if !liveness.kills(data.operands.start as usize + 1) {
             recomputable[function.operands(inst)[0].value] = inst.into();
         }
@@ -43,7 +43,7 @@ pub(super) fn constants(conventional: &Conventional) -> (Constants, Constants) {
     let function = &conventional.function;
     let mut outside = of_each(function.values.len());
     let mut of_webs = SecondaryMap::new();
-    for (inst, data) in function.insts.iter().filter(|(_, data)| data.rematerialisable) {
+    for (inst, data) in function.insts.iter().filter(|(_, data)| data.is(InstFlags::REMATERIALISABLE)) {
         let def = function.operands(inst)[0].value;
         if !function.names_registers(inst) {
             let constants = if conventional.webs[def].is_none() { &mut outside } else { &mut of_webs };

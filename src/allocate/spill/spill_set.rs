@@ -6,7 +6,7 @@ use super::problem::Problem;
 use crate::allocate::failure::Unsupported;
 use crate::allocate::ssa::conventional::Web;
 use crate::analysis::grouped::of_each;
-use crate::machine::{Inst, Operand, Value};
+use crate::machine::{Inst, InstFlags, Operand, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// Values that are spilled.
@@ -87,7 +87,7 @@ impl SpillSet {
     pub fn drop_constants_without_register(&mut self, problem: &Problem, of: impl Fn(&Self, Value) -> bool) {
         let function = &problem.conventional.function;
         for &block in problem.order.blocks() {
-            for inst in function.block_insts(block).filter(|&inst| function.insts[inst].rematerialisable) {
+            for inst in function.block_insts(block).filter(|&inst| function.insts[inst].is(InstFlags::REMATERIALISABLE)) {
                 let taken = problem.pins.occupancy(function, block, inst).after;
                 let defs = function.operands(inst).iter().filter(|o| o.is_def() && of(self, o.value));
                 if defs.into_iter().any(|o| function.allowed(o.value).is_subset(taken)) {

@@ -2,8 +2,8 @@
 
 use super::target::{find_class, find_register, parse_target};
 use crate::machine::{
-    Block, BlockData, BlockList, DebugUse, Function, Goal, Inserted, Inst, InstData, InstKind, Operand, Phi, PinSets, Pins,
-    Point, RegClass, RegSet, RegisterFile, Role, Slot, Value, ValueData,
+    Block, BlockData, BlockList, DebugUse, Function, Goal, Inserted, Inst, InstData, InstFlags, InstKind, Operand, Phi, PinSets,
+    Pins, Point, RegClass, RegSet, RegisterFile, Role, Slot, Value, ValueData,
 };
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
@@ -240,47 +240,23 @@ impl Parser {
         let kind = self.kind(words.next().ok_or_else(|| Reason::unexpected("an instruction", "="))?)?;
         let mut pins = PinSets::implied(kind);
         let inst = self.function.insts.next_key();
-        let mut data = InstData {
-            kind,
-            origin: inst.into(),
-            operands: first..first,
-            pins: Pins::new(0),
-            terminator: false,
-            label: false,
-            jumps: false,
-            rematerialisable: false,
-            recomputable: false,
-            dear: false,
-            storable: false,
-            given: false,
-            movable: false,
-            reads: false,
-            writes: false,
-        };
+        let mut data = InstData { origin: inst.into(), ..InstData::new(kind, first..first) };
         for word in words {
             match word.split_once('=').unwrap_or((word, "")) {
                 ("uses", names) => pins.uses |= self.registers(names)?,
                 ("defs", names) => pins.defs |= self.registers(names)?,
                 ("early", names) => pins.early_defs |= self.registers(names)?,
                 ("clobbers", names) => pins.clobbers |= self.registers(names)?,
-                ("terminator", "") => data.terminator = true,
-                ("label", "") => data.label = true,
-                ("jumps", "") => data.jumps = true,
-                ("rematerialisable", "") => data.rematerialisable = true,
-                ("recomputable", "") => data.recomputable = true,
-                ("dear", "") => data.dear = true,
-                ("storable", "") => data.storable = true,
-                ("given", "") => data.given = true,
-                ("movable", "") => data.movable = true,
-                ("reads", "") => data.reads = true,
-                ("writes", "") => data.writes = true,
                 ("throws", "") => self.function.blocks[block].throws = inst.into(),
                 ("origin", "none") => data.origin = None.into(),
                 ("origin", origin) => data.origin = parse_inst(origin)?.into(),
-                _ => {
-                    let operand = self.operand(word)?;
-                    self.function.operands.push(operand);
-                }
+                _ => match flag(word) {
+                    Some(flag) => data.flags |= flag,
+                    None => {
+                        let operand = self.operand(word)?;
+                        self.function.operands.push(operand);
+                    }
+                },
             }
         }
         data.operands.end = self.function.operands.len() as u32;
@@ -489,6 +465,11 @@ fn parse_slot(word: &str) -> Result<Slot, Reason> {
 
 fn parse_inst(word: &str) -> Result<Inst, Reason> {
     parse_entity(word, "i").ok_or_else(|| Reason::unexpected("an instruction's number", word))
+}
+
+/// The property of an instruction that is written so.
+fn flag(word: &str) -> Option<InstFlags> {
+    InstFlags::from_name(&word.to_ascii_uppercase()).filter(|_| word.bytes().all(|byte| byte.is_ascii_lowercase()))
 }
 
 /// Undoes the printer's `\u{…}`.

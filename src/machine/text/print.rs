@@ -142,17 +142,7 @@ impl<'a> Printer<'a> {
         self.kind(f, data.kind)?;
         right.iter().try_for_each(|o| self.operand(f, o))?;
         self.pins(f, data.kind, self.function.pins(inst))?;
-        write_mark(f, "terminator", data.terminator)?;
-        write_mark(f, "label", data.label)?;
-        write_mark(f, "jumps", data.jumps)?;
-        write_mark(f, "rematerialisable", data.rematerialisable)?;
-        write_mark(f, "recomputable", data.recomputable)?;
-        write_mark(f, "dear", data.dear)?;
-        write_mark(f, "storable", data.storable)?;
-        write_mark(f, "given", data.given)?;
-        write_mark(f, "movable", data.movable)?;
-        write_mark(f, "reads", data.reads)?;
-        write_mark(f, "writes", data.writes)?;
+        data.flags.iter_names().try_for_each(|(name, _)| write!(f, " {}", name.to_ascii_lowercase()))?;
         match data.origin.expand() {
             None => write!(f, " origin=none"),
             Some(origin) if origin != inst => write!(f, " origin={origin}"),

@@ -1,5 +1,5 @@
 use super::*;
-use crate::machine::{Block, Goal, Inst, InstKind, Role};
+use crate::machine::{Block, Goal, Inst, InstFlags, InstKind, Role};
 use cranelift_entity::EntityRef;
 
 /// Everything that the form can express, in the printer's own layout.
@@ -111,6 +111,17 @@ fn layout_and_comments_do_not_matter() {
 fn fails(lines: &str, message: &str) {
     let error = parse(&format!("target tiny\nfunction f\n{lines}\n")).unwrap_err();
     assert_eq!(error.to_string(), message);
+}
+
+#[test]
+fn all_properties_of_instructions_survive() {
+    for flag in InstFlags::all() {
+        let mut function = parse("target tiny\nfunction f\nb0:\n  op\n").unwrap();
+        function.insts[Inst::new(0)].flags = flag;
+        let text = print(&function);
+        assert_eq!(parse(&text).unwrap().insts[Inst::new(0)].flags, flag, "{text}");
+    }
+    fails("b0:\n  op LABEL", "line 4: expected a value, found `LABEL`");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::machine::{DebugUse, Operand, Point, Slot, parse};
+use crate::machine::{DebugUse, InstFlags, Operand, Point, Slot, parse};
 use cranelift_entity::EntityRef;
 use std::sync::Arc;
 
@@ -146,14 +146,14 @@ fn landing_pads_are_thrown_to() {
     let live_in_c = |f: &mut Function| f.blocks[b(2)].live_in_pins = RegSet::only(Reg::new(2));
     broken(Place::Block(b(1)), Rule::LiveInPad(i(6)), live_in_c);
     broken(Place::Block(b(1)), Rule::NothingJumps, |f| f.blocks[b(1)].jump_target = true);
-    broken(Place::Inst(b(1), i(4)), Rule::JumpsNowhere, |f| f.insts[i(4)].jumps = true);
+    broken(Place::Inst(b(1), i(4)), Rule::JumpsNowhere, |f| f.insts[i(4)].flags.insert(InstFlags::JUMPS));
 }
 
 #[test]
 fn terminators_end_and_labels_begin() {
-    broken(Place::Inst(b(1), i(6)), Rule::TerminatorInside, |f| f.insts[i(6)].terminator = true);
-    broken(Place::Inst(b(0), i(2)), Rule::LabelInside, |f| f.insts[i(2)].label = true);
-    broken(Place::Inst(b(0), i(1)), Rule::LabelAccesses, |f| f.insts[i(1)].label = true);
+    broken(Place::Inst(b(1), i(6)), Rule::TerminatorInside, |f| f.insts[i(6)].flags.insert(InstFlags::TERMINATOR));
+    broken(Place::Inst(b(0), i(2)), Rule::LabelInside, |f| f.insts[i(2)].flags.insert(InstFlags::LABEL));
+    broken(Place::Inst(b(0), i(1)), Rule::LabelAccesses, |f| f.insts[i(1)].flags.insert(InstFlags::LABEL));
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn kinds_have_their_operands() {
     broken(Place::Inst(b(2), i(11)), Rule::Operands("parallel"), |f| {
         f.insts[i(11)].kind = InstKind::Inserted(Inserted::Parallel)
     });
-    broken(at(4), Rule::Operands("rematerialisable instruction"), |f| f.insts[i(4)].rematerialisable = true);
+    broken(at(4), Rule::Operands("rematerialisable instruction"), |f| f.insts[i(4)].flags.insert(InstFlags::REMATERIALISABLE));
 }
 
 #[test]
@@ -268,8 +268,8 @@ fn debug_uses_are_in_order() {
 }
 
 #[test]
-fn instructions_that_may_move_or_be_repeated_write_no_memory() {
-    broken(Place::Inst(b(0), i(3)), Rule::MovableConstant, |f| f.insts[i(3)].movable = true);
-    broken(Place::Inst(b(0), i(3)), Rule::RepeatableWriter, |f| f.insts[i(3)].writes = true);
-    broken(Place::Inst(b(0), i(2)), Rule::MovableWriter, |f| (f.insts[i(2)].movable, f.insts[i(2)].writes) = (true, true));
+fn what_may_move_or_be_repeated_writes_no_memory() {
+    broken(Place::Inst(b(0), i(3)), Rule::MovableConstant, |f| f.insts[i(3)].flags.insert(InstFlags::MOVABLE));
+    broken(Place::Inst(b(0), i(3)), Rule::RepeatableWriter, |f| f.insts[i(3)].flags.insert(InstFlags::WRITES));
+    broken(Place::Inst(b(0), i(2)), Rule::MovableWriter, |f| f.insts[i(2)].flags.insert(InstFlags::MOVABLE | InstFlags::WRITES));
 }

@@ -115,10 +115,10 @@ pub fn die_with_parent(command: &mut Command) {
 fn outcome(
     status: ExitStatus,
     messages: &str,
-    statistics: impl FnOnce() -> Result<Statistics, String>,
+    statistics: impl FnOnce() -> Result<Statistics, NoStatistics>,
 ) -> Result<Statistics, Outcome> {
     match status.code() {
-        Some(0) => statistics().map_err(|message| Outcome::Crashed { message }),
+        Some(0) => statistics().map_err(|error| Outcome::Crashed { message: error.to_string() }),
         Some(1) => Err(Outcome::Failed { message: complaint(messages) }),
         Some(WRONG_USAGE) => Err(Outcome::NotApplicable { message: complaint(messages) }),
         _ => Err(Outcome::Crashed { message: format!("{}: {}", ending(status), complaint(messages)) }),
@@ -142,9 +142,18 @@ fn complaint(messages: &str) -> String {
     error.or_else(|| lines().next_back()).unwrap_or("it said nothing").to_owned()
 }
 
-fn read(statistics: &Path) -> Result<Statistics, String> {
-    let text = fs::read(statistics).map_err(|error| format!("it left no statistics: {error}"))?;
-    serde_json::from_slice(&text).map_err(|error| format!("it left broken statistics: {error}"))
+/// Why there are no statistics although the compiler says that it has done its work.
+#[derive(Debug, thiserror::Error)]
+enum NoStatistics {
+    #[error("it left no statistics: {0}")]
+    Absent(io::Error),
+    #[error("it left broken statistics: {0}")]
+    Broken(serde_json::Error),
+}
+
+fn read(statistics: &Path) -> Result<Statistics, NoStatistics> {
+    let text = fs::read(statistics).map_err(NoStatistics::Absent)?;
+    serde_json::from_slice(&text).map_err(NoStatistics::Broken)
 }
 
 #[cfg(test)]
@@ -152,7 +161,8 @@ mod tests {
     use super::*;
 
     fn ended(raw: i32, messages: &str) -> Outcome {
-        outcome(ExitStatus::from_raw(raw), messages, || Err("it left no statistics".into())).expect_err("there are none")
+        outcome(ExitStatus::from_raw(raw), messages, || Err(NoStatistics::Absent(io::Error::other("gone"))))
+            .expect_err("there are none")
     }
 
     #[test]
@@ -188,7 +198,7 @@ mod tests {
         assert_eq!(ended(11, ""), Outcome::Crashed { message });
         let message = "exit status 101: last words".to_owned();
         assert_eq!(ended(101 << 8, "first words\nlast words\n"), Outcome::Crashed { message });
-        let message = "it left no statistics".to_owned();
+        let message = "it left no statistics: gone".to_owned();
         assert_eq!(ended(0, ""), Outcome::Crashed { message });
     }
 }

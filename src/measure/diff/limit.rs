@@ -1,6 +1,6 @@
 //! Limits of growth: by how much a total may grow.
 
-use super::metric::Metric;
+use super::metric::{Metric, NoMetric};
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
@@ -28,11 +28,20 @@ impl Limit {
     }
 }
 
+/// Why a text is no limit.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum LimitError {
+    #[error(transparent)]
+    NoMetric(#[from] NoMetric),
+    #[error("it has to be a number of per cent, such as 1 or 0.5, or more, such as static.moves=5%+10")]
+    NoNumber,
+}
+
 impl FromStr for Limit {
-    type Err = String;
+    type Err = LimitError;
 
     /// `[METRIC=]PCT[%][+N]`.
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, LimitError> {
         let (metric, growth) = text.split_once('=').map_or((None, text), |(metric, growth)| (Some(metric), growth));
         let metric = metric.map(|name| Metric::named(name).map(|metric| metric.name)).transpose()?;
         // The plus sign in `1e+3` is part of a number.
@@ -41,7 +50,7 @@ impl FromStr for Limit {
         let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
         match (number(percent.strip_suffix('%').unwrap_or(percent)), number(slack)) {
             (Some(percent), Some(slack)) => Ok(Limit { metric, percent, slack }),
-            _ => Err("it has to be a number of per cent, such as 1 or 0.5, or more, such as static.moves=5%+10".into()),
+            _ => Err(LimitError::NoNumber),
         }
     }
 }

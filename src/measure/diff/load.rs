@@ -6,7 +6,8 @@
 use super::metric::Metric;
 use super::quantity::Quantity;
 use crate::measure::compare::record;
-use crate::measure::stats::{self, Place, read};
+use crate::measure::stats::read::{self, JsonError};
+use crate::measure::stats::{self, Place};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -113,17 +114,47 @@ pub enum Status {
     Absent,
 }
 
+/// Why a file, or a folder, cannot be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    #[error("names no schema: neither {} nor {}", stats::SCHEMA, record::SCHEMA)]
+    NoSchema,
+    #[error("the schema is `{found}`, not `{}` or `{}`", stats::SCHEMA, record::SCHEMA)]
+    OtherSchema { found: String },
+    #[error("is no {}", stats::SCHEMA)]
+    NoStatistics,
+    #[error(transparent)]
+    Invalid(#[from] serde_json::Error),
+    #[error("it is done and has no statistics")]
+    NothingCounted,
+    #[error("function {0} is there twice")]
+    FunctionTwice(String),
+    #[error("this run is there twice")]
+    RunTwice,
+    #[error("{place}: {why}")]
+    At { place: String, why: Box<LoadError> },
+}
+
+impl LoadError {
+    /// With the part of the input that it is about.
+    fn at(self, place: impl Into<String>) -> Self {
+        LoadError::At { place: place.into(), why: Box::new(self) }
+    }
+}
+
 /// Reads a file.
 ///
 /// # Errors
-/// If it is broken or has neither schema; the message says where.
-pub fn parse(name: &str, text: &str, metrics: &[Metric]) -> Result<File, String> {
+/// If it is of neither schema, or broken.
+pub fn parse(name: &str, text: &str, metrics: &[Metric]) -> Result<File, LoadError> {
     let mut documents = Vec::new();
     for document in Deserializer::from_str(text).into_iter::<&RawValue>() {
-        documents.push(document.map_err(|error| read::broken(&error))?);
+        documents.push(document.map_err(JsonError::from)?);
     }
     let (runs, kind) = match documents[..] {
-        [] => return Err("is empty".into()),
+        [] => return Err(JsonError::Empty.into()),
         [document] if schema(document)? == stats::SCHEMA => {
             let (_, run) = statistics(document, metrics)?;
             (IndexMap::from([(None, run)]), Kind::Statistics)
@@ -136,33 +167,33 @@ pub fn parse(name: &str, text: &str, metrics: &[Metric]) -> Result<File, String>
 /// Reads the files of a folder of statistics, given as names and texts.
 ///
 /// # Errors
-/// If one of them is broken or has another schema; the message says which.
-pub fn parse_folder(name: &str, texts: &[(String, String)], metrics: &[Metric]) -> Result<File, String> {
+/// If one of them is no such file, or broken.
+pub fn parse_folder(name: &str, texts: &[(String, String)], metrics: &[Metric]) -> Result<File, LoadError> {
     let (mut runs, mut sources) = (IndexMap::new(), IndexMap::new());
     for (module, text) in texts {
-        let (source, run) = one(text, metrics).map_err(|why| format!("{module}: {why}"))?;
+        let (source, run) = one(text, metrics).map_err(|why| why.at(module))?;
         runs.insert(Some(RunKey { module: module.clone(), under: None }), run);
         sources.insert(module.clone(), source);
     }
     Ok(File { name: name.to_owned(), kind: Kind::Statistics, runs, sources })
 }
 
-/// Reads a file that must have the schema of statistics: its source, and the run.
-fn one(text: &str, metrics: &[Metric]) -> Result<(String, Run), String> {
+/// Reads a file that has to be one of statistics: what it is of, and the run.
+fn one(text: &str, metrics: &[Metric]) -> Result<(String, Run), LoadError> {
     let document = read::document(text)?;
     if schema(document)? != stats::SCHEMA {
-        return Err(format!("is no {}", stats::SCHEMA));
+        return Err(LoadError::NoStatistics);
     }
-    statistics(serde_json::from_str(text).map_err(|error| read::broken(&error))?, metrics)
+    statistics(serde_json::from_str(text).map_err(JsonError::from)?, metrics)
 }
 
-fn schema(document: &RawValue) -> Result<String, String> {
-    read::schema(document).ok_or_else(|| format!("names no schema: neither {} nor {}", stats::SCHEMA, record::SCHEMA))
+fn schema(document: &RawValue) -> Result<String, LoadError> {
+    read::schema(document).ok_or(LoadError::NoSchema)
 }
 
-/// The source and the run of a document of statistics.
-fn statistics(document: &RawValue, metrics: &[Metric]) -> Result<(String, Run), String> {
-    let parsed: Statistics<'_> = serde_json::from_str(document.get()).map_err(|error| error.to_string())?;
+/// A module and a run that statistics are of.
+fn statistics(document: &RawValue, metrics: &[Metric]) -> Result<(String, Run), LoadError> {
+    let parsed: Statistics<'_> = serde_json::from_str(document.get())?;
     let setting = Setting {
         allocator: parsed.allocator.clone(),
         registers: parsed.registers.as_ref().map_or_else(|| "all".into(), |registers| registers.join(",")),
@@ -172,22 +203,24 @@ fn statistics(document: &RawValue, metrics: &[Metric]) -> Result<(String, Run), 
 }
 
 /// The records of a document or of JSON Lines.
-fn comparison(documents: &[&RawValue], metrics: &[Metric]) -> Result<IndexMap<Option<RunKey>, Run>, String> {
+fn comparison(documents: &[&RawValue], metrics: &[Metric]) -> Result<IndexMap<Option<RunKey>, Run>, LoadError> {
     #[derive(Deserialize)]
     struct Document<'t> {
         #[serde(borrow)]
         modules: Option<Vec<Record<'t>>>,
     }
-    let at = |index: usize, why: String| if documents.len() == 1 { why } else { format!("record {}: {why}", index + 1) };
+    let at = |index: usize, why: LoadError| {
+        if documents.len() == 1 { why } else { why.at(format!("record {}", index + 1)) }
+    };
     let mut runs = IndexMap::new();
     let mut lines: IndexMap<String, (usize, Record)> = IndexMap::new();
     for (index, document) in documents.iter().enumerate() {
-        let at = |why: String| at(index, why);
+        let at = |why: LoadError| at(index, why);
         let schema = schema(document).map_err(at)?;
         if schema != record::SCHEMA {
-            return Err(at(format!("the schema is `{schema}`, not `{}` or `{}`", stats::SCHEMA, record::SCHEMA)));
+            return Err(at(LoadError::OtherSchema { found: schema }));
         }
-        let invalid = |error: serde_json::Error| at(error.to_string());
+        let invalid = |error: serde_json::Error| at(error.into());
         let parsed: Document<'_> = serde_json::from_str(document.get()).map_err(invalid)?;
         match parsed.modules {
             Some(modules) => modules.into_iter().try_for_each(|record| record.add_to(&mut runs, metrics)).map_err(at)?,
@@ -277,14 +310,14 @@ struct CountedFunction {
 }
 
 impl Record<'_> {
-    fn add_to(self, runs: &mut IndexMap<Option<RunKey>, Run>, metrics: &[Metric]) -> Result<(), String> {
+    fn add_to(self, runs: &mut IndexMap<Option<RunKey>, Run>, metrics: &[Metric]) -> Result<(), LoadError> {
         for run in self.runs {
             let about = format!("{}: {}, {} registers", self.source, run.allocator, run.registers);
             let under = Under { allocator: run.allocator.clone(), registers: run.registers.clone() };
             let key = RunKey { module: self.source.clone(), under: Some(under) };
-            let run = run.read(metrics).map_err(|why| format!("{about}: {why}"))?;
+            let run = run.read(metrics).map_err(|why| why.at(&about))?;
             if runs.insert(Some(key), run).is_some() {
-                return Err(format!("{about}: this run is there twice"));
+                return Err(LoadError::RunTwice.at(about));
             }
         }
         Ok(())
@@ -296,11 +329,11 @@ impl RecordedRun<'_> {
         self.allocator == other.allocator && self.registers == other.registers
     }
 
-    fn read(self, metrics: &[Metric]) -> Result<Run, String> {
+    fn read(self, metrics: &[Metric]) -> Result<Run, LoadError> {
         let message = self.message;
         Ok(Run::NotDone(match self.outcome {
             OutcomeName::Done => {
-                let statistics = self.statistics.ok_or("it is done and has no statistics")?;
+                let statistics = self.statistics.ok_or(LoadError::NothingCounted)?;
                 let target = stats::architecture(&statistics.target).to_owned();
                 return statistics.run(Setting { allocator: self.allocator, registers: self.registers, target }, metrics);
             }
@@ -313,17 +346,17 @@ impl RecordedRun<'_> {
 }
 
 impl Statistics<'_> {
-    fn run(self, setting: Setting, metrics: &[Metric]) -> Result<Run, String> {
+    fn run(self, setting: Setting, metrics: &[Metric]) -> Result<Run, LoadError> {
         let counters = |counts: &Map<String, Value>| metrics.iter().map(|metric| metric.of(counts)).collect();
-        let total = serde_json::from_str(self.total.get()).map_err(|error| format!("total: {error}"))?;
+        let total = serde_json::from_str(self.total.get()).map_err(|error| LoadError::from(error).at("total"))?;
         let mut functions = IndexMap::with_capacity(self.functions.len());
         for (index, text) in self.functions.iter().enumerate() {
             let function: CountedFunction =
-                serde_json::from_str(text.get()).map_err(|error| format!("function {}: {error}", index + 1))?;
+                serde_json::from_str(text.get()).map_err(|error| LoadError::from(error).at(format!("function {}", index + 1)))?;
             let status = function.fallback.map_or(Status::Allocated, |message| Status::Fallback { message });
             let entry = Function { place: function.place, status, counters: counters(&function.counts) };
             if functions.insert(function.name.clone(), entry).is_some() {
-                return Err(format!("function {} is there twice", function.name));
+                return Err(LoadError::FunctionTwice(function.name));
             }
         }
         Ok(Run::Done { setting, functions, total: counters(&total) })
@@ -350,7 +383,7 @@ mod tests {
         vec![Metric::named("static.loads").expect("it exists")]
     }
 
-    fn read(text: &str) -> Result<File, String> {
+    fn read(text: &str) -> Result<File, LoadError> {
         parse("a.json", text, &loads())
     }
 
@@ -454,7 +487,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_said() {
         let refused = |text: &str, why: &str| {
-            let message = read(text).expect_err("it is no good");
+            let message = read(text).expect_err("it is no good").to_string();
             assert!(message.contains(why), "{message:?} does not say {why:?}");
         };
         let statistics = serde_json::to_string_pretty(&written()).unwrap();

@@ -34,16 +34,23 @@ pub struct Metric {
     counters: Vec<String>,
 }
 
+/// There is no metric of a name.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("there is no such counter; the nearest is `{nearest}`")]
+pub struct NoMetric {
+    pub nearest: String,
+}
+
 impl Metric {
     /// Looks a metric up by its name.
     ///
     /// # Errors
-    /// If there is none; the message suggests the nearest.
-    pub fn named(name: &str) -> Result<Self, String> {
+    /// If there is none.
+    pub fn named(name: &str) -> Result<Self, NoMetric> {
         let counters = match DERIVED.iter().find(|(derived, _)| *derived == name) {
             Some((_, counters)) => counters.iter().map(|&counter| counter.to_owned()).collect(),
             None if is_counter(name) => vec![name.to_owned()],
-            None => return Err(format!("there is no such counter; the nearest is `{}`", nearest(name))),
+            None => return Err(NoMetric { nearest: nearest(name) }),
         };
         Ok(Metric { name: name.to_owned(), counters })
     }
@@ -130,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_nearest_counter_is_named() {
-        let message = |name| Metric::named(name).expect_err("it does not exist");
+        let message = |name| Metric::named(name).expect_err("it does not exist").to_string();
         assert!(message("static.load").contains("`static.loads`"));
         assert!(message("relods").contains("`spill.reloads`"));
         assert!(message("memory_access").contains("`memory_accesses`"));

@@ -4,8 +4,8 @@ use super::Shape;
 use super::cfg::{self, jumps, throws};
 use super::steps::Draft;
 use chordal::machine::{
-    Block, DebugUse, Function, InstData, InstKind, Operand, Phi, PinSets, Pins, Point, Reg, RegClass, RegSet, RegisterFile, Role,
-    Value,
+    Block, DebugUse, Function, InstData, InstFlags, InstKind, Operand, Phi, PinSets, Pins, Point, Reg, RegClass, RegSet,
+    RegisterFile, Role, Value,
 };
 use cranelift_entity::EntityRef;
 use fastrand::Rng;
@@ -112,7 +112,7 @@ impl Filler<'_> {
             self.function.blocks[block].phis.push(Phi { def, args: Default::default() });
         }
         if pad || self.rng.u8(..8) == 0 {
-            self.drafts.push(Draft { label: true, ..Draft::default() });
+            self.drafts.push(Draft { flags: InstFlags::LABEL, ..Draft::default() });
         }
         self.steps();
         if throws(self.function, block) {
@@ -155,14 +155,14 @@ impl Filler<'_> {
             0 => self.return_value(),
             // It falls through.
             1 if self.rng.u8(..3) == 0 => {}
-            1 => self.drafts.push(Draft { terminator: true, ..Draft::default() }),
+            1 => self.drafts.push(Draft { flags: InstFlags::TERMINATOR, ..Draft::default() }),
             _ => {
                 let pins = PinSets { uses: self.live, ..PinSets::default() };
                 // Only the first terminator reads values, since nothing can be loaded between terminators.
                 let uses = self.rng.usize(..3);
-                self.op(pins, uses, 0).terminator = true;
+                self.op(pins, uses, 0).flags.insert(InstFlags::TERMINATOR);
                 for _ in 0..[0, 0, 1, 1, 1, 2][self.rng.usize(..6)] {
-                    self.op(pins, 0, 0).terminator = true;
+                    self.op(pins, 0, 0).flags.insert(InstFlags::TERMINATOR);
                 }
             }
         }
@@ -243,7 +243,7 @@ fn number_instructions(function: &mut Function, bodies: Vec<Body>) {
             let first = function.operands.len() as u32;
             let inst = function.insts.next_key();
             let mut operands = draft.operands;
-            if !draft.recomputable {
+            if !draft.flags.contains(InstFlags::RECOMPUTABLE) {
                 offer_forms(function, &mut operands, &mut Rng::with_seed(inst.index() as u64));
             }
             function.operands.extend(operands);
@@ -251,24 +251,9 @@ fn number_instructions(function: &mut Function, bodies: Vec<Body>) {
                 function.blocks[block].throws = inst.into();
             }
             let pins = *interned.entry(draft.pins).or_insert_with(|| Arc::make_mut(&mut function.pins).push(draft.pins));
-            let is_elsewhere = draft.movable || draft.rematerialisable || draft.recomputable;
-            function.insts.push(InstData {
-                kind: draft.kind,
-                origin: inst.into(),
-                operands: first..function.operands.len() as u32,
-                pins,
-                terminator: draft.terminator,
-                jumps: draft.jumps,
-                label: draft.label,
-                rematerialisable: draft.rematerialisable,
-                recomputable: draft.recomputable,
-                dear: inst.index().is_multiple_of(3),
-                storable: draft.rematerialisable && !inst.index().is_multiple_of(5),
-                given: draft.rematerialisable && inst.index() % 4 < 2,
-                movable: draft.movable && inst.index().is_multiple_of(2),
-                reads: draft.kind == InstKind::Op && !draft.rematerialisable && inst.index().is_multiple_of(3),
-                writes: draft.kind == InstKind::Op && !is_elsewhere && inst.index() % 5 < 2,
-            });
+            let flags = flags(draft.flags, draft.kind, inst.index());
+            let operands = first..function.operands.len() as u32;
+            function.insts.push(InstData { origin: inst.into(), pins, flags, ..InstData::new(draft.kind, operands) });
         }
         function.blocks[block].insts = start..function.insts.len() as u32;
         let uses = body.debug.into_iter().map(|(index, value)| DebugUse { value, at: Point { block, index: index as u32 } });
@@ -276,7 +261,22 @@ fn number_instructions(function: &mut Function, bodies: Vec<Body>) {
     }
 }
 
-/// Allows some tied definitions to overwrite another use instead, or none, if the allocator chooses so.
+/// An instruction's properties: by its number, some that it could have.
+fn flags(draft: InstFlags, kind: InstKind, number: usize) -> InstFlags {
+    let repeated = draft.intersects(InstFlags::REMATERIALISABLE | InstFlags::RECOMPUTABLE);
+    let constant = draft.contains(InstFlags::REMATERIALISABLE);
+    let is_elsewhere = repeated || draft.contains(InstFlags::MOVABLE);
+    let mut flags = draft;
+    flags.set(InstFlags::DEAR, number.is_multiple_of(3));
+    flags.set(InstFlags::STORABLE, constant && !number.is_multiple_of(5));
+    flags.set(InstFlags::GIVEN, constant && number % 4 < 2);
+    flags.set(InstFlags::MOVABLE, draft.contains(InstFlags::MOVABLE) && number.is_multiple_of(2));
+    flags.set(InstFlags::READS, kind == InstKind::Op && !constant && number.is_multiple_of(3));
+    flags.set(InstFlags::WRITES, kind == InstKind::Op && !is_elsewhere && number % 5 < 2);
+    flags
+}
+
+/// Has some definitions overwrite another use instead, or none, if that is chosen.
 fn offer_forms(function: &Function, operands: &mut [Operand], rng: &mut Rng) {
     let class = |value: Value| function.values[value].class;
     let may = |o: &Operand| o.reuse.is_some() && o.role == Role::Def;

@@ -1,7 +1,7 @@
 //! Random instructions, each of which can be allocated by itself.
 
 use super::fill::{Filler, reserved};
-use chordal::machine::{Bank, InstKind, Operand, PinSets, Reg, RegClass, RegSet, Role, SwapSupport, Value};
+use chordal::machine::{Bank, InstFlags, InstKind, Operand, PinSets, Reg, RegClass, RegSet, Role, SwapSupport, Value};
 use fastrand::Rng;
 
 /// An instruction without a number.
@@ -9,30 +9,13 @@ pub struct Draft {
     pub kind: InstKind,
     pub operands: Vec<Operand>,
     pub pins: PinSets,
-    pub terminator: bool,
-    pub label: bool,
-    pub rematerialisable: bool,
-    pub recomputable: bool,
-    /// It only computes.
-    pub movable: bool,
+    pub flags: InstFlags,
     pub throws: bool,
-    pub jumps: bool,
 }
 
 impl Default for Draft {
     fn default() -> Self {
-        Draft {
-            kind: InstKind::Op,
-            operands: Vec::new(),
-            pins: PinSets::default(),
-            terminator: false,
-            label: false,
-            rematerialisable: false,
-            recomputable: false,
-            movable: false,
-            throws: false,
-            jumps: false,
-        }
+        Draft { kind: InstKind::Op, operands: Vec::new(), pins: PinSets::default(), flags: InstFlags::empty(), throws: false }
     }
 }
 
@@ -77,20 +60,20 @@ impl Filler<'_> {
             pins.defs = flags;
         }
         let (uses, defs) = ([0, 1, 1, 2, 2, 3, 3, 4][self.rng.usize(..8)], [0, 0, 1, 1, 1, 2, 2, 3][self.rng.usize(..8)]);
-        self.op(pins, uses, defs).movable = true;
+        self.op(pins, uses, defs).flags.insert(InstFlags::MOVABLE);
     }
 
     fn copy(&mut self) {
         let Some(source) = self.recent(None) else { return };
         let class = self.class_like(source);
         let operands = vec![operand(self.define(class), Role::Def), operand(source, Role::Use)];
-        self.drafts.push(Draft { kind: InstKind::Copy, operands, movable: true, ..Draft::default() });
+        self.drafts.push(Draft { kind: InstKind::Copy, operands, flags: InstFlags::MOVABLE, ..Draft::default() });
     }
 
     fn constant(&mut self) {
         let class = self.class();
         let operands = vec![operand(self.define(class), Role::Def)];
-        self.drafts.push(Draft { operands, rematerialisable: true, ..Draft::default() });
+        self.drafts.push(Draft { operands, flags: InstFlags::REMATERIALISABLE, ..Draft::default() });
     }
 
     /// Adds an instruction that computes from one value and can be recomputed: sometimes two-address code, which has a
@@ -107,7 +90,7 @@ impl Filler<'_> {
                 pins.defs = flags;
             }
         }
-        self.drafts.push(Draft { operands, pins, recomputable: true, movable: true, ..Draft::default() });
+        self.drafts.push(Draft { operands, pins, flags: InstFlags::RECOMPUTABLE | InstFlags::MOVABLE, ..Draft::default() });
     }
 
     /// Adds an instruction that makes flags live.
@@ -176,7 +159,7 @@ impl Filler<'_> {
         let pins = [PinSets { clobbers: flags, ..PinSets::default() }, PinSets { early_defs: flags, ..PinSets::default() }];
         let pins = pins[self.rng.usize(..2)];
         let (uses, defs) = (self.rng.usize(..3), self.rng.usize(..3));
-        self.op(pins, uses, defs).jumps = true;
+        self.op(pins, uses, defs).flags.insert(InstFlags::JUMPS);
         self.jumped = self.pool[before.len()..].to_vec();
         before
     }
@@ -248,7 +231,7 @@ impl Filler<'_> {
         let all: RegSet = (0..file.regs.len()).map(Reg::new).collect();
         let is_call = self.shape.calls && self.rng.u8(..6) == 0;
         let clobbers = if is_call { all - file.callee_saved - reserved(file) } else { RegSet::EMPTY };
-        self.op(PinSets { uses, clobbers, ..PinSets::default() }, usize::from(is_call), 0).terminator = true;
+        self.op(PinSets { uses, clobbers, ..PinSets::default() }, usize::from(is_call), 0).flags.insert(InstFlags::TERMINATOR);
     }
 
     fn copy_to(&mut self, reg: Reg, value: Value) {

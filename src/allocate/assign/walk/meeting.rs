@@ -8,7 +8,7 @@ use crate::allocate::failure::{Defect, Failure};
 use crate::allocate::pressure::matching::fit;
 use crate::allocate::pressure::meeting;
 use crate::analysis::{Bundle, Occupancy};
-use crate::machine::{Block, Inst, InstKind, Reg, RegSet, Value};
+use crate::machine::{Block, Inst, InstFlags, InstKind, Reg, RegSet, Value};
 
 /// Where the values that leave a block over the edges of a bundle are going to meet.
 #[derive(Default)]
@@ -21,7 +21,7 @@ pub(super) struct Expected {
 impl DominanceWalk<'_> {
     /// The bundle of the edges that an instruction takes, if any.
     pub(super) fn leaving_at(&self, block: Block, inst: Inst) -> Option<Bundle> {
-        match self.function.insts[inst].terminator {
+        match self.function.insts[inst].is(InstFlags::TERMINATOR) {
             true => self.bundles.exit(block),
             false => self.bundles.throw(block).filter(|_| self.throws(block, inst)),
         }

@@ -31,7 +31,7 @@ use crate::allocate::failure::Failure;
 use crate::allocate::pressure::pin_policy::PinPolicy;
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Bundle, Bundles, Held, Liveness, Order, PinLiveness, endangered};
-use crate::machine::{Block, Function, Inst, Reg, RegSet, Value};
+use crate::machine::{Block, Function, Inst, InstFlags, Reg, RegSet, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use meeting::Expected;
 
@@ -166,7 +166,7 @@ impl DominanceWalk<'_> {
                 self.result.at_throw[block] = values.into_iter().unzip();
             }
             self.define(inst);
-            if self.function.insts[inst].jumps {
+            if self.function.insts[inst].is(InstFlags::JUMPS) {
                 self.departed = self.live_into_jump_targets(block);
             }
         }

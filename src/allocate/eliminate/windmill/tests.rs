@@ -486,7 +486,7 @@ fn a_transfer_that_finds_no_register_is_an_error() {
     let transfers = field.transfers(&[None, None, Some(1)]);
     let case = field.case(&transfers, Others::SourcesDie);
     let reason = implement(&transfers, &case.around, &mut field.scratch()).expect_err("the program has all registers");
-    assert_eq!(reason, "no register of class h can take part");
+    assert_eq!(reason, NoRegister("h".into()));
 }
 
 #[test]

@@ -31,7 +31,7 @@ impl Plan {
                 false => cost::FOLDED_RELOAD,
             });
             let dropped = function.block_insts(block).filter(|&inst| self.dropped.contains(inst));
-            let constants = dropped.map(|inst| &function.insts[inst]).filter(|data| data.rematerialisable || data.recomputable);
+            let constants = dropped.map(|inst| &function.insts[inst]).filter(|data| data.is_repeatable());
             let cost = |added: Added| problem.cost(added, data.frequency);
             accesses.map(cost).sum::<f64>() - constants.map(cost::rematerialisation).map(cost).sum::<f64>()
         });

@@ -11,7 +11,9 @@ use crate::allocate::spill::problem::Problem;
 use crate::allocate::spill::spilled::{EdgeRefill, EdgeSource, Fold, Memory, MemoryPhi, Spilled};
 use crate::allocate::ssa::{Join, Pieces, repair};
 use crate::analysis::grouped::of_each;
-use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Phi, Point, RegClass, Rewriter, Slot, Value};
+use crate::machine::{
+    Block, Function, Inserted, Inst, InstFlags, InstKind, Operand, Phi, Point, RegClass, Rewriter, Slot, Value,
+};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use smallvec::SmallVec;
 
@@ -259,7 +261,8 @@ impl<'a> Writer<'a> {
         if !folds.is_empty() {
             // A copy from or to memory is none between registers, and nothing is computed again from there.
             let data = &mut self.rewriter.new.insts[new];
-            (data.kind, data.recomputable) = (InstKind::Op, false);
+            data.kind = InstKind::Op;
+            data.flags.remove(InstFlags::RECOMPUTABLE);
         }
         for &(_, k) in folds {
             let operand = function.operands(inst)[k];

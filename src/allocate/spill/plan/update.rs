@@ -15,7 +15,7 @@ use crate::allocate::spill::problem::Problem;
 use crate::allocate::spill::spilled::{Fold, Spilled};
 use crate::allocate::ssa::conventional::Conventional;
 use crate::analysis::grouped::{Grouped, of_each};
-use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Rewriter, Slot, Value};
+use crate::machine::{Block, Function, Inserted, Inst, InstFlags, InstKind, Operand, Rewriter, Slot, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use smallvec::SmallVec;
 
@@ -167,7 +167,7 @@ fn write(spilled: Spilled, updates: &[Update], needless: &EntitySet<Inst>) -> Sp
                     let stays = operands.iter().enumerate().filter(|&(k, _)| !leaves(k));
                     let stays = stays.map(|(_, &operand)| Operand { reuse: reused_behind(operand, leaves), ..operand });
                     let new = rewriter.copy(inst, &stays.collect::<SmallVec<[Operand; 8]>>());
-                    rewriter.new.insts[new].recomputable = false;
+                    rewriter.new.insts[new].flags.remove(InstFlags::RECOMPUTABLE);
                     let fold = |operand: usize| Fold { inst: new, operand, slot, writes: operand == written };
                     folds.extend([fold(read.min(written)), fold(read.max(written))]);
                 }

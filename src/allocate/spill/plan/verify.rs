@@ -16,7 +16,7 @@ use crate::allocate::pressure::limits::Counts;
 use crate::allocate::spill::crossing::Room;
 use crate::allocate::spill::problem::Problem;
 use crate::analysis::{Bundle, PinLiveness};
-use crate::machine::{Block, Function, Inst, InstKind, Point, Value};
+use crate::machine::{Block, Function, Inst, InstFlags, InstKind, Point, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -264,7 +264,7 @@ impl Verifier<'_> {
                 }
             }
             let Some(inst) = inst else { continue };
-            if self.function.blocks[block].throws == inst.into() || self.function.insts[inst].jumps {
+            if self.function.blocks[block].throws == inst.into() || self.function.insts[inst].is(InstFlags::JUMPS) {
                 left.in_the_middle.insert(at, places.clone());
             }
             if self.plan.dropped.contains(inst) {

@@ -10,7 +10,7 @@ use crate::allocate::cuts::{MOST_BOUGHT, Units};
 use crate::allocate::pressure::limits::Limits;
 use crate::allocate::spill::problem::Problem;
 use crate::analysis::{PinLiveness, Untouched};
-use crate::machine::{Block, Reg, RegSet};
+use crate::machine::{Block, InstFlags, Reg, RegSet};
 use cranelift_entity::EntitySet;
 use std::cmp::Reverse;
 use std::rc::Rc;
@@ -160,7 +160,7 @@ impl Wrap {
         // Control leaves a block without successors by its last instruction, unless there is none to leave by.
         let returns = |block: Block| {
             let last = function.block_insts(block).next_back();
-            function.blocks[block].succs.is_empty() && last.is_some_and(|inst| function.insts[inst].terminator)
+            function.blocks[block].succs.is_empty() && last.is_some_and(|inst| function.insts[inst].is(InstFlags::TERMINATOR))
         };
         let mut wrap = Wrap { cost: problem.cost(save, frequency(first)), restores: 0 };
         let mut restored = |frequency: f64| {

@@ -80,7 +80,7 @@ use crate::allocate::spill::splitting::guide::{Labelled, Labels};
 use crate::allocate::spill::splitting::in_memory_anyway;
 use crate::allocate::spill::splitting::walk::{Ahead, walk};
 use crate::analysis::Untouched;
-use crate::machine::{Block, Inst, InstData, Value};
+use crate::machine::{Block, Inst, Value};
 use callee_saved::CalleeSaved;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use excess_pressure::{BlockExcess, ExcessPressure};
@@ -242,8 +242,7 @@ fn unneeded(problem: &Problem, set: &SpillSet) -> f64 {
         let operands = function.operands(inst);
         let recompute = |value: Value| problem.refill(value) != Refill::Load || problem.recompute(value).is_some();
         let unused = operands.iter().any(|o| o.is_def() && problem.liveness.is_dead(o.value) && recompute(o.value));
-        let InstData { rematerialisable, recomputable, .. } = function.insts[inst];
-        (rematerialisable || recomputable) && (set.drops(operands) || unused)
+        function.insts[inst].is_repeatable() && (set.drops(operands) || unused)
     };
     let in_block = |block: Block| -> f64 {
         let unneeded = function.block_insts(block).filter(|&inst| is_unneeded(inst));

@@ -1,11 +1,11 @@
-#include "pairs.h"
+#include "x86.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
 
 using namespace llvm;
 
-namespace chordal {
+namespace chordal::x86 {
 namespace {
 
 bool isHalf(const MachineInstr &MI) { return MI.isCopy() && MI.getOperand(1).getSubReg() && MI.getOperand(0).getReg().isVirtual(); }
@@ -25,7 +25,7 @@ void splitPair(MachineInstr &MI, Target &T) {
   MI.getOperand(0).setReg(Written);
   MI.getOperand(0).setIsDead(false);
   for (MachineInstr &Copy : make_early_inc_range(MRI.use_nodbg_instructions(Pair))) {
-    // The copies stay where they are as copies of these, which may be far off.
+    // The copies stay where they are, possibly far away, and copy these instead.
     MachineOperand &Half = Copy.getOperand(1);
     Register Whole = MRI.cloneVirtualRegister(Copy.getOperand(0).getReg());
     BuildMI(*MI.getParent(), std::next(MI.getIterator()), MI.getDebugLoc(), MF.getSubtarget().getInstrInfo()->get(TargetOpcode::COPY), Whole)
@@ -37,4 +37,4 @@ void splitPair(MachineInstr &MI, Target &T) {
   MRI.markUsesInDebugValueAsUndef(Pair);
 }
 
-} // namespace chordal
+} // namespace chordal::x86

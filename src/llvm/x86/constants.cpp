@@ -1,4 +1,4 @@
-#include "immediates.h"
+#include "x86.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/CodeGen/MachineFrameInfo.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
@@ -9,10 +9,10 @@
 
 using namespace llvm;
 
-namespace chordal {
+namespace chordal::x86 {
 namespace {
 
-// An immediate, in so many bytes; none if there is no instruction that writes it.
+// An immediate of this many bytes; none if no instruction stores it.
 struct Constant {
   unsigned Bytes = 0;
   MachineOperand Value = MachineOperand::CreateImm(0);
@@ -22,7 +22,7 @@ Constant constant(const MachineInstr &MI) {
   const TargetSubtargetInfo &Subtarget = MI.getMF()->getSubtarget();
   bool Is64Bit = MI.getMF()->getTarget().getTargetTriple().isArch64Bit();
   StringRef Name = Subtarget.getInstrInfo()->getName(MI.getOpcode());
-  // Instructions without operands, and the numbers that they make.
+  // Instructions without operands, and the numbers that they produce.
   if (Name == "MOV32r0" || Name.ends_with("FsFLD0SS"))
     return {4};
   if (Name == "MOV32r1" || Name == "MOV32r_1")
@@ -38,7 +38,7 @@ Constant constant(const MachineInstr &MI) {
   if (!Bytes)
     return {};
   const MachineOperand &Value = MI.getOperand(1);
-  // In memory, 32 bits are extended by their sign.
+  // A store extends 32 bits by their sign.
   bool Fits = Name != "MOV32ri64" || (Value.isImm() && isInt<32>(Value.getImm()));
   return {Fits ? Bytes : 0, Value};
 }
@@ -60,4 +60,4 @@ void storeConstant(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, const
   Store.addFrameIndex(Object).addImm(1).addReg(0).addImm(0).addReg(0).add(Value).addMemOperand(Access);
 }
 
-} // namespace chordal
+} // namespace chordal::x86

@@ -1,5 +1,5 @@
-// Matrix tiles (AMX). Each of their eight registers has one shape throughout a function, which the function says in a table that
-// it loads before it uses them. LLVM's own allocators take the tiles first, and write the table when these have registers.
+// Matrix tiles (AMX). Each of the eight registers has one shape throughout a function. The function writes the shapes to a table,
+// which it loads before it uses tiles. LLVM's own allocators allocate the tiles first, and write the table afterwards.
 #ifndef CHORDAL_TILES_H
 #define CHORDAL_TILES_H
 
@@ -9,8 +9,10 @@
 #include <vector>
 
 namespace chordal {
-
 class Target;
+}
+
+namespace chordal::x86 {
 
 // LLVM's class of tiles.
 const llvm::TargetRegisterClass *tileClass(const llvm::TargetRegisterInfo &TRI);
@@ -20,23 +22,23 @@ class Tiles {
 public:
   explicit Tiles(const llvm::MachineFunction &MF);
 
-  // How many registers tiles of each shape get, one after the other. Empty if there are no tiles, or too many shapes.
+  // The number of registers for tiles of each shape. These follow each other. Empty if there are no tiles, or too many shapes.
   const std::vector<unsigned> &registers() const { return Registers; }
 
   // The shape of a tile, as an index into that list.
   unsigned shapeOf(llvm::Register Tile) const { return ShapeOf.lookup(Tile); }
 
-  // Has instructions overwrite tiles of their result's shape only: copies of others.
+  // Makes instructions overwrite only tiles of their result's shape: copies of the others.
   void matchShapes(llvm::MachineFunction &MF);
 
-  // Has the function write the shapes of all registers into its table, wherever a number of rows or of columns becomes known.
-  // Answers these instructions, each with the root of the register that it is about.
+  // Makes the function write the shapes of all registers to its table, where a number of rows or columns becomes known. Returns
+  // these instructions, each with the root of the register that it is about.
   std::vector<std::pair<unsigned, llvm::MachineInstr *>> configure(llvm::MachineFunction &MF, Target &T) const;
 
 private:
   struct Shape {
     llvm::Register Rows, Columns;
-    // How many of them one instruction wants, and how many there are.
+    // How many tiles of it one instruction needs, and how many there are.
     unsigned Together, Tiles;
   };
 
@@ -53,10 +55,11 @@ private:
   std::vector<unsigned> Registers;
 };
 
-// Takes back that an access to a tile's stack slot reads the distance of its rows from a virtual register; `setStrides` has such
-// accesses read it from registers that are free there, when the function is in physical registers and what is live where is known.
+// `removeStride` removes the virtual register from which an access to a tile's stack slot reads the distance of its rows.
+// `setStrides` makes such accesses read it from free registers, when the function is in physical registers, and their liveness is
+// known.
 void removeStride(llvm::MachineInstr &Access);
 void setStrides(llvm::ArrayRef<llvm::MachineInstr *> Accesses, Target &T);
 
-} // namespace chordal
+} // namespace chordal::x86
 #endif

@@ -1,5 +1,4 @@
-#include "tiles.h"
-#include "target.h"
+#include "x86.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/CodeGen/LivePhysRegs.h"
 #include "llvm/CodeGen/MachineFrameInfo.h"
@@ -7,16 +6,16 @@
 
 using namespace llvm;
 
-namespace chordal {
+namespace chordal::x86 {
 namespace {
 
 constexpr unsigned Unknown = ~0u;
 // Rows of tiles are 64 bytes in memory.
 constexpr unsigned Stride = 64;
-// Where a table has a register's row size in bytes (two bytes each), and its number of rows.
+// The offsets in a table of the registers' row sizes in bytes (two bytes each), and of their numbers of rows.
 constexpr unsigned ColumnsAt = 16, RowsAt = 48;
 
-// The part of a word that is its low byte.
+// The subregister index of the low byte.
 unsigned lowByte(const TargetRegisterInfo &TRI) {
   unsigned Index = 1;
   while (TRI.getSubRegIdxSize(Index) != 8 || TRI.getSubRegIdxOffset(Index) != 0)
@@ -38,7 +37,7 @@ MachineInstrBuilder store(MachineBasicBlock &MBB, MachineBasicBlock::iterator At
       .addMemOperand(Operand);
 }
 
-// A number of rows or of columns, if it is known.
+// A number of rows or columns, if it is constant.
 const MachineOperand *constant(const MachineRegisterInfo &MRI, Register Reg) {
   const MachineInstr *Def = MRI.getVRegDef(Reg);
   return Def && Def->isMoveImmediate() && Def->getOperand(1).isImm() ? &Def->getOperand(1) : nullptr;
@@ -78,7 +77,7 @@ Tiles::Tiles(const MachineFunction &MF) : MRI(MF.getRegInfo()), Class(*tileClass
   share();
 }
 
-// A tile has the shape that the instruction says which defines it, or what it is a copy or a φ of.
+// Finds the shape of a tile: its defining instruction says it, or the tile that is copied, or an argument of the φ, has it.
 unsigned Tiles::findShape(Register Tile, SmallVectorImpl<Register> &Passed) {
   const MachineInstr *Def = MRI.getVRegDef(Tile);
   if (!Def || is_contained(Passed, Tile))
@@ -103,7 +102,7 @@ unsigned Tiles::numberOf(Register Rows, Register Columns) {
   return Shapes.size() - 1;
 }
 
-// What an instruction overwrites is counted twice where it is wanted afterwards, or might be.
+// A tile that an instruction overwrites is counted twice if it is used afterwards, or might be.
 void Tiles::countTogether(const MachineInstr &MI) {
   std::vector<unsigned> Wanted(Shapes.size());
   for (const MachineOperand &Use : MI.all_uses()) {
@@ -116,7 +115,7 @@ void Tiles::countTogether(const MachineInstr &MI) {
   }
 }
 
-// The shape in which an instruction reads a tile: if it overwrites that, its result's.
+// The shape in which an instruction reads a tile. If the instruction overwrites the tile, it is that of the result.
 unsigned Tiles::shapeAt(const MachineOperand &Use) const {
   const MachineInstr &MI = *Use.getParent();
   return shapeOf(Use.isTied() ? MI.getOperand(MI.findTiedOperandIdx(Use.getOperandNo())).getReg() : Use.getReg());
@@ -139,7 +138,8 @@ void Tiles::matchShapes(MachineFunction &MF) {
       }
 }
 
-// Each shape gets as many registers as an instruction wants. Others go to the shapes of which there are most tiles.
+// Gives each shape as many registers as one instruction needs, and the remaining ones to the shapes with the most tiles per
+// register.
 void Tiles::share() {
   unsigned Left = Class.getNumRegs();
   for (const Shape &S : Shapes) {
@@ -157,7 +157,7 @@ void Tiles::share() {
   }
 }
 
-// The instruction that writes the number of the table's format. It stands after those that clear the table.
+// The instruction that writes the number of the table's format. It stands after the instructions that clear the table.
 static MachineInstr *findFormat(MachineFunction &MF, Target &T) {
   const TargetInstrInfo &TII = *MF.getSubtarget().getInstrInfo();
   unsigned Load = T.opcode("PLDTILECFGV", TII), Write = T.opcode("MOV8mi", TII);
@@ -172,7 +172,7 @@ static MachineInstr *findFormat(MachineFunction &MF, Target &T) {
   return nullptr;
 }
 
-// Writes a number to the table: where it is defined, but not before the table is cleared.
+// Writes a number to the table, where the number is defined, but not before the table is cleared.
 static MachineInstr *writeShape(Register Value, unsigned Offset, MachineInstr &Format, Target &T) {
   MachineFunction &MF = *Format.getMF();
   const TargetInstrInfo &TII = *MF.getSubtarget().getInstrInfo();
@@ -212,7 +212,7 @@ void removeStride(MachineInstr &Access) {
     }
 }
 
-// Whether a register can hold a stride, and needs not be saved by the function because it does.
+// Whether a register can hold a stride, and need not be saved by the function for that.
 static bool isFree(MCRegister Reg, const LivePhysRegs &Live, const MachineRegisterInfo &MRI, Target &T) {
   const MCPhysReg *Saved = MRI.getCalleeSavedRegs();
   while (*Saved && !T.TRI.regsOverlap(*Saved, Reg))
@@ -220,7 +220,7 @@ static bool isFree(MCRegister Reg, const LivePhysRegs &Live, const MachineRegist
   return Live.available(MRI, Reg) && !*Saved && T.TRI.getEncodingValue(Reg) < 16;
 }
 
-// If no register is free, one is saved in a slot.
+// Makes an access read the stride from a register. If none is free, one is saved in a slot.
 static void setStride(MachineInstr &Access, std::optional<int> &Slot, Target &T) {
   MachineBasicBlock &MBB = *Access.getParent();
   MachineFunction &MF = *MBB.getParent();
@@ -240,7 +240,7 @@ static void setStride(MachineInstr &Access, std::optional<int> &Slot, Target &T)
     TII.loadRegFromStackSlot(MBB, Behind, Reg, *Slot, &Class, Register());
   }
   BuildMI(MBB, Access, Access.getDebugLoc(), TII.get(T.opcode("MOV32ri64", TII)), Reg).addImm(Stride);
-  // Of an address, the index is the third operand.
+  // The index is the third operand of an address.
   MachineOperand &Index = Access.getOperand((Access.mayLoad() ? 1 : 0) + 2);
   Index.setReg(Reg);
   Index.setIsKill();
@@ -252,4 +252,4 @@ void setStrides(ArrayRef<MachineInstr *> Accesses, Target &T) {
     setStride(*Access, Slot, T);
 }
 
-} // namespace chordal
+} // namespace chordal::x86

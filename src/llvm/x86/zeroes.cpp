@@ -1,5 +1,5 @@
-#include "zeroes.h"
-#include "flags.h"
+#include "x86.h"
+#include "../flags.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/MachineRegisterInfo.h"
@@ -8,12 +8,12 @@
 
 using namespace llvm;
 
-namespace chordal {
+namespace chordal::x86 {
 namespace {
 
 const char ZeroByXor[] = "MOV32r0";
 
-// The instruction that zeroes what MI inserts a byte into, if that is all that the zero is for.
+// The instruction that zeroes the register into which MI inserts a byte, if the zero has no other use.
 MachineInstr *zeroOf(const MachineInstr &MI, const TargetInstrInfo &TII, const TargetRegisterInfo &TRI) {
   if (!MI.isInsertSubreg() || MI.peekDebugInstrNum())
     return nullptr;
@@ -28,7 +28,7 @@ MachineInstr *zeroOf(const MachineInstr &MI, const TargetInstrInfo &TII, const T
   return Zero && !Zero->peekDebugInstrNum() && TII.getName(Zero->getOpcode()) == ZeroByXor ? Zero : nullptr;
 }
 
-// What MI defines as a zero of another width than the 32 bits in which selected code makes all of them.
+// A zero that MI defines, of another width than 32 bits, in which selected code makes all zeroes.
 struct OtherZero {
   MachineInstr *Of = nullptr;
   StringRef Name; // of the instruction that makes it
@@ -53,7 +53,7 @@ OtherZero otherZero(const MachineInstr &MI, unsigned Zero, Target &T) {
   return T.TRI.getSubRegIdxSize(Part) == 8 ? Of("GR8", "MOV8ri") : Of("GR16", "MOV16ri");
 }
 
-// Has debug instructions know that a register would be zero, and removes what makes it so, if nothing else wants it.
+// Removes the zero if only debug instructions use it, which then say that the value is zero.
 void removeIfUnused(MachineInstr &Zero) {
   MachineRegisterInfo &MRI = Zero.getMF()->getRegInfo();
   Register Reg = Zero.getOperand(0).getReg();
@@ -74,7 +74,7 @@ void zeroInOneInstruction(MachineFunction &MF, Target &T) {
       OtherZero Other = otherZero(MI, Zero, T);
       if (!Other.Of)
         continue;
-      // Which may not write all registers of the class.
+      // The instruction may not be able to write all registers of the class.
       const MCInstrDesc &Move = TII.get(T.opcode(Other.Name, TII));
       Register Defined = MI.getOperand(0).getReg();
       if (!MF.getRegInfo().constrainRegClass(Defined, TII.getRegClass(Move, 0)))
@@ -123,9 +123,9 @@ void extendInsteadOfZeroing(MachineFunction &MF, Target &T) {
         BuildMI(MBB, MI, MI.getDebugLoc(), TII.get(T.opcode("MOVZX32rr8", TII)), Extended).addReg(MI.getOperand(2).getReg());
         MI.eraseFromParent();
         Zero->eraseFromParent();
-        // Only for the byte did it have to be in a register that has one.
+        // Only the insertion of the byte restricted the class.
         MF.getRegInfo().recomputeRegClass(Extended);
       }
 }
 
-} // namespace chordal
+} // namespace chordal::x86

@@ -1,4 +1,4 @@
-#include "narrow.h"
+#include "x86.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/MachineRegisterInfo.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
@@ -7,7 +7,7 @@
 
 using namespace llvm;
 
-namespace chordal {
+namespace chordal::x86 {
 
 SecondBytes::SecondBytes(MachineFunction &MF)
     : MF(MF), TRI(*MF.getSubtarget().getRegisterInfo()), Is64Bit(MF.getTarget().getTargetTriple().isArch64Bit()) {}
@@ -34,4 +34,4 @@ bool SecondBytes::isSecondByte(const MachineOperand &MO) const {
   return MO.getSubReg() && MO.getReg().isVirtual() && TRI.getSubRegIdxOffset(MO.getSubReg()) == 8;
 }
 
-} // namespace chordal
+} // namespace chordal::x86
