@@ -1,13 +1,14 @@
-//! Whether a plan is one: everything that it promises, computed again from the plan alone.
+//! Whether a plan is right: all that it promises, computed again from the plan alone.
 //!
-//! - **Reachability**: wherever a value is read in a register, its definition, or a refill, stands on every way there.
-//! - **Validity of homes**: wherever a home is read, the value has been stored there on every way, and no other value since.
-//! - **Pressure**: at every point, what is in registers fits.
-//! - **Edges that can take no code**: what crosses them in a register belongs to a bundle, at which there is a register for
+//! - **Reachability**: wherever a value is read in a register, its definition or a refill reaches on every path.
+//! - **Validity of homes**: wherever a home is read, the value has been stored there on every path, and no other value
+//!   since.
+//! - **Pressure**: at every point, the values in registers fit.
+//! - **Edges without code**: a value that crosses one in a register belongs to a bundle at which there is a register for
 //!   each value.
 //!
-//! All are data flow over sets of values; nothing is taken from the strategy that has made the plan. It takes time
-//! linear in blocks times values, so that it is for tests, and builds of tests.
+//! All of this is data-flow analysis over sets of values. Nothing is taken from the strategy that made the plan. It takes
+//! time proportional to blocks times values, so it runs only in tests, and builds of tests.
 
 use super::homes::Home;
 use super::{Plan, Refill, Site, Step, Store, steps};
@@ -20,7 +21,7 @@ use crate::machine::{Block, Function, Inst, InstKind, Point, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is wrong with a plan.
+/// A fault of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     #[error("{value} is read at {at:?}, but is not in a register on every way there")]
@@ -46,7 +47,8 @@ pub fn verify(problem: &Problem, plan: &Plan) -> Vec<Fault> {
     let mut verifier =
         Verifier { problem, plan, function, pins, moving: moving(function, plan), copied: copied(problem), faults: Vec::new() };
     verifier.homes_and_registers();
-    // Where assignment asks for what it wants spilled, it is the one that finds out.
+    // If assignment spills on demand, nothing has to fit yet: assignment finds out itself, and asks for more values to be
+    // spilled.
     if !problem.downstream.evicts {
         let live_in = verifier.live_in_registers();
         verifier.pressure(&live_in);
@@ -58,7 +60,7 @@ pub fn verify(problem: &Problem, plan: &Plan) -> Vec<Fault> {
     verifier.faults
 }
 
-/// The values that are not in registers from their definitions to their last uses.
+/// The values that are not in a register from their definitions to their last uses.
 fn moving(function: &Function, plan: &Plan) -> EntitySet<Value> {
     let mut moving = plan.in_memory.clone();
     moving.extend(plan.refills.iter().map(|&(_, value, _)| value));
@@ -68,8 +70,8 @@ fn moving(function: &Function, plan: &Plan) -> EntitySet<Value> {
     moving
 }
 
-/// What copies hold. Values that are copies of each other may share a home and yet be live at once. Between two of one width
-/// there may be wider ones, of which each holds the content in its low part.
+/// The contents of copies. Values that are copies of each other may share a home and yet be live at once. Between two of one
+/// width there may be wider copies, each of which holds the content in its low part.
 fn copied(problem: &Problem) -> SecondaryMap<Value, PackedOption<Value>> {
     let function = &problem.conventional.function;
     let width = |value: Value| function.slot_for(value).size;
@@ -87,10 +89,10 @@ fn copied(problem: &Problem) -> SecondaryMap<Value, PackedOption<Value>> {
     copied
 }
 
-/// What is where.
+/// The values that are available in registers and in homes at a point.
 #[derive(Clone, PartialEq, Eq, Default)]
 struct Places {
-    /// The moving values that are in registers.
+    /// The tracked values that are in registers.
     registers: BTreeSet<Value>,
     /// The content that was stored last to each home.
     homes: BTreeMap<Home, Value>,
@@ -112,7 +114,7 @@ impl Places {
         });
     }
 
-    /// What holds on both ways.
+    /// The values that are available on both paths.
     fn meet(&self, other: &Places) -> Places {
         let same = |&(home, value): &(&Home, &Value)| other.homes.get(home) == Some(value);
         let homes = self.homes.iter().filter(same).map(|(&home, &value)| (home, value)).collect();
@@ -120,7 +122,7 @@ impl Places {
     }
 }
 
-/// What is where when control leaves blocks.
+/// The values that are available when control leaves blocks.
 #[derive(Default)]
 struct Left {
     at_end: SecondaryMap<Block, Option<Places>>,
@@ -129,7 +131,7 @@ struct Left {
 }
 
 impl Left {
-    /// What is where on an edge, if its block has been passed.
+    /// The values that are available on an edge, if its source has been passed.
     fn on_edge(&self, function: &Function, from: Block, to: Block) -> Option<Places> {
         match self.in_the_middle.get(&function.departure(from, to)) {
             Some(places) if function.blocks[to].landing_pad || function.blocks[to].jump_target => Some(places.clone()),
@@ -144,7 +146,7 @@ struct Verifier<'a> {
     function: &'a Function,
     pins: PinLiveness,
     moving: EntitySet<Value>,
-    /// Of each copy, the value as wide as itself that has been copied, directly or not: its content.
+    /// For each copy, the value of the same width from which it has been copied, directly or not: its content.
     copied: SecondaryMap<Value, PackedOption<Value>>,
     faults: Vec<Fault>,
 }
@@ -156,14 +158,14 @@ impl Verifier<'_> {
         &self.plan.refills[first..first + count]
     }
 
-    /// What the plan does at a point.
+    /// The stores and refills of the plan at a point.
     fn steps(&self, at: Point) -> impl Iterator<Item = Step> {
         let first = self.plan.stores.partition_point(|store| store.at < at);
         let count = self.plan.stores[first..].iter().take_while(|store| store.at == at).count();
         steps(&self.plan.stores[first..first + count], self.refills_at(Site::At(at)))
     }
 
-    /// The values that are refilled on an edge, into registers of their own.
+    /// The values that are refilled on an edge into registers of their own.
     fn arriving(&self, from: Block, to: Block) -> impl Iterator<Item = Value> + '_ {
         let refilled = self.refills_at(Site::Edge { from, to }).iter().map(|&(_, value, _)| value);
         refilled.filter(|&value| !self.plan.in_memory.contains(value))
@@ -173,7 +175,7 @@ impl Verifier<'_> {
         self.plan.folds.binary_search(&(inst, k)).is_ok()
     }
 
-    /// What a value holds: copies hold what they copy.
+    /// The content of a value: that of a copy is the value that it copies.
     fn content(&self, value: Value) -> Value {
         self.copied[value].expand().unwrap_or(value)
     }
@@ -182,8 +184,8 @@ impl Verifier<'_> {
         self.plan.homes.of(value)
     }
 
-    /// Follows what is in registers and in homes over all ways, from the most optimistic assumption down to the greatest
-    /// fixed point; then looks at every use.
+    /// Follows registers and homes over all paths, from the most optimistic assumption down to the greatest fixed point;
+    /// then checks every use.
     fn homes_and_registers(&mut self) {
         let mut left = Left::default();
         loop {
@@ -207,8 +209,8 @@ impl Verifier<'_> {
         self.faults.extend(faults);
     }
 
-    /// What is where behind the φs of a block. A φ in memory is in its home if what it takes is there, on every edge, or is
-    /// moved there on the edge from a home of its own.
+    /// The values that are available after the φs of a block. A φ in memory is in its home if on every edge its argument is
+    /// there already, or is moved there from a home of its own.
     fn entering(&self, block: Block, left: &Left) -> Places {
         let data = &self.function.blocks[block];
         let ways = data.preds.iter().enumerate().filter_map(|(column, &pred)| {
@@ -234,7 +236,7 @@ impl Verifier<'_> {
         places
     }
 
-    /// Passes a block; notes what is wrong, if that is asked for.
+    /// Passes a block, and notes its faults if asked to.
     fn walk(&self, block: Block, places: &mut Places, left: &mut Left, mut faults: Option<&mut Vec<Fault>>) {
         let count = self.function.blocks[block].insts.len() as u32;
         let in_register = |places: &Places, value: Value| !self.moving.contains(value) || places.registers.contains(&value);
@@ -276,7 +278,7 @@ impl Verifier<'_> {
                 let value = operand.value;
                 let at_home = || places.is_in(self.content(value), self.home(value));
                 match self.is_folded(inst, k) {
-                    // What is read in place is there in any case.
+                    // A value that is read in place is there in any case.
                     true if self.problem.read_in_place(inst, k).is_none() && !at_home() => blame(Fault::NotInHome { value, at }),
                     false if !in_register(places, value) => blame(Fault::NotInRegister { value, at }),
                     _ => {}
@@ -292,7 +294,8 @@ impl Verifier<'_> {
         }
     }
 
-    /// φs in registers take their arguments from registers, or from homes where they are refilled on the edge.
+    /// Checks that φs in registers take their arguments from registers, or are refilled on the edge from homes that hold
+    /// them.
     fn take_arguments(&self, from: Block, left: &Left, faults: &mut Vec<Fault>) {
         for &to in &self.function.blocks[from].succs {
             let at = self.function.departure(from, to);
@@ -321,7 +324,8 @@ impl Verifier<'_> {
         }
     }
 
-    /// Counts, at every instruction, what is in registers: from a definition or refill to the last use that it reaches.
+    /// Checks at every instruction that the values in registers fit. A value is in a register from a definition or refill to
+    /// the last use that this reaches.
     fn pressure(&mut self, live_in: &SecondaryMap<Block, EntitySet<Value>>) {
         for &block in self.problem.order.blocks() {
             let mut behind = self.leaving(block, live_in);
@@ -336,7 +340,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// The values in registers before an instruction, its refills done.
+    /// The values in registers before an instruction and after its refills.
     fn before(&self, inst: Inst, behind: &EntitySet<Value>) -> EntitySet<Value> {
         let mut before = behind.clone();
         if self.plan.dropped.contains(inst) {
@@ -351,7 +355,7 @@ impl Verifier<'_> {
         before
     }
 
-    /// The values in registers before what the plan does at a point, from those behind it.
+    /// The values in registers before the steps of the plan at a point, from those after them.
     fn above(&self, at: Point, mut live: EntitySet<Value>) -> EntitySet<Value> {
         for step in self.steps(at).collect::<Vec<_>>().into_iter().rev() {
             match step {
@@ -368,7 +372,7 @@ impl Verifier<'_> {
         live
     }
 
-    /// The values that are in registers behind the last instruction of a block.
+    /// The values in registers after the last instruction of a block.
     fn leaving(&self, block: Block, live_in: &SecondaryMap<Block, EntitySet<Value>>) -> EntitySet<Value> {
         let data = &self.function.blocks[block];
         let mut leaving = EntitySet::new();
@@ -405,13 +409,13 @@ impl Verifier<'_> {
         }
     }
 
-    /// Whether an instruction finds registers, with these values in registers before and behind it.
+    /// Whether an instruction finds registers, with these values in registers before and after it.
     fn fits(&self, at: Point, inst: Inst, before: &EntitySet<Value>, behind: &EntitySet<Value>) -> bool {
         let Problem { limits, .. } = self.problem;
         let operands = self.function.operands(inst);
         let folds: Vec<usize> = (0..operands.len()).filter(|&k| self.is_folded(inst, k)).collect();
         if folds.len() > 1 {
-            // A copy from memory to the same memory.
+            // It is a copy from a home to the same home.
             return true;
         }
         let last_use = |k: usize| if behind.contains(operands[k].value) { LastUse::No } else { LastUse::OfRefill };
@@ -425,7 +429,7 @@ impl Verifier<'_> {
         demand.excess(limits, &through, &self.pins.occupancy(self.function, at.block, inst), 0).is_none()
     }
 
-    /// Whether a value that may be held by a register of the program has been in a register since it was copied there.
+    /// Whether a value that the program may hold in a pinned register has been in a register since it was copied there.
     fn has_stayed(&self, at: Point, value: Value) -> bool {
         let first = self.function.blocks[at.block].insts.start;
         for index in (0..=at.index).rev() {
@@ -440,10 +444,11 @@ impl Verifier<'_> {
         true
     }
 
-    /// What crosses an edge that can take no code in a register crosses a bundle, at which there are registers for all.
+    /// Checks that values that cross edges without code in registers cross bundles, and that at each bundle there are
+    /// registers for all of them.
     fn crossing(&mut self, live_in: &SecondaryMap<Block, EntitySet<Value>>) {
         let Problem { bundles, limits, unspillable, .. } = self.problem;
-        // Of each bundle, what is in registers at its ends.
+        // For each bundle, the values in registers at its ends.
         let mut meeting: BTreeMap<Bundle, BTreeSet<Value>> = BTreeMap::new();
         let mut crossed: EntitySet<Bundle> = EntitySet::new();
         for (to, data) in &self.function.blocks {
@@ -457,12 +462,12 @@ impl Verifier<'_> {
                         if !crossing.is_empty() {
                             crossed.insert(bundle);
                         }
-                        // At calls, counting knows of what is beside.
+                        // At calls, the pressure there accounts for values beside those that cross.
                         let beside = if data.landing_pad { EntitySet::new() } else { self.leaving(from, live_in) };
                         let here = crossing.iter().copied().chain(beside.iter());
                         meeting.entry(bundle).or_default().extend(here.map(|value| bundles.representative(value)));
                     }
-                    // What inline assembly defines for where it jumps to stays where it is.
+                    // A value that inline assembly defines for where it jumps to stays in its register.
                     None => {
                         let loose = crossing.iter().filter(|&&value| !unspillable.contains(value));
                         self.faults.extend(loose.map(|&value| Fault::Crosses { value, from, to }));
@@ -470,7 +475,7 @@ impl Verifier<'_> {
                 }
             }
         }
-        // Where nothing crosses, what is live at the sources has nothing to meet.
+        // Where no value crosses, those at the sources have nothing to agree on.
         for (bundle, values) in meeting.into_iter().filter(|&(bundle, _)| crossed.contains(bundle)) {
             let at = bundles.meeting(bundle);
             let mut room = Room::new(self.function, limits, at, self.pins.kept());
@@ -480,7 +485,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Refills on edges stand where code can.
+    /// Checks that refills on edges stand where code can.
     fn edges(&mut self) {
         for &(site, ..) in &self.plan.refills {
             if let Site::Edge { from, to } = site
