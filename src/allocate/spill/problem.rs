@@ -181,15 +181,15 @@ impl<'a> Problem<'a> {
     pub(super) fn wanted_in_pads(&self, block: Block) -> Vec<Value> {
         let Conventional { function, .. } = self.conventional;
         let pads = function.blocks[block].succs.iter().filter(|&&succ| function.blocks[succ].landing_pad);
-        let mut wanted = Vec::new();
+        let mut values = Vec::new();
         for &pad in pads {
             let column = function.column(block, pad);
-            wanted.extend(self.liveness.live_in(pad));
-            wanted.extend(function.blocks[pad].phis.iter().filter_map(|phi| phi.args[column].expand()));
+            values.extend(self.liveness.live_in(pad));
+            values.extend(function.blocks[pad].phis.iter().filter_map(|phi| phi.args[column].expand()));
         }
-        wanted.sort_unstable();
-        wanted.dedup();
-        wanted
+        values.sort_unstable();
+        values.dedup();
+        values
     }
 
     /// How a value gets back into a register.

@@ -248,7 +248,7 @@ impl<'a> Writer<'a> {
                 continue;
             }
             let value = if operand.is_def() { operand.value } else { self.name_of(operand.value) };
-            let reuse = reused_behind(operand, |k| folds.iter().any(|&(_, folded)| folded == k));
+            let reuse = reuse_without(operand, |k| folds.iter().any(|&(_, folded)| folded == k));
             operands.push(Operand { value, reuse, reuse_instead: None, reuse_none: false, ..operand });
         }
         for operand in operands.iter().filter(|operand| operand.is_def()) {
@@ -317,7 +317,7 @@ impl<'a> Writer<'a> {
 }
 
 /// The operand that an operand reuses, once those operands of its instruction that leave are gone.
-pub(in crate::allocate::spill) fn reused_behind(operand: Operand, leaves: impl Fn(usize) -> bool) -> Option<u8> {
+pub(in crate::allocate::spill) fn reuse_without(operand: Operand, leaves: impl Fn(usize) -> bool) -> Option<u8> {
     operand.reuse.map(|reused| (0..reused).filter(|&k| !leaves(usize::from(k))).count() as u8)
 }
 

@@ -84,8 +84,8 @@ pub fn steps<'a>(stores: &'a [Store], refills: &'a [(Site, Value, Refill)]) -> i
     let is_computed = move |store: &&Store| refills.iter().any(|refill| computed(refill) == Some(store.value));
     let first = stores.iter().filter(move |store| !is_computed(store)).copied().map(Step::Store);
     let then = refills.iter().flat_map(move |it| {
-        let behind = stores.iter().filter(move |store| computed(it) == Some(store.value));
-        iter::once(Step::Refill(it.1, it.2)).chain(behind.copied().map(Step::Store))
+        let after = stores.iter().filter(move |store| computed(it) == Some(store.value));
+        iter::once(Step::Refill(it.1, it.2)).chain(after.copied().map(Step::Store))
     });
     first.chain(then)
 }
@@ -122,8 +122,8 @@ pub struct Plan {
 impl Plan {
     /// How a value is refilled on an edge, if it is.
     pub fn refill_on(&self, from: Block, to: Block, value: Value) -> Option<Refill> {
-        let wanted = (Site::Edge { from, to }, value);
-        let found = self.refills.binary_search_by_key(&wanted, |&(site, value, _)| (site, value));
+        let key = (Site::Edge { from, to }, value);
+        let found = self.refills.binary_search_by_key(&key, |&(site, value, _)| (site, value));
         found.ok().map(|index| self.refills[index].2)
     }
 }

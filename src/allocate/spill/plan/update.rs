@@ -10,7 +10,7 @@
 //! slot for as long as one of its values is live, in a register or not ([`super::slots`]).
 
 use super::Refill;
-use super::insert::reused_behind;
+use super::insert::reuse_without;
 use crate::allocate::cost::{Added, FOLDED_RELOAD, FOLDED_STORE, RELOAD, STORE};
 use crate::allocate::spill::problem::Problem;
 use crate::allocate::spill::spilled::{Fold, Spilled};
@@ -93,12 +93,12 @@ pub(in crate::allocate::spill) fn changes_home(problem: &Problem, inst: Inst) ->
     let Conventional { function, webs, .. } = problem.conventional;
     let [read, written] = changing(function, inst).filter(|_| problem.policy.fold)?;
     let operands = function.operands(inst);
-    let [before, behind] = [read, written].map(|k| operands[k].value);
+    let [before, after] = [read, written].map(|k| operands[k].value);
     let has_home = |value: Value| problem.refill(value) == Refill::Load && problem.recompute(value).is_none();
     let reads = operands.iter().filter(|operand| !operand.is_def() && operand.value == before).count();
     let is_last = reads == 1 && problem.liveness.kills(function.insts[inst].operands.start as usize + read);
-    let is_one = webs[before].is_some() && webs[before] == webs[behind] && function.slot_for(before) == function.slot_for(behind);
-    (is_last && is_one && has_home(before) && has_home(behind)).then_some([read, written])
+    let is_one = webs[before].is_some() && webs[before] == webs[after] && function.slot_for(before) == function.slot_for(after);
+    (is_last && is_one && has_home(before) && has_home(after)).then_some([read, written])
 }
 
 /// The instructions of a block that could change a slot, where the loaded value is used for nothing else.
@@ -169,7 +169,7 @@ fn write(spilled: Spilled, updates: &[Update], needless: &EntitySet<Inst>) -> Sp
                 Some(&Update { slot, read, written, .. }) => {
                     let leaves = |k: usize| k == read || k == written;
                     let stays = operands.iter().enumerate().filter(|&(k, _)| !leaves(k));
-                    let stays = stays.map(|(_, &operand)| Operand { reuse: reused_behind(operand, leaves), ..operand });
+                    let stays = stays.map(|(_, &operand)| Operand { reuse: reuse_without(operand, leaves), ..operand });
                     let new = rewriter.copy(inst, &stays.collect::<SmallVec<[Operand; 8]>>());
                     rewriter.new.insts[new].recomputable = false;
                     let fold = |operand: usize| Fold { inst: new, operand, slot, writes: operand == written };

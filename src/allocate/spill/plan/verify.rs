@@ -45,7 +45,7 @@ pub fn verify(problem: &Problem, plan: &Plan) -> Vec<Fault> {
     let function = &problem.conventional.function;
     let pins = problem.pins.clone().keeping(function, &plan.untouched);
     let mut verifier =
-        Verifier { problem, plan, function, pins, moving: moving(function, plan), copied: copied(problem), faults: Vec::new() };
+        Verifier { problem, plan, function, pins, tracked: tracked(function, plan), copied: copied(problem), faults: Vec::new() };
     verifier.homes_and_registers();
     // If assignment spills on demand, nothing has to fit yet: assignment finds out itself, and asks for more values to be
     // spilled.
@@ -60,14 +60,14 @@ pub fn verify(problem: &Problem, plan: &Plan) -> Vec<Fault> {
     verifier.faults
 }
 
-/// The values that are not in a register from their definitions to their last uses.
-fn moving(function: &Function, plan: &Plan) -> EntitySet<Value> {
-    let mut moving = plan.in_memory.clone();
-    moving.extend(plan.refills.iter().map(|&(_, value, _)| value));
+/// The values that are not in a register from their definitions to their last uses, so that the verifier has to track them.
+fn tracked(function: &Function, plan: &Plan) -> EntitySet<Value> {
+    let mut tracked = plan.in_memory.clone();
+    tracked.extend(plan.refills.iter().map(|&(_, value, _)| value));
     for inst in plan.dropped.iter() {
-        moving.extend(function.operands(inst).iter().filter(|operand| operand.is_def()).map(|operand| operand.value));
+        tracked.extend(function.operands(inst).iter().filter(|operand| operand.is_def()).map(|operand| operand.value));
     }
-    moving
+    tracked
 }
 
 /// The contents of copies. Values that are copies of each other may share a home and yet be live at once. Between two of one
@@ -91,14 +91,14 @@ fn copied(problem: &Problem) -> SecondaryMap<Value, PackedOption<Value>> {
 
 /// The values that are available in registers and in homes at a point.
 #[derive(Clone, PartialEq, Eq, Default)]
-struct Places {
+struct Available {
     /// The tracked values that are in registers.
     registers: BTreeSet<Value>,
     /// The content that was stored last to each home.
     homes: BTreeMap<Home, Value>,
 }
 
-impl Places {
+impl Available {
     /// Whether a content is in a home.
     fn is_in(&self, content: Value, home: Option<Home>) -> bool {
         home.is_some_and(|home| self.homes.get(&home) == Some(&content))
@@ -115,26 +115,26 @@ impl Places {
     }
 
     /// The values that are available on both paths.
-    fn meet(&self, other: &Places) -> Places {
+    fn meet(&self, other: &Available) -> Available {
         let same = |&(home, value): &(&Home, &Value)| other.homes.get(home) == Some(value);
         let homes = self.homes.iter().filter(same).map(|(&home, &value)| (home, value)).collect();
-        Places { registers: &self.registers & &other.registers, homes }
+        Available { registers: &self.registers & &other.registers, homes }
     }
 }
 
 /// The values that are available when control leaves blocks.
 #[derive(Default)]
-struct Left {
-    at_end: SecondaryMap<Block, Option<Places>>,
+struct Exits {
+    at_end: SecondaryMap<Block, Option<Available>>,
     /// Before calls that throw to landing pads, and before inline assembly that jumps.
-    in_the_middle: BTreeMap<Point, Places>,
+    in_the_middle: BTreeMap<Point, Available>,
 }
 
-impl Left {
+impl Exits {
     /// The values that are available on an edge, if its source has been passed.
-    fn on_edge(&self, function: &Function, from: Block, to: Block) -> Option<Places> {
+    fn on_edge(&self, function: &Function, from: Block, to: Block) -> Option<Available> {
         match self.in_the_middle.get(&function.departure(from, to)) {
-            Some(places) if function.blocks[to].landing_pad || function.blocks[to].jump_target => Some(places.clone()),
+            Some(available) if function.blocks[to].landing_pad || function.blocks[to].jump_target => Some(available.clone()),
             _ => self.at_end[from].clone(),
         }
     }
@@ -145,7 +145,7 @@ struct Verifier<'a> {
     plan: &'a Plan,
     function: &'a Function,
     pins: PinLiveness,
-    moving: EntitySet<Value>,
+    tracked: EntitySet<Value>,
     /// For each copy, the value of the same width from which it has been copied, directly or not: its content.
     copied: SecondaryMap<Value, PackedOption<Value>>,
     faults: Vec<Fault>,
@@ -187,14 +187,14 @@ impl Verifier<'_> {
     /// Follows registers and homes over all paths, from the most optimistic assumption down to the greatest fixed point;
     /// then checks every use.
     fn homes_and_registers(&mut self) {
-        let mut left = Left::default();
+        let mut exits = Exits::default();
         loop {
             let mut changed = false;
             for &block in self.problem.order.blocks() {
-                let mut places = self.entering(block, &left);
-                self.walk(block, &mut places, &mut left, None);
-                changed |= left.at_end[block].as_ref() != Some(&places);
-                left.at_end[block] = Some(places);
+                let mut available = self.entering(block, &exits);
+                self.walk(block, &mut available, &mut exits, None);
+                changed |= exits.at_end[block].as_ref() != Some(&available);
+                exits.at_end[block] = Some(available);
             }
             if !changed {
                 break;
@@ -202,20 +202,20 @@ impl Verifier<'_> {
         }
         let mut faults = Vec::new();
         for &block in self.problem.order.blocks() {
-            let mut places = self.entering(block, &left);
-            self.walk(block, &mut places, &mut left, Some(&mut faults));
-            self.take_arguments(block, &left, &mut faults);
+            let mut available = self.entering(block, &exits);
+            self.walk(block, &mut available, &mut exits, Some(&mut faults));
+            self.take_arguments(block, &exits, &mut faults);
         }
         self.faults.extend(faults);
     }
 
     /// The values that are available after the φs of a block. A φ in memory is in its home if on every edge its argument is
     /// there already, or is moved there from a home of its own.
-    fn entering(&self, block: Block, left: &Left) -> Places {
+    fn entering(&self, block: Block, exits: &Exits) -> Available {
         let data = &self.function.blocks[block];
-        let ways = data.preds.iter().enumerate().filter_map(|(column, &pred)| {
-            let before = left.on_edge(self.function, pred, block)?;
-            let mut places = before.clone();
+        let incoming = data.preds.iter().enumerate().filter_map(|(column, &pred)| {
+            let before = exits.on_edge(self.function, pred, block)?;
+            let mut available = before.clone();
             for phi in data.phis.iter().filter(|phi| self.plan.memory_phis.contains(phi.def)) {
                 let home = self.home(phi.def);
                 let arrives = |arg: Value| {
@@ -223,72 +223,73 @@ impl Verifier<'_> {
                         || (self.plan.in_memory.contains(arg) && before.is_in(self.content(arg), self.home(arg)))
                 };
                 match phi.args[column].expand() {
-                    Some(arg) if !arrives(arg) => places.forget(home),
-                    _ => places.write(self.content(phi.def), home),
+                    Some(arg) if !arrives(arg) => available.forget(home),
+                    _ => available.write(self.content(phi.def), home),
                 }
             }
-            places.registers.extend(self.arriving(pred, block));
-            Some(places)
+            available.registers.extend(self.arriving(pred, block));
+            Some(available)
         });
-        let mut places = ways.reduce(|a, b| a.meet(&b)).unwrap_or_default();
-        let in_register = |def: &Value| self.moving.contains(*def) && !self.plan.memory_phis.contains(*def);
-        places.registers.extend(data.phis.iter().map(|phi| phi.def).filter(in_register));
-        places
+        let mut available = incoming.reduce(|a, b| a.meet(&b)).unwrap_or_default();
+        let in_register = |def: &Value| self.tracked.contains(*def) && !self.plan.memory_phis.contains(*def);
+        available.registers.extend(data.phis.iter().map(|phi| phi.def).filter(in_register));
+        available
     }
 
     /// Passes a block, and notes its faults if asked to.
-    fn walk(&self, block: Block, places: &mut Places, left: &mut Left, mut faults: Option<&mut Vec<Fault>>) {
+    fn walk(&self, block: Block, available: &mut Available, exits: &mut Exits, mut faults: Option<&mut Vec<Fault>>) {
         let count = self.function.blocks[block].insts.len() as u32;
-        let in_register = |places: &Places, value: Value| !self.moving.contains(value) || places.registers.contains(&value);
+        let in_register =
+            |available: &Available, value: Value| !self.tracked.contains(value) || available.registers.contains(&value);
         let mut blame = |fault: Fault| faults.iter_mut().for_each(|faults| faults.push(fault.clone()));
         for (index, inst) in (0..=count).zip(self.function.block_insts(block).map(Some).chain([None])) {
             let at = Point { block, index };
             for step in self.steps(at) {
                 match step {
                     Step::Store(Store { value, home, .. }) => {
-                        if self.problem.storable(value).is_none() && !in_register(places, value) {
+                        if self.problem.storable(value).is_none() && !in_register(available, value) {
                             blame(Fault::NotInRegister { value, at });
                         }
-                        places.write(self.content(value), self.home(home));
+                        available.write(self.content(value), self.home(home));
                     }
                     Step::Refill(value, refill) => {
                         match refill {
-                            Refill::Load if !places.is_in(self.content(value), self.home(value)) => {
+                            Refill::Load if !available.is_in(self.content(value), self.home(value)) => {
                                 blame(Fault::NotInHome { value, at });
                             }
-                            Refill::Recompute { from, .. } if !in_register(places, from) => {
+                            Refill::Recompute { from, .. } if !in_register(available, from) => {
                                 blame(Fault::NotInRegister { value: from, at });
                             }
                             _ => {}
                         }
-                        places.registers.insert(value);
+                        available.registers.insert(value);
                     }
                 }
             }
             let Some(inst) = inst else { continue };
             if self.function.blocks[block].throws == inst.into() || self.function.insts[inst].jumps {
-                left.in_the_middle.insert(at, places.clone());
+                exits.in_the_middle.insert(at, available.clone());
             }
             if self.plan.dropped.contains(inst) {
-                self.pass_dropped(inst, places);
+                self.pass_dropped(inst, available);
                 continue;
             }
             let operands = || self.function.operands(inst).iter().enumerate();
             for (k, operand) in operands().filter(|(_, operand)| !operand.is_def()) {
                 let value = operand.value;
-                let at_home = || places.is_in(self.content(value), self.home(value));
+                let at_home = || available.is_in(self.content(value), self.home(value));
                 match self.is_folded(inst, k) {
                     // A value that is read in place is there in any case.
                     true if self.problem.read_in_place(inst, k).is_none() && !at_home() => blame(Fault::NotInHome { value, at }),
-                    false if !in_register(places, value) => blame(Fault::NotInRegister { value, at }),
+                    false if !in_register(available, value) => blame(Fault::NotInRegister { value, at }),
                     _ => {}
                 }
             }
             for (k, operand) in operands().filter(|(_, operand)| operand.is_def()) {
                 if self.is_folded(inst, k) {
-                    places.write(self.content(operand.value), self.home(operand.value));
-                } else if self.moving.contains(operand.value) {
-                    places.registers.insert(operand.value);
+                    available.write(self.content(operand.value), self.home(operand.value));
+                } else if self.tracked.contains(operand.value) {
+                    available.registers.insert(operand.value);
                 }
             }
         }
@@ -296,31 +297,31 @@ impl Verifier<'_> {
 
     /// Checks that φs in registers take their arguments from registers, or are refilled on the edge from homes that hold
     /// them.
-    fn take_arguments(&self, from: Block, left: &Left, faults: &mut Vec<Fault>) {
+    fn take_arguments(&self, from: Block, exits: &Exits, faults: &mut Vec<Fault>) {
         for &to in &self.function.blocks[from].succs {
             let at = self.function.departure(from, to);
-            let places = left.on_edge(self.function, from, to).expect("the block has been passed");
+            let available = exits.on_edge(self.function, from, to).expect("the block has been passed");
             let column = self.function.column(from, to);
             let phis = self.function.blocks[to].phis.iter().filter(|phi| !self.plan.memory_phis.contains(phi.def));
-            for value in phis.filter_map(|phi| phi.args[column].expand()).filter(|&arg| self.moving.contains(arg)) {
-                if self.plan.refill_on(from, to, value).is_none() && !places.registers.contains(&value) {
+            for value in phis.filter_map(|phi| phi.args[column].expand()).filter(|&arg| self.tracked.contains(arg)) {
+                if self.plan.refill_on(from, to, value).is_none() && !available.registers.contains(&value) {
                     faults.push(Fault::NotInRegister { value, at });
                 }
             }
             let loaded = self.refills_at(Site::Edge { from, to }).iter().filter(|&&(_, _, refill)| refill == Refill::Load);
             let unwritten =
-                loaded.map(|&(_, value, _)| value).filter(|&value| !places.is_in(self.content(value), self.home(value)));
+                loaded.map(|&(_, value, _)| value).filter(|&value| !available.is_in(self.content(value), self.home(value)));
             faults.extend(unwritten.map(|value| Fault::NotInHome { value, at }));
         }
     }
 
     /// Passes an instruction that is not executed here: one that is rematerialised, or a copy from a home to the same home.
-    fn pass_dropped(&self, inst: Inst, places: &mut Places) {
+    fn pass_dropped(&self, inst: Inst, available: &mut Available) {
         if let [to, from] = *self.function.operands(inst)
             && self.home(to.value) == self.home(from.value)
-            && places.is_in(self.content(from.value), self.home(from.value))
+            && available.is_in(self.content(from.value), self.home(from.value))
         {
-            places.write(self.content(from.value), self.home(to.value));
+            available.write(self.content(from.value), self.home(to.value));
         }
     }
 
@@ -328,21 +329,21 @@ impl Verifier<'_> {
     /// the last use that this reaches.
     fn pressure(&mut self, live_in: &SecondaryMap<Block, EntitySet<Value>>) {
         for &block in self.problem.order.blocks() {
-            let mut behind = self.leaving(block, live_in);
+            let mut after = self.leaving(block, live_in);
             for (index, inst) in self.function.block_insts(block).enumerate().rev() {
                 let at = Point { block, index: index as u32 };
-                let before = self.before(inst, &behind);
-                if !self.plan.dropped.contains(inst) && !self.fits(at, inst, &before, &behind) {
+                let before = self.before(inst, &after);
+                if !self.plan.dropped.contains(inst) && !self.fits(at, inst, &before, &after) {
                     self.faults.push(Fault::TooMany(at));
                 }
-                behind = self.above(at, before);
+                after = self.above(at, before);
             }
         }
     }
 
     /// The values in registers before an instruction and after its refills.
-    fn before(&self, inst: Inst, behind: &EntitySet<Value>) -> EntitySet<Value> {
-        let mut before = behind.clone();
+    fn before(&self, inst: Inst, after: &EntitySet<Value>) -> EntitySet<Value> {
+        let mut before = after.clone();
         if self.plan.dropped.contains(inst) {
             return before;
         }
@@ -410,7 +411,7 @@ impl Verifier<'_> {
     }
 
     /// Whether an instruction finds registers, with these values in registers before and after it.
-    fn fits(&self, at: Point, inst: Inst, before: &EntitySet<Value>, behind: &EntitySet<Value>) -> bool {
+    fn fits(&self, at: Point, inst: Inst, before: &EntitySet<Value>, after: &EntitySet<Value>) -> bool {
         let Problem { limits, .. } = self.problem;
         let operands = self.function.operands(inst);
         let folds: Vec<usize> = (0..operands.len()).filter(|&k| self.is_folded(inst, k)).collect();
@@ -418,13 +419,13 @@ impl Verifier<'_> {
             // It is a copy from a home to the same home.
             return true;
         }
-        let last_use = |k: usize| if behind.contains(operands[k].value) { LastUse::No } else { LastUse::OfRefill };
+        let last_use = |k: usize| if after.contains(operands[k].value) { LastUse::No } else { LastUse::OfRefill };
         let mut demand = Demand::of(self.function, limits, inst, folds.first().copied(), last_use);
         let mut through = Counts::default();
-        for value in before.iter().filter(|&value| behind.contains(value)) {
+        for value in before.iter().filter(|&value| after.contains(value)) {
             limits.count(&mut through, self.function.values[value].class, 1);
         }
-        let in_register = |value: Value| before.contains(value) && behind.contains(value) && self.has_stayed(at, value);
+        let in_register = |value: Value| before.contains(value) && after.contains(value) && self.has_stayed(at, value);
         demand.hold(self.function, self.pins.held(inst), in_register);
         demand.excess(limits, &through, &self.pins.occupancy(self.function, at.block, inst), 0).is_none()
     }
@@ -469,8 +470,8 @@ impl Verifier<'_> {
                     }
                     // A value that inline assembly defines for where it jumps to stays in its register.
                     None => {
-                        let loose = crossing.iter().filter(|&&value| !unspillable.contains(value));
-                        self.faults.extend(loose.map(|&value| Fault::Crosses { value, from, to }));
+                        let spillable = crossing.iter().filter(|&&value| !unspillable.contains(value));
+                        self.faults.extend(spillable.map(|&value| Fault::Crosses { value, from, to }));
                     }
                 }
             }

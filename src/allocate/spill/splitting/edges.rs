@@ -193,11 +193,11 @@ impl Connector<'_> {
             stores.push(Store { at: self.function.departure(from, to), value, home });
         }
         let at_definition = stored.iter().filter(|&value| !elsewhere.contains(value));
-        let always_there = in_memory.iter().filter(|&value| self.is_stored_behind(value, definitions));
+        let always_there = in_memory.iter().filter(|&value| self.is_stored_after_definition(value, definitions));
         for value in at_definition.chain(always_there) {
             let Some(Definition { block, inst }) = definitions[value] else { continue };
-            let behind = |inst: Inst| Point { block, index: inst.as_u32() - self.function.blocks[block].insts.start + 1 };
-            let at = inst.map_or_else(|| self.function.head(block), behind);
+            let after = |inst: Inst| Point { block, index: inst.as_u32() - self.function.blocks[block].insts.start + 1 };
+            let at = inst.map_or_else(|| self.function.head(block), after);
             stores.push(Store { at, value, home: value });
         }
         stores.sort_by_key(|store| (store.at, store.value));
@@ -206,7 +206,7 @@ impl Connector<'_> {
 
     /// Whether a value that is in memory all its life is stored after its definition. It is not if the instruction writes it
     /// to memory itself, or nothing reads it.
-    fn is_stored_behind(&self, value: Value, definitions: &Definitions) -> bool {
+    fn is_stored_after_definition(&self, value: Value, definitions: &Definitions) -> bool {
         let Some(inst) = definitions[value].and_then(|it| it.inst) else { return false };
         let mut operands = self.function.operands(inst).iter();
         let k = operands.position(|operand| operand.is_def() && operand.value == value).expect("it defines the value");
@@ -223,10 +223,10 @@ impl Connector<'_> {
         let is_changed = |&(point, value): &(Point, Value)| {
             let inst = Inst::from_u32(self.function.blocks[point.block].insts.start + point.index);
             let Some([read, written]) = changes_home(self.problem, inst) else { return false };
-            let [before, behind] = [read, written].map(|k| self.function.operands(inst)[k].value);
-            let stored = (Point { index: point.index + 1, ..point }, behind);
+            let [before, after] = [read, written].map(|k| self.function.operands(inst)[k].value);
+            let stored = (Point { index: point.index + 1, ..point }, after);
             before == value
-                && !read_where_defined.contains(behind)
+                && !read_where_defined.contains(after)
                 && folds.binary_search_by_key(&inst, |&(inst, _)| inst).is_err()
                 && stores.binary_search_by_key(&stored, |store| (store.at, store.value)).is_ok()
         };

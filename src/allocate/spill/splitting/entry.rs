@@ -136,15 +136,15 @@ impl<'a> Entries<'a> {
         let Problem { conventional, liveness, .. } = self.problem;
         let function = &conventional.function;
         let live_in = liveness.live_in(block);
-        let behind = move |value: Value| match liveness.is_dead(value) {
+        let after_block = move |value: Value| match liveness.is_dead(value) {
             true => NEVER,
-            false => self.ahead.behind(function, block, value),
+            false => self.ahead.after_block(function, block, value),
         };
         let candidate = move |index: usize, row: Option<usize>, value: Value| {
             let next_use = match (&self.ahead.borders, row) {
                 (Some(borders), None) => borders.at_entry(block)[index],
                 (Some(borders), Some(row)) => borders.from_phi(function, block, row),
-                (None, _) => self.first_uses.of(value).unwrap_or_else(|| behind(value)),
+                (None, _) => self.first_uses.of(value).unwrap_or_else(|| after_block(value)),
             };
             Candidate { value, next_use, row, index }
         };

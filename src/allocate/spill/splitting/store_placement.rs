@@ -75,13 +75,13 @@ const AT_ONCE: usize = 1 << 14;
 struct Transition {
     /// The store is made if this is 1 and the other decision, if there is one, is 0.
     before: Decision,
-    behind: Option<Decision>,
+    after: Option<Decision>,
     store: Store,
 }
 
 /// The state of a value's home in a block.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-enum Home {
+enum HomeState {
     /// Not needed: the block is on no path from the value's definition to a read.
     #[default]
     Unread,
@@ -97,7 +97,7 @@ struct Placing<'a> {
     problem: &'a Problem<'a>,
     entries: &'a Entries<'a>,
     decisions: Decisions,
-    homes: SecondaryMap<Block, Home>,
+    homes: SecondaryMap<Block, HomeState>,
     /// The blocks on paths from the value's definition to its reads.
     region: Vec<Block>,
     /// Those of them where the home has to be written, as far as that has not been passed on to the blocks before.
@@ -151,11 +151,11 @@ impl Placing<'_> {
     /// The home has to be written in a block, or in the block before it if it is passed.
     fn write(&mut self, block: Block) {
         let block = self.problem.source(block);
-        let before = std::mem::replace(&mut self.homes[block], Home::Written);
-        if before != Home::Written {
+        let before = std::mem::replace(&mut self.homes[block], HomeState::Written);
+        if before != HomeState::Written {
             self.written.push(block);
         }
-        if before == Home::Unread {
+        if before == HomeState::Unread {
             self.region.push(block);
         }
     }
@@ -163,26 +163,26 @@ impl Placing<'_> {
     /// A block, or the block before it if it is passed, is on a path to a read.
     fn open(&mut self, block: Block) {
         let block = self.problem.source(block);
-        if self.homes[block] == Home::Unread {
-            self.homes[block] = Home::Undecided;
+        if self.homes[block] == HomeState::Unread {
+            self.homes[block] = HomeState::Undecided;
             self.region.push(block);
         }
     }
 
     fn forget_region(&mut self) {
         self.written.clear();
-        self.region.drain(..).for_each(|block| self.homes[block] = Home::Unread);
+        self.region.drain(..).for_each(|block| self.homes[block] = HomeState::Unread);
     }
 
     fn value(&mut self, value: Value, definition: Block, at_ends: &[Block]) {
         let function = &self.problem.conventional.function;
         for index in 0..self.region.len() {
             let home = &mut self.homes[self.region[index]];
-            if *home == Home::Undecided {
-                *home = Home::Open(self.decisions.decide());
+            if *home == HomeState::Undecided {
+                *home = HomeState::Open(self.decisions.decide());
             }
         }
-        let Home::Open(defined) = self.at(definition) else { unreachable!("it could be stored nowhere else") };
+        let HomeState::Open(defined) = self.at(definition) else { unreachable!("it could be stored nowhere else") };
         self.decisions.costs[defined][0] =
             self.problem.units.price(self.problem.cost(cost::STORE, function.blocks[definition].frequency));
         self.definitions.push((value, defined));
@@ -193,7 +193,7 @@ impl Placing<'_> {
             // A value that a φ in memory takes can be stored at the end of the block that it comes from, if it is in a
             // register there.
             let store = Store { at: function.before_terminators(block), value, home: value };
-            self.store_between(self.at(block), Home::Written, Some(store), function.blocks[block].frequency);
+            self.store_between(self.at(block), HomeState::Written, Some(store), function.blocks[block].frequency);
         }
         for index in 0..self.region.len() {
             let block = self.region[index];
@@ -204,7 +204,7 @@ impl Placing<'_> {
     }
 
     /// The state of the home in a block of the region, or in a passed block after one.
-    fn at(&self, block: Block) -> Home {
+    fn at(&self, block: Block) -> HomeState {
         self.homes[self.problem.source(block)]
     }
 
@@ -214,13 +214,13 @@ impl Placing<'_> {
         let data = &function.blocks[to];
         let mut arriving = self.at(to);
         if self.is_stored_at_head(to, value) {
-            let behind = std::mem::replace(&mut arriving, Home::Open(self.decisions.decide()));
+            let after = std::mem::replace(&mut arriving, HomeState::Open(self.decisions.decide()));
             let store = Store { at: function.head(to), value, home: value };
-            self.store_between(arriving, behind, Some(store), data.frequency);
+            self.store_between(arriving, after, Some(store), data.frequency);
         }
         for &from in &data.preds {
             let before = self.at(from);
-            if before != Home::Written {
+            if before != HomeState::Written {
                 let store = self.store_on_edge(from, to, value);
                 self.store_between(before, arriving, store, cost::edge(function, from, to));
             }
@@ -258,16 +258,16 @@ impl Placing<'_> {
     }
 
     /// Adds the possibility of a store between two places, or forbids that there is one.
-    fn store_between(&mut self, before: Home, behind: Home, store: Option<Store>, frequency: f64) {
-        let Home::Open(before) = before else { return };
+    fn store_between(&mut self, before: HomeState, after: HomeState, store: Option<Store>, frequency: f64) {
+        let HomeState::Open(before) = before else { return };
         let cost = if store.is_some() { self.problem.units.price(self.problem.cost(cost::STORE, frequency)) } else { FORBIDDEN };
-        let behind = if let Home::Open(behind) = behind { Some(behind) } else { None };
-        match behind {
-            Some(behind) => self.decisions.pair(before, behind, cost),
+        let after = if let HomeState::Open(after) = after { Some(after) } else { None };
+        match after {
+            Some(after) => self.decisions.pair(before, after, cost),
             // The home is written there.
             None => self.decisions.charge(before, true, cost),
         }
-        self.transitions.extend(store.map(|store| Transition { before, behind, store }));
+        self.transitions.extend(store.map(|store| Transition { before, after, store }));
     }
 
     /// Solves for the decisions collected so far.
@@ -278,7 +278,7 @@ impl Placing<'_> {
         let (network, mut residual) = Network::new(std::mem::replace(&mut self.decisions, Decisions::new(self.problem.units)));
         let is_one = Cutter::new(&network).cut_all(&mut residual);
         let is_one = |decision: Decision| is_one[network.node(decision)];
-        let is_taken = |it: &Transition| is_one(it.before) && it.behind.is_none_or(|behind| !is_one(behind));
+        let is_taken = |it: &Transition| is_one(it.before) && it.after.is_none_or(|after| !is_one(after));
         self.stores.extend(self.transitions.drain(..).filter(is_taken).map(|it| it.store));
         let elsewhere = self.definitions.drain(..).filter(|&(_, decision)| is_one(decision));
         self.elsewhere.extend(elsewhere.map(|(value, _)| value));

@@ -36,7 +36,7 @@ impl<'a> Ahead<'a> {
 
     /// The distance from the head of a block to the next use of a value that lives on after the block and is not used in it
     /// any more.
-    pub(in crate::allocate::spill) fn behind(&self, function: &Function, block: Block, value: Value) -> u32 {
+    pub(in crate::allocate::spill) fn after_block(&self, function: &Function, block: Block, value: Value) -> u32 {
         let from_exit = self.borders.as_ref().map_or(0, |borders| borders.from_exit(block, value));
         from_exit.saturating_add(function.blocks[block].insts.len() as u32)
     }
@@ -64,7 +64,7 @@ pub(in crate::allocate::spill) fn walk(
         labels,
         uncontended: labels.map(|labels| Uncontended::new(problem, set, pins, labels)),
         residents: Vec::new(),
-        loose: Vec::new(),
+        unheld: Vec::new(),
         counts: Counts::default(),
         entries: Entries::new(problem, ahead, guide, pins),
         refills: Vec::new(),
@@ -111,7 +111,7 @@ struct Walk<'a> {
     /// The number of residents, for each set of registers.
     counts: Counts,
     /// The values that have been refilled while a pinned register could hold them. From there on, it does not.
-    loose: Vec<Value>,
+    unheld: Vec<Value>,
     entries: Entries<'a>,
     refills: Vec<(Site, Value, Refill)>,
     folds: Vec<(Inst, usize)>,
@@ -131,7 +131,7 @@ impl<'a> Walk<'a> {
         }
         let since_definition = self.labels.is_none();
         self.residents.clear();
-        self.loose.clear();
+        self.unheld.clear();
         self.counts = Counts::default();
         self.entries.enter(block, self.set);
         for index in 0..self.entries.entering().len() {
@@ -233,7 +233,7 @@ impl<'a> Walk<'a> {
         let value = self.function().operands[operand].value;
         match self.ahead.in_block[operand] {
             NEVER if self.set.spilled[value] || self.problem.liveness.kills(operand) => NEVER,
-            NEVER => self.ahead.behind(self.function(), block, value),
+            NEVER => self.ahead.after_block(self.function(), block, value),
             next => next - data.insts.start,
         }
     }
@@ -261,7 +261,7 @@ impl<'a> Walk<'a> {
             }
         }
         let copied = self.pins.held(inst).iter().filter(|held| !held.before);
-        copied.for_each(|held| self.loose.retain(|&value| value != held.value));
+        copied.for_each(|held| self.unheld.retain(|&value| value != held.value));
         let displaced = |it: &&Resident| !it.kept && it.untouched && it.next_use != NEVER;
         self.residents.iter().filter(displaced).for_each(|it| self.entries.withdraw(at.block, it.value));
         self.drop_displaced();
@@ -288,7 +288,7 @@ impl<'a> Walk<'a> {
             let refill = self.refill(at, value);
             self.refills.push((Site::At(at), value, refill));
             let inst = Inst::from_u32(self.function().blocks[at.block].insts.start + at.index);
-            self.loose.extend(self.pins.holder(inst, value).filter(|held| held.before).map(|held| held.value));
+            self.unheld.extend(self.pins.holder(inst, value).filter(|held| held.before).map(|held| held.value));
         }
     }
 
@@ -309,7 +309,7 @@ impl<'a> Walk<'a> {
     /// How a value is recomputed, if the value that it is computed from is in a register here and past the instruction.
     fn recompute(&self, value: Value) -> Option<Refill> {
         let again = self.problem.recompute(value)?;
-        let is_there = |wanted: Value| self.residents.iter().any(|it| it.value == wanted && it.filled && it.kept);
+        let is_there = |needed: Value| self.residents.iter().any(|it| it.value == needed && it.filled && it.kept);
         matches!(again, Refill::Recompute { from, .. } if is_there(from)).then_some(again)
     }
 
@@ -324,7 +324,7 @@ impl<'a> Walk<'a> {
             let kept = self.stays(inst, k, next_use);
             match self.residents.iter_mut().find(|resident| resident.value == operand.value) {
                 Some(resident) => (resident.next_use, resident.kept) = (next_use, kept || resident.crosses),
-                None => self.admit(Resident { kept, ..Resident::wanted(operand.value, next_use) }),
+                None => self.admit(Resident { kept, ..Resident::needed(operand.value, next_use) }),
             }
         }
         if at == function.before_terminators(at.block) {
@@ -348,8 +348,8 @@ impl<'a> Walk<'a> {
                 // This is so even if the terminators read it and nothing else says that it stays.
                 Some(resident) => (resident.crosses, resident.kept) = (true, true),
                 None => {
-                    let next_use = self.ahead.behind(self.function(), block, value);
-                    self.admit(Resident { crosses: true, ..Resident::wanted(value, next_use) });
+                    let next_use = self.ahead.after_block(self.function(), block, value);
+                    self.admit(Resident { crosses: true, ..Resident::needed(value, next_use) });
                 }
             }
         }
@@ -420,7 +420,7 @@ impl<'a> Walk<'a> {
     /// The pinned register that may hold a value at an instruction, if the value has been in a register since it was copied
     /// there.
     fn holder(&self, inst: Inst, value: Value) -> Option<Held> {
-        let stayed = || self.residents.iter().any(|it| it.value == value && it.filled) && !self.loose.contains(&value);
+        let stayed = || self.residents.iter().any(|it| it.value == value && it.filled) && !self.unheld.contains(&value);
         self.pins.holder(inst, value).filter(|held| !held.before || stayed())
     }
 
@@ -431,12 +431,12 @@ impl<'a> Walk<'a> {
         if self.residents.iter().any(|it| it.value == operand.value && it.crosses) {
             return false;
         }
-        let chosen = self.set.is_in_memory(operand.value);
+        let in_memory = self.set.is_in_memory(operand.value);
         if operand.is_def() {
-            chosen || self.labels.is_some() && self.problem.refill(operand.value) == Refill::Load
+            in_memory || self.labels.is_some() && self.problem.refill(operand.value) == Refill::Load
         } else {
             let is_there = || self.problem.refill(operand.value) == Refill::Load || self.problem.read_in_place(inst, k).is_some();
-            chosen || !self.problem.unspillable.contains(operand.value) && is_there()
+            in_memory || !self.problem.unspillable.contains(operand.value) && is_there()
         }
     }
 
@@ -462,14 +462,14 @@ impl<'a> Walk<'a> {
 
 impl Resident {
     fn entering(Candidate { value, next_use, .. }: Candidate) -> Self {
-        Resident { filled: true, since_definition: true, untouched: true, ..Self::wanted(value, next_use) }
+        Resident { filled: true, since_definition: true, untouched: true, ..Self::needed(value, next_use) }
     }
 
     fn defined(value: Value, next_use: u32) -> Self {
-        Resident { filled: true, since_definition: true, ..Self::wanted(value, next_use) }
+        Resident { filled: true, since_definition: true, ..Self::needed(value, next_use) }
     }
 
-    fn wanted(value: Value, next_use: u32) -> Self {
+    fn needed(value: Value, next_use: u32) -> Self {
         Resident {
             value,
             filled: false,

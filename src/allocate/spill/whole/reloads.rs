@@ -204,9 +204,9 @@ impl<'a> Planner<'a> {
         if !self.cached.is_empty() || operands.iter().any(|operand| self.is_spilled(operand.value)) {
             self.accesses(at, inst);
         }
-        let behind = Point { index: at.index + 1, ..at };
+        let after = Point { index: at.index + 1, ..at };
         for operand in operands.iter().filter(|operand| operand.is_def()) {
-            self.store_hoisted(behind, operand.value);
+            self.store_hoisted(after, operand.value);
         }
         self.live.advance(self.problem.liveness, inst, |value| !self.set.spilled[value]);
     }
