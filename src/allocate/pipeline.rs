@@ -33,7 +33,7 @@ use std::time::{Duration, Instant};
 
 /// An allocator: it allocates registers of functions, each function for itself, on any thread.
 pub trait Allocate: Sync {
-    /// Allocates registers for a function, without checking the result ([`check`]).
+    /// Allocates registers for a function, without checking the result ([`check()`] does).
     ///
     /// # Errors
     /// If the function contains something that this allocator cannot allocate, or a phase finds a bug.

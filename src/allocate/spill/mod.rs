@@ -10,14 +10,17 @@
 //!
 //! To write a spiller, read [`Spiller`], [`Problem`] and [`PlanBuilder`], in this order, and `examples/my_spiller.rs`. There
 //! are three kinds already, which [`strategies`] names: [`whole`] (a value is in memory all its life), [`splitting`] (for a
-//! part of its life, by next uses) and [`priced`] (for a part of its life, by cost). The options of all of them are in
-//! [`config`].
+//! part of its life, by next uses) and [`priced`] (for a part of its life, by cost). Their options are in [`config`].
+//!
+//! All of them share some questions: which values are in memory whoever decides (`spill_set`, and `crossing` for edges
+//! without code), which values can be computed again (`remat`), and which are cheap to spill (`weights`). The answer of the
+//! whole phase is in [`spilled`].
 //!
 //! Requires: conventional SSA form.
-//! Ensures: at every point, the values in registers fit. That is, for every set of registers that some class allows, no more
-//! values are confined to the set than it has registers that are neither pinned nor clobbered there. The values of a φ-web
-//! that are in memory share a home (frugality [PP09, §3]), so φs between them disappear and nothing moves from memory to
-//! memory.
+//! Ensures: at every point, the values in registers fit, unless assignment spills on demand. That is, for every set of
+//! registers that some class allows, no more values are confined to the set than it has registers that are neither pinned
+//! nor clobbered there. If allocation is frugal [PP09, §3], the values of a φ-web that are in memory share a home, so φs
+//! between them disappear and nothing moves from memory to memory.
 //! Relies on: the interference graph of an SSA program is chordal, so values that fit at every point can be assigned
 //! registers without further spilling [PP05, §4.4], [Hack, "A Foundation for Spilling"].
 //!

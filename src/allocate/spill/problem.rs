@@ -147,10 +147,11 @@ impl<'a> Problem<'a> {
     ///
     /// `after` are the values that stay in registers past the instruction, each once, in any order. They are in registers
     /// before it as well, so the instruction's definitions are not among them: these are counted in any case. Other values
-    /// that it reads take registers only while it reads them. The operand of index `folded` takes none.
+    /// that it reads take registers only while it reads them. The operand of index `folded` takes none. A register that a
+    /// later phase needs to stay free ([`Downstream::spare`]) counts as occupied.
     ///
-    /// After a shortage, take a value out of `after` that relieves it ([`Shortage::is_relieved_by`]), and ask again. If there
-    /// is none, fold an operand, or give up: the instruction alone needs more registers than there are.
+    /// After a shortage, take a value out of `after` that relieves it ([`Shortage::is_relieved_by`]), and ask again. If
+    /// there is none, fold an operand, or give up: the instruction alone needs more registers than there are.
     pub fn shortage(&self, block: Block, inst: Inst, after: &[Value], folded: Option<usize>) -> Option<Shortage<'_>> {
         let Conventional { function, .. } = self.conventional;
         let occupancy = self.pins.occupancy(function, block, inst);
@@ -199,8 +200,8 @@ impl<'a> Problem<'a> {
         constant.map_or(Refill::Load, Refill::Rematerialise)
     }
 
-    /// The instruction whose constant is written to memory directly where this value is stored, so that the value need not be
-    /// in a register.
+    /// The instruction whose constant is written to memory directly where this value is stored, so that the value need not
+    /// be in a register.
     pub(super) fn storable(&self, value: Value) -> Option<Inst> {
         match self.refill(value) {
             Refill::Rematerialise(inst) => Some(inst).filter(|&inst| self.storable.contains(inst)),

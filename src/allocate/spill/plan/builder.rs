@@ -14,13 +14,16 @@ use cranelift_entity::EntitySet;
 
 /// A plan in the making, in which nothing is in memory yet.
 ///
-/// Decisions may come in any order. None of them fails: [`finish`](Self::finish) finds out what cannot be written, and
-/// [`verify`](super::verify), in builds of tests, what would be wrong.
+/// Decisions may come in any order, except that reloads at one point are written in the order of their calls. None of them
+/// fails: [`finish`](Self::finish) finds out what cannot be written, and [`verify`](super::verify), in builds of tests, what
+/// would be wrong.
+///
+/// A [`Point`] is before the instruction of its index in its block, or at the block's end if there is no such instruction.
 ///
 /// ```text
 /// let mut plan = PlanBuilder::new(problem);
 /// plan.in_memory(v);        // stored after its definition
-/// plan.reload(at, v);       // in a register from here on, to the last use before the next reload
+/// plan.reload(at, v);       // in a register from here to the last use before the next reload
 /// plan.finish()
 /// ```
 pub struct PlanBuilder<'p> {
@@ -42,17 +45,18 @@ impl<'p> PlanBuilder<'p> {
         }
     }
 
-    /// Has a value be in memory from its definition on. The value is in a register from its definition to the last use
-    /// before its first reload, and from each reload to the last use before the next one. So uses in blocks that no
-    /// definition or reload reaches on every path need reloads of their own.
+    /// Has a value be in memory from its definition on.
+    ///
+    /// Each use reads the latest definition or reload on the way to it, and the value is in a register from there to the
+    /// use. So a value leaves its register only if its next use has a reload on every path.
     ///
     /// A constant that can be rematerialised takes no memory, and is not stored.
     pub fn in_memory(&mut self, value: Value) {
         self.in_memory.insert(value);
     }
 
-    /// Gets a value into a register again, before the instruction at a point, which must not stand after a terminator: loads
-    /// the value, or rematerialises it if it is a constant. A value that is reloaded twice at one point is loaded twice.
+    /// Gets a value into a register again, before the instruction at a point: loads the value, or rematerialises it if it is
+    /// a constant. The point must not be after a terminator. A value that is reloaded twice at one point is loaded twice.
     pub fn reload(&mut self, at: Point, value: Value) {
         self.refills.push((Site::At(at), value, self.problem.refill(value)));
     }

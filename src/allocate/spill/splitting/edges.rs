@@ -213,7 +213,7 @@ impl Connector<'_> {
         !self.problem.liveness.is_dead(value) && self.decided.folds.binary_search(&(inst, k)).is_err()
     }
 
-    /// The points at which a loaded value is changed and then only stored ([`super::super::plan::update`]).
+    /// The points at which a loaded value is changed and then only stored ([`crate::allocate::spill::plan::update`]).
     fn updates(&self, stores: &[Store]) -> Vec<Point> {
         let Decided { refills, folds, read_where_defined, .. } = &self.decided;
         let loaded = refills.iter().filter_map(|&(site, value, refill)| match (site, refill) {

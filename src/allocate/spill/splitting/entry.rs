@@ -25,7 +25,7 @@ pub(in crate::allocate::spill) struct Entries<'a> {
     pins: &'a PinLiveness,
     /// The values in registers at each block's head; ascending.
     heads: Lists<Block, Value>,
-    /// Further values that find room at each block's head, but are not read in a register before they leave it.
+    /// Further values that find room at each block's head, but are displaced before they are read.
     pub(super) passing: Lists<Block, Value>,
     /// The values in registers at the end of each block that has been left; ascending.
     ends: Lists<Block, Value>,
@@ -34,8 +34,8 @@ pub(in crate::allocate::spill) struct Entries<'a> {
     /// The representatives of the values that cross bundles to landing pads in registers, as far as the pads have been
     /// entered.
     at_pads: SecondaryMap<Bundle, Vec<Value>>,
-    /// The values that could be in registers at the current block's head, and those that are. They are kept for their
-    /// allocated memory.
+    /// The values that could be in registers at the current block's head, and those that are. The two lists are reused to
+    /// save allocations.
     candidates: Vec<Candidate>,
     entering: Vec<Candidate>,
 }
