@@ -23,6 +23,8 @@ impl Allocate for InMemory {
         for block in function.blocks.keys() {
             writer.block(block)?;
         }
+        // Where a store after one instruction meets a load for the next one, the store stays first.
+        writer.overlay.edits.sort_by_key(|&(point, _)| point);
         Ok((writer.overlay, Report::default()))
     }
 
@@ -93,6 +95,9 @@ impl<'a> Writer<'a> {
             let column = function.column(at.block, to);
             for phi in &function.blocks[to].phis {
                 if let Some(arg) = phi.args[column].expand() {
+                    if function.slot_for(arg) != function.slot_for(phi.def) {
+                        return Err(Unsupported(format!("a φ of {to} takes a value of another width")));
+                    }
                     self.move_slot(at, arg, self.slots[arg], self.incoming[phi.def])?;
                 }
             }

@@ -12,10 +12,10 @@ fn root() -> &'static Path {
 }
 
 fn documents() -> Vec<PathBuf> {
-    let docs = fs::read_dir(root().join("docs")).expect("the folder is there");
-    let docs =
-        docs.map(|entry| entry.expect("it is readable").path()).filter(|path| path.extension().is_some_and(|it| it == "md"));
-    [root().join("README.md")].into_iter().chain(docs).collect()
+    let folders = [root().to_owned(), root().join("docs"), root().join("docs/design")];
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).expect("the folder is there"));
+    let paths = entries.map(|entry| entry.expect("it is readable").path());
+    paths.filter(|path| path.extension().is_some_and(|it| it == "md")).collect()
 }
 
 fn read(path: &Path) -> String {

@@ -75,7 +75,7 @@ pub fn wrap(frame: &Frame) -> Vec<Option<PrimaryMap<Block, Saved>>> {
 /// The cost of a register that the prologue saves and the epilogues restore.
 fn usual(frame: &Frame) -> i64 {
     let units = Units::default();
-    let cost = |added: Added, frequency| units.price(added.with_size(beside_size(frequency, frame.goal)));
+    let cost = |added: Added, frequency| units.cost(added.with_size(beside_size(frequency, frame.goal)));
     cost(cost::SAVE, frame.saves) + cost(cost::RESTORE, frame.restores)
 }
 
@@ -122,7 +122,7 @@ impl Stating {
         let units = self.decisions.units;
         let cost = |added: Added| {
             let cost = |frequency| added.with_size(frequency) + besides.map_or(0.0, |it| it.with_size(frequency));
-            frequency.map_or(FORBIDDEN, |frequency| units.price(cost(beside_size(frequency, self.goal))))
+            frequency.map_or(FORBIDDEN, |frequency| units.cost(cost(beside_size(frequency, self.goal))))
         };
         self.decisions.pair(before, after, cost(cost::SEPARATE_SAVE));
         self.decisions.pair(after, before, cost(cost::SEPARATE_RESTORE));
@@ -143,7 +143,7 @@ fn solve(
     }
     let is_one = cutter.cut_all(&mut residual);
     let is_untouched = |decision| is_one[network.node(decision)];
-    let cost = network.clusters().map(|cluster| costs.cost(network, cluster, |node| is_one[node]));
+    let cost = network.components().map(|component| costs.cost(network, component, |node| is_one[node]));
     // Where no code can stand on some path, the cheapest solution contains something forbidden.
     let is_possible = wanted.iter().all(|(block, &wanted)| !wanted || !is_untouched(untouched(block, WITHIN)))
         && network.all_nodes().all(|node| costs.excess(node) == 0 || is_one[node]);

@@ -1,51 +1,51 @@
-//! The result of the walk, or the scan: a register for everything, at every point.
+//! The result of assignment: a register for every value in one, at every point.
 
 use crate::analysis::Liveness;
 use crate::analysis::grouped::{Lists, of_each};
 use crate::machine::{Block, Function, Inst, Reg, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
-/// Values that go to other registers together, just before an instruction: where live ranges are split.
+/// The values that move to other registers together, just before an instruction. Their live ranges are split there.
 pub struct Repair {
     pub before: Inst,
     pub splits: Vec<Split>,
 }
 
-/// A value gets into another register.
+/// A value that gets into another register, or a copy of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Split {
     pub value: Value,
     pub to: Reg,
-    /// The operand, by its index in the instruction, that alone reads it there: it is overwritten, and the value lives on
-    /// where it was. `None`: the value moves.
+    /// `None` if the value moves. Otherwise only this operand, by its index in the instruction, reads the value there: the
+    /// instruction overwrites it, and the value itself stays where it was.
     pub operand: Option<usize>,
 }
 
-/// A register for everything, at every point: what the walk, or the scan, has found. [`split_at_repairs`] turns it into a
-/// [`Colours`].
+/// A register for every value in one, at every point. [`split_at_repairs`](super::split_at_repairs) turns it into
+/// [`Colours`](super::Colours).
 pub struct Assignment {
-    /// Indexed like [`Function::operands`].
+    /// The register of each operand, indexed like [`Function::operands`].
     pub(in crate::allocate) operands: Vec<Option<Reg>>,
     /// In program order.
     pub(in crate::allocate) repairs: Vec<Repair>,
-    /// Loaded names whose registers have the slot's content already.
+    /// The names of reloads that are superfluous, because the register has the slot's content already.
     pub(in crate::allocate) redundant: EntitySet<Value>,
-    /// Of each block, the registers of its live-in values, parallel to [`Liveness::live_in`].
+    /// For each block, the registers of its live-in values, parallel to [`Liveness::live_in`].
     pub(in crate::allocate) entry: Lists<Block, Reg>,
-    /// Of each block, the registers of its live-out values, parallel to [`Liveness::live_out`]. For an edge to a landing
-    /// pad, see `at_throw`.
+    /// For each block, the registers of its live-out values, parallel to [`Liveness::live_out`]. For edges to landing pads,
+    /// see `at_throw`.
     pub(in crate::allocate) exit: Lists<Block, Reg>,
-    /// Of a block with landing pads, the values that live on past its [`throws`](crate::machine::BlockData::throws),
+    /// For each block with landing pads, the values that live on past its [`throws`](crate::machine::BlockData::throws),
     /// ascending, and their registers.
     pub(in crate::allocate) at_throw: SecondaryMap<Block, (Vec<Value>, Vec<Reg>)>,
-    /// Of each φ's definition, its register at the head of the block.
+    /// For the definition of each φ, its register at the head of the block.
     pub(in crate::allocate) phi_register: SecondaryMap<Value, Option<Reg>>,
-    /// One a debug use: the value's register then, if it is in one.
+    /// For each debug use, the register of its value then, if it is in one.
     pub(in crate::allocate) debug: Vec<Option<Reg>>,
 }
 
 impl Assignment {
-    /// Nothing assigned yet.
+    /// Nothing is assigned yet.
     pub(super) fn empty(function: &Function) -> Self {
         Assignment {
             operands: vec![None; function.operands.len()],
@@ -59,7 +59,8 @@ impl Assignment {
         }
     }
 
-    /// Where values are when control leaves `from` for `to`: some of those live into `to`, ascending.
+    /// The registers of some `values` when control leaves `from` for `to`. They are live into `to`, and come in ascending
+    /// order.
     pub(super) fn on_exit<'a>(
         &'a self,
         function: &Function,

@@ -1,5 +1,7 @@
-//! Values that can be computed again: constants and addresses, wherever they are needed, and values that an instruction computes
-//! from another one, where that is in a register.
+//! Values that can be computed again instead of being reloaded.
+//!
+//! Constants and addresses can be rematerialised anywhere. Values that an instruction computes from another value can be
+//! recomputed where that value is in a register.
 
 use crate::allocate::ssa::conventional::{Conventional, Web};
 use crate::analysis::Liveness;
@@ -7,7 +9,7 @@ use crate::analysis::grouped::of_each;
 use crate::machine::{Inst, InstKind, RegClass, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
-/// Of each value, its definition, if that is recomputable.
+/// The definition of each value that can be recomputed from another one.
 pub(super) fn recomputable(conventional: &Conventional, liveness: &Liveness) -> Constants {
     let Conventional { function, webs, .. } = conventional;
     let mut recomputable = Constants::new();
@@ -16,8 +18,8 @@ pub(super) fn recomputable(conventional: &Conventional, liveness: &Liveness) -> 
             recomputable[function.operands(inst)[0].value] = inst.into();
         }
     }
-    // A copy may share its home with what it copies while both live. What has been computed again and is stored there is equal to
-    // the copy, but nobody has copied it.
+    // A copy may share its home with the value that it copies, while both live. If that value were computed again and stored
+    // there, the home would hold the copy's content without the copy having been executed. So it is not recomputed.
     for (inst, _) in function.insts.iter().filter(|(_, data)| data.kind == InstKind::Copy) {
         if let [to, from] = *function.operands(inst)
             && webs[to.value].is_some()
@@ -29,12 +31,14 @@ pub(super) fn recomputable(conventional: &Conventional, liveness: &Liveness) -> 
     recomputable
 }
 
-/// The imported instruction that computes a value again, wherever it is wanted.
+/// For each value that can be rematerialised, the imported instruction that computes it again.
 pub(super) type Constants = SecondaryMap<Value, PackedOption<Inst>>;
 
-/// The values that can be computed again and need no slot, and those that may need one: φs in memory take their arguments from
-/// slots. Among the latter are the copies that isolate φs, but no member of a web of several classes: what can be computed into
-/// the register of one may not be into another's.
+/// The values that can be rematerialised, in two groups: those that never need a slot, and those in φ-webs, which may need
+/// one because φs in memory take their arguments from slots.
+///
+/// The second group includes the copies that isolate φs. It leaves out webs of several classes: a constant that can be
+/// computed into a register of one class need not be one that can be computed into a register of another.
 pub(super) fn constants(conventional: &Conventional) -> (Constants, Constants) {
     let function = &conventional.function;
     let mut outside = of_each(function.values.len());

@@ -1,4 +1,4 @@
-//! The result of spilling: a function whose values in registers fit, and where the others are.
+//! The result of spilling: a function whose values in registers fit, and the places of all other values.
 
 use crate::allocate::degraded::Degraded;
 use crate::analysis::Untouched;
@@ -9,29 +9,29 @@ use serde::{Deserialize, Serialize};
 /// A function whose values in registers fit. All its operands are in registers.
 pub struct Spilled {
     pub function: Function,
-    /// By instruction, operands that the imported function has and this one has not: they are accessed in memory.
+    /// The operands of the imported function that this one lacks, because their instructions access them in memory. Sorted
+    /// by instruction.
     pub folds: Vec<Fold>,
     pub memory: Memory,
-    /// Callee-saved registers that nothing may be in, and where.
+    /// Where callee-saved registers have to stay untouched.
     pub untouched: Untouched,
-    /// What spilling came to.
     pub counts: SpillCounts,
-    /// Where it was done in another way than was asked for.
+    /// The respects in which less was done than the options ask for.
     pub degraded: Vec<Degraded>,
 }
 
-/// What the function says nothing about: values that are elsewhere than in registers.
+/// Values that are elsewhere than in registers, about which the function itself says nothing.
 pub struct Memory {
     pub slots: PrimaryMap<Slot, SlotData>,
-    /// The instruction that loads what is in a slot, of those that are none of the frame.
+    /// For each slot outside the frame, the imported instruction that loads its content.
     pub given: SecondaryMap<Slot, PackedOption<Inst>>,
-    /// Of each value that is in memory all its life.
+    /// The slot of each value that is in memory all its life.
     pub slot_of: SecondaryMap<Value, PackedOption<Slot>>,
-    /// What φs of a block take from elsewhere than registers, in the order of the φs.
+    /// For each block, the arguments that its φs take from elsewhere than registers, in the order of the φs.
     pub edge_refills: SecondaryMap<Block, Vec<EdgeRefill>>,
-    /// φs of each block that move memory to memory; without frugality only.
+    /// For each block, its φs that move memory to memory. There are none in frugal allocations.
     pub memory_phis: SecondaryMap<Block, Vec<MemoryPhi>>,
-    /// One a debug use: where it finds its value, if that is in memory and live.
+    /// For each debug use, the slot of its value, if that is live and in memory.
     pub debug_slots: Vec<Option<Slot>>,
 }
 
@@ -42,11 +42,11 @@ pub struct Fold {
     /// Its index among the operands of the imported instruction.
     pub operand: usize,
     pub slot: Slot,
-    /// It is a definition.
+    /// Whether it is a definition.
     pub writes: bool,
 }
 
-/// An argument of a φ in a register that is in none itself: it gets there on its edge.
+/// An argument that is in no register although its φ is in one. It is brought there on its edge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EdgeRefill {
     /// The φ, by its index in its block.
@@ -55,17 +55,17 @@ pub struct EdgeRefill {
     pub source: EdgeSource,
 }
 
-/// Where it comes from.
+/// Where an argument that is in no register comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EdgeSource {
-    /// Memory; the class is wide enough for φ and argument.
+    /// Memory. The class is wide enough for both φ and argument.
     Slot { slot: Slot, class: RegClass },
-    /// This instruction of the imported function, which is executed again.
+    /// An instruction of the imported function, which is executed again.
     Rematerialise(Inst),
 }
 
 impl Spilled {
-    /// A function that is as it was: nothing is in memory.
+    /// A function of which nothing is spilled.
     pub fn nothing(function: Function) -> Self {
         let memory = Memory {
             slots: PrimaryMap::new(),
@@ -85,7 +85,7 @@ impl Spilled {
         }
     }
 
-    /// The operands of an instruction that are in memory.
+    /// The operands of an instruction that it accesses in memory.
     pub fn folds(&self, inst: Inst) -> &[Fold] {
         Fold::of(&self.folds, inst)
     }
@@ -104,41 +104,41 @@ impl Fold {
 #[derive(Clone, Debug)]
 pub struct MemoryPhi {
     pub to: Slot,
-    /// As wide as what is moved.
+    /// A class as wide as the values that are moved.
     pub class: RegClass,
-    /// The slot of each argument, in the order of the predecessors; `None` for those that are stored from registers, or
-    /// undefined.
+    /// The slot of each argument, in the order of the predecessors; `None` for arguments that are undefined or stored from
+    /// registers.
     pub from: Vec<Option<Slot>>,
 }
 
-/// What a plan costs, and what any costs at least that lets the same values cross edges without code and folds the same
-/// operands, in executions at the weights of [`crate::allocate::cost`].
+/// The cost of a plan, and a lower bound on the cost of any plan that has the same values cross edges without code and folds
+/// the same operands. In executions, at the weights of [`crate::allocate::cost`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Certificate {
     pub cost: f64,
     pub bound: f64,
 }
 
-/// What spilling came to.
+/// How much was spilled.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpillCounts {
-    /// Spilled values.
+    /// The number of spilled values.
     pub values: u64,
-    /// How good that is, if it is known.
+    /// How good the plan is, if that is known.
     pub certificate: Option<Certificate>,
     pub optimisations: Optimisations,
 }
 
-/// What the optimisations of `spill-free-ssa-elimination.txt` removed (its Figure 12).
+/// How much the optimisations of [PP09, §6] removed (its Figure 12).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Optimisations {
-    /// Store hoisting: stores of φ arguments at the ends of blocks that are not there.
+    /// Store hoisting: the stores of φ arguments at the ends of blocks that are saved.
     pub hoisted_stores: u64,
-    /// Load lowering: φs put into memory.
+    /// Load lowering: the φs that are put into memory.
     pub lowered_values: u64,
-    /// Load lowering: loads at the ends of blocks that are not there. The loads before uses that stand for them are not taken
-    /// off.
+    /// Load lowering: the loads at the ends of blocks that are saved. The loads before uses that replace them are not
+    /// subtracted.
     pub lowered_loads: u64,
-    /// Memory coalescing: copies from a slot to the same slot that are not there, each of them a load and a store.
+    /// Memory coalescing: the copies from a slot to the same slot that are saved, each of them a load and a store.
     pub coalesced_copies: u64,
 }

@@ -1,10 +1,10 @@
-//! Conventional SSA form, as the phases that make it and the phases that rely on it know it.
+//! Conventional SSA form, as the phases that produce it and those that rely on it share it.
 
 use crate::machine::{Block, Function, Value};
 use cranelift_entity::{SecondaryMap, entity_impl, packed_option::PackedOption};
 use serde::{Deserialize, Serialize};
 
-/// A φ-web: values related by φs (and copies, if those were coalesced too), none of which interferes with another.
+/// A φ-web: values related by φs, or by copies if those were coalesced too. No two of them interfere.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Web(u32);
 entity_impl!(Web, "web");
@@ -12,32 +12,33 @@ entity_impl!(Web, "web");
 /// A function in conventional SSA form.
 pub struct Conventional {
     pub function: Function,
-    /// The web of each value that a φ (or a coalesced copy) defines or takes.
+    /// The web of each value that a φ or a coalesced copy defines or takes.
     pub webs: SecondaryMap<Value, PackedOption<Web>>,
     /// The number of webs.
     pub web_count: usize,
-    /// The values of the φs on edges that can take no code: what one of them is in, memory or a register, all those that an
-    /// edge relates are in.
+    /// The values of φs on edges that can take no code. An argument is where its φ's definition is: both are in memory, or
+    /// both in one register.
     pub without_code: Vec<Value>,
-    /// What conversion came to.
     pub counts: ConversionCounts,
 }
 
-/// Copies and φ-related classes, before and after coalescing.
+/// The numbers of copies and of φ-related classes, before and after coalescing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConversionCounts {
-    /// Copies that isolate all φs: one an argument, and one a definition that another φ of its block takes.
+    /// Copies that would isolate all φs: one for each argument, and one for each definition that another φ of its block
+    /// takes.
     pub copies_before: u64,
-    /// Copies that are inserted.
+    /// Copies that were inserted.
     pub copies_after: u64,
-    /// Classes of φ-related values after isolation: one a φ.
+    /// Classes of φ-related values if all φs are isolated: one for each φ.
     pub classes_before: u64,
-    /// Classes that are left: φ-webs.
+    /// Classes of φ-related values in the result: φ-webs.
     pub classes_after: u64,
 }
 
 impl Conventional {
-    /// With counts, when this function has been converted, whose φs (and whatever else) so many copies isolate.
+    /// Adds the counts of the conversion. `function` is what was converted; `copies_before` copies isolate all of its φs,
+    /// and its two-address operands if these are isolated, too.
     pub(in crate::allocate) fn counted(mut self, function: &Function, copies_before: u64) -> Self {
         self.counts = ConversionCounts {
             copies_before,
@@ -59,7 +60,7 @@ impl Conventional {
     }
 }
 
-/// What the members of a class are to share.
+/// The kind of location that the members of a class are to share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::allocate) enum Sharing {
     /// A memory location.
@@ -68,7 +69,7 @@ pub(in crate::allocate) enum Sharing {
     Register,
 }
 
-/// Whether an edge into the block can take no code, so that a φ and what it takes have to be in one place.
+/// Whether an edge into the block can take no code, so that a φ and its argument have to be in one place.
 pub(in crate::allocate) fn is_entered_without_code(function: &Function, block: Block) -> bool {
     function.blocks[block].preds.iter().any(|&pred| function.takes_no_code(pred, block))
 }

@@ -61,8 +61,8 @@ impl Pieces {
         self.joins.push((base, block));
     }
 
-    /// Requires a φ for the pieces of a value at the head of `to` whose argument for the edge from `from` is undefined: the
-    /// value arrives there otherwise than by a name. The edges of a value are added in ascending order.
+    /// Requires a φ for the pieces of a value at the head of `to` whose argument for the edge from `from` is undefined,
+    /// because the value does not arrive there under a name. The edges of a value are added in ascending order.
     pub fn refilled_on_edge(&mut self, base: Value, from: Block, to: Block) {
         self.join(base, to);
         self.refilled.push((base, (from, to)));
@@ -289,7 +289,7 @@ struct Renamer<'a> {
     entering: SecondaryMap<Block, Vec<(Value, Value)>>,
 }
 
-enum Step {
+enum TreeStep {
     Enter(Block),
     /// Restore `current` until `undo` has this length.
     Leave(usize),
@@ -300,15 +300,15 @@ impl Renamer<'_> {
         let below: Vec<(Block, Block)> =
             order.blocks().iter().filter_map(|&block| Some((dominators.idom(block)?, block))).collect();
         let children = Grouped::new(self.function.blocks.len(), &below);
-        let mut steps = vec![Step::Enter(self.function.entry())];
+        let mut steps = vec![TreeStep::Enter(self.function.entry())];
         while let Some(step) = steps.pop() {
             match step {
-                Step::Enter(block) => {
-                    steps.push(Step::Leave(self.undo.len()));
+                TreeStep::Enter(block) => {
+                    steps.push(TreeStep::Leave(self.undo.len()));
                     self.block(block);
-                    steps.extend(children.get(block).iter().rev().map(|&child| Step::Enter(child)));
+                    steps.extend(children.get(block).iter().rev().map(|&child| TreeStep::Enter(child)));
                 }
-                Step::Leave(length) => {
+                TreeStep::Leave(length) => {
                     while self.undo.len() > length {
                         let (base, name) = self.undo.pop().expect("the list is longer");
                         self.current[base] = name;
@@ -362,8 +362,8 @@ impl Renamer<'_> {
             let (here, later): (BlockList, BlockList) =
                 early.into_iter().partition(|&succ| self.function.departure(block, succ).index == index as u32);
             early = later;
-            // At a landing pad, the definitions of the call have not taken place; at a target of inline assembly that jumps,
-            // its definitions have.
+            // At a landing pad, the definitions of the call have not taken place. At a target of inline assembly that jumps,
+            // those of the assembly have.
             let (pads, targets): (BlockList, BlockList) =
                 here.into_iter().partition(|&succ| self.function.blocks[succ].landing_pad);
             pads.into_iter().for_each(|succ| self.depart(block, succ));

@@ -32,6 +32,8 @@ pub struct PlanBuilder<'p> {
     refills: Vec<(Site, Value, Refill)>,
     stores: Vec<Store>,
     folds: Vec<(Inst, usize)>,
+    /// The first value of those that cannot be in memory, but were said to be.
+    stuck: Option<Value>,
 }
 
 impl<'p> PlanBuilder<'p> {
@@ -42,6 +44,7 @@ impl<'p> PlanBuilder<'p> {
             refills: Vec::new(),
             stores: Vec::new(),
             folds: Vec::new(),
+            stuck: None,
         }
     }
 
@@ -52,6 +55,9 @@ impl<'p> PlanBuilder<'p> {
     ///
     /// A constant that can be rematerialised takes no memory, and is not stored.
     pub fn in_memory(&mut self, value: Value) {
+        if !self.problem.can_be_in_memory(value) {
+            self.stuck.get_or_insert(value);
+        }
         self.in_memory.insert(value);
     }
 
@@ -77,10 +83,13 @@ impl<'p> PlanBuilder<'p> {
     /// The plan, with everything that follows from the decisions.
     ///
     /// # Errors
-    /// If a reload stands between the terminators of a block.
+    /// If a value was said to be in memory that cannot be, or a reload stands between the terminators of a block.
     pub fn finish(mut self) -> Result<Plan, Unsupported> {
         let Problem { conventional, downstream, .. } = self.problem;
         let function = &conventional.function;
+        if let Some(value) = self.stuck {
+            return Err(Unsupported(format!("inline assembly that jumps defines {value}, which cannot be in memory")));
+        }
         if let Some(at) = self.refills.iter().find_map(|&(site, ..)| between_terminators(function, site)) {
             return Err(Unsupported(format!("a spilled value is loaded between the terminators of {}", at.block)));
         }

@@ -1,151 +1,170 @@
-//! The rows of one set of registers, made while the program is walked.
+//! Builds the pressure constraints of one set of registers while the program is visited.
 //!
-//! Ensures: a row has the decisions that are competing when it is made, so that those of one segment follow each other: they
-//! are one run, also where the segment goes on into the next block.
-//! A row that says no more than the one before it in its block is left out, or takes its place. Time is constant for a row, and
+//! ```text
+//!                     constraint   0  1  2  3  4        runs
+//!       v0                         x  x  x              v0: 0..3
+//!       v1                            x  x  x  x        v1: 1..5
+//!       v2                                  x  x        v2: 3..5
+//! ```
+//!
+//! Ensures: the members of a constraint are the values that compete when it is stated. Nobody lists them: those of one
+//! segment are a run of constraints, even where the segment goes on into the next block. A constraint that says no more than
+//! its predecessor in the block is left out; one that says more takes its place. Time is constant for each constraint, and
 //! for each segment that comes or goes.
 
-use super::model::Place;
-use crate::allocate::cuts::{Decisions, MOST_BOUGHT, Rooms, RowData, Run, push};
+use super::model::Residence;
+use crate::allocate::cuts::{Capacities, ConstraintData, Decisions, MOST_BOUGHT, Run, push};
 use crate::analysis::grouped::each;
 use crate::machine::Value;
 use cranelift_entity::SecondaryMap;
 
-/// Not competing.
-const AWAY: u32 = u32::MAX;
+/// Of a value that does not compete.
+const ABSENT: u32 = u32::MAX;
 
-/// The values that compete for the registers of a set, and the rows that come of it.
-pub(super) struct Contest {
-    rows: Vec<RowData>,
+/// The values that compete for the registers of a set, and their constraints so far.
+pub(super) struct ConstraintBuilder {
+    constraints: Vec<ConstraintData>,
     runs: Vec<Run>,
-    /// Of each value that competes and is not in a register in any case, the first row that it is in.
-    since: SecondaryMap<Value, u32>,
-    /// Of each value, the run that was made of it last.
-    latest: SecondaryMap<Value, u32>,
-    /// How many values compete, and how many are in registers in any case.
+    /// The first constraint on each value that competes, unless it is in a register in any case.
+    first_constraint: SecondaryMap<Value, u32>,
+    /// The latest run of each value.
+    latest_run: SecondaryMap<Value, u32>,
+    /// The numbers of values that compete with a decision, and that are in registers in any case.
     open: i32,
     fixed: i32,
-    /// The first row of the block.
+    /// The first constraint of the current block.
     first: u32,
-    /// Values that have come since the last row, those that have gone again among them.
+    /// Values that have entered since the last constraint, including those that have left again.
     newcomers: Vec<Value>,
-    /// How many of them have not gone again.
+    /// The number of them that have not left.
     new: u32,
-    /// Whether some that are in the last row have gone.
-    left: bool,
+    /// Whether members of the last constraint have left.
+    has_leavers: bool,
 }
 
-impl Contest {
-    /// Of so many values.
+impl ConstraintBuilder {
     pub(super) fn new(values: usize) -> Self {
-        let (rows, runs, newcomers) = Default::default();
-        let [since, latest] = [(); 2].map(|()| each(values, AWAY));
-        Contest { rows, runs, since, latest, open: 0, fixed: 0, first: 0, newcomers, new: 0, left: false }
+        let (constraints, runs, newcomers) = Default::default();
+        let [first_constraint, latest_run] = [(); 2].map(|()| each(values, ABSENT));
+        ConstraintBuilder {
+            constraints,
+            runs,
+            first_constraint,
+            latest_run,
+            open: 0,
+            fixed: 0,
+            first: 0,
+            newcomers,
+            new: 0,
+            has_leavers: false,
+        }
     }
 
-    /// The number of the next row.
+    /// The number of the next constraint.
     fn next(&self) -> u32 {
-        self.rows.len() as u32
+        self.constraints.len() as u32
     }
 
-    /// A value is where it is from here on.
-    pub(super) fn enter(&mut self, value: Value, place: Place) {
-        if place == Place::REGISTER {
+    /// A value has this residence from here on.
+    pub(super) fn enter(&mut self, value: Value, residence: Residence) {
+        if residence == Residence::REGISTER {
             self.fixed += 1;
-        } else if place.decision().is_some() {
+        } else if residence.decision().is_some() {
             self.open += 1;
-            self.since[value] = self.next();
+            self.first_constraint[value] = self.next();
             self.newcomers.push(value);
             self.new += 1;
         }
     }
 
-    /// It is no more.
-    pub(super) fn leave(&mut self, value: Value, place: Place) {
-        if place == Place::REGISTER {
+    /// A value has had this residence up to here.
+    pub(super) fn leave(&mut self, value: Value, residence: Residence) {
+        if residence == Residence::REGISTER {
             self.fixed -= 1;
-        } else if let Some(decision) = place.decision() {
+        } else if let Some(decision) = residence.decision() {
             self.open -= 1;
-            let since = std::mem::replace(&mut self.since[value], AWAY);
-            if since < self.next() {
-                self.run(value, Run { decision, rows: since..self.next() });
-                self.left = true;
+            let first = std::mem::replace(&mut self.first_constraint[value], ABSENT);
+            if first < self.next() {
+                self.run(value, Run { decision, constraints: first..self.next() });
+                self.has_leavers = true;
             } else {
                 self.new -= 1;
             }
         }
     }
 
-    /// Adds a run, to the one before it if it goes on.
+    /// Adds a run, or extends the latest one if that goes on.
     fn run(&mut self, value: Value, run: Run) {
-        match self.runs.get_mut(self.latest[value] as usize) {
-            Some(last) if last.decision == run.decision && last.rows.end == run.rows.start => last.rows.end = run.rows.end,
+        match self.runs.get_mut(self.latest_run[value] as usize) {
+            Some(last) if last.decision == run.decision && last.constraints.end == run.constraints.start => {
+                last.constraints.end = run.constraints.end
+            }
             _ => {
-                self.latest[value] = self.runs.len() as u32;
+                self.latest_run[value] = self.runs.len() as u32;
                 push(&mut self.runs, run);
             }
         }
     }
 
-    /// A block begins, with nothing in registers.
-    pub(super) fn begin(&mut self) {
+    /// Begins a block, with nothing in registers.
+    pub(super) fn begin_block(&mut self) {
         debug_assert_eq!(self.open, 0);
-        (self.fixed, self.first, self.left) = (0, self.next(), false);
+        (self.fixed, self.first, self.has_leavers) = (0, self.next(), false);
         self.newcomers.clear();
     }
 
-    /// How many values there are.
+    /// The number of values that compete.
     pub(super) fn count(&self) -> i32 {
         self.fixed + self.open
     }
 
-    /// Makes a row, if there are fewer registers left than values, by how many callee-saved ones have been bought. Answers how
-    /// many have to be bought at least.
-    pub(super) fn row(&mut self, left: [i32; MOST_BOUGHT + 1], frequency: f64) -> usize {
+    /// States a constraint if the values outnumber the registers that are left, by the number of callee-saved ones that are
+    /// bought. Answers how many have to be bought at least.
+    pub(super) fn constrain(&mut self, left: [i32; MOST_BOUGHT + 1], frequency: f64) -> usize {
         if self.count() == 0 || left[0] >= self.count() {
             return 0;
         }
         let exactly = left.map(|left| left - self.fixed);
-        self.keep(exactly.map(|room| room.max(0) as u16), frequency);
-        // What is too little for those in any case has to be bought, if that helps.
-        exactly.iter().position(|&room| room >= 0).unwrap_or(0)
+        self.keep(exactly.map(|capacity| capacity.max(0) as u16), frequency);
+        // If too few are left even for the values that are in registers in any case, more have to be bought, if that helps.
+        exactly.iter().position(|&capacity| capacity >= 0).unwrap_or(0)
     }
 
-    /// Keeps a row, unless the last one of the block says as much; if it says more, in its place.
-    fn keep(&mut self, rooms: Rooms, frequency: f64) {
-        if let Some(last) = self.rows.get_mut(self.first as usize..).and_then(<[RowData]>::last_mut) {
-            let mut pairs = last.rooms.iter().zip(&rooms);
+    /// Adds a constraint, unless the last one of the block implies it. If it implies the last one, it takes its place.
+    fn keep(&mut self, capacities: Capacities, frequency: f64) {
+        if let Some(last) = self.constraints.get_mut(self.first as usize..).and_then(<[ConstraintData]>::last_mut) {
+            let mut pairs = last.capacities.iter().zip(&capacities);
             if self.new == 0 && pairs.clone().all(|(old, new)| old <= new) {
                 return;
             }
-            if !self.left && pairs.all(|(old, new)| new <= old) {
-                last.rooms = rooms;
+            if !self.has_leavers && pairs.all(|(old, new)| new <= old) {
+                last.capacities = capacities;
                 return self.admit();
             }
         }
-        push(&mut self.rows, RowData { rooms, frequency });
+        push(&mut self.constraints, ConstraintData { capacities, frequency });
         self.newcomers.clear();
-        (self.new, self.left) = (0, false);
+        (self.new, self.has_leavers) = (0, false);
     }
 
-    /// All newcomers are in the last row.
+    /// Makes all newcomers members of the last constraint.
     fn admit(&mut self) {
         let next = self.next();
         for value in self.newcomers.drain(..) {
-            // Some have gone again.
-            if self.since[value] == next {
-                self.since[value] = next - 1;
+            // Some have left again.
+            if self.first_constraint[value] == next {
+                self.first_constraint[value] = next - 1;
             }
         }
         self.new = 0;
     }
 
-    /// Adds the rows to those of other sets.
+    /// Appends these constraints to those of other sets.
     pub(super) fn finish(self, decisions: &mut Decisions) {
-        let before = decisions.rows.len() as u32;
-        decisions.rows.reserve_exact(self.rows.len());
-        decisions.rows.extend(self.rows);
-        let moved = |run: Run| Run { rows: before + run.rows.start..before + run.rows.end, ..run };
+        let before = decisions.constraints.len() as u32;
+        decisions.constraints.reserve_exact(self.constraints.len());
+        decisions.constraints.extend(self.constraints);
+        let moved = |run: Run| Run { constraints: before + run.constraints.start..before + run.constraints.end, ..run };
         decisions.runs.reserve_exact(self.runs.len());
         decisions.runs.extend(self.runs.into_iter().map(moved));
     }

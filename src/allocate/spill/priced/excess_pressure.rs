@@ -1,4 +1,4 @@
-//! Where there are more values than registers, if no callee-saved one is bought.
+//! Finds the points with more live values than registers, if no callee-saved register is bought.
 
 use crate::allocate::pressure::demand::{Demand, LastUse};
 use crate::allocate::pressure::limits::{Counts, Limits};
@@ -11,79 +11,79 @@ use crate::analysis::{Partition, PinLiveness};
 use crate::machine::{Block, BlockData, Function, Inst, RegSet, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
-/// Where there are too many values for all to be in registers, and which ones that concerns.
-pub(super) struct Tight {
-    /// How many values too many there are for some set of registers.
+/// The points at which not all values can be in registers, and the values that meet there.
+pub(super) struct ExcessPressure {
+    /// The number of values too many, for the set of registers with the most.
     pub(super) insts: SecondaryMap<Inst, i32>,
     pub(super) heads: SecondaryMap<Block, i32>,
     /// Blocks with such heads or instructions.
     pub(super) blocks: EntitySet<Block>,
-    /// How scarce registers are in each block.
-    pub(super) tightness: SecondaryMap<Block, Tightness>,
-    /// Those that are there; if there are any, those that are in memory somewhere else in any case, so that it is to be decided
-    /// how long; and what φs relate to all these.
+    /// The excess pressure of each block.
+    pub(super) of_block: SecondaryMap<Block, BlockExcess>,
+    /// The values that are live at such points. If there are any, also those that are in memory somewhere else in any case,
+    /// since it is to be decided for how long; and the φ-webs of all these.
     pub(super) values: EntitySet<Value>,
 }
 
-/// How scarce registers are in a block, if all values are in registers and no callee-saved one is bought.
+/// The excess pressure of a block, if all values are in registers and no callee-saved register is bought.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Tightness {
-    /// How many values too many there are at most, for any set of registers.
-    excess: i32,
-    /// The sets for which there are too many somewhere, one bit each.
+pub(super) struct BlockExcess {
+    /// The greatest number of values too many, for any set of registers.
+    most: i32,
+    /// The sets with values too many somewhere, one bit each.
     sets: u32,
-    /// Whether there may be no register for each value somewhere although there are enough by number.
+    /// Whether values may lack a register although there are enough by number.
     doubtful: bool,
 }
 
-impl Tightness {
+impl BlockExcess {
     fn add(&mut self, set: usize, excess: i32) {
-        self.excess = self.excess.max(excess);
+        self.most = self.most.max(excess);
         self.sets |= 1 << set;
     }
 
-    /// Whether there is room for the others if so many values of each set are in memory from end to end, and these registers
-    /// have been bought.
+    /// Whether the values fit if this many of each set are in memory throughout the block, and these registers have been
+    /// bought.
     pub(super) fn leaves_room(&self, limits: &Limits, bought: RegSet, in_memory: &Counts) -> bool {
-        let made = |set: usize| in_memory[set] + limits.room(set, RegSet::EMPTY) - limits.room(set, bought);
-        let mut scarce = limits.sets().filter(|set| self.sets >> set & 1 != 0);
-        !self.doubtful && scarce.all(|set| self.excess <= made(set))
+        let gained = |set: usize| in_memory[set] + limits.room(set, RegSet::EMPTY) - limits.room(set, bought);
+        let mut exceeded = limits.sets().filter(|set| self.sets >> set & 1 != 0);
+        !self.doubtful && exceeded.all(|set| self.most <= gained(set))
     }
 }
 
-impl Tight {
+impl ExcessPressure {
     /// `pins` are those of the program, and the callee-saved registers that can be bought.
     pub(super) fn new(problem: &Problem, chosen: &SpillSet, pins: &PinLiveness) -> Self {
         let function = &problem.conventional.function;
         let count = function.values.len();
-        let mut walk = Walk {
+        let mut finder = ExcessFinder {
             problem,
             chosen,
             pins,
             live: LiveSet::new(function, &problem.limits),
-            since: of_each(count),
-            place: 0,
-            last: problem.limits.sets().map(|_| 0).collect(),
-            is_tight: false,
-            tight: Tight {
+            first_position: of_each(count),
+            position: 0,
+            last_excess: problem.limits.sets().map(|_| 0).collect(),
+            has_excess: false,
+            pressure: ExcessPressure {
                 insts: of_each(function.insts.len()),
                 heads: of_each(function.blocks.len()),
                 blocks: EntitySet::with_capacity(function.blocks.len()),
-                tightness: of_each(function.blocks.len()),
+                of_block: of_each(function.blocks.len()),
                 values: EntitySet::with_capacity(count),
             },
         };
-        problem.order.blocks().iter().filter(|&&block| !problem.is_passed(block)).for_each(|&block| walk.block(block));
-        let mut tight = walk.tight;
-        if !tight.values.is_empty() {
-            tight.values.extend(in_memory_somewhere(problem, chosen).filter(|&value| !problem.unspillable.contains(value)));
+        problem.order.blocks().iter().filter(|&&block| !problem.is_passed(block)).for_each(|&block| finder.block(block));
+        let mut pressure = finder.pressure;
+        if !pressure.values.is_empty() {
+            pressure.values.extend(in_memory_somewhere(problem, chosen).filter(|&value| !problem.unspillable.contains(value)));
         }
-        tight.relate(function);
-        tight
+        pressure.add_phi_webs(function);
+        pressure
     }
 
-    /// Adds what φs relate to the values.
-    fn relate(&mut self, function: &Function) {
+    /// Adds the values that φs relate to those that are there.
+    fn add_phi_webs(&mut self, function: &Function) {
         let mut partition: Partition<Value> = Partition::discrete(function.values.len());
         let phis = || function.blocks.values().flat_map(|data| &data.phis);
         for phi in phis() {
@@ -111,67 +111,67 @@ fn in_memory_somewhere<'a>(problem: &'a Problem, chosen: &'a SpillSet) -> impl I
     arriving.chain(off_bundles).filter(|&value| !chosen.spilled[value])
 }
 
-/// Looks at one place after the other: heads of blocks, and instructions.
-struct Walk<'a> {
+/// Visits one position after the other: heads of blocks, and instructions.
+struct ExcessFinder<'a> {
     problem: &'a Problem<'a>,
     chosen: &'a SpillSet,
     pins: &'a PinLiveness,
     live: LiveSet<'a>,
-    /// Of each live value, the first place in the block that it is at.
-    since: SecondaryMap<Value, u32>,
-    place: u32,
-    /// Of each set of registers, the last place that has too many values for it.
-    last: Vec<u32>,
-    /// Whether such a place is in the current block.
-    is_tight: bool,
-    tight: Tight,
+    /// The first position of each live value in the block.
+    first_position: SecondaryMap<Value, u32>,
+    position: u32,
+    /// The last position with excess pressure, by set of registers.
+    last_excess: Vec<u32>,
+    /// Whether the current block has such a position.
+    has_excess: bool,
+    pressure: ExcessPressure,
 }
 
-impl Walk<'_> {
+impl ExcessFinder<'_> {
     fn block(&mut self, block: Block) {
         let Problem { conventional, liveness, limits, .. } = self.problem;
         let function = &conventional.function;
-        self.place += 1;
-        self.is_tight = false;
+        self.position += 1;
+        self.has_excess = false;
         self.live.clear();
         let phis = function.blocks[block].phis.iter().map(|phi| phi.def).filter(|&def| !liveness.is_dead(def));
         for value in liveness.live_in(block).iter().copied().chain(phis).filter(|&value| !self.chosen.spilled[value]) {
             self.live.add(value);
-            self.since[value] = self.place;
+            self.first_position[value] = self.position;
         }
         let occupied = self.pins.at(function, function.head(block)) | function.blocks[block].live_in_pins;
         for set in limits.sets() {
             let excess = self.live.counts()[set] - limits.room(set, occupied);
             if excess > 0 {
-                self.tight.heads[block] = self.tight.heads[block].max(excess);
-                self.find_tight(block, set, excess);
+                self.pressure.heads[block] = self.pressure.heads[block].max(excess);
+                self.record(block, set, excess);
             }
         }
         for inst in function.block_insts(block) {
-            self.place += 1;
+            self.position += 1;
             if !self.chosen.drops(function.operands(inst)) {
                 self.look_at(block, inst);
             }
             self.advance(inst);
         }
-        if self.is_tight {
+        if self.has_excess {
             for index in 0..self.live.values().len() {
                 self.leave(self.live.values()[index]);
             }
         }
     }
 
-    /// Whether an instruction fits beside the values that are live before it.
+    /// Compares an instruction's demand, and the values that are live before it, with the registers that are free.
     fn look_at(&mut self, block: Block, inst: Inst) {
         let Problem { conventional, liveness, limits, .. } = self.problem;
         let function = &conventional.function;
         let operands = function.operands(inst);
         let occupancy = self.pins.occupancy(function, block, inst);
         if limits.are_ample(self.live.counts(), operands.len() as i32, occupancy.all(), 0) {
-            self.tight.tightness[block].doubtful |= !limits.are_laminar();
+            self.pressure.of_block[block].doubtful |= !limits.are_laminar();
             return;
         }
-        self.tight.tightness[block].doubtful |= limits.are_nested();
+        self.pressure.of_block[block].doubtful |= limits.are_nested();
         let first = function.insts[inst].operands.start as usize;
         let in_register = |value: Value| !self.chosen.spilled[value];
         let last_use = |k: usize| match liveness.kills(first + k) {
@@ -188,28 +188,28 @@ impl Walk<'_> {
         for set in limits.sets().filter(|&set| through[set] + demand.most(set) > limits.room(set, all)) {
             let excess = through[set] - demand.left(limits, set, &occupancy).least();
             if excess > 0 {
-                self.tight.insts[inst] = self.tight.insts[inst].max(excess);
-                self.find_tight(block, set, excess);
+                self.pressure.insts[inst] = self.pressure.insts[inst].max(excess);
+                self.record(block, set, excess);
             }
         }
     }
 
-    /// So many values are too many for a set of registers at the current place.
-    fn find_tight(&mut self, block: Block, set: usize, excess: i32) {
-        self.is_tight = true;
-        self.tight.blocks.insert(block);
-        self.tight.tightness[block].add(set, excess);
-        self.last[set] = self.place;
+    /// Records excess pressure on a set of registers at the current position.
+    fn record(&mut self, block: Block, set: usize, excess: i32) {
+        self.has_excess = true;
+        self.pressure.blocks.insert(block);
+        self.pressure.of_block[block].add(set, excess);
+        self.last_excess[set] = self.position;
     }
 
-    /// Passes an instruction: it is a place of what it reads, and of what it defines.
+    /// Passes an instruction. Its position is the last of values that die there, and the first of those that it defines.
     fn advance(&mut self, inst: Inst) {
         let Problem { conventional, liveness, .. } = self.problem;
         let first = conventional.function.insts[inst].operands.start as usize;
         for (k, operand) in conventional.function.operands(inst).iter().enumerate() {
             let value = operand.value;
             if operand.is_def() && !self.chosen.spilled[value] {
-                self.since[value] = self.place;
+                self.first_position[value] = self.position;
             }
             if liveness.kills(first + k) && !self.chosen.spilled[value] {
                 self.leave(value);
@@ -218,15 +218,15 @@ impl Walk<'_> {
         self.live.advance(liveness, inst, |value| !self.chosen.spilled[value]);
     }
 
-    /// What a value has been too much for is known when it goes.
+    /// Whether a value has met excess pressure is known when it dies.
     fn leave(&mut self, value: Value) {
-        if !self.is_tight {
+        if !self.has_excess {
             return;
         }
         let Problem { conventional, limits, unspillable, .. } = self.problem;
         let mut sets = limits.sets_of(conventional.function.values[value].class);
-        if sets.any(|set| self.last[set] >= self.since[value]) && !unspillable.contains(value) {
-            self.tight.values.insert(value);
+        if sets.any(|set| self.last_excess[set] >= self.first_position[value]) && !unspillable.contains(value) {
+            self.pressure.values.insert(value);
         }
     }
 }

@@ -184,7 +184,7 @@ impl Placing<'_> {
         }
         let HomeState::Open(defined) = self.at(definition) else { unreachable!("it could be stored nowhere else") };
         self.decisions.costs[defined][0] =
-            self.problem.units.price(self.problem.cost(cost::STORE, function.blocks[definition].frequency));
+            self.problem.units.cost(self.problem.cost(cost::STORE, function.blocks[definition].frequency));
         self.definitions.push((value, defined));
         let mut at_ends = at_ends.to_vec();
         at_ends.sort_unstable();
@@ -260,7 +260,7 @@ impl Placing<'_> {
     /// Adds the possibility of a store between two places, or forbids that there is one.
     fn store_between(&mut self, before: HomeState, after: HomeState, store: Option<Store>, frequency: f64) {
         let HomeState::Open(before) = before else { return };
-        let cost = if store.is_some() { self.problem.units.price(self.problem.cost(cost::STORE, frequency)) } else { FORBIDDEN };
+        let cost = if store.is_some() { self.problem.units.cost(self.problem.cost(cost::STORE, frequency)) } else { FORBIDDEN };
         let after = if let HomeState::Open(after) = after { Some(after) } else { None };
         match after {
             Some(after) => self.decisions.pair(before, after, cost),
