@@ -32,7 +32,7 @@ pub struct PlanBuilder<'p> {
     refills: Vec<(Site, Value, Refill)>,
     stores: Vec<Store>,
     folds: Vec<(Inst, usize)>,
-    /// The first value of those that cannot be in memory, but were said to be.
+    /// The first value that was said to be in memory although it cannot be.
     stuck: Option<Value>,
 }
 
@@ -53,7 +53,8 @@ impl<'p> PlanBuilder<'p> {
     /// Each use reads the latest definition or reload on the way to it, and the value is in a register from there to the
     /// use. So a value leaves its register only if its next use has a reload on every path.
     ///
-    /// A constant that can be rematerialised takes no memory, and is not stored.
+    /// A constant that can be rematerialised takes no memory, and is not stored. If a value cannot be in memory
+    /// ([`Problem::can_be_in_memory`]), [`finish`](Self::finish) fails.
     pub fn in_memory(&mut self, value: Value) {
         if !self.problem.can_be_in_memory(value) {
             self.stuck.get_or_insert(value);
