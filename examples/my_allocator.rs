@@ -1,7 +1,8 @@
-//! An allocator of one's own, from nothing: every value is in memory, and in a register only while an instruction accesses it.
+//! An allocator of one's own, from nothing: every value is in memory, and in a register only while an instruction accesses
+//! it.
 //!
-//! It shows the whole of what an allocator has to say: where every operand is, and which loads and stores stand where. The checker
-//! finds out whether that is right.
+//! It shows everything that an allocator has to say: where every operand is, and which loads and stores stand where. The
+//! checker finds out whether that is right.
 //!
 //! ```text
 //! cargo run --release --example my_allocator testdata/functions/lost_copy.txt
@@ -36,9 +37,10 @@ struct Writer<'a> {
     function: &'a Function,
     pins: PinLiveness,
     overlay: Overlay,
-    /// Of each value, where it is.
+    /// The slot of each value.
     slots: SecondaryMap<Value, Slot>,
-    /// Of each φ, where its arguments are put by its predecessors: all φs of a block are read before any is written.
+    /// For each φ, the slot into which predecessors put its arguments. It is another one than the φ's own, because all φs of
+    /// a block are read before any is written.
     incoming: SecondaryMap<Value, Slot>,
 }
 
@@ -63,7 +65,8 @@ impl<'a> Writer<'a> {
             return Err(Unsupported(format!("inline assembly jumps from {block}")));
         }
         let (head, tail) = (function.head(block), function.before_terminators(block));
-        // No code can stand between terminators: all that they read is loaded before the first, and stays.
+        // No code can stand between terminators. So the values that they read are all loaded before the first of them, and
+        // stay.
         let mut kept = RegSet::EMPTY;
         for (index, inst) in function.block_insts(block).enumerate() {
             let at = Point { block, index: index as u32 };
@@ -76,7 +79,7 @@ impl<'a> Writer<'a> {
         self.depart(end)
     }
 
-    /// Moves to their slots what φs have been brought, if the block begins here.
+    /// Moves arguments that have arrived to the slots of their φs, if the block begins here.
     fn arrive(&mut self, at: Point, head: Point) -> Result<(), Unsupported> {
         let function = self.function;
         for phi in function.blocks[at.block].phis.iter().filter(|_| at == head) {
@@ -85,7 +88,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Brings φs what they take, where control leaves the block from here.
+    /// Puts the arguments of φs where those look for them, if control leaves the block from here.
     fn depart(&mut self, at: Point) -> Result<(), Unsupported> {
         let function = self.function;
         for &to in function.blocks[at.block].succs.iter().filter(|&&to| function.departure(at.block, to) == at) {
@@ -119,7 +122,7 @@ impl<'a> Writer<'a> {
         let (operands, data) = (function.operands(inst), &function.insts[inst]);
         let first = data.operands.start as usize;
         if let InstKind::CopyTo(_) | InstKind::CopyFrom(_) = data.kind {
-            // Copies from and to registers of the program are loads and stores.
+            // Copies from and to registers of the program become loads and stores.
             self.overlay.locations[first] = Some(Location::Slot(self.slots[operands[0].value]));
             return Ok(());
         }
@@ -144,7 +147,8 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// A register for each operand: uses first, each in one of its own, then definitions, which may overwrite uses.
+    /// A register for each operand: first for uses, each in a register of its own, then for definitions, which may overwrite
+    /// uses.
     fn registers(&self, block: Block, inst: Inst, kept: RegSet) -> Result<Vec<Reg>, Unsupported> {
         let function = self.function;
         let operands = function.operands(inst);

@@ -1,8 +1,8 @@
-//! A spiller of one's own: everything that lives across a block's border is in memory, and within a block the value that is used
+//! A spiller of one's own: every value that lives across blocks is in memory, and within a block the value whose next use is
 //! farthest away leaves its register first. All other phases are chordal's.
 //!
 //! ```text
-//! cargo run --release --example my_spiller testdata/functions/spilled_in_loop.txt
+//! cargo run --release --example my_spiller testdata/functions/too_many.txt
 //! ```
 
 use anyhow::{Context as _, anyhow};
@@ -30,7 +30,7 @@ impl Spiller for Farthest {
         let wanted = requested.iter().filter(|&(_, &is_requested)| is_requested).map(|(value, _)| value);
         crossing.chain(phis).chain(wanted).for_each(|value| plan.in_memory(value));
         for block in function.blocks.keys() {
-            // The values in registers, and the instructions that use them next.
+            // The values in registers, and for each the next instruction that uses it.
             let mut registers: Vec<(Value, u32)> = Vec::new();
             for (index, inst) in function.block_insts(block).enumerate() {
                 let first = function.insts[inst].operands.start as usize;

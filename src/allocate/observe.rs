@@ -1,4 +1,4 @@
-//! Phases by name, and how to watch them at work.
+//! The phases by name, and observers that watch them.
 
 use crate::allocate::assign::Coloured;
 use crate::allocate::cssa::Conventional;
@@ -8,29 +8,29 @@ use crate::machine::{Function, Overlay, Value};
 /// A phase of allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// Blocks on critical edges are taken away.
+    /// Removes blocks on critical edges.
     Unsplit,
-    /// Order, dominators, liveness: whatever several phases ask for. It changes nothing.
+    /// Computes order, dominators and liveness, which several phases need. It changes nothing.
     Analysis,
-    /// Values are read in place of their copies, or wait in registers that are excluded.
+    /// Has values read in place of their copies, and has values wait in excluded registers.
     Copies,
-    /// Instructions move down.
+    /// Moves instructions down.
     Sink,
-    /// The program leaves SSA form.
+    /// Takes the program out of SSA form.
     Destruct,
-    /// SSA form becomes conventional.
+    /// Makes SSA form conventional.
     Cssa,
-    /// Two-address instructions get other forms.
+    /// Chooses other forms of two-address instructions.
     Forms,
-    /// Loads and stores are inserted.
+    /// Inserts loads and stores.
     Spill,
-    /// Every name gets a register.
+    /// Gives every name a register.
     Assign,
-    /// Names get other registers, so that fewer copies are left.
+    /// Gives names other registers, so that fewer copies are left.
     Recolour,
-    /// φs become code on edges, and all of it an overlay.
+    /// Turns φs into code on edges, and the result into an overlay.
     Eliminate,
-    /// Everything, by regalloc2.
+    /// Does everything, by regalloc2.
     Regalloc2,
 }
 
@@ -70,10 +70,10 @@ impl Phase {
     }
 }
 
-/// The function as a phase leaves it.
+/// The function after a phase.
 #[derive(Clone, Copy)]
 pub enum Stage<'a> {
-    /// Not converted yet.
+    /// It has not been converted yet.
     Program(&'a Function),
     /// Its φ-related values form webs.
     Conventional(&'a Conventional),
@@ -85,15 +85,15 @@ pub enum Stage<'a> {
     Allocated(&'a Function, &'a Overlay),
 }
 
-/// Watches an allocation. The observer `()` looks away, which costs nothing.
+/// Watches an allocation. The observer `()` watches nothing, which costs nothing.
 pub trait Observer {
-    /// A phase that the allocator runs has ended. One that runs several times ends several times.
+    /// A phase has ended. A phase that runs several times ends several times.
     fn after(&mut self, phase: Phase, stage: Stage<'_>);
 
     /// Assignment has found no registers for these values. They are spilled now, so spilling and assignment run again.
     fn evicted(&mut self, values: &[Value]);
 
-    /// Every phase so far is undone, and they begin again with the program as it was imported.
+    /// All phases so far are undone, and begin again with the program as imported.
     fn undone(&mut self, reason: &str);
 }
 

@@ -1,4 +1,12 @@
-//! Allocation as a list of phases.
+//! The phases of an allocation, one after another, and the ways to call it.
+//!
+//! [`allocate`] allocates by an allocator of ours, and checks the result. An allocator of one's own implements [`Allocate`]
+//! (`examples/my_allocator.rs`); a spiller of one's own runs among the other phases by [`WithSpiller`]
+//! (`examples/my_spiller.rs`).
+//!
+//! The order of phases is `by_phases` below: prepare the program, convert it to conventional SSA form, spill and assign (in
+//! turns if assignment finds no register for a value), recolour, eliminate φs. Each phase's folder or file says what it
+//! requires and ensures.
 
 use super::changes::Changes;
 use super::park::{self, park};
@@ -23,19 +31,20 @@ use crate::machine::{Block, ClassInfo, Edit, Function, InstFlags, Overlay, RegSe
 use cranelift_entity::SecondaryMap;
 use std::time::{Duration, Instant};
 
-/// What allocates registers of functions, each for itself, on whatever thread.
+/// An allocator: it allocates registers of functions, each function for itself, on any thread.
 pub trait Allocate: Sync {
-    /// Allocates registers for a function, without checking the result.
+    /// Allocates registers for a function, without checking the result ([`check()`] does).
     ///
     /// # Errors
-    /// If the function contains something that cannot be allocated, or a phase finds a bug.
+    /// If the function contains something that this allocator cannot allocate, or a phase finds a bug.
     fn allocate(&self, function: &Function) -> Result<(Overlay, Report), Failure>;
 
-    /// Measures a function's interference graphs before spilling, which no phase builds, if there is such a point.
+    /// The sizes of a function's interference graphs before spilling, for the statistics. No phase builds these graphs. An
+    /// allocator without such a point returns the default.
     fn graphs(&self, function: &Function) -> GraphSizes;
 }
 
-/// Who allocates.
+/// The allocators that come with chordal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Strategy {
     /// Our phases, by these choices.
@@ -62,7 +71,7 @@ impl Allocate for Strategy {
     }
 }
 
-/// An allocator of ours with a spiller of somebody else's, in place of the one that its choices name.
+/// One of our allocators, with another spiller in place of the one that its choices name.
 pub struct WithSpiller<'s> {
     pub preset: Preset,
     pub spiller: &'s dyn Spiller,
@@ -79,7 +88,7 @@ impl Allocate for WithSpiller<'_> {
 }
 
 impl Strategy {
-    /// [`Allocate::allocate`], with somebody who watches, and perhaps another spiller than the strategy's own.
+    /// [`Allocate::allocate`] with an observer, and perhaps another spiller than the strategy's own.
     fn run(
         &self,
         function: &Function,
@@ -99,7 +108,8 @@ impl Strategy {
         }
         match self {
             Strategy::Phases(preset) => match by_phases(function, preset, spiller, Clock::new(*self, observer)) {
-                // A value in its copy's place may have fewer registers, and what has moved may meet others there.
+                // A value that is read in place of its copy may have fewer registers, and an instruction that has moved may
+                // compete with others for them.
                 Err(Failure::Unsupported(reason)) if preset.prepares() => as_it_is(function, preset, spiller, &reason, observer),
                 result => result,
             },
@@ -107,7 +117,7 @@ impl Strategy {
         }
     }
 
-    /// The phases that this allocator runs, in order, but for analyses, which change nothing.
+    /// The phases that this allocator runs, in order, without analyses, which change nothing.
     pub fn phases(&self) -> Vec<Phase> {
         Phase::ALL.into_iter().filter(|&phase| self.runs(phase)).collect()
     }
@@ -131,19 +141,21 @@ impl Strategy {
         matches!(self, Strategy::Phases(Preset { separate_saves: true, .. }))
     }
 
-    /// Whether the program is out of SSA form before allocation, in the way that knows what cannot be parted by copies.
+    /// Whether the program leaves SSA form before allocation, by the conversion that can handle values that no copy can
+    /// separate.
     fn leaves_ssa_form(&self) -> bool {
         matches!(self, Strategy::Phases(Preset { coalescing: Coalescing::Destruction(_), .. }))
     }
 }
 
-/// Whether something at a block's end defines values: no LLVM code that is handed over does.
+/// Whether a terminator defines a value. None does in LLVM code that is handed over.
 fn terminators_define(function: &Function, block: Block) -> bool {
     let terminators = function.block_insts(block).rev().take_while(|&inst| function.insts[inst].is(InstFlags::TERMINATOR));
     terminators.flat_map(|inst| function.operands(inst)).any(|operand| operand.is_def())
 }
 
-/// Whether a φ takes what the inline assembly defines from which control comes: no LLVM code that is handed over has such.
+/// Whether a φ takes a value defined by the inline assembly that jumps to its block. None does in LLVM code that is handed
+/// over.
 fn takes_over_a_jump(function: &Function, block: Block) -> bool {
     let data = &function.blocks[block];
     let preds = data.preds.iter().enumerate().filter(|_| data.jump_target);
@@ -155,8 +167,8 @@ fn takes_over_a_jump(function: &Function, block: Block) -> bool {
     })
 }
 
-/// A move or swap between registers that no class as wide has together. (Where an instruction takes none of the registers that may
-/// be used, its class has others, which are in no class with these.)
+/// A message about a move or swap between registers that are not together in any class as wide. (If an instruction takes
+/// none of the registers that may be used, its class has others, which may be in no class with these.)
 fn moved_by_no_class(function: &Function, overlay: &Overlay) -> Option<String> {
     let file = &function.file;
     overlay.edits.iter().find_map(|(point, edit)| {
@@ -165,7 +177,7 @@ fn moved_by_no_class(function: &Function, overlay: &Overlay) -> Option<String> {
             Edit::Swap { a, b, class, .. } => (a, b, class),
             _ => return None,
         };
-        // The program itself copies to and from those that are excluded.
+        // The program itself copies to and from registers that are excluded from allocation.
         let ends = RegSet::from_iter([from, to]) - file.excluded;
         let wanted = &file.classes[class];
         let moves = |c: &ClassInfo| c.bank == wanted.bank && c.slot_size >= wanted.slot_size && ends.is_subset(c.regs);
@@ -177,7 +189,7 @@ fn moved_by_no_class(function: &Function, overlay: &Overlay) -> Option<String> {
     })
 }
 
-/// What allocating one function came to, for the statistics.
+/// The statistics of allocating one function.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Conversion to conventional SSA form.
@@ -188,11 +200,11 @@ pub struct Report {
     pub spill: SpillCounts,
     /// Recolouring.
     pub recolouring: RecolouringCounts,
-    /// φ elimination, as in Figure 10 of the spill-free paper.
+    /// φ elimination, as in [PP09, Figure 10].
     pub elimination: EliminationCounts,
-    /// Where phases did something else than they were asked for.
+    /// The phases that did something else than they were asked for.
     pub degraded: Vec<Degraded>,
-    /// Time of each phase in the order in which they ran.
+    /// The time of each phase, in the order in which they ran.
     pub phases: Vec<(Phase, Duration)>,
 }
 
@@ -204,10 +216,10 @@ pub fn allocate(function: &Function, strategy: impl Into<Strategy>) -> Result<(O
     allocate_watched(function, strategy, &mut ())
 }
 
-/// [`allocate`], with somebody who watches the phases.
+/// [`allocate`], with an observer of the phases.
 ///
 /// # Errors
-/// As above.
+/// As those of [`allocate`].
 pub fn allocate_watched(
     function: &Function,
     strategy: impl Into<Strategy>,
@@ -228,8 +240,8 @@ pub fn check(function: &Function, overlay: &Overlay) -> Result<(), Defect> {
 
 /// Allocates by our phases.
 ///
-/// Where a call may return twice, memory of a value may be read when values that only live behind the first return have been
-/// written; so no two share a slot there, but a φ and the copies that isolate it.
+/// In a function with a call that may return twice, the program may read a value in memory after values that only live after
+/// the first return have been written. So no two values share a slot there, except for a φ and the copies that isolate it.
 fn by_phases(
     imported: &Function,
     preset: &Preset,
@@ -249,7 +261,7 @@ fn by_phases(
     let prepared = program.as_ref().unwrap_or(function);
     let (mut conventional, liveness, destruction) =
         convert(prepared, liveness, &order, &dominators, preset, spiller, &mut clock)?;
-    // From here on, what takes most memory is there at once.
+    // From here on memory use is greatest, so what is no longer needed is dropped.
     drop(program);
     if preset.forms {
         forms::choose(&mut conventional, &liveness);
@@ -259,7 +271,7 @@ fn by_phases(
         allocated(&conventional, &order, &dominators, &liveness, preset, spiller, &mut clock)?;
     let graphs = eliminate::Graphs::new(&conventional, &spilled.memory);
     let conversion = conventional.counts;
-    // What is left to do asks for none of these.
+    // No later phase needs these.
     drop((conventional, liveness));
     let mut coloured = assign::split_at_repairs(&spilled, &order, &dominators, &among_spilled, assignment);
     let Spilled { memory, untouched, counts, degraded, .. } = spilled;
@@ -278,7 +290,8 @@ fn by_phases(
     Ok((overlay, report))
 }
 
-/// Eliminates φs, and says all of it of the imported function, from which the program that was allocated differs by `changes`.
+/// Eliminates φs, and makes the overlay of the imported function. `changes` are the differences between that function and
+/// the program that was allocated.
 fn answer(
     (imported, changes): (&Function, &Changes),
     memory: &Memory,
@@ -298,7 +311,7 @@ fn answer(
     }
 }
 
-/// Allocates the program as it is, since it could not be allocated as it had been prepared.
+/// Allocates the program as imported, since it could not be allocated as it had been prepared.
 fn as_it_is(
     function: &Function,
     preset: &Preset,
@@ -321,17 +334,18 @@ fn by_regalloc2(function: &Function, algorithm: Algorithm, mut clock: Clock) -> 
     Ok((allocated.overlay, Report { spill, phases: clock.phases, ..Report::default() }))
 }
 
-/// The program as it is better allocated.
+/// The program in a form that can be allocated better.
 struct Prepared {
-    /// If it is not as imported.
+    /// `None` if it is as imported.
     program: Option<Function>,
-    /// Of the program as it is now, if anybody has asked for it.
+    /// That of the program as it is now, if a phase has needed it.
     liveness: Option<Liveness>,
     changes: Changes,
 }
 
 fn prepare(function: &Function, order: &Order, dominators: &Dominators, preset: &Preset, clock: &mut Clock) -> Prepared {
-    // Memory of a value may be read behind the first return of a call that returns twice when the value has been written anew.
+    // If a call returns twice, the program may read a value in memory after its first return although the value has been
+    // overwritten.
     let mut changes = Changes::default();
     let (mut prepared, mut known) = (None, None);
     if preset.merge_copies && !function.returns_twice {
@@ -374,12 +388,12 @@ fn prepare(function: &Function, order: &Order, dominators: &Dominators, preset: 
     Prepared { program: prepared, liveness: known, changes }
 }
 
-/// Which instructions an allocator moves down.
+/// The instructions that an allocator moves down.
 fn moves(preset: &Preset) -> Moves {
     Moves { overwrite: preset.sink, delay: preset.delay }
 }
 
-/// The program's graph, if the program is to leave SSA form before allocation, which needs no blocks on edges.
+/// The program without blocks on edges, if it is to leave SSA form before allocation, which does not need them.
 fn without_blocks_on_edges(function: &Function, preset: &Preset) -> Option<Function> {
     if matches!(preset.coalescing, Coalescing::Destruction(_)) { unsplit(function) } else { None }
 }
@@ -439,12 +453,12 @@ fn sizes_before_spilling(function: &Function, preset: &Preset) -> GraphSizes {
 /// A function whose values are in registers or in memory.
 struct Allocated {
     spilled: Spilled,
-    /// Of that function.
+    /// That of the spilled function.
     liveness: Liveness,
     assignment: Assignment,
 }
 
-/// Spills and assigns, in turns where assignment finds more to spill.
+/// Spills and assigns, in turns as long as assignment finds more to spill.
 fn allocated(
     conventional: &Conventional,
     order: &Order,
@@ -489,9 +503,9 @@ fn allocated(
     }
 }
 
-/// In so many rounds, a value that assignment evicts may leave its place to another one that has been spilled before. From then
-/// on, what is spilled stays so: hundreds of values could follow each other into one place that none of them can keep. (One of
-/// bzip2's functions takes 43 rounds.)
+/// The number of rounds in which a value that assignment evicts may leave its place to another one that was spilled before.
+/// After that, spilled values stay spilled, because hundreds of values could follow each other into one place that none of
+/// them can keep. (One of bzip2's functions takes 43 rounds.)
 const PATIENCE: usize = 64;
 
 /// The first few complaints, and how many more there are.
@@ -504,7 +518,7 @@ fn listed(complaints: &[check::Complaint]) -> String {
     lines.join("; ")
 }
 
-/// Measures phases, and shows them to whoever watches.
+/// Measures the time of phases, and shows them to the observer.
 struct Clock<'o> {
     last: Instant,
     phases: Vec<(Phase, Duration)>,
@@ -517,21 +531,22 @@ impl<'o> Clock<'o> {
         Clock { last: Instant::now(), phases: Vec::new(), strategy, observer }
     }
 
-    /// A phase ends now, or a part of it.
+    /// Ends a phase, or a part of it.
     fn lap(&mut self, phase: Phase) {
         let now = Instant::now();
         self.phases.push((phase, now - self.last));
         self.last = now;
     }
 
-    /// This is the function after a phase. (Phases that the allocator does not run have a time as well, next to none.)
+    /// Shows the function after a phase. (A phase that the allocator does not run has a time as well, close to none, but is
+    /// not shown.)
     fn show(&mut self, phase: Phase, stage: Stage) {
         if self.strategy.runs(phase) {
             self.observer.after(phase, stage);
         }
     }
 
-    /// A phase ends now, with this.
+    /// Ends a phase, and shows the function after it.
     fn after(&mut self, phase: Phase, stage: Stage) {
         self.lap(phase);
         self.show(phase, stage);

@@ -1,27 +1,29 @@
-//! Writes a function in text form after phases of its allocation, and the lines that each phase has changed.
+//! Writes a function in text form after phases of its allocation, with the lines that each phase has changed.
+//!
+//! Requires: the phases of one function's allocation, in order.
+//! Ensures: the text of each phase can be parsed, if it follows a register file. Everything that the text form has no words
+//! for is in comments. (The register file is in front of the first function only.) The text says nothing of the origins of
+//! instructions, and blocks have the frequencies of the program, to which allocators that weigh size add a little on their
+//! way.
 //!
 //! ```text
 //! ; after spill: 3 lines added, 1 removed
 //! target tiny
 //! function f
 //! b0:
-//!   v0:w = op
+//!   v0:x = op
 //!   store(s0) v0
-//!   op clobbers=a,b,c,d,s,t,flags
-//!   v1:w(of=v0) = load(s0)
+//!   op clobbers=x0,x1,x2,x3
+//!   v1:x(of=v0) = load(s0)
 //!   op v1
-//! ; s0: 8 bytes, aligned to 8, home of v0
+//! ; s0: 16 bytes, aligned to 16, home of v0
 //! ; since cssa:
 //! ;   b0:
 //! ; +   store(s0) v0
 //! ; -   op v0
-//! ; +   v1:w(of=v0) = load(s0)
+//! ; +   v1:x(of=v0) = load(s0)
 //! ; +   op v1
 //! ```
-//!
-//! All but the function is comments, so the text of one phase can be parsed. (The register file is in front of the first
-//! one.) It says nothing of an instruction's origin, and blocks have the frequencies of the program, to which allocators that
-//! weigh size add a little on their way.
 
 mod stages;
 
@@ -33,24 +35,25 @@ use similar::{ChangeTag, TextDiff};
 use stages::{Text, Writer, joined};
 use std::time::Duration;
 
-/// An observer that writes what it sees.
+/// An observer that writes the function after the requested phases.
 pub struct Dump<W> {
     requested: Vec<Phase>,
     /// The phases that have ended, in order, each as often as it ran.
     ended: Vec<Phase>,
     writer: Writer,
     imported: Text,
-    /// The function before the next phase, and the phase that it comes from.
+    /// The function before the next phase, and the name of the phase that it comes from.
     before: (&'static str, Text),
-    /// The function as it was written last: what is still true is not repeated.
+    /// The function as it was written last. Its parts that have not changed since are not repeated.
     written: Option<Text>,
     write: W,
 }
 
-/// How long to look for the smallest difference between two texts. Of long functions that differ everywhere, a larger one does.
+/// How long to search for the smallest difference between two texts. Between long functions that differ everywhere, a larger
+/// one will do.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What the function is said to come from before the first phase.
+/// The name of the function's origin before the first phase.
 const IMPORT: &str = "import";
 
 impl<W: FnMut(&str)> Dump<W> {
@@ -62,7 +65,7 @@ impl<W: FnMut(&str)> Dump<W> {
         Dump { requested, ended: Vec::new(), writer, imported, before, written: None, write }
     }
 
-    /// A phase has ended: says when this is, and counts.
+    /// The heading of a phase that has ended, with a number if it has run before.
     fn heading(&mut self, phase: Phase) -> String {
         self.ended.push(phase);
         match self.ended.iter().filter(|&&ended| ended == phase).count() {
@@ -71,7 +74,8 @@ impl<W: FnMut(&str)> Dump<W> {
         }
     }
 
-    /// Writes the function and the lines in which it differs from the one before, as far as there is anything to write.
+    /// Writes the parts of the function that have changed since it was written last, and the lines in which it differs from
+    /// the one before the phase.
     fn section(&mut self, heading: &str, after: &Text) {
         let (since, before) = &self.before;
         let (changes, lines) = changes(before, after);
@@ -111,7 +115,7 @@ impl<W: FnMut(&str)> Observer for Dump<W> {
     }
 }
 
-/// How many lines differ, if any do, and these lines, each block's under its head.
+/// The number of lines that differ, if any do, and these lines, those of each block under the block's head.
 fn changes(before: &Text, after: &Text) -> (Option<String>, String) {
     let [old, new] = Text::comparable(before, after);
     let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(&old, &new);

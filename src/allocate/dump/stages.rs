@@ -1,4 +1,4 @@
-//! Stages as text: the function, with what its text form has no words for in comments.
+//! Stages as text: the function, and in comments what the text form has no words for.
 
 use crate::allocate::assign::Coloured;
 use crate::allocate::cssa::{Conventional, Web};
@@ -11,29 +11,30 @@ use crate::machine::{
 use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A function at some stage.
+/// A function at some stage, as text.
 #[derive(Clone, Default, PartialEq)]
 pub struct Text {
     /// The register file.
     pub target: String,
     /// The function.
     pub code: String,
-    /// What is known of the function as a whole, in comments.
+    /// Facts about the function as a whole, in comments.
     pub footer: String,
     /// Whether notes say where each operand is.
     located: bool,
 }
 
 impl Text {
-    /// The lines of two texts that are worth comparing. Notes are not if only one of the texts has registers, since then every
-    /// line would differ.
+    /// The lines of two texts that are worth comparing. If only one of the texts has registers, notes are not compared,
+    /// since every line would differ.
     pub fn comparable(before: &Text, after: &Text) -> [String; 2] {
         let with_notes = before.located && after.located;
         [before, after].map(|text| text.code.lines().filter_map(|line| comparable(line, with_notes)).collect())
     }
 }
 
-/// A line with its end, if it says anything about the program. The classes of names that nothing defines any more do not.
+/// A line with its end, if it says anything about the program. The classes of names that nothing defines any more say
+/// nothing.
 fn comparable(line: &str, with_notes: bool) -> Option<String> {
     let line = if with_notes { line } else { line.split("  ;").next().unwrap_or_default() };
     (!line.is_empty() && !line.starts_with("undefined ")).then(|| line.to_owned() + "\n")
@@ -42,7 +43,7 @@ fn comparable(line: &str, with_notes: bool) -> Option<String> {
 /// Makes texts of stages.
 #[derive(Default)]
 pub struct Writer {
-    /// How often blocks are executed in the program, on whose graph the phases work at the moment.
+    /// How often blocks are executed in the program whose graph the phases work on at the moment.
     frequencies: Vec<f64>,
 }
 
@@ -79,7 +80,7 @@ impl Writer {
     }
 }
 
-/// Which values are in each web.
+/// The values in each web.
 fn webs(conventional: &Conventional) -> String {
     let mut members: BTreeMap<Web, Vec<Value>> = BTreeMap::new();
     for (value, web) in conventional.webs.iter() {
@@ -90,7 +91,7 @@ fn webs(conventional: &Conventional) -> String {
     webs.chain(fixed.map(|values| format!("; meet on edges without code: {}\n", joined(values)))).collect()
 }
 
-/// The slots of values that are in memory or in registers.
+/// The slots of the function, and the values that they are home to.
 fn memory_slots(memory: &Memory) -> String {
     let mut residents: BTreeMap<Slot, Vec<Value>> = BTreeMap::new();
     for (value, slot) in memory.slot_of.iter() {
@@ -113,7 +114,7 @@ fn slots(
     slots.iter().map(line).collect()
 }
 
-/// Accesses to memory that no inserted instruction makes.
+/// Notes about accesses to memory that no inserted instruction makes.
 fn accesses(function: &Function, folds: &[Fold], memory: &Memory) -> Notes {
     let mut notes = Notes::default();
     let executed_again = executed_again(function, memory);
@@ -133,7 +134,7 @@ fn accesses(function: &Function, folds: &[Fold], memory: &Memory) -> Notes {
     notes
 }
 
-/// The registers of all operands, and the rest of what [`accesses`] says.
+/// Notes about the registers of all operands, and everything that [`accesses`] notes.
 fn registers(coloured: &Coloured, memory: &Memory) -> Notes {
     let Coloured { function, colours, folds, redundant, .. } = coloured;
     let mut notes = Notes::default();
@@ -165,7 +166,7 @@ fn registers(coloured: &Coloured, memory: &Memory) -> Notes {
     notes
 }
 
-/// Where all operands are, and the edits, of the imported function.
+/// Notes about the imported function: the places of all operands, and the edits.
 fn answer(function: &Function, overlay: &Overlay) -> Notes {
     let mut notes = Notes::default();
     let place = |location: Option<Location>| match location {
@@ -211,7 +212,7 @@ pub fn edit(file: &RegisterFile, edit: &Edit) -> String {
     }
 }
 
-/// Imported instructions that inserted ones, or edges, execute again.
+/// The imported instructions that are executed again, by inserted ones or on edges.
 fn executed_again(function: &Function, memory: &Memory) -> BTreeSet<Inst> {
     let inserted = function.insts.values().filter_map(|data| match data.kind {
         InstKind::Inserted(Inserted::Rematerialise(inst) | Inserted::StoreConstant(_, inst)) => Some(inst),
@@ -224,7 +225,7 @@ fn executed_again(function: &Function, memory: &Memory) -> BTreeSet<Inst> {
     inserted.chain(on_edges).chain(memory.given.values().filter_map(|inst| inst.expand())).collect()
 }
 
-/// An imported instruction's number, if it is named anywhere.
+/// The number of an imported instruction, if any note names it.
 fn number(inst: Option<Inst>, named: &BTreeSet<Inst>) -> Option<String> {
     inst.filter(|inst| named.contains(inst)).map(|inst| format!("this is {inst}"))
 }
@@ -251,7 +252,7 @@ fn phi_arguments<'a>(
     arguments.filter_map(move |(pred, arg)| Some(format!("{pred}:{}", register(arg.expand()?))))
 }
 
-/// What one φ takes from elsewhere than registers.
+/// The arguments that one φ takes from elsewhere than registers.
 fn refills(memory: &Memory, block: Block, row: usize) -> impl Iterator<Item = &EdgeRefill> {
     memory.edge_refills[block].iter().filter(move |refill| refill.row == row)
 }
@@ -280,7 +281,7 @@ fn note<K: Ord>(notes: &mut BTreeMap<K, String>, key: K, text: String) {
     }
 }
 
-/// Values with blanks between them.
+/// Values, separated by blanks.
 pub fn joined(values: &[Value]) -> String {
     values.iter().map(Value::to_string).collect::<Vec<_>>().join(" ")
 }

@@ -75,7 +75,7 @@ fn preparing_that_is_undone_is_done_again_otherwise() {
     assert!(!said[undone..].contains("; after copies"), "{said}");
 }
 
-/// Whoever watches sees the phases that the allocator is said to run, in that order.
+/// Observers see the phases that an allocator says it runs, in that order.
 #[test]
 fn every_phase_is_shown() {
     struct Names(Vec<Phase>);

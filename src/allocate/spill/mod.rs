@@ -1,32 +1,43 @@
-//! Spilling: where values are in memory and where in registers, in three steps.
+//! Spilling: where values are in memory and where in registers.
 //!
-//! - **Plan**: a [`Spiller`] decides about the values of the function ([`Plan`]).
-//! - **Verify**: pressure, reachability of refills and validity of homes are computed again from the plan alone
-//!   ([`plan::verify`]), in builds of tests.
-//! - **Write**: one writer makes the loads, the stores and the names, and keeps SSA form ([`plan::insert`]). Then values that are
-//!   loaded, changed and stored are changed in memory ([`plan::update`]).
+//! It takes three steps:
 //!
-//! Spillers are in [`whole`] (a value is in memory all its life), [`splitting`] (for a part of it, by next uses) and [`priced`]
-//! (likewise, by cost); [`strategies`] names them. They see the function through [`problem`], and the choices of [`config`].
+//! - **Plan**: a [`Spiller`] decides about the values of the function. Its answer is a [`Plan`], and no code.
+//! - **Verify**: in builds of tests, [`plan::verify`] computes from the plan alone whether everything fits and nothing is
+//!   read where it is not.
+//! - **Write**: [`plan::insert`] makes the loads, the stores and the names of a plan, and keeps SSA form. Then
+//!   [`plan::update`] folds a load, a change and a store of one slot into a single instruction.
+//!
+//! To write a spiller, read [`Spiller`], [`Problem`] and [`PlanBuilder`], in this order, and `examples/my_spiller.rs`. There
+//! are three kinds already, which [`strategies`] names: [`whole`] (a value is in memory all its life), [`splitting`] (for a
+//! part of its life, by next uses) and [`priced`] (for a part of its life, by cost). Their options are in [`config`].
+//!
+//! All of them share some questions: which values are in memory whoever decides (`spill_set`, and `crossing` for edges
+//! without code), which values can be computed again (`remat`), and which are cheap to spill (`weights`). The answer of the
+//! whole phase is in [`spilled`].
 //!
 //! Requires: conventional SSA form.
-//! Ensures: at every point, the values in registers fit: for every set of registers that some class allows, the values
-//! restricted to it are no more than its registers that are not occupied by pins or destroyed by clobbers. Values in memory of
-//! one φ-web share a home (frugality), and φs between them have disappeared: no φ is left that would move memory to memory.
-//! Relies on: the interference graph of an SSA program is chordal, so that assignment succeeds without spilling where the
-//! values fit [PP05, §4.4], [Hack, "A Foundation for Spilling"].
+//! Ensures: at every point, the values in registers fit, unless assignment spills on demand. That is, for every set of
+//! registers that some class allows, no more values are confined to the set than it has registers that are neither pinned
+//! nor clobbered there. If allocation is frugal [PP09, §3], the values of a φ-web that are in memory share a home, so φs
+//! between them disappear and nothing moves from memory to memory.
+//! Relies on: the interference graph of an SSA program is chordal, so values that fit at every point can be assigned
+//! registers without further spilling [PP05, §4.4], [Hack, "A Foundation for Spilling"].
 //!
-//! With two registers, where `v1` is used last, `--spill belady` makes of
+//! With two registers, `spill-free` spills v1 for all its life, since it is accessed least often for the time that it lives
+//! (`testdata/phases/spill/too_many.txt`):
 //!
 //! ```text
-//! b0:                      b0:
-//!   v1:w = op                v1:w = op
-//!   v2:w = op                store s0 v1
-//!   v3:w = op v2             v2:w = op
-//!   op v2 v3                 v3:w = op v2
-//!   op v1                    op v2 v3
-//!                            v4:w = load s0
-//!                            op v4
+//! b0:                   b0:
+//!   v0:w = op             v0:w = op
+//!   v1:w = op             v1:w = op
+//!                         store(s0) v1
+//!   v2:w = op             v2:w = op
+//!   op v2 v0              op v2 v0
+//!   op v0                 op v0
+//!   op v0                 op v0
+//!                         v3:w(of=v1) = load(s0)
+//!   op v1                 op v3
 //! ```
 
 pub mod config;
@@ -54,10 +65,11 @@ use crate::allocate::failure::{Defect, Failure, Unsupported};
 use crate::machine::Value;
 use cranelift_entity::SecondaryMap;
 
-/// Spills: plans and writes. The requested values are in memory wherever they live.
+/// Spills: makes a plan, verifies it in builds of tests, and writes it. The requested values are in memory wherever they
+/// live.
 ///
 /// # Errors
-/// If there is no way to have everything fit; in builds of tests, if the plan is none.
+/// If not everything can be made to fit; in builds of tests, also if the plan is wrong.
 pub fn spill(
     problem: &Problem,
     spiller: &dyn Spiller,
@@ -73,7 +85,7 @@ pub fn spill(
     Ok((plan, spilled))
 }
 
-/// Decides, without writing anything.
+/// Makes a plan, and writes nothing.
 ///
 /// # Errors
 /// If an instruction alone needs more registers than there are, or code would have to stand between the terminators of a

@@ -2,13 +2,14 @@
 
 use crate::machine::{Inst, Value};
 
-/// How a value gets into a register again.
+/// How a value gets back into a register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refill {
-    /// From its home.
+    /// It is loaded from its home.
     Load,
-    /// By this instruction of the imported function, which is executed again.
+    /// This instruction of the imported function is executed again.
     Rematerialise(Inst),
-    /// By a recomputable instruction that reads another value, which is in a register there. Only within blocks.
+    /// This recomputable instruction of the imported function is executed again. It reads another value, which is in a
+    /// register there. Only within blocks, never on edges.
     Recompute { inst: Inst, from: Value },
 }

@@ -1,5 +1,6 @@
-//! Values that are in memory before any spiller decides: those that assignment asks for, and those that cross edges where no
-//! code can stand and no register is left.
+//! Values that are in memory before any spiller decides.
+//!
+//! Assignment asks for some of them. Others cross edges without code for which no register is left.
 
 use super::crossing::{self, Head};
 use super::problem::Problem;
@@ -11,11 +12,11 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// Values that are spilled.
 pub struct SpillSet {
-    /// In memory, or computed again, wherever they live.
+    /// Values that are in memory wherever they live, or rematerialised.
     pub spilled: SecondaryMap<Value, bool>,
-    /// Those of them that are computed again for each use; the others are in memory.
+    /// Those of them that are rematerialised for each use. The others are in memory.
     pub rematerialised: SecondaryMap<Value, bool>,
-    /// Others, which are in memory only where they cross a bundle of jumps that can take no code, or are live beside it.
+    /// Further values, which are in memory only where they cross a bundle of jumps, or are live beside it.
     pub off_bundles: SecondaryMap<Value, bool>,
     /// Values that exist only to cross edges without code.
     without_code: EntitySet<Value>,
@@ -41,8 +42,8 @@ impl SpillSet {
         Ok(set)
     }
 
-    /// Adds values that cross edges at which no code can stand: those that have nowhere to meet in registers, and those for which
-    /// there is no register where they meet.
+    /// Adds values that cross edges without code: those that cannot be in one register at both ends, and those for which no
+    /// register is left there.
     ///
     /// # Errors
     /// If one of them cannot be in memory.
@@ -59,12 +60,12 @@ impl SpillSet {
         self.spilled[value] && !self.rematerialised[value]
     }
 
-    /// Whether an instruction with these operands is not executed where it stands, but where its value is used.
+    /// Whether an instruction with these operands is executed where its value is used, and not where it stands.
     pub fn drops(&self, operands: &[Operand]) -> bool {
         operands.iter().any(|operand| operand.is_def() && self.rematerialised[operand.value])
     }
 
-    /// Spills a value. Those that φs relate to it over edges without code are in memory there from then on.
+    /// Spills a value. The values that φs relate to it across edges without code are in memory there from now on.
     pub fn spill(&mut self, problem: &Problem, value: Value) {
         self.spilled[value] = true;
         self.rematerialised[value] = problem.policy.rematerialise && problem.constants[value].is_some();
@@ -73,8 +74,8 @@ impl SpillSet {
         }
     }
 
-    /// Spills the constant that an instruction defines, if it defines one. The constant is computed again whatever the policy:
-    /// it finds no register here.
+    /// Spills the constant that an instruction defines, if it defines one. The constant is rematerialised, even if the
+    /// policy says otherwise, since no register is left for it here.
     pub fn drop_constant(&mut self, problem: &Problem, inst: Inst) -> Option<()> {
         let is_constant = |o: &&Operand| o.is_def() && problem.constants[o.value].is_some();
         let def = problem.conventional.function.operands(inst).iter().find(is_constant)?;
@@ -83,7 +84,7 @@ impl SpillSet {
         Some(())
     }
 
-    /// Has those constants computed again whose instruction finds all of their registers taken by the program.
+    /// Has constants rematerialised whose instructions have no register left, because the program occupies all of them.
     pub fn drop_constants_without_register(&mut self, problem: &Problem, of: impl Fn(&Self, Value) -> bool) {
         let function = &problem.conventional.function;
         for &block in problem.order.blocks() {
@@ -97,9 +98,9 @@ impl SpillSet {
         }
     }
 
-    /// A value that crosses an edge where no code can stand may be in different registers at its two ends. If it cannot meet in
-    /// one, it is in memory (only there, if live ranges are split and no bundle of jumps begins or ends there), and so are the φs
-    /// there, with all of their webs.
+    /// Adds values that cannot be in one register at both ends of an edge without code. Such a value is in memory, and so
+    /// are the φs there with all of their webs. If live ranges are split and no bundle of jumps begins or ends there, the
+    /// value is in memory only there.
     fn add_without_meeting(&mut self, problem: &Problem) -> Result<(), Unsupported> {
         let Problem { conventional, liveness, bundles, abilities, .. } = problem;
         let mut webs: SecondaryMap<Web, bool> = SecondaryMap::new();
@@ -125,7 +126,7 @@ impl SpillSet {
         Ok(())
     }
 
-    /// Has a value, and those that φs relate it to over edges without code, be in memory at bundles.
+    /// Has a value, and those that φs relate to it across edges without code, be in memory at bundles.
     fn keep_off_bundles(&mut self, problem: &Problem, value: Value) -> Result<(), Unsupported> {
         if !problem.abilities.splits {
             require_spillable(problem, value)?;
@@ -140,7 +141,7 @@ impl SpillSet {
         Ok(())
     }
 
-    /// Has a value be in memory at bundles: only there, if live ranges are split and it lives elsewhere, too.
+    /// Has a value be in memory at bundles. If live ranges are split and it lives elsewhere too, it is in memory only there.
     fn leave_bundles(&mut self, problem: &Problem, value: Value) {
         if problem.abilities.splits && !self.without_code.contains(value) {
             self.off_bundles[value] = true;

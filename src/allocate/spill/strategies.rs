@@ -1,4 +1,4 @@
-//! Which spiller a strategy's name stands for: a new one is a file, and a line here.
+//! The spillers by name. A new one is a file of its own, and a line here.
 
 use super::config::{Choice, Effort};
 use super::priced::Priced;
@@ -10,7 +10,7 @@ use crate::allocate::degraded::Degraded;
 use crate::analysis::Liveness;
 use crate::machine::Function;
 
-/// The spiller of a strategy. `None` is for assignment that spills on demand.
+/// The spiller of a strategy. `None` is for allocators whose assignment spills on demand.
 pub fn spiller(choice: Option<Choice>, effort: Effort) -> Box<dyn Spiller> {
     match choice {
         None => Box::new(OnRequest),
@@ -23,14 +23,16 @@ pub fn spiller(choice: Option<Choice>, effort: Effort) -> Box<dyn Spiller> {
     }
 }
 
-/// How many instructions and edges all live ranges may cross, for each instruction that there is, before prices are out of reach.
+/// The live ranges of a function are too long for prices if all of them together cross more instructions and edges than
+/// this, for each instruction of the function.
 const CROWDED: u64 = 512;
 
-/// The spiller of a strategy for one function, and whether it is another one than its name says.
+/// The spiller of a strategy for one function, and a notice if it is not the one that the strategy is named for.
 ///
-/// Prices are about each value in each segment of the program. Where thousands of values live long, the number of decisions is a
-/// product of both, and nearly all values are in memory nearly everywhere, whoever decides. There whole live ranges are spilled,
-/// by weight, in time and memory that grow with the function alone.
+/// Prices are about every value on every segment of its live range. Where thousands of values are live for long, that is a
+/// number of decisions proportional to the product of both, although nearly all values are in memory nearly everywhere
+/// whoever decides. There, whole live ranges are spilled, by weight. That takes time and memory proportional to the
+/// function.
 pub fn spiller_within_reach(
     choice: Option<Choice>,
     effort: Effort,

@@ -1,7 +1,8 @@
 //! Making a plan decision by decision.
 //!
-//! A spiller says which values are in memory, and where they are reloaded. Their stores, the φs in memory, what those take from
-//! registers, and what φs in registers take from memory all follow from that, and are added here.
+//! A spiller says which values are in memory and where they are reloaded. The rest follows and is added here: their stores,
+//! the φs in memory, the stores of values in registers that such φs take, and the reloads of values in memory that φs in
+//! registers take.
 
 use super::{Homes, Plan, Refill, Site, Store};
 use crate::allocate::failure::Unsupported;
@@ -13,10 +14,16 @@ use cranelift_entity::EntitySet;
 
 /// A plan in the making, in which nothing is in memory yet.
 ///
+/// Decisions may come in any order, except that reloads at one point are written in the order of their calls. None of them
+/// fails: [`finish`](Self::finish) finds out what cannot be written, and [`verify`](super::verify), in builds of tests, what
+/// would be wrong.
+///
+/// A [`Point`] is before the instruction of its index in its block, or at the block's end if there is no such instruction.
+///
 /// ```text
 /// let mut plan = PlanBuilder::new(problem);
 /// plan.in_memory(v);        // stored after its definition
-/// plan.reload(at, v);       // in a register from here on, to the last use before the next reload
+/// plan.reload(at, v);       // in a register from here to the last use before the next reload
 /// plan.finish()
 /// ```
 pub struct PlanBuilder<'p> {
@@ -25,7 +32,7 @@ pub struct PlanBuilder<'p> {
     refills: Vec<(Site, Value, Refill)>,
     stores: Vec<Store>,
     folds: Vec<(Inst, usize)>,
-    /// The first value of those that cannot be in memory, but were said to be.
+    /// The first value that was said to be in memory although it cannot be.
     stuck: Option<Value>,
 }
 
@@ -41,8 +48,13 @@ impl<'p> PlanBuilder<'p> {
         }
     }
 
-    /// Has a value be in memory from its definition on. It is in a register from there to the last use before its first reload, and
-    /// from each reload on likewise. A constant that can be computed again takes no memory.
+    /// Has a value be in memory from its definition on.
+    ///
+    /// Each use reads the latest definition or reload on the way to it, and the value is in a register from there to the
+    /// use. So a value leaves its register only if its next use has a reload on every path.
+    ///
+    /// A constant that can be rematerialised takes no memory, and is not stored. If a value cannot be in memory
+    /// ([`Problem::can_be_in_memory`]), [`finish`](Self::finish) fails.
     pub fn in_memory(&mut self, value: Value) {
         if !self.problem.can_be_in_memory(value) {
             self.stuck.get_or_insert(value);
@@ -50,24 +62,26 @@ impl<'p> PlanBuilder<'p> {
         self.in_memory.insert(value);
     }
 
-    /// Gets a value into a register again: loads it, or executes the instruction again that computes it.
+    /// Gets a value into a register again, before the instruction at a point: loads the value, or rematerialises it if it is
+    /// a constant. The point must not be after a terminator. A value that is reloaded twice at one point is loaded twice.
     pub fn reload(&mut self, at: Point, value: Value) {
         self.refills.push((Site::At(at), value, self.problem.refill(value)));
     }
 
-    /// Stores a value that is in a register here. It is needed only for values that are in memory for a part of their lives:
-    /// others are stored after their definitions.
+    /// Stores a value to its home, at a point where it is in a register. This is only for values that are in memory for a
+    /// part of their lives, since the others are stored after their definitions.
     pub fn store(&mut self, at: Point, value: Value) {
         self.stores.push(Store { at, value, home: value });
     }
 
-    /// Has an instruction access the value of its k-th operand in memory itself, which must be able to
-    /// ([`Operand::foldable`](crate::machine::Operand::foldable)).
+    /// Has an instruction access the value of its k-th operand in memory itself. The operand must be
+    /// [foldable](crate::machine::Operand::foldable), and the only one of its instruction to be folded. The value must be in
+    /// its home there.
     pub fn fold(&mut self, inst: Inst, k: usize) {
         self.folds.push((inst, k));
     }
 
-    /// The plan, with all that follows from the decisions.
+    /// The plan, with everything that follows from the decisions.
     ///
     /// # Errors
     /// If a value was said to be in memory that cannot be, or a reload stands between the terminators of a block.
@@ -108,8 +122,8 @@ impl<'p> PlanBuilder<'p> {
         })
     }
 
-    /// Stores the values in memory after their definitions, but for those that their instructions write there themselves, and
-    /// those that nobody reads.
+    /// Stores the values in memory after their definitions, except for those that their instructions write to memory
+    /// themselves and those that nothing reads.
     fn store_after_definitions(&mut self) {
         let function = &self.problem.conventional.function;
         for block in function.blocks.keys() {
@@ -136,7 +150,7 @@ fn between_terminators(function: &Function, site: Site) -> Option<Point> {
     }
 }
 
-/// The arguments in registers of φs in memory: (where they are stored, argument, φ).
+/// The arguments in registers of φs in memory, each as (point of the store, argument, φ).
 pub(in crate::allocate::spill) fn stored_arguments<'a>(
     function: &'a Function,
     in_memory: &'a EntitySet<Value>,
@@ -149,7 +163,7 @@ pub(in crate::allocate::spill) fn stored_arguments<'a>(
     stored.filter(|&(_, value, _)| !in_memory.contains(value))
 }
 
-/// The φs in memory, and the refills of arguments in memory on the edges to other φs, by edge and value.
+/// The φs in memory; and the refills of arguments in memory on the edges to other φs, sorted by edge and value.
 pub(in crate::allocate::spill) fn phis(
     function: &Function,
     in_memory: &EntitySet<Value>,

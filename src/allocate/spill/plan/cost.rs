@@ -1,4 +1,4 @@
-//! The cost of a plan, in executions at the weights of [`cost`].
+//! The cost of a plan: executions, at the weights of [`cost`].
 
 use super::update::saved;
 use super::{Plan, Site};
@@ -8,8 +8,8 @@ use crate::analysis::Liveness;
 use crate::machine::{Block, Function, Phi, Value};
 
 impl Plan {
-    /// What its loads, stores and repeated constants cost, in executions at the weights of [`cost`]: those that are not
-    /// executed any more where they stand are taken off.
+    /// The cost of the loads, stores, folds and refills of a plan, in executions at the weights of [`cost`]. The
+    /// instructions that are no longer executed where they stand are subtracted.
     pub fn cost(&self, problem: &Problem) -> f64 {
         let Problem { conventional, liveness, .. } = problem;
         let function = &conventional.function;
@@ -39,7 +39,8 @@ impl Plan {
         refills.sum::<f64>() + stores.sum::<f64>() + by_block.sum::<f64>() - updates.sum::<f64>()
     }
 
-    /// Into how many registers a value is refilled on an edge: of each φ that takes it, and its own.
+    /// The number of registers into which a value is refilled on an edge: those of the φs that take it, and its own if it
+    /// lives on there.
     fn times(&self, function: &Function, liveness: &Liveness, (from, to): (Block, Block), value: Value) -> f64 {
         let column = function.column(from, to);
         let takes = |phi: &&Phi| phi.args[column] == value.into() && !self.memory_phis.contains(phi.def);

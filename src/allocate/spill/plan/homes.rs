@@ -1,21 +1,21 @@
-//! Memory for values: one home a φ-web (frugality).
+//! Homes: the memory of values. A φ-web has one (frugality [PP09, §3]).
 
 use crate::allocate::ssa::conventional::{Conventional, Web};
 use crate::analysis::grouped::of_each;
 use crate::machine::{SlotData, Value};
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 
-/// Memory that one value has at a time.
+/// The memory of one value or one web. It holds one value at a time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Home(u32);
 entity_impl!(Home, "home");
 
-/// Groups of values that share memory: webs (or, without frugality, only those on edges that can take no code), and single
-/// values.
+/// The home of each value: one for each web and one for each value outside webs. Without frugality, a value in a web shares
+/// a home only if it crosses edges without code.
 #[derive(Clone, Debug)]
 pub struct Homes {
     of: SecondaryMap<Value, PackedOption<Home>>,
-    /// What each home takes.
+    /// The memory that each home takes.
     pub sizes: PrimaryMap<Home, SlotData>,
 }
 
@@ -54,8 +54,8 @@ impl Homes {
     }
 }
 
-/// The memory that each web takes: as large as its widest value asks for, in memory or not, for others are stored to it for
-/// φs, or loaded from it.
+/// The memory that each web takes, as much as its widest value needs. Values that are not in memory count as well, because
+/// they may be stored to the home for a φ, or loaded from it.
 fn web_widths(conventional: &Conventional) -> SecondaryMap<Web, SlotData> {
     let mut widths = SecondaryMap::with_default(SlotData { size: 0, align: 1 });
     for value in conventional.function.values.keys() {

@@ -1,9 +1,9 @@
-//! Writing what a plan says: loads, stores, and the names that they bring.
+//! Writing a plan: its loads and stores, and the names that they bring.
 //!
-//! Requires: a plan that [`super::verify`] accepts.
-//! Ensures: SSA form. Every refill defines a new name of its value, and each use reads the name that reaches it; where
-//! several do, φs join them ([`crate::allocate::ssa`]). All operands are in registers: those that are folded are none any
-//! more.
+//! Requires: a plan in which [`super::verify`] finds no fault.
+//! Ensures: SSA form. Every refill defines a new name of its value, and each use reads the name that reaches it. Where
+//! several names reach a use, φs join them ([`crate::allocate::ssa`]). All operands that are left are in registers; folded
+//! ones are listed apart.
 
 use super::slots::Slots;
 use super::{Plan, Refill, Site, Step, Store, steps};
@@ -46,7 +46,7 @@ pub(in crate::allocate::spill) fn insert(problem: &Problem, plan: &Plan, slots: 
     }
 }
 
-/// Has the φs that join the pieces of a value take it from elsewhere on the edges where it is refilled.
+/// Has the φs that join the pieces of a value take it from its home, or rematerialised, on the edges where it is refilled.
 fn refill_on_edges(
     function: &Function,
     plan: &Plan,
@@ -70,7 +70,7 @@ impl Slots {
         self.of_value(plan, value).expect("what is stored or loaded has a home")
     }
 
-    /// Where a value that is refilled on an edge comes from.
+    /// The source of a value that is refilled on an edge.
     fn source(&self, plan: &Plan, value: Value, refill: Refill, class: RegClass) -> EdgeSource {
         match refill {
             Refill::Load => EdgeSource::Slot { slot: self.of(plan, value), class },
@@ -86,15 +86,15 @@ struct Writer<'a> {
     plan: &'a Plan,
     slots: &'a Slots,
     rewriter: Rewriter<'a>,
-    /// The values with more names than one.
+    /// The values that get more than one name.
     split: EntitySet<Value>,
-    /// Of each of them, its latest name in the block that is being written.
+    /// The latest name of each of them in the block that is being written.
     name: SecondaryMap<Value, PackedOption<Value>>,
-    /// The values that `name` knows.
+    /// The values that `name` has an entry for.
     named: Vec<Value>,
     pieces: Pieces,
     folds: Vec<Fold>,
-    /// How far the plan's lists have been written.
+    /// The first entries of the plan's lists that have not been written yet.
     next_refill: usize,
     next_store: usize,
     next_fold: usize,
@@ -108,7 +108,7 @@ impl<'a> Writer<'a> {
         for &(site, value, _) in &plan.refills {
             match site {
                 Site::At(_) => split.insert(value),
-                // Behind the edge it is in memory again.
+                // After the edge it is in memory again.
                 Site::Edge { .. } if plan.in_memory.contains(value) => continue,
                 Site::Edge { from, to } => {
                     pieces.refilled_on_edge(value, from, to);
@@ -155,7 +155,7 @@ impl<'a> Writer<'a> {
         self.rewriter.end();
     }
 
-    /// Whether the plan changes nothing in a block, which is the next one.
+    /// Whether the plan changes nothing in a block, which is the next one to be written.
     fn leaves(&self, block: Block) -> bool {
         let Plan { stores, refills, folds, dropped, .. } = self.plan;
         let is_here = |site: Site| matches!(site, Site::At(point) if point.block == block);
@@ -165,7 +165,7 @@ impl<'a> Writer<'a> {
             && !self.function.block_insts(block).any(|inst| dropped.contains(inst))
     }
 
-    /// Writes a block that the plan leaves as it is.
+    /// Writes a block that the plan does not change.
     fn copy(&mut self, block: Block) {
         let Writer { rewriter, split, name, named, pieces, .. } = self;
         rewriter.copy_block(block, |&operand| {
@@ -182,7 +182,7 @@ impl<'a> Writer<'a> {
         });
     }
 
-    /// Writes what the plan does at a point.
+    /// Writes the stores and refills at a point.
     fn steps(&mut self, point: Point) {
         let stores = self.plan.stores[self.next_store..].iter().take_while(|store| store.at == point).count();
         let refills = self.plan.refills[self.next_refill..].iter().take_while(|it| it.0 == Site::At(point)).count();
@@ -225,7 +225,8 @@ impl<'a> Writer<'a> {
         self.named.push(value);
     }
 
-    /// The name that a value has at the current point. What has none in this block has one from before.
+    /// The name of a value at the current point. If it has none in this block yet, a name from before the block reaches the
+    /// point.
     fn name_of(&mut self, value: Value) -> Value {
         if !self.split.contains(value) {
             return value;
@@ -249,7 +250,7 @@ impl<'a> Writer<'a> {
                 continue;
             }
             let value = if operand.is_def() { operand.value } else { self.name_of(operand.value) };
-            let reuse = reused_behind(operand, |k| folds.iter().any(|&(_, folded)| folded == k));
+            let reuse = reuse_without(operand, |k| folds.iter().any(|&(_, folded)| folded == k));
             operands.push(Operand { value, reuse, reuse_instead: None, reuse_none: false, ..operand });
         }
         for operand in operands.iter().filter(|operand| operand.is_def()) {
@@ -259,7 +260,7 @@ impl<'a> Writer<'a> {
         }
         let new = self.rewriter.copy(inst, &operands);
         if !folds.is_empty() {
-            // A copy from or to memory is none between registers, and nothing is computed again from there.
+            // A copy from or to memory no longer copies between registers, and it cannot be executed again from there.
             let data = &mut self.rewriter.new.insts[new];
             data.kind = InstKind::Op;
             data.flags.remove(InstFlags::RECOMPUTABLE);
@@ -271,8 +272,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Removes the φs in memory, and what others take from memory. Returns these arguments, and the removed φs that take one
-    /// from another slot than their own.
+    /// Removes the φs in memory, and the arguments in memory of all others. Returns these arguments, and the removed φs that
+    /// take an argument from a slot other than their own.
     fn phis(&mut self) -> (SecondaryMap<Block, Vec<EdgeRefill>>, SecondaryMap<Block, Vec<MemoryPhi>>) {
         let mut edge_refills: SecondaryMap<Block, Vec<EdgeRefill>> = SecondaryMap::new();
         let mut memory_phis: SecondaryMap<Block, Vec<MemoryPhi>> = SecondaryMap::new();
@@ -306,7 +307,7 @@ impl<'a> Writer<'a> {
         (edge_refills, memory_phis)
     }
 
-    /// A φ in memory, if it takes an argument from another slot than its own.
+    /// A φ in memory, if it takes an argument from a slot other than its own.
     fn memory_phi(&self, phi: &Phi) -> Option<MemoryPhi> {
         let function = self.function;
         let slot = |value: Value| self.plan.in_memory.contains(value).then(|| self.slots.of(self.plan, value));
@@ -318,12 +319,12 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// What an operand reuses, once these operands of its instruction have left.
-pub(in crate::allocate::spill) fn reused_behind(operand: Operand, leaves: impl Fn(usize) -> bool) -> Option<u8> {
+/// The operand that an operand reuses, once those operands of its instruction that leave are gone.
+pub(in crate::allocate::spill) fn reuse_without(operand: Operand, leaves: impl Fn(usize) -> bool) -> Option<u8> {
     operand.reuse.map(|reused| (0..reused).filter(|&k| !leaves(usize::from(k))).count() as u8)
 }
 
-/// Where debug uses find values that are in memory and live.
+/// The slots in which debug uses find their values, if these are in memory and live.
 fn debug_slots(problem: &Problem, slot_of: &SecondaryMap<Value, PackedOption<Slot>>) -> Vec<Option<Slot>> {
     let function = &problem.conventional.function;
     let live = problem.liveness.at_debug_uses(function);

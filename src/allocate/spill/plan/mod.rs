@@ -1,8 +1,33 @@
-//! What a spilling strategy decides: where values are in memory and where in registers.
+//! Plans: what a spiller decides, and what is made of it.
 //!
-//! A plan is about the values of the function in conventional SSA form, and says nothing about names: a value is in a
-//! register from its definition, or from a refill, to the last use that these reach. Memory is a second home and no
-//! alternative: SSA values do not change, so what has been stored may be in a register and in its home at once.
+//! A plan is about the values of the function in conventional SSA form. It says nothing about names: a value is in a
+//! register from its definition, or from a refill, to the last use that this definition or refill reaches. Memory is a
+//! second home and no alternative: an SSA value does not change, so after a store it may be in a register and in its home at
+//! once.
+//!
+//! - [`builder`]: making a plan decision by decision;
+//! - `cost`, [`verify`]: what a plan costs, and whether it is right;
+//! - [`homes`], [`slots`]: the memory of values, and its place in the frame;
+//! - [`insert`], [`update`]: writing a plan.
+//!
+//! Requires: conventional SSA form.
+//! Ensures: [`insert`] writes a function in SSA form whose values in registers fit, if [`verify`] finds no fault in the
+//! plan.
+//! Relies on: the values of a φ-web do not interfere, so they can share a home [PP09, §3].
+//!
+//! `testdata/phases/spill/argument_in_memory.txt`, where v0 is in memory across a call, and the φ that takes it is in a
+//! register:
+//!
+//! ```text
+//! b0: -> b1 b2                                            b0: -> b1 b2
+//!   v0:w = op                                               v0:w = op
+//!                               store v0 at b0.1            store(s0) v0
+//!   v1:w = op                                               v1:w = op
+//!   op terminator                                           op terminator
+//! ...                                                     ...
+//! b3:                           refill v0, b1 to b3       b3:
+//!   v3:w = phi b1:v0 b2:v0      refill v0, b2 to b3         v3:w = phi b1:undef b2:undef  ; b1:s0 b2:s0
+//! ```
 
 pub mod builder;
 mod cost;
@@ -28,18 +53,17 @@ use std::iter;
 pub enum Site {
     /// Before the instruction at this point.
     At(Point),
-    /// On an edge, into the registers of the φs that take the value there, and into its own, unless it is in memory all its
-    /// life.
+    /// On an edge, into the registers of the φs that take the value there. It also gets into a register of its own, unless
+    /// it is in memory all its life.
     Edge { from: Block, to: Block },
 }
 
-/// A value in a register is written to memory.
+/// A store of a value that is in a register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Store {
     pub at: Point,
     pub value: Value,
-    /// The value whose home is written: itself, or the φ in memory that takes it. (Frugal φs and what they take have one
-    /// home.)
+    /// The value whose home is written: the value itself, or a φ in memory that takes it. (Frugality gives both one home.)
     pub home: Value,
 }
 
@@ -50,52 +74,56 @@ pub enum Step {
     Refill(Value, Refill),
 }
 
-/// What is done at one point, in order. Stores stand before refills, so that what is stored last there need not stay; but
-/// what is computed again there is stored behind that, or it would have to live up to there for its store alone.
+/// The stores and refills at one point, in order.
+///
+/// Stores stand before refills, so that a value that is stored here for the last time can leave its register to a refill.
+/// But a value that is rematerialised or recomputed here is stored after that. Otherwise it would have to live up to here
+/// for its store alone.
 pub fn steps<'a>(stores: &'a [Store], refills: &'a [(Site, Value, Refill)]) -> impl Iterator<Item = Step> + 'a {
     let computed = |&(_, value, refill): &(Site, Value, Refill)| (refill != Refill::Load).then_some(value);
     let is_computed = move |store: &&Store| refills.iter().any(|refill| computed(refill) == Some(store.value));
     let first = stores.iter().filter(move |store| !is_computed(store)).copied().map(Step::Store);
     let then = refills.iter().flat_map(move |it| {
-        let behind = stores.iter().filter(move |store| computed(it) == Some(store.value));
-        iter::once(Step::Refill(it.1, it.2)).chain(behind.copied().map(Step::Store))
+        let after = stores.iter().filter(move |store| computed(it) == Some(store.value));
+        iter::once(Step::Refill(it.1, it.2)).chain(after.copied().map(Step::Store))
     });
     first.chain(then)
 }
 
-/// All decisions of a spilling strategy.
+/// All decisions of a spiller.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// By site; those on one edge by value, each once.
+    /// Sorted by site; those on one edge also by value, each value once.
     pub refills: Vec<(Site, Value, Refill)>,
-    /// In program order; [`steps`] says how those at one point and its refills follow each other.
+    /// Sorted by point; [`steps`] says in which order those at one point stand, among each other and its refills.
     pub stores: Vec<Store>,
-    /// Definitions of φs that take no code, since what they take is in their homes already or is stored there.
+    /// Definitions of φs in memory. Such a φ takes no code, since its arguments are in its home already or are stored there.
     pub memory_phis: EntitySet<Value>,
     /// Operands that their instructions access in memory themselves, in program order.
     pub folds: Vec<(Inst, usize)>,
-    /// Where instructions change what is in memory, if plans count that: the loads before them and the stores behind are not
-    /// executed ([`super::update`]).
+    /// The instructions that will change their slots in memory, for the plan's cost. The loads before them and the stores
+    /// after them are not executed then ([`update`]). Not every spiller lists them.
     pub updates: Vec<Point>,
-    /// Instructions that are not executed where they stand: what they define is rematerialised, or in its place already.
+    /// Instructions that are not executed where they stand: the values that they define are rematerialised or recomputed, or
+    /// are in their homes already.
     pub dropped: EntitySet<Inst>,
-    /// Values that are in memory all their lives, but for their refills.
+    /// Values that are in memory all their lives; their refills and definitions are in registers for a while.
     pub in_memory: EntitySet<Value>,
-    /// Callee-saved registers that nothing may be in, and where: they keep what the caller left in them.
+    /// The callee-saved registers that no value may be in, and where. They keep the content that the caller left in them.
     pub untouched: Untouched,
-    /// The memory of these, and of what is stored behind its definition for φs in memory.
+    /// The memory of the values that are stored or loaded.
     pub homes: Homes,
-    /// What this comes to.
+    /// Counts for the statistics.
     pub counts: SpillCounts,
-    /// Where it is made in another way than was asked for.
+    /// The respects in which the spiller did less than it was asked for.
     pub degraded: Vec<Degraded>,
 }
 
 impl Plan {
     /// How a value is refilled on an edge, if it is.
     pub fn refill_on(&self, from: Block, to: Block, value: Value) -> Option<Refill> {
-        let wanted = (Site::Edge { from, to }, value);
-        let found = self.refills.binary_search_by_key(&wanted, |&(site, value, _)| (site, value));
+        let key = (Site::Edge { from, to }, value);
+        let found = self.refills.binary_search_by_key(&key, |&(site, value, _)| (site, value));
         found.ok().map(|index| self.refills[index].2)
     }
 }

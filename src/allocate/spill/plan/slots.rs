@@ -1,4 +1,7 @@
-//! Slots for homes, shared by those that are never needed at the same time.
+//! Slots for homes. Homes that are never needed at the same time share one.
+//!
+//! Relies on: the live ranges of homes are covered by intervals in one linear order of the blocks. Interval graphs are
+//! coloured optimally in the order of their first points.
 
 use super::Plan;
 use super::homes::Home;
@@ -8,11 +11,11 @@ use crate::machine::{Block, Function, Inst, Point, Slot, SlotData, Value};
 use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
 use std::collections::BTreeMap;
 
-/// The slots, and which one each home is in.
+/// The slots, and the slot of each home.
 pub(in crate::allocate::spill) struct Slots {
     pub(in crate::allocate::spill) slots: PrimaryMap<Slot, SlotData>,
     of: SecondaryMap<Home, PackedOption<Slot>>,
-    /// The slots that are none of the frame, with what loads from them, and which one each of these loads from.
+    /// For each slot outside the frame, the instruction that loads its content; and for each such instruction, its slot.
     pub(in crate::allocate::spill) given: SecondaryMap<Slot, PackedOption<Inst>>,
     given_by: SecondaryMap<Inst, PackedOption<Slot>>,
 }
@@ -31,7 +34,7 @@ impl Slots {
         }
     }
 
-    /// A slot for what is read in place.
+    /// Makes a slot for each value that is read in place.
     fn give(&mut self, problem: &Problem, plan: &Plan) {
         let function = &problem.conventional.function;
         for &(inst, k) in &plan.folds {
@@ -46,22 +49,23 @@ impl Slots {
     }
 }
 
-/// The stretch of the program, in one linear order of its points, over which a home is needed.
+/// The interval over which a home is needed, in a linear order of the program's points.
 #[derive(Clone, Copy)]
 struct Extent {
     first: u32,
     last: u32,
 }
 
-/// Assigns slots to a plan's homes.
+/// Assigns slots to a plan's homes. Where a call may return twice, each home has its own, because after the second return
+/// the program may read memory that other values have overwritten since.
 pub(in crate::allocate::spill) fn assign(problem: &Problem, plan: &Plan) -> Slots {
     let mut slots = colour(plan, &extents(problem, plan), !problem.conventional.function.returns_twice);
     slots.give(problem, plan);
     slots
 }
 
-/// The extent of each home: it covers the live ranges of its values, and the ends of blocks where arguments are stored, or
-/// moved, for φs.
+/// The extent of each home. It covers the live ranges of the home's values, and the ends of the blocks in which φ arguments
+/// are stored or moved to it.
 fn extents(problem: &Problem, plan: &Plan) -> PrimaryMap<Home, Extent> {
     let function = &problem.conventional.function;
     let mut extents: PrimaryMap<Home, Extent> = plan.homes.sizes.keys().map(|_| Extent { first: u32::MAX, last: 0 }).collect();
@@ -97,7 +101,8 @@ fn extents(problem: &Problem, plan: &Plan) -> PrimaryMap<Home, Extent> {
     extents
 }
 
-/// Where φs in memory have their homes written at the ends of blocks, because what they take is not there: (point, φ).
+/// The points at the ends of blocks where the homes of φs in memory are written, because an argument is not there already:
+/// (point, φ).
 fn written_at_ends<'a>(function: &'a Function, plan: &'a Plan) -> impl Iterator<Item = (Point, Value)> + 'a {
     let phis = function.blocks.iter().flat_map(|(block, data)| data.phis.iter().map(move |phi| (block, data, phi)));
     phis.filter(|(.., phi)| plan.memory_phis.contains(phi.def)).flat_map(move |(block, data, phi)| {
@@ -108,13 +113,14 @@ fn written_at_ends<'a>(function: &'a Function, plan: &'a Plan) -> impl Iterator<
     })
 }
 
-/// Colours the homes' interval graph in the order of their first points; without sharing, each gets a colour of its own.
+/// Colours the interval graph of homes in the order of their first points. Without sharing, each home gets a slot of its
+/// own.
 fn colour(plan: &Plan, extents: &PrimaryMap<Home, Extent>, sharing: bool) -> Slots {
     let mut by_first: Vec<Home> = extents.keys().collect();
     by_first.sort_by_key(|&home| (extents[home].first, home));
     let mut slots: PrimaryMap<Slot, SlotData> = PrimaryMap::new();
     let mut of: SecondaryMap<Home, PackedOption<Slot>> = of_each(extents.len());
-    // For each size and alignment, the slots of it by the last point at which they are taken.
+    // For each size and alignment, the slots of that kind, sorted by the last point at which they are taken.
     let mut taken: BTreeMap<(u32, u32), BTreeMap<(u32, Slot), ()>> = BTreeMap::new();
     for home in by_first {
         let Extent { first, last } = extents[home];

@@ -1,15 +1,16 @@
-//! Changing values in memory: where one is loaded for an instruction that overwrites it, and the result is only stored to the same
-//! slot, the instruction does all of that (`incl 8(%rsp)`).
+//! Changing values in memory. Where a value is loaded, overwritten by an instruction, and the result only stored to the same
+//! slot, the instruction can do all three: `incl 8(%rsp)`.
 //!
-//! It takes a loop's variable that is in memory throughout for load and store to be of one slot: both are of one φ-web, and
-//! webs have homes.
+//! A loop's variable that is in memory throughout is such a value, if load and store are of one slot. They are, because both
+//! values belong to one φ-web and so have one home.
 //!
-//! Ensures: what was true of the function stays so. It has fewer names, so that what fitted in registers fits.
-//! Relies on: until the last store, the slot is the result's alone. The values of a web do not interfere, and a home has its slot
-//! for as long as a value that has it is live, in a register or not ([`super::slots`]).
+//! Requires: a function as [`super::insert`] writes it.
+//! Ensures: the same program, with fewer names, so values that fitted in registers still fit.
+//! Relies on: no other value is in the slot until the last store. The values of a web do not interfere, and a home keeps its
+//! slot for as long as one of its values is live, in a register or not ([`super::slots`]).
 
 use super::Refill;
-use super::insert::reused_behind;
+use super::insert::reuse_without;
 use crate::allocate::cost::{Added, FOLDED_RELOAD, FOLDED_STORE, RELOAD, STORE};
 use crate::allocate::spill::problem::Problem;
 use crate::allocate::spill::spilled::{Fold, Spilled};
@@ -22,11 +23,11 @@ use smallvec::SmallVec;
 /// An instruction that changes a slot.
 struct Update {
     inst: Inst,
-    /// The block that it stands in.
+    /// The block in which it stands.
     block: Block,
     load: Inst,
     slot: Slot,
-    /// Operands of the instruction: what it overwrites, and what with.
+    /// The operands of the instruction that are folded: the use that it overwrites, and the definition that overwrites it.
     read: usize,
     written: usize,
 }
@@ -39,15 +40,16 @@ struct Store {
     slot: Slot,
 }
 
-/// What it saves to change what is in memory, in place of a load, the instruction, and a store, where this is executed so often.
+/// The saving of an update, in place of a load, the instruction and a store, in a block of this frequency.
 pub(in crate::allocate::spill) fn saved(problem: &Problem, frequency: f64) -> f64 {
     let cost = |added: Added| problem.cost(added, frequency);
     cost(RELOAD) + cost(STORE) - cost(FOLDED_RELOAD) - cost(FOLDED_STORE)
 }
 
-/// Folds loads and stores into the instructions between them, where that costs no more. `slot_of` says what slot a value's home
-/// has, if it has one: it has it from the value's definition on. What a value without a home is stored to, for φs, has its slot
-/// from the store on, and something else may be there until then.
+/// Folds loads and stores into the instructions between them, where that costs no more.
+///
+/// `slot_of` gives the slot of a value that has a home. It is the value's from the definition on. A value without a home
+/// that is stored for a φ has the φ's slot only from the store on, and until then another value may be in it.
 pub(in crate::allocate::spill) fn update(spilled: Spilled, slot_of: impl Fn(Value) -> Option<Slot>, weigh_size: bool) -> Spilled {
     let function = &spilled.function;
     let mut updates: Vec<Update> = function.blocks.keys().flat_map(|block| in_block(&spilled, block)).collect();
@@ -75,35 +77,36 @@ pub(in crate::allocate::spill) fn update(spilled: Spilled, slot_of: impl Fn(Valu
     write(spilled, &updates, &needless)
 }
 
-/// The operands by which an instruction could change what is in memory: what it overwrites, and what with.
+/// The operands by which an instruction could change a slot: the use that it overwrites, and the definition that overwrites
+/// it.
 fn changing(function: &Function, inst: Inst) -> Option<[usize; 2]> {
     let operands = function.operands(inst);
     let written = operands.iter().position(|operand| operand.is_def() && operand.foldable)?;
     let read = usize::from(operands[written].reuse?);
-    // What x87 registers hold has another form in memory for each width.
+    // The content of an x87 register has another form in memory for each width.
     function.has_one_form(operands[written].value).then_some([read, written])
 }
 
-/// The same, if both values have one home and nobody else reads what is overwritten: the instruction changes it if it is in no
-/// register before, and not behind.
+/// The operands by which an instruction could change a slot, if both have one home and nothing else reads the overwritten
+/// value. The instruction does change the slot if the value is in no register before it, and the result in none after it.
 pub(in crate::allocate::spill) fn changes_home(problem: &Problem, inst: Inst) -> Option<[usize; 2]> {
     let Conventional { function, webs, .. } = problem.conventional;
     let [read, written] = changing(function, inst).filter(|_| problem.policy.fold)?;
     let operands = function.operands(inst);
-    let [before, behind] = [read, written].map(|k| operands[k].value);
+    let [before, after] = [read, written].map(|k| operands[k].value);
     let has_home = |value: Value| problem.refill(value) == Refill::Load && problem.recompute(value).is_none();
     let reads = operands.iter().filter(|operand| !operand.is_def() && operand.value == before).count();
     let is_last = reads == 1 && problem.liveness.kills(function.insts[inst].operands.start as usize + read);
-    let is_one = webs[before].is_some() && webs[before] == webs[behind] && function.slot_for(before) == function.slot_for(behind);
-    (is_last && is_one && has_home(before) && has_home(behind)).then_some([read, written])
+    let is_one = webs[before].is_some() && webs[before] == webs[after] && function.slot_for(before) == function.slot_for(after);
+    (is_last && is_one && has_home(before) && has_home(after)).then_some([read, written])
 }
 
-/// Where it is possible in a block, if what is loaded is used for nothing else, and what is computed only stored.
+/// The instructions of a block that could change a slot, where the loaded value is used for nothing else.
 fn in_block(spilled: &Spilled, block: Block) -> impl Iterator<Item = Update> {
     let function = &spilled.function;
     function.block_insts(block).filter_map(move |inst| {
         let [read, written] = changing(function, inst)?;
-        // All refills for the instruction come right before it.
+        // All refills for an instruction come right before it.
         let loads = |load: Inst| function.operands(load)[0].value == function.operands(inst)[read].value;
         let (load, slot) = loads_before(function, block, inst).find(|&(load, _)| loads(load))?;
         spilled.folds(inst).is_empty().then_some(Update { inst, block, load, slot, read, written })
@@ -121,7 +124,7 @@ fn loads_before(function: &Function, block: Block, inst: Inst) -> impl Iterator<
     refills.filter_map(|(inst, slot)| Some((inst, slot?)))
 }
 
-/// Where each name is stored.
+/// The stores of each name.
 fn stores(function: &Function) -> Grouped<Value, Store> {
     let in_block = |block: Block| {
         function.block_insts(block).filter_map(move |inst| match function.insts[inst].kind {
@@ -133,7 +136,8 @@ fn stores(function: &Function) -> Grouped<Value, Store> {
     Grouped::new(function.values.len(), &stores)
 }
 
-/// Whether changing a slot costs no more than a load and these stores. (They may stand where control comes less often.)
+/// Whether changing a slot costs no more than a load and these stores. (The stores may be in blocks that are executed less
+/// often.)
 fn pays(function: &Function, update: &Update, stores: &[Store], weigh_size: bool) -> bool {
     let frequency = |block: Block| function.blocks[block].frequency;
     let here = |added: Added| added.cost(frequency(update.block), weigh_size);
@@ -141,7 +145,7 @@ fn pays(function: &Function, update: &Update, stores: &[Store], weigh_size: bool
     here(FOLDED_RELOAD) + here(FOLDED_STORE) <= here(RELOAD) + stored
 }
 
-/// How often each name is used.
+/// The number of uses of each name.
 fn uses(function: &Function) -> SecondaryMap<Value, u32> {
     let mut uses = of_each(function.values.len());
     let operands = function.operands.iter().filter(|operand| !operand.is_def()).map(|operand| operand.value);
@@ -151,7 +155,7 @@ fn uses(function: &Function) -> SecondaryMap<Value, u32> {
     uses
 }
 
-/// Writes the function without the loads and stores that are needless then.
+/// Writes the function without the loads and stores that the updates make needless.
 fn write(spilled: Spilled, updates: &[Update], needless: &EntitySet<Inst>) -> Spilled {
     let function = &spilled.function;
     let mut updates = updates.iter().peekable();
@@ -165,7 +169,7 @@ fn write(spilled: Spilled, updates: &[Update], needless: &EntitySet<Inst>) -> Sp
                 Some(&Update { slot, read, written, .. }) => {
                     let leaves = |k: usize| k == read || k == written;
                     let stays = operands.iter().enumerate().filter(|&(k, _)| !leaves(k));
-                    let stays = stays.map(|(_, &operand)| Operand { reuse: reused_behind(operand, leaves), ..operand });
+                    let stays = stays.map(|(_, &operand)| Operand { reuse: reuse_without(operand, leaves), ..operand });
                     let new = rewriter.copy(inst, &stays.collect::<SmallVec<[Operand; 8]>>());
                     rewriter.new.insts[new].flags.remove(InstFlags::RECOMPUTABLE);
                     let fold = |operand: usize| Fold { inst: new, operand, slot, writes: operand == written };

@@ -1,13 +1,14 @@
-//! Whether a plan is one: everything that it promises, computed again from the plan alone.
+//! Whether a plan is right: all that it promises, computed again from the plan alone.
 //!
-//! - **Reachability**: wherever a value is read in a register, its definition, or a refill, stands on every way there.
-//! - **Validity of homes**: wherever a home is read, the value has been stored there on every way, and no other value since.
-//! - **Pressure**: at every point, what is in registers fits.
-//! - **Edges that can take no code**: what crosses them in a register belongs to a bundle, at which there is a register for
+//! - **Reachability**: wherever a value is read in a register, its definition or a refill reaches on every path.
+//! - **Validity of homes**: wherever a home is read, the value has been stored there on every path, and no other value
+//!   since.
+//! - **Pressure**: at every point, the values in registers fit.
+//! - **Edges without code**: a value that crosses one in a register belongs to a bundle at which there is a register for
 //!   each value.
 //!
-//! All are data flow over sets of values; nothing is taken from the strategy that has made the plan. It takes time
-//! linear in blocks times values, so that it is for tests, and builds of tests.
+//! All of this is data-flow analysis over sets of values. Nothing is taken from the strategy that made the plan. It takes
+//! time proportional to blocks times values, so it runs only in tests, and builds of tests.
 
 use super::homes::Home;
 use super::{Plan, Refill, Site, Step, Store, steps};
@@ -20,7 +21,7 @@ use crate::machine::{Block, Function, Inst, InstFlags, InstKind, Point, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is wrong with a plan.
+/// A fault of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     #[error("{value} is read at {at:?}, but is not in a register on every way there")]
@@ -44,9 +45,10 @@ pub fn verify(problem: &Problem, plan: &Plan) -> Vec<Fault> {
     let function = &problem.conventional.function;
     let pins = problem.pins.clone().keeping(function, &plan.untouched);
     let mut verifier =
-        Verifier { problem, plan, function, pins, moving: moving(function, plan), copied: copied(problem), faults: Vec::new() };
+        Verifier { problem, plan, function, pins, tracked: tracked(function, plan), copied: copied(problem), faults: Vec::new() };
     verifier.homes_and_registers();
-    // Where assignment asks for what it wants spilled, it is the one that finds out.
+    // If assignment spills on demand, nothing has to fit yet: assignment finds out itself, and asks for more values to be
+    // spilled.
     if !problem.downstream.evicts {
         let live_in = verifier.live_in_registers();
         verifier.pressure(&live_in);
@@ -58,18 +60,18 @@ pub fn verify(problem: &Problem, plan: &Plan) -> Vec<Fault> {
     verifier.faults
 }
 
-/// The values that are not in registers from their definitions to their last uses.
-fn moving(function: &Function, plan: &Plan) -> EntitySet<Value> {
-    let mut moving = plan.in_memory.clone();
-    moving.extend(plan.refills.iter().map(|&(_, value, _)| value));
+/// The values that are not in a register from their definitions to their last uses, so that the verifier has to track them.
+fn tracked(function: &Function, plan: &Plan) -> EntitySet<Value> {
+    let mut tracked = plan.in_memory.clone();
+    tracked.extend(plan.refills.iter().map(|&(_, value, _)| value));
     for inst in plan.dropped.iter() {
-        moving.extend(function.operands(inst).iter().filter(|operand| operand.is_def()).map(|operand| operand.value));
+        tracked.extend(function.operands(inst).iter().filter(|operand| operand.is_def()).map(|operand| operand.value));
     }
-    moving
+    tracked
 }
 
-/// What copies hold. Values that are copies of each other may share a home and yet be live at once. Between two of one width
-/// there may be wider ones, of which each holds the content in its low part.
+/// The contents of copies. Values that are copies of each other may share a home and yet be live at once. Between two of one
+/// width there may be wider copies, each of which holds the content in its low part.
 fn copied(problem: &Problem) -> SecondaryMap<Value, PackedOption<Value>> {
     let function = &problem.conventional.function;
     let width = |value: Value| function.slot_for(value).size;
@@ -87,16 +89,16 @@ fn copied(problem: &Problem) -> SecondaryMap<Value, PackedOption<Value>> {
     copied
 }
 
-/// What is where.
+/// The values that are available in registers and in homes at a point.
 #[derive(Clone, PartialEq, Eq, Default)]
-struct Places {
-    /// The moving values that are in registers.
+struct Available {
+    /// The tracked values that are in registers.
     registers: BTreeSet<Value>,
     /// The content that was stored last to each home.
     homes: BTreeMap<Home, Value>,
 }
 
-impl Places {
+impl Available {
     /// Whether a content is in a home.
     fn is_in(&self, content: Value, home: Option<Home>) -> bool {
         home.is_some_and(|home| self.homes.get(&home) == Some(&content))
@@ -112,27 +114,27 @@ impl Places {
         });
     }
 
-    /// What holds on both ways.
-    fn meet(&self, other: &Places) -> Places {
+    /// The values that are available on both paths.
+    fn meet(&self, other: &Available) -> Available {
         let same = |&(home, value): &(&Home, &Value)| other.homes.get(home) == Some(value);
         let homes = self.homes.iter().filter(same).map(|(&home, &value)| (home, value)).collect();
-        Places { registers: &self.registers & &other.registers, homes }
+        Available { registers: &self.registers & &other.registers, homes }
     }
 }
 
-/// What is where when control leaves blocks.
+/// The values that are available when control leaves blocks.
 #[derive(Default)]
-struct Left {
-    at_end: SecondaryMap<Block, Option<Places>>,
+struct Exits {
+    at_end: SecondaryMap<Block, Option<Available>>,
     /// Before calls that throw to landing pads, and before inline assembly that jumps.
-    in_the_middle: BTreeMap<Point, Places>,
+    in_the_middle: BTreeMap<Point, Available>,
 }
 
-impl Left {
-    /// What is where on an edge, if its block has been passed.
-    fn on_edge(&self, function: &Function, from: Block, to: Block) -> Option<Places> {
+impl Exits {
+    /// The values that are available on an edge, if its source has been passed.
+    fn on_edge(&self, function: &Function, from: Block, to: Block) -> Option<Available> {
         match self.in_the_middle.get(&function.departure(from, to)) {
-            Some(places) if function.blocks[to].landing_pad || function.blocks[to].jump_target => Some(places.clone()),
+            Some(available) if function.blocks[to].landing_pad || function.blocks[to].jump_target => Some(available.clone()),
             _ => self.at_end[from].clone(),
         }
     }
@@ -143,8 +145,8 @@ struct Verifier<'a> {
     plan: &'a Plan,
     function: &'a Function,
     pins: PinLiveness,
-    moving: EntitySet<Value>,
-    /// Of each copy, the value as wide as itself that has been copied, directly or not: its content.
+    tracked: EntitySet<Value>,
+    /// For each copy, the value of the same width from which it has been copied, directly or not: its content.
     copied: SecondaryMap<Value, PackedOption<Value>>,
     faults: Vec<Fault>,
 }
@@ -156,14 +158,14 @@ impl Verifier<'_> {
         &self.plan.refills[first..first + count]
     }
 
-    /// What the plan does at a point.
+    /// The stores and refills of the plan at a point.
     fn steps(&self, at: Point) -> impl Iterator<Item = Step> {
         let first = self.plan.stores.partition_point(|store| store.at < at);
         let count = self.plan.stores[first..].iter().take_while(|store| store.at == at).count();
         steps(&self.plan.stores[first..first + count], self.refills_at(Site::At(at)))
     }
 
-    /// The values that are refilled on an edge, into registers of their own.
+    /// The values that are refilled on an edge into registers of their own.
     fn arriving(&self, from: Block, to: Block) -> impl Iterator<Item = Value> + '_ {
         let refilled = self.refills_at(Site::Edge { from, to }).iter().map(|&(_, value, _)| value);
         refilled.filter(|&value| !self.plan.in_memory.contains(value))
@@ -173,7 +175,7 @@ impl Verifier<'_> {
         self.plan.folds.binary_search(&(inst, k)).is_ok()
     }
 
-    /// What a value holds: copies hold what they copy.
+    /// The content of a value: that of a copy is the value that it copies.
     fn content(&self, value: Value) -> Value {
         self.copied[value].expand().unwrap_or(value)
     }
@@ -182,17 +184,17 @@ impl Verifier<'_> {
         self.plan.homes.of(value)
     }
 
-    /// Follows what is in registers and in homes over all ways, from the most optimistic assumption down to the greatest
-    /// fixed point; then looks at every use.
+    /// Follows registers and homes over all paths, from the most optimistic assumption down to the greatest fixed point;
+    /// then checks every use.
     fn homes_and_registers(&mut self) {
-        let mut left = Left::default();
+        let mut exits = Exits::default();
         loop {
             let mut changed = false;
             for &block in self.problem.order.blocks() {
-                let mut places = self.entering(block, &left);
-                self.walk(block, &mut places, &mut left, None);
-                changed |= left.at_end[block].as_ref() != Some(&places);
-                left.at_end[block] = Some(places);
+                let mut available = self.entering(block, &exits);
+                self.walk(block, &mut available, &mut exits, None);
+                changed |= exits.at_end[block].as_ref() != Some(&available);
+                exits.at_end[block] = Some(available);
             }
             if !changed {
                 break;
@@ -200,20 +202,20 @@ impl Verifier<'_> {
         }
         let mut faults = Vec::new();
         for &block in self.problem.order.blocks() {
-            let mut places = self.entering(block, &left);
-            self.walk(block, &mut places, &mut left, Some(&mut faults));
-            self.take_arguments(block, &left, &mut faults);
+            let mut available = self.entering(block, &exits);
+            self.walk(block, &mut available, &mut exits, Some(&mut faults));
+            self.take_arguments(block, &exits, &mut faults);
         }
         self.faults.extend(faults);
     }
 
-    /// What is where behind the φs of a block. A φ in memory is in its home if what it takes is there, on every edge, or is
-    /// moved there on the edge from a home of its own.
-    fn entering(&self, block: Block, left: &Left) -> Places {
+    /// The values that are available after the φs of a block. A φ in memory is in its home if on every edge its argument is
+    /// there already, or is moved there from a home of its own.
+    fn entering(&self, block: Block, exits: &Exits) -> Available {
         let data = &self.function.blocks[block];
-        let ways = data.preds.iter().enumerate().filter_map(|(column, &pred)| {
-            let before = left.on_edge(self.function, pred, block)?;
-            let mut places = before.clone();
+        let incoming = data.preds.iter().enumerate().filter_map(|(column, &pred)| {
+            let before = exits.on_edge(self.function, pred, block)?;
+            let mut available = before.clone();
             for phi in data.phis.iter().filter(|phi| self.plan.memory_phis.contains(phi.def)) {
                 let home = self.home(phi.def);
                 let arrives = |arg: Value| {
@@ -221,124 +223,127 @@ impl Verifier<'_> {
                         || (self.plan.in_memory.contains(arg) && before.is_in(self.content(arg), self.home(arg)))
                 };
                 match phi.args[column].expand() {
-                    Some(arg) if !arrives(arg) => places.forget(home),
-                    _ => places.write(self.content(phi.def), home),
+                    Some(arg) if !arrives(arg) => available.forget(home),
+                    _ => available.write(self.content(phi.def), home),
                 }
             }
-            places.registers.extend(self.arriving(pred, block));
-            Some(places)
+            available.registers.extend(self.arriving(pred, block));
+            Some(available)
         });
-        let mut places = ways.reduce(|a, b| a.meet(&b)).unwrap_or_default();
-        let in_register = |def: &Value| self.moving.contains(*def) && !self.plan.memory_phis.contains(*def);
-        places.registers.extend(data.phis.iter().map(|phi| phi.def).filter(in_register));
-        places
+        let mut available = incoming.reduce(|a, b| a.meet(&b)).unwrap_or_default();
+        let in_register = |def: &Value| self.tracked.contains(*def) && !self.plan.memory_phis.contains(*def);
+        available.registers.extend(data.phis.iter().map(|phi| phi.def).filter(in_register));
+        available
     }
 
-    /// Passes a block; notes what is wrong, if that is asked for.
-    fn walk(&self, block: Block, places: &mut Places, left: &mut Left, mut faults: Option<&mut Vec<Fault>>) {
+    /// Passes a block, and notes its faults if asked to.
+    fn walk(&self, block: Block, available: &mut Available, exits: &mut Exits, mut faults: Option<&mut Vec<Fault>>) {
         let count = self.function.blocks[block].insts.len() as u32;
-        let in_register = |places: &Places, value: Value| !self.moving.contains(value) || places.registers.contains(&value);
+        let in_register =
+            |available: &Available, value: Value| !self.tracked.contains(value) || available.registers.contains(&value);
         let mut blame = |fault: Fault| faults.iter_mut().for_each(|faults| faults.push(fault.clone()));
         for (index, inst) in (0..=count).zip(self.function.block_insts(block).map(Some).chain([None])) {
             let at = Point { block, index };
             for step in self.steps(at) {
                 match step {
                     Step::Store(Store { value, home, .. }) => {
-                        if self.problem.storable(value).is_none() && !in_register(places, value) {
+                        if self.problem.storable(value).is_none() && !in_register(available, value) {
                             blame(Fault::NotInRegister { value, at });
                         }
-                        places.write(self.content(value), self.home(home));
+                        available.write(self.content(value), self.home(home));
                     }
                     Step::Refill(value, refill) => {
                         match refill {
-                            Refill::Load if !places.is_in(self.content(value), self.home(value)) => {
+                            Refill::Load if !available.is_in(self.content(value), self.home(value)) => {
                                 blame(Fault::NotInHome { value, at });
                             }
-                            Refill::Recompute { from, .. } if !in_register(places, from) => {
+                            Refill::Recompute { from, .. } if !in_register(available, from) => {
                                 blame(Fault::NotInRegister { value: from, at });
                             }
                             _ => {}
                         }
-                        places.registers.insert(value);
+                        available.registers.insert(value);
                     }
                 }
             }
             let Some(inst) = inst else { continue };
             if self.function.blocks[block].throws == inst.into() || self.function.insts[inst].is(InstFlags::JUMPS) {
-                left.in_the_middle.insert(at, places.clone());
+                exits.in_the_middle.insert(at, available.clone());
             }
             if self.plan.dropped.contains(inst) {
-                self.pass_dropped(inst, places);
+                self.pass_dropped(inst, available);
                 continue;
             }
             let operands = || self.function.operands(inst).iter().enumerate();
             for (k, operand) in operands().filter(|(_, operand)| !operand.is_def()) {
                 let value = operand.value;
-                let at_home = || places.is_in(self.content(value), self.home(value));
+                let at_home = || available.is_in(self.content(value), self.home(value));
                 match self.is_folded(inst, k) {
-                    // What is read in place is there in any case.
+                    // A value that is read in place is there in any case.
                     true if self.problem.read_in_place(inst, k).is_none() && !at_home() => blame(Fault::NotInHome { value, at }),
-                    false if !in_register(places, value) => blame(Fault::NotInRegister { value, at }),
+                    false if !in_register(available, value) => blame(Fault::NotInRegister { value, at }),
                     _ => {}
                 }
             }
             for (k, operand) in operands().filter(|(_, operand)| operand.is_def()) {
                 if self.is_folded(inst, k) {
-                    places.write(self.content(operand.value), self.home(operand.value));
-                } else if self.moving.contains(operand.value) {
-                    places.registers.insert(operand.value);
+                    available.write(self.content(operand.value), self.home(operand.value));
+                } else if self.tracked.contains(operand.value) {
+                    available.registers.insert(operand.value);
                 }
             }
         }
     }
 
-    /// φs in registers take their arguments from registers, or from homes where they are refilled on the edge.
-    fn take_arguments(&self, from: Block, left: &Left, faults: &mut Vec<Fault>) {
+    /// Checks that φs in registers take their arguments from registers, or are refilled on the edge from homes that hold
+    /// them.
+    fn take_arguments(&self, from: Block, exits: &Exits, faults: &mut Vec<Fault>) {
         for &to in &self.function.blocks[from].succs {
             let at = self.function.departure(from, to);
-            let places = left.on_edge(self.function, from, to).expect("the block has been passed");
+            let available = exits.on_edge(self.function, from, to).expect("the block has been passed");
             let column = self.function.column(from, to);
             let phis = self.function.blocks[to].phis.iter().filter(|phi| !self.plan.memory_phis.contains(phi.def));
-            for value in phis.filter_map(|phi| phi.args[column].expand()).filter(|&arg| self.moving.contains(arg)) {
-                if self.plan.refill_on(from, to, value).is_none() && !places.registers.contains(&value) {
+            for value in phis.filter_map(|phi| phi.args[column].expand()).filter(|&arg| self.tracked.contains(arg)) {
+                if self.plan.refill_on(from, to, value).is_none() && !available.registers.contains(&value) {
                     faults.push(Fault::NotInRegister { value, at });
                 }
             }
             let loaded = self.refills_at(Site::Edge { from, to }).iter().filter(|&&(_, _, refill)| refill == Refill::Load);
             let unwritten =
-                loaded.map(|&(_, value, _)| value).filter(|&value| !places.is_in(self.content(value), self.home(value)));
+                loaded.map(|&(_, value, _)| value).filter(|&value| !available.is_in(self.content(value), self.home(value)));
             faults.extend(unwritten.map(|value| Fault::NotInHome { value, at }));
         }
     }
 
     /// Passes an instruction that is not executed here: one that is rematerialised, or a copy from a home to the same home.
-    fn pass_dropped(&self, inst: Inst, places: &mut Places) {
+    fn pass_dropped(&self, inst: Inst, available: &mut Available) {
         if let [to, from] = *self.function.operands(inst)
             && self.home(to.value) == self.home(from.value)
-            && places.is_in(self.content(from.value), self.home(from.value))
+            && available.is_in(self.content(from.value), self.home(from.value))
         {
-            places.write(self.content(from.value), self.home(to.value));
+            available.write(self.content(from.value), self.home(to.value));
         }
     }
 
-    /// Counts, at every instruction, what is in registers: from a definition or refill to the last use that it reaches.
+    /// Checks at every instruction that the values in registers fit. A value is in a register from a definition or refill to
+    /// the last use that this reaches.
     fn pressure(&mut self, live_in: &SecondaryMap<Block, EntitySet<Value>>) {
         for &block in self.problem.order.blocks() {
-            let mut behind = self.leaving(block, live_in);
+            let mut after = self.leaving(block, live_in);
             for (index, inst) in self.function.block_insts(block).enumerate().rev() {
                 let at = Point { block, index: index as u32 };
-                let before = self.before(inst, &behind);
-                if !self.plan.dropped.contains(inst) && !self.fits(at, inst, &before, &behind) {
+                let before = self.before(inst, &after);
+                if !self.plan.dropped.contains(inst) && !self.fits(at, inst, &before, &after) {
                     self.faults.push(Fault::TooMany(at));
                 }
-                behind = self.above(at, before);
+                after = self.above(at, before);
             }
         }
     }
 
-    /// The values in registers before an instruction, its refills done.
-    fn before(&self, inst: Inst, behind: &EntitySet<Value>) -> EntitySet<Value> {
-        let mut before = behind.clone();
+    /// The values in registers before an instruction and after its refills.
+    fn before(&self, inst: Inst, after: &EntitySet<Value>) -> EntitySet<Value> {
+        let mut before = after.clone();
         if self.plan.dropped.contains(inst) {
             return before;
         }
@@ -351,7 +356,7 @@ impl Verifier<'_> {
         before
     }
 
-    /// The values in registers before what the plan does at a point, from those behind it.
+    /// The values in registers before the steps of the plan at a point, from those after them.
     fn above(&self, at: Point, mut live: EntitySet<Value>) -> EntitySet<Value> {
         for step in self.steps(at).collect::<Vec<_>>().into_iter().rev() {
             match step {
@@ -368,7 +373,7 @@ impl Verifier<'_> {
         live
     }
 
-    /// The values that are in registers behind the last instruction of a block.
+    /// The values in registers after the last instruction of a block.
     fn leaving(&self, block: Block, live_in: &SecondaryMap<Block, EntitySet<Value>>) -> EntitySet<Value> {
         let data = &self.function.blocks[block];
         let mut leaving = EntitySet::new();
@@ -405,27 +410,27 @@ impl Verifier<'_> {
         }
     }
 
-    /// Whether an instruction finds registers, with these values in registers before and behind it.
-    fn fits(&self, at: Point, inst: Inst, before: &EntitySet<Value>, behind: &EntitySet<Value>) -> bool {
+    /// Whether an instruction finds registers, with these values in registers before and after it.
+    fn fits(&self, at: Point, inst: Inst, before: &EntitySet<Value>, after: &EntitySet<Value>) -> bool {
         let Problem { limits, .. } = self.problem;
         let operands = self.function.operands(inst);
         let folds: Vec<usize> = (0..operands.len()).filter(|&k| self.is_folded(inst, k)).collect();
         if folds.len() > 1 {
-            // A copy from memory to the same memory.
+            // It is a copy from a home to the same home.
             return true;
         }
-        let last_use = |k: usize| if behind.contains(operands[k].value) { LastUse::No } else { LastUse::OfRefill };
+        let last_use = |k: usize| if after.contains(operands[k].value) { LastUse::No } else { LastUse::OfRefill };
         let mut demand = Demand::of(self.function, limits, inst, folds.first().copied(), last_use);
         let mut through = Counts::default();
-        for value in before.iter().filter(|&value| behind.contains(value)) {
+        for value in before.iter().filter(|&value| after.contains(value)) {
             limits.count(&mut through, self.function.values[value].class, 1);
         }
-        let in_register = |value: Value| before.contains(value) && behind.contains(value) && self.has_stayed(at, value);
+        let in_register = |value: Value| before.contains(value) && after.contains(value) && self.has_stayed(at, value);
         demand.hold(self.function, self.pins.held(inst), in_register);
         demand.excess(limits, &through, &self.pins.occupancy(self.function, at.block, inst), 0).is_none()
     }
 
-    /// Whether a value that may be held by a register of the program has been in a register since it was copied there.
+    /// Whether a value that the program may hold in a pinned register has been in a register since it was copied there.
     fn has_stayed(&self, at: Point, value: Value) -> bool {
         let first = self.function.blocks[at.block].insts.start;
         for index in (0..=at.index).rev() {
@@ -440,10 +445,11 @@ impl Verifier<'_> {
         true
     }
 
-    /// What crosses an edge that can take no code in a register crosses a bundle, at which there are registers for all.
+    /// Checks that values that cross edges without code in registers cross bundles, and that at each bundle there are
+    /// registers for all of them.
     fn crossing(&mut self, live_in: &SecondaryMap<Block, EntitySet<Value>>) {
         let Problem { bundles, limits, unspillable, .. } = self.problem;
-        // Of each bundle, what is in registers at its ends.
+        // For each bundle, the values in registers at its ends.
         let mut meeting: BTreeMap<Bundle, BTreeSet<Value>> = BTreeMap::new();
         let mut crossed: EntitySet<Bundle> = EntitySet::new();
         for (to, data) in &self.function.blocks {
@@ -457,20 +463,20 @@ impl Verifier<'_> {
                         if !crossing.is_empty() {
                             crossed.insert(bundle);
                         }
-                        // At calls, counting knows of what is beside.
+                        // At calls, the pressure there accounts for values beside those that cross.
                         let beside = if data.landing_pad { EntitySet::new() } else { self.leaving(from, live_in) };
                         let here = crossing.iter().copied().chain(beside.iter());
                         meeting.entry(bundle).or_default().extend(here.map(|value| bundles.representative(value)));
                     }
-                    // What inline assembly defines for where it jumps to stays where it is.
+                    // A value that inline assembly defines for where it jumps to stays in its register.
                     None => {
-                        let loose = crossing.iter().filter(|&&value| !unspillable.contains(value));
-                        self.faults.extend(loose.map(|&value| Fault::Crosses { value, from, to }));
+                        let spillable = crossing.iter().filter(|&&value| !unspillable.contains(value));
+                        self.faults.extend(spillable.map(|&value| Fault::Crosses { value, from, to }));
                     }
                 }
             }
         }
-        // Where nothing crosses, what is live at the sources has nothing to meet.
+        // Where no value crosses, those at the sources have nothing to agree on.
         for (bundle, values) in meeting.into_iter().filter(|&(bundle, _)| crossed.contains(bundle)) {
             let at = bundles.meeting(bundle);
             let mut room = Room::new(self.function, limits, at, self.pins.kept());
@@ -480,7 +486,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Refills on edges stand where code can.
+    /// Checks that refills on edges stand where code can.
     fn edges(&mut self) {
         for &(site, ..) in &self.plan.refills {
             if let Site::Edge { from, to } = site

@@ -1,11 +1,11 @@
-//! Values among ascending ones.
+//! Looking up ascending values in an ascending list.
 
 use crate::machine::Value;
 
-/// Finds values, each once and in ascending order, in an ascending list.
+/// Looks up values, each once and in ascending order, in an ascending list.
 pub(in crate::allocate::spill) struct Ascending<'a> {
     values: &'a [Value],
-    /// How many of these are less than what was looked for last, or equal.
+    /// The number of list entries up to the value that was looked up last.
     passed: usize,
 }
 
@@ -14,7 +14,7 @@ impl<'a> Ascending<'a> {
         Ascending { values, passed: 0 }
     }
 
-    /// Where a value is in the list, if it is.
+    /// The index of a value in the list, if it is there.
     pub(in crate::allocate::spill) fn index_of(&mut self, value: Value) -> Option<usize> {
         // Most of the time, it is the next one.
         if self.values.get(self.passed).is_some_and(|&next| next < value) {
@@ -30,10 +30,10 @@ impl<'a> Ascending<'a> {
         self.index_of(value).is_some()
     }
 
-    /// Passes all values in front of one.
+    /// Passes all entries less than a value.
     fn pass(&mut self, value: Value) {
         let left = &self.values[self.passed..];
-        // It is seldom far.
+        // It is seldom far, so the search doubles its distance.
         let mut near = 1;
         while left.get(near).is_some_and(|&it| it <= value) {
             near *= 2;

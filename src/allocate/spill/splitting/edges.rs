@@ -1,4 +1,4 @@
-//! From what registers hold in each block to a plan: refills on edges, φs in memory, stores.
+//! From the values in registers in each block to a plan: refills on edges, φs in memory, stores.
 
 use super::ascending::Ascending;
 use super::entry::Entries;
@@ -14,17 +14,18 @@ use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Function, Inst, Operand, Phi, Point, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
-/// What has been decided block by block.
+/// The decisions of the block walk.
 pub(in crate::allocate::spill) struct Decided<'a> {
     pub(in crate::allocate::spill) entries: Entries<'a>,
-    /// Within blocks.
+    /// Those within blocks.
     pub(in crate::allocate::spill) refills: Vec<(Site, Value, Refill)>,
     pub(in crate::allocate::spill) folds: Vec<(Inst, usize)>,
     /// Values whose definitions are needed in a register.
     pub(in crate::allocate::spill) read_where_defined: EntitySet<Value>,
 }
 
-/// Connects the blocks: what is in a register at a block's head and not at the end of a predecessor is loaded on the edge.
+/// Connects the blocks: a value that is in a register at a block's head, and not at the end of a predecessor, is refilled on
+/// the edge.
 pub(in crate::allocate::spill) fn connect(problem: &Problem, set: &SpillSet, decided: Decided) -> Plan {
     let conventional = problem.conventional;
     let function = &conventional.function;
@@ -32,10 +33,10 @@ pub(in crate::allocate::spill) fn connect(problem: &Problem, set: &SpillSet, dec
     connector.memory_phis = connector.memory_phis();
     let on_edges = connector.on_edges();
     connector.decided.refills.extend(on_edges);
-    // Those at one point stay in order; on an edge, a value may be wanted by several φs.
+    // Refills at one point stay in order. On an edge, several φs may take one value.
     connector.decided.refills.sort_by_key(|&(site, value, _)| (site, Some(value).filter(|_| matches!(site, Site::Edge { .. }))));
     connector.decided.refills.dedup();
-    // What is stored without a register is not written by its definition, which is not executed.
+    // A value that is stored without a register is not written by its definition, which is not executed.
     let storable = |value: Value| problem.storable(value).is_some();
     let remains =
         |&(inst, k): &(Inst, usize)| !(function.operands(inst)[k].is_def() && storable(function.operands(inst)[k].value));
@@ -59,21 +60,21 @@ pub(in crate::allocate::spill) fn connect(problem: &Problem, set: &SpillSet, dec
         }
     }
     let Connector { decided: Decided { refills, mut folds, .. }, memory_phis, .. } = connector;
-    // What is not executed accesses nothing.
+    // An instruction that is not executed accesses nothing.
     folds.retain(|&(inst, _)| !dropped.contains(inst));
     let untouched = Untouched::default();
     Plan { refills, stores, memory_phis, folds, updates, dropped, in_memory, untouched, homes, counts, degraded: Vec::new() }
 }
 
-/// Where a value is defined.
+/// The definition of a value.
 #[derive(Clone, Copy)]
 struct Definition {
     block: Block,
-    /// If it is no φ.
+    /// `None` if it is a φ.
     inst: Option<Inst>,
 }
 
-/// Where each value is defined, if it is.
+/// The definition of each value that has one.
 type Definitions = SecondaryMap<Value, Option<Definition>>;
 
 struct Connector<'a> {
@@ -95,7 +96,7 @@ impl Connector<'_> {
         memory_phis
     }
 
-    /// Refills of what is in registers at the head of a block and not at the end of a predecessor.
+    /// Refills of values that are in registers at the head of a block, and not at the end of a predecessor.
     fn on_edges(&self) -> Vec<(Site, Value, Refill)> {
         let entries = &self.decided.entries;
         let mut refills = Vec::new();
@@ -117,7 +118,7 @@ impl Connector<'_> {
         refills
     }
 
-    /// What φs in memory take, unless nobody wants it: (from, to, argument, φ).
+    /// The arguments of φs in memory, except for φs that nothing reads: (from, to, argument, φ).
     fn arguments(&self) -> impl Iterator<Item = (Block, Block, Value, Value)> + '_ {
         let phis = self.function.blocks.iter().flat_map(|(to, data)| data.phis.iter().map(move |phi| (to, &data.preds, phi)));
         let in_memory = |def: Value| self.memory_phis.contains(def) && !self.problem.liveness.is_dead(def);
@@ -127,7 +128,7 @@ impl Connector<'_> {
         })
     }
 
-    /// Values in memory all their lives, and the others that are in memory for a part of them.
+    /// Values that are in memory all their lives, and the others that are in memory for a part of them.
     fn in_memory(&self, reads: &Reads) -> (EntitySet<Value>, EntitySet<Value>) {
         let mut in_memory = EntitySet::with_capacity(self.function.values.len());
         let values = self.function.values.keys();
@@ -141,7 +142,7 @@ impl Connector<'_> {
         (in_memory, for_a_while)
     }
 
-    /// Where values are read from memory.
+    /// The places where values are read from memory.
     fn reads(&self) -> Reads {
         let loads = self.decided.refills.iter().filter(|(.., refill)| *refill == Refill::Load);
         let loads = loads.map(|&(site, value, _)| match site {
@@ -151,14 +152,14 @@ impl Connector<'_> {
         let folded = self.folded().filter(|(_, operand)| !operand.is_def()).map(|(block, operand)| (block, operand.value));
         let mut reads = Reads { in_blocks: loads.chain(folded).collect(), at_ends: Vec::new() };
         for (from, to, arg, _) in self.arguments() {
-            // Where control leaves in the middle of a block, its end is too late.
+            // Where control leaves in the middle of a block, a store at its end would be too late.
             let at_end = self.function.departure(from, to) == self.function.before_terminators(from);
             if at_end { &mut reads.at_ends } else { &mut reads.in_blocks }.push((from, arg));
         }
         reads
     }
 
-    /// The operands that instructions access in memory themselves, in the values' homes.
+    /// The operands that instructions access in memory themselves, in the homes of their values.
     fn folded(&self) -> impl Iterator<Item = (Block, Operand)> + '_ {
         let blocks = self.function.blocks.iter();
         blocks.flat_map(move |(block, data)| {
@@ -170,7 +171,7 @@ impl Connector<'_> {
         })
     }
 
-    /// Each value is stored behind its definition, or where that is cheaper.
+    /// Stores each value after its definition, or where that is cheaper.
     fn stores(
         &self,
         in_memory: &EntitySet<Value>,
@@ -183,7 +184,7 @@ impl Connector<'_> {
         stored.extend(for_a_while.iter().filter(|&value| !unspillable(value) && !self.memory_phis.contains(value)));
         let folded = self.folded().map(|(_, operand)| operand).filter(|operand| operand.is_def());
         folded.for_each(|operand| _ = stored.remove(operand.value));
-        // Where what is copied is in memory, what it is copied to has been stored.
+        // If the source of a copy within a home is in memory, the copy's home has been written with it.
         let read_from_home = self.decided.folds.iter().filter(|&&(inst, k)| k == 1 && self.problem.copies_within_home(inst));
         read_from_home.for_each(|&(inst, _)| _ = stored.remove(self.function.operands(inst)[0].value));
         let defined = |value: Value| definitions[value].map(|it| it.block);
@@ -192,27 +193,27 @@ impl Connector<'_> {
             stores.push(Store { at: self.function.departure(from, to), value, home });
         }
         let at_definition = stored.iter().filter(|&value| !elsewhere.contains(value));
-        let always_there = in_memory.iter().filter(|&value| self.is_stored_behind(value, definitions));
+        let always_there = in_memory.iter().filter(|&value| self.is_stored_after_definition(value, definitions));
         for value in at_definition.chain(always_there) {
             let Some(Definition { block, inst }) = definitions[value] else { continue };
-            let behind = |inst: Inst| Point { block, index: inst.as_u32() - self.function.blocks[block].insts.start + 1 };
-            let at = inst.map_or_else(|| self.function.head(block), behind);
+            let after = |inst: Inst| Point { block, index: inst.as_u32() - self.function.blocks[block].insts.start + 1 };
+            let at = inst.map_or_else(|| self.function.head(block), after);
             stores.push(Store { at, value, home: value });
         }
         stores.sort_by_key(|store| (store.at, store.value));
         stores
     }
 
-    /// Whether a value that is in memory all its life is stored behind the instruction that defines it, which does not write it
-    /// there itself.
-    fn is_stored_behind(&self, value: Value, definitions: &Definitions) -> bool {
+    /// Whether a value that is in memory all its life is stored after its definition. It is not if the instruction writes it
+    /// to memory itself, or nothing reads it.
+    fn is_stored_after_definition(&self, value: Value, definitions: &Definitions) -> bool {
         let Some(inst) = definitions[value].and_then(|it| it.inst) else { return false };
         let mut operands = self.function.operands(inst).iter();
         let k = operands.position(|operand| operand.is_def() && operand.value == value).expect("it defines the value");
         !self.problem.liveness.is_dead(value) && self.decided.folds.binary_search(&(inst, k)).is_err()
     }
 
-    /// Where what has been loaded is changed, and only stored behind.
+    /// The points at which a loaded value is changed and then only stored ([`crate::allocate::spill::plan::update`]).
     fn updates(&self, stores: &[Store]) -> Vec<Point> {
         let Decided { refills, folds, read_where_defined, .. } = &self.decided;
         let loaded = refills.iter().filter_map(|&(site, value, refill)| match (site, refill) {
@@ -222,17 +223,17 @@ impl Connector<'_> {
         let is_changed = |&(point, value): &(Point, Value)| {
             let inst = Inst::from_u32(self.function.blocks[point.block].insts.start + point.index);
             let Some([read, written]) = changes_home(self.problem, inst) else { return false };
-            let [before, behind] = [read, written].map(|k| self.function.operands(inst)[k].value);
-            let stored = (Point { index: point.index + 1, ..point }, behind);
+            let [before, after] = [read, written].map(|k| self.function.operands(inst)[k].value);
+            let stored = (Point { index: point.index + 1, ..point }, after);
             before == value
-                && !read_where_defined.contains(behind)
+                && !read_where_defined.contains(after)
                 && folds.binary_search_by_key(&inst, |&(inst, _)| inst).is_err()
                 && stores.binary_search_by_key(&stored, |store| (store.at, store.value)).is_ok()
         };
         loaded.filter(is_changed).map(|(point, _)| point).collect()
     }
 
-    /// Where each value is defined.
+    /// Finds the definition of each value.
     fn definitions(&self) -> Definitions {
         let mut definitions: Definitions = of_each(self.function.values.len());
         for (block, data) in &self.function.blocks {
@@ -246,13 +247,13 @@ impl Connector<'_> {
         definitions
     }
 
-    /// Copies of which both operands are accessed in memory, so that they do nothing. (Those of the program stay all the same:
-    /// whoever compares allocations wants to find all its instructions.)
+    /// Copies whose operands are both accessed in memory, so that they do nothing. (Those of the program are kept
+    /// nevertheless, because whoever compares allocations looks for all its instructions.)
     fn copies_within_homes(&self) -> impl Iterator<Item = Inst> + '_ {
         self.decided.folds.windows(2).filter(|pair| pair[0].0 == pair[1].0).map(|pair| pair[0].0)
     }
 
-    /// Constants that are computed again wherever they are wanted are not computed where they stand.
+    /// The definitions of values that are rematerialised or recomputed wherever they are needed.
     fn dropped(&self, at_home: &EntitySet<Value>, definitions: &Definitions) -> EntitySet<Inst> {
         let needless = |value: Value| {
             let stored = at_home.contains(value) && self.problem.storable(value).is_none();

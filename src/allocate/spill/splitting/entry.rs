@@ -1,4 +1,4 @@
-//! What is in registers at the heads of blocks.
+//! The values in registers at the heads of blocks.
 
 use super::ascending::Ascending;
 use super::guide::Guide;
@@ -14,7 +14,7 @@ use crate::machine::{Block, BlockData, RegClass, RegSet, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use smallvec::SmallVec;
 
-/// The values in registers at the borders of blocks; those of a block are known when its predecessors in the order have been
+/// The values in registers at the borders of blocks. Those of a block are known once its predecessors in the order have been
 /// left.
 pub(in crate::allocate::spill) struct Entries<'a> {
     pub(super) problem: &'a Problem<'a>,
@@ -23,17 +23,19 @@ pub(in crate::allocate::spill) struct Entries<'a> {
     first_uses: FirstUses,
     guide: &'a dyn Guide,
     pins: &'a PinLiveness,
-    /// Ascending.
+    /// The values in registers at each block's head; ascending.
     heads: Lists<Block, Value>,
-    /// What finds room at a block's head beside these, but is not read in a register before it leaves.
+    /// Further values that find room at each block's head, but are displaced before they are read.
     pub(super) passing: Lists<Block, Value>,
-    /// Ascending; of blocks that have been left.
+    /// The values in registers at the end of each block that has been left; ascending.
     ends: Lists<Block, Value>,
-    /// Likewise where their calls throw, of what landing pads want.
+    /// The values in registers where each block's call throws, as far as landing pads need them; ascending.
     throws: Lists<Block, Value>,
-    /// The representatives of what crosses bundles of edges to landing pads in registers, as far as the pads have been entered.
+    /// The representatives of the values that cross bundles to landing pads in registers, as far as the pads have been
+    /// entered.
     at_pads: SecondaryMap<Bundle, Vec<Value>>,
-    /// What could be in registers at the current block's head, and what is: kept for their memory.
+    /// The values that could be in registers at the current block's head, and those that are. The two lists are reused to
+    /// save allocations.
     candidates: Vec<Candidate>,
     entering: Vec<Candidate>,
 }
@@ -42,11 +44,11 @@ pub(in crate::allocate::spill) struct Entries<'a> {
 #[derive(Clone, Copy)]
 pub(in crate::allocate::spill) struct Candidate {
     pub(in crate::allocate::spill) value: Value,
-    /// From there, in instructions.
+    /// The distance from there, in instructions.
     pub(in crate::allocate::spill) next_use: u32,
-    /// The φ that defines it, by its index in the block; values that are live into the block have none.
+    /// The φ that defines it, by its index in the block; `None` if the value is live into the block.
     pub(super) row: Option<usize>,
-    /// Its index among those that are live into the block and, behind them, those that φs define.
+    /// Its index among the values that are live into the block and then those that its φs define.
     pub(super) index: usize,
 }
 
@@ -65,7 +67,7 @@ impl<'a> Entries<'a> {
         Entries { problem, ahead, first_uses, guide, pins, heads, passing, ends, throws, at_pads, candidates, entering }
     }
 
-    /// Decides for a block whose predecessors have been left, those along back edges apart.
+    /// Decides for a block whose predecessors have been left, except for those along back edges.
     pub(in crate::allocate::spill) fn enter(&mut self, block: Block, set: &SpillSet) {
         let problem = self.problem;
         let head = crossing::head(problem, block);
@@ -95,7 +97,8 @@ impl<'a> Entries<'a> {
         (self.candidates, self.entering) = (candidates, entering);
     }
 
-    /// Passes a block in which what comes in registers, all but some that comes in memory, has room for as long as it lives.
+    /// Passes a block in which there is room for all values that arrive in registers, for as long as they live. Some arrive
+    /// in memory and stay there.
     pub(in crate::allocate::spill) fn pass(&mut self, block: Block, set: &SpillSet, is_in_memory: impl Fn(Value) -> bool) {
         let Problem { conventional, liveness, .. } = self.problem;
         let BlockData { phis, .. } = &conventional.function.blocks[block];
@@ -109,38 +112,39 @@ impl<'a> Entries<'a> {
         if !coming.is_empty() {
             let mut room = Room::new(self.problem, self.pins, block);
             self.heads.get(block).iter().for_each(|&value| room.add(value));
-            // All of it is used equally far away.
+            // All of them are used equally far away.
             coming.retain(|&mut value| room.fits(value));
             self.passing.add(block, coming);
         }
     }
 
-    /// Leaves of ascending values those that come to a block from some predecessor in a register.
+    /// Keeps those of ascending values that arrive in a register from some predecessor.
     fn keep_coming(&self, block: Block, values: &mut SmallVec<[Value; 16]>) {
         let preds = &self.problem.conventional.function.blocks[block].preds;
         let mut over: SmallVec<[Over; 4]> = preds.iter().map(|&pred| self.over(pred, block)).collect();
         values.retain(|&mut value| over.iter_mut().any(|over| over.contains(value)));
     }
 
-    /// What is in registers at the head of the block that was entered last.
+    /// The values in registers at the head of the block that was entered last.
     pub(in crate::allocate::spill) fn entering(&self) -> &[Candidate] {
         &self.entering
     }
 
-    /// What is live into a block, of which nothing but what is `arriving` if that is asked for, and what its φs define.
+    /// The values that are live into a block and those that its φs define. If `arriving`, of the former only those that
+    /// arrive in registers.
     fn live_at_head(&self, block: Block, arriving: bool) -> impl Iterator<Item = Candidate> {
         let Problem { conventional, liveness, .. } = self.problem;
         let function = &conventional.function;
         let live_in = liveness.live_in(block);
-        let behind = move |value: Value| match liveness.is_dead(value) {
+        let after_block = move |value: Value| match liveness.is_dead(value) {
             true => NEVER,
-            false => self.ahead.behind(function, block, value),
+            false => self.ahead.after_block(function, block, value),
         };
         let candidate = move |index: usize, row: Option<usize>, value: Value| {
             let next_use = match (&self.ahead.borders, row) {
                 (Some(borders), None) => borders.at_entry(block)[index],
                 (Some(borders), Some(row)) => borders.from_phi(function, block, row),
-                (None, _) => self.first_uses.of(value).unwrap_or_else(|| behind(value)),
+                (None, _) => self.first_uses.of(value).unwrap_or_else(|| after_block(value)),
             };
             Candidate { value, next_use, row, index }
         };
@@ -151,8 +155,8 @@ impl<'a> Entries<'a> {
         live.filter(move |it| those.as_ref().is_none_or(|those| those.binary_search(&it.value).is_ok())).chain(phis)
     }
 
-    /// Whether a value is to be in a register at a landing pad where nothing can bring it to one, and can be: wherever it comes
-    /// from it is in one, and there is one for it that is the same everywhere.
+    /// Whether a value is in a register at a landing pad, where nothing can bring it to one. The labels have to say so, it
+    /// has to be in a register wherever it comes from, and there has to be one register for it that is the same everywhere.
     fn meets_at_pads(&mut self, block: Block, candidate: Candidate) -> bool {
         let Problem { conventional, bundles, limits, unspillable, .. } = self.problem;
         let bundle = bundles.entry(block).expect("values meet in bundles");
@@ -176,7 +180,7 @@ impl<'a> Entries<'a> {
         fits
     }
 
-    /// What is live into a block and in a register at the end of a predecessor, or cannot be anywhere else; ascending.
+    /// The values that are live into a block, and in a register at the end of a predecessor or never in memory; ascending.
     fn arriving(&self, block: Block) -> Vec<Value> {
         let live = self.problem.liveness.live_in(block);
         let preds = &self.problem.conventional.function.blocks[block].preds;
@@ -188,7 +192,7 @@ impl<'a> Entries<'a> {
         arriving
     }
 
-    /// Whether control comes from blocks that follow in the order.
+    /// Whether control arrives from blocks that follow in the order.
     pub(super) fn is_loop_head(&self, block: Block) -> bool {
         self.problem.conventional.function.blocks[block]
             .preds
@@ -196,19 +200,19 @@ impl<'a> Entries<'a> {
             .any(|&pred| !self.ends.is_written(self.problem.source(pred)))
     }
 
-    /// Of each predecessor, whether a value comes from there in a register; what a φ takes comes as the φ.
+    /// For each predecessor, whether a value arrives from there in a register. A φ arrives as its argument.
     pub(super) fn comes_from(&self, block: Block, Candidate { value, row, .. }: Candidate) -> impl Iterator<Item = bool> {
         let data = &self.problem.conventional.function.blocks[block];
         data.preds.iter().enumerate().map(move |(column, &pred)| match row.map(|row| data.phis[row].args[column].expand()) {
-            // It is undefined: anything will do.
+            // An undefined argument may be anything.
             Some(None) => true,
             Some(Some(arg)) => self.comes_over(pred, block, arg),
             None => self.comes_over(pred, block, value),
         })
     }
 
-    /// A value that is in a register at the block's head is displaced before it is read: it need not be there, unless it has
-    /// come over a bundle.
+    /// Takes back a value at a block's head. It is displaced before it is read, so it need not be in a register there,
+    /// unless it has crossed a bundle.
     pub(in crate::allocate::spill) fn withdraw(&mut self, block: Block, value: Value) {
         if self.problem.bundles.entry(block).is_none() {
             if let Ok(index) = self.heads.get(block).binary_search(&value) {
@@ -218,25 +222,25 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Whether a value can be stored at the head of a block: it is in a register there, or could be, since it comes in one from
-    /// everywhere.
+    /// Whether a value can be stored at the head of a block: it is in a register there, or could be because it arrives in
+    /// one from everywhere.
     pub(in crate::allocate::spill) fn can_store_at_head(&self, block: Block, value: Value) -> bool {
         let preds = &self.problem.conventional.function.blocks[block].preds;
         let comes = || preds.iter().all(|&pred| self.comes_over(pred, block, value));
         self.is_in(block, value) || self.passing.get(block).contains(&value) && comes()
     }
 
-    /// The block is left with these values in registers.
+    /// Leaves a block with these values in registers.
     pub(in crate::allocate::spill) fn leave(&mut self, block: Block, values: impl Iterator<Item = Value>) {
         self.ends.add(block, values).sort_unstable();
     }
 
-    /// The call of a block throws with these values in registers, which landing pads want.
+    /// Notes the values that are in registers where a block's call throws, and needed in landing pads.
     pub(in crate::allocate::spill) fn throw(&mut self, block: Block, values: impl Iterator<Item = Value>) {
         self.throws.add(block, values).sort_unstable();
     }
 
-    /// The values in registers at the head of a block, behind its φs; ascending. None of a block that is passed.
+    /// The values in registers at the head of a block, after its φs; ascending. Empty for a block that is passed.
     pub(in crate::allocate::spill) fn at_head(&self, block: Block) -> &[Value] {
         self.heads.get(block)
     }
@@ -254,12 +258,13 @@ impl<'a> Entries<'a> {
         self.ends.get(self.problem.source(block)).binary_search(&value).is_ok()
     }
 
-    /// Whether a value that is wanted in `to` is in a register when control leaves `from` for it.
+    /// Whether a value that is needed in `to` is in a register when control leaves `from` for it.
     pub(in crate::allocate::spill) fn comes_over(&self, from: Block, to: Block, value: Value) -> bool {
         self.over(from, to).contains(value)
     }
 
-    /// What is in registers when control leaves `from` for `to`. Where inline assembly jumps, only what cannot be anywhere else is.
+    /// The values in registers when control leaves `from` for `to`. Where inline assembly jumps, these are only values that
+    /// cannot be in memory.
     pub(in crate::allocate::spill) fn over(&self, from: Block, to: Block) -> Over<'_> {
         let BlockData { landing_pad, jump_target, .. } = self.problem.conventional.function.blocks[to];
         let values = match (landing_pad, jump_target) {
@@ -271,7 +276,7 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// Finds values, each once and in ascending order, among those in registers when control goes over an edge.
+/// Looks up values, each once and in ascending order, among those in registers when control passes an edge.
 pub(in crate::allocate::spill) struct Over<'a> {
     unspillable: &'a EntitySet<Value>,
     values: Ascending<'a>,
@@ -312,12 +317,12 @@ impl<'a> Room<'a> {
         self.problem.conventional.function.values[value].class
     }
 
-    /// The candidates that find room, one after the other.
+    /// The candidates that find room, one after another.
     pub(super) fn take<'c>(&mut self, candidates: impl IntoIterator<Item = &'c Candidate>) -> impl Iterator<Item = Candidate> {
         candidates.into_iter().filter(|it| self.fits(it.value)).copied()
     }
 
-    /// The candidates that find room, those first that are used next. Most of the time, all do, and need not be put in order.
+    /// The candidates that find room, those used soonest first. Most of the time all do, and are not sorted.
     pub(super) fn take_nearest<'c>(&mut self, candidates: &'c mut [Candidate]) -> impl Iterator<Item = &'c Candidate> {
         let before = self.taken;
         let is_ample = candidates.iter().all(|it| self.fits(it.value));
@@ -340,7 +345,7 @@ impl<'a> Room<'a> {
     }
 }
 
-/// The most values that are live at a time in each loop, by its header, for each of the sets of [`Limits`].
+/// For each loop, by its header: the largest number of values that are live at a time, for each of the sets of [`Limits`].
 pub(in crate::allocate::spill) struct Pressures(SecondaryMap<Block, Counts>);
 
 impl Pressures {
@@ -366,7 +371,7 @@ impl Pressures {
         Pressures(pressures)
     }
 
-    /// The room that a loop leaves for what is live through it.
+    /// The room that a loop leaves for the values that only live through it.
     pub(super) fn left<'a>(&self, problem: &'a Problem<'a>, header: Block, through: &[Candidate]) -> Room<'a> {
         let mut room = Room { problem, occupied: RegSet::EMPTY, taken: self.0[header] };
         for it in through {
@@ -377,7 +382,7 @@ impl Pressures {
     }
 }
 
-/// Raises each count to another one.
+/// Raises each count to at least another one.
 fn raise(counts: &mut Counts, to: &Counts) {
     counts.iter_mut().zip(to).for_each(|(count, &to)| *count = (*count).max(to));
 }

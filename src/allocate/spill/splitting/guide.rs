@@ -1,8 +1,8 @@
-//! What the block walk asks: which values enter a block in registers, and which stay in one after an instruction.
+//! The questions of the block walk: which values enter a block in registers, and which stay in one after an instruction.
 //!
-//! Belady's algorithm knows only where values are used next, and decides at the heads of blocks alone ([`Nearest`],
-//! [`Predecessors`]). Whoever has decided about every value beforehand answers by [`Labels`], and the walk keeps to them
-//! ([`Labelled`]).
+//! Belady's algorithm knows only where values are used next, and decides only at the heads of blocks ([`Nearest`],
+//! [`Predecessors`]). A spiller that has decided about every value beforehand answers by [`Labels`], and the walk keeps to
+//! them ([`Labelled`]).
 
 use super::entry::{Candidate, Entries, Pressures, Room, nearest_first};
 use crate::allocate::pressure::limits::{Counts, Limits};
@@ -12,7 +12,8 @@ use crate::machine::Block;
 
 /// Answers the walk's questions.
 pub trait Guide {
-    /// Chooses, of the values that could be in registers at a block's head, those that are, as far as there is room for them.
+    /// Chooses the values that are in registers at a block's head, from those that could be and as far as there is room. It
+    /// adds them to `entering`, where those are already that have to be in registers. It may reorder the candidates.
     fn enter(
         &self,
         entries: &mut Entries,
@@ -22,7 +23,7 @@ pub trait Guide {
         entering: &mut Vec<Candidate>,
     );
 
-    /// Whether only values that come to a block in registers, and its φs, are candidates there.
+    /// Whether only the block's φs and values that arrive in registers are candidates there.
     fn considers_only_arriving(&self, _entries: &Entries, _block: Block) -> bool {
         false
     }
@@ -35,18 +36,20 @@ pub trait Guide {
 
 /// Decisions about every value at every place.
 pub trait Labels {
-    /// Whether a value is in a register at a block's head. It is named by its index: first come the values that are live into the
-    /// block, then those that its φs define.
+    /// Whether a value is in a register at a block's head. `index` counts first the values that are live into the block,
+    /// then those that its φs define.
     fn is_in_register_at_head(&self, block: Block, index: usize) -> bool;
 
-    /// Whether the value that an instruction accesses as the operand of this index is in a register after it.
+    /// Whether a value is in a register after the instruction that accesses it as this operand, an index into all operands
+    /// of the function.
     fn is_in_register_after(&self, operand: usize) -> bool;
 
-    /// Whether a block has room for all values that live in it, except for as many as are in memory from end to end.
+    /// Whether a block has room for all values that live in it, apart from those that are in memory from end to end, of
+    /// which there are as many as the counts say.
     fn has_room(&self, limits: &Limits, block: Block, in_memory: &Counts) -> bool;
 }
 
-/// Values used next enter first, wherever they come from [Hack, "Spilling with Belady's Algorithm"].
+/// Values used soonest enter first, wherever they come from [Hack, "Spilling with Belady's Algorithm"].
 pub struct Nearest;
 
 impl Guide for Nearest {
@@ -62,7 +65,7 @@ impl Guide for Nearest {
     }
 }
 
-/// Values that are in registers at the ends of the predecessors enter [BH09, §4.2], with the pressure in each loop.
+/// Values that are in registers at the ends of the predecessors enter [BH09, §4.2]; at loops, by the pressure in each loop.
 pub struct Predecessors(pub Pressures);
 
 impl Guide for Predecessors {
@@ -86,7 +89,7 @@ impl Guide for Predecessors {
 }
 
 impl Predecessors {
-    /// Values used in the loop enter, and of those only live through it, as many as the loop leaves room for.
+    /// Values used in the loop enter, and then, of those that only live through it, as many as the loop leaves room for.
     fn at_loop(&self, entries: &Entries, block: Block, candidates: &[Candidate], mut room: Room, entering: &mut Vec<Candidate>) {
         let (used, through): (Vec<Candidate>, Vec<Candidate>) = candidates.iter().partition(|it| it.next_use < LEAVING);
         entering.extend(room.take(&used));
@@ -97,7 +100,7 @@ impl Predecessors {
     }
 }
 
-/// Values that come in registers from all predecessors enter, then those that come from some.
+/// Values that arrive in registers from all predecessors enter, then those that arrive from some.
 fn where_ways_meet(entries: &Entries, block: Block, candidates: &[Candidate], mut room: Room, entering: &mut Vec<Candidate>) {
     let from_all = |it: &&Candidate| entries.comes_from(block, **it).all(|comes| comes);
     let from_some = |it: &&Candidate| !from_all(it) && entries.comes_from(block, **it).any(|comes| comes);
@@ -105,11 +108,12 @@ fn where_ways_meet(entries: &Entries, block: Block, candidates: &[Candidate], mu
     entering.extend(room.take(candidates.iter().filter(from_some)));
 }
 
-/// Everything has been decided beforehand.
+/// Answers as the labels say.
 pub struct Labelled<'a>(pub &'a dyn Labels);
 
 impl Guide for Labelled<'_> {
-    /// Values enter as decided. Others that come in registers, and find room beside them, need not be there, but could be stored.
+    /// Values enter as decided. Others that arrive in registers and find room beside them need not be in registers, but
+    /// could be stored here.
     fn enter(
         &self,
         entries: &mut Entries,

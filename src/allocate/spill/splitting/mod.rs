@@ -1,12 +1,41 @@
 //! Splitting live ranges: a value is in registers in one part of its life, and in memory in another.
 //!
-//! - [`walk`]: block by block, which values are in registers at each instruction; where they do not fit, the one used farthest
-//!   away leaves;
-//! - [`guide`]: what the walk asks whoever knows more: which values enter a block in registers, and which stay;
+//! - [`walk`]: block by block, which values are in registers at each instruction. Where they do not fit, the one whose next
+//!   use is farthest away leaves;
+//! - [`guide`]: the questions that the walk asks: which values enter a block in registers, and which stay after an
+//!   instruction;
 //! - [`entry`]: the values in registers at the borders of blocks;
-//! - [`uncontended`]: blocks in which nothing is to be decided, so that the walk passes them;
-//! - [`edges`]: reloads where a block expects in a register what one of its predecessors has left in memory, and φs in memory;
+//! - [`uncontended`]: blocks in which nothing is to be decided, which the walk passes;
+//! - [`edges`]: reloads on edges, where a block expects a value in a register that a predecessor leaves in memory; φs in
+//!   memory;
 //! - [`store_placement`]: stores, each where it is cheapest.
+//!
+//! The walk also serves the spillers of [`super::priced`], which decide about every value beforehand and answer its
+//! questions.
+//!
+//! Requires: conventional SSA form.
+//! Ensures: a plan in which all values fit, and stores are where they cost least.
+//! Relies on: [Hack, "Spilling with Belady's Algorithm"]; [BH09] for the values at the heads of blocks.
+//!
+//! `testdata/phases/spill/cold_stores.belady.txt`, where the calls in b1 and b2 destroy both registers. The value is stored
+//! in those two blocks, which are seldom executed, and not after its definition:
+//!
+//! ```text
+//! b0: -> b1 b2 b3           b0: -> b1 b2 b3
+//!   v0:w = op                 v0:w = op
+//!   op v0 terminator          op v0 terminator
+//! b1: freq=0.01             b1: freq=0.01
+//!                             store(s0) v0
+//!   op clobbers=a,b           op clobbers=a,b
+//!                             v1:w(of=v0) = load(s0)
+//!   op v0                     op v1
+//! b2: freq=0.01             b2: freq=0.01
+//!                             store(s0) v0
+//!   op clobbers=a,b           op clobbers=a,b
+//!                             v2:w(of=v0) = load(s0)
+//!   op v0                     op v2
+//! b3: freq=0.98             b3: freq=0.98
+//! ```
 
 pub mod ascending;
 mod edges;
@@ -29,7 +58,7 @@ use entry::Pressures;
 use guide::{Nearest, Predecessors};
 use walk::{Ahead, walk};
 
-/// Belady's algorithm in each block: where not all values fit, the one used farthest away leaves its register.
+/// Belady's algorithm in each block: where not all values fit, the one whose next use is farthest away leaves its register.
 pub struct Belady(pub Entry);
 
 impl Spiller for Belady {
@@ -51,7 +80,7 @@ impl Spiller for Belady {
     }
 }
 
-/// The values that are in memory, or computed again, whatever is decided.
+/// The values that are in memory, or rematerialised, whatever the spiller decides.
 ///
 /// # Errors
 /// If one of them cannot be in memory.

@@ -1,4 +1,5 @@
-//! Blocks in which every value stays where it is: in memory without being accessed, or in a register. There is nothing to plan.
+//! Uncontended blocks, in which every value stays where it is: in a register, or in memory without being accessed. Nothing
+//! is to be planned there.
 
 use super::guide::Labels;
 use crate::allocate::pressure::limits::Counts;
@@ -10,13 +11,13 @@ use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Inst, Operand, Value};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
-/// Tells which blocks these are.
+/// Tells which blocks are uncontended.
 pub(in crate::allocate::spill) struct Uncontended<'a> {
     problem: &'a Problem<'a>,
     set: &'a SpillSet,
     pins: &'a PinLiveness,
     labels: &'a dyn Labels,
-    /// Of each value, the last block looked at that it comes to in memory.
+    /// For each value, the last block looked at into which it comes in memory.
     in_memory: SecondaryMap<Value, PackedOption<Block>>,
 }
 
@@ -30,8 +31,8 @@ impl<'a> Uncontended<'a> {
         Uncontended { problem, set, pins, labels, in_memory: of_each(problem.conventional.function.values.len()) }
     }
 
-    /// Whether a block is one. Nothing will be displaced, since there is room for all. (Where a register is in reserve, counting
-    /// values does not prove that.)
+    /// Whether a block is uncontended. No value will be displaced, since there is room for all. (Where a register has to
+    /// stay free, counting values does not prove that.)
     pub(in crate::allocate::spill) fn is_uncontended(&mut self, block: Block) -> bool {
         let Problem { conventional, bundles, limits, .. } = self.problem;
         limits.spare() == 0
@@ -42,12 +43,12 @@ impl<'a> Uncontended<'a> {
             && self.stay(block)
     }
 
-    /// Whether a value, if it comes to the block, has been found there in memory.
+    /// Whether a value that comes into the block comes in memory, according to the last look at the block.
     pub(in crate::allocate::spill) fn is_in_memory(&self, block: Block, value: Value) -> bool {
         self.in_memory[value] == block.into()
     }
 
-    /// How many values come to a block in memory that could be in registers, for each set of those.
+    /// For each set of registers, the number of values that come into a block in memory although they could be in registers.
     fn counts_in_memory(&mut self, block: Block) -> Counts {
         let Problem { conventional, liveness, limits, unspillable, .. } = self.problem;
         let function = &conventional.function;
@@ -66,7 +67,7 @@ impl<'a> Uncontended<'a> {
         counts
     }
 
-    /// Whether nothing that is accessed is in memory before or behind.
+    /// Whether no value that an instruction accesses is in memory before or after it.
     fn stay(&self, block: Block) -> bool {
         let Problem { conventional, liveness, .. } = self.problem;
         let function = &conventional.function;
@@ -75,12 +76,12 @@ impl<'a> Uncontended<'a> {
             let is_dead = liveness.kills(index);
             let is_wanted = is_dead || self.labels.is_in_register_after(index);
             match operand.is_def() {
-                // What nobody reads might be written to memory.
+                // A value that nothing reads might be written to memory.
                 true => !is_dead && is_wanted && !spilled[operand.value] && !rematerialised[operand.value],
                 false => is_wanted && !self.is_in_memory(block, operand.value),
             }
         };
-        // It has been counted on that what may be in a register of the program is in one.
+        // The pressure counts on a held value being in the pinned register.
         let counts_on = |inst: Inst| self.pins.held(inst).iter().any(|held| self.is_in_memory(block, held.value));
         function.block_insts(block).all(|inst| {
             let operands = function.insts[inst].operands.start as usize..;

@@ -1,10 +1,9 @@
-//! Plans in which registers hold what is used next: Belady's algorithm in each block, and two ways to connect the blocks.
+//! The block walk: plans in which registers hold the values used soonest, by Belady's algorithm in each block.
 //!
-//! A value may be in a register in one part of its life and in memory in another. What follows from that at the borders of
-//! blocks, and where it is stored, is in [`super::connect`].
+//! A value may be in a register in one part of its life and in memory in another. The consequences for the borders of
+//! blocks, and the stores, are the business of [`super::edges`].
 //!
-//! Relies on: `ssa-allocation-lecture.txt`, "Spilling with Belady's Algorithm" ([`Entry::Nearest`]); Braun and Hack, "Register
-//! Spilling and Live-Range Splitting for SSA-Form Programs" (CC 2009) ([`Entry::Predecessors`]).
+//! Relies on: [Hack, "Spilling with Belady's Algorithm"] ([`Entry::Nearest`]); [BH09] ([`Entry::Predecessors`]).
 
 use super::edges::{Decided, connect};
 use super::entry::{Candidate, Entries};
@@ -21,10 +20,10 @@ use crate::analysis::{Held, NEVER, NextUses, Occupancy, PinLiveness, next_uses_i
 use crate::machine::{Block, Function, Inst, Point, Role, Value};
 use cranelift_entity::EntitySet;
 
-/// Where values are used next.
+/// The next uses of values.
 pub(in crate::allocate::spill) struct Ahead<'a> {
-    /// Behind their blocks. Where it has been decided what is in registers, this matters only for what does not fit all the same,
-    /// and it is not known: whatever is used behind a block is equally far.
+    /// Those after the values' blocks. They are not known if the values in registers have been decided beforehand, because
+    /// then they matter only for values that do not fit all the same. All uses after a block then count as equally far away.
     pub(in crate::allocate::spill) borders: Option<NextUses<'a>>,
     /// For each operand, the next instruction of its block that uses the value.
     pub(in crate::allocate::spill) in_block: Vec<u32>,
@@ -35,14 +34,15 @@ impl<'a> Ahead<'a> {
         Ahead { borders, in_block: next_uses_in_blocks(&problem.conventional.function) }
     }
 
-    /// From the head of a block to the next use of a value that is live behind it, and not used in it any more.
-    pub(in crate::allocate::spill) fn behind(&self, function: &Function, block: Block, value: Value) -> u32 {
+    /// The distance from the head of a block to the next use of a value that lives on after the block and is not used in it
+    /// any more.
+    pub(in crate::allocate::spill) fn after_block(&self, function: &Function, block: Block, value: Value) -> u32 {
         let from_exit = self.borders.as_ref().map_or(0, |borders| borders.from_exit(block, value));
         from_exit.saturating_add(function.blocks[block].insts.len() as u32)
     }
 }
 
-/// Plans where each value is. Those of the set are in registers only within blocks, from refills on.
+/// Plans the place of each value. Values of the set are in registers only within blocks, from refills on.
 ///
 /// # Errors
 /// If an instruction alone needs more registers than there are.
@@ -64,7 +64,7 @@ pub(in crate::allocate::spill) fn walk(
         labels,
         uncontended: labels.map(|labels| Uncontended::new(problem, set, pins, labels)),
         residents: Vec::new(),
-        loose: Vec::new(),
+        unheld: Vec::new(),
         counts: Counts::default(),
         entries: Entries::new(problem, ahead, guide, pins),
         refills: Vec::new(),
@@ -82,36 +82,36 @@ pub(in crate::allocate::spill) fn walk(
 #[derive(Clone, Copy)]
 struct Resident {
     value: Value,
-    /// It is there by now.
+    /// Whether it is in the register by now.
     filled: bool,
-    /// It has been there since its definition, as far as is known.
+    /// Whether it has been there since its definition, as far as is known.
     since_definition: bool,
-    /// It has been there since the block's head and has not been read.
+    /// Whether it has been there since the block's head and has not been read.
     untouched: bool,
-    /// Where it is used next, in instructions from the block's head.
+    /// Its next use, in instructions from the block's head.
     next_use: u32,
     /// Whether it stays past the current instruction.
     kept: bool,
-    /// It crosses the bundle that the block is left by, and is not displaced any more.
+    /// Whether it crosses the bundle by which control leaves the block. If so, it is no longer displaced.
     crosses: bool,
-    /// It has been in a register since the call that throws, whose landing pads want it.
+    /// Whether it has been in a register since the call that throws, and landing pads need it.
     thrown: bool,
 }
 
 struct Walk<'a> {
     problem: &'a Problem<'a>,
     set: &'a SpillSet,
-    /// Those of the program, and callee-saved registers that nothing may be in.
+    /// The registers that the program occupies, and callee-saved registers that no value may be in.
     pins: &'a PinLiveness,
     ahead: &'a Ahead<'a>,
     /// The decisions that were made before the walk, if there are any.
     labels: Option<&'a dyn Labels>,
     uncontended: Option<Uncontended<'a>>,
     residents: Vec<Resident>,
-    /// How many they are, for each set of registers.
+    /// The number of residents, for each set of registers.
     counts: Counts,
-    /// The values that have been refilled while registers of the program could hold them: from there on, these do not.
-    loose: Vec<Value>,
+    /// The values that have been refilled while a pinned register could hold them. From there on, it does not.
+    unheld: Vec<Value>,
     entries: Entries<'a>,
     refills: Vec<(Site, Value, Refill)>,
     folds: Vec<(Inst, usize)>,
@@ -131,7 +131,7 @@ impl<'a> Walk<'a> {
         }
         let since_definition = self.labels.is_none();
         self.residents.clear();
-        self.loose.clear();
+        self.unheld.clear();
         self.counts = Counts::default();
         self.entries.enter(block, self.set);
         for index in 0..self.entries.entering().len() {
@@ -174,7 +174,7 @@ impl<'a> Walk<'a> {
         true
     }
 
-    /// Whether an instruction copies what is in memory, and has been decided to stay there, to its own home.
+    /// Whether an instruction copies a value in memory to its own home, and both values have been decided to stay there.
     fn copies_within_home(&self, block: Block, inst: Inst) -> bool {
         self.problem.copies_within_home(inst) && {
             let from = self.function().operands(inst)[1].value;
@@ -184,14 +184,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A value is in a register from here on.
+    /// Adds a value that is in a register from here on.
     fn admit(&mut self, resident: Resident) {
         let class = self.function().values[resident.value].class;
         self.problem.limits.count(&mut self.counts, class, 1);
         self.residents.push(resident);
     }
 
-    /// What is not kept is in no register any more.
+    /// Removes the values that do not stay in registers.
     fn drop_displaced(&mut self) {
         let function = self.function();
         let Walk { problem, residents, counts, .. } = self;
@@ -203,8 +203,8 @@ impl<'a> Walk<'a> {
         });
     }
 
-    /// Notes what is in registers where the call of a block throws and wanted in its landing pads. (What a register of the
-    /// program holds at the call is in no other one.)
+    /// Notes the values that are in registers where the call of a block throws, and needed in its landing pads. A held value
+    /// does not count, since at the call it is in the pinned register and no other.
     fn throw(&mut self, block: Block, call: Inst) {
         let pads = self.problem.wanted_in_pads(block);
         let held = |value: Value| self.pins.holder(call, value).is_some();
@@ -213,32 +213,33 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Notes what is in registers at the end of a block and live behind it.
+    /// Notes the values that are in registers at the end of a block, and live after it.
     fn leave(&mut self, block: Block) {
         let length = self.function().blocks[block].insts.len() as u32;
         let leaving = || self.residents.iter().filter(|resident| (length..NEVER).contains(&resident.next_use));
         let defined = leaving().filter(|resident| resident.since_definition).map(|resident| resident.value);
         self.read_where_defined.extend(defined);
         self.entries.leave(block, leaving().map(|resident| resident.value));
-        // What lives into landing pads lives to the end of the block: it has not been displaced since.
+        // Values that live into landing pads live to the end of the block, so none of these has been displaced since the
+        // call.
         self.entries.throw(block, leaving().filter(|resident| resident.thrown).map(|resident| resident.value));
     }
 
-    /// The next use behind an operand's instruction, from the block's head. What was chosen to be in memory is there at the
-    /// block's end.
+    /// The next use after an operand's instruction, from the block's head. Values of the set are in memory at the block's
+    /// end.
     fn next_use(&self, block: Block, inst: Inst, k: usize) -> u32 {
         let data = &self.function().blocks[block];
         let operand = self.function().insts[inst].operands.start as usize + k;
         let value = self.function().operands[operand].value;
         match self.ahead.in_block[operand] {
             NEVER if self.set.spilled[value] || self.problem.liveness.kills(operand) => NEVER,
-            NEVER => self.ahead.behind(self.function(), block, value),
+            NEVER => self.ahead.after_block(self.function(), block, value),
             next => next - data.insts.start,
         }
     }
 
-    /// Whether what an operand accesses stays in a register behind its instruction, as far as there is room: if it is used
-    /// again, and nothing else has been decided.
+    /// Whether an operand's value stays in a register after its instruction, as far as there is room: it is used again, and
+    /// no decision says otherwise.
     fn stays(&self, inst: Inst, k: usize, next_use: u32) -> bool {
         let operand = self.function().insts[inst].operands.start as usize + k;
         next_use != NEVER && self.labels.is_none_or(|labels| labels.is_in_register_after(operand))
@@ -260,7 +261,7 @@ impl<'a> Walk<'a> {
             }
         }
         let copied = self.pins.held(inst).iter().filter(|held| !held.before);
-        copied.for_each(|held| self.loose.retain(|&value| value != held.value));
+        copied.for_each(|held| self.unheld.retain(|&value| value != held.value));
         let displaced = |it: &&Resident| !it.kept && it.untouched && it.next_use != NEVER;
         self.residents.iter().filter(displaced).for_each(|it| self.entries.withdraw(at.block, it.value));
         self.drop_displaced();
@@ -276,7 +277,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// A value is read in a register; it is refilled before unless it is in one.
+    /// Reads a value in a register, after refilling it if it is in none.
     fn read(&mut self, at: Point, value: Value) {
         let resident = self.residents.iter_mut().find(|it| it.value == value).expect("what is about to be read is entered");
         resident.untouched = false;
@@ -287,11 +288,12 @@ impl<'a> Walk<'a> {
             let refill = self.refill(at, value);
             self.refills.push((Site::At(at), value, refill));
             let inst = Inst::from_u32(self.function().blocks[at.block].insts.start + at.index);
-            self.loose.extend(self.pins.holder(inst, value).filter(|held| held.before).map(|held| held.value));
+            self.unheld.extend(self.pins.holder(inst, value).filter(|held| held.before).map(|held| held.value));
         }
     }
 
-    /// How a value is refilled: computed from another one only if that is in a register past the instruction anyway.
+    /// The refill of a value. It is recomputed from another one only if that one is in a register past the instruction
+    /// anyway.
     fn refill(&mut self, at: Point, value: Value) -> Refill {
         let again = self.problem.constants[value].expand().filter(|_| self.set.rematerialised[value]);
         let refill = again.map_or_else(|| self.problem.refill(value), Refill::Rematerialise);
@@ -304,14 +306,15 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// How a value is computed from another one, if that is in a register here and past the instruction.
+    /// How a value is recomputed, if the value that it is computed from is in a register here and past the instruction.
     fn recompute(&self, value: Value) -> Option<Refill> {
         let again = self.problem.recompute(value)?;
-        let is_there = |wanted: Value| self.residents.iter().any(|it| it.value == wanted && it.filled && it.kept);
+        let is_there = |needed: Value| self.residents.iter().any(|it| it.value == needed && it.filled && it.kept);
         matches!(again, Refill::Recompute { from, .. } if is_there(from)).then_some(again)
     }
 
-    /// Enters what the instruction reads, decides what stays in registers past it, and returns the operand that is folded.
+    /// Enters the values that the instruction reads, decides which values stay in registers past it, and returns the operand
+    /// that is folded.
     fn make_fit(&mut self, at: Point, inst: Inst) -> Result<Option<usize>, Unsupported> {
         let function = self.function();
         let operands = function.operands(inst);
@@ -321,7 +324,7 @@ impl<'a> Walk<'a> {
             let kept = self.stays(inst, k, next_use);
             match self.residents.iter_mut().find(|resident| resident.value == operand.value) {
                 Some(resident) => (resident.next_use, resident.kept) = (next_use, kept || resident.crosses),
-                None => self.admit(Resident { kept, ..Resident::wanted(operand.value, next_use) }),
+                None => self.admit(Resident { kept, ..Resident::needed(operand.value, next_use) }),
             }
         }
         if at == function.before_terminators(at.block) {
@@ -330,8 +333,8 @@ impl<'a> Walk<'a> {
         self.displace(at, inst, &self.pins.occupancy(function, at.block, inst))
     }
 
-    /// Before the terminators that leave by a bundle: what crosses it in a register is in one from here on, and what has found
-    /// none there is displaced.
+    /// Prepares for terminators that leave by a bundle. A value that crosses the bundle in a register is in one from here
+    /// on, and a value for which there is no register at the bundle is displaced.
     fn approach_bundle(&mut self, block: Block) {
         let Problem { bundles, liveness, .. } = self.problem;
         let Some(bundle) = bundles.exit(block) else { return };
@@ -342,17 +345,17 @@ impl<'a> Walk<'a> {
         let crosses = |value: Value| crossing.binary_search(&bundles.representative(value)).is_ok();
         for &value in liveness.live_out(block).iter().filter(|&&it| crosses(it) && !off(it) && !self.set.spilled[it]) {
             match self.residents.iter_mut().find(|it| it.value == value) {
-                // Also if the terminators read it, and nothing wants it in a register behind them.
+                // This is so even if the terminators read it and nothing else says that it stays.
                 Some(resident) => (resident.crosses, resident.kept) = (true, true),
                 None => {
-                    let next_use = self.ahead.behind(self.function(), block, value);
-                    self.admit(Resident { crosses: true, ..Resident::wanted(value, next_use) });
+                    let next_use = self.ahead.after_block(self.function(), block, value);
+                    self.admit(Resident { crosses: true, ..Resident::needed(value, next_use) });
                 }
             }
         }
     }
 
-    /// Displaces residents, those with the farthest next use first, until the instruction's demand is met.
+    /// Displaces residents, those with the farthest next use first, until the instruction has the registers it needs.
     fn displace(&mut self, at: Point, inst: Inst, occupancy: &Occupancy) -> Result<Option<usize>, Unsupported> {
         let Problem { limits, policy, unspillable, .. } = self.problem;
         let function = self.function();
@@ -386,7 +389,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Where an instruction demands too much beside the residents that are kept.
+    /// The excess demand of an instruction beside the residents that stay.
     fn excess(&self, inst: Inst, occupancy: &Occupancy, folded: Option<usize>, spare: usize) -> Option<Excess> {
         let Problem { limits, .. } = self.problem;
         let function = self.function();
@@ -414,29 +417,31 @@ impl<'a> Walk<'a> {
         if is_ample { None } else { of_counts() }.or_else(of_matching)
     }
 
-    /// The register of the program that a value may be in at an instruction, if it has been in one since it was copied there.
+    /// The pinned register that may hold a value at an instruction, if the value has been in a register since it was copied
+    /// there.
     fn holder(&self, inst: Inst, value: Value) -> Option<Held> {
-        let stayed = || self.residents.iter().any(|it| it.value == value && it.filled) && !self.loose.contains(&value);
+        let stayed = || self.residents.iter().any(|it| it.value == value && it.filled) && !self.unheld.contains(&value);
         self.pins.holder(inst, value).filter(|held| !held.before || stayed())
     }
 
-    /// Whether an operand can be accessed in memory: a use of what may be there alone, or a definition that was chosen to be.
+    /// Whether an operand can be accessed in memory: a use of a value that may be in memory alone, or a definition of a
+    /// value that was chosen to be there.
     fn can_fold(&self, inst: Inst, k: usize) -> bool {
         let operand = self.function().operands(inst)[k];
         if self.residents.iter().any(|it| it.value == operand.value && it.crosses) {
             return false;
         }
-        let chosen = self.set.is_in_memory(operand.value);
+        let in_memory = self.set.is_in_memory(operand.value);
         if operand.is_def() {
-            chosen || self.labels.is_some() && self.problem.refill(operand.value) == Refill::Load
+            in_memory || self.labels.is_some() && self.problem.refill(operand.value) == Refill::Load
         } else {
             let is_there = || self.problem.refill(operand.value) == Refill::Load || self.problem.read_in_place(inst, k).is_some();
-            chosen || !self.problem.unspillable.contains(operand.value) && is_there()
+            in_memory || !self.problem.unspillable.contains(operand.value) && is_there()
         }
     }
 
-    /// An operand whose value would be in a register for this instruction alone. (A copy takes it from memory also if there
-    /// are later uses: it does what a load would.)
+    /// An operand whose value would be in a register for this instruction alone. If there are no labels, a copy is folded
+    /// even if there are later uses, because it does the work of a load.
     fn accessed_once(&self, block: Block, inst: Inst) -> Option<usize> {
         let function = self.function();
         let operands = function.operands(inst);
@@ -446,7 +451,7 @@ impl<'a> Walk<'a> {
             let not_filled =
                 |it: &Resident| it.value == operand.value && !it.filled && (copy && self.labels.is_none() || !it.kept);
             let once = match operand.is_def() {
-                // (What nobody reads is in some register for a moment, which costs nothing.)
+                // A value that nothing reads is in some register for a moment, which costs nothing.
                 true => !self.problem.liveness.is_dead(operand.value) && !self.stays(inst, k, self.next_use(block, inst, k)),
                 false => self.residents.iter().any(not_filled) && self.recompute(operand.value).is_none(),
             };
@@ -457,14 +462,14 @@ impl<'a> Walk<'a> {
 
 impl Resident {
     fn entering(Candidate { value, next_use, .. }: Candidate) -> Self {
-        Resident { filled: true, since_definition: true, untouched: true, ..Self::wanted(value, next_use) }
+        Resident { filled: true, since_definition: true, untouched: true, ..Self::needed(value, next_use) }
     }
 
     fn defined(value: Value, next_use: u32) -> Self {
-        Resident { filled: true, since_definition: true, ..Self::wanted(value, next_use) }
+        Resident { filled: true, since_definition: true, ..Self::needed(value, next_use) }
     }
 
-    fn wanted(value: Value, next_use: u32) -> Self {
+    fn needed(value: Value, next_use: u32) -> Self {
         Resident {
             value,
             filled: false,

@@ -1,4 +1,4 @@
-//! Which values to spill: along the dominance order, wherever too many values are live, the one of least weight.
+//! Choosing the values to spill: in dominance order, wherever too many values are live, the lightest of them.
 
 use super::Which;
 use crate::allocate::failure::Unsupported;
@@ -11,7 +11,7 @@ use crate::analysis::Occupancy;
 use crate::machine::{Block, Function, Inst, Operand, Value};
 use std::cmp::Ordering;
 
-/// Spills more values than a set has already, until all others fit.
+/// Spills further values, until all that are left fit.
 ///
 /// # Errors
 /// If an instruction alone needs more registers than there are.
@@ -36,7 +36,7 @@ struct Chooser<'a> {
     function: &'a Function,
     problem: &'a Problem<'a>,
     set: SpillSet,
-    /// The values live at the current point in registers.
+    /// The values that are live and in registers at the current point.
     live: LiveSet<'a>,
 }
 
@@ -52,7 +52,7 @@ impl Chooser<'_> {
         }
     }
 
-    /// Spills what is live at the borders of blocks; φs are there.
+    /// Spills the values that are live across the borders of blocks, among them all that φs define.
     fn spill_across_blocks(&mut self) {
         for (block, data) in &self.function.blocks {
             for &value in self.problem.liveness.live_out(block).iter().filter(|&&value| !self.problem.unspillable.contains(value))
@@ -71,7 +71,7 @@ impl Chooser<'_> {
         }
     }
 
-    /// Starts a block with what is live at its head.
+    /// Starts a block with the values that are live at its head, and spills until they fit.
     fn enter(&mut self, block: Block) -> Result<(), Unsupported> {
         self.live.clear();
         for &value in self.problem.liveness.live_in(block) {
@@ -101,7 +101,7 @@ impl Chooser<'_> {
         Ok(())
     }
 
-    /// Passes an instruction, spilling until it fits. (One that defines a spilled constant will not be there.)
+    /// Passes an instruction, and spills until it fits. (The definition of a spilled constant will not be executed here.)
     fn pass(&mut self, block: Block, inst: Inst) -> Result<(), Unsupported> {
         let function = self.function;
         let operands = function.operands(inst);
@@ -113,8 +113,8 @@ impl Chooser<'_> {
             let excess = demand.excess(&self.problem.limits, &through, &occupancy, spare);
             let Some(Excess { set, while_reading }) = excess.or_else(|| self.misfit(inst, &occupancy)) else { break };
             let first = function.insts[inst].operands.start as usize;
-            // In memory, a value that the instruction reads still takes a register while it is read (folding is the last
-            // resort); but if the instruction overwrites it, that register is the definition's too.
+            // A spilled value that the instruction reads still takes a register while it is read, because folding is the
+            // last resort. But if the instruction overwrites it, that register is the definition's too.
             let helps = |value: Value| {
                 let mut uses = operands.iter().enumerate().filter(|(_, o)| o.value == value && !o.is_def());
                 let overwritten = first_reuse(operands, value).is_some();
@@ -144,7 +144,7 @@ impl Chooser<'_> {
         folded_operand(self.function, inst, self.problem.policy.fold, |k| in_memory(operands[k].value))
     }
 
-    /// Spills a value that the instruction can read from memory, if it reads none from there yet.
+    /// Spills a value that the instruction can read from memory, unless it reads one from there already.
     fn fold(&mut self, inst: Inst) -> Option<()> {
         let constant = |value: Value| self.problem.policy.rematerialise && self.problem.constants[value].is_some();
         let read = |o: &&Operand| {
@@ -167,7 +167,7 @@ impl Chooser<'_> {
         }
     }
 
-    /// Where counting finds registers enough, but there is no way to distribute them.
+    /// The shortage where counting finds registers enough, but there is no way to distribute them.
     fn misfit(&self, inst: Inst, occupancy: &Occupancy) -> Option<Excess> {
         let live = self.live.values().iter().map(|&value| (value, None));
         feasible::misfit(self.function, &self.problem.limits, inst, occupancy, live, self.folded(inst), |k| {
@@ -179,21 +179,21 @@ impl Chooser<'_> {
         self.set.drops(self.function.operands(inst))
     }
 
-    /// Spills a value, and takes it, and whatever else is in memory for it, out of the live set.
+    /// Spills a value. It leaves the live set, with the values that are in memory because of it.
     fn spill(&mut self, value: Value) {
         self.set.spill(self.problem, value);
         let related = self.problem.bundles.related(value).iter().chain([&value]);
         related.filter(|&&value| self.set.spilled[value]).for_each(|&value| self.live.remove(value));
     }
 
-    /// Which of two values is spilled first: the lighter one, of equal ones the younger.
+    /// The order in which values are spilled: the lighter one first, of equal ones the younger.
     fn lighter(&self, a: Value, b: Value) -> Ordering {
         let weights = self.problem.weights();
         weights[a].total_cmp(&weights[b]).then(b.cmp(&a))
     }
 
-    /// Spills the live value of least weight that is confined to a register set, of equal ones the youngest; `None` if there
-    /// is no candidate.
+    /// Spills the lightest live value that is confined to a register set, the youngest of equal ones; `None` if there is no
+    /// candidate.
     fn spill_lightest(&mut self, set: usize, candidate: impl Fn(Value) -> bool) -> Option<()> {
         let confined = |&value: &Value| self.problem.limits.is_confined(self.function.values[value].class, set);
         let lightest = self
@@ -210,17 +210,18 @@ impl Chooser<'_> {
     }
 }
 
-/// The values at a block's head, lightest first: tens of thousands of φs may have to go there.
+/// The values at a block's head, lightest first. They are sorted once, because tens of thousands of φs may have to be
+/// spilled there.
 #[derive(Default)]
 struct Lightest {
     /// Empty until somebody asks.
     values: Vec<Value>,
-    /// For each set of registers, how many of the values are gone, or not confined to it.
+    /// For each set of registers, how many of the first values are spilled already, or not confined to the set.
     passed: Vec<usize>,
 }
 
 impl Lightest {
-    /// The lightest that is still live and confined to a set.
+    /// The lightest value that is still live and confined to a set.
     fn next(&mut self, chooser: &Chooser, set: usize) -> Option<Value> {
         if self.passed.is_empty() {
             self.values = chooser.live.values().to_vec();

@@ -1,8 +1,7 @@
-//! Load lowering: a φ's definition is put into memory too where most of what it takes is there
-//! (`spill-free-ssa-elimination.txt`, section 6.2 and 7).
+//! Load lowering: a φ is put into memory if most of its arguments are there [PP09, §6.2 and §7].
 //!
-//! A φ in a register loads each argument that is in memory at the end of the block that it comes from. In memory it takes no
-//! code (frugality), and is loaded before its uses instead.
+//! A φ in a register loads each argument in memory at the end of the block that the argument comes from. A φ in memory takes
+//! no code (frugality), and is loaded before its uses instead.
 
 use crate::allocate::cost;
 use crate::allocate::spill::config::LoadLowering;
@@ -11,16 +10,16 @@ use crate::analysis::grouped::Grouped;
 use crate::machine::{Block, Function, Phi, Value};
 use cranelift_entity::{EntityRef, SecondaryMap};
 
-/// What lowering came to.
+/// Counts of load lowering.
 #[derive(Default)]
 pub(in crate::allocate::spill) struct Lowered {
-    /// φs put into memory.
+    /// φs that have been put into memory.
     pub(in crate::allocate::spill) values: u64,
-    /// Their arguments' loads.
+    /// The loads of their arguments, which are saved.
     pub(in crate::allocate::spill) loads: u64,
 }
 
-/// Adds the φs' definitions to lower to the spilled values.
+/// Adds to the spilled values the φs that are better in memory.
 pub(in crate::allocate::spill) fn lower(problem: &Problem, spilled: &mut SecondaryMap<Value, bool>) -> Lowered {
     let mut lowered = Lowered::default();
     if problem.policy.load_lower == LoadLowering::Off {
@@ -34,7 +33,7 @@ pub(in crate::allocate::spill) fn lower(problem: &Problem, spilled: &mut Seconda
     while let Some((block, row)) = pending.pop() {
         let phi = &function.blocks[block].phis[row as usize];
         let loads = loads(phi, spilled).count() as u64;
-        // Whether φs on edges that can take no code are in memory has been decided for all that they take.
+        // Whether φs on edges without code are in memory has been decided for all their arguments together.
         let decided = !problem.bundles.related(phi.def).is_empty();
         if spilled[phi.def] || loads == 0 || decided || !pays(problem.policy.load_lower, function, &uses, block, phi, spilled) {
             continue;
@@ -48,13 +47,13 @@ pub(in crate::allocate::spill) fn lower(problem: &Problem, spilled: &mut Seconda
     lowered
 }
 
-/// The columns of arguments in memory.
+/// The columns of a φ's arguments that are in memory.
 fn loads<'a>(phi: &'a Phi, spilled: &'a SecondaryMap<Value, bool>) -> impl Iterator<Item = usize> + 'a {
     let in_memory = |&column: &usize| phi.args[column].expand().is_some_and(|arg| spilled[arg]);
     (0..phi.args.len()).filter(in_memory)
 }
 
-/// Whether fewer, or less frequent, accesses are left if the φ's definition is in memory.
+/// Whether fewer accesses, or less frequent ones, are left if the φ is in memory.
 fn pays(
     lowering: LoadLowering,
     function: &Function,
@@ -66,8 +65,8 @@ fn pays(
     let in_register = |&column: &usize| phi.args[column].expand().is_some_and(|arg| arg != phi.def && !spilled[arg]);
     let stores = (0..phi.args.len()).filter(in_register);
     if lowering == LoadLowering::Counted {
-        // The paper counts no stores: where a variable is reloaded, its allocator has stored it before. Here an argument in a
-        // register has not been.
+        // The paper counts no stores, since its allocator has stored a variable before it is reloaded. Here an argument in a
+        // register has not been stored.
         return loads(phi, spilled).count() > uses.count[phi.def.index()] as usize + stores.count();
     }
     let pred = |column: usize| function.blocks[function.blocks[block].preds[column]].frequency;
@@ -77,17 +76,18 @@ fn pays(
         let taker = &function.blocks[user].phis[row as usize];
         let columns = (0..taker.args.len()).filter(|&column| taker.args[column].expand() == Some(phi.def));
         let taken: f64 = columns.map(|column| function.blocks[function.blocks[user].preds[column]].frequency).sum();
-        // A φ in memory has it stored now, one in a register would have to load it.
+        // If that φ is in memory, its argument no longer has to be stored for it. If it is in a register, the argument has
+        // to be loaded.
         *if spilled[taker.def] { &mut saved } else { &mut spent } += taken;
     }
     saved > spent
 }
 
-/// Where each value is used.
+/// The uses of each value.
 struct Uses {
-    /// Operands and φ arguments.
+    /// The number of operands and φ arguments.
     count: Vec<u32>,
-    /// Executions of the instructions that use it.
+    /// The executions of the instructions that use it.
     frequency: SecondaryMap<Value, f64>,
     by_phis: Grouped<Value, (Block, u32)>,
 }

@@ -1,9 +1,35 @@
 //! Spilling whole live ranges: a value is in memory all its life, or in registers all its life.
 //!
-//! - [`choose`]: which values, so that all others fit;
-//! - [`load_lowering`]: φs that are better in memory because their arguments are;
-//! - [`store_hoisting`]: where the arguments of φs in memory are stored;
+//! Two passes are needed: a value that is spilled last, in the last block, is reloaded in the first one as well.
+//!
+//! - [`choose`]: which values are spilled, so that all others fit;
+//! - [`load_lowering`]: φs that are better in memory because their arguments are there;
+//! - [`store_hoisting`]: where arguments of φs in memory are stored;
 //! - [`reloads`]: a store after each definition, reloads before uses, and how long each reload lasts.
+//!
+//! Requires: conventional SSA form.
+//! Ensures: a plan in which all values fit, unless assignment spills on demand. Every value in memory is written to its home
+//! where it is defined; a φ, where its arguments are defined or taken.
+//! Relies on: SSA values do not change, so one store serves all reloads; φ-related values do not interfere, so φs in memory
+//! take no code [PP09, §3].
+//!
+//! `testdata/phases/spill/phi_in_memory.txt`, where v3 lives across a call that destroys both registers:
+//!
+//! ```text
+//! b0: -> b1 b2                    b0: -> b1 b2
+//!   v0:w = op                       v0:w = op
+//!   op v0 terminator                op v0 terminator
+//! b1: -> b3                       b1: -> b3
+//!   v1:w = op v0                    v1:w = op v0
+//!                                   store(s0) v1
+//! b2: -> b3                       b2: -> b3
+//!   v2:w = op v0                    v2:w = op v0
+//!                                   store(s0) v2
+//! b3:                             b3:
+//!   v3:w = phi b1:v1 b2:v2          op clobbers=a,b,flags
+//!   op clobbers=a,b,flags           v4:w(of=v3) = load(s0)
+//!   op v3                           op v4
+//! ```
 
 mod choose;
 mod load_lowering;
@@ -18,12 +44,12 @@ use crate::allocate::spill::plan::Plan;
 use crate::machine::Value;
 use cranelift_entity::SecondaryMap;
 
-/// Which live ranges are spilled, beside those that are requested.
+/// The live ranges that are spilled, besides those that assignment asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Which {
-    /// Where too many values are live, those of least weight [PP05, §4.4].
+    /// Those of least weight, where too many values are live [PP05, §4.4].
     Lightest,
-    /// Those that are live from one block to another; then, within blocks, the lightest.
+    /// Those that are live across blocks; then, where too many values are live within a block, the lightest.
     AcrossBlocks,
     /// All.
     Everything,

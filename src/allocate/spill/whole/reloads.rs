@@ -1,8 +1,8 @@
-//! Plans in which a value is in memory all its life: it is stored behind its definition and refilled for its uses.
+//! Plans in which a value is in memory all its life: it is stored after its definition and refilled for its uses.
 //!
-//! Which values that are has been decided; what is left is how long each refill lasts. It serves later uses in its block as
-//! long as registers are free, and the one with the farthest next use leaves first. What would be loaded for one instruction
-//! alone is folded into it if it can be.
+//! Which values these are has been decided. It remains to be decided how long each refill lasts: it serves later uses in its
+//! block for as long as registers are free, and the value with the farthest next use leaves its register first. A value that
+//! would be loaded for one instruction alone is folded into it where that is possible.
 
 use super::store_hoisting::{ArgumentStores, argument_stores};
 use crate::allocate::failure::Unsupported;
@@ -19,7 +19,7 @@ use crate::analysis::{NEVER, Occupancy, Untouched, next_uses_in_blocks};
 use crate::machine::{Block, Function, Inst, InstKind, Point, Role, Value};
 use cranelift_entity::EntitySet;
 
-/// Plans refills, stores and folds for values that have been chosen to be in memory.
+/// Plans refills, stores and folds for the values that have been chosen to be in memory.
 ///
 /// # Errors
 /// If a value would have to be loaded between the terminators of a block.
@@ -73,7 +73,7 @@ pub(in crate::allocate::spill) fn plan(problem: &Problem, set: &SpillSet) -> Res
 #[derive(Clone, Copy)]
 struct Cached {
     value: Value,
-    /// It is there by now.
+    /// Whether it is in the register by now.
     filled: bool,
     /// The next instruction that uses it.
     next_use: u32,
@@ -88,7 +88,7 @@ struct Planner<'a> {
     next_use: Vec<u32>,
     /// Live values that are not in memory.
     live: LiveSet<'a>,
-    /// All have a use in the rest of the block, beginning with the current instruction.
+    /// Values in memory that are in registers. Each is used in the rest of the block, the current instruction included.
     cached: Vec<Cached>,
     plan: Plan,
 }
@@ -141,7 +141,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Drops an instruction that is executed where its value is used instead.
+    /// Drops an instruction whose value is rematerialised where it is used.
     fn is_dropped(&mut self, inst: Inst) -> bool {
         let dropped = self.set.drops(self.function().operands(inst));
         if dropped {
@@ -157,14 +157,14 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Stores a value behind its definition if it is an argument of a φ in memory.
+    /// Stores a value after its definition, if it is an argument of a φ in memory.
     fn store_hoisted(&mut self, at: Point, value: Value) {
         if let Some(home) = self.arguments.hoisted[value] {
             self.plan.stores.push(Store { at, value, home });
         }
     }
 
-    /// Stores the arguments that φs in memory take from registers at this point.
+    /// Stores the arguments in registers that φs in memory take at this point.
     fn store_arguments(&mut self, at: Point) {
         let stores = &self.arguments.at_ends;
         let first = stores.partition_point(|&(point, ..)| point < at);
@@ -172,9 +172,9 @@ impl<'a> Planner<'a> {
         self.plan.stores.extend(here.map(|&(_, value, home)| Store { at, value, home }));
     }
 
-    /// Makes nothing of a copy from a home to the same home (`spill-free-ssa-elimination.txt`, section 6.3): the values are
-    /// φ-related, so the source is dead behind it. A home of another width has another form of what x87 registers hold, which
-    /// no copy accesses itself.
+    /// Drops a copy from a home to the same home [PP09, §6.3]. The two values are φ-related, so the source is dead after the
+    /// copy. If the home has another width than the values, x87 registers have another form in it, which a copy cannot
+    /// access itself.
     fn coalesce(&mut self, inst: Inst) -> bool {
         let function = self.function();
         let [to, from] = *function.operands(inst) else { return false };
@@ -204,14 +204,14 @@ impl<'a> Planner<'a> {
         if !self.cached.is_empty() || operands.iter().any(|operand| self.is_spilled(operand.value)) {
             self.accesses(at, inst);
         }
-        let behind = Point { index: at.index + 1, ..at };
+        let after = Point { index: at.index + 1, ..at };
         for operand in operands.iter().filter(|operand| operand.is_def()) {
-            self.store_hoisted(behind, operand.value);
+            self.store_hoisted(after, operand.value);
         }
         self.live.advance(self.problem.liveness, inst, |value| !self.set.spilled[value]);
     }
 
-    /// Plans what an instruction does with values in memory.
+    /// Plans the refills, folds and stores of an instruction.
     fn accesses(&mut self, at: Point, inst: Inst) {
         let function = self.function();
         let folded = self.make_fit(at.block, inst);
@@ -252,7 +252,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Enters the values that the instruction needs, decides which values in memory stay in registers past it, and returns
+    /// Enters the values that the instruction reads, decides which values in memory stay in registers past it, and returns
     /// the operand that is folded.
     fn make_fit(&mut self, block: Block, inst: Inst) -> Option<usize> {
         let function = self.function();
@@ -278,8 +278,8 @@ impl<'a> Planner<'a> {
         self.drop_excess(inst, &self.problem.pins.occupancy(function, block, inst))
     }
 
-    /// An operand in memory whose value would be in a register for this instruction alone. (A copy takes it from there also if
-    /// there are later uses: it does what a load would.)
+    /// An operand in memory whose value would be in a register for this instruction alone. A copy is folded even if there
+    /// are later uses, because it does the work of a load.
     fn accessed_once(&self, inst: Inst) -> Option<usize> {
         let function = self.function();
         let first = function.insts[inst].operands.start as usize;
@@ -293,7 +293,7 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// What is folded is in no register, now or later.
+    /// Folds an operand, whose value is then in no register, now or later.
     fn fold(&mut self, inst: Inst, k: usize) -> Option<usize> {
         let value = self.function().operands(inst)[k].value;
         for cached in self.cached.iter_mut().filter(|c| c.value == value) {
@@ -302,8 +302,8 @@ impl<'a> Planner<'a> {
         Some(k)
     }
 
-    /// Gives up cached values, those with the farthest uses first, until the instruction's demand is met. Returns the operand
-    /// that is folded, which may be what it takes.
+    /// Gives up values in registers, those with the farthest next use first, until the instruction has the registers it
+    /// needs. Returns the operand that is folded, which may be the last way out.
     fn drop_excess(&mut self, inst: Inst, occupancy: &Occupancy) -> Option<usize> {
         let Problem { liveness, limits, policy, .. } = self.problem;
         let function = self.function();

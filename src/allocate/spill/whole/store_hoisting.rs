@@ -1,7 +1,6 @@
-//! Stores of φ arguments: where a φ is in memory and takes a value in a register.
+//! Stores of φ arguments, where a φ in memory takes a value in a register.
 //!
-//! Each argument is stored where its edge begins, or once behind its definition (`spill-free-ssa-elimination.txt`,
-//! section 6.1).
+//! Each argument is stored at the start of its edge, or once after its definition [PP09, §6.1].
 
 use crate::allocate::cost;
 use crate::allocate::spill::plan::builder::stored_arguments;
@@ -9,17 +8,17 @@ use crate::allocate::spill::problem::Problem;
 use crate::machine::{Point, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
-/// The stores that φs in memory take.
+/// The stores that φs in memory need.
 pub(in crate::allocate::spill) struct ArgumentStores {
-    /// Where an edge begins: (point, argument, φ), ascending.
+    /// Those at the starts of edges: (point, argument, φ), ascending.
     pub(in crate::allocate::spill) at_ends: Vec<(Point, Value, Value)>,
-    /// Behind its definition: of each argument, a φ that takes it.
+    /// For each argument that is stored after its definition, a φ that takes it.
     pub(in crate::allocate::spill) hoisted: SecondaryMap<Value, Option<Value>>,
-    /// How many fewer stores hoisting makes.
+    /// How many stores hoisting saves.
     pub(in crate::allocate::spill) saved: u64,
 }
 
-/// Finds the arguments to be stored, and places their stores.
+/// Finds the arguments that have to be stored, and places their stores.
 pub(in crate::allocate::spill) fn argument_stores(
     problem: &Problem,
     in_memory: &EntitySet<Value>,
@@ -38,8 +37,8 @@ pub(in crate::allocate::spill) fn argument_stores(
     ArgumentStores { at_ends, hoisted, saved }
 }
 
-/// The stored arguments that are better stored behind their definitions, ascending: those that would be stored at the end of
-/// more than one block, and those that are defined where fewer executions go.
+/// The arguments that are better stored after their definitions, ascending: those that would be stored at the ends of
+/// several blocks, and those whose definitions are executed less often than the ends.
 fn hoistable(problem: &Problem, stores: &[(Point, Value, Value)]) -> Vec<Value> {
     let function = &problem.conventional.function;
     let defined = cost::definitions(function);
