@@ -1,7 +1,7 @@
 //! The spillers by name. A new one is a file of its own, and a line here.
 
 use super::config::{Choice, Effort};
-use super::priced::Priced;
+use super::priced::{Priced, Thoroughness};
 use super::spiller::Spiller;
 use super::splitting::Belady;
 use super::weights::cross_more_than;
@@ -18,8 +18,8 @@ pub fn spiller(choice: Option<Choice>, effort: Effort) -> Box<dyn Spiller> {
         Some(Choice::AcrossBlocks) => Box::new(Which::AcrossBlocks),
         Some(Choice::Everything) => Box::new(Which::Everything),
         Some(Choice::Farthest(entry)) => Box::new(Belady(entry)),
-        Some(Choice::Priced) => Box::new(Priced { effort, exact: false }),
-        Some(Choice::Optimal) => Box::new(Priced { effort, exact: true }),
+        Some(Choice::Priced) => Box::new(Priced(Thoroughness { effort, exact: false })),
+        Some(Choice::Optimal) => Box::new(Priced(Thoroughness { effort, exact: true })),
     }
 }
 
@@ -39,7 +39,7 @@ pub fn spiller_within_reach(
     function: &Function,
     liveness: &Liveness,
 ) -> (Box<dyn Spiller>, Option<Degraded>) {
-    let decides_by_price = choice == Some(Choice::Priced) && !matches!(effort, Effort::More | Effort::Most);
+    let decides_by_price = choice == Some(Choice::Priced) && !Thoroughness { effort, exact: false }.considers_all();
     if decides_by_price && cross_more_than(CROWDED * function.insts.len() as u64, function, liveness) {
         let reason = "by weight, not by prices: too many values are live for too long";
         return (Box::new(Which::Lightest), Some(Degraded::new("spill", reason)));

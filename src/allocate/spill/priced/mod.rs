@@ -49,7 +49,6 @@
 //! ```
 
 mod callee_saved;
-mod constraints;
 mod excess_pressure;
 mod live_out_index;
 mod model;
@@ -62,8 +61,11 @@ mod regions;
 mod rounding;
 mod segment_merging;
 mod store_regions;
+mod thoroughness;
 mod tuning;
 mod uncontended;
+
+pub use thoroughness::Thoroughness;
 
 use crate::allocate::cost;
 use crate::allocate::cuts::{Decision, Network, reduce};
@@ -106,19 +108,7 @@ struct Labelling {
 }
 
 /// The spiller that decides by prices, or by integer programming if it is to be exact.
-pub struct Priced {
-    /// How long to look for better labels.
-    pub effort: Effort,
-    pub exact: bool,
-}
-
-impl Priced {
-    /// Whether each block is decided about by itself. Otherwise similar neighbouring blocks are decided about together, and
-    /// the bound is one of plans that do so.
-    fn considers_all(&self) -> bool {
-        self.exact || matches!(self.effort, Effort::More | Effort::Most)
-    }
-}
+pub struct Priced(pub Thoroughness);
 
 impl Spiller for Priced {
     fn abilities(&self) -> Abilities {
@@ -128,7 +118,7 @@ impl Spiller for Priced {
     fn plan(&self, problem: &Problem, requested: &SecondaryMap<Value, bool>) -> Result<Plan, Unsupported> {
         let set = in_memory_anyway(problem, requested)?;
         let ahead = Ahead::new(problem, None);
-        let solution = solve(self, problem, &set, &ahead);
+        let solution = solve(self.0, problem, &set, &ahead);
         let with = |untouched: Untouched| {
             let pins = problem.pins.clone().keeping(&problem.conventional.function, &untouched);
             walk(problem, &set, &ahead, &Labelled(&solution), &pins).map(|plan| Plan { untouched, ..plan })
@@ -191,7 +181,7 @@ impl Labelling {
 }
 
 /// States the problem as decisions, and solves it.
-fn solve(priced: &Priced, problem: &Problem, set: &SpillSet, ahead: &Ahead) -> Decided {
+fn solve(thoroughness: Thoroughness, problem: &Problem, set: &SpillSet, ahead: &Ahead) -> Decided {
     let unneeded = unneeded(problem, set);
     let mut callee_saved = CalleeSaved::new(problem);
     let untouched = Untouched::from(callee_saved.untouched(0));
@@ -202,14 +192,14 @@ fn solve(priced: &Priced, problem: &Problem, set: &SpillSet, ahead: &Ahead) -> D
     if pressure.values.is_empty() {
         return Decided { labelling: None, excess, untouched, callee_saved, bound: -unneeded };
     }
-    let model = model::model(priced, problem, set, ahead, &callee_saved, pressure);
+    let model = model::model(thoroughness, problem, set, ahead, &callee_saved, pressure);
     let Model { mut decisions, base, least_bought, residences } = model;
     let reduction = reduce(&mut decisions);
     let (network, costs) = Network::new(decisions);
     #[cfg(feature = "optimal")]
-    let exact = priced.exact.then(|| costs.clone());
+    let exact = thoroughness.exact.then(|| costs.clone());
     let purchase = Purchase { cost: callee_saved.cost_of_each(problem.units), least: least_bought, most: callee_saved.count() };
-    let solution = multipliers::solve(&network, costs, purchase, &stages(priced.effort, problem));
+    let solution = multipliers::solve(&network, costs, purchase, &stages(thoroughness.effort, problem));
     #[cfg(feature = "optimal")]
     let solution = match &exact {
         Some(costs) => optimal::solve(&network, costs, purchase, solution, problem.policy.solver),

@@ -23,12 +23,12 @@
 //! Where far more values are live through blocks than there are instructions to access them, every segment goes on.
 //! Otherwise, the work would grow with the number of blocks times that of values.
 //!
-//! Efforts that consider all plans ([`Priced::considers_all`]) end segments with blocks.
+//! Efforts that consider all plans ([`Thoroughness::considers_all`]) end segments with blocks.
 
-use super::Priced;
 use super::excess_pressure::ExcessPressure;
 use super::passed_loops::PassedLoops;
 use super::regions::is_hot;
+use super::thoroughness::Thoroughness;
 use super::tuning::{FREQUENT, LEAD, LIVE_IN_PER_INSTRUCTION, MOST_LEAD, MOST_OF_EXECUTIONS, SLACK};
 use crate::allocate::cuts::Decision;
 use crate::allocate::spill::problem::Problem;
@@ -96,10 +96,10 @@ impl ExcessToAccess {
 
 impl<'a> SegmentMerging<'a> {
     /// `None` if segments end with blocks.
-    pub(super) fn new(priced: &Priced, problem: &'a Problem, pressure: &ExcessPressure) -> Option<Self> {
+    pub(super) fn new(thoroughness: Thoroughness, problem: &'a Problem, pressure: &ExcessPressure) -> Option<Self> {
         let Problem { order, loops, liveness, .. } = problem;
         let function = &problem.conventional.function;
-        (!priced.considers_all()).then(|| SegmentMerging {
+        (!thoroughness.considers_all()).then(|| SegmentMerging {
             function,
             always: liveness.all_live_in() > LIVE_IN_PER_INSTRUCTION * function.insts.len(),
             is_hot: is_hot(function),

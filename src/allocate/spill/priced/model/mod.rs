@@ -65,18 +65,18 @@
 //! bundles in registers, and which operand of an instruction is folded if its value is in memory.
 
 mod accesses;
+mod constraint_builder;
 mod constraints;
 mod edges;
 mod heads;
 
-use super::Priced;
 use super::callee_saved::CalleeSaved;
-use super::constraints::ConstraintBuilder;
 use super::excess_pressure::ExcessPressure;
 use super::live_out_index::LiveOutIndex;
 use super::regions::{Region, similar};
 use super::segment_merging::SegmentMerging;
 use super::store_regions::StoreRegions;
+use super::thoroughness::Thoroughness;
 use super::uncontended::Uncontended;
 use crate::allocate::cost;
 use crate::allocate::cuts::{Decision, Decisions, FORBIDDEN, MOST_BOUGHT};
@@ -88,6 +88,7 @@ use crate::allocate::spill::spill_set::SpillSet;
 use crate::allocate::spill::splitting::walk::Ahead;
 use crate::analysis::grouped::{each, of_each};
 use crate::machine::{Block, Function, Inst, Value};
+use constraint_builder::ConstraintBuilder;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -235,7 +236,7 @@ impl Model {
 
 /// States the program; `pressure` says where values are too many, if no callee-saved register is bought.
 pub(super) fn model(
-    priced: &Priced,
+    thoroughness: Thoroughness,
     problem: &Problem,
     chosen: &SpillSet,
     ahead: &Ahead,
@@ -248,10 +249,10 @@ pub(super) fn model(
         chosen,
         callee_saved,
         function,
-        store_regions: StoreRegions::new(problem, &pressure, similar(priced, problem)),
+        store_regions: StoreRegions::new(problem, &pressure, similar(thoroughness, problem)),
         known: known(problem, chosen, &pressure),
         stored: function.values.keys().map(|value| stored(problem, value)).collect(),
-        merging: SegmentMerging::new(priced, problem, &pressure),
+        merging: SegmentMerging::new(thoroughness, problem, &pressure),
         pressure,
         uncontended: Uncontended::new(problem, ahead),
         model: Model { decisions: Decisions::new(problem.units), residences: Residences::new(problem), ..Model::default() },

@@ -12,7 +12,7 @@
 //! its predecessor in the block is left out; one that says more takes its place. Time is constant for each constraint, and
 //! for each segment that comes or goes.
 
-use super::model::Residence;
+use super::Residence;
 use crate::allocate::cuts::{Capacities, ConstraintData, Decisions, MOST_BOUGHT, Run, push};
 use crate::analysis::grouped::each;
 use crate::machine::Value;
