@@ -56,7 +56,7 @@ mod cssa {
     }
 }
 
-/// `spill-free`, but for which values it spills.
+/// `spill-free` with another choice of values to spill.
 fn spilling(choice: Choice) -> Preset {
     let mut preset = spill_free();
     let Registers::Dominance(dominance) = &mut preset.registers else { panic!("it is SSA-based") };
@@ -99,7 +99,7 @@ mod spilling {
 mod assignment {
     use super::*;
 
-    /// What is named is what ran, or it is said that it is not.
+    /// If an allocator does less than its name says, its report says so.
     #[test]
     fn a_function_that_is_allocated_without_being_prepared_says_so() {
         let function = fixture("copy_with_more_registers");
@@ -112,7 +112,7 @@ mod assignment {
         assert_eq!(report.degraded, [], "spill-free prepares nothing");
     }
 
-    /// By any allocator but the one that has everything in memory: a register is theirs for a moment.
+    /// `simple`, which has everything in memory, stores them all the same.
     #[test]
     fn results_that_nobody_reads_are_not_stored() {
         let call = |value: &str| format!("  op defs=a clobbers=a,b,c,d,flags\n  {value}:w = copy-from(a)\n");
@@ -153,7 +153,7 @@ mod assignment {
     }
 
     #[test]
-    fn nothing_sinks_behind_a_copy_of_what_it_overwrites() {
+    fn nothing_sinks_past_a_copy_of_the_value_that_it_overwrites() {
         let performed = |copy: &str| {
             let text = format!(
                 "target tiny\nfunction f\nb0:\n  v0:n = op\n  v1:n(reuse=1|none) = op v0 movable\n  v2:w = {copy} v0\n  op v2 v1\n"
@@ -165,9 +165,9 @@ mod assignment {
         assert_eq!((performed("op"), performed("copy")), (1, 0));
     }
 
-    /// What may stay in the register that it comes in, and goes back to, is not overwritten later, for which it would have to leave.
+    /// A value that comes in a register and goes back to it may stay there. If it were overwritten later, it would have to leave.
     #[test]
-    fn nothing_sinks_behind_a_copy_to_where_the_value_came_in() {
+    fn nothing_sinks_past_a_copy_to_the_register_that_the_value_came_in() {
         let performed = |text: &str| {
             let function = parse(&format!("target tiny\nfunction f\n{text}")).unwrap();
             let (overlay, _) = allocate(&function, Preset { sink: true, ..spill_free() }).unwrap();
@@ -203,7 +203,7 @@ mod assignment {
     }
 
     #[test]
-    fn nothing_sinks_behind_what_can_overwrite_nothing_else() {
+    fn nothing_sinks_past_an_instruction_that_can_overwrite_nothing_else() {
         let performed = |last: &str| {
             let head = "target tiny\nfunction f\nb0:\n  v0:w = op\n  v2:w = op\n  v1:w(reuse=1) = op v0 movable\n";
             let function = parse(&format!("{head}  v3:w(reuse=1{last}\n  op v1 v3\n")).unwrap();
@@ -278,7 +278,7 @@ mod assignment {
 mod elimination {
     use super::*;
 
-    /// Nothing is superfluous, and the checker sees when something is missing.
+    /// No edit can be left out without the checker noticing.
     #[test]
     fn every_edit_of_the_fixtures_is_needed() {
         let mut needed = 0;
@@ -299,7 +299,7 @@ mod elimination {
 mod out_of_ssa {
     use super::*;
 
-    /// What an early definition overwrites is gone when the other operands are read, so the two do not interfere.
+    /// The operand that an early definition overwrites is gone when the other operands are read, so the two do not interfere.
     #[test]
     fn an_early_definition_overwrites_its_copy() {
         let function = fixture("early_two_address");
@@ -309,7 +309,7 @@ mod out_of_ssa {
     }
 }
 
-/// What the allocators that keep much in memory got wrong once.
+/// Mistakes that allocators which keep much in memory once made.
 mod everything_in_memory {
     use super::*;
 
@@ -318,9 +318,9 @@ mod everything_in_memory {
         allocate(function, preset).unwrap_or_else(|failure| panic!("{failure}\n{function}")).0
     }
 
-    /// The checker knows that control leaves before what stands behind the jump.
+    /// The checker knows that control may leave at the jump, before the store.
     #[test]
-    fn a_store_behind_the_jump_is_not_enough() {
+    fn a_store_after_the_jump_is_not_enough() {
         let function = fixture("jumping");
         let mut overlay = simple(&function);
         let Some(Location::Reg(reg)) = overlay.operands(&function, Inst::new(1))[0] else { panic!("v1 is in a register") };
@@ -360,7 +360,7 @@ mod everything_in_memory {
     }
 }
 
-/// What plans promise, and that verification sees when they break it.
+/// Plans keep their promises, and verification sees when they do not.
 mod plans {
     use super::*;
 

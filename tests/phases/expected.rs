@@ -32,7 +32,7 @@ fn the_files_show_what_phases_do() {
     }
     assert!(
         differing.is_empty(),
-        "{}\n{} files differ from what phases do now. If that is intended, write them anew and look at the difference:\n  \
+        "{}\nFiles that do not show what phases do now: {}. If that is intended, write them anew and look at the difference:\n  \
          {BLESS}=1 cargo test phases && git diff testdata/phases\n",
         differing.join("\n"),
         differing.len()

@@ -153,7 +153,7 @@ fn registers(coloured: &Coloured, memory: &Memory) -> Notes {
     }
     for (block, data) in &function.blocks {
         for (row, phi) in data.phis.iter().enumerate() {
-            let arguments = phi_arguments(phi, &data.preds, |name| register(name));
+            let arguments = phi_arguments(phi, &data.preds, &register);
             let refills = refills(memory, block, row).map(|it| format!("{}:{}", it.from, source(it)));
             let arguments: Vec<String> = arguments.chain(refills).collect();
             note(&mut notes.phis, phi.def, format!("{} = {}", register(phi.def), arguments.join(" ")));
