@@ -124,7 +124,7 @@ fn cost(network: &Network, costs: &Residual, purchase: Purchase, is_one: &Primar
 
 #[cfg(test)]
 mod tests {
-    use super::multipliers;
+    use super::super::multipliers;
     use super::*;
     use crate::allocate::cuts::testing;
 
