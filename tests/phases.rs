@@ -5,7 +5,7 @@ use crate::support::fixtures::{allocated, blocks, edits, registers, spilled_valu
 use crate::support::interpret::compare;
 use crate::support::phases::{convert, convert_to_split, spill};
 use crate::support::presets::spill_free;
-use chordal::allocate::allocators::{Elimination, Preset, RegisterCoalescing, Registers};
+use chordal::allocate::allocators::{AssignmentStrategy, Elimination, Preset, RegisterCoalescing};
 use chordal::allocate::assign::{PinPolicy, Policy};
 use chordal::allocate::cssa::{Coalescing, Conventional};
 use chordal::allocate::eliminate::SwapPolicy;
@@ -24,7 +24,7 @@ fn overlay(function: &Function, swap: SwapPolicy) -> Overlay {
 /// The same where nothing comes behind the walk that makes copies come to nothing.
 fn walked(function: &Function) -> Overlay {
     let mut preset = spill_free();
-    let Registers::Dominance(dominance) = &mut preset.registers else { panic!("spill-free walks") };
+    let AssignmentStrategy::DominanceOrder(dominance) = &mut preset.assignment else { panic!("spill-free walks") };
     dominance.coalesce(RegisterCoalescing::Preference);
     allocate(function, preset).expect("it can be allocated").0
 }
@@ -369,7 +369,9 @@ b3:
     fn a_slot_that_is_somebody_elses_until_the_store_is_not_changed_before() {
         let function = fixture("changed_too_early");
         let mut preset = spill_free();
-        let Registers::Dominance(dominance) = &mut preset.registers else { unreachable!("it colours in dominance order") };
+        let AssignmentStrategy::DominanceOrder(dominance) = &mut preset.assignment else {
+            unreachable!("it colours in dominance order")
+        };
         dominance.elimination = Elimination::SpareRegister;
         let (overlay, _) = allocate(&function, preset).unwrap();
         let before_loop = ["b0.1 store s0 a", "b0.3 load b s0", "b0.6 load a s0", "b0.8 store s0 b"];
@@ -735,7 +737,7 @@ mod assignment {
     /// What `tuned` makes of a function if it assigns registers otherwise.
     fn overlay_by(function: &Function, change: impl FnOnce(&mut Policy)) -> Overlay {
         let mut preset = Preset::named("tuned").unwrap();
-        if let Registers::Dominance(dominance) = &mut preset.registers {
+        if let AssignmentStrategy::DominanceOrder(dominance) = &mut preset.assignment {
             change(&mut dominance.assign);
         }
         allocate(function, preset).unwrap().0
@@ -985,7 +987,7 @@ mod everything_in_memory {
 mod splitting {
     use super::*;
     use crate::support::phases::spill_as;
-    use chordal::allocate::allocators::Registers;
+    use chordal::allocate::allocators::AssignmentStrategy;
     use chordal::allocate::spill::{Choice, EdgeSource, Entry, Spilled};
 
     const ENTRIES: [Entry; 2] = [Entry::Nearest, Entry::Predecessors];
@@ -996,8 +998,8 @@ mod splitting {
 
     fn split_by(name: &str, choice: Choice) -> Spilled {
         let mut preset = spill_free();
-        let Registers::Dominance(dominance) = &mut preset.registers else { panic!("it is SSA-based") };
-        dominance.choice = choice;
+        let AssignmentStrategy::DominanceOrder(dominance) = &mut preset.assignment else { panic!("it is SSA-based") };
+        dominance.spilling = choice;
         spill_as(preset, &fixture(name)).1
     }
 

@@ -5,7 +5,7 @@ use super::park::{self, park};
 use super::sink::{Moves, sink};
 use super::{assign, copies, cost, cssa, eliminate, forms, recolour};
 use crate::allocate::HAS_SOLVER;
-use crate::allocate::allocators::{Dominance, Preset, Registers};
+use crate::allocate::allocators::{AssignmentStrategy, DominanceOrder, Preset};
 use crate::allocate::assign::{Assignment, Evictable, Refusal};
 use crate::allocate::cssa::{Coalescing, Conventional, ConversionCounts};
 use crate::allocate::degraded::Degraded;
@@ -172,7 +172,7 @@ pub fn check(function: &Function, overlay: &Overlay) -> Result<(), Defect> {
 /// Where a call may return twice, memory of a value may be read when values that only live behind the first return have been
 /// written; so no two share a slot there, but a φ and the copies that isolate it.
 fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), Failure> {
-    if preset.registers.want_solver() && !HAS_SOLVER {
+    if preset.assignment.needs_solver() && !HAS_SOLVER {
         return Err(Unsupported("this build has no solver for integer programs".into()).into());
     }
     let mut clock = Clock::default();
@@ -204,9 +204,9 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     clock.lap("assign");
     let liveness = Liveness::new(&coloured.function);
     coloured.forget_dead_debug_uses(&liveness);
-    let pins = preset.registers.pins().occupied(&coloured.function, &liveness, &untouched);
+    let pins = preset.assignment.pins().occupied(&coloured.function, &liveness, &untouched);
     clock.lap("analysis");
-    let recolouring = recolour::recolour(&mut coloured, &liveness, &pins, preset.registers.recolouring(), preset.spill.solver);
+    let recolouring = recolour::recolour(&mut coloured, &liveness, &pins, preset.assignment.recolouring(), preset.spill.solver);
     clock.lap("recolour");
     let code = eliminate::eliminate(&memory, &coloured, &liveness, &pins, preset.swap)?;
     let mut overlay = eliminate::overlay((imported, &changes), &memory, &coloured, &liveness, &pins, &code, preset.swap);
@@ -328,7 +328,7 @@ fn convert(
     clock.lap("analysis");
     let interference = Interference::new(function, dominators, &liveness);
     let mut conventional = cssa::conventional(function, order, dominators, &interference, coalescing, preset.spare_jumps);
-    if coalescing == Coalescing::Pairwise && preset.registers.spilling().is_some_and(Choice::splits) {
+    if coalescing == Coalescing::Pairwise && preset.assignment.spilling().is_some_and(Choice::splits) {
         conventional = cssa::rejoin(conventional, dominators);
     }
     clock.lap("cssa");
@@ -366,7 +366,7 @@ fn allocated(
     preset: &Preset,
     clock: &mut Clock,
 ) -> Result<Allocated, Failure> {
-    let problem = Problem::new(conventional, order, dominators, liveness, preset.spill, preset.registers.downstream())?;
+    let problem = Problem::new(conventional, order, dominators, liveness, preset.spill, preset.assignment.downstream())?;
     let mut requested: SecondaryMap<Value, bool> = SecondaryMap::new();
     let mut rounds = 0;
     loop {
@@ -381,12 +381,12 @@ fn allocated(
         let liveness = Liveness::new(&spilled.function);
         let weight = |value: Value| problem.weights()[value];
         let evictable = Evictable { weight: &weight, webs: &conventional.webs, spilled: &spilled };
-        let assignment = match preset.registers {
-            Registers::Dominance(Dominance { assign, .. }) => {
+        let assignment = match preset.assignment {
+            AssignmentStrategy::DominanceOrder(DominanceOrder { assign, .. }) => {
                 assign::assign(&spilled, order, dominators, &liveness, assign, evictable)
             }
-            Registers::LinearScan => assign::scan(&spilled, &liveness, evictable),
-            Registers::GraphColouring => assign::colour_graph(&spilled, &liveness, evictable),
+            AssignmentStrategy::LinearScan => assign::scan(&spilled, &liveness, evictable),
+            AssignmentStrategy::GraphColouring => assign::colour_graph(&spilled, &liveness, evictable),
         };
         clock.lap("assign");
         match assignment {

@@ -1,6 +1,6 @@
 //! What allocators can be told to do, as the command line names it.
 
-use crate::allocate::allocators::{Elimination, RegisterCoalescing, Registers};
+use crate::allocate::allocators::{AssignmentStrategy, Elimination, RegisterCoalescing};
 use crate::allocate::assign::PinPolicy;
 use crate::allocate::cssa::Coalescing;
 use crate::allocate::destruct::{Merging, Notion, Source};
@@ -72,10 +72,10 @@ impl Choice for Coalescing {
 }
 
 /// What can follow when a program has left SSA form.
-impl Choice for Registers {
+impl Choice for AssignmentStrategy {
     const ALL: &[(Self, &str, &str)] = &[
-        (Registers::LinearScan, "linear-scan", "Linear scan, as linear-scan does it"),
-        (Registers::GraphColouring, "graph-coloring", "Iterated register coalescing, as irc does it (George and Appel)"),
+        (AssignmentStrategy::LinearScan, "linear-scan", "Linear scan, as linear-scan does it"),
+        (AssignmentStrategy::GraphColouring, "graph-coloring", "Iterated register coalescing, as irc does it (George and Appel)"),
     ];
 }
 

@@ -3,7 +3,7 @@
 use super::allocators::Configured;
 use super::choices::{self, Choice as _};
 use crate::allocate::HAS_SOLVER;
-use crate::allocate::allocators::{Elimination, Preset, RegisterCoalescing, Registers};
+use crate::allocate::allocators::{AssignmentStrategy, Elimination, Preset, RegisterCoalescing};
 use crate::allocate::assign::PinPolicy;
 use crate::allocate::cssa::Coalescing;
 use crate::allocate::destruct::{Merging, Notion, Source};
@@ -118,8 +118,8 @@ pub struct AllocatorOptions {
     cssa: Option<Coalescing>,
 
     /// Out of SSA form: what allocates registers then
-    #[arg(long, value_name = "WHAT", value_parser = choices::parser::<Registers>())]
-    after: Option<Registers>,
+    #[arg(long, value_name = "WHAT", value_parser = choices::parser::<AssignmentStrategy>())]
+    after: Option<AssignmentStrategy>,
 
     /// Out of SSA form: when two variables interfere, so that they cannot be one
     #[arg(long, value_name = "WHEN", value_parser = choices::parser::<Notion>())]
@@ -201,9 +201,9 @@ impl AllocatorOptions {
         set(&mut preset.spare_jumps, self.spare_jumps.map(Switch::is_on));
         set(&mut preset.separate_saves, self.separate_saves.map(Switch::is_on));
         set(&mut preset.swap, self.swap);
-        match &mut preset.registers {
-            Registers::Dominance(dominance) => {
-                set(&mut dominance.choice, self.spill);
+        match &mut preset.assignment {
+            AssignmentStrategy::DominanceOrder(dominance) => {
+                set(&mut dominance.spilling, self.spill);
                 set(&mut dominance.elimination, self.eliminate);
                 set(&mut dominance.assign.pins, self.pins);
                 set(&mut dominance.assign.split_ties, self.split_ties.map(Switch::is_on));
@@ -211,15 +211,15 @@ impl AllocatorOptions {
                 self.coalesce.into_iter().for_each(|how| dominance.coalesce(how));
                 set(&mut preset.coalescing, self.cssa);
                 // Who wants to see memory moved to memory wants values that are in memory all their lives.
-                if self.spill.is_none() && dominance.choice.splits() && !dominance.elimination.is_frugal() {
-                    dominance.choice = spill::Choice::Lightest;
+                if self.spill.is_none() && dominance.spilling.splits() && !dominance.elimination.is_frugal() {
+                    dominance.spilling = spill::Choice::Lightest;
                 }
             }
-            Registers::LinearScan | Registers::GraphColouring => self.check_for_one_place(preset.name)?,
+            AssignmentStrategy::LinearScan | AssignmentStrategy::GraphColouring => self.check_for_one_place(preset.name)?,
         }
         match &mut preset.coalescing {
             Coalescing::Destruction(policy) => {
-                set(&mut preset.registers, self.after);
+                set(&mut preset.assignment, self.after);
                 set(&mut policy.notion, self.interference);
                 set(&mut policy.virtualize, self.virtualize.map(Switch::is_on));
                 set(&mut policy.liveness, self.liveness);
@@ -227,9 +227,9 @@ impl AllocatorOptions {
             }
             _ => self.check_within_ssa(preset.name)?,
         }
-        self.check_frugality(preset.registers.elimination())?;
-        check_shared_slots(&preset.registers)?;
-        check_solver(&preset.registers)?;
+        self.check_frugality(preset.assignment.elimination())?;
+        check_shared_slots(&preset.assignment)?;
+        check_solver(&preset.assignment)?;
         Ok(preset)
     }
 
@@ -328,7 +328,7 @@ impl AllocatorOptions {
 }
 
 /// An error if values move between registers and slots that φs would have to move between slots as well.
-fn check_shared_slots(registers: &Registers) -> Result<(), String> {
+fn check_shared_slots(registers: &AssignmentStrategy) -> Result<(), String> {
     match registers.spilling() {
         Some(how) if how.splits() && !registers.elimination().is_frugal() => {
             let (how, elimination) = (how.name(), registers.elimination().name());
@@ -342,8 +342,8 @@ fn check_shared_slots(registers: &Registers) -> Result<(), String> {
 pub const NO_SOLVER: &str = "this chordal was built without a solver for integer programs; `make optimal` builds one that has it";
 
 /// An error if integer programs are wanted of a build that cannot solve them.
-fn check_solver(registers: &Registers) -> Result<(), String> {
-    if registers.want_solver() && !HAS_SOLVER {
+fn check_solver(registers: &AssignmentStrategy) -> Result<(), String> {
+    if registers.needs_solver() && !HAS_SOLVER {
         return Err(NO_SOLVER.into());
     }
     Ok(())
@@ -371,12 +371,12 @@ pub fn of(allocator: &Configured) -> Option<Options> {
 }
 
 fn describe(preset: &Preset) -> OwnOptions {
-    let elimination = preset.registers.elimination();
-    let has_effort = matches!(preset.registers.spilling(), Some(spill::Choice::Priced | spill::Choice::Optimal));
+    let elimination = preset.assignment.elimination();
+    let has_effort = matches!(preset.assignment.spilling(), Some(spill::Choice::Priced | spill::Choice::Optimal));
     OwnOptions {
         eliminate: elimination.name().into(),
         frugal: elimination.is_frugal(),
-        spill: preset.registers.spilling().map_or("requested", spill::Choice::name).into(),
+        spill: preset.assignment.spilling().map_or("requested", spill::Choice::name).into(),
         store_hoist: preset.spill.store_hoist,
         load_lower: preset.spill.load_lower.name().into(),
         memory_coalesce: preset.spill.memory_coalesce,
@@ -384,7 +384,7 @@ fn describe(preset: &Preset) -> OwnOptions {
         read_in_place: preset.spill.read_in_place,
         rematerialise: preset.spill.rematerialise,
         effort: has_effort.then(|| preset.spill.effort.name().into()),
-        solver_seconds: preset.registers.want_solver().then_some(preset.spill.solver.as_secs()),
+        solver_seconds: preset.assignment.needs_solver().then_some(preset.spill.solver.as_secs()),
         weigh_size: preset.spill.weigh_size,
         merge_copies: preset.merge_copies,
         park: preset.park,
@@ -393,11 +393,11 @@ fn describe(preset: &Preset) -> OwnOptions {
         forms: preset.forms,
         spare_jumps: preset.spare_jumps,
         separate_saves: preset.separate_saves,
-        split_ties: preset.registers.split_ties(),
-        split_arguments: preset.registers.split_arguments(),
-        pins: preset.registers.pins().name().into(),
-        coalesce: preset.registers.coalescing().name().into(),
-        cssa: matches!(preset.registers, Registers::Dominance(_)).then(|| preset.coalescing.name().into()),
+        split_ties: preset.assignment.split_ties(),
+        split_arguments: preset.assignment.split_arguments(),
+        pins: preset.assignment.pins().name().into(),
+        coalesce: preset.assignment.coalescing().name().into(),
+        cssa: matches!(preset.assignment, AssignmentStrategy::DominanceOrder(_)).then(|| preset.coalescing.name().into()),
         destruction: destruction(preset),
         swap: preset.swap.name().into(),
     }
@@ -407,7 +407,7 @@ fn describe(preset: &Preset) -> OwnOptions {
 fn destruction(preset: &Preset) -> Option<DestructionOptions> {
     let Coalescing::Destruction(policy) = preset.coalescing else { return None };
     Some(DestructionOptions {
-        after: preset.registers.name().into(),
+        after: preset.assignment.name().into(),
         interference: policy.notion.name().into(),
         virtualize: policy.virtualize,
         liveness: policy.liveness.name().into(),
@@ -496,7 +496,7 @@ pub fn arguments(preset: &Preset) -> Vec<String> {
     if let Some(seconds) = solver_seconds {
         arguments.push(format!("--solver-seconds {seconds}"));
     }
-    if preset.registers.spilling().is_some() {
+    if preset.assignment.spilling().is_some() {
         arguments.insert(0, format!("--spill {spill}"));
     }
     arguments

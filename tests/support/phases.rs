@@ -1,7 +1,7 @@
 //! The phases up to spilling.
 
 use super::presets::spill_free;
-use chordal::allocate::allocators::{Dominance, Preset, Registers};
+use chordal::allocate::allocators::{AssignmentStrategy, DominanceOrder, Preset};
 use chordal::allocate::assign::{Evictable, Refusal, assign, split_at_repairs};
 use chordal::allocate::changes::Changes;
 use chordal::allocate::cssa::{self, Coalescing, Conventional};
@@ -38,12 +38,12 @@ pub fn with_plan<T>(function: &Function, look: impl FnOnce(&Problem, &Plan) -> T
 
 /// The same with any allocator.
 pub fn with_plan_of<T>(preset: Preset, function: &Function, look: impl FnOnce(&Problem, &Plan) -> T) -> (Conventional, T) {
-    let splits = preset.coalescing == Coalescing::Pairwise && preset.registers.spilling().is_some_and(Choice::splits);
+    let splits = preset.coalescing == Coalescing::Pairwise && preset.assignment.spilling().is_some_and(Choice::splits);
     let conventional = if splits { convert_to_split(function) } else { convert(function, preset.coalescing) };
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
     let liveness = Liveness::new(&conventional.function);
-    let problem = Problem::new(&conventional, &order, &dominators, &liveness, preset.spill, preset.registers.downstream());
+    let problem = Problem::new(&conventional, &order, &dominators, &liveness, preset.spill, preset.assignment.downstream());
     let problem = problem.unwrap_or_else(|message| panic!("{message}\n{}", print(function)));
     let plan = problem.plan(&SecondaryMap::new()).unwrap_or_else(|message| panic!("{message}\n{}", print(function)));
     let looked = look(&problem, &plan);
@@ -66,7 +66,9 @@ pub fn spill_as(preset: Preset, function: &Function) -> (Conventional, Spilled) 
 /// What the phases behind spilling make of a plan.
 pub fn as_planned(function: &Function, problem: &Problem, plan: &Plan) -> Result<Overlay, Failure> {
     let preset = spill_free();
-    let Registers::Dominance(Dominance { assign: policy, .. }) = preset.registers else { panic!("it is SSA-based") };
+    let AssignmentStrategy::DominanceOrder(DominanceOrder { assign: policy, .. }) = preset.assignment else {
+        panic!("it is SSA-based")
+    };
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
     let spilled = problem.insert(plan);

@@ -1,7 +1,7 @@
 //! All allocators, and each of their options the other way.
 
 use chordal::allocate::HAS_SOLVER;
-use chordal::allocate::allocators::{Dominance, Elimination, PRESETS, Preset, RegisterCoalescing, Registers};
+use chordal::allocate::allocators::{AssignmentStrategy, DominanceOrder, Elimination, PRESETS, Preset, RegisterCoalescing};
 use chordal::allocate::assign::PinPolicy;
 use chordal::allocate::cssa::Coalescing;
 use chordal::allocate::destruct::{Merging, Notion, Policy, Source};
@@ -16,11 +16,11 @@ pub fn spill_free() -> Preset {
 /// Presets that together make every choice that there is.
 pub fn variants() -> Vec<Preset> {
     let mut variants: Vec<Preset> =
-        PRESETS.iter().copied().filter(|preset| HAS_SOLVER || !preset.registers.want_solver()).collect();
+        PRESETS.iter().copied().filter(|preset| HAS_SOLVER || !preset.assignment.needs_solver()).collect();
     let out_of_ssa = Preset::named("out-of-ssa").expect("it exists");
     variants
         .extend(destructions().into_iter().map(|policy| Preset { coalescing: Coalescing::Destruction(policy), ..out_of_ssa }));
-    variants.push(Preset { registers: Registers::GraphColouring, ..out_of_ssa });
+    variants.push(Preset { assignment: AssignmentStrategy::GraphColouring, ..out_of_ssa });
     for base in [spill_free(), Preset::named("ch-o3").expect("it exists")] {
         let mut vary = |change: fn(&mut Preset)| {
             let mut preset = base;
@@ -43,10 +43,10 @@ pub fn variants() -> Vec<Preset> {
             p.spare_jumps = !p.spare_jumps;
         });
         vary(|p| p.swap = if p.swap == SwapPolicy::Xor { SwapPolicy::Auto } else { SwapPolicy::Xor });
-        vary(|p| dominance(p).choice = Choice::Farthest(Entry::Nearest));
-        vary(|p| dominance(p).choice = Choice::Farthest(Entry::Predecessors));
+        vary(|p| dominance(p).spilling = Choice::Farthest(Entry::Nearest));
+        vary(|p| dominance(p).spilling = Choice::Farthest(Entry::Predecessors));
         vary(|p| {
-            dominance(p).choice = Choice::Farthest(Entry::Predecessors);
+            dominance(p).spilling = Choice::Farthest(Entry::Predecessors);
             p.spill.rematerialise = !p.spill.rematerialise;
             p.spill.fold = !p.spill.fold;
         });
@@ -64,17 +64,17 @@ pub fn variants() -> Vec<Preset> {
             dominance(p).coalesce(RegisterCoalescing::Chunks);
         });
         vary(|p| {
-            dominance(p).choice = Choice::Farthest(Entry::Predecessors);
+            dominance(p).spilling = Choice::Farthest(Entry::Predecessors);
             dominance(p).coalesce(RegisterCoalescing::Chunks);
         });
-        vary(|p| dominance(p).choice = Choice::Priced);
+        vary(|p| dominance(p).spilling = Choice::Priced);
         vary(|p| {
-            dominance(p).choice = Choice::Priced;
+            dominance(p).spilling = Choice::Priced;
             dominance(p).coalesce(RegisterCoalescing::Chunks);
             p.spill.rematerialise = !p.spill.rematerialise;
         });
         vary(|p| {
-            dominance(p).choice = Choice::Priced;
+            dominance(p).spilling = Choice::Priced;
             p.spill.effort = Effort::Most;
             p.forms = !p.forms;
             p.spare_jumps = !p.spare_jumps;
@@ -85,23 +85,23 @@ pub fn variants() -> Vec<Preset> {
             p.spill.read_in_place = !p.spill.read_in_place;
         });
         vary(|p| {
-            dominance(p).choice = Choice::Priced;
+            dominance(p).spilling = Choice::Priced;
             p.spill.effort = Effort::Least;
             p.delay = !p.delay;
         });
-        vary(|p| dominance(p).choice = Choice::Everything);
+        vary(|p| dominance(p).spilling = Choice::Everything);
         vary(|p| p.coalescing = Coalescing::Value);
         vary(|p| {
             p.coalescing = Coalescing::Value;
-            dominance(p).choice = Choice::Farthest(Entry::Predecessors);
+            dominance(p).spilling = Choice::Farthest(Entry::Predecessors);
         });
         vary(|p| {
             p.coalescing = Coalescing::Value;
-            dominance(p).choice = Choice::Priced;
+            dominance(p).spilling = Choice::Priced;
         });
         vary(|p| {
             p.coalescing = Coalescing::Value;
-            dominance(p).choice = Choice::Everything;
+            dominance(p).spilling = Choice::Everything;
         });
         vary(|p| {
             p.coalescing = Coalescing::Value;
@@ -128,9 +128,6 @@ pub fn destructions() -> Vec<Policy> {
     all
 }
 
-fn dominance(preset: &mut Preset) -> &mut Dominance {
-    match &mut preset.registers {
-        Registers::Dominance(dominance) => dominance,
-        Registers::LinearScan | Registers::GraphColouring => panic!("{} does without", preset.name),
-    }
+fn dominance(preset: &mut Preset) -> &mut DominanceOrder {
+    preset.assignment.dominance_order_mut().expect("it is SSA-based")
 }
