@@ -1,7 +1,7 @@
 //! The allocators by name.
 
 use super::options::{AllocatorOptions, StockOptions};
-use crate::allocate::allocators::Preset;
+use crate::allocate::allocators::{self as presets, Preset};
 use crate::allocate::pipeline::Strategy;
 use crate::allocate::regalloc2;
 use crate::llvm::{Algorithm, Allocator, Ours, Stock};
@@ -10,10 +10,21 @@ use clap::Parser as _;
 /// An allocator that exists.
 pub struct Entry {
     pub name: &'static str,
-    /// What it is, in a line.
+    pub family: &'static Family,
+    /// A line that says what it is.
     pub about: &'static str,
     /// Its phases in order; none for LLVM's own.
     pub phases: &'static [&'static str],
+}
+
+/// Allocators that have much in common.
+pub struct Family {
+    /// A line that says what they are.
+    pub about: &'static str,
+    /// The phases that most of them have, in order.
+    pub phases: &'static [&'static str],
+    /// The choices that they have in common, if chordal's options apply to them.
+    pub base: Option<&'static Preset>,
 }
 
 /// An allocator with its options.
@@ -53,55 +64,88 @@ const STOCK: &[(&str, Algorithm)] = &[
 
 const PHASES: &[&str] = &["copies", "sink", "cssa", "forms", "spill", "assign", "recolour", "eliminate", "check", "wrap"];
 const DESTRUCTION: &[&str] = &["unsplit", "destruct", "spill", "assign", "eliminate", "check"];
-const REGALLOC2: &[&str] = &["regalloc2", "check"];
+const REGALLOC2_PHASES: &[&str] = &["regalloc2", "check"];
 
-pub const ALL: &[Entry] = &[
+static SSA_BASED: Family = Family {
+    about: "SSA-based: values are spilled until all others fit, then registers are assigned in dominance order",
+    phases: PHASES,
+    base: Some(&presets::PLAIN),
+};
+static OUT_OF_SSA: Family = Family {
+    about: "Out of SSA form: a variable has one register all its life, or is spilled because it finds none",
+    phases: PHASES,
+    base: Some(&presets::LINEAR_SCAN),
+};
+static REGALLOC2: Family = Family { about: "Of regalloc2, which Cranelift uses", phases: REGALLOC2_PHASES, base: None };
+static LLVM: Family = Family { about: "Of LLVM, with --llvm-schedule on|off", phases: &[], base: None };
+
+/// All families.
+pub static FAMILIES: [&Family; 4] = [&SSA_BASED, &OUT_OF_SSA, &REGALLOC2, &LLVM];
+
+pub static ALL: &[Entry] = &[
     Entry {
         name: DEFAULT,
+        family: &SSA_BASED,
         about: "the best that chordal can do: spilling by prices, recolouring, three-address forms",
         phases: PHASES,
     },
-    Entry { name: "spill-free", about: "SSA-based, with spill-free elimination of phis (Pereira and Palsberg)", phases: PHASES },
     Entry {
-        name: "ch-o1",
-        about: "SSA-based (Pereira): phi-lifting, colouring in dominance order, no heuristics",
+        name: "spill-free",
+        family: &SSA_BASED,
+        about: "with spill-free elimination of phis (Pereira and Palsberg)",
         phases: PHASES,
     },
-    Entry { name: "ch-o2", about: "ch-o1 with register coalescing", phases: PHASES },
-    Entry { name: "ch-o3", about: "ch-o2 with coalescing of phi-related values in memory", phases: PHASES },
+    Entry {
+        name: "ch-o1",
+        family: &SSA_BASED,
+        about: "phi-lifting, colouring in dominance order, no heuristics (Pereira)",
+        phases: PHASES,
+    },
+    Entry { name: "ch-o2", family: &SSA_BASED, about: "ch-o1 with register coalescing", phases: PHASES },
+    Entry { name: "ch-o3", family: &SSA_BASED, about: "ch-o2 with coalescing of phi-related values in memory", phases: PHASES },
     Entry {
         name: "hack",
-        about: "SSA-based (Hack): Belady's spilling, permutations before constraints, recolouring",
+        family: &SSA_BASED,
+        about: "Belady's spilling, permutations before constraints, recolouring (Hack)",
         phases: PHASES,
     },
     Entry {
         name: "out-of-ssa",
-        about: "out of SSA form before allocation, as well as it can be done (Rastello), then linear scan or irc",
+        family: &OUT_OF_SSA,
+        about: "SSA destruction as well as it can be done (Rastello), then linear scan or irc",
         phases: DESTRUCTION,
     },
     Entry {
         name: "linear-scan",
+        family: &OUT_OF_SSA,
         about: "aggressive coalescing, then linear scan with holes and restarts (Evlogimenos)",
         phases: PHASES,
     },
     Entry {
         name: "irc",
-        about: "graph colouring out of SSA form, with conservative coalescing (George and Appel)",
+        family: &OUT_OF_SSA,
+        about: "graph colouring with conservative coalescing (George and Appel)",
         phases: PHASES,
     },
-    Entry { name: "local", about: "values stay in registers within a block only", phases: PHASES },
-    Entry { name: "simple", about: "every value is in memory", phases: PHASES },
-    Entry { name: OPTIMAL, about: "tuned, with integer programs where that has heuristics (not in every build)", phases: PHASES },
-    Entry { name: "regalloc2", about: "Cranelift's allocator: backtracking over split live ranges", phases: REGALLOC2 },
+    Entry { name: "local", family: &SSA_BASED, about: "values stay in registers within a block only", phases: PHASES },
+    Entry { name: "simple", family: &SSA_BASED, about: "every value is in memory", phases: PHASES },
+    Entry {
+        name: OPTIMAL,
+        family: &SSA_BASED,
+        about: "tuned, with integer programs where that has heuristics (not in every build)",
+        phases: PHASES,
+    },
+    Entry { name: "regalloc2", family: &REGALLOC2, about: "backtracking over split live ranges", phases: REGALLOC2_PHASES },
     Entry {
         name: "regalloc2-fast",
-        about: "Cranelift's fast allocator: one pass, values in memory between blocks",
-        phases: REGALLOC2,
+        family: &REGALLOC2,
+        about: "one pass, values in memory between blocks",
+        phases: REGALLOC2_PHASES,
     },
-    Entry { name: LLVM_GREEDY, about: "LLVM's default: live range splitting, eviction", phases: &[] },
-    Entry { name: "llvm-basic", about: "LLVM's basic allocator: by spill weight, no splitting", phases: &[] },
-    Entry { name: "llvm-pbqp", about: "LLVM's allocator by partitioned Boolean quadratic programming", phases: &[] },
-    Entry { name: "llvm-fast", about: "LLVM's allocator of -O0, block by block; always has all registers", phases: &[] },
+    Entry { name: LLVM_GREEDY, family: &LLVM, about: "LLVM's default: live range splitting, eviction", phases: &[] },
+    Entry { name: "llvm-basic", family: &LLVM, about: "by spill weight, no splitting", phases: &[] },
+    Entry { name: "llvm-pbqp", family: &LLVM, about: "by partitioned Boolean quadratic programming", phases: &[] },
+    Entry { name: "llvm-fast", family: &LLVM, about: "that of -O0, block by block; always has all registers", phases: &[] },
 ];
 
 /// The allocator of this name, as a command-line argument.
@@ -117,7 +161,26 @@ pub fn parse(name: &str) -> Result<&'static Entry, String> {
     })
 }
 
-/// An allocator with options of its own behind it, as a command-line argument, in one spelling.
+/// Allocators, each with options of its own.
+#[derive(Clone)]
+pub struct List(pub Vec<String>);
+
+/// Allocators separated by commas, as a command-line argument. The comma in an option's `NAME=VALUE,NAME=VALUE` separates none.
+///
+/// # Errors
+/// If there is no such allocator, or an option is not for it; the message says so.
+pub fn parse_list(text: &str) -> Result<List, String> {
+    let mut allocators: Vec<String> = Vec::new();
+    for part in text.split(',') {
+        match allocators.last_mut() {
+            Some(last) if part.split(' ').next().is_some_and(|word| word.contains('=')) => *last += &format!(",{part}"),
+            _ => allocators.push(part.to_owned()),
+        }
+    }
+    allocators.iter().map(|allocator| parse_with_options(allocator)).collect::<Result<_, _>>().map(List)
+}
+
+/// An allocator followed by options, as a command-line argument, in one spelling.
 ///
 /// # Errors
 /// If there is no such allocator, or an option is not for it; the message says so.
@@ -126,7 +189,7 @@ pub fn parse_with_options(text: &str) -> Result<String, String> {
     Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// An allocator with options of its own behind it.
+/// An allocator followed by options.
 ///
 /// # Errors
 /// If there is no such allocator, or an option is not for it; the message says so.
@@ -201,6 +264,21 @@ mod tests {
         let presets = crate::allocate::allocators::PRESETS.iter().map(|preset| preset.name);
         let theirs = regalloc2::Algorithm::ALL.into_iter().map(|(name, _)| name);
         assert_eq!(ours, presets.chain(theirs).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn every_family_is_listed() {
+        for entry in ALL {
+            assert!(FAMILIES.iter().any(|family| std::ptr::eq(*family, entry.family)), "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn commas_of_options_separate_no_allocators() {
+        let list = |text: &str| parse_list(text).map(|List(allocators)| allocators);
+        let options = "spill-free --phi-memory store-hoist=off,load-lower=off --swap xor";
+        assert_eq!(list(&format!("ch-o1,{options},irc")), Ok(vec!["ch-o1".into(), options.into(), "irc".into()]));
+        assert!(list("ch-o1,store-hoist=off").is_err());
     }
 
     #[test]

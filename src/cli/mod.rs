@@ -18,6 +18,7 @@ mod options;
 mod paper;
 mod runs;
 mod stats;
+pub mod switches;
 mod tables;
 mod warnings;
 
@@ -71,9 +72,10 @@ enum Command {
     Cxx(cc::Arguments),
     /// Stand in for flang, likewise
     Fc(cc::Arguments),
-    /// Show the allocators with their phases, and the register lists
+    /// Show the allocators with their phases and options, and the register lists
     ///
-    /// The names are those that `chordal compile` takes for --allocator, the lists those that it takes for --registers N.
+    /// The names are those that `chordal compile` takes for --allocator, the lists those that it takes for --registers N. `chordal
+    /// compile --help` explains the options.
     List,
 }
 
