@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# Every allocator of chordal and every option of theirs, with the register lists
-# and programs that they are tried on. Sourced. Each can be narrowed:
+# Every allocator of chordal and each of their options, with the register lists
+# and programs for trying them. To be sourced. Each can be narrowed:
 #
 #   VARIANTS="ch-o1,spill-free --swap xor"   which (default: all)
 #   LISTS="4 8 all i386 i386-5"              which register lists (default: without i386-5); i386 is that target with all
 #   PROGRAMS="sqlite lua"                    which programs (default: the five small ones)
-#   JOBS=2                                   how many side by side
+#   JOBS=2                                   how many at a time
 
 ALL_VARIANTS="spill-free,tuned,ch-o1,ch-o2,ch-o3,hack,linear-scan,irc,out-of-ssa,local,simple"
 # Options are written without commas: NAME=VALUE may be repeated.

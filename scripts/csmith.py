@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Random C programs under random allocators: what they print is what another compiler's build prints.
+"""Random C programs under random allocators: they print what another compiler's build prints.
 
-    scripts/csmith.py               100 programs, by seeds 1 to 100
-    scripts/csmith.py 10000         as many
-    scripts/csmith.py 1 --seed 77   one again
+    scripts/csmith.py               100 programs, with seeds 1 to 100
+    scripts/csmith.py 10000         this many programs
+    scripts/csmith.py 1 --seed 77   one program again
 
-Csmith makes each program, without undefined behaviour. clang-22 makes bitcode of it, at a random level, for x86-64 or
-i386, with random features of this processor; chordal compiles that, with a random allocator, options and registers, with
-its checker and LLVM's verifier; gcc -O0 is the independent build. All that is random follows from the seed.
+Csmith makes each program, without undefined behaviour. clang-22 compiles it to bitcode, at a random level, for x86-64 or i386,
+with random features of this processor. chordal compiles that with a random allocator, options and registers, with its checker
+and LLVM's verifier. gcc -O0 makes the independent build. Every random choice follows from the seed.
 
-What fails is kept in a folder of its own: the program, its commands, what both sides printed, and `interesting`, by which
-C-Reduce makes the program small (creduce ./interesting program.c). Exit status 1 if anything failed.
+A failure is kept in a folder of its own: the program, its commands, the outputs of both sides, and `interesting`, a script with
+which C-Reduce makes the program small (creduce ./interesting program.c). Exit status 1 if anything failed.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SECONDS = 20
-# Most programs that take longer do not end: waiting for these took as long as all the rest.
+# Most programs that take longer never end; waiting for those took as long as everything else.
 PATIENCE = 3
 LEVELS = ["-O0", "-O1", "-O2", "-O3", "-Os", "-Oz"]
 FLAGS = ["-fPIC", "-fno-omit-frame-pointer", "-fstack-protector-all", "-fno-inline", "-fno-strict-aliasing", "-g", "-ftrapv"]

@@ -1,9 +1,10 @@
-//! What functions of real programs have, random functions have too.
+//! Random functions have the features that functions of real programs have.
 //!
-//! The programs in `testdata/programs` go through LLVM's instruction selection; what arrives at the allocator is held against a
-//! list of features, and so are random functions. `cargo test coverage -- --nocapture` prints how many functions have each.
+//! The programs in `testdata/programs` go through LLVM's instruction selection. The functions that arrive at the allocator
+//! are compared with random functions by a list of features; `cargo test coverage -- --nocapture` prints how many functions
+//! have each.
 //!
-//! Environment: `CHORDAL_CENSUS` (every program is compiled in all ways, not in one).
+//! Environment: `CHORDAL_CENSUS` (every program is compiled in all ways instead of one).
 
 use crate::support::programs::{Program, programs};
 use crate::support::random::{jumping, random_function, shapes};
@@ -20,17 +21,17 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::Mutex;
 
-/// Whether a function has something.
+/// Whether a function has a feature.
 type Feature = fn(&Function) -> bool;
 
-/// Every program is compiled with one of these, in turn.
+/// The flags; every program is compiled with one of these, in turn.
 const FLAGS: &[&str] = &["-O2", "-m32 -O2", "-O0 -Xclang -disable-O0-optnone", "-O3 -g", "-m32 -O1 -g", "-Os"];
 
 fn inst(function: &Function, holds: impl Fn(&InstData, &[Operand], &PinSets) -> bool) -> bool {
     function.insts.iter().any(|(inst, data)| holds(data, function.operands(inst), function.pins(inst)))
 }
 
-/// An instruction that is no copy, by its operands.
+/// Whether some instruction other than a copy has such operands.
 fn op(function: &Function, holds: impl Fn(&[Operand]) -> bool) -> bool {
     inst(function, |data, operands, _| data.kind == InstKind::Op && holds(operands))
 }
@@ -59,7 +60,7 @@ fn foldable(operands: &[Operand]) -> usize {
     operands.iter().filter(|o| o.foldable && !o.is_def()).count()
 }
 
-/// An operand's value is used by another operand, too.
+/// Whether another operand uses the operand's value, too.
 fn shared(operands: &[Operand], operand: &Operand) -> bool {
     operands.iter().filter(|o| !o.is_def() && o.value == operand.value).count() > 1
 }
@@ -72,7 +73,7 @@ fn class(function: &Function, value: Value) -> &ClassInfo {
     &function.file.classes[function.values[value].class]
 }
 
-/// The classes of a copy's definition and use.
+/// Whether the classes of some copy's definition and use are such.
 fn copy(function: &Function, holds: impl Fn(&ClassInfo, &ClassInfo) -> bool) -> bool {
     inst(function, |data, operands, _| {
         let of = |wanted: bool| operands.iter().find(|o| o.is_def() == wanted).map(|o| class(function, o.value));
@@ -84,7 +85,7 @@ fn in_a_cycle(function: &Function, block: Block, without: Option<Block>) -> bool
     function.blocks[block].succs.iter().any(|&succ| reached(function, succ, without).contains(&block))
 }
 
-/// What operands and φs read.
+/// The values that operands and φs read.
 fn read(function: &Function) -> BTreeSet<Value> {
     let operands = function.operands.iter().filter(|o| !o.is_def()).map(|o| o.value);
     let phis = function.blocks.values().flat_map(|data| &data.phis);
@@ -95,12 +96,12 @@ fn terminators(function: &Function, block: Block) -> impl Iterator<Item = Inst> 
     function.block_insts(block).filter(|&inst| function.insts[inst].terminator)
 }
 
-/// The instructions behind one in its block.
+/// The instructions after one in its block.
 fn behind(function: &Function, block: Block, inst: Inst) -> impl Iterator<Item = Inst> {
     function.block_insts(block).skip_while(move |&other| other != inst).skip(1)
 }
 
-/// The registers that are copied from in a block, in order.
+/// The registers that a block copies from, in order.
 fn copied_from(function: &Function, block: Block) -> Vec<Reg> {
     let copied = |inst: Inst| if let InstKind::CopyFrom(reg) = function.insts[inst].kind { Some(reg) } else { None };
     function.block_insts(block).filter_map(copied).collect()
@@ -127,14 +128,14 @@ fn a_class(function: &Function, holds: impl Fn(&ClassInfo) -> bool) -> bool {
     used_classes(function).into_iter().any(|class| holds(&function.file.classes[class]))
 }
 
-/// Whether a cycle is left without the edges to blocks that dominate where they begin.
+/// Whether a cycle is left without the edges to blocks that dominate their sources.
 fn irreducible(function: &Function) -> bool {
     let is_back = |from: Block, to: Block| !reached(function, function.entry(), Some(to)).contains(&from);
     let mut forward: Vec<(Block, Block)> = Vec::new();
     for (from, data) in &function.blocks {
         forward.extend(data.succs.iter().filter(|&&to| !is_back(from, to)).map(|&to| (from, to)));
     }
-    // Blocks without an edge to them leave, until none is left, or a cycle.
+    // Remove blocks that no edge enters, until none is left, or a cycle.
     let mut left: BTreeSet<Block> = function.blocks.keys().collect();
     loop {
         let targets: BTreeSet<Block> = forward.iter().filter(|(from, _)| left.contains(from)).map(|&(_, to)| to).collect();
@@ -146,7 +147,7 @@ fn irreducible(function: &Function) -> bool {
     }
 }
 
-/// What may be in a function.
+/// The features.
 const FEATURES: &[(&str, Feature)] = &[
     // Operands.
     ("four uses", |f| op(f, |o| uses(o) == 4)),
@@ -398,7 +399,7 @@ const FEATURES: &[(&str, Feature)] = &[
     }),
 ];
 
-/// Looks at functions, and allocates none.
+/// An allocator that collects functions, and allocates none.
 #[derive(Default)]
 struct Looker(Mutex<Vec<Function>>);
 
@@ -413,7 +414,7 @@ impl Allocate for Looker {
     }
 }
 
-/// What arrives at the allocator.
+/// The functions that arrive at the allocator.
 fn functions(program: &Program, flags: &str) -> Vec<Function> {
     let mut clang = Command::new(program.clang());
     clang.args(program.all_flags(flags)).args(["-w", "-emit-llvm", "-c", "-o", "-"]).arg(&program.path);
@@ -438,9 +439,9 @@ fn functions(program: &Program, flags: &str) -> Vec<Function> {
     looker.0.into_inner().expect("nobody panics")
 }
 
-/// What real functions have is worth something only if they have much.
+/// The number of features that real functions must have; otherwise the test proves little.
 const SEEN: usize = 85;
-/// So many random functions at least have what a real one has.
+/// The number of random functions that must have each feature of a real one.
 const ENOUGH: usize = 10;
 
 #[test]

@@ -1,4 +1,4 @@
-//! What the documents say: links lead somewhere, and commands print what is printed below them.
+//! The documents are right: links have targets, and commands print what the documents show.
 
 use chordal::cli::switches::{CliOption, OPTIONS};
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
@@ -23,13 +23,13 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// What a heading is linked by, as GitHub and others have it.
+/// The anchor of a heading, as GitHub and others make it.
 fn slug(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || ['-', '_', ' '].contains(c));
     kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
-/// Where links into a document may lead: its headings, of which equal ones are numbered, and what has a name.
+/// The anchors of a document: its headings, equal ones numbered, and elements with a name.
 fn anchors(text: &str) -> HashSet<String> {
     let mut anchors = HashSet::new();
     let mut heading: Option<String> = None;
@@ -97,7 +97,7 @@ fn blocks(text: &str) -> Vec<(String, String)> {
     blocks
 }
 
-/// Runs the commands of a block one after the other, and says what they print where the block says it.
+/// Runs the commands of a block one after the other, and returns the block with their actual output.
 fn rerun(block: &str, folder: &Path) -> String {
     let own = assert_cmd::cargo::cargo_bin("chordal");
     let path = format!("{}:{}", own.parent().expect("it is in a folder").display(), std::env::var("PATH").expect("it is set"));
@@ -112,7 +112,7 @@ fn rerun(block: &str, folder: &Path) -> String {
             command += &format!("\n{more}");
             said += &format!("{more}\n");
         }
-        // (Standard output and errors as a terminal shows them.)
+        // Standard output and errors together, as on a terminal.
         let output =
             Command::new("sh").args(["-c", &format!("exec 2>&1; {command}")]).current_dir(folder).env("PATH", &path).output();
         said += &String::from_utf8(output.expect("the shell starts").stdout).expect("text");
@@ -120,7 +120,7 @@ fn rerun(block: &str, folder: &Path) -> String {
     said
 }
 
-/// The block that has a text in it.
+/// The block that contains a text.
 fn block_with(document: &str, text: &str) -> String {
     let blocks = blocks(&read(&root().join(document)));
     let found = blocks.into_iter().find(|(_, block)| block.contains(text));
@@ -187,7 +187,7 @@ fn the_options_are_those_that_there_are() {
     assert!(read(&root().join("docs/allocators.md")).contains(&table), "docs/allocators.md has not this table:\n{table}");
 }
 
-/// What is not needed to build chordal is in no package of it.
+/// The package contains only what building chordal needs.
 #[test]
 fn the_package_holds_what_is_built() {
     let list = Command::new(env!("CARGO")).args(["package", "--list", "--allow-dirty", "--offline"]).current_dir(root()).output();

@@ -33,7 +33,7 @@ fn random_functions_are_valid_and_survive_their_text() {
     }
 }
 
-/// A damaged text is refused or read; what is read is printed as it is read, and the validator says what it thinks.
+/// A damaged text is refused or read. If it is read, it survives printing, and the validator returns.
 #[test]
 fn damaged_texts_do_no_harm() {
     let mut read = 0;
@@ -52,7 +52,7 @@ fn damaged_texts_do_no_harm() {
     assert!(read > 100, "the damage is such that the parser accepts some of it");
 }
 
-/// The validator's idea of dominance against its definition: no way from the entry to the use avoids the definition.
+/// The validator's notion of dominance agrees with the definition: no path from the entry to the use avoids the definition.
 #[test]
 fn uses_without_a_definition_before_them_are_found() {
     let shape = Shape { blocks: 12, insts_per_block: 2, classes: &["w"], landing_pads: false, jumps: false, ..Shape::default() };
@@ -101,7 +101,7 @@ fn random_pins_make_sense() {
     }
 }
 
-/// What the generator exists for does occur.
+/// The features for which the generator exists do occur.
 #[test]
 fn random_functions_have_everything() {
     let functions: Vec<Function> = (0..200).map(|seed| random_function(seed, &Shape::default())).collect();
@@ -179,7 +179,8 @@ fn random_functions_have_everything() {
     assert!(with_jump(|operands| operands.iter().any(Operand::is_def)) > 30);
 }
 
-/// Every allocator, with every option, allocates every random function, and the checker, which shares no code with it, accepts every allocation.
+/// Every allocator allocates every random function with every option, and the checker, which shares no code with it, accepts
+/// every allocation.
 #[test]
 fn random_functions_are_allocated() {
     for preset in variants() {
@@ -193,7 +194,8 @@ fn random_functions_are_allocated() {
     }
 }
 
-/// Where values do not move, what inline assembly defines that jumps cannot cross edges without code, however others are spilled.
+/// If values do not move, values that jumping inline assembly defines cannot cross edges without code, however others are
+/// spilled.
 #[test]
 fn what_a_jump_defines_crosses_edges_without_code_only_where_values_move() {
     let function = fixture("jump_and_goto");
@@ -213,8 +215,8 @@ fn what_a_jump_defines_crosses_edges_without_code_only_where_values_move() {
     }
 }
 
-/// At landing pads, what inline assembly defines that jumps takes the registers that it needs before others do, and is refused
-/// if there are none.
+/// At landing pads, values that jumping inline assembly defines take the registers that they need before other values do;
+/// the function is refused if there are none.
 #[test]
 fn what_a_jump_defines_meets_others_at_landing_pads() {
     for name in ["spill-free", "tuned"] {
@@ -233,7 +235,7 @@ fn what_a_jump_defines_meets_others_at_landing_pads() {
     }
 }
 
-/// Out of SSA form, what a terminator defines may be in a register behind it, but no store can stand there.
+/// Out of SSA form, the value that a terminator defines may be in a register after it, but no store can stand there.
 #[test]
 fn what_a_terminator_defines_is_in_memory_nowhere() {
     let text = "target tiny
@@ -248,12 +250,12 @@ b2:
 ";
     let function = parse(text).expect("it is well-formed");
     match allocate(&function, Preset::named("out-of-ssa").expect("it exists")) {
-        Err(Failure::Unsupported(reason)) => assert_eq!(reason.0, "a terminator of b0 defines what is to be in memory"),
+        Err(Failure::Unsupported(reason)) => assert_eq!(reason.0, "a terminator of b0 defines a value that has to be in memory"),
         other => panic!("{:?}", other.map(drop)),
     }
 }
 
-/// Functions, made small, that once found an allocator out.
+/// Reduced functions on which some allocator once failed.
 #[test]
 fn what_random_functions_found_is_allocated() {
     let names = [
@@ -301,7 +303,8 @@ fn what_random_functions_found_is_allocated() {
     }
 }
 
-/// What is live where inline assembly jumps to stays where it is until the block ends, however little it matters there.
+/// A value that is live into the target of jumping inline assembly stays in place until the block ends, however little it is
+/// used there.
 #[test]
 fn what_lives_into_jump_targets_stays_or_is_refused() {
     let function = fixture("settled_at_jumps");
@@ -316,7 +319,8 @@ fn what_lives_into_jump_targets_stays_or_is_refused() {
     assert!(allocated > 0 && refused > 0, "{allocated} allocated, {refused} refused");
 }
 
-/// What inline assembly defines that jumps is where another such block is left for a label, if it never moves.
+/// A value that jumping inline assembly defines can be live into a label to which several such blocks jump only if it never
+/// moves.
 #[test]
 fn what_a_jump_defines_meets_itself_at_labels_only_if_it_never_moves() {
     let function = fixture("jumps_to_meet");
@@ -330,7 +334,7 @@ fn what_a_jump_defines_meets_itself_at_labels_only_if_it_never_moves() {
     }
 }
 
-/// What inline assembly defines that jumps cannot be moved on its way to a φ.
+/// A value that jumping inline assembly defines cannot be moved on its way to a φ.
 #[test]
 fn phis_of_what_a_jump_defines_are_refused() {
     let text = "target tiny\nfunction f\nb0: -> b1 b2\n  v0:w = op jumps\nb1:\nb2: jump-target\n  v1:w = phi b0:v0\n  op v1\n";
@@ -341,7 +345,8 @@ fn phis_of_what_a_jump_defines_are_refused() {
     }
 }
 
-/// Behind inline assembly that jumps, not everything can be had. What cannot is refused, and the rest is right.
+/// After jumping inline assembly not everything is possible. Functions that need more are refused; the others are allocated
+/// correctly.
 #[test]
 fn random_functions_that_jump_are_allocated_or_refused() {
     let (mut allocated, mut refused) = (0, 0);

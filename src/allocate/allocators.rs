@@ -193,7 +193,7 @@ impl AssignmentStrategy {
     pub fn downstream(&self) -> Downstream {
         let elimination = self.elimination();
         Downstream {
-            choice: self.spilling(),
+            evicts: self.spilling().is_none(),
             frugal: elimination.is_frugal(),
             spare: elimination == Elimination::SpareRegister,
             pins: self.pins(),

@@ -6,15 +6,17 @@ use super::sink::{Moves, sink};
 use super::{assign, copies, cost, cssa, eliminate, forms, recolour};
 use crate::allocate::HAS_SOLVER;
 use crate::allocate::allocators::{AssignmentStrategy, DominanceOrder, Preset};
-use crate::allocate::assign::{Assignment, Evictable, Refusal};
+use crate::allocate::assign::{Assignment, Coloured, Evictable, Refusal};
 use crate::allocate::cssa::{Coalescing, Conventional, ConversionCounts};
 use crate::allocate::degraded::Degraded;
 use crate::allocate::destruct::{DestructionCounts, destruct, unsplit::unsplit};
-use crate::allocate::eliminate::EliminationCounts;
+use crate::allocate::eliminate::{EdgeCode, EliminationCounts};
 use crate::allocate::failure::{Defect, Failure, Unsupported};
-use crate::allocate::recolour::RecolouringCounts;
+use crate::allocate::observe::{Observer, Phase, Stage};
+use crate::allocate::recolour::{Recolouring, RecolouringCounts};
 use crate::allocate::regalloc2::{self, Algorithm};
-use crate::allocate::spill::{Choice, Problem, SpillCounts, Spilled, verify::verify};
+use crate::allocate::spill::strategies::spiller_within_reach;
+use crate::allocate::spill::{Choice, Memory, Problem, SpillCounts, Spilled, Spiller, spill};
 use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Order, PinLiveness, graph_sizes};
 use crate::check;
 use crate::machine::{Block, ClassInfo, Edit, Function, Overlay, RegSet, Value};
@@ -49,6 +51,41 @@ impl From<Preset> for Strategy {
 
 impl Allocate for Strategy {
     fn allocate(&self, function: &Function) -> Result<(Overlay, Report), Failure> {
+        self.run(function, None, &mut ())
+    }
+
+    fn graphs(&self, function: &Function) -> GraphSizes {
+        match self {
+            Strategy::Phases(preset) => sizes_before_spilling(function, preset),
+            Strategy::Regalloc2(_) => GraphSizes::default(),
+        }
+    }
+}
+
+/// An allocator of ours with a spiller of somebody else's, in place of the one that its choices name.
+pub struct WithSpiller<'s> {
+    pub preset: Preset,
+    pub spiller: &'s dyn Spiller,
+}
+
+impl Allocate for WithSpiller<'_> {
+    fn allocate(&self, function: &Function) -> Result<(Overlay, Report), Failure> {
+        Strategy::Phases(self.preset).run(function, Some(self.spiller), &mut ())
+    }
+
+    fn graphs(&self, function: &Function) -> GraphSizes {
+        Strategy::Phases(self.preset).graphs(function)
+    }
+}
+
+impl Strategy {
+    /// [`Allocate::allocate`], with somebody who watches, and perhaps another spiller than the strategy's own.
+    fn run(
+        &self,
+        function: &Function,
+        spiller: Option<&dyn Spiller>,
+        observer: &mut dyn Observer,
+    ) -> Result<(Overlay, Report), Failure> {
         if !self.leaves_ssa_form()
             && let Some(block) = function.blocks.keys().find(|&block| terminators_define(function, block))
         {
@@ -61,24 +98,34 @@ impl Allocate for Strategy {
             return Err(Unsupported(message).into());
         }
         match self {
-            Strategy::Phases(preset) => match by_phases(function, preset) {
+            Strategy::Phases(preset) => match by_phases(function, preset, spiller, Clock::new(*self, observer)) {
                 // A value in its copy's place may have fewer registers, and what has moved may meet others there.
-                Err(Failure::Unsupported(reason)) if preset.prepares() => as_it_is(function, preset, &reason),
+                Err(Failure::Unsupported(reason)) if preset.prepares() => as_it_is(function, preset, spiller, &reason, observer),
                 result => result,
             },
-            Strategy::Regalloc2(algorithm) => by_regalloc2(function, *algorithm),
+            Strategy::Regalloc2(algorithm) => by_regalloc2(function, *algorithm, Clock::new(*self, observer)),
         }
     }
 
-    fn graphs(&self, function: &Function) -> GraphSizes {
-        match self {
-            Strategy::Phases(preset) => sizes_before_spilling(function, preset),
-            Strategy::Regalloc2(_) => GraphSizes::default(),
+    /// The phases that this allocator runs, in order, but for analyses, which change nothing.
+    pub fn phases(&self) -> Vec<Phase> {
+        Phase::ALL.into_iter().filter(|&phase| self.runs(phase)).collect()
+    }
+
+    fn runs(&self, phase: Phase) -> bool {
+        let Strategy::Phases(preset) = self else { return phase == Phase::Regalloc2 };
+        match phase {
+            Phase::Unsplit | Phase::Destruct => self.leaves_ssa_form(),
+            Phase::Cssa => !self.leaves_ssa_form(),
+            Phase::Copies => preset.merge_copies || preset.park,
+            Phase::Sink => moves(preset).any(),
+            Phase::Forms => preset.forms,
+            Phase::Recolour => preset.assignment.recolouring() != Recolouring::Never,
+            Phase::Spill | Phase::Assign | Phase::Eliminate => true,
+            Phase::Analysis | Phase::Regalloc2 => false,
         }
     }
-}
 
-impl Strategy {
     /// Whether callee-saved registers are saved each for itself, where that costs less, once the function is allocated.
     pub fn separate_saves(&self) -> bool {
         matches!(self, Strategy::Phases(Preset { separate_saves: true, .. }))
@@ -146,7 +193,7 @@ pub struct Report {
     /// Where phases did something else than they were asked for.
     pub degraded: Vec<Degraded>,
     /// Time of each phase in the order in which they ran.
-    pub phases: Vec<(&'static str, Duration)>,
+    pub phases: Vec<(Phase, Duration)>,
 }
 
 /// Allocates registers for a function, and checks the result.
@@ -154,7 +201,19 @@ pub struct Report {
 /// # Errors
 /// If the function contains something that cannot be allocated, or a phase, or the checker, finds a bug.
 pub fn allocate(function: &Function, strategy: impl Into<Strategy>) -> Result<(Overlay, Report), Failure> {
-    let (overlay, report) = strategy.into().allocate(function)?;
+    allocate_watched(function, strategy, &mut ())
+}
+
+/// [`allocate`], with somebody who watches the phases.
+///
+/// # Errors
+/// As above.
+pub fn allocate_watched(
+    function: &Function,
+    strategy: impl Into<Strategy>,
+    observer: &mut dyn Observer,
+) -> Result<(Overlay, Report), Failure> {
+    let (overlay, report) = strategy.into().run(function, None, observer)?;
     check(function, &overlay)?;
     Ok((overlay, report))
 }
@@ -171,29 +230,33 @@ pub fn check(function: &Function, overlay: &Overlay) -> Result<(), Defect> {
 ///
 /// Where a call may return twice, memory of a value may be read when values that only live behind the first return have been
 /// written; so no two share a slot there, but a φ and the copies that isolate it.
-fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), Failure> {
+fn by_phases(
+    imported: &Function,
+    preset: &Preset,
+    spiller: Option<&dyn Spiller>,
+    mut clock: Clock,
+) -> Result<(Overlay, Report), Failure> {
     if preset.assignment.needs_solver() && !HAS_SOLVER {
         return Err(Unsupported("this build has no solver for integer programs".into()).into());
     }
-    let mut clock = Clock::default();
-    let unsplit = without_blocks_on_edges(function, preset);
-    clock.lap("unsplit");
-    let imported = function;
+    let unsplit = without_blocks_on_edges(imported, preset);
     let function = unsplit.as_ref().unwrap_or(imported);
+    clock.after(Phase::Unsplit, Stage::Program(function));
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
-    clock.lap("analysis");
+    clock.lap(Phase::Analysis);
     let Prepared { program, liveness, changes } = prepare(function, &order, &dominators, preset, &mut clock);
     let prepared = program.as_ref().unwrap_or(function);
-    let (mut conventional, liveness, destruction) = convert(prepared, liveness, &order, &dominators, preset, &mut clock)?;
+    let (mut conventional, liveness, destruction) =
+        convert(prepared, liveness, &order, &dominators, preset, spiller, &mut clock)?;
     // From here on, what takes most memory is there at once.
     drop(program);
     if preset.forms {
         forms::choose(&mut conventional, &liveness);
     }
-    clock.lap("forms");
+    clock.after(Phase::Forms, Stage::Conventional(&conventional));
     let Allocated { spilled, liveness: among_spilled, assignment } =
-        allocated(&conventional, &order, &dominators, &liveness, preset, &mut clock)?;
+        allocated(&conventional, &order, &dominators, &liveness, preset, spiller, &mut clock)?;
     let graphs = eliminate::Graphs::new(&conventional, &spilled.memory);
     let conversion = conventional.counts;
     // What is left to do asks for none of these.
@@ -201,46 +264,59 @@ fn by_phases(function: &Function, preset: &Preset) -> Result<(Overlay, Report), 
     let mut coloured = assign::split_at_repairs(&spilled, &order, &dominators, &among_spilled, assignment);
     let Spilled { memory, untouched, counts, degraded, .. } = spilled;
     drop(among_spilled);
-    clock.lap("assign");
+    clock.after(Phase::Assign, Stage::Coloured(&coloured, &memory));
     let liveness = Liveness::new(&coloured.function);
     coloured.forget_dead_debug_uses(&liveness);
     let pins = preset.assignment.pins().occupied(&coloured.function, &liveness, &untouched);
-    clock.lap("analysis");
+    clock.lap(Phase::Analysis);
     let recolouring = recolour::recolour(&mut coloured, &liveness, &pins, preset.assignment.recolouring(), preset.spill.solver);
-    clock.lap("recolour");
-    let code = eliminate::eliminate(&memory, &coloured, &liveness, &pins, preset.swap)?;
-    let mut overlay = eliminate::overlay((imported, &changes), &memory, &coloured, &liveness, &pins, &code, preset.swap);
-    if preset.spare_jumps {
-        eliminate::hoist(imported, &coloured, &liveness, &pins, preset.spill.weigh_size, &mut overlay);
-    }
-    if let Some(message) = moved_by_no_class(imported, &overlay) {
-        return Err(Unsupported(message).into());
-    }
-    clock.lap("eliminate");
-    let report = Report {
-        conversion,
-        destruction,
-        spill: counts,
-        recolouring,
-        elimination: graphs.count(&coloured, &liveness, &code),
-        degraded,
-        phases: clock.phases,
-    };
+    clock.after(Phase::Recolour, Stage::Coloured(&coloured, &memory));
+    let (overlay, code) = answer((imported, &changes), &memory, &coloured, &liveness, &pins, preset)?;
+    clock.after(Phase::Eliminate, Stage::Allocated(imported, &overlay));
+    let elimination = graphs.count(&coloured, &liveness, &code);
+    let report = Report { conversion, destruction, spill: counts, recolouring, elimination, degraded, phases: clock.phases };
     Ok((overlay, report))
 }
 
+/// Eliminates φs, and says all of it of the imported function, from which the program that was allocated differs by `changes`.
+fn answer(
+    (imported, changes): (&Function, &Changes),
+    memory: &Memory,
+    coloured: &Coloured,
+    liveness: &Liveness,
+    pins: &PinLiveness,
+    preset: &Preset,
+) -> Result<(Overlay, EdgeCode), Failure> {
+    let code = eliminate::eliminate(memory, coloured, liveness, pins, preset.swap)?;
+    let mut overlay = eliminate::overlay((imported, changes), memory, coloured, liveness, pins, &code, preset.swap);
+    if preset.spare_jumps {
+        eliminate::hoist(imported, coloured, liveness, pins, preset.spill.weigh_size, &mut overlay);
+    }
+    match moved_by_no_class(imported, &overlay) {
+        Some(message) => Err(Unsupported(message).into()),
+        None => Ok((overlay, code)),
+    }
+}
+
 /// Allocates the program as it is, since it could not be allocated as it had been prepared.
-fn as_it_is(function: &Function, preset: &Preset, reason: &Unsupported) -> Result<(Overlay, Report), Failure> {
-    let (overlay, mut report) = by_phases(function, &preset.unprepared())?;
+fn as_it_is(
+    function: &Function,
+    preset: &Preset,
+    spiller: Option<&dyn Spiller>,
+    reason: &Unsupported,
+    observer: &mut dyn Observer,
+) -> Result<(Overlay, Report), Failure> {
     let reason = format!("without merging copies, parking, sinking and other forms: {reason}");
+    observer.undone(&reason);
+    let preset = preset.unprepared();
+    let (overlay, mut report) = by_phases(function, &preset, spiller, Clock::new(preset.into(), observer))?;
     report.degraded.insert(0, Degraded::new("prepare", reason));
     Ok((overlay, report))
 }
 
-fn by_regalloc2(function: &Function, algorithm: Algorithm) -> Result<(Overlay, Report), Failure> {
-    let mut clock = Clock::default();
+fn by_regalloc2(function: &Function, algorithm: Algorithm, mut clock: Clock) -> Result<(Overlay, Report), Failure> {
     let allocated = regalloc2::allocate(function, algorithm)?;
-    clock.lap("regalloc2");
+    clock.after(Phase::Regalloc2, Stage::Allocated(function, &allocated.overlay));
     let spill = SpillCounts { values: allocated.spilled, ..SpillCounts::default() };
     Ok((allocated.overlay, Report { spill, phases: clock.phases, ..Report::default() }))
 }
@@ -262,24 +338,25 @@ fn prepare(function: &Function, order: &Order, dominators: &Dominators, preset: 
         let merged = copies::merge(function, order, dominators, preset.spill.rematerialise);
         (prepared, changes.computed, changes.computes_in_place) = (Some(merged.0), merged.1, true);
     }
-    clock.lap("copies");
+    clock.lap(Phase::Copies);
     if preset.park && park::is_possible(function) {
         let program = prepared.as_ref().unwrap_or(function);
         let liveness = Liveness::new(program);
-        clock.lap("analysis");
+        clock.lap(Phase::Analysis);
         match park(program, &liveness) {
             Some((program, parked)) => (prepared, changes.parked) = (Some(program), parked),
             None => known = Some(liveness),
         }
-        clock.lap("copies");
+        clock.lap(Phase::Copies);
     }
-    let moves = Moves { overwrite: preset.sink, delay: preset.delay };
+    clock.show(Phase::Copies, Stage::Program(prepared.as_ref().unwrap_or(function)));
+    let moves = moves(preset);
     if moves.any() {
         let program = prepared.as_ref().unwrap_or(function);
         let liveness = known.take().unwrap_or_else(|| Liveness::new(program));
-        clock.lap("analysis");
+        clock.lap(Phase::Analysis);
         let sunk = sink(program, &liveness, moves);
-        clock.lap("sink");
+        clock.lap(Phase::Sink);
         known = Some(match sunk {
             Some((program, moved)) => {
                 let liveness = liveness.reordered(&program);
@@ -288,12 +365,18 @@ fn prepare(function: &Function, order: &Order, dominators: &Dominators, preset: 
             }
             None => liveness,
         });
-        clock.lap("analysis");
+        clock.lap(Phase::Analysis);
+        clock.show(Phase::Sink, Stage::Program(prepared.as_ref().unwrap_or(function)));
     }
     if preset.spill.weigh_size {
         cost::weigh_size(prepared.get_or_insert_with(|| function.clone()));
     }
     Prepared { program: prepared, liveness: known, changes }
+}
+
+/// Which instructions an allocator moves down.
+fn moves(preset: &Preset) -> Moves {
+    Moves { overwrite: preset.sink, delay: preset.delay }
 }
 
 /// The program's graph, if the program is to leave SSA form before allocation, which needs no blocks on edges.
@@ -307,33 +390,35 @@ fn convert(
     order: &Order,
     dominators: &Dominators,
     preset: &Preset,
+    spiller: Option<&dyn Spiller>,
     clock: &mut Clock,
 ) -> Result<(Conventional, Liveness, DestructionCounts), Unsupported> {
     if let Coalescing::Destruction(policy) = preset.coalescing {
         let (destructed, counts) = destruct(function, order, dominators, policy, !function.returns_twice)?;
-        clock.lap("destruct");
+        clock.after(Phase::Destruct, Stage::Conventional(&destructed));
         let liveness = Liveness::new(&destructed.function);
-        clock.lap("analysis");
+        clock.lap(Phase::Analysis);
         return Ok((destructed, liveness, counts));
     }
     let coalescing = if function.returns_twice { Coalescing::Nothing } else { preset.coalescing };
     if coalescing == Coalescing::Value {
         let conventional = cssa::by_value(function, order, dominators)?;
-        clock.lap("cssa");
+        clock.after(Phase::Cssa, Stage::Conventional(&conventional));
         let liveness = Liveness::new(&conventional.function);
-        clock.lap("analysis");
+        clock.lap(Phase::Analysis);
         return Ok((conventional, liveness, DestructionCounts::default()));
     }
     let liveness = liveness.unwrap_or_else(|| Liveness::new(function));
-    clock.lap("analysis");
+    clock.lap(Phase::Analysis);
     let interference = Interference::new(function, dominators, &liveness);
     let mut conventional = cssa::conventional(function, order, dominators, &interference, coalescing, preset.spare_jumps);
-    if coalescing == Coalescing::Pairwise && preset.assignment.spilling().is_some_and(Choice::splits) {
+    let splits = spiller.map_or_else(|| preset.assignment.spilling().is_some_and(Choice::splits), |it| it.abilities().splits);
+    if coalescing == Coalescing::Pairwise && splits {
         conventional = cssa::rejoin(conventional, dominators);
     }
-    clock.lap("cssa");
+    clock.after(Phase::Cssa, Stage::Conventional(&conventional));
     let liveness = liveness.isolated(function, &conventional.function);
-    clock.lap("analysis");
+    clock.lap(Phase::Analysis);
     Ok((conventional, liveness, DestructionCounts::default()))
 }
 
@@ -342,7 +427,9 @@ fn sizes_before_spilling(function: &Function, preset: &Preset) -> GraphSizes {
     let function = unsplit.as_ref().unwrap_or(function);
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
-    let Ok((conventional, liveness, _)) = convert(function, None, &order, &dominators, preset, &mut Clock::default()) else {
+    let Ok((conventional, liveness, _)) =
+        convert(function, None, &order, &dominators, preset, None, &mut Clock::new((*preset).into(), &mut ()))
+    else {
         return GraphSizes::default();
     };
     let function = &conventional.function;
@@ -364,20 +451,20 @@ fn allocated(
     dominators: &Dominators,
     liveness: &Liveness,
     preset: &Preset,
+    spiller: Option<&dyn Spiller>,
     clock: &mut Clock,
 ) -> Result<Allocated, Failure> {
-    let problem = Problem::new(conventional, order, dominators, liveness, preset.spill, preset.assignment.downstream())?;
+    let (choice, effort) = (preset.assignment.spilling(), preset.spill.effort);
+    let (own, degraded) = spiller_within_reach(choice, effort, &conventional.function, liveness);
+    let (spiller, degraded) = spiller.map_or((&*own, degraded), |spiller| (spiller, None));
+    let (policy, downstream) = (preset.spill, preset.assignment.downstream());
+    let problem = Problem::new(conventional, order, dominators, liveness, policy, downstream, spiller.abilities())?;
     let mut requested: SecondaryMap<Value, bool> = SecondaryMap::new();
     let mut rounds = 0;
     loop {
-        let plan = problem.plan(&requested)?;
-        if cfg!(debug_assertions)
-            && let Some(fault) = verify(&problem, &plan).first()
-        {
-            return Err(Defect::Impossible(fault.to_string()).into());
-        }
-        let spilled = problem.insert(&plan);
-        clock.lap("spill");
+        let (plan, mut spilled) = spill(&problem, spiller, &requested)?;
+        spilled.degraded.extend(degraded.clone());
+        clock.after(Phase::Spill, Stage::Spilled(&spilled));
         let liveness = Liveness::new(&spilled.function);
         let weight = |value: Value| problem.weights()[value];
         let evictable = Evictable { weight: &weight, webs: &conventional.webs, spilled: &spilled };
@@ -388,10 +475,11 @@ fn allocated(
             AssignmentStrategy::LinearScan => assign::scan(&spilled, &liveness, evictable),
             AssignmentStrategy::GraphColouring => assign::colour_graph(&spilled, &liveness, evictable),
         };
-        clock.lap("assign");
+        clock.lap(Phase::Assign);
         match assignment {
             Ok(assignment) => return Ok(Allocated { spilled, liveness, assignment }),
             Err(Refusal::Evicted(values)) => {
+                clock.observer.evicted(&values);
                 let kept = plan.in_memory.iter().filter(|_| rounds >= PATIENCE);
                 values.into_iter().chain(kept).for_each(|value| requested[value] = true);
                 rounds += 1;
@@ -416,23 +504,36 @@ fn listed(complaints: &[check::Complaint]) -> String {
     lines.join("; ")
 }
 
-/// Measures phases.
-struct Clock {
+/// Measures phases, and shows them to whoever watches.
+struct Clock<'o> {
     last: Instant,
-    phases: Vec<(&'static str, Duration)>,
+    phases: Vec<(Phase, Duration)>,
+    strategy: Strategy,
+    observer: &'o mut dyn Observer,
 }
 
-impl Default for Clock {
-    fn default() -> Self {
-        Clock { last: Instant::now(), phases: Vec::new() }
+impl<'o> Clock<'o> {
+    fn new(strategy: Strategy, observer: &'o mut dyn Observer) -> Self {
+        Clock { last: Instant::now(), phases: Vec::new(), strategy, observer }
     }
-}
 
-impl Clock {
-    /// The phase of this name ends now.
-    fn lap(&mut self, name: &'static str) {
+    /// A phase ends now, or a part of it.
+    fn lap(&mut self, phase: Phase) {
         let now = Instant::now();
-        self.phases.push((name, now - self.last));
+        self.phases.push((phase, now - self.last));
         self.last = now;
+    }
+
+    /// This is the function after a phase. (Phases that the allocator does not run have a time as well, next to none.)
+    fn show(&mut self, phase: Phase, stage: Stage) {
+        if self.strategy.runs(phase) {
+            self.observer.after(phase, stage);
+        }
+    }
+
+    /// A phase ends now, with this.
+    fn after(&mut self, phase: Phase, stage: Stage) {
+        self.lap(phase);
+        self.show(phase, stage);
     }
 }

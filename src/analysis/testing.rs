@@ -1,4 +1,4 @@
-//! Hand-made functions for unit tests.
+//! Functions made by hand, for unit tests.
 
 use crate::machine::{
     Bank, BankInfo, Block, BlockData, BlockList, ClassInfo, Function, Goal, Inst, InstData, InstKind, Operand, Phi, PinSets,
@@ -47,8 +47,8 @@ pub(crate) fn graph(succs: &[&[usize]]) -> Function {
     }
 }
 
-/// Registers `a b c d` with the class `gp` (swapped by `xchg`), `x y` with the classes `vec` and `half` (swapped by `xor`),
-/// and `flags`.
+/// Registers `a b c d` of class `gp`, which can be exchanged; `x y` of the classes `vec` and `half`, which can be swapped by
+/// xor; and `flags`.
 pub(crate) fn file() -> RegisterFile {
     let banks = [("gp", SwapSupport::Exchange), ("vec", SwapSupport::Xor)];
     let banks: PrimaryMap<Bank, BankInfo> =
@@ -72,7 +72,7 @@ pub(crate) fn file() -> RegisterFile {
     }
 }
 
-/// A path through all blocks, and random edges: often irreducible.
+/// A path through all blocks, with random edges added. It is often irreducible.
 pub(crate) fn random_graph(rng: &mut fastrand::Rng, count: usize) -> Function {
     let succs: Vec<Vec<usize>> = (0..count)
         .map(|at| {
@@ -93,7 +93,7 @@ pub(crate) fn values(function: &mut Function, count: usize) {
     }
 }
 
-/// Appends an instruction to a block; blocks have to be filled in order.
+/// Appends an instruction to a block. Blocks have to be filled in order.
 pub(crate) fn append(function: &mut Function, at: usize, operands: &[Operand]) -> Inst {
     let first = function.operands.len() as u32;
     function.operands.extend_from_slice(operands);
@@ -123,13 +123,13 @@ pub(crate) fn append(function: &mut Function, at: usize, operands: &[Operand]) -
     inst
 }
 
-/// Adds a φ; an argument that is `None` is undefined.
+/// Adds a φ. An argument that is `None` is undefined.
 pub(crate) fn phi(function: &mut Function, at: usize, def: u32, args: &[Option<u32>]) {
     let args = args.iter().map(|arg| arg.map(value).into()).collect();
     function.blocks[block(at)].phis.push(Phi { def: value(def), args });
 }
 
-/// Has an instruction name physical registers.
+/// Gives an instruction physical registers that it reads, writes and destroys.
 pub(crate) fn pin(function: &mut Function, inst: Inst, sets: PinSets) {
     function.insts[inst].pins = Arc::make_mut(&mut function.pins).push(sets);
 }

@@ -1,4 +1,4 @@
-//! Is the overlay well-formed? What comes after indexes with its contents.
+//! Whether the overlay is well-formed. Only then may later checks index with its contents.
 
 use super::complaint::{Complaint, Fault, Subject};
 use crate::machine::{Block, Edit, Function, Inst, InstKind, Location, Overlay, Point, Reg, RegClass, Slot};
@@ -27,7 +27,7 @@ pub(super) fn check(function: &Function, overlay: &Overlay) -> Result<(), Vec<Co
 struct Form<'a> {
     function: &'a Function,
     overlay: &'a Overlay,
-    /// Where edits perform instructions.
+    /// The points of the edits that perform each instruction.
     performed: BTreeMap<Inst, Vec<Point>>,
 }
 
@@ -134,8 +134,8 @@ impl Form<'_> {
         }
     }
 
-    /// Whether a movable instruction is performed by one edit, behind its place in its block, and reads no memory that something in
-    /// between writes.
+    /// Whether exactly one edit performs a movable instruction, later in its block than it stands. If it reads memory, no
+    /// instruction in between may write any.
     fn is_performed_once(&self, block: Block, inst: Inst) -> bool {
         let insts = &self.function.insts;
         let index = inst.as_u32() - self.function.blocks[block].insts.start;

@@ -1,4 +1,4 @@
-//! `chordal compare`.
+//! `chordal compare`: runs many allocators on many modules.
 
 use super::choices;
 use super::runs::{self, RunOptions, Runs};
@@ -65,7 +65,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
 
-    /// Whether LLVM's scheduler runs before LLVM's allocators, as it does in llc; chordal's do without
+    /// Whether LLVM's scheduler runs before LLVM's allocators, as it does in llc; chordal's have none
     #[arg(long, value_name = "on|off", hide_possible_values = true, default_value = "on", action = ArgAction::Set, value_parser = choices::parser::<bool>())]
     llvm_schedule: bool,
 
@@ -73,8 +73,8 @@ pub struct Arguments {
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Per::Total)]
     per: Per,
 
-    /// With `--per function`: how many functions to show, those first that make most of the difference in overhead [default:
-    /// 10 in tables, all in CSV]
+    /// With `--per function`: how many functions to show, largest difference in overhead first [default: 10 in tables, all
+    /// in CSV]
     #[arg(long, value_name = "K")]
     top: Option<usize>,
 
@@ -117,7 +117,7 @@ enum Format {
     Lit,
 }
 
-/// Compares.
+/// Runs the comparison and writes its result.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let outputs: Vec<_> = arguments.runs.outputs().chain([("the result", Destination::new(&arguments.output))]).collect();
     let inputs = runs::expanded(&arguments.inputs)?;
@@ -136,7 +136,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     verdict
 }
 
-/// The allocators that were asked for.
+/// The requested allocators; by default all that are quick.
 fn allocators(arguments: &Arguments) -> Vec<String> {
     let mut allocators = distinct(arguments.allocators.iter().flat_map(|allocators::List(named)| named));
     if allocators.is_empty() {
@@ -149,13 +149,13 @@ fn allocators(arguments: &Arguments) -> Vec<String> {
     allocators
 }
 
-/// Each once.
+/// The names, each once.
 fn distinct<'n>(names: impl IntoIterator<Item = &'n String>) -> Vec<String> {
     let names: IndexSet<&String> = names.into_iter().collect();
     names.into_iter().cloned().collect()
 }
 
-/// The baseline among the allocators: the one of this name and these options, or the first of this name.
+/// The baseline: the allocator with this name and these options, or else the first with this name.
 fn baseline(arguments: &Arguments, allocators: &[String]) -> Result<String, Failure> {
     let find = |name: &str| {
         let named = |allocator: &&String| allocator.split(' ').next() == Some(name);
@@ -167,7 +167,7 @@ fn baseline(arguments: &Arguments, allocators: &[String]) -> Result<String, Fail
     }
 }
 
-/// How many functions a table has unless it is said.
+/// How many functions a table shows by default.
 const TOP: usize = 10;
 
 fn render(arguments: &Arguments, mut records: Vec<Record>, baseline: &str) -> Result<String, Failure> {
@@ -194,7 +194,7 @@ fn render(arguments: &Arguments, mut records: Vec<Record>, baseline: &str) -> Re
     })
 }
 
-/// Leaves the totals of a record only.
+/// Removes the functions of a record, but not their totals.
 fn forget_functions(record: &mut Record) {
     for run in &mut record.runs {
         if let Outcome::Done { statistics, .. } = &mut run.outcome {
@@ -203,7 +203,7 @@ fn forget_functions(record: &mut Record) {
     }
 }
 
-/// An error if a run came to nothing, since scripts look at the exit status only.
+/// An error if a run has no statistics, since scripts see only the exit status.
 fn verdict(records: &[Record]) -> Result<(), Failure> {
     let mut failed = Vec::new();
     for record in records {

@@ -17,7 +17,7 @@ fn text() -> String {
     let mut text = String::from("Allocators (--allocator), by family. Of each, what differs from its family is shown.\n");
     for family in allocators::FAMILIES {
         let _ = writeln!(text, "\n{}:", family.about);
-        text += &paragraph(2, "phases:", family.phases, ", ");
+        text += &paragraph(2, "phases:", &family.phases(), ", ");
         let base = family.base.map_or_else(Vec::new, |base| options::arguments(base, None));
         text += &paragraph(2, "options:", &base, " ");
         for entry in allocators::ALL.iter().filter(|entry| std::ptr::eq(entry.family, family)) {
@@ -37,8 +37,8 @@ fn text() -> String {
 fn allocator(entry: &Entry, family: &Family) -> String {
     let default = if entry.name == allocators::DEFAULT { " (default)" } else { "" };
     let mut text = format!("  {:<14} {}{default}\n", entry.name, entry.about);
-    let phases = if entry.phases == family.phases { &[] } else { entry.phases };
-    text += &paragraph(INDENT, "phases:", phases, ", ");
+    let phases = Some(entry.phases()).filter(|phases| *phases != family.phases()).unwrap_or_default();
+    text += &paragraph(INDENT, "phases:", &phases, ", ");
     let options = Preset::named(entry.name).map_or_else(Vec::new, |preset| options::arguments(&preset, family.base));
     text + &paragraph(INDENT, "", &options, " ")
 }

@@ -1,4 +1,4 @@
-//! `chordal paper`.
+//! `chordal paper`: reproduces the papers' tables, figures and claims.
 
 use super::options::NO_SOLVER;
 use super::runs::{self, RunOptions, Runs};
@@ -55,8 +55,8 @@ Exit status: 0 done, 1 a run failed (the results of the others are shown), 2 wro
 
 /// Put the papers' tables and figures beside our own, and say which of their claims are reproduced
 ///
-/// Compiles every program with the papers' allocators and register counts, as `chordal compare` does, and judges each claim of
-/// the papers' texts by the measured number.
+/// Compiles every program with the papers' allocators and register counts, as `chordal compare` does, and judges each claim
+/// of the papers' texts by the measured number.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP, override_usage = "chordal paper [OPTIONS] [TABLE...|all] IN...")]
 pub struct Arguments {
@@ -108,29 +108,29 @@ impl FormatName {
     }
 }
 
-/// A module that was given.
+/// A module of the command line.
 struct Input {
     path: PathBuf,
     program: String,
     machine: Machine,
-    /// If it is before SSA form, and somebody wants to know.
+    /// Its join sets, if it is before SSA form and they are needed.
     join_sets: Option<Reuse>,
 }
 
 impl Input {
-    /// Whether they are of the same program.
+    /// Whether both are of the same program and machine.
     fn resembles(&self, other: &Input) -> bool {
         self.program == other.program && self.machine == other.machine
     }
 }
 
-/// Compares with the papers.
+/// Compares chordal with the papers, and writes the document.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (exhibits, paths) = exhibits_and_paths(&arguments.arguments).map_err(Failure::Usage)?;
     let paths = runs::expanded(&paths)?;
     let outputs: Vec<_> = arguments.runs.outputs().chain([("the result", Destination::new(&arguments.output))]).collect();
     keep_apart(&outputs, &paths)?;
-    // Before hours of runs.
+    // Read these before hours of runs, in case they are wrong.
     let run_times = arguments.run_times.as_deref().map(read_run_times).transpose()?.unwrap_or_default();
     let versions = arguments.versions.as_deref().map(read_text).transpose()?;
     let wants_join_sets = exhibits.iter().any(|exhibit| exhibit.name == paper::JOIN_SETS);
@@ -151,7 +151,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     verdict(&results)
 }
 
-/// Runs the programs of one machine under all that the exhibits need.
+/// Runs the programs of one machine under all variants that the exhibits need.
 fn run_all(
     results: &mut Results,
     machine: Machine,
@@ -194,7 +194,7 @@ fn exhibits_and_paths(arguments: &[String]) -> Result<(Vec<&'static Exhibit>, Ve
     Ok((exhibits, paths.into_iter().map(PathBuf::from).collect()))
 }
 
-/// The exhibit of a name; none stands for all of them.
+/// The exhibit of a name; `None` stands for all.
 fn named(name: &str) -> Result<Option<&'static str>, String> {
     if name == "all" {
         return Ok(None);
@@ -208,13 +208,13 @@ fn named(name: &str) -> Result<Option<&'static str>, String> {
     Err(format!("there is no table or figure `{name}`; the nearest is `{nearest}` (a file of that name is `./{name}`)"))
 }
 
-/// The modules that are compiled: those of which there is no other that is in SSA form already.
+/// The modules to compile: a module before SSA form is among them only if the program has no other.
 fn compiled(inputs: &[Input]) -> impl Iterator<Item = &Input> {
     let in_ssa_form = |input: &&Input| input.join_sets.is_none();
     inputs.iter().filter(move |input| in_ssa_form(input) || !inputs.iter().filter(in_ssa_form).any(|it| it.resembles(input)))
 }
 
-/// Of each program that is given before SSA form, for whatever machine.
+/// The join sets of each program that is given before SSA form, for either machine.
 fn join_sets(inputs: &[Input]) -> IndexMap<String, Reuse> {
     let mut found = IndexMap::new();
     for input in inputs {
@@ -225,7 +225,7 @@ fn join_sets(inputs: &[Input]) -> IndexMap<String, Reuse> {
     found
 }
 
-/// Looks at the modules, so that a wrong one is found before the others have been run.
+/// Reads the modules up front, so that a wrong one is found before the others have been run.
 fn inputs(paths: &[PathBuf], with_join_sets: bool) -> Result<Vec<Input>, Failure> {
     let mut inputs: Vec<Input> = Vec::new();
     for path in paths {
@@ -275,13 +275,13 @@ fn write(arguments: &Arguments, document: &Document) -> Result<(), Failure> {
     Ok(output::write_all(&results)?)
 }
 
-/// How a document names the folder of its charts.
+/// The path by which a document links to the folder of its charts.
 fn link(folder: &Path, document: &Path) -> String {
     let beside = document.parent().and_then(|parent| folder.strip_prefix(parent).ok());
     beside.unwrap_or(folder).display().to_string()
 }
 
-/// An error if a run came to nothing, since scripts look at the exit status only.
+/// An error if a run has no statistics, since scripts see only the exit status.
 fn verdict(results: &Results) -> Result<(), Failure> {
     let Some(first) = results.missing.first() else { return Ok(()) };
     let more = match results.missing.len() - 1 {

@@ -72,7 +72,7 @@ fn allocate(function: &Function, import_ns: u64, ours: Ours<'_>) -> Result<(Arra
     let times = counts.time_ns.get_or_insert_default();
     times.add("import", import_ns);
     for (phase, time) in &report.phases {
-        times.add(phase, time.as_nanos() as u64);
+        times.add(phase.name(), time.as_nanos() as u64);
     }
     if ours.check {
         let start = Instant::now();

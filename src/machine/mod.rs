@@ -17,6 +17,6 @@ pub use function::{
 pub use overlay::{Edit, Location, Overlay, SlotData, SwapKind};
 pub use registers::{Bank, BankInfo, ClassInfo, Reg, RegClass, RegInfo, RegSet, RegisterFile, SwapSupport};
 pub use rewrite::Rewriter;
-pub use text::{ParseError, builtin, parse, print};
+pub use text::{Notes, ParseError, builtin, parse, print, print_with_notes};
 pub use unpromoted::{Edges, Unpromoted, Variable};
 pub use validate::{Violation, validate};

@@ -1,4 +1,4 @@
-//! Charts as SVG: the paper's numbers beside ours. Equal input gives equal bytes.
+//! Draws the paper's numbers beside ours, as SVG. Equal input gives equal bytes.
 
 use plotters::prelude::*;
 use std::error::Error;
@@ -12,7 +12,7 @@ pub struct Chart {
     pub svg: String,
 }
 
-/// Whose numbers bars stand for.
+/// Whose numbers a bar shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Owner {
     name: &'static str,
@@ -22,13 +22,13 @@ pub struct Owner {
 pub const THEIRS: Owner = Owner { name: "paper", colour: COLOURS[0] };
 pub const OURS: Owner = Owner { name: "chordal", colour: COLOURS[1] };
 
-/// Of Okabe and Ito's palette, which colour-blind people can tell apart: blue, vermilion, bluish green.
+/// From Okabe and Ito's palette, which colour-blind people can tell apart: blue, vermilion, bluish green.
 const COLOURS: [RGBColor; 3] = [RGBColor(0, 114, 178), RGBColor(213, 94, 0), RGBColor(0, 158, 115)];
 const WIDTH: u32 = 820;
 const TITLE_FONT: (&str, u32) = ("sans-serif", 18);
 const LABEL_FONT: (&str, u32) = ("sans-serif", 13);
 
-/// The height of a group of bars, in units of the vertical axis; of a bar; and of what is above and below them.
+/// The height of a group of bars in units of the vertical axis, of a single bar, and of the space above and below the bars.
 const ROW: i32 = 100;
 const BAR: i32 = 36;
 const MARGIN: i32 = (ROW - 2 * BAR) / 2;
@@ -40,7 +40,7 @@ const IN_MEMORY: &str = "drawing into memory does not fail";
 pub struct Bars {
     file: &'static str,
     title: String,
-    /// What is measured, in which unit.
+    /// The quantity and its unit.
     axis: &'static str,
     groups: Vec<(String, [(Owner, f64); 2])>,
 }
@@ -72,10 +72,10 @@ impl Bars {
         area.fill(&WHITE)?;
         let values = self.groups.iter().flat_map(|(_, bars)| bars).map(|&(_, value)| value);
         let (low, high) = values.fold((0.0, 0.0), |(low, high), value| (f64::min(low, value), f64::max(high, value)));
-        // Nothing but zeros still has an axis.
+        // Bars of zero only still need an axis.
         let margin = f64::max((high - low) * 0.05, 0.01);
         let low = if low < 0.0 { low - margin } else { 0.0 };
-        // The first group is uppermost; the legend has the room below the last.
+        // The first group is at the top; the room below the last is for the legend.
         let rows = ((count + 1) * ROW..0).with_key_points((0..count).map(|row| row * ROW + ROW / 2).collect());
         let mut chart = ChartBuilder::on(&area)
             .caption(&self.title, TITLE_FONT)
@@ -108,7 +108,7 @@ impl Bars {
     }
 }
 
-/// Points joined by lines, over a number of registers.
+/// Lines of points over a number of registers.
 pub struct Lines {
     file: &'static str,
     title: &'static str,
@@ -121,7 +121,7 @@ impl Lines {
         Lines { file, title, axes, series: Vec::new() }
     }
 
-    /// Adds a point to a line, if there is one; points come from left to right.
+    /// Adds a point to a line, if it was measured; points come from left to right.
     pub fn point(&mut self, line: &'static str, x: f64, y: Option<f64>) {
         let Some(y) = y else { return };
         match self.series.iter_mut().find(|(name, _)| *name == line) {
@@ -144,7 +144,7 @@ impl Lines {
         let area = SVGBackend::with_string(svg, (WIDTH, 460)).into_drawing_area();
         area.fill(&WHITE)?;
         let points = || self.series.iter().flat_map(|(_, points)| points);
-        // Parity is always in sight.
+        // The range always includes 1, where both are equal.
         let span = |values: &mut dyn Iterator<Item = f64>, start: (f64, f64)| {
             values.fold(start, |(low, high), value| (f64::min(low, value), f64::max(high, value)))
         };

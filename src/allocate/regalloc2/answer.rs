@@ -1,9 +1,9 @@
 //! regalloc2's answer as an overlay.
 //!
 //! Requires: an answer to the program that the function became.
-//! Ensures: the overlay says the same: operands are where regalloc2 put them, its moves are loads, stores and moves of the
-//! narrowest class that holds what they carry, and slots are as wide as what is put there. Moves that carry nothing (what
-//! goes to a φ for an undefined argument) are left out.
+//! Ensures: an overlay that says the same. Operands are where regalloc2 put them. Its moves are loads, stores and moves of
+//! the narrowest class that holds what they carry, and slots are as wide as their widest content. Moves that carry nothing
+//! are left out: those of undefined arguments to φs.
 
 use super::carried::{Carried, Transfer, carried};
 use super::program::{Content, Program};
@@ -23,7 +23,7 @@ pub(super) struct Answer {
 /// Translates an answer.
 ///
 /// # Errors
-/// If regalloc2 moves something where no code can stand, or in registers that no class has.
+/// If regalloc2 moves something where no code can stand, or in registers that are in no class.
 pub(super) fn answer(
     function: &Function,
     order: &Order,
@@ -48,7 +48,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Homes are numbered behind regalloc2's own slots.
+    /// The slot of a home: homes are numbered after regalloc2's own slots.
     fn home(&self, home: Slot) -> Location {
         Location::Slot(Slot::new(self.output.num_spillslots + home.index()))
     }
@@ -98,19 +98,19 @@ impl Reader<'_> {
         Ok(transfers)
     }
 
-    /// Before or behind an item, if code can stand there.
+    /// The point before or after an item, if code can stand there.
     fn point(&self, at: Point, content: Content, position: InstPosition) -> Option<Point> {
-        let behind = match (content, position) {
+        let passed = match (content, position) {
             (Content::Instructions(count), InstPosition::After) => count,
             _ => 0,
         };
         let head = self.function.head(at.block).index;
         let tail = self.function.before_terminators(at.block).index;
-        let index = (at.index + behind).max(head);
+        let index = (at.index + passed).max(head);
         (index <= tail).then_some(Point { block: at.block, index })
     }
 
-    /// The access to a home that an item is.
+    /// The transfer that an item is, if it accesses a home.
     fn access(&self, content: Content, at: Point, number: usize) -> Option<Transfer> {
         let register = || self.place(self.output.inst_allocs(Inst::new(number))[0]);
         match content {
@@ -124,7 +124,7 @@ impl Reader<'_> {
 struct Writer<'a> {
     function: &'a Function,
     carried: &'a Carried,
-    /// Those of the function's values: a file may have classes that no code of the target can move.
+    /// The classes of the function's values. The file may have others that no code of the target can move.
     classes: BTreeSet<RegClass>,
 }
 
@@ -166,7 +166,7 @@ impl Writer<'_> {
         SlotData { size: class.slot_size, align: class.slot_align }
     }
 
-    /// The narrowest class of the function that carries these values and has the registers.
+    /// The narrowest class of the function that carries these values and contains the registers.
     fn class(&self, transfer: &Transfer, values: &[Value]) -> Result<RegClass, String> {
         let file = &self.function.file;
         let classes = values.iter().map(|&value| self.function.values[value].class);
@@ -190,8 +190,7 @@ impl Writer<'_> {
         })
     }
 
-    /// A move in terms of ours. A slot is accessed as wide as it is where registers have another form in memory for each
-    /// width.
+    /// A move as an edit. Where registers have another form in memory for each width, a slot is accessed in its full width.
     fn edit(&self, from: Location, to: Location, class: RegClass, slots: &PrimaryMap<Slot, SlotData>) -> Edit {
         let in_form = |slot: Slot| self.function.file.memory_form(class, slots[slot].size);
         match (from, to) {
@@ -203,7 +202,7 @@ impl Writer<'_> {
     }
 }
 
-/// Slots in use, by regalloc2's numbers and those of homes.
+/// The slots in use, by the numbers of regalloc2's and of homes.
 #[derive(Default)]
 struct Slots {
     data: SecondaryMap<Slot, Option<SlotData>>,
@@ -211,7 +210,7 @@ struct Slots {
 }
 
 impl Slots {
-    /// If the place is a slot, it has to hold this much, and these values are in memory.
+    /// If the place is a slot, has it hold this much, and notes that these values are in memory.
     fn widen(&mut self, place: Location, data: SlotData, values: &[Value]) {
         let Location::Slot(slot) = place else { return };
         let so_far = self.data[slot].unwrap_or(data);
@@ -219,7 +218,7 @@ impl Slots {
         values.iter().for_each(|&value| self.spilled[value] = true);
     }
 
-    /// The slots numbered consecutively, their old numbers, and how many values are in memory.
+    /// The slots with consecutive numbers, the new numbers by the old ones, and how many values are in memory.
     fn finish(self) -> (PrimaryMap<Slot, SlotData>, SecondaryMap<Slot, PackedOption<Slot>>, u64) {
         let mut slots: PrimaryMap<Slot, SlotData> = PrimaryMap::new();
         let mut numbers: SecondaryMap<Slot, PackedOption<Slot>> = SecondaryMap::new();

@@ -1,4 +1,4 @@
-//! Translating a function.
+//! The translation of a function into regalloc2's program.
 
 use super::constraints::{Constraints, Taken};
 use super::homes::{Homes, live_phis, takes_no_code};
@@ -9,10 +9,10 @@ use crate::machine::{Block, BlockData, Function, Inst, Operand, Phi, Point, RegS
 use cranelift_entity::{EntityRef, SecondaryMap};
 use regalloc2::{self as ra, OperandConstraint, OperandKind, OperandPos, PRegSet, VReg};
 
-/// A successor by its number, and what its parameters receive.
+/// The number of a successor, and the arguments for its parameters.
 type Exit = (usize, Vec<VReg>);
 
-/// What a function is translated by.
+/// The function to translate, with its analyses.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
     pub(super) function: &'a Function,
@@ -41,9 +41,9 @@ impl Program {
 
 /// The numbers of regalloc2's blocks.
 struct Numbers {
-    /// The block that is entered.
+    /// The number at which each block is entered.
     head: SecondaryMap<Block, usize>,
-    /// The edges from each block that can take no code: their targets and their blocks.
+    /// The edges from each block that can take no code: their targets, and the numbers of their own blocks.
     on_edges: SecondaryMap<Block, Vec<(Block, usize)>>,
 }
 
@@ -65,7 +65,7 @@ impl Numbers {
         numbers
     }
 
-    /// The block that control enters first on the way from one to another.
+    /// The block that control enters first on its way from one block to another.
     fn target(&self, from: Block, to: Block) -> usize {
         let between = self.on_edges[from].iter().find(|(target, _)| *target == to);
         between.map_or(self.head[to], |&(_, number)| number)
@@ -116,7 +116,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// A call from which landing pads are entered ends a block of regalloc2's.
+    /// Ends one of regalloc2's blocks at a call from which landing pads are entered.
     fn throwing(&mut self, at: Point) -> Result<(), String> {
         let mut exits = self.leave(at, |to| to.landing_pad)?;
         self.instructions(at, 1)?;
@@ -141,7 +141,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The blocks on the edges that can take no code.
+    /// Adds the blocks on the edges that can take no code.
     fn edges(&mut self, block: Block) {
         for (to, _) in std::mem::take(&mut self.numbers.on_edges[block]) {
             self.begin(Vec::new());
@@ -150,7 +150,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Reads the cells of the φs, and writes the homes of their definitions.
+    /// Loads the φs from their cells, and stores their definitions to their homes.
     fn define_phis(&mut self, phis: &[&Phi], at: Point) -> Result<(), String> {
         for phi in phis {
             if let Some(cell) = self.context.homes.cells[phi.def].expand() {
@@ -168,7 +168,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What has to happen before a block is left for some of its successors: cells are written, and φ arguments get names.
+    /// Prepares for control to leave a block for some of its successors: writes cells, and names the arguments of φs.
     fn leave(&mut self, at: Point, wanted: fn(&BlockData) -> bool) -> Result<Vec<Exit>, String> {
         let Context { function, liveness, .. } = self.context;
         let mut exits = Vec::new();
@@ -183,7 +183,7 @@ impl Builder<'_> {
         Ok(exits)
     }
 
-    /// The name of a φ's argument; if the φ has a cell, the argument goes there.
+    /// The name of a φ's argument. If the φ has a cell, the argument is stored there instead.
     fn argument(&mut self, phi: &Phi, column: usize, at: Point) -> Result<Option<VReg>, String> {
         let value = phi.args[column].expand();
         match (self.context.homes.cells[phi.def].expand(), value) {
@@ -198,7 +198,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A name for a value that is used at a point: of a load, if it has a home.
+    /// A name for a value that is used at a point: if the value has a home, the name of a load.
     fn read(&mut self, value: Value, at: Point) -> Result<VReg, String> {
         let Some(home) = self.context.homes.of[value].expand() else { return Ok(self.name(value)) };
         let name = self.fresh(value);
@@ -206,7 +206,7 @@ impl Builder<'_> {
         Ok(name)
     }
 
-    /// A name like that of this value, with any content.
+    /// A name in the class of this value, with arbitrary content.
     fn undefined(&mut self, like: Value, at: Point) -> VReg {
         let name = self.fresh(like);
         let operand = ra::Operand::new(name, OperandConstraint::Any, OperandKind::Def, OperandPos::Late);
@@ -230,13 +230,13 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// The physical registers that the program keeps something in at a point.
+    /// The physical registers in which the program keeps something at a point.
     fn occupied(&self, at: Point) -> Taken {
         let live = self.context.pins.at(self.context.function, at);
         Taken { early: live, late: live, clobbered: RegSet::EMPTY }
     }
 
-    /// Translates instructions that are one for regalloc2.
+    /// Translates instructions that are a single one for regalloc2.
     fn instructions(&mut self, at: Point, count: u32) -> Result<(), String> {
         let Context { function, pins, .. } = self.context;
         let first = function.blocks[at.block].insts.start + at.index;
@@ -293,8 +293,8 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// The names of an instruction's operands; none for those that repeat another or are accessed in their homes. Others that
-    /// have a home are loaded.
+    /// The names of an instruction's operands. An operand that repeats another one, or that is accessed in its value's home,
+    /// has none. Other values that have a home are loaded.
     fn names(&mut self, inst: Inst, at: Point) -> Result<Vec<Option<VReg>>, String> {
         let Context { function, homes, .. } = self.context;
         let foldable = self.constraints.foldable(inst);
@@ -335,7 +335,7 @@ impl Builder<'_> {
         self.context.registers.class(function.file.classes[function.values[value].class].bank)
     }
 
-    /// Adds an item at which these registers are not to be had.
+    /// Adds an item at which these registers are not available.
     fn item(&mut self, content: Content, at: Option<Point>, operands: &[(ra::Operand, Option<u32>)], occupied: Taken) {
         let program = &mut self.program;
         let first = program.operands.len();
@@ -349,7 +349,7 @@ impl Builder<'_> {
             program.operands.push(ra::Operand::reg_fixed_def_at_start(name, preg));
             program.origins.push(None);
         }
-        // What a definition names, it occupies itself.
+        // A register that a definition names is occupied by the definition itself.
         let named = |operand: &ra::Operand| match operand.constraint() {
             OperandConstraint::FixedReg(preg) if operand.kind() == OperandKind::Def => Some(preg),
             _ => None,
@@ -360,7 +360,7 @@ impl Builder<'_> {
         program.items.push(Item { content, at, operands: first..program.operands.len(), clobbers });
     }
 
-    /// Enters the predecessors.
+    /// Fills in the predecessors.
     fn finish(mut self) -> Program {
         for from in 0..self.program.pieces.len() {
             for to in self.program.pieces[from].succs.clone() {
@@ -371,7 +371,7 @@ impl Builder<'_> {
     }
 }
 
-/// The operand that reads the same value as this one, first of those that are not tied to a definition.
+/// The first operand that reads the same value as this one, if neither is tied to a definition.
 fn first_read(operands: &[Operand], k: usize) -> Option<usize> {
     let untied = |k: usize| !operands[k].is_def() && operands.iter().all(|o| o.reuse.map(usize::from) != Some(k));
     (0..k).find(|&first| operands[first].value == operands[k].value && untied(first) && untied(k))

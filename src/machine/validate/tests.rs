@@ -53,7 +53,7 @@ fn operand(function: &mut Function, inst: usize, index: usize) -> &mut Operand {
     &mut function.operands[start + index]
 }
 
-/// Expects this violation among those of the good function after a change.
+/// Expects this violation, possibly among others, after a change to the good function.
 #[track_caller]
 fn broken(place: Place, rule: Rule, change: impl FnOnce(&mut Function)) {
     let mut function = good();
@@ -234,7 +234,7 @@ fn values_are_defined_once_and_before() {
 }
 
 #[test]
-fn what_a_block_defines_behind_its_throw_does_not_reach_the_landing_pad() {
+fn definitions_after_a_throw_do_not_reach_the_landing_pad() {
     for (value, reaches) in [(5, true), (6, false), (7, false)] {
         let mut function = good();
         operand(&mut function, 11, 0).value = v(value);
@@ -243,7 +243,7 @@ fn what_a_block_defines_behind_its_throw_does_not_reach_the_landing_pad() {
 }
 
 #[test]
-fn what_a_block_defines_behind_its_jump_does_not_reach_where_it_jumps_to() {
+fn definitions_after_a_jump_do_not_reach_its_targets() {
     for (argument, reaches) in [("v0", true), ("v1", true), ("v2", false)] {
         let text = format!(
             "target tiny\nfunction f\nb0: -> b1 b2\n  v0:w = op\n  v1:w = op jumps\n  v2:w = op\nb1:\n  op v2\n\
@@ -268,7 +268,7 @@ fn debug_uses_are_in_order() {
 }
 
 #[test]
-fn what_may_move_or_be_repeated_writes_no_memory() {
+fn instructions_that_may_move_or_be_repeated_write_no_memory() {
     broken(Place::Inst(b(0), i(3)), Rule::MovableConstant, |f| f.insts[i(3)].movable = true);
     broken(Place::Inst(b(0), i(3)), Rule::RepeatableWriter, |f| f.insts[i(3)].writes = true);
     broken(Place::Inst(b(0), i(2)), Rule::MovableWriter, |f| (f.insts[i(2)].movable, f.insts[i(2)].writes) = (true, true));

@@ -1,8 +1,7 @@
-//! Reading what is compared: the statistics of one run, or a comparison of many.
+//! Reads the files that are compared: the statistics of one run, or a comparison of many.
 //!
-//! Only what is asked for is looked at, so that files of earlier versions, which count less, and files that somebody has
-//! shortened can be read, and large ones fast. Functions are taken apart one at a time: the largest files have hundreds of
-//! thousands of them.
+//! Only the requested metrics are read, so that older files, which count less, and files that somebody has shortened can be
+//! read, and large ones quickly. Functions are parsed one at a time, since the largest files have hundreds of thousands.
 
 use super::metric::Metric;
 use super::quantity::Quantity;
@@ -19,8 +18,8 @@ pub struct File {
     /// As given.
     pub name: String,
     pub kind: Kind,
-    /// In the order of the file. A file of statistics has one run and no key to it: what is compared with it may be of
-    /// another allocator or source. A folder of them has one for each.
+    /// In the order of the file. A file of statistics has one run, without a key, since it may be compared with one of
+    /// another allocator or source. A folder of such files has one run for each.
     pub runs: IndexMap<Option<RunKey>, Run>,
     /// The sources of a folder's modules, by the names of their files.
     pub sources: IndexMap<String, String>,
@@ -43,17 +42,17 @@ impl Kind {
     }
 }
 
-/// Which of the runs of a comparison.
+/// Identifies a run within a file or folder.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct RunKey {
-    /// Of a folder, the file in it.
+    /// The source or, in a folder, the name of the file.
     pub module: String,
-    /// Absent for a folder: what is compared with it may be of another one.
+    /// Absent in a folder, which may be compared with one of another allocator.
     #[serde(flatten)]
     pub under: Option<Under>,
 }
 
-/// An allocator with its registers, as they were asked for.
+/// An allocator and its registers, as requested.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Under {
     pub allocator: String,
@@ -67,7 +66,7 @@ pub enum Run {
     NotDone(Status),
 }
 
-/// What all modules of a total have in common.
+/// The properties that all modules of a total share.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Setting {
     pub allocator: String,
@@ -84,16 +83,16 @@ pub struct Function {
     pub counters: Counters,
 }
 
-/// A value for each metric, in their order; `None` where the file has none.
+/// A value for each metric, in their order; `None` if the file has none.
 pub type Counters = Vec<Option<Quantity>>;
 
-/// What became of a function, or of a module.
+/// The outcome of a function or a module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "status", rename_all = "kebab-case")]
 pub enum Status {
-    /// By the allocator that was asked for.
+    /// Allocated by the requested allocator.
     Allocated,
-    /// By the code generator's own allocator.
+    /// Allocated by the code generator's own allocator.
     Fallback {
         message: String,
     },
@@ -117,7 +116,7 @@ pub enum Status {
 /// Reads a file.
 ///
 /// # Errors
-/// If it is of neither schema, or broken; the message says where.
+/// If it is broken or has neither schema; the message says where.
 pub fn parse(name: &str, text: &str, metrics: &[Metric]) -> Result<File, String> {
     let mut documents = Vec::new();
     for document in Deserializer::from_str(text).into_iter::<&RawValue>() {
@@ -134,10 +133,10 @@ pub fn parse(name: &str, text: &str, metrics: &[Metric]) -> Result<File, String>
     Ok(File { name: name.to_owned(), kind, runs, sources: IndexMap::new() })
 }
 
-/// Reads the files of statistics in a folder, by their names in it.
+/// Reads the files of a folder of statistics, given as names and texts.
 ///
 /// # Errors
-/// If one of them is no such file, or broken; the message says which.
+/// If one of them is broken or has another schema; the message says which.
 pub fn parse_folder(name: &str, texts: &[(String, String)], metrics: &[Metric]) -> Result<File, String> {
     let (mut runs, mut sources) = (IndexMap::new(), IndexMap::new());
     for (module, text) in texts {
@@ -148,7 +147,7 @@ pub fn parse_folder(name: &str, texts: &[(String, String)], metrics: &[Metric]) 
     Ok(File { name: name.to_owned(), kind: Kind::Statistics, runs, sources })
 }
 
-/// Reads a file that has to be one of statistics: what it is of, and the run.
+/// Reads a file that must have the schema of statistics: its source, and the run.
 fn one(text: &str, metrics: &[Metric]) -> Result<(String, Run), String> {
     let document = read::document(text)?;
     if schema(document)? != stats::SCHEMA {
@@ -161,7 +160,7 @@ fn schema(document: &RawValue) -> Result<String, String> {
     read::schema(document).ok_or_else(|| format!("names no schema: neither {} nor {}", stats::SCHEMA, record::SCHEMA))
 }
 
-/// A module and a run that statistics are of.
+/// The source and the run of a document of statistics.
 fn statistics(document: &RawValue, metrics: &[Metric]) -> Result<(String, Run), String> {
     let parsed: Statistics<'_> = serde_json::from_str(document.get()).map_err(|error| error.to_string())?;
     let setting = Setting {
@@ -204,8 +203,8 @@ fn comparison(documents: &[&RawValue], metrics: &[Metric]) -> Result<IndexMap<Op
     Ok(runs)
 }
 
-/// A comparison that went on adds lines for modules that it has some of already. The later run counts, and of a module that
-/// changed only what it is now.
+/// Adds a line of a records file. A comparison that was resumed adds lines for modules that have earlier ones: the later of
+/// two equal runs counts, and a module whose fingerprint changed has only its new runs.
 fn add_line<'t>(lines: &mut IndexMap<String, (usize, Record<'t>)>, index: usize, mut record: Record<'t>) {
     if let Some((_, earlier)) = lines.get_mut(&record.source)
         && earlier.fingerprint == record.fingerprint
@@ -218,7 +217,7 @@ fn add_line<'t>(lines: &mut IndexMap<String, (usize, Record<'t>)>, index: usize,
     }
 }
 
-/// What is read of a [`record::Record`].
+/// The part of a [`record::Record`] that is read.
 #[derive(Deserialize)]
 struct Record<'t> {
     source: String,
@@ -228,7 +227,7 @@ struct Record<'t> {
     runs: Vec<RecordedRun<'t>>,
 }
 
-/// What is read of a [`record::Run`].
+/// The part of a [`record::Run`] that is read.
 #[derive(Deserialize)]
 struct RecordedRun<'t> {
     allocator: String,
@@ -251,7 +250,7 @@ enum OutcomeName {
     TimedOut,
 }
 
-/// What is read of [`stats::Statistics`].
+/// The part of [`stats::Statistics`] that is read.
 #[derive(Deserialize)]
 struct Statistics<'t> {
     #[serde(default)]
@@ -266,7 +265,7 @@ struct Statistics<'t> {
     functions: Vec<&'t RawValue>,
 }
 
-/// What is read of a [`stats::Function`].
+/// The part of a [`stats::Function`] that is read.
 #[derive(Deserialize)]
 struct CountedFunction {
     name: String,
@@ -383,7 +382,7 @@ mod tests {
         record::Run { allocator: "linear-scan".into(), registers: registers.into(), outcome }
     }
 
-    /// As `chordal compare` writes a record.
+    /// A record as `chordal compare` writes it.
     fn recorded() -> Value {
         let done = Outcome::Done { statistics: Box::new(written()), allocation_ns: vec![] };
         let runs = [run("4", done), run("5", Outcome::TimedOut { message: "after 10 s".into() })];

@@ -1,4 +1,4 @@
-//! How results are shown: tables for people, Markdown, CSV, and annotations of a workflow.
+//! Writes results: tables for people, Markdown, CSV, and annotations of a workflow.
 
 pub mod annotations;
 pub mod compare;

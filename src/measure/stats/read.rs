@@ -1,4 +1,4 @@
-//! Finding and reading files of statistics.
+//! Finds and reads files of statistics.
 
 use super::{SCHEMA, Statistics};
 use crate::folder;
@@ -19,7 +19,7 @@ pub fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
 /// Reads a file's text.
 ///
 /// # Errors
-/// If it is no JSON, or of another schema; the message says so.
+/// If it is not JSON or has another schema; the message says so.
 pub fn parse(text: &str) -> Result<Statistics, String> {
     match schema(document(text)?) {
         Some(schema) if schema == SCHEMA => serde_json::from_str(text).map_err(|error| error.to_string()),
@@ -28,16 +28,16 @@ pub fn parse(text: &str) -> Result<Statistics, String> {
     }
 }
 
-/// The document of a file. What has several may still say in the first what it is.
+/// The first document of a file. In a file with several, it tells the schema of all.
 ///
 /// # Errors
-/// If there is none; the message says what is there.
+/// If there is none, or it is broken; the message says which.
 pub fn document(text: &str) -> Result<&RawValue, String> {
     let first = Deserializer::from_str(text).into_iter::<&RawValue>().next().ok_or("is empty")?;
     first.map_err(|error| broken(&error))
 }
 
-/// Says what is wrong with a text that is no JSON.
+/// Says why a text is not JSON.
 pub fn broken(error: &serde_json::Error) -> String {
     if error.is_eof() { format!("is cut short: {error}") } else { format!("is not JSON: {error}") }
 }

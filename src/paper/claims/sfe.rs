@@ -1,4 +1,4 @@
-//! Claims of *SSA Elimination after Register Allocation*.
+//! Claims of *SSA Elimination after Register Allocation* [PP09].
 
 use super::{Claim, Measure, Unit};
 use crate::paper::exhibits::names::*;
@@ -181,7 +181,7 @@ const LOWERING: &str = "The paper finds load lowering particularly useful where 
     register on another. A value that our spiller spills is in memory everywhere, so all that is left for load lowering are \
     phis in registers whose arguments are in memory.";
 
-/// A claim about what optimisations take away.
+/// A claim that optimisations remove code.
 struct Reduction {
     text: &'static str,
     quantity: &'static str,

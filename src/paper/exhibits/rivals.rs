@@ -1,4 +1,4 @@
-//! SFE section 1: a spare register, and spilling on demand.
+//! The rivals of spill-free elimination: a spare register, and spilling on demand [PP09, §1].
 
 use super::paragraph;
 use crate::measure::report::{Cell, Table};

@@ -1,6 +1,6 @@
 //! Where values are among those that are live at the end of a block.
 
-use crate::allocate::spill::ascending::Ascending;
+use crate::allocate::spill::splitting::ascending::Ascending;
 use crate::analysis::Liveness;
 use crate::machine::{Block, Value};
 

@@ -6,7 +6,7 @@
 use crate::allocate::cost::{self, Added};
 use crate::allocate::cuts::{MOST_BOUGHT, Units};
 use crate::allocate::pressure::limits::Limits;
-use crate::allocate::spill::Problem;
+use crate::allocate::spill::problem::Problem;
 use crate::analysis::{PinLiveness, Untouched};
 use crate::machine::{Block, Reg, RegSet};
 use cranelift_entity::EntitySet;

@@ -3,7 +3,7 @@
 //! Relies on: the relaxation of this program, in which decisions may be fractions, is nearly always integral, as its columns of
 //! one cluster are those of a minimum cut.
 
-use super::prices::{Market, Solution};
+use super::multipliers::{Market, Solution};
 use crate::allocate::cuts::{FORBIDDEN, Network, Node, Reliance, Residual, Row, Units};
 use crate::allocate::integer_program::{Answer, Program, Variable};
 use crate::analysis::grouped::Grouped;
@@ -122,9 +122,9 @@ fn cost(network: &Network, costs: &Residual, market: Market, is_one: &PrimaryMap
 
 #[cfg(test)]
 mod tests {
+    use super::multipliers;
     use super::*;
     use crate::allocate::cuts::testing;
-    use crate::allocate::spill::priced::prices;
 
     #[test]
     fn nothing_is_cheaper() {
@@ -135,7 +135,7 @@ mod tests {
             let decisions = testing::random_relying(&mut rng, count, rows);
             let (network, costs) = Network::new(decisions.clone());
             let market = Market { price: testing::random_cost(&mut rng), least: rng.usize(0..2), most: rng.usize(2..4) };
-            let known = prices::solve(&network, costs.clone(), market, &[]);
+            let known = multipliers::solve(&network, costs.clone(), market, &[]);
             let known_cost = cost(&network, &costs, market, &known.is_one, known.bought);
             let best = solve(&network, &costs, market, known, Duration::from_secs(60));
             let found = cost(&network, &costs, market, &best.is_one, best.bought).expect("it is a solution");

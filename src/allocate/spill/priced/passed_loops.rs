@@ -5,7 +5,7 @@
 //! Relies on: what is live into a loop, and accessed in one within it, is live into that one, since headers dominate their loops.
 //! So time is linear in what is live into headers, and at the ends of edges without code, apart from searches in it.
 
-use super::tight::Tight;
+use super::excess_pressure::Tight;
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Liveness, Loops, Order};
 use crate::machine::{Block, Function, Value};

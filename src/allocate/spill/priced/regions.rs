@@ -3,7 +3,8 @@
 //! Ensures: each block is in one region. Control enters a region by its first block, or goes back to a loop of it, and no block
 //! of it is executed much less often than another one before it.
 
-use crate::allocate::spill::{Choice, Problem};
+use super::Priced;
+use crate::allocate::spill::problem::Problem;
 use crate::analysis::Order;
 use crate::analysis::grouped::{Grouped, of_each};
 use crate::machine::{Block, Function};
@@ -40,12 +41,10 @@ const HOT: f64 = 3.0;
 const NONE_SIMILAR: f64 = f64::INFINITY;
 
 /// How often, for each execution of one before it, a block of the same region is to be executed at least.
-pub(super) fn similar(problem: &Problem) -> f64 {
-    match problem.downstream.choice {
-        Some(Choice::Optimal) => NONE_SIMILAR,
-        Some(choice) if !choice.considers_all(problem.policy.effort) && !is_hot(&problem.conventional.function) => {
-            SIMILAR_IN_COOL
-        }
+pub(super) fn similar(priced: &Priced, problem: &Problem) -> f64 {
+    match priced {
+        Priced { exact: true, .. } => NONE_SIMILAR,
+        _ if !priced.considers_all() && !is_hot(&problem.conventional.function) => SIMILAR_IN_COOL,
         _ => SIMILAR,
     }
 }

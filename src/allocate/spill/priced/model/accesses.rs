@@ -4,9 +4,9 @@ use super::{Builder, Home, Place};
 use crate::allocate::cost;
 use crate::allocate::cuts::{Decision, FORBIDDEN, Reliance};
 use crate::allocate::pressure::demand::{foldable_operands, is_first_use};
-use crate::allocate::spill::Problem;
 use crate::allocate::spill::plan::Refill;
-use crate::allocate::spill::update::{changes_home, saved};
+use crate::allocate::spill::plan::update::{changes_home, saved};
+use crate::allocate::spill::problem::Problem;
 use crate::machine::{Block, Function, Inst, Operand, Value};
 
 impl Builder<'_> {

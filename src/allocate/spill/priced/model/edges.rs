@@ -3,10 +3,10 @@
 use super::{Builder, Home, Place};
 use crate::allocate::cost;
 use crate::allocate::cuts::FORBIDDEN;
-use crate::allocate::spill::Problem;
-use crate::allocate::spill::priced::again::Again;
 use crate::allocate::spill::priced::before::Before;
+use crate::allocate::spill::priced::recompute::Again;
 use crate::allocate::spill::priced::regions::Region;
+use crate::allocate::spill::problem::Problem;
 use crate::machine::{Block, BlockList, Value};
 use smallvec::SmallVec;
 

@@ -2,10 +2,10 @@
 
 use super::{Builder, Known, Place};
 use crate::allocate::cost;
-use crate::allocate::spill::Problem;
 use crate::allocate::spill::crossing::Head;
 use crate::allocate::spill::priced::before::Before;
-use crate::allocate::spill::priced::passing::majority;
+use crate::allocate::spill::priced::segment_merging::majority;
+use crate::allocate::spill::problem::Problem;
 use crate::machine::{Block, Inst, Value};
 use smallvec::SmallVec;
 

@@ -2,14 +2,14 @@
 //!
 //! The live range of a value is cut into *segments*, from one access in a block, or the block's head, to the next access or the
 //! block's end. A decision says whether the value is in a register throughout a segment; another one, of each stretch of its
-//! life in which it makes little difference where it is stored ([`super::stretches`]), whether its home in memory is not written
+//! life in which it makes little difference where it is stored ([`super::store_regions`]), whether its home in memory is not written
 //! yet. Costs are those of single decisions and of pairs of which one is 1 and the other 0, so that without rows the cheapest
 //! labelling is a minimum cut. A *row* says of how many decisions at most may be 1, since there are so many registers at some
 //! point of an instruction, if so many callee-saved ones are bought. A *reliance* says that a value is not loaded only as long as it
 //! is in a register, or what it is computed from is. What no overfull row can change is no decision at all.
 //!
 //! Blocks are passed region by region: where values are at a block's head ([`heads`]), then what each instruction
-//! accesses ([`accesses`]), with rows where not everything may fit ([`rows`]). Edges and stores come last ([`edges`]), when it is
+//! accesses ([`accesses`]), with rows where not everything may fit ([`constraints`]). Edges and stores come last ([`edges`]), when it is
 //! known where values are at the ends of all blocks.
 //!
 //! Requires: conventional SSA form, and what has been chosen to be in memory in any case.
@@ -19,26 +19,27 @@
 //! in memory. The bound is one for plans that agree with that.
 
 mod accesses;
+mod constraints;
 mod edges;
 mod heads;
-mod rows;
 
+use super::Priced;
 use super::before::Before;
 use super::callee_saved::CalleeSaved;
-use super::contest::Contest;
-use super::passing::Passing;
-use super::quiet::Quiet;
+use super::constraints::Contest;
+use super::excess_pressure::Tight;
 use super::regions::{Region, similar};
-use super::stretches::Stretches;
-use super::tight::Tight;
+use super::segment_merging::Passing;
+use super::store_regions::Stretches;
+use super::uncontended::Quiet;
 use crate::allocate::cost;
 use crate::allocate::cuts::{Decision, Decisions, FORBIDDEN, MOST_BOUGHT};
 use crate::allocate::pressure::demand::Left;
-use crate::allocate::spill::Problem;
-use crate::allocate::spill::choose::Chosen;
 use crate::allocate::spill::crossing;
 use crate::allocate::spill::plan::Refill;
-use crate::allocate::spill::residence::Ahead;
+use crate::allocate::spill::problem::Problem;
+use crate::allocate::spill::spill_set::SpillSet;
+use crate::allocate::spill::splitting::walk::Ahead;
 use crate::analysis::grouped::{each, of_each};
 use crate::machine::{Block, Function, Inst, Value};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
@@ -79,7 +80,7 @@ enum Known {
 }
 
 /// What is known of each value; `tight` says where not everything fits.
-fn known(problem: &Problem, chosen: &Chosen, tight: &Tight) -> SecondaryMap<Value, Known> {
+fn known(problem: &Problem, chosen: &SpillSet, tight: &Tight) -> SecondaryMap<Value, Known> {
     let values = &problem.conventional.function.values;
     let mut known = each(values.len(), Known::Plain);
     for value in values.keys() {
@@ -183,17 +184,24 @@ impl Model {
 }
 
 /// States the problem; `tight` says where not everything fits without any callee-saved register.
-pub(super) fn model(problem: &Problem, chosen: &Chosen, ahead: &Ahead, callee_saved: &CalleeSaved, tight: Tight) -> Model {
+pub(super) fn model(
+    priced: &Priced,
+    problem: &Problem,
+    chosen: &SpillSet,
+    ahead: &Ahead,
+    callee_saved: &CalleeSaved,
+    tight: Tight,
+) -> Model {
     let function = &problem.conventional.function;
     let mut builder = Builder {
         problem,
         chosen,
         callee_saved,
         function,
-        stretches: Stretches::new(problem, &tight, similar(problem)),
+        stretches: Stretches::new(problem, &tight, similar(priced, problem)),
         known: known(problem, chosen, &tight),
         homes: function.values.keys().map(|value| home(problem, value)).collect(),
-        passing: Passing::new(problem, &tight),
+        passing: Passing::new(priced, problem, &tight),
         tight,
         quiet: Quiet::new(problem, ahead),
         model: Model { decisions: Decisions::new(problem.units), places: Places::new(problem), ..Model::default() },
@@ -225,7 +233,7 @@ pub(super) fn model(problem: &Problem, chosen: &Chosen, ahead: &Ahead, callee_sa
 
 struct Builder<'a> {
     problem: &'a Problem<'a>,
-    chosen: &'a Chosen,
+    chosen: &'a SpillSet,
     callee_saved: &'a CalleeSaved,
     function: &'a Function,
     tight: Tight,

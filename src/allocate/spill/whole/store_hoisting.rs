@@ -1,0 +1,54 @@
+//! Stores of φ arguments: where a φ is in memory and takes a value in a register.
+//!
+//! Each argument is stored where its edge begins, or once behind its definition (`spill-free-ssa-elimination.txt`,
+//! section 6.1).
+
+use crate::allocate::cost;
+use crate::allocate::spill::plan::builder::stored_arguments;
+use crate::allocate::spill::problem::Problem;
+use crate::machine::{Point, Value};
+use cranelift_entity::{EntitySet, SecondaryMap};
+
+/// The stores that φs in memory take.
+pub(in crate::allocate::spill) struct ArgumentStores {
+    /// Where an edge begins: (point, argument, φ), ascending.
+    pub(in crate::allocate::spill) at_ends: Vec<(Point, Value, Value)>,
+    /// Behind its definition: of each argument, a φ that takes it.
+    pub(in crate::allocate::spill) hoisted: SecondaryMap<Value, Option<Value>>,
+    /// How many fewer stores hoisting makes.
+    pub(in crate::allocate::spill) saved: u64,
+}
+
+/// Finds the arguments to be stored, and places their stores.
+pub(in crate::allocate::spill) fn argument_stores(
+    problem: &Problem,
+    in_memory: &EntitySet<Value>,
+    hoist: bool,
+) -> ArgumentStores {
+    let function = &problem.conventional.function;
+    let mut at_ends: Vec<(Point, Value, Value)> = stored_arguments(function, in_memory).collect();
+    let all = at_ends.len();
+    let better = if hoist { hoistable(problem, &at_ends) } else { Vec::new() };
+    let mut hoisted = SecondaryMap::new();
+    for &(_, value, phi) in at_ends.iter().filter(|(_, value, _)| better.binary_search(value).is_ok()) {
+        hoisted[value] = Some(phi);
+    }
+    at_ends.retain(|(_, value, _)| better.binary_search(value).is_err());
+    let saved = (all - at_ends.len() - better.len()) as u64;
+    ArgumentStores { at_ends, hoisted, saved }
+}
+
+/// The stored arguments that are better stored behind their definitions, ascending: those that would be stored at the end of
+/// more than one block, and those that are defined where fewer executions go.
+fn hoistable(problem: &Problem, stores: &[(Point, Value, Value)]) -> Vec<Value> {
+    let function = &problem.conventional.function;
+    let defined = cost::definitions(function);
+    let mut by_value: Vec<(Value, Point)> = stores.iter().map(|&(point, value, _)| (value, point)).collect();
+    by_value.sort_unstable();
+    let better = |of_one: &&[(Value, Point)]| {
+        let (value, point) = of_one[0];
+        let moves_out = of_one.len() > 1 || defined[value] < function.blocks[point.block].frequency;
+        moves_out && !problem.unspillable.contains(value)
+    };
+    by_value.chunk_by(|a, b| a.0 == b.0).filter(better).map(|of_one| of_one[0].0).collect()
+}
