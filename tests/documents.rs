@@ -1,5 +1,6 @@
 //! The documents are right: links have targets, and commands print what the documents show.
 
+use chordal::cli::switches::{CliOption, OPTIONS};
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 use std::collections::HashSet;
 use std::fs;
@@ -132,9 +133,11 @@ fn commands_print_what_the_documents_say() {
     let program = "testdata/programs/parser.c";
     fs::copy(root().join(program), folder.path().join("parser.c")).expect("the folder is writable");
     fs::write(folder.path().join("gcd.c"), block_with("README.md", "unsigned gcd(")).expect("the folder is writable");
-    for (document, command) in
-        [("README.md", "$ chordal diff gcd.json greedy.json"), ("docs/comparing.md", "$ chordal diff spill-free.json")]
-    {
+    for (document, command) in [
+        ("README.md", "$ chordal diff gcd.json greedy.json"),
+        ("docs/comparing.md", "$ chordal diff spill-free.json"),
+        ("docs/allocators.md", "$ chordal list"),
+    ] {
         let block = block_with(document, command);
         assert_eq!(rerun(&block, folder.path()), block, "{document}");
     }
@@ -144,6 +147,44 @@ fn commands_print_what_the_documents_say() {
     let without_comments = code.iter().map(|line| line.split('#').next().expect("a part").trim_end());
     let code: Vec<&str> = without_comments.filter(|line| !line.is_empty()).collect();
     assert_eq!(code.join("\n") + "\n", block_with("README.md", "gcd:\n"), "README.md");
+}
+
+/// A table of all options of chordal's allocators.
+fn options() -> String {
+    let row = |option: &str, values: &str, about: &str, condition: Option<&str>| {
+        let condition = condition.map_or_else(String::new, |condition| format!("; for {condition}"));
+        let dashes = if option.is_empty() { "" } else { "--" };
+        format!("| `{dashes}{option}{}` | {about}{condition} |\n", values.replace('|', "\\|"))
+    };
+    let mut table = String::from("| option | |\n|---|---|\n");
+    for option in OPTIONS {
+        match option {
+            CliOption::Single(switch) => {
+                table += &row(switch.name, &format!(" {}", switch.choices()), switch.about, switch.condition());
+            }
+            CliOption::Levels { name, about, levels, switches } => {
+                let levels: Vec<&str> = levels.iter().map(|level| level.name).collect();
+                let names: Vec<String> = switches.iter().map(|switch| format!("`{}`", switch.name)).collect();
+                let about = format!("{about}: {}", names.join(", "));
+                table += &row(name, &format!(" {}", levels.join("|")), &about, option.condition());
+            }
+            CliOption::Keys { name, about, switches } => {
+                table += &row(name, " NAME=VALUE,...", about, option.condition());
+                for switch in *switches {
+                    let condition = switch.condition().filter(|_| option.condition().is_none());
+                    table += &row("", &format!("{}={}", switch.name, switch.choices()), switch.about, condition);
+                }
+            }
+            CliOption::Unlisted(_) => {}
+        }
+    }
+    table
+}
+
+#[test]
+fn the_options_are_those_that_there_are() {
+    let table = options();
+    assert!(read(&root().join("docs/allocators.md")).contains(&table), "docs/allocators.md has not this table:\n{table}");
 }
 
 /// The package contains only what building chordal needs.

@@ -4,7 +4,7 @@ use crate::support::naive::{Live, Pinned, in_registers};
 use crate::support::phases::{as_planned, convert, spill, with_plan};
 use crate::support::presets::{destructions, spill_free};
 use crate::support::random::{random_function, shapes};
-use chordal::allocate::allocators::{Dominance, Preset, Registers};
+use chordal::allocate::allocators::{AssignmentStrategy, DominanceOrder, Preset};
 use chordal::allocate::assign::{Coloured, Evictable, Refusal, assign, colour_graph, scan, split_at_repairs};
 use chordal::allocate::cssa::{Coalescing, Conventional};
 use chordal::allocate::destruct::{DestructionCounts, Notion, Source, destruct, unsplit::unsplit};
@@ -38,7 +38,9 @@ fn run(function: &Function) -> Phases {
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
     let evictable = Evictable { weight: &|_| 0.0, webs: &conventional.webs, spilled: &spilled };
-    let Registers::Dominance(Dominance { assign: policy, .. }) = spill_free().registers else { panic!("it is SSA-based") };
+    let AssignmentStrategy::DominanceOrder(DominanceOrder { assign: policy, .. }) = spill_free().assignment else {
+        panic!("it is SSA-based")
+    };
     let assignment = assign(&spilled, &order, &dominators, &liveness, policy, evictable);
     let assignment = assignment.unwrap_or_else(|message| panic!("{message}\n{}", print(&spilled.function)));
     let coloured = split_at_repairs(&spilled, &order, &dominators, &liveness, assignment);
@@ -634,18 +636,18 @@ struct Placed {
 }
 
 fn placed(function: &Function, allocator: &str) -> Placed {
-    let Preset { coalescing, spill: policy, registers, .. } = Preset::named(allocator).expect("it exists");
-    let place = match registers {
-        Registers::LinearScan => scan,
-        Registers::GraphColouring => colour_graph,
-        Registers::Dominance(_) => panic!("{allocator} moves variables"),
+    let Preset { coalescing, spill: policy, assignment, .. } = Preset::named(allocator).expect("it exists");
+    let place = match assignment {
+        AssignmentStrategy::LinearScan => scan,
+        AssignmentStrategy::GraphColouring => colour_graph,
+        AssignmentStrategy::DominanceOrder(_) => panic!("{allocator} moves variables"),
     };
     let conventional = convert(function, coalescing);
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
     let liveness = Liveness::new(&conventional.function);
-    let spiller = spiller(registers.spilling(), policy.effort);
-    let downstream = registers.downstream();
+    let spiller = spiller(assignment.spilling(), policy.effort);
+    let downstream = assignment.downstream();
     let problem = Problem::new(&conventional, &order, &dominators, &liveness, policy, downstream, spiller.abilities());
     let problem = problem.expect("the function has values of few classes");
     let mut requested = SecondaryMap::new();

@@ -1,7 +1,7 @@
 //! Allocation by integer programming: nothing better is found by other means.
 
 use crate::support::random::{Shape, random_function, shapes};
-use chordal::allocate::allocators::{Preset, RegisterCoalescing, Registers};
+use chordal::allocate::allocators::{AssignmentStrategy, Preset, RegisterCoalescing};
 use chordal::allocate::pipeline::{Report, allocate};
 use chordal::allocate::spill::{Certificate, Choice, Effort};
 use chordal::machine::{Function, print};
@@ -10,8 +10,8 @@ use chordal::machine::{Function, print};
 fn report(function: &Function, choice: Choice, effort: Effort, coalescing: RegisterCoalescing) -> Option<Report> {
     let mut preset = Preset::named("tuned").expect("it exists");
     preset.spill.effort = effort;
-    let Registers::Dominance(dominance) = &mut preset.registers else { panic!("it is SSA-based") };
-    dominance.choice = choice;
+    let AssignmentStrategy::DominanceOrder(dominance) = &mut preset.assignment else { panic!("it is SSA-based") };
+    dominance.spilling = choice;
     dominance.coalesce(coalescing);
     allocate(function, preset).ok().map(|(_, report)| report)
 }

@@ -429,14 +429,14 @@ mod critical_edges {
 /// The examples of [Hack], by the allocator that follows the lecture.
 mod lecture {
     use super::*;
-    use chordal::allocate::allocators::{Preset, RegisterCoalescing, Registers};
+    use chordal::allocate::allocators::{AssignmentStrategy, Preset, RegisterCoalescing};
     use chordal::allocate::pipeline::{Report, allocate};
     use chordal::machine::{Overlay, parse};
 
     /// An allocation by the lecture's allocator, with another way of coalescing.
     fn allocated_by(function: &Function, how: RegisterCoalescing) -> (Overlay, Report) {
         let mut preset = Preset::named("hack").expect("it exists");
-        let Registers::Dominance(dominance) = &mut preset.registers else { panic!("it is SSA-based") };
+        let AssignmentStrategy::DominanceOrder(dominance) = &mut preset.assignment else { panic!("it is SSA-based") };
         dominance.coalesce(how);
         allocate(function, preset).expect("it can be allocated")
     }

@@ -7,7 +7,7 @@ use crate::support::fixtures::{allocated, edits, v};
 use crate::support::interpret::compare;
 use crate::support::phases::{as_planned, spill, spill_as, with_plan};
 use crate::support::presets::spill_free;
-use chordal::allocate::allocators::{PRESETS, Preset, Registers};
+use chordal::allocate::allocators::{AssignmentStrategy, PRESETS, Preset};
 use chordal::allocate::cssa::Coalescing;
 use chordal::allocate::eliminate::SwapPolicy;
 use chordal::allocate::pipeline::{Report, allocate};
@@ -59,8 +59,8 @@ mod cssa {
 /// `spill-free` with another choice of values to spill.
 fn spilling(choice: Choice) -> Preset {
     let mut preset = spill_free();
-    let Registers::Dominance(dominance) = &mut preset.registers else { panic!("it is SSA-based") };
-    dominance.choice = choice;
+    let AssignmentStrategy::DominanceOrder(dominance) = &mut preset.assignment else { panic!("it is SSA-based") };
+    dominance.spilling = choice;
     preset
 }
 
@@ -251,7 +251,7 @@ mod assignment {
     fn an_argument_keeps_its_name_where_a_loop_goes_on_with_it() {
         let found = |split_arguments| {
             let mut preset = Preset::named("tuned").unwrap();
-            let Registers::Dominance(dominance) = &mut preset.registers else { panic!("it is SSA-based") };
+            let AssignmentStrategy::DominanceOrder(dominance) = &mut preset.assignment else { panic!("it is SSA-based") };
             dominance.assign.split_arguments = split_arguments;
             let function = fixture("argument_of_loop");
             edits(&function, &allocate(&function, preset).unwrap().0)

@@ -5,7 +5,7 @@ use crate::support::interpret::compare;
 use crate::support::presets::variants;
 use crate::support::random::{Shape, damaged, jumping, random_function, shapes};
 use crate::support::reach::reached;
-use chordal::allocate::allocators::{Preset, Registers};
+use chordal::allocate::allocators::{AssignmentStrategy, Preset};
 use chordal::allocate::failure::Failure;
 use chordal::allocate::pipeline::allocate;
 use chordal::allocate::spill::{Choice, Entry};
@@ -204,8 +204,10 @@ fn what_a_jump_defines_crosses_edges_without_code_only_where_values_move() {
     for choice in [Choice::Lightest, Choice::Farthest(Entry::Nearest), Choice::Farthest(Entry::Predecessors), Choice::Priced] {
         for (name, is_refused) in [("ch-o3", true), ("tuned", false)] {
             let mut preset = Preset::named(name).expect("it exists");
-            let Registers::Dominance(dominance) = &mut preset.registers else { unreachable!("both choose what to spill") };
-            dominance.choice = choice;
+            let AssignmentStrategy::DominanceOrder(dominance) = &mut preset.assignment else {
+                unreachable!("both choose what to spill")
+            };
+            dominance.spilling = choice;
             match allocate(&function, preset) {
                 Ok(_) => assert!(!is_refused, "{preset:?}"),
                 Err(Failure::Unsupported(_)) => assert!(is_refused, "{preset:?}"),
@@ -221,8 +223,10 @@ fn what_a_jump_defines_crosses_edges_without_code_only_where_values_move() {
 fn what_a_jump_defines_meets_others_at_landing_pads() {
     for name in ["spill-free", "tuned"] {
         let mut preset = Preset::named(name).expect("it exists");
-        let Registers::Dominance(dominance) = &mut preset.registers else { unreachable!("both choose what to spill") };
-        dominance.choice = Choice::Priced;
+        let AssignmentStrategy::DominanceOrder(dominance) = &mut preset.assignment else {
+            unreachable!("both choose what to spill")
+        };
+        dominance.spilling = Choice::Priced;
         let function = fixture("beside_outputs_at_pads");
         let (overlay, _) = allocate(&function, preset).unwrap_or_else(|failure| panic!("{preset:?}: {failure}"));
         for path in 0..4 {
@@ -323,7 +327,7 @@ fn what_lives_into_jump_targets_stays_or_is_refused() {
 fn what_a_jump_defines_meets_itself_at_labels_only_if_it_never_moves() {
     let function = fixture("jumps_to_meet");
     for preset in variants() {
-        let moves = matches!(preset.registers, Registers::Dominance(_));
+        let moves = matches!(preset.assignment, AssignmentStrategy::DominanceOrder(_));
         match allocate(&function, preset) {
             Ok(_) => assert!(!moves, "{preset:?}"),
             Err(Failure::Unsupported(_)) => assert!(moves, "{preset:?}"),

@@ -13,7 +13,7 @@ use super::park::{self, park};
 use super::sink::{Moves, sink};
 use super::{assign, copies, cost, cssa, eliminate, forms, recolour};
 use crate::allocate::HAS_SOLVER;
-use crate::allocate::allocators::{Dominance, Preset, Registers};
+use crate::allocate::allocators::{AssignmentStrategy, DominanceOrder, Preset};
 use crate::allocate::assign::{Assignment, Coloured, Evictable, Refusal};
 use crate::allocate::cssa::{Coalescing, Conventional, ConversionCounts};
 use crate::allocate::degraded::Degraded;
@@ -130,7 +130,7 @@ impl Strategy {
             Phase::Copies => preset.merge_copies || preset.park,
             Phase::Sink => moves(preset).any(),
             Phase::Forms => preset.forms,
-            Phase::Recolour => preset.registers.recolouring() != Recolouring::Never,
+            Phase::Recolour => preset.assignment.recolouring() != Recolouring::Never,
             Phase::Spill | Phase::Assign | Phase::Eliminate => true,
             Phase::Analysis | Phase::Regalloc2 => false,
         }
@@ -248,7 +248,7 @@ fn by_phases(
     spiller: Option<&dyn Spiller>,
     mut clock: Clock,
 ) -> Result<(Overlay, Report), Failure> {
-    if preset.registers.want_solver() && !HAS_SOLVER {
+    if preset.assignment.needs_solver() && !HAS_SOLVER {
         return Err(Unsupported("this build has no solver for integer programs".into()).into());
     }
     let unsplit = without_blocks_on_edges(imported, preset);
@@ -279,9 +279,9 @@ fn by_phases(
     clock.after(Phase::Assign, Stage::Coloured(&coloured, &memory));
     let liveness = Liveness::new(&coloured.function);
     coloured.forget_dead_debug_uses(&liveness);
-    let pins = preset.registers.pins().occupied(&coloured.function, &liveness, &untouched);
+    let pins = preset.assignment.pins().occupied(&coloured.function, &liveness, &untouched);
     clock.lap(Phase::Analysis);
-    let recolouring = recolour::recolour(&mut coloured, &liveness, &pins, preset.registers.recolouring(), preset.spill.solver);
+    let recolouring = recolour::recolour(&mut coloured, &liveness, &pins, preset.assignment.recolouring(), preset.spill.solver);
     clock.after(Phase::Recolour, Stage::Coloured(&coloured, &memory));
     let (overlay, code) = answer((imported, &changes), &memory, &coloured, &liveness, &pins, preset)?;
     clock.after(Phase::Eliminate, Stage::Allocated(imported, &overlay));
@@ -426,7 +426,7 @@ fn convert(
     clock.lap(Phase::Analysis);
     let interference = Interference::new(function, dominators, &liveness);
     let mut conventional = cssa::conventional(function, order, dominators, &interference, coalescing, preset.spare_jumps);
-    let splits = spiller.map_or_else(|| preset.registers.spilling().is_some_and(Choice::splits), |it| it.abilities().splits);
+    let splits = spiller.map_or_else(|| preset.assignment.spilling().is_some_and(Choice::splits), |it| it.abilities().splits);
     if coalescing == Coalescing::Pairwise && splits {
         conventional = cssa::rejoin(conventional, dominators);
     }
@@ -468,10 +468,10 @@ fn allocated(
     spiller: Option<&dyn Spiller>,
     clock: &mut Clock,
 ) -> Result<Allocated, Failure> {
-    let (choice, effort) = (preset.registers.spilling(), preset.spill.effort);
+    let (choice, effort) = (preset.assignment.spilling(), preset.spill.effort);
     let (own, degraded) = spiller_within_reach(choice, effort, &conventional.function, liveness);
     let (spiller, degraded) = spiller.map_or((&*own, degraded), |spiller| (spiller, None));
-    let (policy, downstream) = (preset.spill, preset.registers.downstream());
+    let (policy, downstream) = (preset.spill, preset.assignment.downstream());
     let problem = Problem::new(conventional, order, dominators, liveness, policy, downstream, spiller.abilities())?;
     let mut requested: SecondaryMap<Value, bool> = SecondaryMap::new();
     let mut rounds = 0;
@@ -482,12 +482,12 @@ fn allocated(
         let liveness = Liveness::new(&spilled.function);
         let weight = |value: Value| problem.weights()[value];
         let evictable = Evictable { weight: &weight, webs: &conventional.webs, spilled: &spilled };
-        let assignment = match preset.registers {
-            Registers::Dominance(Dominance { assign, .. }) => {
+        let assignment = match preset.assignment {
+            AssignmentStrategy::DominanceOrder(DominanceOrder { assign, .. }) => {
                 assign::assign(&spilled, order, dominators, &liveness, assign, evictable)
             }
-            Registers::LinearScan => assign::scan(&spilled, &liveness, evictable),
-            Registers::GraphColouring => assign::colour_graph(&spilled, &liveness, evictable),
+            AssignmentStrategy::LinearScan => assign::scan(&spilled, &liveness, evictable),
+            AssignmentStrategy::GraphColouring => assign::colour_graph(&spilled, &liveness, evictable),
         };
         clock.lap(Phase::Assign);
         match assignment {

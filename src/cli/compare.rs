@@ -1,6 +1,6 @@
 //! `chordal compare`: runs many allocators on many modules.
 
-use super::options::Switch;
+use super::choices;
 use super::runs::{self, RunOptions, Runs};
 use super::tables::{self, TableOptions};
 use super::{Failure, allocators, keep_apart};
@@ -12,7 +12,7 @@ use crate::measure::report::Style;
 use crate::measure::report::compare::{self as report, Comparison, Detail};
 use crate::output::{self, Destination};
 use anyhow::anyhow;
-use clap::{Args, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 use indexmap::IndexSet;
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ Examples:
       every allocator with all registers: what is left in the code, and ratios to LLVM's greedy allocator
   chordal compare *.bc --allocators spill-free,linear-scan,llvm-greedy --registers 4,8,12,all
       some allocators with few registers and many, summed over all modules
-  chordal compare prog.bc --allocators 'spill-free,spill-free --store-hoist off' --baseline spill-free
+  chordal compare prog.bc --allocators 'tuned,tuned --prepare none' --baseline tuned
       what an option is worth
   chordal compare prog.bc --per function --top 20 --registers 8
       the functions in which allocators differ most
@@ -52,9 +52,10 @@ pub struct Arguments {
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
 
-    /// The allocators, separated by commas; each may be followed by options [default: all but optimal]
-    #[arg(long, value_name = "A,B,...", value_delimiter = ',', value_parser = allocators::parse_with_options)]
-    allocators: Vec<String>,
+    /// The allocators, separated by commas; each may be followed by options (whose values may have
+    /// commas: NAME=VALUE,...) [default: all but optimal]
+    #[arg(long, value_name = "A,B,...", value_parser = allocators::parse_list)]
+    allocators: Vec<allocators::List>,
 
     /// Register lists, separated by commas: `all`, numbers of published lists, or names with spaces between them
     #[arg(long, value_name = "N,M,...", value_delimiter = ',', default_value = ALL_REGISTERS, value_parser = runs::parse_registers)]
@@ -65,8 +66,8 @@ pub struct Arguments {
     baseline: Option<String>,
 
     /// Whether LLVM's scheduler runs before LLVM's allocators, as it does in llc; chordal's have none
-    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true, default_value_t = Switch::On)]
-    llvm_schedule: Switch,
+    #[arg(long, value_name = "on|off", hide_possible_values = true, default_value = "on", action = ArgAction::Set, value_parser = choices::parser::<bool>())]
+    llvm_schedule: bool,
 
     /// What to show below the sums
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Per::Total)]
@@ -137,20 +138,20 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// The requested allocators; by default all that are quick.
 fn allocators(arguments: &Arguments) -> Vec<String> {
-    let mut allocators = distinct(&arguments.allocators);
+    let mut allocators = distinct(arguments.allocators.iter().flat_map(|allocators::List(named)| named));
     if allocators.is_empty() {
         let quick = allocators::ALL.iter().filter(|entry| entry.name != allocators::OPTIMAL);
         allocators.extend(quick.map(|entry| entry.name.to_owned()));
     }
-    if !arguments.llvm_schedule.is_on() {
+    if !arguments.llvm_schedule {
         allocators.iter_mut().for_each(|allocator| *allocator = allocators::without_schedule(allocator));
     }
     allocators
 }
 
 /// The names, each once.
-fn distinct(names: &[String]) -> Vec<String> {
-    let names: IndexSet<&String> = names.iter().collect();
+fn distinct<'n>(names: impl IntoIterator<Item = &'n String>) -> Vec<String> {
+    let names: IndexSet<&String> = names.into_iter().collect();
     names.into_iter().cloned().collect()
 }
 

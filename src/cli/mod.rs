@@ -25,6 +25,7 @@ mod options;
 mod paper;
 mod runs;
 mod stats;
+pub mod switches;
 mod tables;
 mod warnings;
 
@@ -78,9 +79,10 @@ enum Command {
     Cxx(cc::Arguments),
     /// Stand in for flang in the same way
     Fc(cc::Arguments),
-    /// Show the allocators with their phases, and the register lists
+    /// Show the allocators with their phases and options, and the register lists
     ///
-    /// The names are those that `chordal compile` takes for --allocator, the lists those that it takes for --registers N.
+    /// The names are those that `chordal compile` takes for --allocator, the lists those that it takes for --registers N. `chordal
+    /// compile --help` explains the options.
     List,
 }
 

@@ -50,16 +50,18 @@ pub const LINEAR_SCAN: &str = "linear-scan";
 pub const SRA_ALLOCATORS: [&str; 4] = [CH_O1, CH_O2, CH_O3, LINEAR_SCAN];
 
 /// The allocator of SFE with the optimisations of its section 6 added one by one, in the paper's order.
-pub const NOT_OPTIMISED: &str = "spill-free --store-hoist off --memory-coalesce off --load-lower off";
-pub const HOISTED: &str = "spill-free --memory-coalesce off --load-lower off";
-pub const COALESCED: &str = "spill-free --load-lower off";
+/// (Written without commas, which separate the columns of run times.)
+pub const NOT_OPTIMISED: &str =
+    "spill-free --phi-memory store-hoist=off --phi-memory memory-coalesce=off --phi-memory load-lower=off";
+pub const HOISTED: &str = "spill-free --phi-memory memory-coalesce=off --phi-memory load-lower=off";
+pub const COALESCED: &str = "spill-free --phi-memory load-lower=off";
 pub const SPILL_FREE: &str = "spill-free";
 /// Load lowering that considers how often blocks are executed, which SFE only speculates about.
-pub const LOWERED_BY_WEIGHT: &str = "spill-free --load-lower weighted";
+pub const LOWERED_BY_WEIGHT: &str = "spill-free --phi-memory load-lower=weighted";
 
 /// The rivals of SFE 1: φs move memory to memory, through a register that is kept free or spilled for the purpose.
-pub const SPARE_REGISTER: &str = "spill-free --frugal off --eliminate spare-register";
-pub const ON_DEMAND: &str = "spill-free --frugal off --eliminate on-demand";
+pub const SPARE_REGISTER: &str = "spill-free --phi-memory eliminate=spare-register";
+pub const ON_DEMAND: &str = "spill-free --phi-memory eliminate=on-demand";
 
 impl Variant {
     pub const fn new(allocator: &'static str, setting: Setting) -> Self {

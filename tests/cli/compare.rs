@@ -111,10 +111,11 @@ fn lit_names_what_there_are_several_of() {
 #[test]
 fn options_stand_behind_their_allocator() {
     let folder = folder();
-    let allocators = "spill-free,spill-free  --swap xor --fold off";
+    let allocators = "spill-free,spill-free  --swap xor --phi-memory store-hoist=off,load-lower=off";
     let document = json(&compare(&folder, &["p.bc", "--format", "json", "--allocators", allocators]));
     let runs = &document["modules"][0]["runs"];
-    assert_eq!(runs[1]["allocator"], "spill-free --swap xor --fold off");
+    assert_eq!(runs[1]["allocator"], "spill-free --swap xor --phi-memory store-hoist=off,load-lower=off");
+    assert_eq!(runs[1]["statistics"]["options"]["load_lower"], "off");
     assert_eq!(runs[0]["statistics"]["options"]["swap"], "auto");
     assert_eq!(runs[1]["statistics"]["options"]["swap"], "xor");
     assert_usage(&mut folder.chordal(&["compare", "p.bc", "--allocators", "simple --swap foo"]), "invalid value 'foo'");

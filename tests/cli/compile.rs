@@ -547,10 +547,10 @@ fn arguments_and_constants_are_read_where_they_are() {
                      call void asm sideeffect \"\", \"x\"(double 1.5)\n  %a = fmul double %x, 1.5\n  call void @look()\n  \
                      %b = fsub double %a, 1.5\n  ret double %b\n}\n";
     folder.write("in_place.ll", IR.to_owned() + functions);
-    for (option, reads) in [("on", true), ("off", false)] {
-        let compile = ["compile", "in_place.ll", "-o", "out.s", "--verify-llvm", "--no-fallback", "--read-in-place", option];
-        // Without `--delay off`, the sums would be computed after the call.
-        folder.chordal(&compile).args(["--registers", "rax,rcx,rdx,rsi", "--delay", "off"]).assert().success();
+    for (option, reads) in [("all", true), ("spilled", false)] {
+        let compile = ["compile", "in_place.ll", "-o", "out.s", "--verify-llvm", "--no-fallback", "--memory-operands", option];
+        // Without `delay=off`, the sums would be computed after the call.
+        folder.chordal(&compile).args(["--registers", "rax,rcx,rdx,rsi", "--set", "delay=off"]).assert().success();
         let text = String::from_utf8(folder.read("out.s")).unwrap();
         let does = |name: &str, what: &str| code_of(&text, name).iter().any(|line| line.starts_with(what));
         let found = (does("f", "xorq 16(%rsp)"), does("k", "subsd .LCPI"));
@@ -806,12 +806,12 @@ fn all_registers_are_no_restriction() {
 fn elimination_decides_whether_slots_are_shared() {
     let folder = Folder::with_program(&[]);
     for how in ["spare-register", "on-demand"] {
-        let compile = |stats: &str| folder.chordal(&["compile", "p.bc", "--no-times", "--eliminate", how, "--stats", stats]);
-        compile("a.json").assert().success();
-        compile("b.json").args(["--frugal", "off"]).assert().success();
-        assert_eq!(folder.json("a.json")["options"]["frugal"], false, "{how}");
-        assert_eq!(folder.json("a.json")["options"]["spill"], "weight", "{how}");
-        assert_eq!(folder.read("a.json"), folder.read("b.json"), "{how}");
+        let compile = ["compile", "p.bc", "--phi-memory", &format!("eliminate={how}"), "--stats", "p.json"];
+        folder.chordal(&compile).assert().success();
+        let options = &folder.json("p.json")["options"];
+        assert_eq!((&options["frugal"], &options["spill"]), (&false.into(), &"weight".into()), "{how}");
+        let unshared = [&compile[..], &["--phi-memory", "store-hoist=on"]].concat();
+        assert_usage(&mut folder.chordal(&unshared), "it is for allocators that spill values for all their lives");
     }
 }
 
@@ -823,9 +823,13 @@ fn functions_in_text_form() {
     let allocate = ["allocate", text, "--allocator"];
     let allocate = |allocator: &[&str]| folder.chordal(&[&allocate[..], allocator].concat());
     allocate(&["spill-free"]).assert().success().stdout(contains("allocated, and the checker accepts it"));
-    assert_fails(allocate(&["spill-free", "--fold", "off"]).assert(), "chordal: error: ", "needs more registers than there are");
+    assert_fails(
+        allocate(&["spill-free", "--memory-operands", "none"]).assert(),
+        "chordal: error: ",
+        "needs more registers than there are",
+    );
     assert_usage(&mut allocate(&["llvm-greedy"]), "llvm-greedy allocates in LLVM only");
-    assert_usage(&mut allocate(&["linear-scan", "--pins", "repair"]), "linear-scan keeps each variable in one place");
+    assert_usage(&mut allocate(&["linear-scan", "--pins", "repair"]), "--pins has no effect on linear-scan");
     folder.write("bad.txt", "target tiny\nfunction f\nb0:\n  v0:w = no such thing\n");
     assert_fails(folder.chordal(&["allocate", "bad.txt"]).assert(), "chordal: error: bad.txt: ", "line 4");
     folder.write("twice.txt", "target tiny\nfunction f\nb0:\n  v0:w = op\n  v0:w = op\n");
@@ -863,9 +867,6 @@ fn wrong_usage() {
     with("--registers", "r8,r9,r10,r11", "at least one of rax rbx rcx rdx is needed");
     with("--emit", "elf", "[possible values: asm, obj]");
     with("--swap", "mov", "[possible values: auto, xchg, xor]");
-    with("--frugal", "off", "spill-free elimination of phis needs frugal slots");
-    let nothing_moves = ["compile", "p.bc", "--eliminate", "on-demand", "--frugal", "on"];
-    assert_usage(&mut folder.chordal(&nothing_moves), "with `--frugal on`, phis move nothing from memory to memory");
     with("--spill", "none", "[possible values: weight, belady, min, priced, optimal, across-blocks, everywhere]");
     if !chordal::allocate::HAS_SOLVER {
         with("--spill", "optimal", "built without a solver for integer programs; `make optimal` builds one");
@@ -874,35 +875,97 @@ fn wrong_usage() {
         let paper = folder.chordal(&["paper", "optimality", "./p.bc"]);
         assert_usage(&mut { paper }, "built without a solver");
     }
-    let own_slots = ["compile", "p.bc", "--spill", "min", "--eliminate", "on-demand"];
-    assert_usage(&mut folder.chordal(&own_slots), "`--spill min` needs frugal slots, which `--eliminate on-demand` does without");
-    let requested = ["compile", "p.bc", "--spill", "min", "--allocator", "linear-scan"];
-    assert_usage(&mut folder.chordal(&requested), "linear-scan spills a variable when it finds no register for it");
-    with("--load-lower", "always", "[possible values: off, on, weighted]");
     with("--frobnicate", "1", "--frobnicate");
-    let greedy = ["compile", "p.bc", "--allocator", "llvm-greedy", "--store-hoist", "off"];
-    assert_usage(&mut folder.chordal(&greedy), "--store-hoist is for chordal's own allocators, not for llvm-greedy");
-    let theirs = ["compile", "p.bc", "--allocator", "regalloc2", "--eliminate", "on-demand"];
-    assert_usage(&mut folder.chordal(&theirs), "--eliminate is for chordal's own allocators, not for regalloc2");
-    let linear = ["compile", "p.bc", "--allocator", "linear-scan", "--pins", "repair"];
-    assert_usage(&mut folder.chordal(&linear), "linear-scan keeps each variable in one place");
-    let coalescing = ["compile", "p.bc", "--allocator", "irc", "--coalesce", "none"];
-    assert_usage(&mut folder.chordal(&coalescing), "irc has a way of its own to coalesce copies");
-    let within = ["compile", "p.bc", "--allocator", "linear-scan", "--interference", "value"];
-    assert_usage(
-        &mut folder.chordal(&within),
-        "`--interference` is about leaving SSA form as out-of-ssa does, which linear-scan does not",
-    );
-    with("--after", "tuned", "[possible values: linear-scan, graph-coloring]");
-    with("--merge", "never", "[possible values: weight, at-once]");
     assert_usage(&mut folder.chordal(&["compile"]), "<IN>");
     let allocator = |name: &str, option: &str, value: &str, text: &str| {
         assert_usage(&mut folder.chordal(&["compile", "p.bc", "--allocator", name, option, value]), text);
     };
+    allocator("llvm-greedy", "--prepare", "none", "--prepare is for chordal's own allocators, not for llvm-greedy");
+    allocator(
+        "regalloc2",
+        "--phi-memory",
+        "eliminate=on-demand",
+        "--phi-memory is for chordal's own allocators, not for regalloc2",
+    );
     allocator("llvm-fast", "--registers", "4", "llvm-fast cannot be held to registers");
     allocator("llvm-fast", "--llvm-schedule", "on", "--llvm-schedule is not for LLVM's fast allocator");
     allocator("ch-o1", "--llvm-schedule", "off", "--llvm-schedule is for LLVM's allocators, not for ch-o1");
     assert_eq!(folder.files(), ["p.bc", "p.c"]);
+}
+
+/// An option that an allocator does not read is refused, and it is said why.
+#[test]
+fn options_without_effect_are_refused() {
+    let folder = Folder::with_program(&[]);
+    let refused = |options: &str, text: &str| {
+        let arguments = ["compile", "p.bc", "--allocator"].into_iter().chain(options.split(' '));
+        assert_usage(&mut folder.chordal(&arguments.collect::<Vec<_>>()), text);
+    };
+    let whole = "it is for allocators that spill values for all their lives";
+    refused("tuned --phi-memory store-hoist=off", &format!("--phi-memory store-hoist has no effect on tuned: {whole}"));
+    refused("tuned --set load-lower=on", &format!("--set load-lower has no effect on tuned: {whole}"));
+    refused("tuned --effort 0 --spill weight", "--effort has no effect on tuned: it is for allocators that spill by prices");
+    refused(
+        "tuned --solver-seconds 1",
+        "--solver-seconds has no effect on tuned: it is for allocators that solve integer programs",
+    );
+    refused(
+        "spill-free --memory-operands all",
+        "--memory-operands all turns on read-in-place, which has no effect on spill-free",
+    );
+    for option in ["--spill min", "--splits none", "--pins repair", "--coalesce none", "--cssa value", "--swap xor"] {
+        refused(&format!("linear-scan {option}"), "no effect on linear-scan: it is for SSA-based allocators");
+    }
+    refused("irc --phi-memory eliminate=spill-free", "--phi-memory eliminate has no effect on irc");
+    refused("linear-scan --out-of-ssa merge=weight", "--out-of-ssa merge has no effect on linear-scan: it is for out-of-ssa");
+    refused(
+        "tuned --spill min --phi-memory eliminate=on-demand",
+        "`--spill min` needs slots that phis share, which `--phi-memory eliminate=on-demand` does without",
+    );
+    assert_eq!(folder.files(), ["p.bc", "p.c"]);
+}
+
+/// Options of earlier versions are refused with the name of what there is now.
+#[test]
+fn old_options_are_told_their_new_names() {
+    let folder = Folder::with_program(&[]);
+    let refused = |option: &str, value: &str, text: &str| {
+        assert_usage(&mut folder.chordal(&["compile", "p.bc", option, value]), text);
+    };
+    refused("--forms", "off", "`--forms` is now part of `--prepare none|copies|all`; by itself, it is `--set forms=on|off`");
+    refused("--load-lower", "on", "`--load-lower` is now `--phi-memory load-lower=off|on|weighted`");
+    refused("--after", "irc", "`--after` is now `--out-of-ssa after=linear-scan|graph-colouring`");
+    refused("--virtualize", "off", "`--virtualize` is now `--out-of-ssa virtualise=on|off`");
+    refused("--frugal", "off", "`--frugal` is gone: whether slots are shared follows from `--phi-memory eliminate=HOW`");
+    refused("--weigh-size", "off", "`--weigh-size` is no longer an option; for experiments, there is `--set weigh-size=on|off`");
+    let compared = ["compare", "p.bc", "--allocators", "tuned --park off"];
+    assert_usage(&mut folder.chordal(&compared), "`--park` is now part of `--prepare none|copies|all`");
+}
+
+/// Keys and values that there are not are told which there are; American spellings are understood.
+#[test]
+fn keys_and_values() {
+    let folder = Folder::with_program(&[]);
+    let refused = |option: &str, value: &str, text: &str| {
+        assert_usage(&mut folder.chordal(&["compile", "p.bc", option, value]), text);
+    };
+    refused("--phi-memory", "hoist=on", "there is no `hoist`, only eliminate, store-hoist, load-lower, memory-coalesce");
+    refused("--phi-memory", "eliminate", "NAME=VALUE is needed");
+    refused("--phi-memory", "load-lower=always", "`load-lower` takes off|on|weighted, not `always`");
+    refused("--out-of-ssa", "after=tuned", "`after` takes linear-scan|graph-colouring, not `tuned`");
+    refused("--set", "foo=on", "there is no `foo`, only spill, effort, solver-seconds");
+    refused("--set", "solver-seconds=0", "`solver-seconds` takes SECONDS, not `0`");
+    let options = |arguments: &[&str]| {
+        folder.chordal(&["compile", "p.bc", "--stats", "p.json"]).args(arguments).assert().success();
+        folder.json("p.json")["options"].clone()
+    };
+    assert_eq!(options(&["--coalesce", "recolor"])["coalesce"], "recolour");
+    let destruction = ["--allocator", "out-of-ssa", "--out-of-ssa", "after=graph-coloring,virtualize=off"];
+    let destruction = options(&destruction);
+    assert_eq!((&destruction["after"], &destruction["virtualize"]), (&"graph-colouring".into(), &false.into()));
+    // What is said of one switch goes before what is said of several.
+    let finer = options(&["--set", "forms=on", "--prepare", "none"]);
+    assert_eq!((&finer["forms"], &finer["sink"]), (&true.into(), &false.into()));
 }
 
 #[test]
@@ -922,9 +985,9 @@ fn help_teaches() {
 fn list_shows_what_there_is() {
     let list = chordal().arg("list").assert().success();
     list.stdout(contains("spill-free"))
-        .stdout(contains("phases: regalloc2, check\n"))
-        .stdout(contains("options: --spill weight --eliminate spill-free --frugal on"))
-        .stdout(contains("options: --spill priced --eliminate spill-free --frugal on"))
+        .stdout(contains("phases:  regalloc2, check\n"))
+        .stdout(contains("options: --spill weight --rematerialise off"))
+        .stdout(contains("\n                 --spill priced --effort 1 --rematerialise on"))
         .stdout(contains("llvm-greedy"))
         .stdout(contains("4  rax rcx rbx rbp\n"))
         .stdout(contains("5  eax ecx edx ebx esi\n"));
@@ -934,8 +997,7 @@ fn list_shows_what_there_is() {
 #[test]
 fn statistics_name_the_options() {
     let folder = Folder::with_program(&[]);
-    let given =
-        ["--spill", "everywhere", "--eliminate", "on-demand", "--frugal", "off", "--load-lower", "weighted", "--pins", "avoid"];
+    let given = ["--spill", "everywhere", "--phi-memory", "eliminate=on-demand,load-lower=weighted", "--pins", "avoid"];
     folder.chordal(&["compile", "p.bc", "--stats", "p.json"]).args(given).assert().success();
     let options = &folder.json("p.json")["options"];
     let expected =
@@ -988,11 +1050,11 @@ fn statistics_of_ssa_destruction() {
     let refined = counted(&[]);
     assert_eq!(refined["options"]["interference"], "value");
     assert_eq!(refined["options"]["after"], "linear-scan");
-    let same = counted(&["--virtualize", "off", "--liveness", "sets", "--after", "graph-coloring"]);
+    let same = counted(&["--out-of-ssa", "virtualise=off,liveness=sets,after=graph-colouring"]);
     assert_eq!(left(&refined), left(&same));
     let bytes = |json: &serde_json::Value| json["total"]["destruction"]["bytes"].as_u64().expect("a size");
     assert!(bytes(&refined) < bytes(&same), "inserted copies and sets take memory");
-    let coarse = counted(&["--interference", "intersection"]);
+    let coarse = counted(&["--out-of-ssa", "interference=intersection"]);
     let [isolating, isolating_left, ..] = left(&coarse);
     assert!(left(&refined)[1] < isolating_left && isolating_left < isolating, "{isolating_left} of {isolating} copies are left");
     assert!(refined["total"]["time_ns"]["destruct"].as_u64().expect("a time") > 0);

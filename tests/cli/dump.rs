@@ -41,6 +41,6 @@ fn phases_that_do_not_run_are_refused() {
     let spill_free = "spill-free, with these options, runs only cssa, spill, assign, eliminate: there is no phase";
     assert_usage(&mut after("sink", &["spill-free"]), &format!("{spill_free} `sink`"));
     assert_usage(&mut after("colour", &["spill-free"]), &format!("{spill_free} `colour`"));
-    after("sink", &["spill-free", "--sink", "on"]).assert().success();
+    after("sink", &["spill-free", "--set", "sink=on"]).assert().success();
     assert_usage(&mut after("cssa", &["out-of-ssa"]), "runs only unsplit, destruct, spill, assign, eliminate");
 }

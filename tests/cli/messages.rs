@@ -125,8 +125,9 @@ fn what_a_variable_says_is_told_by_its_name() {
     );
     let fast = [("CHORDAL_ALLOCATOR", "llvm-fast"), ("CHORDAL_REGISTERS", "4")];
     refused(&fast, &[], "CHORDAL_ALLOCATOR, CHORDAL_REGISTERS: llvm-fast cannot be held to registers");
-    let theirs = [("CHORDAL_ALLOCATOR", "llvm-greedy"), ("CHORDAL_OPTIONS", "--store-hoist off")];
-    refused(&theirs, &[], "CHORDAL_ALLOCATOR, CHORDAL_OPTIONS: --store-hoist is for chordal's own allocators");
+    let theirs = [("CHORDAL_ALLOCATOR", "llvm-greedy"), ("CHORDAL_OPTIONS", "--prepare none")];
+    refused(&theirs, &[], "CHORDAL_ALLOCATOR, CHORDAL_OPTIONS: --prepare is for chordal's own allocators");
+    refused(&[("CHORDAL_OPTIONS", "--fold off")], &[], "CHORDAL_OPTIONS: `--fold` is now part of `--memory-operands");
     refused(&[("CHORDAL_OPTIONS", "q.bc")], &[], "CHORDAL_OPTIONS: unexpected argument 'q.bc' found");
     for (variable, option) in [("--efort 2", "--efort"), ("-o x.o", "--output")] {
         let assert = folder.chordal(&["cc", "-c", "p.c"]).env("CHORDAL_OPTIONS", variable).assert().code(2);

@@ -1,7 +1,7 @@
 //! Runs the phases up to spilling.
 
 use super::presets::spill_free;
-use chordal::allocate::allocators::{Dominance, Preset, Registers};
+use chordal::allocate::allocators::{AssignmentStrategy, DominanceOrder, Preset};
 use chordal::allocate::assign::{Evictable, Refusal, assign, split_at_repairs};
 use chordal::allocate::changes::Changes;
 use chordal::allocate::cssa::{self, Coalescing, Conventional};
@@ -39,13 +39,13 @@ pub fn with_plan<T>(function: &Function, look: impl FnOnce(&Problem, &Plan) -> T
 
 /// As [`with_plan`], with any allocator.
 pub fn with_plan_of<T>(preset: Preset, function: &Function, look: impl FnOnce(&Problem, &Plan) -> T) -> (Conventional, T) {
-    let splits = preset.coalescing == Coalescing::Pairwise && preset.registers.spilling().is_some_and(Choice::splits);
+    let splits = preset.coalescing == Coalescing::Pairwise && preset.assignment.spilling().is_some_and(Choice::splits);
     let conventional = if splits { convert_to_split(function) } else { convert(function, preset.coalescing) };
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
     let liveness = Liveness::new(&conventional.function);
-    let spiller = spiller(preset.registers.spilling(), preset.spill.effort);
-    let (policy, downstream) = (preset.spill, preset.registers.downstream());
+    let spiller = spiller(preset.assignment.spilling(), preset.spill.effort);
+    let (policy, downstream) = (preset.spill, preset.assignment.downstream());
     let problem = Problem::new(&conventional, &order, &dominators, &liveness, policy, downstream, spiller.abilities());
     let problem = problem.unwrap_or_else(|message| panic!("{message}\n{}", print(function)));
     let plan = plan(&problem, &*spiller, &SecondaryMap::new()).unwrap_or_else(|message| panic!("{message}\n{}", print(function)));
@@ -69,7 +69,9 @@ pub fn spill_as(preset: Preset, function: &Function) -> (Conventional, Spilled) 
 /// The result of the phases after spilling for a plan.
 pub fn as_planned(function: &Function, problem: &Problem, plan: &Plan) -> Result<Overlay, Failure> {
     let preset = spill_free();
-    let Registers::Dominance(Dominance { assign: policy, .. }) = preset.registers else { panic!("it is SSA-based") };
+    let AssignmentStrategy::DominanceOrder(DominanceOrder { assign: policy, .. }) = preset.assignment else {
+        panic!("it is SSA-based")
+    };
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
     let spilled = write(problem, plan);

@@ -91,7 +91,7 @@ fn every_phase_is_shown() {
         }
     }
     let function = parse("target tiny\nfunction f\nb0:\n  v0:w = op\n  op v0\n").unwrap();
-    let ours = PRESETS.iter().filter(|preset| crate::allocate::HAS_SOLVER || !preset.registers.want_solver());
+    let ours = PRESETS.iter().filter(|preset| crate::allocate::HAS_SOLVER || !preset.assignment.needs_solver());
     let theirs = crate::allocate::regalloc2::Algorithm::ALL.into_iter().map(|(_, algorithm)| Strategy::Regalloc2(algorithm));
     for strategy in ours.map(|&preset| preset.into()).chain(theirs) {
         let mut names = Names(Vec::new());

@@ -59,92 +59,68 @@ pub enum Options {
     Other(IndexMap<String, bool>),
 }
 
-/// The options of one of chordal's allocators, each named in its comment.
+/// The choices of one of chordal's allocators: the switches of its options, each as `--set` names it. A switch that the
+/// allocator does not read is absent if its field is optional, and means nothing otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OwnOptions {
-    /// `--eliminate`.
     pub eliminate: String,
-    /// `--frugal`.
+    /// Whether values related by φs share slots, which follows from how φs are eliminated.
     pub frugal: bool,
-    /// `--spill`; `requested` if only values that find no register are spilled.
+    /// `requested` if only values that find no register are spilled.
     #[serde(default)]
     pub spill: String,
-    /// `--store-hoist`.
     pub store_hoist: bool,
-    /// `--load-lower`.
     pub load_lower: String,
-    /// `--memory-coalesce`.
     pub memory_coalesce: bool,
-    /// `--fold`.
     pub fold: bool,
-    /// `--read-in-place`.
     #[serde(default)]
     pub read_in_place: bool,
-    /// `--rematerialise`.
     pub rematerialise: bool,
-    /// `--effort`, with `--spill priced`.
+    /// Where prices say what is spilled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
-    /// `--solver-seconds`, if integer programs are solved.
+    /// If integer programs are solved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub solver_seconds: Option<u64>,
-    /// `--weigh-size`.
     #[serde(default)]
     pub weigh_size: bool,
-    /// `--merge-copies`.
     #[serde(default)]
     pub merge_copies: bool,
-    /// `--park`.
     #[serde(default)]
     pub park: bool,
-    /// `--sink`.
     #[serde(default)]
     pub sink: bool,
-    /// `--delay`.
     #[serde(default)]
     pub delay: bool,
-    /// `--forms`.
     #[serde(default)]
     pub forms: bool,
-    /// `--spare-jumps`.
     #[serde(default)]
     pub spare_jumps: bool,
-    /// `--separate-saves`.
     #[serde(default)]
     pub separate_saves: bool,
-    /// `--split-ties`.
     #[serde(default)]
     pub split_ties: bool,
-    /// `--split-arguments`.
     #[serde(default)]
     pub split_arguments: bool,
-    /// `--pins`.
     pub pins: String,
-    /// `--coalesce`.
     #[serde(default)]
     pub coalesce: String,
-    /// `--cssa`, if φ-related values share memory but may each have a register of their own.
+    /// If φ-related values share memory but may each have a register of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cssa: Option<String>,
     /// Of allocators that leave SSA form before allocation.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub destruction: Option<DestructionOptions>,
-    /// `--swap`.
     pub swap: String,
 }
 
 /// How SSA form is left before allocation [Bo09].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DestructionOptions {
-    /// `--after`.
     pub after: String,
-    /// `--interference`.
     pub interference: String,
-    /// `--virtualize`.
     pub virtualize: bool,
-    /// `--liveness`.
     pub liveness: String,
-    /// `--merge`.
     pub merge: String,
 }
 

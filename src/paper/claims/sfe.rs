@@ -308,7 +308,7 @@ fn lowering_and_loops() -> Vec<Claim> {
             exhibit: SFE_FIGURE_12,
             text: "Load lowering that takes loop nesting into account would gain more",
             source: "SFE 7",
-            quantity: "estimated executed accesses, `--load-lower weighted` against `on` (geometric mean over all functions)",
+            quantity: "estimated executed accesses, `load-lower=weighted` against `on` (geometric mean over all functions)",
             unit: Unit::Change,
             published: None,
             rule: Rule::Below(0.0),

@@ -13,12 +13,12 @@ use crate::paper::variants::*;
 
 /// No refinement, then one after another added, then all of them.
 const STEPS: [(&str, &str); 6] = [
-    ("intersection, inserted, sets", "out-of-ssa --interference intersection --virtualize off --liveness sets"),
-    ("Chaitin's interference", "out-of-ssa --interference chaitin --virtualize off --liveness sets"),
-    ("interference by value", "out-of-ssa --virtualize off --liveness sets"),
-    ("copies virtual", "out-of-ssa --liveness sets"),
+    ("intersection, inserted, sets", "out-of-ssa --out-of-ssa interference=intersection,virtualise=off,liveness=sets"),
+    ("Chaitin's interference", "out-of-ssa --out-of-ssa interference=chaitin,virtualise=off,liveness=sets"),
+    ("interference by value", "out-of-ssa --out-of-ssa virtualise=off,liveness=sets"),
+    ("copies virtual", "out-of-ssa --out-of-ssa liveness=sets"),
     ("liveness checked", "out-of-ssa"),
-    ("merged at once", "out-of-ssa --merge at-once"),
+    ("merged at once", "out-of-ssa --out-of-ssa merge=at-once"),
 ];
 
 /// The quantities that are compared.

@@ -8,18 +8,18 @@ use crate::paper::results::{Compiled, Estimate, Results, geometric_mean, quotien
 use crate::paper::variants::*;
 
 /// Spilling by prices and coalescing by chunks, for cost by frequency alone, since that is what is compared.
-const PRICED: &str = "tuned --weigh-size off";
-const SPILLED_BEST: &str = "tuned --weigh-size off --spill optimal";
-const COALESCED_BEST: &str = "tuned --weigh-size off --coalesce optimal";
-const UNITS: &str = "tuned --weigh-size off --coalesce units";
+const PRICED: &str = "tuned --set weigh-size=off";
+const SPILLED_BEST: &str = "tuned --set weigh-size=off --spill optimal";
+const COALESCED_BEST: &str = "tuned --set weigh-size=off --coalesce optimal";
+const UNITS: &str = "tuned --set weigh-size=off --coalesce units";
 const GREEDY: &str = "llvm-greedy";
 
 /// The spillers, and their names in the table.
 const SPILLING: [(&str, &str); 5] = [
     (GREEDY, GREEDY),
-    ("tuned --weigh-size off --spill weight", "weight"),
-    ("tuned --weigh-size off --spill belady", "belady"),
-    ("tuned --weigh-size off --spill min", "min"),
+    ("tuned --set weigh-size=off --spill weight", "weight"),
+    ("tuned --set weigh-size=off --spill belady", "belady"),
+    ("tuned --set weigh-size=off --spill min", "min"),
     (PRICED, "priced"),
 ];
 
@@ -47,7 +47,7 @@ pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
          what colouring alone leaves.",
     ));
     for setting in SETTINGS {
-        blocks.extend(table(results, setting, "Coalescing", vec!["preference", "units", "recolor"], coalescing));
+        blocks.extend(table(results, setting, "Coalescing", vec!["preference", "units", "recolour"], coalescing));
     }
     (blocks, None)
 }
