@@ -1,5 +1,9 @@
 //! Compiles the C++ bridge against LLVM 22's headers, and the little C there is. (llvm-sys links the library itself.)
 
+#[path = "src/llvm/contract.rs"]
+mod contract;
+
+use contract::Header;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,19 +11,25 @@ use std::process::Command;
 const BRIDGE: &[&str] = &[
     "target",
     "target_machine",
+    "x86/generator",
+    "x86/registers",
+    "x86/swaps",
+    "x86/forms",
+    "x86/addresses",
+    "x86/opcodes",
     "read",
     "sizes",
-    "tiles",
+    "x86/tiles",
     "export",
     "flags",
     "fold",
     "forms",
     "reserved",
-    "immediates",
-    "zeroes",
+    "x86/constants",
+    "x86/zeroes",
     "early",
-    "narrow",
-    "pairs",
+    "x86/narrow",
+    "x86/pairs",
     "throws",
     "unwind",
     "liveins",
@@ -54,12 +64,17 @@ fn main() {
     build.compile("chordal_bridge");
 }
 
-/// A source that includes all of the bridge: LLVM's headers are nine tenths of what there is to compile of each.
+/// A source that includes all of the bridge, since LLVM's headers are nine tenths of each of its files, and asserts that structs are
+/// laid out as Rust expects.
 fn one_unit() -> PathBuf {
     let folder = std::env::current_dir().expect("the current folder is known").join("src/llvm");
     let includes = BRIDGE.iter().map(|name| format!("#include \"{}/{name}.cpp\"\n", folder.display())).collect::<String>();
-    let unit = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it")).join("bridge.cpp");
-    fs::write(&unit, includes).expect("cargo's folder is writable");
+    let header = fs::read_to_string(folder.join("bridge.h")).expect("the bridge has a header");
+    let header = Header::parse(&header);
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
+    fs::write(out.join("contract.rs"), header.rust()).expect("cargo's folder is writable");
+    let unit = out.join("bridge.cpp");
+    fs::write(&unit, includes + &header.cpp()).expect("cargo's folder is writable");
     unit
 }
 

@@ -1,7 +1,7 @@
 //! Times our allocation against the LLVM passes that it replaces, on the same modules in the same run.
 //!
-//! Each repetition compiles a module once with each allocator, so that whatever else the machine does meets both alike; who
-//! goes first takes turns. The ratio is taken pair by pair.
+//! Each repetition compiles a module once with each allocator, so that disturbances by other processes affect both alike;
+//! the two take turns in going first. Ratios are taken within each such pair.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use chordal::cli::allocators::{self, Configured};
@@ -23,11 +23,11 @@ struct Arguments {
     /// Modules to compile besides SQLite
     modules: Vec<PathBuf>,
 
-    /// How often each module is compiled with each allocator
+    /// How many times each module is compiled with each allocator
     #[arg(short = 'n', long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: u32,
 
-    /// The allocator that is timed, with options of its own
+    /// The allocator that is timed, followed by its own options
     #[arg(long, default_value = allocators::DEFAULT, value_parser = allocators::configured)]
     allocator: Configured,
 
@@ -69,7 +69,7 @@ fn bench(path: &Path, allocator: &Configured, repetitions: u32) -> Result<()> {
     Ok(())
 }
 
-/// Compiles the module: the sums over its functions, and how many nanoseconds that took.
+/// Compiles the module. Returns the sums over its functions, and the nanoseconds that it took.
 fn compile(source: &Source, allocator: &Configured, pace: Pace) -> Result<(Counts, u64)> {
     let start = Instant::now();
     let module = Module::parse(source)?;
@@ -96,12 +96,12 @@ fn compile(source: &Source, allocator: &Configured, pace: Pace) -> Result<(Count
 struct Series {
     /// By phase, in the order in which they run.
     phases: Vec<(String, Vec<u64>)>,
-    /// Allocation as a whole, the checker apart.
+    /// Allocation as a whole, without the checker.
     ours: Vec<u64>,
     llvm: Vec<u64>,
-    /// From the module to assembly: with LLVM's allocator, and with ours (the checker included).
+    /// From the module to assembly, with LLVM's allocator and with ours; the checker is included.
     whole: [Vec<u64>; 2],
-    /// The same with ours on all processors.
+    /// As `whole` with ours, on all processors.
     ahead: Vec<u64>,
 }
 

@@ -1,7 +1,8 @@
-//! Times the ways into SSA form and out of it by size: of near-linear algorithms, the time for each block hardly grows.
+//! Times the ways into SSA form and out of it on functions of growing size: for near-linear algorithms, the time per block
+//! hardly grows.
 //!
-//! The functions are made up: a row of loops with a branch in each, over two variables that every loop changes and hands on, and
-//! one that all loops read. So there are as many variables, by name, as blocks.
+//! The functions are artificial: a row of loops, each with a branch, over two variables that every loop changes and passes
+//! on, and one that all loops read. So there are as many names as blocks.
 
 use anyhow::{Context as _, Result, anyhow};
 use chordal::allocate::destruct::{Merging, Notion, Policy, Source, destruct};
@@ -13,7 +14,7 @@ use std::fmt::Write as _;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// The blocks of one loop: its header, the two ways of a branch, and the latch.
+/// The number of blocks of a loop: its header, two for the branch, and the latch.
 const LOOP: usize = 4;
 
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
@@ -21,7 +22,7 @@ const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 /// Time the ways into SSA form and out of it, by size
 #[derive(Parser)]
 struct Arguments {
-    /// How often everything is computed
+    /// How many times everything is computed
     #[arg(short = 'n', long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: u32,
 
@@ -30,7 +31,7 @@ struct Arguments {
     bench: bool,
 }
 
-/// What is timed, in the order of the table.
+/// The algorithms that are timed, in the order of the table.
 const WAYS: [(&str, Way); 5] = [
     ("join sets", Way::In),
     ("out of SSA form", Way::Out(BEST)),
@@ -90,7 +91,7 @@ fn time(function: &Function, way: Way) -> Result<Duration> {
     Ok(start.elapsed())
 }
 
-/// So many loops, one behind the other.
+/// The text form of a function with this number of loops, one after the other.
 fn text(loops: usize) -> String {
     let mut text = "target wide\nfunction loops\nb0: -> b1\n  v0:w = op\n  v1:w = op\n  v2:w = op\n".to_owned();
     let mut value = 3;

@@ -1,7 +1,7 @@
-//! Times the algorithms for join sets, each with and without reuse, on the variables of modules before SSA form.
+//! Times the algorithms for join sets, with and without reuse [FA05], on the variables of modules before SSA form.
 //!
-//! A repetition computes the join sets of all variables of a module in every way, one function after the other, so that whatever
-//! else the machine does meets all of them alike.
+//! A repetition computes the join sets of all variables of a module by every algorithm, one function after the other, so
+//! that disturbances by other processes affect all alike.
 
 use anyhow::{Context as _, Result, ensure};
 use chordal::analysis::{DjGraph, Dominators, JoinSet, JoinSets, Order, Worklist};
@@ -20,7 +20,7 @@ struct Arguments {
     /// Modules before SSA form [default: SQLite of the corpus at -O0]
     modules: Vec<PathBuf>,
 
-    /// How often everything is computed
+    /// How many times everything is computed
     #[arg(short = 'n', long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: u32,
 
@@ -40,7 +40,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What is timed, in the order of the table. The first is what the others are compared with.
+/// The algorithms that are timed, in the order of the table. The others are compared with the first.
 const WAYS: [&str; 6] = ["worklist", "worklist, reuse", "worklist, pruned", "DJ-graph", "DJ-graph, reuse", "DJ-graph, pruned"];
 
 fn bench(path: &Path, repetitions: u32) -> Result<()> {
@@ -63,7 +63,7 @@ fn bench(path: &Path, repetitions: u32) -> Result<()> {
     Ok(())
 }
 
-/// A function whose variables are to be put into SSA form.
+/// A function before SSA form, whose variables need φs.
 struct Subject<'f> {
     function: &'f Unpromoted,
     order: Order,
@@ -79,7 +79,7 @@ impl<'f> Subject<'f> {
         Subject { function, order, dominators, assigned }
     }
 
-    /// Computes all join sets, from the graph on.
+    /// Computes all join sets, starting from the control-flow graph.
     fn join_sets(&self, way: usize) {
         match way {
             0..3 => self.by(way, &mut Worklist::new(&self.function.graph, &self.order, &self.dominators)),

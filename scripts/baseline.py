@@ -1,12 +1,11 @@
-"""Short forms of what `chordal compare` writes. For scripts/regress.
+"""Short forms of the documents that `chordal compare` writes, for scripts/regress.
 
-  shorten VERSIONS FILE...        one document of the same schema: the totals that are watched, a run a line, and the
+  shorten VERSIONS FILE...        one document of the same schema: only the watched totals, one run a line, and the
                                   versions of the programs
-  select VERSIONS FILE MODULES    of a short form, the modules that are named in a file and have the same version still
+  select VERSIONS FILE MODULES    from a short form, the modules that are named in a file and still have the same version
   modules FILE                    the names of the modules of a short form
 
-A document as it is written has some seventy lines a run, and a few hundred runs; this one can be committed and read in a
-review.
+A full document has some seventy lines for each run, and a few hundred runs; a short form can be committed and reviewed.
 """
 
 import json

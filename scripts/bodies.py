@@ -1,7 +1,7 @@
-"""What the functions of scripts/modules.py do.
+"""The bodies of the functions of scripts/modules.py.
 
-A function computes with a pool of values of all types, and returns a digest of them, so that all of them live until its
-end. There is no undefined behaviour, and no rounding: floating-point values are integers up to 1023.
+A function computes with a pool of values of all types and returns a digest of them, so that all of them live until its
+end. There is no undefined behaviour and no rounding: floating-point values are integers up to 1023.
 """
 
 import re

@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
-"""Random modules of functions that differ in what only one function has: what they print is what LLVM's own build prints.
+"""Random modules of functions with many calling conventions and attributes: they print what LLVM's own build prints.
 
-    scripts/conventions.py                100 modules, by seeds 1 to 100
-    scripts/conventions.py 10000          as many
-    scripts/conventions.py 1 --seed 77    one again
+    scripts/conventions.py                100 modules, with seeds 1 to 100
+    scripts/conventions.py 10000          this many modules
+    scripts/conventions.py 1 --seed 77    one module again
 
 Each module is LLVM IR for x86-64 or i386: small functions in random order, each with its own calling convention, attributes,
-subtarget, parameters and results, which call each other with many values alive, have frames of every kind, and inline
-assembly that destroys registers. chordal compiles it with a random allocator, options and registers, with its checker and
-LLVM's verifier, and without leaving anything to LLVM; where a function is refused, once more, with that left to LLVM. llc's
-builds without optimisation and with are the independent ones. All that is random follows from the seed.
+subtarget, parameters and results. They call each other with many values alive, and have frames of every kind and inline
+assembly that destroys registers. chordal compiles the module with a random allocator, options and registers, with its checker
+and LLVM's verifier, and without leaving anything to LLVM; if a function is refused, it compiles once more and leaves that one
+to LLVM. The independent builds are llc's, without and with optimisation. Every random choice follows from the seed.
 
-A module that llc itself cannot compile, or of which its two builds print different things, tells nothing, and is counted.
-What fails is kept in a folder of its own: the module, its commands, what both sides printed, and `interesting`, by which
-llvm-reduce makes the module small (llvm-reduce --test=interesting program.ll). Exit status 1 if anything failed.
+A module that llc itself cannot compile, or whose two builds by llc print different things, proves nothing; such modules are
+counted. A failure is kept in a folder of its own: the module, its commands, the outputs of both sides, and `interesting`, a
+script with which llvm-reduce makes the module small (llvm-reduce --test=interesting program.ll). Exit status 1 if anything
+failed.
 """
 
 import random
@@ -24,13 +25,13 @@ from csmith import SECONDS, Failed, Trial, do, processor, run, try_all
 from modules import Module
 
 LLC = "llc-22"
-# Its builds that ours is held against: the first that there is; before ours is called wrong, all.
+# The builds with which ours is compared: the first one that exists; before ours is called wrong, all of them.
 REFERENCES = [["-O0"], ["-O2", "-regalloc=basic"], ["-O2"]]
-# What LLVM says after allocation of what it would have to save around assembly or a call that destroys the frame's registers,
-# and while it hardens a jump to an address in memory; and an older linker of how the registers of APX are loaded from the
-# global offset table.
+# Messages about limits that are not ours: LLVM's, after allocation, about assembly or a call that destroys the frame's
+# registers, and while it hardens a jump to an address in memory; and an older linker's, about registers of APX that are loaded
+# from the global offset table.
 BEYOND = ["Interference usage of base pointer/frame pointer", "Unable to unfold load!", "unsupported relocation type"]
-# What chordal says of itself where it finds a defect: that is never a reason to leave a function to LLVM.
+# Messages by which chordal reports its own defects, which never excuse leaving a function to LLVM.
 DEFECTS = ("this is a bug in chordal", "LLVM's machine verifier rejects", "after all: ", "panicked")
 
 

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Fetches the sources of the programs in $TABLES to $CORPUS/src, as upstream
-# tarballs of Debian source packages; pypi:PACKAGE in a table is one of Python's
-# source packages instead. Sourced, after lib.sh.
+# tarballs of Debian source packages. An entry pypi:PACKAGE in a table is one of
+# Python's source packages instead. To be sourced, after lib.sh.
 
 CORPUS=${CORPUS:-$ROOT/corpus}
 TABLES=("$ROOT/scripts/corpus-programs.txt")

@@ -1,10 +1,9 @@
 # shellcheck shell=bash
-# What is known about each program of the corpus: how it is built, what it is
-# linked with, and what it cannot be built for. Sourced. Which sources they
-# come from is in corpus-programs.txt.
+# How each program of the corpus is built, what it is linked with, and for what it
+# cannot be built. To be sourced. The sources are listed in corpus-programs.txt.
 #
 # A configuration is x86-64 or i386, both at -O2; O0 and O3 are x86-64 at other
-# levels, and only the small programs have them.
+# levels, for the small programs only.
 
 . "$ROOT/scripts/corpus-fetch.sh"
 CLANG=${CLANG:-clang-22}

@@ -1,22 +1,29 @@
 # shellcheck shell=bash
-# Every allocator of chordal and every option of theirs, with the register lists
-# and programs that they are tried on. Sourced. Each can be narrowed:
+# Every allocator of chordal and each of their options, with the register lists
+# and programs for trying them. To be sourced. Each can be narrowed:
 #
 #   VARIANTS="ch-o1,spill-free --swap xor"   which (default: all)
 #   LISTS="4 8 all i386 i386-5"              which register lists (default: without i386-5); i386 is that target with all
 #   PROGRAMS="sqlite lua"                    which programs (default: the five small ones)
-#   JOBS=2                                   how many side by side
+#   JOBS=2                                   how many at a time
 
-ALL_VARIANTS="spill-free,tuned,ch-o1,ch-o2,ch-o3,hack,linear-scan,irc,local,simple"
-for options in "--spill belady" "--spill min" "--coalesce none" "--coalesce punctual" "--coalesce recolor" "--pins perm --coalesce units" \
-    "--spill min --coalesce recolor" "--spill priced" "--spill priced --coalesce recolor" "--forms on --merge-copies on --park on --sink on --delay on --spare-jumps on --separate-saves on --split-ties on --split-arguments on --coalesce recolor" "--store-hoist off" "--load-lower off" "--load-lower weighted" "--memory-coalesce off" "--pins avoid" \
-    "--swap xchg" "--swap xor" "--rematerialise off" "--eliminate spare-register" "--eliminate on-demand" \
-    "--frugal off --eliminate spare-register" "--frugal off --eliminate on-demand"; do
+ALL_VARIANTS="spill-free,tuned,ch-o1,ch-o2,ch-o3,hack,linear-scan,irc,out-of-ssa,local,simple"
+# Options are written without commas: NAME=VALUE may be repeated.
+for options in "--spill belady" "--spill min" "--spill priced" "--spill min --coalesce recolour" "--spill priced --coalesce recolour" \
+    "--coalesce none" "--coalesce punctual" "--coalesce recolour" "--pins perm --coalesce units" "--pins avoid" \
+    "--prepare all --splits all --set spare-jumps=on --set separate-saves=on --coalesce recolour" \
+    "--phi-memory store-hoist=off" "--phi-memory load-lower=off" "--phi-memory load-lower=weighted" "--phi-memory memory-coalesce=off" \
+    "--phi-memory eliminate=spare-register" "--phi-memory eliminate=on-demand" \
+    "--memory-operands none" "--swap xchg" "--swap xor" "--rematerialise off"; do
     ALL_VARIANTS+=",spill-free $options"
 done
-for options in "--pins repair" "--frugal off --eliminate spare-register" "--frugal off --eliminate on-demand"; do
+for options in "--pins repair" "--phi-memory eliminate=spare-register" "--phi-memory eliminate=on-demand"; do
     ALL_VARIANTS+=",ch-o3 $options"
 done
+for options in "--prepare none" "--prepare copies" "--splits none" "--memory-operands spilled" "--set weigh-size=off"; do
+    ALL_VARIANTS+=",tuned $options"
+done
+for options in "after=graph-colouring" "interference=intersection" "merge=at-once"; do ALL_VARIANTS+=",out-of-ssa --out-of-ssa $options"; done
 VARIANTS=${VARIANTS:-$ALL_VARIANTS}
 LISTS=${LISTS:-4 8 all i386}
 JOBS=${JOBS:-2}

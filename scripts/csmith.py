@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
-"""Random C programs under random allocators: what they print is what another compiler's build prints.
+"""Random C programs under random allocators: they print what another compiler's build prints.
 
-    scripts/csmith.py               100 programs, by seeds 1 to 100
-    scripts/csmith.py 10000         as many
-    scripts/csmith.py 1 --seed 77   one again
+    scripts/csmith.py               100 programs, with seeds 1 to 100
+    scripts/csmith.py 10000         this many programs
+    scripts/csmith.py 1 --seed 77   one program again
 
-Csmith makes each program, without undefined behaviour. clang-22 makes bitcode of it, at a random level, for x86-64 or
-i386, with random features of this processor; chordal compiles that, with a random allocator, options and registers, with
-its checker and LLVM's verifier; gcc -O0 is the independent build. All that is random follows from the seed.
+Csmith makes each program, without undefined behaviour. clang-22 compiles it to bitcode, at a random level, for x86-64 or i386,
+with random features of this processor. chordal compiles that with a random allocator, options and registers, with its checker
+and LLVM's verifier. gcc -O0 makes the independent build. Every random choice follows from the seed.
 
-What fails is kept in a folder of its own: the program, its commands, what both sides printed, and `interesting`, by which
-C-Reduce makes the program small (creduce ./interesting program.c). Exit status 1 if anything failed.
+A failure is kept in a folder of its own: the program, its commands, the outputs of both sides, and `interesting`, a script with
+which C-Reduce makes the program small (creduce ./interesting program.c). Exit status 1 if anything failed.
 """
 
 import argparse
 import random
+import re
 import shlex
 import subprocess
 import sys
@@ -25,7 +26,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SECONDS = 20
-# Most programs that take longer do not end: waiting for these took as long as all the rest.
+# Most programs that take longer never end; waiting for those took as long as everything else.
 PATIENCE = 3
 LEVELS = ["-O0", "-O1", "-O2", "-O3", "-Os", "-Oz"]
 FLAGS = ["-fPIC", "-fno-omit-frame-pointer", "-fstack-protector-all", "-fno-inline", "-fno-strict-aliasing", "-g", "-ftrapv"]
@@ -35,13 +36,16 @@ LISTS = {
     "i386": ["5", "6", "7", "all", "eax,ecx,ebx,esi,edi"],
 }
 OPTIONS = [
-    "--spill weight", "--spill belady", "--spill min", "--spill priced", "--coalesce none", "--coalesce punctual",
-    "--coalesce units", "--coalesce recolor", "--pins avoid", "--pins repair", "--pins perm", "--store-hoist off", "--load-lower off",
-    "--load-lower weighted", "--memory-coalesce off", "--swap xchg", "--swap xor", "--rematerialise off", "--fold off", "--forms on",
-    "--merge-copies on", "--park on", "--sink on", "--delay on", "--spare-jumps on", "--separate-saves on", "--split-ties on", "--split-arguments on",
-    "--eliminate spare-register", "--eliminate on-demand", "--frugal off", "--effort 0", "--effort 3",
-    "--weigh-size on", "--cssa none", "--cssa phi-mem", "--cssa pairwise", "--cssa value", "--after graph-coloring",
-    "--interference chaitin", "--interference intersection", "--virtualize off", "--liveness sets", "--merge at-once",
+    "--spill weight", "--spill belady", "--spill min", "--spill priced", "--effort 0", "--effort 3", "--rematerialise off",
+    "--memory-operands none", "--memory-operands spilled", "--memory-operands all", "--set merge-copies=on", "--set park=on",
+    "--set sink=on", "--set delay=on", "--set forms=on", "--set split-ties=on", "--set split-arguments=on", "--set weigh-size=on",
+    "--set spare-jumps=on", "--set separate-saves=on", "--coalesce none", "--coalesce punctual", "--coalesce units",
+    "--coalesce recolour", "--pins avoid", "--pins repair", "--pins perm", "--phi-memory store-hoist=off",
+    "--phi-memory load-lower=off", "--phi-memory load-lower=weighted", "--phi-memory memory-coalesce=off",
+    "--phi-memory eliminate=spare-register", "--phi-memory eliminate=on-demand", "--swap xchg", "--swap xor", "--cssa none",
+    "--cssa phi-mem", "--cssa pairwise", "--cssa value", "--out-of-ssa after=graph-colouring", "--out-of-ssa interference=chaitin",
+    "--out-of-ssa interference=intersection", "--out-of-ssa virtualise=off", "--out-of-ssa liveness=sets",
+    "--out-of-ssa merge=at-once",
 ]
 WRONG_USAGE = 2
 # The names of LLVM's allocators and of another project's are no tests of ours.
@@ -71,8 +75,8 @@ def do(command, **kept):
 
 def allocators(chordal):
     """The names of chordal's allocators."""
-    lines = do([chordal, "list"]).stdout.decode().splitlines()
-    names = [line.split()[0] for line in lines[1 : lines.index("")] if line.startswith("  ") and line[2] != " "]
+    lines = do([chordal, "list"]).stdout.decode().partition("General-purpose registers")[0].splitlines()
+    names = [line.split()[0] for line in lines if re.match("  [a-z0-9-]+ ", line)]
     return [name for name in names if not name.startswith(FOREIGN)]
 
 
@@ -99,19 +103,21 @@ class Trial:
         self.width = ["-m32"] if machine == "i386" else []
         self.allocator = chance.choice(names)
         chosen = (option for option in OPTIONS if chance.random() < 0.08)
-        self.options = list({option.split()[0]: option for option in chosen}.values())
+        self.options = list({re.split("=| (?!.*=)", option)[0]: option for option in chosen}.values())
         self.registers = chance.choice(LISTS[machine])
 
     def compile(self, *also):
-        """Runs the command, without options that the allocator does not have; what chordal says."""
+        """Runs the command with the options that the allocator reads; what chordal says."""
         command = [self.chordal, "compile", self.source, "-o", "program.s", "--verify-llvm", "--allocator", self.allocator]
         command += ["--registers", self.registers, *also]
-        options = [word for option in self.options for word in option.split()]
-        done = run(command + options, cwd=self.folder)
-        if done.returncode == WRONG_USAGE:
-            options = []
-            done = run(command, cwd=self.folder)
+        options = []
+        for option in self.options:
+            trial = [*options, *option.split()]
+            # Wrong usage is told before the module is looked at.
+            asked = run([self.chordal, "compile", "/dev/null", "-o", "-", "--allocator", self.allocator, *trial])
+            options = options if asked.returncode == WRONG_USAGE else trial
         self.command = command + options
+        done = run(self.command, cwd=self.folder)
         if done.returncode:
             raise Failed(f"chordal: status {done.returncode}: {done.stderr.decode(errors='replace').strip()}")
         return done.stderr

@@ -1,8 +1,8 @@
-"""Sums up what programs executed. For scripts/executed.
+"""Sums up what programs executed, for scripts/executed.
 
   report BASE FOLDER BUILD...    ratios to the allocator BASE, and how well the estimate predicts them: tables on standard
                                  output, FOLDER/executed.json (chordal-executed/1); each build has record.json and stats.json,
-                                 FOLDER/runs what was counted
+                                 the counts are in FOLDER/runs
   chart FOLDER SVG               draws what FOLDER/executed.json says of tuned with all registers
 """
 

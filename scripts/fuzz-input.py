@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Damaged inputs: each is refused with one message, or done right, and nothing is left behind.
+"""Damaged inputs: each is refused with one message or processed correctly, and nothing is left behind.
 
-    scripts/fuzz-input.py                       1000 inputs, by seeds 1 to 1000
-    scripts/fuzz-input.py 100000                as many
-    scripts/fuzz-input.py 1 --seed 77           one again
-    scripts/fuzz-input.py 5000 --only bitcode   of one kind
+    scripts/fuzz-input.py                       1000 inputs, with seeds 1 to 1000
+    scripts/fuzz-input.py 100000                this many inputs
+    scripts/fuzz-input.py 1 --seed 77           one input again
+    scripts/fuzz-input.py 5000 --only bitcode   inputs of one kind
 
 Bitcode, textual IR, objects and archives, statistics, records of comparisons, run times and functions in text form are made
 from the programs and functions in testdata, and damaged: bytes, words and lines are changed, dropped, repeated, or taken from
-elsewhere, and JSON gets wrong types, missing and double keys, huge numbers, depth, and what is no text. Then a command reads
-them. It has to do its work (status 0, with warnings at most; what it says is JSON is JSON), or to say in one line what is wrong
-with which file (status 1), and then the output is the old one. It may not crash, panic, go on for ever, nor leave temporary
-files. Where LLVM crashes, the message says that it was LLVM. All that is random follows from the seed.
+elsewhere, and JSON gets wrong types, missing and duplicate keys, huge numbers, deep nesting, and bytes that are not text. Then a
+command reads them. It must do its work (status 0, with warnings at most; output declared as JSON is JSON), or say in one line
+what is wrong with which file (status 1) and leave the old output in place. It must not crash, panic, run for ever or leave
+temporary files. Where LLVM crashes, the message must say that it was LLVM. Every random choice follows from the seed.
 
-What fails is kept in a folder of its own, with the command. Exit status 1 if anything failed.
+A failure is kept in a folder of its own, with the command. Exit status 1 if anything failed.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the scripts share. Sourced, not run.
+# Functions that the scripts share. To be sourced, not run.
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export ROOT

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Functions as large as functions can be: time and memory of a compilation, beside those with LLVM's greedy allocator.
+"""Functions as large as functions can be: time and memory of compiling them, compared with LLVM's greedy allocator.
 
-    scripts/limits.py                 every shape, at its full size and at a quarter and a sixteenth of it
+    scripts/limits.py                 every shape, at its full size, a quarter and a sixteenth of it
     scripts/limits.py switch phis     some shapes
     scripts/limits.py --largest 4     sizes divided by 4
-    scripts/limits.py --timeout 600   what takes longer than ten minutes counts as not compiled
+    scripts/limits.py --timeout 600   a compilation that takes longer than ten minutes counts as failed
 
-Both compile the same bitcode to an object file that is thrown away, chordal with its checker. The time is what the whole
-process takes of a processor, so that other work on the machine does little to it; where cost is linear in size, microseconds
-an instruction of the bitcode stay what they are. Exit status 1 if something was not compiled.
+Both compile the same bitcode to an object file that is thrown away, chordal with its checker. The time is the processor time of
+the whole process, so that other work on the machine hardly affects it; if cost is linear in size, the microseconds for each
+instruction of the bitcode are constant. Exit status 1 if something was not compiled.
 """
 
 import argparse

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 """LLVM's own tests of x86 code generation: chordal compiles what llc compiles, and hardly anything is left to LLVM's allocator.
 
-    scripts/llvm-tests                          all of them, with their sources fetched first
+    scripts/llvm-tests                          all of them, after fetching their sources
     scripts/llvm-tests.py FOLDER                those in a folder
-    scripts/llvm-tests.py FOLDER --only AMX/    those with that in their names
-    scripts/llvm-tests.py FOLDER --list         what was found, by test
+    scripts/llvm-tests.py FOLDER --only AMX/    those with this in their names
+    scripts/llvm-tests.py FOLDER --list         the findings, by test
 
-A test is a module and the commands that compile it. Each different way in which it says `llc` is a case: processor, target and
-attributes are put into a copy of the module (by opt), with Linux in place of other systems. `chordal compile --verify-llvm`
-compiles the copy, and llc. What both refuse, llc for its own reasons, tells nothing.
+A test is a module and the commands that compile it. Each different way in which it calls `llc` is a case: processor, target and
+attributes are put into a copy of the module (by opt), with Linux in place of other systems. Both `chordal compile --verify-llvm`
+and llc compile the copy. A case that both refuse, llc for reasons of its own, proves nothing.
 
-Printed are the functions left to LLVM's greedy allocator, by reason; what chordal's checker or LLVM's verifier rejects; and cases
-that one of the two compiles and the other does not. Exit status 1 if any of this is not among the exceptions that the file
+The output lists the functions left to LLVM's greedy allocator, by reason; code that chordal's checker or LLVM's verifier rejects;
+and cases that only one of the two compiles. Exit status 1 if any of this is not among the exceptions that the file
 testdata/llvm-tests.txt explains.
 """
 

@@ -1,8 +1,8 @@
 """Random modules of LLVM IR for scripts/conventions.py.
 
-What is particular to a function is chosen here; what it does is in scripts/bodies.py. Functions call only those of lower rank,
-so that everything ends. Some functions are compiled and never called: those with what this processor cannot execute.
-Combinations that LLVM itself compiles wrongly, or refuses, are left out, and a comment says so.
+The properties of a function are chosen here; its body comes from scripts/bodies.py. Functions call only functions of lower rank,
+so that every call ends. Functions with instructions that this processor cannot execute are compiled and never called.
+Combinations that LLVM itself compiles wrongly or refuses are left out, each with a comment.
 """
 
 from bodies import COST, FLOATING, INTEGERS, LARGE, RECORD, STRUCTS, VECTORS, WIDE, WIDEST, Body, members, width

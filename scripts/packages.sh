@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# What is known about each package of scripts/packages-test: how it is built
-# (package_NAME), how its own tests are run (tests_NAME), and how to tell what
-# each of them said. Sourced, after lib.sh.
+# How each package of scripts/packages-test is built (package_NAME), how its own
+# tests are run (tests_NAME), and how to tell the result of each test. To be
+# sourced, after lib.sh.
 #
 # The functions run in a fresh copy of the sources, with the compilers $CC, $CXX
-# and $FC, each of which may be several words, and $FLAGS. What tests_NAME writes
-# is a line for each test: PASS, FAIL or SKIP, and a name.
+# and $FC, each of which may be several words, and $FLAGS. tests_NAME writes a
+# line for each test: PASS, FAIL or SKIP, and a name.
 
 . "$ROOT/scripts/corpus-programs.sh"
 TABLES+=("$ROOT/scripts/packages.txt")

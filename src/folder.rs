@@ -1,10 +1,11 @@
-//! Folders of inputs.
+//! Finding input files in folders.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
-/// The files that a path stands for: itself, or all in a folder and below it whose names end in one of these, in order.
+/// The files that a path stands for, in order: the path itself or, if it is a folder, all files in it and below whose names
+/// have one of the extensions.
 ///
 /// # Errors
 /// If a folder cannot be read.
@@ -16,7 +17,7 @@ pub fn files(path: &Path, extensions: &[&str]) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in WalkDir::new(path).sort_by_file_name() {
         let path = entry?.into_path();
-        // (A link to a file is a file; one to a folder may lead in a circle.)
+        // A link to a file counts as a file. A link to a folder is not followed, as it may lead in a circle.
         if is_wanted(&path) && path.is_file() {
             files.push(path);
         }

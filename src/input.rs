@@ -1,4 +1,4 @@
-//! Reading files: what cannot be read is told in the same words by all commands.
+//! Reading files, with the same error messages in all commands.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -43,17 +43,17 @@ pub fn bytes(path: &Path) -> Result<Vec<u8>, Unreadable> {
 /// The text of a file, or of standard input for `-`.
 ///
 /// # Errors
-/// If it cannot be read, or is no text.
+/// If it cannot be read, or is not UTF-8.
 pub fn text(path: &Path) -> Result<String, Unreadable> {
     String::from_utf8(bytes(path)?).map_err(|_| Unreadable::NotText)
 }
 
-/// A file that is read piece by piece.
+/// A file to be read piece by piece.
 ///
 /// # Errors
-/// If it cannot be opened.
+/// If it cannot be opened, or is a folder.
 pub fn open(path: &Path) -> Result<File, Unreadable> {
     let file = File::open(path)?;
-    // (A folder can be opened, but not read.)
+    // A folder can be opened, but not read.
     if file.metadata()?.is_dir() { Err(Unreadable::Directory) } else { Ok(file) }
 }

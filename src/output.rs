@@ -1,9 +1,10 @@
-//! Writing results: whole files or none, and no temporary ones left behind.
+//! Writing results: all files or none, and no temporary files left behind.
 //!
-//! A file is written beside its target, under another name, and renamed when all files of a command are written: whoever looks
-//! finds the old file or the new one. Renames follow each other at once, in the order given; whoever is killed in between leaves
-//! the later ones old, so that what describes another file (statistics) comes last. What exists and is no file (a device, a
-//! pipe) is written to as it is, before that: where it takes nothing more, all files are the old ones.
+//! Each file is written next to its target under another name. When all files of a command have been written, they are
+//! renamed, so that a reader finds either the old file or the new one. The renames follow each other at once, in the order
+//! given. If the process is killed between them, the later files are still the old ones; so a file that describes another
+//! (statistics) comes last. A target that exists but is not a file (a device, a pipe) is written to directly, before the
+//! renames: if that fails, all files are the old ones.
 
 use anyhow::{Context as _, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -18,7 +19,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use tempfile::{NamedTempFile, TempDir};
 
-/// Where a result goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
     Stdout,
@@ -26,18 +26,19 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// A file, or standard output for `-` and the system's names of it: what that is redirected to is not replaced.
+    /// A file, or standard output for `-` and the system's names for it: whatever that is redirected to must not be
+    /// replaced.
     pub fn new(path: &Path) -> Self {
         const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
         if STDOUT.iter().any(|name| path == Path::new(name)) { Destination::Stdout } else { Destination::File(path.to_owned()) }
     }
 
-    /// Whether writing one would overwrite the other, whatever they are called.
+    /// Whether writing one would overwrite the other, even if they have different names.
     pub fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Destination::Stdout, Destination::Stdout) => true,
             (Destination::File(path), Destination::File(other)) => is_same_file(path, other),
-            // What standard output is redirected to.
+            // Standard output may be redirected to the file.
             (Destination::Stdout, Destination::File(path)) | (Destination::File(path), Destination::Stdout) => {
                 is_same_file(path, Path::new("/dev/stdout"))
             }
@@ -45,7 +46,7 @@ impl Destination {
     }
 }
 
-/// Whether two paths lead to one file. Devices and pipes, which keep nothing, are no files.
+/// Whether two paths lead to the same file. Devices and pipes keep nothing and do not count as files.
 pub fn is_same_file(path: &Path, other: &Path) -> bool {
     let (path, other) = (target(path), target(other));
     match (fs::metadata(&path), fs::metadata(&other)) {
@@ -55,13 +56,13 @@ pub fn is_same_file(path: &Path, other: &Path) -> bool {
     }
 }
 
-/// A path of a file that need not exist, without links and detours in its folder.
+/// The path of a file that need not exist, with links and detours in its folder resolved.
 fn place(path: &Path) -> PathBuf {
     let folder = fs::canonicalize(folder(path));
     folder.ok().zip(path.file_name()).map_or_else(|| path.to_owned(), |(folder, name)| folder.join(name))
 }
 
-/// Writes all results, or, if one of them cannot be written, leaves no new file behind.
+/// Writes all results. If one of them cannot be written, no new file is left behind.
 ///
 /// # Errors
 /// If one cannot be written; the message names it.
@@ -75,7 +76,7 @@ pub fn write_all(results: &[(Destination, Vec<u8>)]) -> Result<()> {
     for (_, bytes) in results.iter().filter(|(destination, _)| *destination == Destination::Stdout) {
         print(bytes)?;
     }
-    // A device may have no room; what is written already needs only its name.
+    // A device may be full. Files, which are written already and need only their names, therefore come after all devices.
     written.sort_by_key(|(written, _)| matches!(written, Written::Beside { .. }));
     let temporary = temporary();
     for (written, path) in written {
@@ -91,7 +92,7 @@ fn cannot(path: &Path) -> String {
 /// Writes to standard output.
 ///
 /// # Errors
-/// If that fails, unless because nobody reads on: a reader that has seen enough is content.
+/// If writing fails. A closed pipe is not a failure: the reader has seen enough.
 pub fn print(bytes: &[u8]) -> Result<()> {
     // SAFETY: it only reads a number that was written before `main`.
     if unsafe { chordal_stdout_was_closed() } != 0 {
@@ -105,41 +106,41 @@ pub fn print(bytes: &[u8]) -> Result<()> {
 }
 
 unsafe extern "C" {
-    /// Of `output.c`.
+    /// Defined in `output.c`.
     fn chordal_stdout_was_closed() -> libc::c_int;
 }
 
-/// A text with what would steer a terminal written out: names of files and functions may have anything in them.
+/// A text with control characters escaped: names of files and functions may contain any, and some would steer a terminal.
 pub fn printable(text: &str) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
 }
 
-/// What is written and not yet where it belongs.
+/// A result that is not yet in its final place.
 enum Written {
     Beside {
         file: NamedTempFile,
         target: PathBuf,
     },
-    /// What is no file takes it when its turn comes.
+    /// The target is not a file; it is written to in [`Written::keep`].
     Through {
         bytes: Vec<u8>,
         target: PathBuf,
     },
-    /// So does what the process was started with.
+    /// The target is a descriptor with which the process was started; it is written to in [`Written::keep`].
     To {
         bytes: Vec<u8>,
         open: File,
     },
 }
 
-/// Another handle of a descriptor that is open, if a path is the system's name of one. What it is redirected to is not replaced,
-/// and written where others have stopped.
+/// A new handle of an open descriptor, if a path is the system's name for one. The descriptor's file is not replaced;
+/// writing continues where others have stopped.
 fn descriptor(path: &Path) -> Option<io::Result<File>> {
     let number: libc::c_int =
         ["/dev/fd", "/proc/self/fd"].iter().find_map(|folder| path.strip_prefix(folder).ok())?.to_str()?.parse().ok()?;
-    // SAFETY: it makes a copy of what the number stands for, if it stands for something.
+    // SAFETY: it duplicates the descriptor, or fails if there is none.
     let copy = unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 0) };
-    // SAFETY: nobody else has the copy.
+    // SAFETY: nobody else owns the duplicate.
     Some(if copy < 0 { Err(io::Error::last_os_error()) } else { Ok(unsafe { File::from_raw_fd(copy) }) })
 }
 
@@ -180,7 +181,7 @@ impl Written {
     }
 }
 
-/// An error without the name of the temporary file, which says nothing to anybody.
+/// The error without the name of the temporary file, which means nothing to the user.
 fn nameless(error: io::Error) -> io::Error {
     match error.to_string().split_once(" at path ") {
         Some((why, _)) => io::Error::new(error.kind(), why),
@@ -188,7 +189,7 @@ fn nameless(error: io::Error) -> io::Error {
     }
 }
 
-/// A path with its links followed, also where they lead to nothing yet.
+/// The path with its links followed, including a last link to a file that does not exist yet.
 fn target(path: &Path) -> PathBuf {
     const LONGEST: usize = 40;
     let mut target = path.to_owned();
@@ -208,7 +209,8 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// What has to be removed if a signal ends the process. Nobody else renames or makes temporary files meanwhile.
+/// Files and folders to remove if a signal ends the process. While this lock is held, nobody else renames or creates
+/// temporary files.
 type Temporary = MutexGuard<'static, BTreeSet<PathBuf>>;
 
 fn temporary() -> Temporary {
@@ -216,10 +218,10 @@ fn temporary() -> Temporary {
     TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A folder for temporary files, which is gone when this is dropped or a signal ends the process.
+/// A folder for temporary files. It is removed when it is dropped, or when a signal ends the process.
 ///
 /// # Errors
-/// If none can be made.
+/// If it cannot be created.
 pub fn temporary_folder() -> Result<TemporaryFolder> {
     let mut temporary = temporary();
     let made = tempfile::Builder::new().prefix("chordal-").tempdir();
@@ -237,21 +239,21 @@ impl TemporaryFolder {
     }
 }
 
-/// From here on, an interrupted process removes its temporary files and folders before it ends, as the signal says. What it was
-/// started to ignore (`nohup`) it ignores.
+/// Makes the process remove its temporary files and folders if a signal ends it, as the signal demands. Signals that it was
+/// started to ignore (`nohup`) stay ignored.
 ///
 /// # Errors
-/// If no signal can be waited for, or no thread can be made for that.
+/// If no handler can be installed, or no thread can be started.
 pub fn clean_up_when_interrupted() -> io::Result<()> {
-    // A file that grows beyond the limit (`ulimit -f`) is a failure with a message, as on a full device.
-    // SAFETY: ignoring a signal runs nothing.
+    // A file that grows beyond the limit (`ulimit -f`) is to be a failure with a message, as on a full device.
+    // SAFETY: ignoring a signal runs no code.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let (sender, receiver) = mpsc::channel::<Signals>();
-    // The thread comes first: without it, signals that are waited for would have no effect.
+    // The thread is started first: if that failed after the handlers were installed, signals would have no effect.
     thread::Builder::new().spawn(move || {
         let signal = receiver.recv().ok().and_then(|mut signals| signals.forever().next());
         if let Some(signal) = signal {
-            // The lock is never given back: nobody makes anything any more.
+            // The lock is never released: nothing may be created any more.
             let temporary = temporary();
             remove(&temporary);
             let _ = signal_hook::low_level::emulate_default_handler(signal);
@@ -263,19 +265,19 @@ pub fn clean_up_when_interrupted() -> io::Result<()> {
 }
 
 fn is_ignored(signal: libc::c_int) -> bool {
-    // SAFETY: a null action asks for the present one, which is written in full if the signal exists.
+    // SAFETY: with a null action, the call only reads the present one, which it writes in full if the signal exists.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         libc::sigaction(signal, std::ptr::null(), &raw mut action) == 0 && action.sa_sigaction == libc::SIG_IGN
     }
 }
 
-/// Ends the process with a message and exit status 1, and nothing left behind.
+/// Ends the process with a message and exit status 1, and removes temporary files.
 pub fn give_up(message: &str) -> ! {
     let temporary = temporary();
     remove(&temporary);
     eprintln!("{message}");
-    // SAFETY: it ends the process. Handlers and destructors would meet threads at work.
+    // SAFETY: it ends the process. Handlers and destructors must not run, as other threads are still at work.
     unsafe { libc::_exit(1) }
 }
 

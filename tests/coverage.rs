@@ -1,9 +1,10 @@
-//! What functions of real programs have, random functions have too.
+//! Random functions have the features that functions of real programs have.
 //!
-//! The programs in `testdata/programs` go through LLVM's instruction selection; what arrives at the allocator is held against a
-//! list of features, and so are random functions. `cargo test coverage -- --nocapture` prints how many functions have each.
+//! The programs in `testdata/programs` go through LLVM's instruction selection. The functions that arrive at the allocator
+//! are compared with random functions by a list of features; `cargo test coverage -- --nocapture` prints how many functions
+//! have each.
 //!
-//! Environment: `CHORDAL_CENSUS` (every program is compiled in all ways, not in one).
+//! Environment: `CHORDAL_CENSUS` (every program is compiled in all ways instead of one).
 
 use crate::support::programs::{Program, programs};
 use crate::support::random::{jumping, random_function, shapes};
@@ -13,24 +14,24 @@ use chordal::allocate::pipeline::{Allocate, Report};
 use chordal::analysis::GraphSizes;
 use chordal::llvm::{Allocator, CompileOptions, Module, Ours, Output, Pace, Relocation, Sections, Source, Tables, compile};
 use chordal::machine::{
-    Block, BlockData, ClassInfo, Function, Goal, Inst, InstData, InstKind, Operand, Overlay, Phi, PinSets, Reg, RegClass, Role,
-    SwapSupport, Value,
+    Block, BlockData, ClassInfo, Function, Goal, Inst, InstData, InstFlags, InstKind, Operand, Overlay, Phi, PinSets, Reg,
+    RegClass, Role, SwapSupport, Value,
 };
 use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::Mutex;
 
-/// Whether a function has something.
+/// Whether a function has a feature.
 type Feature = fn(&Function) -> bool;
 
-/// Every program is compiled with one of these, in turn.
+/// The flags; every program is compiled with one of these, in turn.
 const FLAGS: &[&str] = &["-O2", "-m32 -O2", "-O0 -Xclang -disable-O0-optnone", "-O3 -g", "-m32 -O1 -g", "-Os"];
 
 fn inst(function: &Function, holds: impl Fn(&InstData, &[Operand], &PinSets) -> bool) -> bool {
     function.insts.iter().any(|(inst, data)| holds(data, function.operands(inst), function.pins(inst)))
 }
 
-/// An instruction that is no copy, by its operands.
+/// Whether some instruction other than a copy has such operands.
 fn op(function: &Function, holds: impl Fn(&[Operand]) -> bool) -> bool {
     inst(function, |data, operands, _| data.kind == InstKind::Op && holds(operands))
 }
@@ -59,7 +60,7 @@ fn foldable(operands: &[Operand]) -> usize {
     operands.iter().filter(|o| o.foldable && !o.is_def()).count()
 }
 
-/// An operand's value is used by another operand, too.
+/// Whether another operand uses the operand's value, too.
 fn shared(operands: &[Operand], operand: &Operand) -> bool {
     operands.iter().filter(|o| !o.is_def() && o.value == operand.value).count() > 1
 }
@@ -72,7 +73,7 @@ fn class(function: &Function, value: Value) -> &ClassInfo {
     &function.file.classes[function.values[value].class]
 }
 
-/// The classes of a copy's definition and use.
+/// Whether the classes of some copy's definition and use are such.
 fn copy(function: &Function, holds: impl Fn(&ClassInfo, &ClassInfo) -> bool) -> bool {
     inst(function, |data, operands, _| {
         let of = |wanted: bool| operands.iter().find(|o| o.is_def() == wanted).map(|o| class(function, o.value));
@@ -84,7 +85,7 @@ fn in_a_cycle(function: &Function, block: Block, without: Option<Block>) -> bool
     function.blocks[block].succs.iter().any(|&succ| reached(function, succ, without).contains(&block))
 }
 
-/// What operands and φs read.
+/// The values that operands and φs read.
 fn read(function: &Function) -> BTreeSet<Value> {
     let operands = function.operands.iter().filter(|o| !o.is_def()).map(|o| o.value);
     let phis = function.blocks.values().flat_map(|data| &data.phis);
@@ -92,15 +93,15 @@ fn read(function: &Function) -> BTreeSet<Value> {
 }
 
 fn terminators(function: &Function, block: Block) -> impl Iterator<Item = Inst> {
-    function.block_insts(block).filter(|&inst| function.insts[inst].terminator)
+    function.block_insts(block).filter(|&inst| function.insts[inst].is(InstFlags::TERMINATOR))
 }
 
-/// The instructions behind one in its block.
+/// The instructions after one in its block.
 fn behind(function: &Function, block: Block, inst: Inst) -> impl Iterator<Item = Inst> {
     function.block_insts(block).skip_while(move |&other| other != inst).skip(1)
 }
 
-/// The registers that are copied from in a block, in order.
+/// The registers that a block copies from, in order.
 fn copied_from(function: &Function, block: Block) -> Vec<Reg> {
     let copied = |inst: Inst| if let InstKind::CopyFrom(reg) = function.insts[inst].kind { Some(reg) } else { None };
     function.block_insts(block).filter_map(copied).collect()
@@ -127,14 +128,14 @@ fn a_class(function: &Function, holds: impl Fn(&ClassInfo) -> bool) -> bool {
     used_classes(function).into_iter().any(|class| holds(&function.file.classes[class]))
 }
 
-/// Whether a cycle is left without the edges to blocks that dominate where they begin.
+/// Whether a cycle is left without the edges to blocks that dominate their sources.
 fn irreducible(function: &Function) -> bool {
     let is_back = |from: Block, to: Block| !reached(function, function.entry(), Some(to)).contains(&from);
     let mut forward: Vec<(Block, Block)> = Vec::new();
     for (from, data) in &function.blocks {
         forward.extend(data.succs.iter().filter(|&&to| !is_back(from, to)).map(|&to| (from, to)));
     }
-    // Blocks without an edge to them leave, until none is left, or a cycle.
+    // Remove blocks that no edge enters, until none is left, or a cycle.
     let mut left: BTreeSet<Block> = function.blocks.keys().collect();
     loop {
         let targets: BTreeSet<Block> = forward.iter().filter(|(from, _)| left.contains(from)).map(|&(_, to)| to).collect();
@@ -146,7 +147,7 @@ fn irreducible(function: &Function) -> bool {
     }
 }
 
-/// What may be in a function.
+/// The features.
 const FEATURES: &[(&str, Feature)] = &[
     // Operands.
     ("four uses", |f| op(f, |o| uses(o) == 4)),
@@ -230,57 +231,65 @@ const FEATURES: &[(&str, Feature)] = &[
     ("a copy in a bank that cannot swap", |f| copy(f, |to, _| f.file.banks[to.bank].swap == SwapSupport::Never)),
     ("a copy in a bank that swaps by exclusive-or", |f| copy(f, |to, _| f.file.banks[to.bank].swap == SwapSupport::Xor)),
     // Constants and what moves.
-    ("a constant", |f| inst(f, |data, _, pins| data.rematerialisable && *pins == PinSets::default())),
+    ("a constant", |f| inst(f, |data, _, pins| data.is(InstFlags::REMATERIALISABLE) && *pins == PinSets::default())),
     ("a constant that overwrites flags", |f| {
-        inst(f, |data, _, pins| data.rematerialisable && pins.defs.intersects(f.file.status))
+        inst(f, |data, _, pins| data.is(InstFlags::REMATERIALISABLE) && pins.defs.intersects(f.file.status))
     }),
-    ("a constant that reads a pin", |f| inst(f, |data, _, pins| data.rematerialisable && !pins.uses.is_empty())),
+    ("a constant that reads a pin", |f| inst(f, |data, _, pins| data.is(InstFlags::REMATERIALISABLE) && !pins.uses.is_empty())),
     ("a constant that destroys a register", |f| {
-        inst(f, |data, _, pins| data.rematerialisable && !(pins.clobbers | (pins.defs - f.file.status)).is_empty())
+        inst(f, |data, _, pins| data.is(InstFlags::REMATERIALISABLE) && !(pins.clobbers | (pins.defs - f.file.status)).is_empty())
     }),
-    ("a dear constant", |f| inst(f, |data, _, _| data.rematerialisable && data.dear)),
-    ("a constant that is not dear", |f| inst(f, |data, _, _| data.rematerialisable && !data.dear)),
-    ("what can be computed again from a value", |f| inst(f, |data, _, _| data.recomputable)),
+    ("a dear constant", |f| inst(f, |data, _, _| data.is(InstFlags::REMATERIALISABLE) && data.is(InstFlags::DEAR))),
+    ("a constant that is not dear", |f| inst(f, |data, _, _| data.is(InstFlags::REMATERIALISABLE) && !data.is(InstFlags::DEAR))),
+    ("what can be computed again from a value", |f| inst(f, |data, _, _| data.is(InstFlags::RECOMPUTABLE))),
     ("what can be computed again from a value is two-address code, and writes flags", |f| {
-        inst(f, |data, o, pins| data.recomputable && o[0].reuse.is_some() && !pins.defs.is_empty())
+        inst(f, |data, o, pins| data.is(InstFlags::RECOMPUTABLE) && o[0].reuse.is_some() && !pins.defs.is_empty())
     }),
-    ("what is dear to compute again from a value", |f| inst(f, |data, _, _| data.recomputable && data.dear)),
-    ("what can be computed again from a value can move", |f| inst(f, |data, _, _| data.recomputable && data.movable)),
-    ("a storable constant", |f| inst(f, |data, _, _| data.storable)),
-    ("a constant that is in memory", |f| inst(f, |data, _, _| data.given)),
-    ("it can move", |f| inst(f, |data, _, _| data.movable)),
-    ("two-address code can move", |f| inst(f, |data, o, _| data.movable && o.iter().any(|d| d.reuse.is_some()))),
-    ("what can move writes flags", |f| inst(f, |data, _, pins| data.movable && !pins.defs.is_empty())),
-    ("what can move has several uses", |f| inst(f, |data, o, _| data.movable && uses(o) > 1)),
-    ("what can move reads memory", |f| inst(f, |data, _, _| data.movable && data.reads)),
+    ("what is dear to compute again from a value", |f| {
+        inst(f, |data, _, _| data.is(InstFlags::RECOMPUTABLE) && data.is(InstFlags::DEAR))
+    }),
+    ("what can be computed again from a value can move", |f| {
+        inst(f, |data, _, _| data.is(InstFlags::RECOMPUTABLE) && data.is(InstFlags::MOVABLE))
+    }),
+    ("a storable constant", |f| inst(f, |data, _, _| data.is(InstFlags::STORABLE))),
+    ("a constant that is in memory", |f| inst(f, |data, _, _| data.is(InstFlags::GIVEN))),
+    ("it can move", |f| inst(f, |data, _, _| data.is(InstFlags::MOVABLE))),
+    ("two-address code can move", |f| inst(f, |data, o, _| data.is(InstFlags::MOVABLE) && o.iter().any(|d| d.reuse.is_some()))),
+    ("what can move writes flags", |f| inst(f, |data, _, pins| data.is(InstFlags::MOVABLE) && !pins.defs.is_empty())),
+    ("what can move has several uses", |f| inst(f, |data, o, _| data.is(InstFlags::MOVABLE) && uses(o) > 1)),
+    ("what can move reads memory", |f| inst(f, |data, _, _| data.is(InstFlags::MOVABLE) && data.is(InstFlags::READS))),
     ("two-address code that can move reads memory", |f| {
-        inst(f, |data, o, _| data.movable && data.reads && o.iter().any(|d| d.reuse.is_some()))
+        inst(f, |data, o, _| data.is(InstFlags::MOVABLE) && data.is(InstFlags::READS) && o.iter().any(|d| d.reuse.is_some()))
     }),
-    ("something writes memory", |f| inst(f, |data, _, _| data.writes && !data.reads)),
-    ("something reads memory and writes it", |f| inst(f, |data, _, _| data.writes && data.reads)),
-    ("what can be computed again from a value reads memory", |f| inst(f, |data, _, _| data.recomputable && data.reads)),
-    ("a copy can move", |f| inst(f, |data, _, _| data.movable && data.kind.is_copy())),
-    ("what can move reads pins", |f| inst(f, |data, _, pins| data.movable && !pins.uses.is_empty())),
+    ("something writes memory", |f| inst(f, |data, _, _| data.is(InstFlags::WRITES) && !data.is(InstFlags::READS))),
+    ("something reads memory and writes it", |f| inst(f, |data, _, _| data.is(InstFlags::WRITES) && data.is(InstFlags::READS))),
+    ("what can be computed again from a value reads memory", |f| {
+        inst(f, |data, _, _| data.is(InstFlags::RECOMPUTABLE) && data.is(InstFlags::READS))
+    }),
+    ("a copy can move", |f| inst(f, |data, _, _| data.is(InstFlags::MOVABLE) && data.kind.is_copy())),
+    ("what can move reads pins", |f| inst(f, |data, _, pins| data.is(InstFlags::MOVABLE) && !pins.uses.is_empty())),
     // Control flow.
-    ("terminators read values", |f| inst(f, |data, o, _| data.terminator && uses(o) > 0)),
-    ("terminators read two values", |f| inst(f, |data, o, _| data.terminator && uses(o) > 1)),
-    ("a terminator reads from memory", |f| inst(f, |data, o, _| data.terminator && foldable(o) > 0)),
+    ("terminators read values", |f| inst(f, |data, o, _| data.is(InstFlags::TERMINATOR) && uses(o) > 0)),
+    ("terminators read two values", |f| inst(f, |data, o, _| data.is(InstFlags::TERMINATOR) && uses(o) > 1)),
+    ("a terminator reads from memory", |f| inst(f, |data, o, _| data.is(InstFlags::TERMINATOR) && foldable(o) > 0)),
     ("a terminator but the first reads values", |f| {
         f.blocks.keys().any(|b| terminators(f, b).skip(1).any(|i| !f.operands(i).is_empty()))
     }),
-    ("terminators define values", |f| inst(f, |data, o, _| data.terminator && defs(o) > 0)),
-    ("terminators clobber", |f| inst(f, |data, _, pins| data.terminator && !pins.clobbers.is_empty())),
-    ("terminators write pins", |f| inst(f, |data, _, pins| data.terminator && !pins.defs.is_empty())),
-    ("a terminator reads four pins or more", |f| inst(f, |data, _, pins| data.terminator && pins.uses.len() > 3)),
+    ("terminators define values", |f| inst(f, |data, o, _| data.is(InstFlags::TERMINATOR) && defs(o) > 0)),
+    ("terminators clobber", |f| inst(f, |data, _, pins| data.is(InstFlags::TERMINATOR) && !pins.clobbers.is_empty())),
+    ("terminators write pins", |f| inst(f, |data, _, pins| data.is(InstFlags::TERMINATOR) && !pins.defs.is_empty())),
+    ("a terminator reads four pins or more", |f| inst(f, |data, _, pins| data.is(InstFlags::TERMINATOR) && pins.uses.len() > 3)),
     ("three terminators", |f| f.blocks.keys().any(|b| terminators(f, b).count() > 2)),
     ("a block without a terminator", |f| f.blocks.iter().any(|(b, d)| !d.on_edge && terminators(f, b).next().is_none())),
     ("an empty block", |f| block(f, |data| !data.on_edge && data.insts.is_empty())),
     ("a block of terminators alone", |f| {
-        f.blocks.iter().any(|(b, d)| !d.insts.is_empty() && f.block_insts(b).all(|i| f.insts[i].terminator))
+        f.blocks.iter().any(|(b, d)| !d.insts.is_empty() && f.block_insts(b).all(|i| f.insts[i].is(InstFlags::TERMINATOR)))
     }),
-    ("a label", |f| inst(f, |data, _, _| data.label)),
-    ("several labels", |f| f.blocks.keys().any(|b| f.block_insts(b).filter(|&i| f.insts[i].label).count() > 1)),
-    ("a label with operands or pins", |f| inst(f, |data, o, pins| data.label && (!o.is_empty() || *pins != PinSets::default()))),
+    ("a label", |f| inst(f, |data, _, _| data.is(InstFlags::LABEL))),
+    ("several labels", |f| f.blocks.keys().any(|b| f.block_insts(b).filter(|&i| f.insts[i].is(InstFlags::LABEL)).count() > 1)),
+    ("a label with operands or pins", |f| {
+        inst(f, |data, o, pins| data.is(InstFlags::LABEL) && (!o.is_empty() || *pins != PinSets::default()))
+    }),
     ("three successors or more", |f| block(f, |data| data.succs.len() > 2)),
     ("six successors or more", |f| block(f, |data| data.succs.len() > 5)),
     ("six predecessors or more", |f| block(f, |data| data.preds.len() > 5)),
@@ -305,17 +314,21 @@ const FEATURES: &[(&str, Feature)] = &[
     ("what throws defines values", |f| block(f, |data| data.throws.expand().is_some_and(|i| defs(f.operands(i)) > 0))),
     ("what throws is among the last", |f| {
         f.blocks.iter().any(|(b, data)| {
-            data.throws.expand().is_some_and(|i| behind(f, b, i).all(|j| f.insts[j].terminator || f.insts[j].label))
+            data.throws
+                .expand()
+                .is_some_and(|i| behind(f, b, i).all(|j| f.insts[j].is(InstFlags::TERMINATOR) || f.insts[j].is(InstFlags::LABEL)))
         })
     }),
-    ("assembly jumps", |f| inst(f, |data, _, _| data.jumps)),
-    ("assembly that jumps defines values", |f| inst(f, |data, o, _| data.jumps && defs(o) > 0)),
+    ("assembly jumps", |f| inst(f, |data, _, _| data.is(InstFlags::JUMPS))),
+    ("assembly that jumps defines values", |f| inst(f, |data, o, _| data.is(InstFlags::JUMPS) && defs(o) > 0)),
     ("assembly that jumps defines values early", |f| {
-        inst(f, |data, o, _| data.jumps && o.iter().any(|d| d.role == Role::EarlyDef))
+        inst(f, |data, o, _| data.is(InstFlags::JUMPS) && o.iter().any(|d| d.role == Role::EarlyDef))
     }),
-    ("assembly that jumps overwrites a use", |f| inst(f, |data, o, _| data.jumps && o.iter().any(|d| d.reuse.is_some()))),
+    ("assembly that jumps overwrites a use", |f| {
+        inst(f, |data, o, _| data.is(InstFlags::JUMPS) && o.iter().any(|d| d.reuse.is_some()))
+    }),
     ("assembly that jumps writes pins", |f| {
-        inst(f, |data, _, pins| data.jumps && !(pins.defs | pins.early_defs | pins.clobbers).is_empty())
+        inst(f, |data, _, pins| data.is(InstFlags::JUMPS) && !(pins.defs | pins.early_defs | pins.clobbers).is_empty())
     }),
     ("assembly jumps to several blocks", |f| {
         f.blocks
@@ -325,7 +338,7 @@ const FEATURES: &[(&str, Feature)] = &[
     ("a jump's target has several predecessors", |f| block(f, |data| data.jump_target && data.preds.len() > 1)),
     ("phis in a jump's target", |f| block(f, |data| data.jump_target && !data.phis.is_empty())),
     ("assembly that jumps is not the last", |f| {
-        f.blocks.keys().any(|b| f.jump(b).is_some_and(|i| behind(f, b, i).any(|j| !f.insts[j].terminator)))
+        f.blocks.keys().any(|b| f.jump(b).is_some_and(|i| behind(f, b, i).any(|j| !f.insts[j].is(InstFlags::TERMINATOR))))
     }),
     ("a call that returns twice", |f| f.returns_twice),
     ("small code is wanted", |f| f.goal == Goal::Size),
@@ -351,8 +364,12 @@ const FEATURES: &[(&str, Feature)] = &[
         phi(f, |_, phi| phi.args.iter().filter_map(|arg| arg.expand()).any(|v| f.values[v].class != f.values[phi.def].class))
     }),
     ("an argument that is a constant", |f| {
-        let constants: BTreeSet<Value> =
-            f.insts.iter().filter(|(_, data)| data.rematerialisable).map(|(i, _)| f.operands(i)[0].value).collect();
+        let constants: BTreeSet<Value> = f
+            .insts
+            .iter()
+            .filter(|(_, data)| data.is(InstFlags::REMATERIALISABLE))
+            .map(|(i, _)| f.operands(i)[0].value)
+            .collect();
         phi(f, |_, phi| phi.args.iter().filter_map(|arg| arg.expand()).any(|v| constants.contains(&v)))
     }),
     ("phis that cannot be swapped", |f| phi(f, |_, phi| f.file.banks[class(f, phi.def).bank].swap == SwapSupport::Never)),
@@ -398,7 +415,7 @@ const FEATURES: &[(&str, Feature)] = &[
     }),
 ];
 
-/// Looks at functions, and allocates none.
+/// An allocator that collects functions, and allocates none.
 #[derive(Default)]
 struct Looker(Mutex<Vec<Function>>);
 
@@ -413,7 +430,7 @@ impl Allocate for Looker {
     }
 }
 
-/// What arrives at the allocator.
+/// The functions that arrive at the allocator.
 fn functions(program: &Program, flags: &str) -> Vec<Function> {
     let mut clang = Command::new(program.clang());
     clang.args(program.all_flags(flags)).args(["-w", "-emit-llvm", "-c", "-o", "-"]).arg(&program.path);
@@ -438,9 +455,9 @@ fn functions(program: &Program, flags: &str) -> Vec<Function> {
     looker.0.into_inner().expect("nobody panics")
 }
 
-/// What real functions have is worth something only if they have much.
+/// The number of features that real functions must have; otherwise the test proves little.
 const SEEN: usize = 85;
-/// So many random functions at least have what a real one has.
+/// The number of random functions that must have each feature of a real one.
 const ENOUGH: usize = 10;
 
 #[test]

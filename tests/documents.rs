@@ -1,5 +1,6 @@
-//! What the documents say: links lead somewhere, and commands print what is printed below them.
+//! The documents are right: links have targets, and commands print what the documents show.
 
+use chordal::cli::switches::{CliOption, OPTIONS};
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 use std::collections::HashSet;
 use std::fs;
@@ -22,13 +23,13 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// What a heading is linked by, as GitHub and others have it.
+/// The anchor of a heading, as GitHub and others make it.
 fn slug(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || ['-', '_', ' '].contains(c));
     kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
-/// Where links into a document may lead: its headings, of which equal ones are numbered, and what has a name.
+/// The anchors of a document: its headings, equal ones numbered, and elements with a name.
 fn anchors(text: &str) -> HashSet<String> {
     let mut anchors = HashSet::new();
     let mut heading: Option<String> = None;
@@ -193,7 +194,45 @@ fn what_varies_may_be_left_out() {
     assert!(!fits("a 12 ms\n", "a … s and\n"));
 }
 
-/// What is not needed to build chordal is in no package of it.
+/// A table of all options of chordal's allocators.
+fn options() -> String {
+    let row = |option: &str, values: &str, about: &str, condition: Option<&str>| {
+        let condition = condition.map_or_else(String::new, |condition| format!("; for {condition}"));
+        let dashes = if option.is_empty() { "" } else { "--" };
+        format!("| `{dashes}{option}{}` | {about}{condition} |\n", values.replace('|', "\\|"))
+    };
+    let mut table = String::from("| option | |\n|---|---|\n");
+    for option in OPTIONS {
+        match option {
+            CliOption::Single(switch) => {
+                table += &row(switch.name, &format!(" {}", switch.choices()), switch.about, switch.condition());
+            }
+            CliOption::Levels { name, about, levels, switches } => {
+                let levels: Vec<&str> = levels.iter().map(|level| level.name).collect();
+                let names: Vec<String> = switches.iter().map(|switch| format!("`{}`", switch.name)).collect();
+                let about = format!("{about}: {}", names.join(", "));
+                table += &row(name, &format!(" {}", levels.join("|")), &about, option.condition());
+            }
+            CliOption::Keys { name, about, switches } => {
+                table += &row(name, " NAME=VALUE,...", about, option.condition());
+                for switch in *switches {
+                    let condition = switch.condition().filter(|_| option.condition().is_none());
+                    table += &row("", &format!("{}={}", switch.name, switch.choices()), switch.about, condition);
+                }
+            }
+            CliOption::Unlisted(_) => {}
+        }
+    }
+    table
+}
+
+#[test]
+fn the_options_are_those_that_there_are() {
+    let table = options();
+    assert!(read(&root().join("docs/allocators.md")).contains(&table), "docs/allocators.md has not this table:\n{table}");
+}
+
+/// The package contains only what building chordal needs.
 #[test]
 fn the_package_holds_what_is_built() {
     let list = Command::new(env!("CARGO")).args(["package", "--list", "--allow-dirty", "--offline"]).current_dir(root()).output();

@@ -1,10 +1,11 @@
-//! Random functions for as long as one likes: `make fuzz`.
+//! Random functions without end: `make fuzz`.
 //!
-//! Each seed gives a shape, a function of that shape, and allocators with their options. The function is valid, and printed and
-//! parsed without loss; its damaged text is refused, or is a function that is allocated or said to be beyond the allocator; its
-//! allocations are accepted by the checker and compute what the function computes. What fails is looked for in smaller shapes.
+//! Each seed gives a shape, a function of that shape, and allocators with options. The function must be valid, and survive
+//! printing and parsing. Its damaged text must be refused, or be a function that is allocated or declared unsupported. The
+//! checker must accept its allocations, and they must compute what the function computes. A failure is then reproduced in
+//! smaller shapes.
 //!
-//! Environment: `CHORDAL_SEED` (the first seed), `CHORDAL_COUNT` (how many).
+//! Environment: `CHORDAL_SEED` (the first seed), `CHORDAL_COUNT` (how many seeds).
 
 use crate::support::interpret::compare;
 use crate::support::presets::variants;
@@ -18,18 +19,18 @@ use fastrand::Rng;
 use std::env;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Allocators that each function goes through.
+/// The number of allocators that each function goes through.
 const ALLOCATORS: usize = 6;
-/// Paths that an allocation is executed along.
+/// The number of paths that an allocation is executed along.
 const PATHS: u64 = 4;
-/// Blocks that a path goes through at most.
+/// The most blocks on a path.
 const STEPS: usize = 60;
-/// Functions of a smaller shape among which one is looked for that fails, too.
+/// The number of functions of a smaller shape among which one is sought that fails, too.
 const ATTEMPTS: u64 = 300;
-/// Seeds between two signs of life.
+/// The number of seeds between two reports of progress.
 const REPORT: usize = 1000;
 
-/// What a function is put to.
+/// A test of a function.
 #[derive(Clone, Copy, Debug)]
 enum Trial {
     Text,
@@ -37,7 +38,7 @@ enum Trial {
     Allocated(Strategy),
 }
 
-/// Why a trial failed, or nothing. Panics are failures.
+/// The reason why a trial failed, if it did. A panic is a failure.
 fn failure(trial: Trial, function: &Function, seed: u64) -> Option<String> {
     let tried = guarded(|| {
         Ok(match trial {
@@ -56,7 +57,7 @@ fn survives_its_text(function: &Function) -> Result<(), String> {
     if print(&again) == text { validate(&again).map_err(|found| found[0].to_string()) } else { Err("another text".into()) }
 }
 
-/// (What is valid may still read registers that nothing was put into, so it cannot be executed.)
+/// A valid function may still read registers that nothing was put into, so it cannot be executed.
 fn does_no_harm(function: &Function, strategy: Strategy, seed: u64) -> Result<(), String> {
     let Ok(function) = parse(&damaged(&print(function), &mut Rng::with_seed(seed))) else { return Ok(()) };
     let text = print(&function);
@@ -76,13 +77,13 @@ fn computes_the_same(function: &Function, strategy: Strategy) -> Result<(), Stri
             let differs = |path| compare(function, &overlay, path, STEPS).err().map(|found| format!("path {path}: {found}"));
             (0..PATHS).find_map(differs).map_or(Ok(()), Err)
         }
-        // It is not made for every function.
+        // Some allocators do not support every function.
         Err(Failure::Unsupported(_)) if matches!(strategy, Strategy::Regalloc2(_)) || may_be_refused(function) => Ok(()),
         Err(failure) => Err(failure.to_string()),
     }
 }
 
-/// What a seed is for: a shape and trials.
+/// The shape and the trials of a seed.
 fn chosen(seed: u64) -> (Shape, Vec<Trial>) {
     let mut rng = Rng::with_seed(seed);
     let shape = random_shape(&mut rng);
@@ -94,13 +95,13 @@ fn chosen(seed: u64) -> (Shape, Vec<Trial>) {
     (shape, trials)
 }
 
-/// What kind of failure it is, by the first words of the message, without numbers and names.
+/// The kind of a failure: the first words of the message, without numbers and names.
 fn kind(why: &str) -> String {
     let words = why.split_whitespace().filter(|word| word.len() > 2 && word.chars().all(|c| c.is_ascii_lowercase()));
     words.take(8).collect::<Vec<_>>().join(" ")
 }
 
-/// The smallest shape in which something fails in the same way, with the seed of the function.
+/// The smallest shape found in which something fails in the same way, with the seed of the function.
 fn smallest(trial: Trial, why: &str, mut shape: Shape, mut seed: u64) -> (Shape, u64) {
     let kind_of = |seed: u64, shape: &Shape| failure(trial, &random_function(seed, shape), seed).map(|why| kind(&why));
     let wanted = Some(kind(why));
@@ -114,7 +115,7 @@ fn smallest(trial: Trial, why: &str, mut shape: Shape, mut seed: u64) -> (Shape,
     (shape, seed)
 }
 
-/// What fails with a seed, and where it can be seen best.
+/// The failure of a seed, and the smallest function found that shows it.
 fn complaint(seed: u64) -> Option<String> {
     let (shape, trials) = chosen(seed);
     let function = random_function(seed, &shape);

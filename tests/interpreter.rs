@@ -1,5 +1,5 @@
-//! Allocations compute what the functions compute: they are executed. (`mutations.rs` holds the interpreter against the checker,
-//! which shares no code with it.)
+//! Allocations compute what the functions compute: both are executed. (`mutations.rs` compares the interpreter with the
+//! checker; the two share no code.)
 
 use crate::support::interpret::compare;
 use crate::support::presets::variants;
@@ -8,7 +8,7 @@ use chordal::allocate::allocators::Preset;
 use chordal::allocate::pipeline::{Allocate as _, Strategy};
 use chordal::machine::{Function, Overlay, print};
 
-/// Blocks that a path goes through at most.
+/// The most blocks on a path.
 const STEPS: usize = 60;
 
 fn allocated(function: &Function, preset: Preset) -> Overlay {

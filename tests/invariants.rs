@@ -1,33 +1,34 @@
-//! What each phase ensures, recomputed by brute force on random functions.
+//! Recomputes what each phase ensures, by brute force, on random functions.
 
 use crate::support::naive::{Live, Pinned, in_registers};
 use crate::support::phases::{as_planned, convert, spill, with_plan};
 use crate::support::presets::{destructions, spill_free};
 use crate::support::random::{random_function, shapes};
-use chordal::allocate::allocators::{Dominance, Preset, Registers};
+use chordal::allocate::allocators::{AssignmentStrategy, DominanceOrder, Preset};
 use chordal::allocate::assign::{Coloured, Evictable, Refusal, assign, colour_graph, scan, split_at_repairs};
 use chordal::allocate::cssa::{Coalescing, Conventional};
 use chordal::allocate::destruct::{DestructionCounts, Notion, Source, destruct, unsplit::unsplit};
 use chordal::allocate::pipeline::{Allocate as _, Strategy};
+use chordal::allocate::spill::strategies::spiller;
 use chordal::allocate::spill::verify::verify;
-use chordal::allocate::spill::{EdgeRefill, EdgeSource, Memory, Problem, Spilled};
+use chordal::allocate::spill::{EdgeRefill, EdgeSource, Memory, Problem, Spilled, plan, write};
 
 use chordal::analysis::{Dominators, Interference, Liveness, Order};
 use chordal::check::check;
 use chordal::machine::validate::Rule;
 use chordal::machine::{
-    Bank, Block, EdgePlace, Edit, Function, Inserted, Inst, InstKind, Operand, Overlay, Point, Reg, RegSet, Role, Slot,
-    SwapSupport, Value, print, validate,
+    Bank, Block, EdgePlace, Edit, Function, Inserted, Inst, InstFlags, InstKind, Operand, Overlay, Point, Reg, RegSet, Role,
+    Slot, SwapSupport, Value, print, validate,
 };
 use cranelift_entity::{EntityRef, SecondaryMap};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// What the phases behind spilling make of a function.
+/// The results of the phases after spilling.
 struct Phases {
     spilled: Spilled,
     coloured: Coloured,
-    /// What the whole pipeline answers.
+    /// The result of the whole pipeline.
     overlay: Overlay,
 }
 
@@ -37,7 +38,9 @@ fn run(function: &Function) -> Phases {
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
     let evictable = Evictable { weight: &|_| 0.0, webs: &conventional.webs, spilled: &spilled };
-    let Registers::Dominance(Dominance { assign: policy, .. }) = spill_free().registers else { panic!("it is SSA-based") };
+    let AssignmentStrategy::DominanceOrder(DominanceOrder { assign: policy, .. }) = spill_free().assignment else {
+        panic!("it is SSA-based")
+    };
     let assignment = assign(&spilled, &order, &dominators, &liveness, policy, evictable);
     let assignment = assignment.unwrap_or_else(|message| panic!("{message}\n{}", print(&spilled.function)));
     let coloured = split_at_repairs(&spilled, &order, &dominators, &liveness, assignment);
@@ -48,12 +51,12 @@ fn allocated(function: &Function) -> Overlay {
     Strategy::from(spill_free()).allocate(function).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function))).0
 }
 
-/// Has the phases work on a few hundred random functions.
+/// Runs the phases on a few hundred random functions.
 fn for_each_function(mut look: impl FnMut(&str, &Function, &Phases)) {
     for_each_random(|which, function| look(which, function, &run(function)));
 }
 
-/// Has spilling work on them.
+/// Runs spilling on those functions.
 fn for_each_spilled(mut look: impl FnMut(&str, &Conventional, &Spilled)) {
     for_each_random(|which, function| {
         let (conventional, spilled) = spill(function);
@@ -73,7 +76,7 @@ fn for_seeds(seeds: Range<u64>, mut look: impl FnMut(&str, &Function)) {
     }
 }
 
-/// The function is valid, only that the names of values in memory, or computed again, need no definitions.
+/// Asserts that the function is valid, except that names of values that are in memory or rematerialised need no definitions.
 fn assert_valid(function: &Function, which: &str, in_memory: impl Fn(Value) -> bool) {
     let mut found = validate(function).err().unwrap_or_default();
     found.retain(|violation| !matches!(violation.rule, Rule::NotDefined(value) if in_memory(value)));
@@ -107,7 +110,7 @@ fn webs_are_closed_under_phis_and_do_not_interfere() {
     assert!(members > 50_000, "webs are alive in {members} places");
 }
 
-/// The copies of isolation do not change what a φ says: followed backwards, each argument is the old one.
+/// The copies of isolation do not change the meaning of a φ: followed backwards, each argument is the old one.
 #[test]
 fn isolation_only_copies() {
     let mut copies = 0;
@@ -137,7 +140,7 @@ fn isolation_only_copies() {
     assert!(copies > 300, "{copies} copies were inserted");
 }
 
-/// Of each bank, the most values that are in registers at the same time.
+/// The most values of each bank that are in registers at the same time.
 fn pressure(function: &Function) -> BTreeMap<Bank, usize> {
     let bank = |value: Value| function.file.classes[function.values[value].class].bank;
     let mut pressure = BTreeMap::new();
@@ -152,9 +155,10 @@ fn pressure(function: &Function) -> BTreeMap<Bank, usize> {
     pressure
 }
 
-/// Theorem 6 of the spill-free paper. Its proof (Lemma 9, claim 1) takes what is live behind a φ's arguments to be what
-/// is live at the φ, so that all the ways to φs have to be ways on which copies stand alone. That leaves out landing pads and
-/// other edges that take no code, and φs with one predecessor that has other successors, too.
+/// Conversion does not raise the pressure [PP09, Theorem 6]. The proof (Lemma 9, claim 1) takes the values live after a φ's
+/// arguments to be those live at the φ, so only functions are tested in which every way to a φ is one on which copies stand
+/// alone. That excludes landing pads and other edges without code, and φs with one predecessor that has other successors,
+/// too.
 #[test]
 fn conversion_does_not_raise_the_pressure() {
     let mut copies: BTreeMap<String, usize> = BTreeMap::new();
@@ -176,10 +180,10 @@ fn conversion_does_not_raise_the_pressure() {
     assert!(copies.values().all(|&count| count > 500), "so many copies were inserted: {copies:?}");
 }
 
-/// A register that is wanted at some moment: one of these.
+/// One of these registers is needed at some moment.
 type Wish = RegSet;
 
-/// Fails unless all wishes can be met at once, with a register to spare in banks that cannot swap.
+/// Asserts that all wishes can be met at once, with a register to spare in banks that cannot swap.
 fn assert_fits(function: &Function, mut wishes: Vec<Wish>, occupied: RegSet, place: &str) {
     let file = &function.file;
     for bank in file.banks.keys().filter(|&bank| file.banks[bank].swap == SwapSupport::Never) {
@@ -213,7 +217,7 @@ fn granted(wishes: &[Wish], index: usize, seen: &mut RegSet, owner: &mut BTreeMa
     false
 }
 
-/// Where an instruction's operands and the values around it have to find registers.
+/// The moment of an instruction, at which its operands and the values around it need registers.
 struct Moment<'a> {
     function: &'a Function,
     live: &'a Live,
@@ -238,7 +242,7 @@ impl Moment<'_> {
         self.function.allowed(operands[def].value) & self.function.allowed(source)
     }
 
-    /// Values that live on, and are not defined here.
+    /// Values that live on and are not defined here.
     fn through(&self) -> Vec<Wish> {
         let after = &self.live.after[self.inst];
         self.live.before[self.inst].intersection(after).map(|&value| self.function.allowed(value)).collect()
@@ -268,9 +272,9 @@ impl Moment<'_> {
     }
 }
 
-/// What instructions define that can be executed anywhere.
+/// The values that instructions define which can be executed anywhere.
 fn rematerialisable(function: &Function) -> BTreeSet<Value> {
-    let insts = function.insts.iter().filter(|(_, data)| data.rematerialisable);
+    let insts = function.insts.iter().filter(|(_, data)| data.is(InstFlags::REMATERIALISABLE));
     insts.map(|(inst, _)| function.operands(inst)[0].value).collect()
 }
 
@@ -304,7 +308,8 @@ fn what_is_not_spilled_fits() {
     assert!(spilled > 3000, "{spilled} values were spilled");
 }
 
-/// The slot that an argument comes from on its edge. (No φ takes a value that can be computed again, in what is tested here.)
+/// The slot from which an argument is loaded on its edge. (In the functions tested here, no φ takes a value that can be
+/// rematerialised.)
 fn slot_loaded(refill: &EdgeRefill) -> Slot {
     match refill.source {
         EdgeSource::Slot { slot, .. } => slot,
@@ -312,8 +317,8 @@ fn slot_loaded(refill: &EdgeRefill) -> Slot {
     }
 }
 
-/// No φ defines a value in memory; where its argument is in memory, it is loaded on the edge. Values in memory have names in
-/// single blocks only.
+/// No φ defines a value in memory; an argument in memory is loaded on its edge. Values in memory have names in single blocks
+/// only.
 #[test]
 fn phis_in_memory_are_gone() {
     let mut from_memory = 0;
@@ -341,7 +346,8 @@ fn phis_in_memory_are_gone() {
     assert!(from_memory > 100, "{from_memory} arguments are in memory");
 }
 
-/// A spilled value that a block accesses once, by a foldable use, is read from its slot, if no other operand is.
+/// A spilled value that a block accesses once, by a foldable use, is read from its slot if no other operand of the
+/// instruction is.
 #[test]
 fn single_accesses_are_folded() {
     let (mut folded, mut others) = (0, 0);
@@ -353,7 +359,7 @@ fn single_accesses_are_folded() {
         for block in old.blocks.keys() {
             for inst in old.block_insts(block) {
                 let accesses = |value| old.block_insts(block).flat_map(|i| old.operands(i)).filter(|o| o.value == value).count();
-                // Memory of x87 values may have another form.
+                // x87 values may have another form in memory.
                 let bank = |value| &old.file.banks[old.file.classes[old.values[value].class].bank];
                 let one_form = |value| bank(value).swap != SwapSupport::Never;
                 let foldable = |o: &Operand| o.foldable && !o.is_def() && slot_of[o.value].is_some() && one_form(o.value);
@@ -369,7 +375,7 @@ fn single_accesses_are_folded() {
     assert!(folded > 300 && others > 3, "{folded} operands are folded, {others} others instead");
 }
 
-/// Frugality: a web has one slot; and what shares a slot otherwise is never alive at the same time.
+/// Frugality: a web has one slot, and values of different webs in one slot are never live at the same time.
 #[test]
 fn slots_are_shared_by_webs_and_by_nothing_else_that_lives() {
     let (mut by_webs, mut by_others) = (0, 0);
@@ -401,8 +407,8 @@ fn slots_are_shared_by_webs_and_by_nothing_else_that_lives() {
     assert!(by_webs > 300 && by_others > 300, "{by_webs} pairs of webs, {by_others} other pairs share slots");
 }
 
-/// An argument in a register is stored to its φ's slot where the edge begins, or once behind its definition, and nothing
-/// alive in that slot is lost.
+/// An argument in a register is stored to its φ's slot at the start of the edge, or once after its definition, and no live
+/// value in that slot is lost.
 #[test]
 fn arguments_of_phis_in_memory_are_stored_to_their_slots() {
     let (mut stored, mut hoisted) = (0, 0);
@@ -423,7 +429,7 @@ fn arguments_of_phis_in_memory_are_stored_to_their_slots() {
                         hoisted += 1;
                         assert_eq!(new.insts.keys().filter(is_store).count(), 1, "{which}: {arg} to {slot}\n{}", print(new));
                     }
-                    // Where the argument is live and stored, nobody else's value is in the slot.
+                    // While the argument is live and stored, no other value is in the slot.
                     let alive = |values: &BTreeSet<Value>| -> Vec<Value> {
                         let others = values.iter().filter(|&&v| spilled.memory.slot_of[v].expand() == Some(slot));
                         others.copied().collect()
@@ -439,8 +445,8 @@ fn arguments_of_phis_in_memory_are_stored_to_their_slots() {
     assert!(stored > 100 && hoisted > 20, "{stored} arguments are stored, {hoisted} of them elsewhere");
 }
 
-/// Every name has one register of its class, which is no other's while it is live, and none that is pinned or clobbered then.
-/// Returns how many pairs of names are live together.
+/// Asserts that every name has one register of its class, which is no other name's while it is live, and is neither pinned
+/// nor clobbered then. Returns the number of pairs of names that are live together.
 fn assert_coloured(which: &str, coloured: &Coloured) -> usize {
     let Coloured { function, colours, .. } = coloured;
     assert_valid(function, which, |_| true);
@@ -485,7 +491,7 @@ fn assert_coloured(which: &str, coloured: &Coloured) -> usize {
     pairs
 }
 
-/// The splits of a function's live ranges.
+/// The instructions that split live ranges: the function's parallel copies.
 fn parallel_copies(function: &Function) -> impl Iterator<Item = Inst> + '_ {
     let parallel = |&inst: &Inst| function.insts[inst].kind == InstKind::Inserted(Inserted::Parallel);
     function.insts.keys().filter(parallel)
@@ -503,7 +509,7 @@ fn names_that_live_together_are_in_different_registers_that_are_theirs() {
     assert!(pairs > 100_000 && splits > 1000 && joins > 100, "{pairs} pairs, {splits} splits, {joins} joins");
 }
 
-/// Accesses to slots, counted by block.
+/// Counts of accesses to slots, by block.
 #[derive(Default, PartialEq, Eq, Debug)]
 struct Accesses {
     loads: BTreeMap<(Block, Slot), usize>,
@@ -525,7 +531,7 @@ impl Accesses {
         accesses
     }
 
-    /// What the spilling phase has inserted.
+    /// The accesses that spilling has inserted.
     fn of_inserted(spilled: &Spilled) -> Self {
         let function = &spilled.function;
         let mut accesses = Accesses::default();
@@ -548,14 +554,14 @@ impl Accesses {
     }
 }
 
-/// φ elimination stores nothing, and loads only those arguments that are in memory, each once, on its edge.
+/// φ elimination stores nothing, and loads only arguments that are in memory, each once, on its edge.
 #[test]
 fn elimination_is_spill_free() {
     let mut loaded = 0;
     for_each_function(|which, _, phases| {
         let function = &phases.spilled.function;
         if function.returns_twice {
-            return; // Webs are not in one slot there.
+            return; // There, a web may have several slots.
         }
         let mut expected = Accesses::of_inserted(&phases.spilled);
         for to in function.blocks.keys() {
@@ -573,8 +579,8 @@ fn elimination_is_spill_free() {
     assert!(loaded > 100, "{loaded} arguments were loaded");
 }
 
-/// Plans with fewer refills, some of which verification accepts: values cross blocks in registers under several names, so that
-/// SSA form has to be repaired.
+/// Plans from which refills are removed: some pass verification, and those are right. In them, values cross blocks in
+/// registers under several names, so that SSA form has to be repaired.
 #[test]
 fn what_verification_accepts_is_right() {
     let mut rng = fastrand::Rng::with_seed(3);
@@ -592,7 +598,7 @@ fn what_verification_accepts_is_right() {
                     continue;
                 }
                 accepted += 1;
-                let spilled = problem.insert(&plan).function;
+                let spilled = write(problem, &plan).function;
                 let phis = spilled.blocks.values().flat_map(|data| &data.phis);
                 repaired += usize::from(phis.into_iter().any(|phi| spilled.values[phi.def].of.is_some()));
                 match as_planned(function, problem, &plan) {
@@ -600,7 +606,7 @@ fn what_verification_accepts_is_right() {
                         let complaints = check(function, &overlay).err().unwrap_or_default();
                         assert!(complaints.is_empty(), "{which}: {complaints:?}\n{}\n{}", print(function), print(&spilled));
                     }
-                    // Counting is not all that there is to classes that overlap.
+                    // For classes that overlap, counting registers is not enough.
                     Err(failure) => assert!(failure.to_string().contains("no registers"), "{which}: {failure}"),
                 }
             }
@@ -620,33 +626,35 @@ fn allocation_is_deterministic() {
     });
 }
 
-/// What an allocator that keeps each variable in one place makes of a function.
+/// The results of an allocator that keeps each variable in one place.
 struct Placed {
     conventional: Conventional,
     spilled: Spilled,
     coloured: Coloured,
-    /// How often it started again.
+    /// How many times it started again.
     restarts: usize,
 }
 
 fn placed(function: &Function, allocator: &str) -> Placed {
-    let Preset { coalescing, spill, registers, .. } = Preset::named(allocator).expect("it exists");
-    let place = match registers {
-        Registers::LinearScan => scan,
-        Registers::GraphColouring => colour_graph,
-        Registers::Dominance(_) => panic!("{allocator} moves variables"),
+    let Preset { coalescing, spill: policy, assignment, .. } = Preset::named(allocator).expect("it exists");
+    let place = match assignment {
+        AssignmentStrategy::LinearScan => scan,
+        AssignmentStrategy::GraphColouring => colour_graph,
+        AssignmentStrategy::DominanceOrder(_) => panic!("{allocator} moves variables"),
     };
     let conventional = convert(function, coalescing);
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
     let liveness = Liveness::new(&conventional.function);
-    let problem = Problem::new(&conventional, &order, &dominators, &liveness, spill, registers.downstream());
+    let spiller = spiller(assignment.spilling(), policy.effort);
+    let downstream = assignment.downstream();
+    let problem = Problem::new(&conventional, &order, &dominators, &liveness, policy, downstream, spiller.abilities());
     let problem = problem.expect("the function has values of few classes");
     let mut requested = SecondaryMap::new();
     let mut restarts = 0;
     let (spilled, coloured) = loop {
-        let plan = problem.plan(&requested).unwrap_or_else(|message| panic!("{message}\n{}", print(function)));
-        let spilled = problem.insert(&plan);
+        let plan = plan(&problem, &*spiller, &requested).unwrap_or_else(|message| panic!("{message}\n{}", print(function)));
+        let spilled = write(&problem, &plan);
         let liveness = Liveness::new(&spilled.function);
         let evictable = Evictable { weight: &|value| problem.weights()[value], webs: &conventional.webs, spilled: &spilled };
         match place(&spilled, &liveness, evictable) {
@@ -662,14 +670,14 @@ fn placed(function: &Function, allocator: &str) -> Placed {
     Placed { conventional, spilled, coloured, restarts }
 }
 
-/// Has linear scan and graph colouring work on random functions.
+/// Runs linear scan and graph colouring on random functions.
 fn for_each_placed(mut look: impl FnMut(&str, &Placed)) {
     for allocator in ["linear-scan", "irc"] {
         for_each_random(|which, function| look(&format!("{which}, {allocator}"), &placed(function, allocator)));
     }
 }
 
-/// Everything that is in a register at some moment has it for itself, and none is pinned then.
+/// A value that is in a register at some moment has it alone, and the register is not pinned then.
 #[test]
 fn no_two_live_names_share_a_register_where_variables_stay_in_one_place() {
     let mut pairs = 0;
@@ -677,7 +685,7 @@ fn no_two_live_names_share_a_register_where_variables_stay_in_one_place() {
     assert!(pairs > 100_000, "{pairs} pairs");
 }
 
-/// A web is in one register all its life, or in one slot, and nothing moves for φs.
+/// A web is in one register for its whole life, or in one slot, and nothing moves for φs.
 #[test]
 fn a_web_is_in_one_place() {
     let (mut in_registers, mut in_memory) = (0, 0);
@@ -719,7 +727,7 @@ fn rounds_are_few_and_end() {
     assert!(rounds[rounds.len() / 2] <= 6 && most <= 30, "half of them take {}, one {most}", rounds[rounds.len() / 2]);
 }
 
-/// Whether one value is defined early in the place of the other, which is still read there.
+/// Whether one value is defined early in the place of another that is still read there.
 fn overwrites_early(function: &Function, def: Value, used: Value) -> bool {
     let is_it = |operand: &Operand, operands: &[Operand]| {
         let reused = operand.reuse.map(|reuse| operands[usize::from(reuse)].value);
@@ -728,8 +736,8 @@ fn overwrites_early(function: &Function, def: Value, used: Value) -> bool {
     function.insts.keys().map(|inst| function.operands(inst)).any(|operands| operands.iter().any(|o| is_it(o, operands)))
 }
 
-/// Out of SSA form, in every way: virtual and inserted copies, sets and checks come to the same, and the names of a web that are
-/// live at once are copies of one value.
+/// Leaving SSA form in every way: virtual and inserted copies, and liveness by sets and by checks, give the same result; the
+/// names of a web that are live at once are copies of one value.
 #[test]
 fn variables_out_of_ssa_form_have_one_value_at_a_time() {
     let (mut copies, mut shared) = (0, 0);
@@ -742,7 +750,7 @@ fn variables_out_of_ssa_form_have_one_value_at_a_time() {
         for policy in destructions() {
             let Ok((conventional, found)) = destruct(function, &order, &dominators, policy, true) else { return };
             validate(&conventional.function).unwrap_or_else(|found| panic!("{which}, {policy:?}: {found:?}"));
-            // What is in memory meanwhile differs.
+            // The memory used meanwhile differs.
             let found = DestructionCounts { bytes: 0, ..found };
             let same = counts.entry(format!("{:?} {:?}", policy.notion, policy.merging)).or_insert(found);
             assert_eq!(*same, found, "{which}, {policy:?}");
@@ -755,11 +763,12 @@ fn variables_out_of_ssa_form_have_one_value_at_a_time() {
     assert!(copies > 1000 && shared > 1000, "{copies} copies are left, {shared} names share");
 }
 
-/// Likewise, where webs share memory; those of edges without code are made otherwise.
+/// The names of a web that are live at once are copies of one value also where webs share only memory. Webs of edges without
+/// code are made in another way.
 #[test]
 fn webs_by_value_have_one_value_at_a_time() {
     let (mut copies, mut shared) = (0, 0);
-    // (Few random φs take a copy beside what it is a copy of.)
+    // Many seeds, since few random φs take both a copy and its source.
     for_seeds(0..200, |which, function| {
         let conventional = convert(function, Coalescing::Value);
         validate(&conventional.function).unwrap_or_else(|found| panic!("{which}: {found:?}"));

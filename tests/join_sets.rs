@@ -1,4 +1,4 @@
-//! Join sets on real programs: where LLVM's mem2reg puts φs, they are asked for, and hardly anywhere else.
+//! Join sets on real programs: they contain all places where LLVM's mem2reg puts φs, and hardly any others [FA05].
 
 use crate::support::programs::{Program, programs};
 use chordal::analysis::{DjGraph, Dominators, JoinSet, JoinSets, Order, Worklist};
@@ -18,7 +18,7 @@ fn output(command: &mut Command) -> Vec<u8> {
     output.stdout
 }
 
-/// Textual IR before SSA form, in which every block and variable has a name.
+/// A program's textual IR before SSA form, in which every block and variable has a name.
 fn before_ssa(program: &Program, folder: &Path) -> Vec<u8> {
     let ir = folder.join("before.ll");
     let mut clang = Command::new(program.clang());
@@ -27,7 +27,7 @@ fn before_ssa(program: &Program, folder: &Path) -> Vec<u8> {
     std::fs::read(ir).expect("clang wrote it")
 }
 
-/// Where the φs are that mem2reg makes of variables: it names them after the variables, with a number behind.
+/// The places of the φs that mem2reg makes: it names them after the variables, followed by a number.
 fn llvms_phis(folder: &Path) -> BTreeSet<Place> {
     let text = output(Command::new("opt-22").args(["-passes=mem2reg", "-S"]).arg(folder.join("before.ll")));
     let text = String::from_utf8(text).expect("IR is text");
@@ -48,7 +48,7 @@ fn llvms_phis(folder: &Path) -> BTreeSet<Place> {
     phis
 }
 
-/// Where a variable of the function needs φs if they are pruned: where it is live, too.
+/// The places where variables of a function need φs if these are pruned: those where the variable is live.
 fn our_phis(function: &Unpromoted) -> BTreeSet<Place> {
     let order = Order::new(&function.graph);
     let dominators = Dominators::new(&function.graph, &order);
@@ -82,7 +82,7 @@ fn join_sets_are_where_mem2reg_puts_phis() {
             .iter()
             .map(|function| (&function.name[..], function.variables.iter().map(|variable| &variable.name[..]).collect()))
             .collect();
-        // Other φs were there before.
+        // Other φs existed before.
         let of_variable = |(function, _, variable): &Place| {
             variables.get(&function[..]).is_some_and(|variables| variables.contains(&variable[..]))
         };
@@ -92,7 +92,7 @@ fn join_sets_are_where_mem2reg_puts_phis() {
         ours_total += ours.len();
         llvms_total += llvms.len();
     }
-    // mem2reg goes on to remove φs that it can fold: those of one value, or of one and the undefined.
+    // mem2reg then removes φs that it can fold: those of one value, or of one value and undefined ones.
     assert!(llvms_total > 0, "nothing was tried");
     assert!(ours_total * 95 < llvms_total * 100, "{ours_total} of ours, {llvms_total} of LLVM's");
 }

@@ -1,4 +1,4 @@
-//! Functions in which something is so many that the time or the room for it has to be thought of.
+//! Functions that are large in one respect, for which time or memory could run out.
 
 use chordal::allocate::allocators::Preset;
 use chordal::allocate::degraded::Degraded;
@@ -7,7 +7,7 @@ use chordal::check::check;
 use chordal::machine::{Edit, Point, parse};
 use std::fmt::Write;
 
-/// A loop of so many φs, each of which takes its neighbour.
+/// A loop of `count` φs, each of which takes its neighbour's value.
 fn loop_of_phis(count: usize) -> String {
     let mut text = "target wide\nfunction phis\nb0: -> b1\n".to_owned();
     (0..count).for_each(|it| writeln!(text, "  v{it}:w = op").unwrap());
@@ -20,7 +20,7 @@ fn loop_of_phis(count: usize) -> String {
     text
 }
 
-/// So many values that all live through as many conditions, and each of which one of these uses.
+/// `count` values that all live through as many conditions, each of which uses one of them.
 fn values_through_conditions(count: usize) -> String {
     let mut text = "target wide\nfunction live\nb0: -> b1\n".to_owned();
     (0..count).for_each(|it| writeln!(text, "  v{it}:w = op").unwrap());
@@ -38,7 +38,7 @@ fn allocated(text: &str, allocator: &str) -> Report {
     allocate(&parse(text).unwrap(), Preset::named(allocator).expect("it exists")).unwrap().1
 }
 
-/// Prices are a certificate of what they choose; there is none where they were not asked.
+/// Prices come with a certificate of the plan; there is none where they were not computed.
 #[test]
 fn prices_decide_unless_too_much_is_live() {
     let [small, large] = [100, 700].map(|phis| allocated(&loop_of_phis(phis), "tuned"));
@@ -48,7 +48,8 @@ fn prices_decide_unless_too_much_is_live() {
     assert_eq!(large.degraded, [Degraded::new("spill", reason)], "it is said that this is not what was asked for");
 }
 
-/// The checker's states share what is the same from block to block: what is wrong in one block is seen there, and in no other.
+/// The checker's states share equal parts from block to block; nevertheless an error in one block is reported there, and
+/// nowhere else.
 #[test]
 fn one_edit_too_few_among_many_equal_states_is_noticed() {
     let function = parse(&values_through_conditions(300)).unwrap();

@@ -1,9 +1,10 @@
-//! All integration tests, as one program: each program more would link the library, and LLVM, once more.
+//! All integration tests in one program, since each further program would link the library and LLVM again.
 
 mod architecture;
 mod cli;
 mod coverage;
 mod documents;
+mod examples;
 mod fuzz;
 mod interpreter;
 mod invariants;

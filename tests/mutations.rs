@@ -1,5 +1,5 @@
-//! The checker, checked: whatever a planted fault changes when the function is executed, the checker rejects without executing
-//! anything.
+//! Tests of the checker by planted faults: it rejects every fault that changes what some execution computes, and does so
+//! without executing anything.
 
 use crate::support::fixture;
 use crate::support::interpret::compare;
@@ -9,34 +9,35 @@ use chordal::allocate::allocators::Preset;
 use chordal::allocate::pipeline::{Allocate as _, Strategy};
 use chordal::check::check;
 use chordal::machine::{
-    Block, Edit, Function, Inst, Location, Overlay, PinSets, Point, Reg, RegSet, Role, Slot, SlotData, SwapKind, print,
+    Block, Edit, Function, Inst, InstFlags, Location, Overlay, PinSets, Point, Reg, RegSet, Role, Slot, SlotData, SwapKind, print,
 };
 use fastrand::Rng;
 
-/// Blocks that a path goes through at most.
+/// The most blocks on a path.
 const STEPS: usize = 40;
-/// Paths that an allocation is executed along.
+/// The number of paths that an allocation is executed along.
 const PATHS: u64 = 4;
-/// Faults of a kind that are planted in an allocation.
+/// The number of faults of each kind that are planted in an allocation.
 const ATTEMPTS: usize = 2;
-/// Of each kind, as many at least have to matter: what is performed elsewhere is rare.
+/// The number of faults of each kind that must matter. It is low because few instructions are performed elsewhere.
 const ENOUGH: usize = 4;
 
-/// A finished allocation that something is done to.
+/// An allocation in which faults are planted.
 struct Allocation<'a> {
     function: &'a Function,
     overlay: Overlay,
     rng: Rng,
 }
 
-/// An instruction that could change memory: what it overwrites and what with, among all operands.
+/// An instruction that could change memory, with the indices among all operands of the use that it overwrites and of the
+/// definition.
 struct Update {
     at: Point,
     read: usize,
     written: usize,
 }
 
-/// Plants a fault, if there is where.
+/// Plants a fault, if there is a place for it.
 type Plant = fn(&mut Allocation) -> Option<()>;
 
 /// All kinds of faults.
@@ -140,7 +141,7 @@ const KINDS: &[(&str, Plant)] = &[
     }),
     ("another constant is computed again", |a| {
         let function = a.function;
-        let constants = function.insts.keys().filter(|&inst| function.insts[inst].rematerialisable);
+        let constants = function.insts.keys().filter(|&inst| function.insts[inst].is(InstFlags::REMATERIALISABLE));
         let other = pick(&mut a.rng, constants)?;
         let at = a.edit(|edit| matches!(edit, Edit::Rematerialise { .. } | Edit::StoreConstant { .. }))?;
         let (Edit::Rematerialise { inst, .. } | Edit::StoreConstant { inst, .. }) = &mut a.overlay.edits[at].1 else {
@@ -152,7 +153,10 @@ const KINDS: &[(&str, Plant)] = &[
     ("what is no constant is computed again", |a| {
         let function = a.function;
         let defines = |inst: Inst| matches!(function.operands(inst), [def] if def.is_def());
-        let other = pick(&mut a.rng, function.insts.keys().filter(|&i| defines(i) && !function.insts[i].rematerialisable))?;
+        let other = pick(
+            &mut a.rng,
+            function.insts.keys().filter(|&i| defines(i) && !function.insts[i].is(InstFlags::REMATERIALISABLE)),
+        )?;
         let at = a.edit(|edit| matches!(edit, Edit::Rematerialise { .. }))?;
         let Edit::Rematerialise { inst, .. } = &mut a.overlay.edits[at].1 else { unreachable!("it is one") };
         *inst = other;
@@ -160,7 +164,8 @@ const KINDS: &[(&str, Plant)] = &[
     }),
     ("a load is a constant of another value", |a| {
         let function = a.function;
-        let constant = pick(&mut a.rng, function.insts.keys().filter(|&inst| function.insts[inst].rematerialisable))?;
+        let constant =
+            pick(&mut a.rng, function.insts.keys().filter(|&inst| function.insts[inst].is(InstFlags::REMATERIALISABLE)))?;
         let at = a.edit(|edit| matches!(edit, Edit::Load { .. }))?;
         let Edit::Load { to, .. } = a.overlay.edits[at].1 else { unreachable!("it is one") };
         a.overlay.edits[at].1 = Edit::Rematerialise { to, inst: constant, from: None };
@@ -221,7 +226,7 @@ const KINDS: &[(&str, Plant)] = &[
         let update = a.update(|a, update| a.load_for(update).is_some())?;
         let (at, slot) = a.load_for(&update)?;
         a.overlay.edits.remove(at);
-        // What is stored behind may be stored there.
+        // A store right after the instruction may go: it would store to the same slot.
         let written = a.overlay.locations[update.written];
         let behind = Point { index: update.at.index + 1, ..update.at };
         let stores = |&(at, edit): &(Point, Edit)| {
@@ -270,7 +275,8 @@ const KINDS: &[(&str, Plant)] = &[
         let function = a.function;
         let copies = |&inst: &Inst| {
             let operands = function.operands(inst);
-            function.insts[inst].rematerialisable || operands.len() == 2 && operands[0].is_def() != operands[1].is_def()
+            function.insts[inst].is(InstFlags::REMATERIALISABLE)
+                || operands.len() == 2 && operands[0].is_def() != operands[1].is_def()
         };
         let inst = pick(&mut a.rng, function.insts.keys().filter(copies))?;
         let at = a.overlay.dropped.binary_search(&inst).err()?;
@@ -299,7 +305,7 @@ const KINDS: &[(&str, Plant)] = &[
     }),
 ];
 
-/// One of them, if there is one.
+/// A random item, if there are any.
 fn pick<T>(rng: &mut Rng, from: impl Iterator<Item = T>) -> Option<T> {
     rng.choice(from.collect::<Vec<_>>())
 }
@@ -314,20 +320,20 @@ impl Allocation<'_> {
         pick(&mut self.rng, self.overlay.slots.keys())
     }
 
-    /// A register that some instruction's pins name.
+    /// A random register among those that such pins of some instruction name.
     fn named(&mut self, of: impl Fn(&PinSets) -> RegSet) -> Option<Reg> {
         let function = self.function;
         let sets = function.insts.keys().map(|inst| of(function.pins(inst)));
         pick(&mut self.rng, sets.fold(RegSet::EMPTY, |all, set| all | set).iter())
     }
 
-    /// The place of an edit of this kind.
+    /// The index of a random edit of this kind.
     fn edit(&mut self, is: impl Fn(&Edit) -> bool) -> Option<usize> {
         let edits = &self.overlay.edits;
         pick(&mut self.rng, (0..edits.len()).filter(|&at| is(&edits[at].1)))
     }
 
-    /// The operands of an executed instruction of this kind.
+    /// The operands of a random executed instruction of this kind.
     fn operands(&mut self, is: impl Fn(&Function, Inst) -> bool) -> Option<std::ops::Range<usize>> {
         let (function, overlay) = (self.function, &self.overlay);
         let insts = function.insts.keys().filter(|&inst| {
@@ -338,7 +344,7 @@ impl Allocation<'_> {
         Some(operands.start as usize..operands.end as usize)
     }
 
-    /// An executed instruction of this kind that could change memory.
+    /// A random executed instruction of this kind that could change memory.
     fn update(&mut self, is: impl Fn(&Self, &Update) -> bool) -> Option<Update> {
         let function = self.function;
         let mut updates = Vec::new();
@@ -357,13 +363,13 @@ impl Allocation<'_> {
         self.rng.choice(updates)
     }
 
-    /// Puts both operands of such an instruction elsewhere.
+    /// Puts both operands of such an instruction in another location.
     fn change(&mut self, update: &Update, to: Location) {
         self.overlay.locations[update.read] = Some(to);
         self.overlay.locations[update.written] = Some(to);
     }
 
-    /// The edit in front of an instruction that loads what it overwrites, and the slot.
+    /// The edit before an instruction that loads the value it overwrites, and the slot.
     fn load_for(&self, update: &Update) -> Option<(usize, Slot)> {
         let edits = self.overlay.edits.iter().enumerate().filter(|(_, (at, _))| *at == update.at);
         let mut loads = edits.filter_map(|(at, (_, edit))| match *edit {
@@ -379,7 +385,7 @@ impl Allocation<'_> {
         Some(Point { block, index })
     }
 
-    /// Has an edit happen as many instructions later.
+    /// Moves a random edit this number of instructions down its block.
     fn delay(&mut self, by: i32) -> Option<()> {
         let at = self.edit(|_| true)?;
         self.shift(at, by)
@@ -389,8 +395,9 @@ impl Allocation<'_> {
         let (point, edit) = self.overlay.edits[at];
         let index = point.index.checked_add_signed(by)?;
         let insts = self.function.block_insts(point.block).collect::<Vec<_>>();
-        let behind =
-            |index: u32| index.checked_sub(1).is_some_and(|before| self.function.insts[insts[before as usize]].terminator);
+        let behind = |index: u32| {
+            index.checked_sub(1).is_some_and(|before| self.function.insts[insts[before as usize]].is(InstFlags::TERMINATOR))
+        };
         if index as usize > insts.len() || behind(index) {
             return None;
         }
@@ -401,7 +408,7 @@ impl Allocation<'_> {
         Some(())
     }
 
-    /// Renames registers from a point to its block's end.
+    /// Renames registers from a point to the end of its block.
     fn rename(&mut self, from: Point, name: impl Fn(Reg) -> Reg) {
         let within = |point: &Point| point.block == from.block && *point >= from;
         for (_, edit) in self.overlay.edits.iter_mut().filter(|(point, _)| within(point)) {
@@ -424,18 +431,18 @@ impl Allocation<'_> {
     }
 }
 
-/// What became of the faults of a kind.
+/// The outcomes of the faults of a kind.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     planted: usize,
-    /// Of these, those that change what some path computes.
+    /// Those that change what some path computes.
     matter: usize,
     rejected: usize,
     /// Those that matter and are accepted.
     missed: usize,
 }
 
-/// Plants faults of every kind, executes what comes of it, and asks the checker.
+/// Plants faults of every kind, executes the results, and asks the checker.
 fn plant_all(function: &Function, overlay: &Overlay, seed: u64, tallies: &mut [Tally]) {
     for ((kind, plant), tally) in KINDS.iter().zip(tallies) {
         for attempt in 0..ATTEMPTS as u64 {

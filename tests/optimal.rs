@@ -1,17 +1,17 @@
-//! Allocation by integer programming: nothing is found that is better.
+//! Allocation by integer programming: nothing better is found by other means.
 
 use crate::support::random::{Shape, random_function, shapes};
-use chordal::allocate::allocators::{Preset, RegisterCoalescing, Registers};
+use chordal::allocate::allocators::{AssignmentStrategy, Preset, RegisterCoalescing};
 use chordal::allocate::pipeline::{Report, allocate};
 use chordal::allocate::spill::{Certificate, Choice, Effort};
 use chordal::machine::{Function, print};
 
-/// `tuned`, with other ways to spill and to coalesce.
+/// The report of `tuned` with another way of spilling and coalescing.
 fn report(function: &Function, choice: Choice, effort: Effort, coalescing: RegisterCoalescing) -> Option<Report> {
     let mut preset = Preset::named("tuned").expect("it exists");
     preset.spill.effort = effort;
-    let Registers::Dominance(dominance) = &mut preset.registers else { panic!("it is SSA-based") };
-    dominance.choice = choice;
+    let AssignmentStrategy::DominanceOrder(dominance) = &mut preset.assignment else { panic!("it is SSA-based") };
+    dominance.spilling = choice;
     dominance.coalesce(coalescing);
     allocate(function, preset).ok().map(|(_, report)| report)
 }
@@ -20,7 +20,7 @@ fn certificate(report: &Report) -> Certificate {
     report.spill.certificate.expect("prices say what things cost")
 }
 
-/// Whether one cost is at most another, but for rounding.
+/// Whether one cost is at most another, up to rounding.
 fn at_most(cost: f64, other: f64) -> bool {
     cost <= other + 1e-3 * (1.0 + other.abs())
 }
@@ -29,7 +29,8 @@ fn at_most(cost: f64, other: f64) -> bool {
 fn nothing_is_better_than_the_optimum() {
     let (mut spilled_better, mut spilled_worse, mut coalesced_better) = (0, 0, 0);
     for (number, shape) in shapes().into_iter().enumerate() {
-        // Prices are asked for what only dead φs want, too. A plan may cost less than that, which a bound is then cut down to.
+        // Prices also count values that only dead φs need. A plan may cost less than that, and then its bound is lowered to
+        // its cost.
         let shape = Shape { dead_phis: false, ..shape };
         for seed in 0..8 {
             let function = random_function(seed, &shape);
@@ -39,9 +40,11 @@ fn nothing_is_better_than_the_optimum() {
             let thorough = spilled(Choice::Priced, Effort::More).expect("the same can be allocated");
             let place = format!("shape {number}, seed {seed}\n{}", print(&function));
             let [best, known_spilling, thorough] = [&best, &known, &thorough].map(certificate);
-            // A bound of the usual effort is one of plans that decide about some blocks together, which the optimum need not do.
+            // A bound of the usual effort is for plans that decide about some blocks together, which the optimum need not
+            // do.
             assert!(at_most(thorough.bound, best.bound), "{} {} {place}", thorough.bound, best.bound);
-            // A plan may fold other operands than what it is made from, and cost less, or not fit, and cost more.
+            // A finished plan may fold other operands than those assumed, and so cost less; or it may not fit, and so cost
+            // more.
             spilled_better += usize::from(!at_most(known_spilling.cost, best.cost));
             spilled_worse += usize::from(!at_most(best.cost, known_spilling.cost));
             let coalesced = report(&function, Choice::Priced, Effort::Usual, RegisterCoalescing::Optimal);

@@ -1,8 +1,7 @@
-//! The worked examples of the two papers and of the lecture that the allocators follow: what their texts state of them has
-//! to come out.
+//! The worked examples of the texts that the allocators follow: each fact that a text states must come out.
 //!
 //! The figures themselves are lost. The fixtures in `testdata/functions/papers` say which facts the texts determine, and
-//! what had to be chosen.
+//! which had to be chosen.
 
 use crate::support::fixture::fixture;
 use crate::support::fixtures::{allocated, blocks, edits, registers, spilled_values, v};
@@ -16,7 +15,7 @@ use chordal::machine::{Block, Function, InstKind, Location, Point, Reg, RegSet, 
 use cranelift_entity::EntityRef;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What interferes, by numbers: the smaller one first.
+/// Pairs of interfering values, by numbers, the smaller one first.
 type Pairs = BTreeSet<(usize, usize)>;
 
 fn defined(function: &Function) -> Vec<Value> {
@@ -42,7 +41,7 @@ fn interferences(function: &Function) -> Pairs {
     pairs
 }
 
-/// The values that φs relate, directly or not; all others are alone.
+/// The sets of values that φs relate, directly or not; every other value is alone.
 fn phi_related(function: &Function) -> Vec<BTreeSet<usize>> {
     let mut partition = Partition::<Value>::discrete(function.values.len());
     for phi in function.blocks.values().flat_map(|data| &data.phis) {
@@ -74,7 +73,7 @@ fn within(sets: &[BTreeSet<usize>], pairs: &Pairs) -> Pairs {
     pairs.iter().copied().filter(|(a, b)| sets.iter().any(|set| set.contains(a) && set.contains(b))).collect()
 }
 
-/// The fewest registers that do, when all values of a set have to be in the same one.
+/// The fewest registers that suffice if all values of a set must share one.
 fn chromatic_number(sets: &[BTreeSet<usize>], pairs: &Pairs) -> usize {
     let meet = |a: usize, b: usize| {
         let pair = |&(x, y): &(usize, usize)| {
@@ -102,7 +101,7 @@ fn alone(function: &Function) -> Vec<BTreeSet<usize>> {
     defined(function).iter().map(|value| BTreeSet::from([value.index()])).collect()
 }
 
-/// The blocks of the text form, with the values numbered as they come.
+/// The blocks of the text form, with values numbered in the order in which they occur.
 fn renumbered(function: &Function) -> String {
     let text = blocks(function);
     let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
@@ -126,7 +125,7 @@ fn copies(function: &Function) -> Vec<String> {
     copies.map(|inst| function.operands(inst)).map(|operands| format!("{} = {}", operands[0].value, operands[1].value)).collect()
 }
 
-/// `ssa-register-allocator.txt`, section 2.
+/// The example of [PP05, §2].
 mod fewer_registers_in_ssa_form {
     use super::*;
 
@@ -141,7 +140,7 @@ mod fewer_registers_in_ssa_form {
         assert_eq!(chromatic_number(&names, &pairs), 3);
     }
 
-    /// Each of these edits is three exclusive-ors.
+    /// Each of these swaps is three exclusive-ors.
     #[test]
     fn exclusive_ors_transfer_c1_and_e1_to_c_and_e() {
         let function = fixture("papers/sra_figure1");
@@ -153,8 +152,7 @@ mod fewer_registers_in_ssa_form {
     }
 }
 
-/// `ssa-register-allocator.txt`, sections 4.1 to 4.4 and 5: the program of Figure 5. For its weights see
-/// `src/allocate/spill/weights.rs`.
+/// The program of Figure 5 of [PP05, §4.1 to §4.4, §5]. For its weights see `src/allocate/spill/weights.rs`.
 mod the_worked_example {
     use super::*;
 
@@ -205,8 +203,8 @@ mod the_worked_example {
         }
     }
 
-    /// Up to names, Figure 5 (b) and (c) are what conversion makes of Figure 5 (a). Pairwise coalescing, of the spill-free
-    /// paper, needs the same four copies.
+    /// Up to names, Figure 5 (b) and (c) are the results of converting Figure 5 (a). Pairwise coalescing [PP09] needs the
+    /// same four copies.
     #[test]
     fn conversion_makes_one_stage_of_the_other() {
         let function = fixture("papers/sra_figure5a");
@@ -222,7 +220,7 @@ mod the_worked_example {
         }
     }
 
-    /// Section 5: block 1 defines v1, v2 and v16, and v2 is spilled, to where the φ v8 is.
+    /// [PP05, §5]: block 1 defines v1, v2 and v16, and v2 is spilled, to the memory of the φ v8.
     #[test]
     fn in_two_registers_v2_is_spilled_and_shares_memory_with_v8() {
         let function = fixture("papers/sra_figure5c");
@@ -235,7 +233,7 @@ mod the_worked_example {
         assert_eq!(report.elimination.memory_transfers, 2, "both arguments of v8");
     }
 
-    /// The three stages do the same, and are allocated.
+    /// The three stages compute the same, and all are allocated.
     #[test]
     fn every_stage_is_allocated_in_two_registers() {
         for stage in ["5a", "5b", "5c", "5_weights"] {
@@ -254,14 +252,14 @@ fn transfer(file: &RegisterFile, to: usize, from: usize) -> Transfer {
     Transfer { from: Reg::new(from), to: Reg::new(to), class }
 }
 
-/// Implements a parallel copy among registers, none of which is free.
+/// The steps of a parallel copy among registers, none of which is free.
 fn steps(file: &RegisterFile, copy: &[(usize, usize)], policy: SwapPolicy) -> Vec<RegisterStep> {
     let transfers: Vec<Transfer> = copy.iter().map(|&(to, from)| transfer(file, to, from)).collect();
     let around = Surroundings { file, kept: RegSet::EMPTY, available: RegSet::EMPTY, status_live: false, policy };
     sequentialise(&transfers, &around)
 }
 
-/// `ssa-register-allocator.txt`, section 4.5.
+/// Deconstruction of SSA form [PP05, §4.5].
 mod deconstruction {
     use super::*;
     use proptest::prelude::*;
@@ -275,9 +273,9 @@ mod deconstruction {
         steps.iter().map(show).collect()
     }
 
-    /// Figure 7: five φs of block Z. From X comes a permutation of R2, R3 and R4, which safe operations cannot do; from Y
-    /// comes nothing that they could not. The text determines no more: what R1 and R5 take is chosen, a value that is in
-    /// place and one out of another register.
+    /// Figure 7: five φs of block Z. From X comes a permutation of R2, R3 and R4, which safe operations cannot implement;
+    /// what comes from Y they can. The text determines no more: the arguments of R1 and R5 are chosen, one value that is in
+    /// place and one from another register.
     #[test]
     fn only_a_permutation_takes_swaps() {
         let file = wide();
@@ -287,7 +285,7 @@ mod deconstruction {
         assert_eq!(shown(&y), ["r5 := r4", "r4 := r3", "r3 := r2", "r2 := r6"]);
     }
 
-    /// What the registers hold afterwards, if before each one holds its own number.
+    /// The contents of the registers afterwards, if each held its own number before.
     fn execute(steps: &[RegisterStep]) -> [usize; 16] {
         let mut content: [usize; 16] = std::array::from_fn(|index| index);
         for step in steps {
@@ -318,8 +316,8 @@ mod deconstruction {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
-        /// Lemma 5, where no register is free: n miscoloured pairs take at most n operations. (With a free register, the
-        /// policy `auto` takes n + 1 moves for a cycle, which are cheaper than n - 1 swaps.)
+        /// Lemma 5, if no register is free: n miscoloured pairs take at most n operations. (With a free register, the policy
+        /// `auto` takes n + 1 moves for a cycle, which are cheaper than n - 1 swaps.)
         #[test]
         fn as_many_operations_as_miscoloured_pairs_are_enough(copy in parallel_copy(), policy in policy()) {
             let steps = steps(&wide(), &copy, policy);
@@ -331,7 +329,8 @@ mod deconstruction {
             prop_assert!(steps.len() <= copy.iter().filter(|(to, from)| to != from).count());
         }
 
-        /// Lemma 4 and what follows it: a permutation without fixed points in one cycle takes one swap less than it has pairs.
+        /// Lemma 4 and its consequence: a permutation that is one cycle without fixed points takes one swap fewer than it
+        /// has pairs.
         #[test]
         fn a_cycle_takes_one_swap_less(ring in Just((0..16).collect::<Vec<usize>>()).prop_shuffle(), n in 2..=16usize, policy in policy()) {
             let copy: Vec<(usize, usize)> = (0..n).map(|k| (ring[k], ring[(k + 1) % n])).collect();
@@ -343,7 +342,7 @@ mod deconstruction {
     }
 }
 
-/// `spill-free-ssa-elimination.txt`, section 2.
+/// The example of [PP09, §2].
 mod spill_free {
     use super::*;
 
@@ -368,8 +367,8 @@ mod spill_free {
         allocated(&fixture("papers/sfe_figure1c"), SwapPolicy::Auto);
     }
 
-    /// Figure 3: a, a1 and a3 are in m, a2 is in m2, all of b's row is in r. There is one store behind each definition in
-    /// memory, and nothing for the φs.
+    /// Figure 3: a, a1 and a3 are in m, a2 is in m2, and b's whole row is in r. There is one store after each definition in
+    /// memory, and no code for the φs.
     #[test]
     fn one_register_is_enough_without_further_spills() {
         let function = fixture("papers/sfe_figure3a");
@@ -393,7 +392,7 @@ mod spill_free {
     }
 }
 
-/// `spill-free-ssa-elimination.txt`, section 5.1.
+/// Critical edges [PP09, §5.1].
 mod critical_edges {
     use super::*;
 
@@ -427,27 +426,27 @@ mod critical_edges {
     }
 }
 
-/// `ssa-allocation-lecture.txt`, by the allocator that follows it.
+/// The examples of [Hack], by the allocator that follows the lecture.
 mod lecture {
     use super::*;
-    use chordal::allocate::allocators::{Preset, RegisterCoalescing, Registers};
+    use chordal::allocate::allocators::{AssignmentStrategy, Preset, RegisterCoalescing};
     use chordal::allocate::pipeline::{Report, allocate};
     use chordal::machine::{Overlay, parse};
 
-    /// An allocation by the lecture's allocator, with another way to coalesce.
+    /// An allocation by the lecture's allocator, with another way of coalescing.
     fn allocated_by(function: &Function, how: RegisterCoalescing) -> (Overlay, Report) {
         let mut preset = Preset::named("hack").expect("it exists");
-        let Registers::Dominance(dominance) = &mut preset.registers else { panic!("it is SSA-based") };
+        let AssignmentStrategy::DominanceOrder(dominance) = &mut preset.assignment else { panic!("it is SSA-based") };
         dominance.coalesce(how);
         allocate(function, preset).expect("it can be allocated")
     }
 
-    /// The edits by the lecture's own way to coalesce, and by its successor.
+    /// The edits with the lecture's own way of coalescing, and with its successor.
     fn edits_of(function: &Function) -> [Vec<String>; 2] {
         [RegisterCoalescing::Units, RegisterCoalescing::Chunks].map(|how| edits(function, &allocated_by(function, how).0))
     }
 
-    /// Whether one copy is everything, in this place.
+    /// Whether the only edit is a copy at this place.
     fn copies_once(edits: &[String], place: &str) -> bool {
         matches!(edits, [copy] if copy.starts_with(place) && copy.contains(" move "))
     }
@@ -478,7 +477,7 @@ mod lecture {
         edits_of(&function).iter().for_each(|found| assert!(copies_once(found, "b1.0"), "{found:?}"));
     }
 
-    /// (b', c', d') = Φ[b, c, d] before e is computed: b goes to R1, where it dies, and d leaves it.
+    /// (b', c', d') = Φ[b, c, d] before e is computed: b goes to R1, where it dies, and d leaves R1.
     #[test]
     fn a_permutation_brings_values_to_where_constraints_allow_them() {
         let function = fixture("papers/lecture_constraints");
@@ -512,7 +511,8 @@ mod lecture {
     }
 }
 
-/// `ssa-destruction-for-machine-code.txt`. Each example comes out as the text states under all ways to find out the same.
+/// The examples of the chapter on SSA destruction [Bo09]. Each comes out as the text states, by every notion of interference
+/// and every way of computing it.
 mod destruction {
     use super::*;
     use crate::support::interpret::compare;
@@ -522,7 +522,7 @@ mod destruction {
     use chordal::allocate::failure::Failure;
     use chordal::allocate::pipeline::allocate;
 
-    /// The program's variables by interference of one notion: copies that are inserted, webs by value, and counts.
+    /// The result for one notion of interference: the copies that are inserted, the webs by value, and counts.
     struct Left {
         copies: Vec<String>,
         webs: Vec<Option<usize>>,
@@ -540,7 +540,7 @@ mod destruction {
         Left { copies: copies(&conventional.function), webs: webs.collect(), counts }
     }
 
-    /// Has the example destructed in every way, allocated, and executed before and after.
+    /// Destructs the example in every way, allocates it, and executes it before and after.
     fn for_each_policy(name: &str, look: impl Fn(Policy, &Left)) {
         let function = fixture(name);
         for policy in destructions() {
@@ -554,7 +554,7 @@ mod destruction {
         }
     }
 
-    /// Section 21.1: the result's copy is left, whose live range was long enough to meet the argument.
+    /// Section 21.1: only the copy of the φ's result remains, whose live range was long enough to meet the argument.
     #[test]
     fn the_lost_copy_problem_takes_one_copy() {
         for_each_policy("lost_copy", |policy, left| {
@@ -572,7 +572,7 @@ mod destruction {
         });
     }
 
-    /// Figure 21.2: what a branch defines is copied on the edge, which stays split for it.
+    /// Figure 21.2: the value that a branch defines is copied on the edge, which stays split for that.
     #[test]
     fn what_a_branch_defines_is_copied_on_its_edge() {
         let function = fixture("papers/sd_figure21-2");
@@ -592,7 +592,7 @@ mod destruction {
         assert_eq!(reason.to_string(), "v1 and v2 interfere, and no copy can part them");
     }
 
-    /// A non-split operand that does not interfere is one variable with its φ.
+    /// A φ and an operand that is not split are one variable if they do not interfere.
     #[test]
     fn what_a_branch_defines_may_be_the_phis_variable() {
         for_each_policy("papers/sd_figure21-2_apart", |policy, left| {
@@ -611,7 +611,8 @@ mod destruction {
         });
     }
 
-    /// Figure 21.4: the copies that turn operands' pinning into that of live ranges are left where the operand lives on.
+    /// Figure 21.4: the copies that turn the pinning of operands into pinning of live ranges remain where the operand lives
+    /// on.
     #[test]
     fn a_two_address_operand_is_copied_if_it_lives_on() {
         for_each_policy("papers/sd_figure21-4", |policy, left| {

@@ -1,7 +1,7 @@
-//! Runs every program of `testdata/programs` through chordal and holds its output and exit status against clang's build of the
-//! same bitcode. (`support/programs.rs` says what a program's first lines mean.)
+//! Compiles every program of `testdata/programs` with chordal, and compares its output and exit status with those of clang's
+//! build of the same bitcode. (`support/programs.rs` explains the first lines of a program.)
 //!
-//! Programs named `*_avx2`, `*_avx512`, `*_bmi2` and `*_cx16` are executed only where the processor can.
+//! Programs named `*_avx2`, `*_avx512`, `*_bmi2` and `*_cx16` are executed only on processors that can.
 //!
 //! Environment: `CHORDAL_BIN` (another binary).
 
@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::Duration;
 
-/// What every program is compiled with.
+/// The flags that every program is compiled with.
 const ALWAYS: &[&str] = &["-O2", "-O0", "-m32 -O2"];
-/// Of these every program takes two, in turn.
+/// Every program takes two of these, in turn.
 const ROTATED: &[&str] = &[
     "-O1",
     "-O3",
@@ -30,44 +30,44 @@ const ROTATED: &[&str] = &[
     "-O2 -fstack-protector-all -fcf-protection",
     "-O2 -fstack-clash-protection",
 ];
-/// And of these one.
+/// And one of these.
 const ROTATED_32: &[&str] = &["-m32 -O0", "-m32 -O3", "-m32 -O1 -fno-pic", "-m32 -Os -fno-omit-frame-pointer", "-m32 -O2 -msse2"];
-/// At `-O2` for x86-64, every program is also allocated to so many registers.
+/// At `-O2` for x86-64, every program is also allocated to each of these numbers of registers.
 const REGISTERS: &[&str] = &["4", "6", "8", "12"];
-/// There, and at `-m32 -O2`, every program also goes through every allocator,
+/// There and at `-m32 -O2`, every program also goes through every allocator,
 const ALLOCATORS: &[&str] =
     &["spill-free", "ch-o1", "ch-o2", "ch-o3", "hack", "linear-scan", "out-of-ssa", "irc", "local", "simple"];
-/// one of these two, the other one there, unless the program says that it is beyond regalloc2,
+/// one of these two (and the other one there), unless the program says that it is beyond regalloc2,
 const REGALLOC2: &[&str] = &["regalloc2", "regalloc2-fast"];
-/// and through one of LLVM's that are held to few registers,
+/// and one of LLVM's that are held to few registers,
 const STOCK: &[&str] = &["llvm-greedy", "llvm-basic", "llvm-pbqp", "llvm-greedy --llvm-schedule off"];
-/// and takes two of these options in turn, with 4 registers where it can.
+/// and takes two of these options in turn, with 4 registers if it can.
 const OPTIONS: &[&str] = &[
     "--spill belady",
     "--spill min",
     "--allocator spill-free --spill priced",
     "--effort 0",
-    "--effort 2 --forms off",
-    "--merge-copies off --park off --sink off --delay off --spare-jumps off --separate-saves off --split-ties off --split-arguments off --read-in-place off",
-    "--weigh-size off --coalesce units",
-    "--allocator spill-free --forms on --merge-copies on --park on --sink on --delay on --weigh-size on --spare-jumps on --separate-saves on --split-ties on --split-arguments on --coalesce recolor",
-    "--allocator spill-free --coalesce recolor",
+    "--effort 2 --set forms=off",
+    "--prepare none --set forms=on --splits none --memory-operands spilled --set spare-jumps=off --set separate-saves=off",
+    "--set weigh-size=off --coalesce units",
+    "--allocator spill-free --prepare all --splits all --set weigh-size=on --set spare-jumps=on --set separate-saves=on --coalesce recolour",
+    "--allocator spill-free --coalesce recolour",
     "--coalesce punctual",
     "--spill min --pins perm --coalesce units",
-    "--spill min --fold off --rematerialise off --pins avoid",
-    "--allocator spill-free --store-hoist off",
-    "--allocator spill-free --load-lower off --memory-coalesce off",
-    "--allocator spill-free --load-lower weighted",
+    "--spill min --set fold=off --rematerialise off --pins avoid",
+    "--allocator spill-free --phi-memory store-hoist=off",
+    "--allocator spill-free --phi-memory load-lower=off,memory-coalesce=off",
+    "--allocator spill-free --phi-memory load-lower=weighted",
     "--allocator spill-free --pins avoid",
-    "--pins repair --fold off",
+    "--pins repair --memory-operands none",
     "--swap xchg",
     "--swap xor",
     "--rematerialise off",
-    "--eliminate spare-register --frugal off",
-    "--allocator spill-free --eliminate on-demand --frugal off",
+    "--phi-memory eliminate=spare-register",
+    "--allocator spill-free --phi-memory eliminate=on-demand",
     "--allocator ch-o1 --pins repair",
-    "--allocator ch-o2 --eliminate on-demand --frugal off",
-    "--allocator ch-o3 --eliminate spare-register --frugal off",
+    "--allocator ch-o2 --phi-memory eliminate=on-demand",
+    "--allocator ch-o3 --phi-memory eliminate=spare-register",
 ];
 /// The file that chordal writes.
 const ASSEMBLY: &str = "program.s";
@@ -133,10 +133,10 @@ fn execute(executable: &Path) -> Result<Output, String> {
     Command::new(executable).timeout(LIMIT).output().map_err(|error| format!("execute: {error}"))
 }
 
-/// What a job's variants are held against.
+/// Clang's own build, with which a job's variants are compared.
 struct Reference {
     output: Output,
-    /// What else every executable is linked from.
+    /// A further object that every executable is linked with.
     support: Option<PathBuf>,
 }
 
@@ -152,12 +152,12 @@ impl Job<'_> {
         command
     }
 
-    /// What bitcode does not say.
+    /// The relocation model, which bitcode does not contain.
     fn relocation(&self) -> &'static str {
         if self.flags.contains("-fno-pic") { "--relocation-model static" } else { "" }
     }
 
-    /// Has GCC call the linker: clang would load LLVM to do so, which takes longer than linking.
+    /// Links by GCC: clang would load LLVM for this, which takes longer than linking.
     fn link(&self, step_name: &str, objects: &[&Path], executable: &Path) -> Result<(), String> {
         let mut command = self.tool(if self.program.is_cpp() { "g++" } else { "gcc" });
         command.args(objects);
@@ -180,7 +180,7 @@ impl Job<'_> {
         failures
     }
 
-    /// Those of the variants. Equal assembly makes equal executables, so that one of them is enough.
+    /// The failures of the variants. Equal assembly makes equal executables, so each is tried once.
     fn failures(&self, folder: &Path, reference: Option<&Reference>) -> Vec<String> {
         let mut tried = HashMap::new();
         let mut variant = |arguments: &str| {
@@ -191,7 +191,7 @@ impl Job<'_> {
         self.variants.iter().filter_map(failure).collect()
     }
 
-    /// Compiles to bitcode, and has clang's own code generator finish it.
+    /// Compiles to bitcode, and has clang's own code generator compile that.
     fn reference(&self, folder: &Path) -> Result<Option<Reference>, String> {
         let bitcode = folder.join("program.bc");
         let object = folder.join("reference.o");
@@ -215,7 +215,7 @@ impl Job<'_> {
         }
     }
 
-    /// What a 32-bit program needs besides, compiled.
+    /// The object that a 32-bit program needs in addition.
     fn support(&self, folder: &Path) -> Result<Option<PathBuf>, String> {
         if !self.flags.contains("-m32") {
             return Ok(None);
@@ -226,7 +226,7 @@ impl Job<'_> {
         Ok(Some(object))
     }
 
-    /// Makes an executable of chordal's assembly, and compares what it does.
+    /// Makes an executable from chordal's assembly, and compares its behaviour.
     fn finish(&self, folder: &Path, reference: Option<&Reference>) -> Result<(), String> {
         let object = folder.join("program.o");
         let executable = folder.join("program");
@@ -248,7 +248,7 @@ fn objects<'a>(object: &'a Path, support: Option<&'a Path>) -> Vec<&'a Path> {
     [object].into_iter().chain(support).collect()
 }
 
-/// The same bitcode through chordal.
+/// The assembly that chordal makes of the same bitcode.
 fn chordal(folder: &Path, arguments: &str) -> Result<Vec<u8>, String> {
     let assembly = folder.join(ASSEMBLY);
     let chordal = std::env::var_os("CHORDAL_BIN").unwrap_or(env!("CARGO_BIN_EXE_chordal").into());

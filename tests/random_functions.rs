@@ -5,12 +5,14 @@ use crate::support::interpret::compare;
 use crate::support::presets::variants;
 use crate::support::random::{Shape, damaged, jumping, random_function, shapes};
 use crate::support::reach::reached;
-use chordal::allocate::allocators::{Preset, Registers};
+use chordal::allocate::allocators::{AssignmentStrategy, Preset};
 use chordal::allocate::failure::Failure;
 use chordal::allocate::pipeline::allocate;
 use chordal::allocate::spill::{Choice, Entry};
 use chordal::analysis::{Bundles, Liveness, PinLiveness};
-use chordal::machine::{Block, BlockData, Function, Inst, InstData, InstKind, Operand, Phi, Role, parse, print, validate};
+use chordal::machine::{
+    Block, BlockData, Function, Inst, InstData, InstFlags, InstKind, Operand, Phi, Role, parse, print, validate,
+};
 
 fn all_shapes() -> Vec<Shape> {
     [shapes(), jumping()].concat()
@@ -33,7 +35,7 @@ fn random_functions_are_valid_and_survive_their_text() {
     }
 }
 
-/// A damaged text is refused or read; what is read is printed as it is read, and the validator says what it thinks.
+/// A damaged text is refused or read. If it is read, it survives printing, and the validator returns.
 #[test]
 fn damaged_texts_do_no_harm() {
     let mut read = 0;
@@ -52,7 +54,7 @@ fn damaged_texts_do_no_harm() {
     assert!(read > 100, "the damage is such that the parser accepts some of it");
 }
 
-/// The validator's idea of dominance against its definition: no way from the entry to the use avoids the definition.
+/// The validator's notion of dominance agrees with the definition: no path from the entry to the use avoids the definition.
 #[test]
 fn uses_without_a_definition_before_them_are_found() {
     let shape = Shape { blocks: 12, insts_per_block: 2, classes: &["w"], landing_pads: false, jumps: false, ..Shape::default() };
@@ -101,7 +103,7 @@ fn random_pins_make_sense() {
     }
 }
 
-/// What the generator exists for does occur.
+/// The features for which the generator exists do occur.
 #[test]
 fn random_functions_have_everything() {
     let functions: Vec<Function> = (0..200).map(|seed| random_function(seed, &Shape::default())).collect();
@@ -152,9 +154,9 @@ fn random_functions_have_everything() {
         f.insts.keys().filter(|&inst| pins.held(inst).iter().any(|held| !held.behind)).count()
     };
     assert!(functions.iter().map(held).sum::<usize>() > 100);
-    assert!(inst(|_, data, operands| data.terminator && !operands.is_empty()) > 100);
-    assert!(inst(|_, data, _| data.rematerialisable) > 200);
-    assert!(inst(|_, data, _| data.recomputable) > 200);
+    assert!(inst(|_, data, operands| data.is(InstFlags::TERMINATOR) && !operands.is_empty()) > 100);
+    assert!(inst(|_, data, _| data.is(InstFlags::REMATERIALISABLE)) > 200);
+    assert!(inst(|_, data, _| data.is(InstFlags::RECOMPUTABLE)) > 200);
     assert!(functions.iter().all(|f| f.insts.len() < 400));
 
     let overwrites_early = |o: &Operand| o.role == Role::EarlyDef && o.reuse.is_some();
@@ -162,24 +164,25 @@ fn random_functions_have_everything() {
     assert!(functions.iter().filter(early).count() > 20);
     assert!(inst(|_, _, operands| operands.iter().filter(|o| !o.is_def()).count() > 3) > 50);
     assert!(inst(|_, _, operands| operands.iter().filter(|o| o.is_def()).count() > 2) > 50);
-    assert!(inst(|f, data, _| data.movable && !f.pins[data.pins].defs.is_empty()) > 100);
-    assert!(inst(|_, data, _| data.movable && data.kind == InstKind::Copy) > 50);
-    assert!(inst(|_, data, _| data.movable && data.reads) > 50);
-    assert!(inst(|_, data, _| data.writes) > 100);
+    assert!(inst(|f, data, _| data.is(InstFlags::MOVABLE) && !f.pins[data.pins].defs.is_empty()) > 100);
+    assert!(inst(|_, data, _| data.is(InstFlags::MOVABLE) && data.kind == InstKind::Copy) > 50);
+    assert!(inst(|_, data, _| data.is(InstFlags::MOVABLE) && data.is(InstFlags::READS)) > 50);
+    assert!(inst(|_, data, _| data.is(InstFlags::WRITES)) > 100);
     assert!(inst(|f, data, _| (f.pins[data.pins].uses & (f.pins[data.pins].defs - f.file.status)).len() > 1) > 50);
-    assert!(inst(|f, data, _| data.terminator && !f.pins[data.pins].clobbers.is_empty()) > 10);
+    assert!(inst(|f, data, _| data.is(InstFlags::TERMINATOR) && !f.pins[data.pins].clobbers.is_empty()) > 10);
     assert!(functions.iter().filter(|f| f.returns_twice).count() > 5);
 
     let functions: Vec<Function> = jumping().iter().flat_map(|shape| (0..100).map(|seed| random_function(seed, shape))).collect();
     let with_jump = |holds: fn(&[Operand]) -> bool| {
-        let jumps = |f: &&Function| f.insts.iter().any(|(inst, data)| data.jumps && holds(f.operands(inst)));
+        let jumps = |f: &&Function| f.insts.iter().any(|(inst, data)| data.is(InstFlags::JUMPS) && holds(f.operands(inst)));
         functions.iter().filter(jumps).count()
     };
     assert!(with_jump(|_| true) > 50);
     assert!(with_jump(|operands| operands.iter().any(Operand::is_def)) > 30);
 }
 
-/// Every allocator, with every option, allocates every random function, and the checker, which shares no code with it, accepts every allocation.
+/// Every allocator allocates every random function with every option, and the checker, which shares no code with it, accepts
+/// every allocation.
 #[test]
 fn random_functions_are_allocated() {
     for preset in variants() {
@@ -193,15 +196,18 @@ fn random_functions_are_allocated() {
     }
 }
 
-/// Where values do not move, what inline assembly defines that jumps cannot cross edges without code, however others are spilled.
+/// If values do not move, values that jumping inline assembly defines cannot cross edges without code, however others are
+/// spilled.
 #[test]
 fn what_a_jump_defines_crosses_edges_without_code_only_where_values_move() {
     let function = fixture("jump_and_goto");
     for choice in [Choice::Lightest, Choice::Farthest(Entry::Nearest), Choice::Farthest(Entry::Predecessors), Choice::Priced] {
         for (name, is_refused) in [("ch-o3", true), ("tuned", false)] {
             let mut preset = Preset::named(name).expect("it exists");
-            let Registers::Dominance(dominance) = &mut preset.registers else { unreachable!("both choose what to spill") };
-            dominance.choice = choice;
+            let AssignmentStrategy::DominanceOrder(dominance) = &mut preset.assignment else {
+                unreachable!("both choose what to spill")
+            };
+            dominance.spilling = choice;
             match allocate(&function, preset) {
                 Ok(_) => assert!(!is_refused, "{preset:?}"),
                 Err(Failure::Unsupported(_)) => assert!(is_refused, "{preset:?}"),
@@ -211,14 +217,16 @@ fn what_a_jump_defines_crosses_edges_without_code_only_where_values_move() {
     }
 }
 
-/// At landing pads, what inline assembly defines that jumps takes the registers that it needs before others do, and is refused
-/// if there are none.
+/// At landing pads, values that jumping inline assembly defines take the registers that they need before other values do;
+/// the function is refused if there are none.
 #[test]
 fn what_a_jump_defines_meets_others_at_landing_pads() {
     for name in ["spill-free", "tuned"] {
         let mut preset = Preset::named(name).expect("it exists");
-        let Registers::Dominance(dominance) = &mut preset.registers else { unreachable!("both choose what to spill") };
-        dominance.choice = Choice::Priced;
+        let AssignmentStrategy::DominanceOrder(dominance) = &mut preset.assignment else {
+            unreachable!("both choose what to spill")
+        };
+        dominance.spilling = Choice::Priced;
         let function = fixture("beside_outputs_at_pads");
         let (overlay, _) = allocate(&function, preset).unwrap_or_else(|failure| panic!("{preset:?}: {failure}"));
         for path in 0..4 {
@@ -229,7 +237,7 @@ fn what_a_jump_defines_meets_others_at_landing_pads() {
     }
 }
 
-/// Out of SSA form, what a terminator defines may be in a register behind it, but no store can stand there.
+/// Out of SSA form, the value that a terminator defines may be in a register after it, but no store can stand there.
 #[test]
 fn what_a_terminator_defines_is_in_memory_nowhere() {
     let text = "target tiny
@@ -244,12 +252,12 @@ b2:
 ";
     let function = parse(text).expect("it is well-formed");
     match allocate(&function, Preset::named("out-of-ssa").expect("it exists")) {
-        Err(Failure::Unsupported(reason)) => assert_eq!(reason.0, "a terminator of b0 defines what is to be in memory"),
+        Err(Failure::Unsupported(reason)) => assert_eq!(reason.0, "a terminator of b0 defines a value that has to be in memory"),
         other => panic!("{:?}", other.map(drop)),
     }
 }
 
-/// Functions, made small, that once found an allocator out.
+/// Reduced functions on which some allocator once failed.
 #[test]
 fn what_random_functions_found_is_allocated() {
     let names = [
@@ -297,7 +305,8 @@ fn what_random_functions_found_is_allocated() {
     }
 }
 
-/// What is live where inline assembly jumps to stays where it is until the block ends, however little it matters there.
+/// A value that is live into the target of jumping inline assembly stays in place until the block ends, however little it is
+/// used there.
 #[test]
 fn what_lives_into_jump_targets_stays_or_is_refused() {
     let function = fixture("settled_at_jumps");
@@ -312,12 +321,13 @@ fn what_lives_into_jump_targets_stays_or_is_refused() {
     assert!(allocated > 0 && refused > 0, "{allocated} allocated, {refused} refused");
 }
 
-/// What inline assembly defines that jumps is where another such block is left for a label, if it never moves.
+/// A value that jumping inline assembly defines can be live into a label to which several such blocks jump only if it never
+/// moves.
 #[test]
 fn what_a_jump_defines_meets_itself_at_labels_only_if_it_never_moves() {
     let function = fixture("jumps_to_meet");
     for preset in variants() {
-        let moves = matches!(preset.registers, Registers::Dominance(_));
+        let moves = matches!(preset.assignment, AssignmentStrategy::DominanceOrder(_));
         match allocate(&function, preset) {
             Ok(_) => assert!(!moves, "{preset:?}"),
             Err(Failure::Unsupported(_)) => assert!(moves, "{preset:?}"),
@@ -326,7 +336,7 @@ fn what_a_jump_defines_meets_itself_at_labels_only_if_it_never_moves() {
     }
 }
 
-/// What inline assembly defines that jumps cannot be moved on its way to a φ.
+/// A value that jumping inline assembly defines cannot be moved on its way to a φ.
 #[test]
 fn phis_of_what_a_jump_defines_are_refused() {
     let text = "target tiny\nfunction f\nb0: -> b1 b2\n  v0:w = op jumps\nb1:\nb2: jump-target\n  v1:w = phi b0:v0\n  op v1\n";
@@ -337,7 +347,8 @@ fn phis_of_what_a_jump_defines_are_refused() {
     }
 }
 
-/// Behind inline assembly that jumps, not everything can be had. What cannot is refused, and the rest is right.
+/// After jumping inline assembly not everything is possible. Functions that need more are refused; the others are allocated
+/// correctly.
 #[test]
 fn random_functions_that_jump_are_allocated_or_refused() {
     let (mut allocated, mut refused) = (0, 0);

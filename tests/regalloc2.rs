@@ -1,4 +1,4 @@
-//! regalloc2 on the functions that chordal's allocators are tested on, before the same judges: the checker and the interpreter.
+//! regalloc2 on the functions that test chordal's allocators, judged by the same checker and interpreter.
 
 use crate::support::fixture::fixture;
 use crate::support::interpret::compare;
@@ -11,10 +11,10 @@ use chordal::machine::{Edit, Function, Overlay, Slot, print};
 use std::fs;
 use std::path::Path;
 
-/// Blocks that a path goes through at most.
+/// The most blocks on a path.
 const STEPS: usize = 60;
 
-/// An allocation that the checker accepts, or why regalloc2 has none.
+/// An allocation that the checker accepts, or the reason why regalloc2 has none.
 fn allocated(function: &Function, algorithm: Algorithm) -> Result<Overlay, String> {
     match allocate(function, Strategy::Regalloc2(algorithm)) {
         Ok((overlay, _)) => Ok(overlay),
@@ -23,9 +23,9 @@ fn allocated(function: &Function, algorithm: Algorithm) -> Result<Overlay, Strin
     }
 }
 
-/// Random functions have few registers and every oddity, so that some are beyond regalloc2. Where two definitions are tied, it
-/// panics if hardly a register is free, and mistakes values if what one overwrites is read again, so that is not handed over:
-/// random functions have it all the time, real ones hardly ever.
+/// Random functions have few registers and every oddity, so some are beyond regalloc2. Where two definitions are tied, it
+/// panics if hardly any register is free, and confuses values if the use that one overwrites is read again. Such functions
+/// are not handed to it: random functions are often like that, real ones hardly ever.
 #[test]
 fn random_functions_are_allocated() {
     for (name, algorithm) in Algorithm::ALL {
@@ -48,7 +48,7 @@ fn random_functions_are_allocated() {
     }
 }
 
-/// How many reads are the same along some paths.
+/// The number of reads that agree along some paths.
 fn executed(function: &Function, overlay: &Overlay, what: &str) -> usize {
     let run = |path| match compare(function, overlay, path, STEPS) {
         Ok(run) => run.compared,
@@ -57,7 +57,7 @@ fn executed(function: &Function, overlay: &Overlay, what: &str) -> usize {
     (0..4).map(run).sum()
 }
 
-/// Every function that chordal's allocators are tested on is allocated, but those named here.
+/// Every function that tests chordal's allocators is allocated, except those named here.
 #[test]
 fn fixtures_are_allocated() {
     use Algorithm::{Backtracking, Fast};
@@ -67,7 +67,7 @@ fn fixtures_are_allocated() {
     let mut refused = Vec::new();
     for name in names() {
         let function = fixture(&name);
-        // Not every function is meant to be executed: some read what nothing has written.
+        // Some functions are not meant to be executed: they read registers that nothing has written.
         let own = allocate(&function, spill_free()).ok().filter(|(own, _)| compare(&function, own, 0, STEPS).is_ok());
         for (_, algorithm) in Algorithm::ALL {
             match allocated(&function, algorithm) {
@@ -106,7 +106,7 @@ fn fixtures_are_allocated() {
     assert_eq!(refused, expected.collect::<Vec<_>>());
 }
 
-/// The functions in `testdata/functions`.
+/// The names of the functions in `testdata/functions`.
 fn names() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/functions");
     let mut names = Vec::new();
@@ -122,7 +122,8 @@ fn names() -> Vec<String> {
     names
 }
 
-/// Nothing can move on the edges into a landing pad with two predecessors: its φ is read from memory, where both wrote it.
+/// Nothing can move on the edges into a landing pad with two predecessors: its φ is read from memory, which both
+/// predecessors wrote.
 #[test]
 fn a_landing_pads_phi_is_in_memory() {
     let function = fixture("landing_pad_phi");
@@ -139,7 +140,8 @@ fn a_landing_pads_phi_is_in_memory() {
     }
 }
 
-/// What is live across a call that may return twice has memory of its own, which is written behind the definition alone.
+/// A value that is live across a call that may return twice has memory of its own, which is written only after the
+/// definition.
 #[test]
 fn what_lives_across_a_second_return_shares_no_memory() {
     let function = fixture("returns_twice");

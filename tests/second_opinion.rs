@@ -1,4 +1,4 @@
-//! The second opinion: what chordal counts while it compiles is what `chordal count` finds in the object, function by
+//! The second opinion: what chordal counts while compiling is what `chordal count` finds in the object, function by
 //! function, in programs of every kind.
 
 use crate::support::programs::{Program, complaints, programs};
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const FLAGS: &[&str] = &["-O2", "-O0", "-m32 -O2", "-m32 -O0", "-O2 -fPIC", "-m32 -O2 -fPIC"];
 const ALLOCATORS: &[&str] = &["spill-free", "linear-scan", "irc", "llvm-greedy"];
 
-/// Functions of x86-64 that the two sides know by different names: a calling convention that decorates symbols.
+/// Functions of x86-64 whose names differ on the two sides, because their calling convention decorates symbols.
 const RENAMED: &[(&str, &str)] = &[("conventions", "vector")];
 
 fn chordal() -> Command {
@@ -30,7 +30,7 @@ fn compile(program: &Program, flags: &str, ir: &Path) {
     run(clang.args(program.all_flags(flags)).args(["-w", "-S", "-emit-llvm", "-o"]).arg(ir).arg(&program.path));
 }
 
-/// The functions with inline assembly in a module. Nobody but the assembler knows how many instructions it is: chordal
+/// The functions of a module that contain inline assembly. Only the assembler knows how many instructions that is: chordal
 /// counts it as one that accesses no memory.
 fn with_inline_assembly(ir: &str) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
@@ -49,7 +49,7 @@ fn by_name(functions: Vec<Function>) -> BTreeMap<String, Static> {
     functions.into_iter().map(|function| (function.name, function.counts.fixed)).collect()
 }
 
-/// What chordal counts while it compiles, and what the disassembly of the result counts.
+/// The counts of chordal while it compiles, and those of the disassembled result.
 fn both_sides(ir: &Path, allocator: &str) -> (BTreeMap<String, Static>, BTreeMap<String, Static>) {
     let (object, json) = (ir.with_extension("o"), ir.with_extension("json"));
     let mut compile = chordal();

@@ -1,4 +1,4 @@
-//! LLVM's allocators: with all registers they are llc's, and held to fewer they keep to them, as chordal's own do.
+//! LLVM's allocators: with all registers they give llc's code, and held to fewer they use only those, as chordal's own do.
 
 use crate::support::assembly;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 const PROGRAMS: &[&str] = &["hash_table", "many_arguments", "numeric", "parser", "pressure", "sha256"];
 const TARGETS: &[(&str, &[&str])] = &[("-m64", &["4", "8", "12"]), ("-m32", &["5", "6"])];
 
-/// A target, the numbers of registers that allocators are held to there, and the programs as bitcode.
+/// A target, the numbers of registers that allocators are held to, and the programs as bitcode.
 type Situation = (&'static str, &'static [&'static str], Vec<PathBuf>);
 
 static SITUATIONS: LazyLock<Vec<Situation>> =
@@ -38,13 +38,13 @@ fn chordal(module: &Path, arguments: &[&str]) -> String {
     run(chordal.arg("compile").arg(module).args(["-o", "-", "--no-fallback"]).args(arguments))
 }
 
-/// The assembly that llc makes of it.
+/// The assembly that llc makes of a module.
 fn llc(module: &Path, arguments: &[&str]) -> String {
     let mut llc = Command::new("llc-22");
     run(llc.args(["-O2", "-relocation-model=pic", "-asm-verbose=0", "-o", "-"]).args(arguments).arg(module))
 }
 
-/// What a command prints that has to succeed.
+/// The output of a command that must succeed.
 fn run(command: &mut Command) -> String {
     let Output { status, stdout, stderr } = command.output().expect("the program starts");
     assert!(status.success(), "{command:?}: {}", String::from_utf8_lossy(&stderr));
@@ -97,7 +97,7 @@ fn compare_counts_what_a_disassembly_of_llcs_object_counts() {
     }
 }
 
-/// A call that takes five registers, with five: basic says that it has run out, PBQP would not.
+/// A call takes five registers of five: basic reports that it has run out, but PBQP would not.
 #[test]
 fn conflicts_that_pbqp_does_not_report_are_noticed() {
     let modules = bitcode("-m32", &["conventions"]);
@@ -111,7 +111,7 @@ fn conflicts_that_pbqp_does_not_report_are_noticed() {
     }
 }
 
-/// Everything that an allocator's code does with registers that it is not to use, over all programs and numbers of registers.
+/// All breaches of the rule on unlisted registers by an allocator, over all programs and numbers of registers.
 fn breaches(allocator: &str, held: bool) -> Vec<(String, Vec<String>)> {
     let mut found = Vec::new();
     for (target, counts, modules) in &*SITUATIONS {
@@ -167,7 +167,7 @@ fn pbqp_keeps_to_its_registers() {
     keeps_to_its_registers("llvm-pbqp");
 }
 
-/// An allocator with all registers is caught using more than any of the lists.
+/// An allocator with all registers is caught using more than each of the lists has.
 #[test]
 fn the_rule_notices_other_registers() {
     for allocator in ["spill-free", "llvm-greedy"] {

@@ -1,4 +1,4 @@
-//! The yardstick: what is counted at frozen frequencies, and what of it an allocator has caused.
+//! The yardstick: counts at frozen frequencies, and the part of them that an allocator has caused.
 
 use assert_cmd::Command;
 use chordal::measure::stats::{Counts, Function, OverheadParts, Statistics};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command as Process;
 use tempfile::TempDir;
 
-/// Ours, another's and LLVM's; `llvm-fast` has another pipeline.
+/// Allocators of ours, another's and LLVM's, even `llvm-fast`, whose pipeline differs.
 const ALLOCATORS: &[&str] = &[
     "spill-free",
     "ch-o3 --swap auto",
@@ -22,7 +22,8 @@ const ALLOCATORS: &[&str] = &[
     "llvm-fast",
 ];
 
-/// Programs whose allocation takes everything: folding, edges with and without code, x87, landing pads, jump tables, probes.
+/// Programs that need everything from allocation: folding, edges with and without code, x87, landing pads, jump tables,
+/// probes.
 const PROGRAMS: &[(&str, &str)] = &[
     ("containers.cpp", "-O2"),
     ("interpreter.c", "-O2"),
@@ -34,7 +35,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("tls_setjmp.c", "-O2 -fPIC"),
 ];
 
-/// All in one block but the loop, of which LLVM assumes 32 rounds.
+/// Functions whose costs are computed by hand: each is one block, except the loop, for which LLVM assumes 32 rounds.
 const BY_HAND: &str = r#"
 extern char symbol[];
 void one(void *), two(void *), callee(int, int, int, int);
@@ -103,7 +104,7 @@ fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1.0)
 }
 
-/// Each program under each allocator.
+/// The statistics of each program under each allocator.
 fn all_statistics() -> Vec<(String, Vec<Statistics>)> {
     let folder = TempDir::new().expect("a temporary folder");
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/programs");
@@ -116,7 +117,7 @@ fn all_statistics() -> Vec<(String, Vec<Statistics>)> {
     PROGRAMS.iter().map(of).collect()
 }
 
-/// What must hold for every function under every allocator.
+/// Checks what must hold for every function under every allocator.
 fn consistent(function: &Function) -> Result<(), String> {
     let Counts { overhead, overhead_parts: parts, overhead_share, selected, .. } = &function.counts;
     if *overhead != parts.sum() {
@@ -151,8 +152,8 @@ fn every_allocator_starts_from_the_same_code_and_its_overhead_is_the_sum_of_the_
     }
 }
 
-/// Without folded accesses, expensive rematerialisation and moves of the stack pointer, the parts tell the instructions: no
-/// frequency has changed on the way.
+/// Without folded accesses, expensive rematerialisation and moves of the stack pointer, the parts tell the number of
+/// instructions: no frequency has changed on the way.
 #[test]
 fn what_is_weighed_is_the_selected_code_and_what_was_added() {
     let folder = TempDir::new().expect("a temporary folder");
@@ -188,7 +189,7 @@ impl ByHand {
     }
 
     fn counts(&self, allocator: &str, more: &[&str]) -> BTreeMap<String, Counts> {
-        // (Bitcode does not say that code need not be position independent.)
+        // Bitcode cannot express that code need not be position independent.
         let more = [more, &["--relocation-model=static"]].concat();
         let functions = statistics(&self.module(), allocator, &more).functions;
         functions.into_iter().map(|function| (function.name, function.counts)).collect()
@@ -219,27 +220,27 @@ fn spills_saves_and_restores() {
         let spilled = OverheadParts { reloads: 8.0, stores: 2.0, saves: 6.0, restores: 24.0, ..nothing() };
         assert_parts(&counts["spilled"], &spilled);
         assert_eq!(counts["spilled"].selected.instructions, 4, "two pieces of assembly, an addition and the return");
-        // One push; two vector registers are stored and loaded, and are no spills.
+        // One push; two vector registers are stored and loaded, which are not spills.
         let saved = &counts["__regcall3__saved"];
         assert_parts(saved, &OverheadParts { saves: 3.0, restores: 12.0, ..nothing() });
         assert_eq!((saved.spill.stores, saved.spill.reloads), (0, 0));
     }
 }
 
-/// What is changed in its slot is read there and written.
+/// A value that is changed in its slot is read there and written.
 #[test]
 fn changes_of_slots_are_reloads_and_stores() {
     for allocator in ["tuned", "spill-free", "llvm-greedy"] {
         let counts = ByHand::new().counts(allocator, &[])["changed"].clone();
-        // Changed in each of 32 rounds, stored in front and loaded behind; six registers are saved.
+        // Changed in each of 32 rounds, stored before and loaded after the loop; six registers are saved.
         let changed = OverheadParts { reloads: 4.0 * 33.0, stores: 33.0, saves: 6.0, restores: 24.0, ..OverheadParts::default() };
         assert_parts(&counts, &changed);
         assert_eq!((counts.spill.stores, counts.spill.reloads, counts.spill.folded), (2, 2, 1), "{allocator}");
     }
 }
 
-/// What lives across calls is in registers that they preserve, the address of the global offset table in the one where each call
-/// wants it, and arguments are stored below the stack pointer itself.
+/// Values that live across calls are in registers that the calls preserve, the address of the global offset table in the one
+/// where each call needs it, and arguments are stored by way of the stack pointer itself.
 #[test]
 fn calls_of_position_independent_code_on_i386() {
     let code =
@@ -270,11 +271,11 @@ fn exchanges_and_their_exclusive_ors() {
 fn rematerialisation_is_seen_in_llvms_code_too() {
     let by_hand = ByHand::new();
     let nothing = OverheadParts::default;
-    // An address, selected once, is put into its register before each of three calls. One register is saved and restored; its
-    // value is copied twice.
+    // An address that is selected once is put into its register before each of three calls. One register is saved and
+    // restored; its value is copied twice.
     let addresses = OverheadParts { saves: 1.0, restores: 4.0, copies: 0.4, remats: 0.4, ..nothing() };
     assert_parts(&by_hand.counts("llvm-greedy", &[])["addresses"], &addresses);
-    // A constant is loaded again, which is no move.
+    // A constant is loaded again, which does not count as a move.
     for allocator in ["llvm-greedy", "spill-free"] {
         assert_parts(&by_hand.counts(allocator, &[])["constants"], &OverheadParts { remats: 1.0, ..nothing() });
     }
@@ -284,7 +285,7 @@ fn rematerialisation_is_seen_in_llvms_code_too() {
 fn blocks_on_edges_have_the_frequency_of_their_edge() {
     let by_hand = ByHand::new();
     let loops = |allocator: &str| by_hand.counts(allocator, &[])["loop"].clone();
-    // Three copies in each of 32 rounds and one in front, and no block on an edge.
+    // Three copies in each of 32 rounds and one before, and no block on an edge.
     assert_parts(&loops("llvm-greedy"), &OverheadParts { copies: 97.0 * 0.2, ..OverheadParts::default() });
     // Four copies and a jump on the way back, 31 times, and a copy to the result.
     let ours = OverheadParts { copies: (4.0 * 31.0 + 1.0) * 0.2, other: 31.0 * 0.2, ..OverheadParts::default() };
@@ -301,7 +302,7 @@ fn duplicated_tails_are_weighed_once() {
     }
 }
 
-/// LLVM's way out of SSA form splits edges, and with them takes away jumps to what comes next anyway.
+/// LLVM's way out of SSA form splits edges and, in doing so, removes jumps to the next block.
 #[test]
 fn jumps_to_the_next_block_are_no_instructions() {
     let by_hand = ByHand::new();

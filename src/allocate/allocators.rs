@@ -18,20 +18,20 @@ pub struct Preset {
     pub coalescing: Coalescing,
     /// Whether values are read in place of their copies.
     pub merge_copies: bool,
-    /// Whether values wait in registers that are excluded, where the program has put them or wants them.
+    /// Whether values wait in registers excluded from allocation, where the program has put them or needs them.
     pub park: bool,
-    /// Whether two-address instructions move behind the last use of what they overwrite.
+    /// Whether two-address instructions move past the last use of the value that they overwrite.
     pub sink: bool,
-    /// Whether what is computed moves down to its first use, where registers are scarce.
+    /// Whether computations move down to the first use of their result, where registers are scarce.
     pub delay: bool,
     /// Whether two-address instructions get other forms where that saves a copy.
     pub forms: bool,
-    /// Whether copies avoid edges that get a block of their own, and a jump, for them, where that costs less.
+    /// Whether copies avoid edges on which they would need a block of their own, and a jump, where that costs less.
     pub spare_jumps: bool,
-    /// Whether callee-saved registers are saved each for itself, where that costs less, and not by the prologue.
+    /// Whether each callee-saved register is saved for itself, where that costs less, and not by the prologue.
     pub separate_saves: bool,
     /// How values are given registers.
-    pub registers: Registers,
+    pub assignment: AssignmentStrategy,
     /// How values are put into memory and taken from there.
     pub spill: spill::Policy,
     /// How cycles of registers are broken.
@@ -40,9 +40,9 @@ pub struct Preset {
 
 /// How values are given registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Registers {
-    /// In dominance order, when values have been spilled so that all others fit.
-    Dominance(Dominance),
+pub enum AssignmentStrategy {
+    /// In dominance order. Values have been spilled before, so that all others fit.
+    DominanceOrder(DominanceOrder),
     /// By linear scan. A variable has one register, or is spilled because it finds none: nothing is spilled before, nothing
     /// moves, and φs need no code.
     LinearScan,
@@ -52,36 +52,36 @@ pub enum Registers {
 
 /// The choices that there are in dominance order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Dominance {
+pub struct DominanceOrder {
     /// Which values are spilled.
-    pub choice: Choice,
+    pub spilling: Choice,
     pub assign: assign::Policy,
-    /// Whether copies are coalesced when all registers are chosen.
+    /// Whether copies are coalesced once all registers are chosen.
     pub recolouring: Recolouring,
     /// How φs between values in memory are eliminated.
     pub elimination: Elimination,
 }
 
-/// What makes copies between registers come to nothing, from colouring on.
+/// How copies between registers disappear, from colouring on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RegisterCoalescing {
-    /// Nothing but chance.
+    /// By chance.
     Nothing,
     /// Colours are chosen with regard to copies.
     Preference,
     /// Colours are chosen such that as little as possible is moved at each point, whatever comes after it.
     Punctual,
-    /// Once all are chosen, names are recoloured by optimisation units.
+    /// Once all colours are chosen, names are recoloured by optimisation units.
     Units,
-    /// Once all are chosen, names are recoloured by chunks.
+    /// Once all colours are chosen, names are recoloured by chunks.
     Chunks,
-    /// The same, and then by exchanges of two registers.
+    /// After [`Self::Chunks`], by exchanges of two registers.
     Exchanges,
-    /// The same, and then by integer programming.
+    /// After [`Self::Exchanges`], by integer programming.
     Optimal,
 }
 
-impl Dominance {
+impl DominanceOrder {
     pub fn coalescing(&self) -> RegisterCoalescing {
         match (self.recolouring, self.assign.preference) {
             (Recolouring::Units, _) => RegisterCoalescing::Units,
@@ -113,8 +113,8 @@ impl Dominance {
     }
 }
 
-/// How φs are eliminated after allocation: the three ways of `spill-free-ssa-elimination.txt`, section 1. The latter two have
-/// memory to move, so there each spilled value has a slot of its own.
+/// How φs are eliminated after allocation: the three ways of [PP09, §1]. The latter two move memory to memory, so there each
+/// spilled value has a slot of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Elimination {
     /// Without moving memory to memory: φ-related values share a slot.
@@ -132,67 +132,68 @@ impl Elimination {
     }
 }
 
-impl Registers {
+impl AssignmentStrategy {
+    /// The choices in dominance order, if registers are given in that.
+    pub fn dominance_order(&self) -> Option<&DominanceOrder> {
+        match self {
+            AssignmentStrategy::DominanceOrder(order) => Some(order),
+            AssignmentStrategy::LinearScan | AssignmentStrategy::GraphColouring => None,
+        }
+    }
+
+    /// The choices in dominance order, if registers are given in that, to be changed.
+    pub fn dominance_order_mut(&mut self) -> Option<&mut DominanceOrder> {
+        match self {
+            AssignmentStrategy::DominanceOrder(order) => Some(order),
+            AssignmentStrategy::LinearScan | AssignmentStrategy::GraphColouring => None,
+        }
+    }
+
     /// How φs between values in memory are eliminated.
     pub fn elimination(&self) -> Elimination {
-        match self {
-            Registers::Dominance(dominance) => dominance.elimination,
-            Registers::LinearScan | Registers::GraphColouring => Elimination::SpillFree,
-        }
+        self.dominance_order().map_or(Elimination::SpillFree, |order| order.elimination)
     }
 
     /// Which values are spilled before registers are given.
     pub fn spilling(&self) -> Option<Choice> {
-        match self {
-            Registers::Dominance(dominance) => Some(dominance.choice),
-            Registers::LinearScan | Registers::GraphColouring => None,
-        }
+        self.dominance_order().map(|order| order.spilling)
     }
 
-    /// What makes copies come to nothing from colouring on. (Linear scan and graph colouring have ways of their own.)
+    /// How copies disappear from colouring on. (Linear scan and graph colouring have ways of their own.)
     pub fn coalescing(&self) -> RegisterCoalescing {
-        match self {
-            Registers::Dominance(dominance) => dominance.coalescing(),
-            Registers::LinearScan | Registers::GraphColouring => RegisterCoalescing::Preference,
-        }
+        self.dominance_order().map_or(RegisterCoalescing::Preference, DominanceOrder::coalescing)
     }
 
-    /// Whether, and how, copies are coalesced when all registers are chosen.
+    /// Whether, and how, copies are coalesced once all registers are chosen.
     pub fn recolouring(&self) -> Recolouring {
-        match self {
-            Registers::Dominance(dominance) => dominance.recolouring,
-            Registers::LinearScan | Registers::GraphColouring => Recolouring::Never,
-        }
+        self.dominance_order().map_or(Recolouring::Never, |order| order.recolouring)
     }
 
-    /// Whether values have other names behind instructions that overwrite them.
+    /// Whether values have other names from instructions on that overwrite them.
     pub fn split_ties(&self) -> bool {
-        matches!(self, Registers::Dominance(Dominance { assign: assign::Policy { split_ties: true, .. }, .. }))
+        self.dominance_order().is_some_and(|order| order.assign.split_ties)
     }
 
-    /// Whether arguments have other names from where they cannot stay where they come in.
+    /// Whether arguments have other names from where they cannot stay in the register that they come in.
     pub fn split_arguments(&self) -> bool {
-        matches!(self, Registers::Dominance(Dominance { assign: assign::Policy { split_arguments: true, .. }, .. }))
+        self.dominance_order().is_some_and(|order| order.assign.split_arguments)
     }
 
     /// What happens to values where the program pins or clobbers registers.
     pub fn pins(&self) -> PinPolicy {
-        match self {
-            Registers::Dominance(dominance) => dominance.assign.pins,
-            Registers::LinearScan | Registers::GraphColouring => PinPolicy::Avoid,
-        }
+        self.dominance_order().map_or(PinPolicy::Avoid, |order| order.assign.pins)
     }
 
     /// Whether integer programs have to be solved.
-    pub fn want_solver(&self) -> bool {
+    pub fn needs_solver(&self) -> bool {
         self.spilling() == Some(Choice::Optimal) || self.recolouring() == Recolouring::Optimal
     }
 
-    /// What spilling has to know about them.
+    /// The choices that spilling has to know about.
     pub fn downstream(&self) -> Downstream {
         let elimination = self.elimination();
         Downstream {
-            choice: self.spilling(),
+            evicts: self.spilling().is_none(),
             frugal: elimination.is_frugal(),
             spare: elimination == Elimination::SpareRegister,
             pins: self.pins(),
@@ -200,69 +201,9 @@ impl Registers {
     }
 }
 
-/// Spilling as `ssa-register-allocator.txt` describes it.
-const PLAIN: spill::Policy = spill::Policy {
-    keep_loaded: true,
-    fold: false,
-    read_in_place: false,
-    rematerialise: false,
-    store_hoist: false,
-    load_lower: LoadLowering::Off,
-    memory_coalesce: false,
-    weigh_size: false,
-    effort: Effort::Usual,
-    solver: Duration::from_secs(10),
-};
-
-/// `ch-o1`: φ-lifting, colouring in dominance order, no heuristics.
-const CH_O1: Preset = Preset {
-    name: "ch-o1",
-    coalescing: Coalescing::Nothing,
-    merge_copies: false,
-    park: false,
-    sink: false,
-    delay: false,
-    forms: false,
-    spare_jumps: false,
-    separate_saves: false,
-    registers: Registers::Dominance(Dominance {
-        choice: Choice::Lightest,
-        assign: assign::Policy {
-            preference: Preference::None,
-            pins: PinPolicy::Avoid,
-            split_ties: false,
-            split_arguments: false,
-        },
-        recolouring: Recolouring::Never,
-        elimination: Elimination::SpillFree,
-    }),
-    spill: PLAIN,
-    swap: SwapPolicy::Xor,
-};
-
-/// `ch-o2`: with register coalescing.
-const CH_O2: Preset = Preset {
-    name: "ch-o2",
-    registers: Registers::Dominance(Dominance {
-        choice: Choice::Lightest,
-        assign: assign::Policy {
-            preference: Preference::FixedPoints,
-            pins: PinPolicy::Avoid,
-            split_ties: false,
-            split_arguments: false,
-        },
-        recolouring: Recolouring::Never,
-        elimination: Elimination::SpillFree,
-    }),
-    ..CH_O1
-};
-
-/// `ch-o3`: with coalescing of φ-related values in memory.
-const CH_O3: Preset = Preset { name: "ch-o3", coalescing: Coalescing::PhiMem, ..CH_O2 };
-
-/// The allocator of `spill-free-ssa-elimination.txt` with its three optimisations.
-const SPILL_FREE: Preset = Preset {
-    name: "spill-free",
+/// Every choice at its plainest. An allocator is stated by how it differs from this, or from one that is stated before it.
+pub const PLAIN: Preset = Preset {
+    name: "plain",
     coalescing: Coalescing::Pairwise,
     merge_copies: false,
     park: false,
@@ -271,16 +212,51 @@ const SPILL_FREE: Preset = Preset {
     forms: false,
     spare_jumps: false,
     separate_saves: false,
-    registers: Registers::Dominance(Dominance {
-        choice: Choice::Lightest,
-        assign: assign::Policy {
-            preference: Preference::Frequency,
-            pins: PinPolicy::Repair,
-            split_ties: false,
-            split_arguments: false,
-        },
-        recolouring: Recolouring::Never,
-        elimination: Elimination::SpillFree,
+    assignment: AssignmentStrategy::DominanceOrder(PLAIN_ORDER),
+    spill: spill::Policy {
+        keep_loaded: true,
+        fold: false,
+        read_in_place: false,
+        rematerialise: false,
+        store_hoist: false,
+        load_lower: LoadLowering::Off,
+        memory_coalesce: false,
+        weigh_size: false,
+        effort: Effort::Usual,
+        solver: Duration::from_secs(10),
+    },
+    swap: SwapPolicy::Auto,
+};
+
+const PLAIN_ORDER: DominanceOrder = DominanceOrder {
+    spilling: Choice::Lightest,
+    assign: assign::Policy { preference: Preference::None, pins: PinPolicy::Avoid, split_ties: false, split_arguments: false },
+    recolouring: Recolouring::Never,
+    elimination: Elimination::SpillFree,
+};
+
+/// `ch-o1` [PP05]: φ-lifting, colouring in dominance order, no heuristics.
+const CH_O1: Preset = Preset { name: "ch-o1", coalescing: Coalescing::Nothing, swap: SwapPolicy::Xor, ..PLAIN };
+
+/// `ch-o2` [PP05]: with register coalescing.
+const CH_O2: Preset = Preset {
+    name: "ch-o2",
+    assignment: AssignmentStrategy::DominanceOrder(DominanceOrder {
+        assign: assign::Policy { preference: Preference::FixedPoints, ..PLAIN_ORDER.assign },
+        ..PLAIN_ORDER
+    }),
+    ..CH_O1
+};
+
+/// `ch-o3` [PP05]: with coalescing of φ-related values in memory.
+const CH_O3: Preset = Preset { name: "ch-o3", coalescing: Coalescing::PhiMem, ..CH_O2 };
+
+/// `spill-free` [PP09]: with its three optimisations.
+const SPILL_FREE: Preset = Preset {
+    name: "spill-free",
+    assignment: AssignmentStrategy::DominanceOrder(DominanceOrder {
+        assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Repair, ..PLAIN_ORDER.assign },
+        ..PLAIN_ORDER
     }),
     spill: spill::Policy {
         fold: true,
@@ -288,14 +264,14 @@ const SPILL_FREE: Preset = Preset {
         store_hoist: true,
         load_lower: LoadLowering::Counted,
         memory_coalesce: true,
-        ..PLAIN
+        ..PLAIN.spill
     },
-    swap: SwapPolicy::Auto,
+    ..PLAIN
 };
 
-/// What is known to be best.
-const BEST: Dominance = Dominance {
-    choice: Choice::Priced,
+/// The best that is known in dominance order.
+const BEST: DominanceOrder = DominanceOrder {
+    spilling: Choice::Priced,
     assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Hold, split_ties: true, split_arguments: true },
     recolouring: Recolouring::Exchanges,
     elimination: Elimination::SpillFree,
@@ -311,91 +287,70 @@ const TUNED: Preset = Preset {
     forms: true,
     spare_jumps: true,
     separate_saves: true,
-    registers: Registers::Dominance(BEST),
+    assignment: AssignmentStrategy::DominanceOrder(BEST),
     spill: spill::Policy { read_in_place: true, weigh_size: true, ..SPILL_FREE.spill },
     ..SPILL_FREE
 };
 
-/// `optimal`: `tuned`, with integer programs where that has heuristics, to see how good they are.
+/// `optimal`: `tuned`, with integer programs in place of its heuristics, to see how good these are.
 const OPTIMAL: Preset = Preset {
     name: "optimal",
-    registers: Registers::Dominance(Dominance { choice: Choice::Optimal, recolouring: Recolouring::Optimal, ..BEST }),
+    assignment: AssignmentStrategy::DominanceOrder(DominanceOrder {
+        spilling: Choice::Optimal,
+        recolouring: Recolouring::Optimal,
+        ..BEST
+    }),
     spill: spill::Policy { effort: Effort::More, ..TUNED.spill },
     ..TUNED
 };
 
-/// `hack`: the allocator of `ssa-allocation-lecture.txt`.
+/// `hack` [Hack].
 const HACK: Preset = Preset {
     name: "hack",
-    coalescing: Coalescing::Pairwise,
-    merge_copies: false,
-    park: false,
-    sink: false,
-    delay: false,
-    forms: false,
-    spare_jumps: false,
-    separate_saves: false,
-    registers: Registers::Dominance(Dominance {
-        choice: Choice::Farthest(Entry::Nearest),
-        assign: assign::Policy {
-            preference: Preference::None,
-            pins: PinPolicy::Permute,
-            split_ties: false,
-            split_arguments: false,
-        },
+    assignment: AssignmentStrategy::DominanceOrder(DominanceOrder {
+        spilling: Choice::Farthest(Entry::Nearest),
+        assign: assign::Policy { pins: PinPolicy::Permute, ..PLAIN_ORDER.assign },
         recolouring: Recolouring::Chunks,
-        elimination: Elimination::SpillFree,
+        ..PLAIN_ORDER
     }),
-    spill: PLAIN,
-    swap: SwapPolicy::Auto,
+    ..PLAIN
 };
 
 /// Where values are in registers for a short time only.
-const SHORT: Dominance = Dominance {
-    choice: Choice::AcrossBlocks,
-    assign: assign::Policy {
-        preference: Preference::FixedPoints,
-        pins: PinPolicy::Repair,
-        split_ties: false,
-        split_arguments: false,
-    },
-    recolouring: Recolouring::Never,
-    elimination: Elimination::SpillFree,
+const SHORT: DominanceOrder = DominanceOrder {
+    spilling: Choice::AcrossBlocks,
+    assign: assign::Policy { preference: Preference::FixedPoints, pins: PinPolicy::Repair, ..PLAIN_ORDER.assign },
+    ..PLAIN_ORDER
 };
 
-/// `local`: values are in registers within a block only.
-const LOCAL: Preset = Preset { name: "local", coalescing: Coalescing::Pairwise, registers: Registers::Dominance(SHORT), ..CH_O1 };
+/// `local` [PP05]: values are in registers within a block only.
+const LOCAL: Preset =
+    Preset { name: "local", assignment: AssignmentStrategy::DominanceOrder(SHORT), swap: SwapPolicy::Xor, ..PLAIN };
 
-/// `simple`: every value is in memory.
+/// `simple` [PP05]: every value is in memory.
 const SIMPLE: Preset = Preset {
     name: "simple",
-    registers: Registers::Dominance(Dominance { choice: Choice::Everything, ..SHORT }),
-    spill: spill::Policy { keep_loaded: false, ..PLAIN },
+    assignment: AssignmentStrategy::DominanceOrder(DominanceOrder { spilling: Choice::Everything, ..SHORT }),
+    spill: spill::Policy { keep_loaded: false, ..PLAIN.spill },
     ..LOCAL
 };
 
 /// `linear-scan`: out of SSA form by aggressive coalescing, then linear scan.
-const LINEAR_SCAN: Preset = Preset {
+pub const LINEAR_SCAN: Preset = Preset {
     name: "linear-scan",
     coalescing: Coalescing::Aggressive,
-    merge_copies: false,
-    park: false,
-    sink: false,
-    delay: false,
-    forms: false,
-    spare_jumps: false,
-    separate_saves: false,
-    registers: Registers::LinearScan,
-    spill: spill::Policy { keep_loaded: false, fold: true, memory_coalesce: true, ..PLAIN },
-    swap: SwapPolicy::Auto,
+    assignment: AssignmentStrategy::LinearScan,
+    spill: spill::Policy { keep_loaded: false, fold: true, memory_coalesce: true, ..PLAIN.spill },
+    ..PLAIN
 };
 
-/// `out-of-ssa`: out of SSA form by `ssa-destruction-for-machine-code.txt`, then linear scan.
+/// `out-of-ssa`: out of SSA form by [Bo09], then linear scan.
 const OUT_OF_SSA: Preset =
     Preset { name: "out-of-ssa", coalescing: Coalescing::Destruction(destruct::Policy::REFINED), ..LINEAR_SCAN };
 
-/// `irc`: iterated register coalescing (George and Appel). φs are isolated by copies, which it is to coalesce itself.
-const IRC: Preset = Preset { name: "irc", coalescing: Coalescing::Nothing, registers: Registers::GraphColouring, ..LINEAR_SCAN };
+/// `irc`: iterated register coalescing [GA96]. φs are isolated by copies, which it is to coalesce itself.
+const IRC: Preset =
+    Preset { name: "irc", coalescing: Coalescing::Nothing, assignment: AssignmentStrategy::GraphColouring, ..LINEAR_SCAN };
 
 /// All allocators.
 pub const PRESETS: &[Preset] =
@@ -418,7 +373,7 @@ impl Preset {
         self.merge_copies || self.park || self.sink || self.delay || self.forms
     }
 
-    /// The same, but for the program as it is.
+    /// The allocator for the program as it is.
     pub fn unprepared(self) -> Preset {
         Preset { merge_copies: false, park: false, sink: false, delay: false, forms: false, ..self }
     }

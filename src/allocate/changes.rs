@@ -1,18 +1,20 @@
-//! In what the program that is allocated differs from the imported one.
+//! The differences between the program that is allocated and the imported one.
 
 use crate::machine::{Inst, RegClass};
 use std::collections::BTreeMap;
 
-/// What the overlay has to say of a program that is not allocated as it was imported. Instructions are the imported ones.
+/// The changes that the overlay has to report where the program is not allocated as it was imported. All instructions are
+/// imported ones.
 #[derive(Default)]
 pub struct Changes {
-    /// Those that have moved, and whether they write no flags any more ([`super::sink`]).
+    /// Instructions that have moved, and whether they now write no flags ([`super::sink`]).
     pub moved: BTreeMap<Inst, bool>,
-    /// Copies from and to registers that are excluded, made elsewhere in the block, or not at all, and of which class what they
-    /// copy is ([`super::park`]).
+    /// Copies from and to excluded registers that stand elsewhere in the block now or are gone, with the classes of their
+    /// values ([`super::park`]).
     pub parked: BTreeMap<Inst, RegClass>,
-    /// Copies to registers of the program in whose place constants are computed, and by which instructions ([`super::copies`]).
+    /// Copies to registers of the program in whose place constants are computed, and the instructions that compute them
+    /// ([`super::copies`]).
     pub computed: BTreeMap<Inst, Inst>,
-    /// Whether that is so wherever a constant is computed again right in front of such a copy.
+    /// Whether every constant that is rematerialised right before such a copy is computed in its place.
     pub computes_in_place: bool,
 }

@@ -1,28 +1,30 @@
-//! Copies that are but other names of what they copy, and copies of constants to registers of the program.
+//! Copies that are only other names of their sources, and copies of constants to registers of the program.
 //!
-//! In SSA form neither a value nor its copy changes, so wherever the copy is read, the value can be, if its registers and its
-//! memory will do: the copy is as wide as the value, or its low part. Where the copy is the wider one, the value is the low part
-//! of it, from there on. Two names that are live at once would take two registers; one takes one. (LLVM's register coalescer
-//! finds the same by comparing what registers hold.)
+//! In SSA form neither a value nor its copy changes. So wherever the copy is read, the value can be, if its registers and
+//! its memory will do: the copy is as wide as the value, or is its low part. Where the copy is the wider one, the value is
+//! the low part of the copy from there on. Two names that are live at once would take two registers; one takes one. (LLVM's
+//! register coalescer finds such copies by comparing the contents of registers.)
 //!
-//! A constant that is as cheap as a move, or that nothing else reads, is computed in the program's register (a call's argument,
-//! most of the time) rather than copied there: it needs no other register for that, whatever registers there are to allocate.
-//! (LLVM's coalescer does likewise.)
+//! A constant that is as cheap as a move, or that nothing else reads, is computed in the program's register (most of the
+//! time a call's argument) instead of being copied there. So it needs no other register, however many there are. (LLVM's
+//! coalescer does this as well.)
 //!
-//! What a φ takes is read in its place only if that has the same class, or lives on: else both can be in one register anyway, and
-//! webs of one class are better (constants among them can be computed again).
+//! An argument of a φ is read in place of its copy only if it has the same class, or lives on. Otherwise both can be in one
+//! register anyway, and webs of one class are better: constants among them can be rematerialised.
 //!
 //! Requires: SSA form.
 //! Ensures: the same function without such copies, and without constants that only such copies read. The overlay drops them.
+//! Relies on: SSA form, and dominance where the copy is the wider one.
 
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Dominators, Liveness, Order};
-use crate::machine::{Block, BlockData, Function, Inst, InstKind, Operand, Rewriter, Role, Value};
+use crate::machine::{Block, BlockData, Function, Inst, InstFlags, InstKind, Operand, Rewriter, Role, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-/// Reads values in place of their copies. Answers the copies in whose place constants are computed, too, if they may be.
+/// Reads values in place of their copies. Answers also the copies in whose place constants are computed, if `rematerialise`
+/// allows it.
 pub(super) fn merge(
     function: &Function,
     order: &Order,
@@ -45,10 +47,10 @@ pub(super) fn merge(
     };
     let args = function.blocks.values().flat_map(|data| &data.phis).flat_map(|phi| &phi.args);
     copies.arguments.extend(args.filter_map(|arg| arg.expand()));
-    let jumping = function.insts.keys().filter(|&inst| function.insts[inst].jumps);
+    let jumping = function.insts.keys().filter(|&inst| function.insts[inst].is(InstFlags::JUMPS));
     copies.fixed.extend(jumping.flat_map(|inst| function.operands(inst)).map(|operand| operand.value));
     let overwrites_early = |operand: &Operand| operand.role == Role::EarlyDef && operand.reuse.is_some();
-    // Few functions have such an instruction.
+    // Few functions have such instructions.
     if function.operands.iter().any(overwrites_early) {
         let early = function.insts.keys().map(|inst| function.operands(inst)).filter(|it| it.iter().any(overwrites_early));
         copies.apart.extend(early.flatten().map(|operand| operand.value));
@@ -62,16 +64,17 @@ pub(super) fn merge(
     (copies.write(), copies.computed)
 }
 
-/// What is as cheap to compute as to copy, or read by one copy to a register of the program alone, where control comes no more
-/// often, and the instruction that does.
+/// The constants to compute in place of copies, with their instructions: those that are as cheap to compute as to copy, and
+/// those that only one copy to a register of the program reads, where control comes no more often.
 fn constants(function: &Function) -> SecondaryMap<Value, PackedOption<Inst>> {
     let mut constants: SecondaryMap<Value, PackedOption<Inst>> = of_each(function.values.len());
     let once = copied_once(function);
     for data in function.blocks.values() {
         let insts = (data.insts.start..data.insts.end).map(Inst::from_u32);
-        for inst in insts.filter(|&inst| function.insts[inst].rematerialisable) {
+        for inst in insts.filter(|&inst| function.insts[inst].is(InstFlags::REMATERIALISABLE)) {
             let def = function.operands(inst)[0].value;
-            let pays = !function.insts[inst].dear || once[def].is_some_and(|frequency| frequency <= data.frequency);
+            let pays =
+                !function.insts[inst].is(InstFlags::DEAR) || once[def].is_some_and(|frequency| frequency <= data.frequency);
             if pays && !function.names_registers(inst) && function.has_one_form(def) {
                 constants[def] = inst.into();
             }
@@ -80,7 +83,7 @@ fn constants(function: &Function) -> SecondaryMap<Value, PackedOption<Inst>> {
     constants
 }
 
-/// Of each value that one copy to a register of the program reads, and nothing else, how often that is executed.
+/// For each value that is read only by one copy to a register of the program, how often the copy is executed.
 fn copied_once(function: &Function) -> SecondaryMap<Value, Option<f64>> {
     let mut reads: SecondaryMap<Value, u32> = of_each(function.values.len());
     let mut copied: SecondaryMap<Value, Option<f64>> = of_each(function.values.len());
@@ -99,7 +102,7 @@ fn copied_once(function: &Function) -> SecondaryMap<Value, Option<f64>> {
     copied
 }
 
-/// [`Copies::last_use`].
+/// For each value, the end of its last use ([`Copies::last_use`]).
 fn last_uses(function: &Function) -> SecondaryMap<Value, u32> {
     let mut last = of_each(function.values.len());
     let mut read = |value: Value, end: u32| last[value] = end.max(last[value]);
@@ -119,25 +122,26 @@ fn last_uses(function: &Function) -> SecondaryMap<Value, u32> {
 struct Copies<'a> {
     function: &'a Function,
     dominators: &'a Dominators,
-    /// What φs take.
+    /// The arguments of φs.
     arguments: EntitySet<Value>,
-    /// Of each value, the end of the last instruction that reads it, or of the last block that hands it to a φ. Few functions
-    /// have anything that depends on that.
+    /// For each value, the end of the last instruction that reads it, or of the last block that hands it to a φ. Made on
+    /// demand: in few functions anything depends on it.
     last_use: OnceCell<SecondaryMap<Value, u32>>,
-    /// What inline assembly that jumps defines: it can be in memory nowhere behind.
+    /// Values that inline assembly that jumps defines: nowhere after it can they be in memory.
     fixed: EntitySet<Value>,
-    /// What is read where a definition overwrites something before all is read: a value and its copy take two registers there.
+    /// Values that are read by instructions which overwrite something before they have read everything. There, a value and
+    /// its copy take two registers.
     apart: EntitySet<Value>,
-    /// What a merged copy is another name of.
+    /// The value of which each merged copy is another name.
     value_of: SecondaryMap<Value, PackedOption<Value>>,
-    /// A wider copy of each value, and the block from which on there is one.
+    /// A wider copy of each value, and the block from which on it exists.
     wider: SecondaryMap<Value, Option<(Value, Block)>>,
-    /// Those of the function, in which values are read in place of copies.
+    /// The function's operands, in which values are read in place of copies.
     operands: Vec<Operand>,
-    /// Copies that are needed no more, and constants.
+    /// Copies and constants that are not needed any more.
     merged: EntitySet<Inst>,
     constants: SecondaryMap<Value, PackedOption<Inst>>,
-    /// [`super::changes::Changes::computed`].
+    /// The copies in whose place constants are computed ([`super::changes::Changes::computed`]).
     computed: BTreeMap<Inst, Inst>,
 }
 
@@ -162,24 +166,25 @@ impl Copies<'_> {
         if self.fixed.contains(value) || self.apart.contains(copy) {
             return;
         }
-        // What it names may be a wider copy of its source, which it is no part of.
+        // The value may have been replaced by a wider copy of the source, of which this copy is no part.
         let source = self.function.operands(inst).iter().find(|operand| !operand.is_def()).map(|operand| operand.value);
         let is_part = source.is_some_and(|source| self.is_part_of(copy, source)) && self.is_part_of(copy, value);
         if is_part && (self.has_class_of(copy, value) || !self.arguments.contains(copy) || self.lives_on(value, inst)) {
             self.value_of[copy] = value.into();
             self.merged.insert(inst);
-        } else if self.is_part_of(value, copy) && source == Some(value) && !self.is_behind_an_exit(block, inst) {
+        } else if self.is_part_of(value, copy) && source == Some(value) && !self.follows_an_exit(block, inst) {
             self.wider[value] = Some((copy, block));
         }
     }
 
-    /// Whether control may have left the block before the instruction: not all that the block dominates comes from there.
-    fn is_behind_an_exit(&self, block: Block, inst: Inst) -> bool {
+    /// Whether control may have left the block before the instruction: if so, not everything that the block dominates comes
+    /// after it.
+    fn follows_an_exit(&self, block: Block, inst: Inst) -> bool {
         let throws = self.function.blocks[block].throws.expand();
         throws.into_iter().chain(self.function.jump(block)).any(|exit| exit < inst)
     }
 
-    /// What is read in place of a value.
+    /// The name that is read in place of a value.
     fn name(&self, value: Value, block: Block) -> Value {
         let value = self.value_of[value].expand().unwrap_or(value);
         match self.wider[value] {
@@ -188,14 +193,14 @@ impl Copies<'_> {
         }
     }
 
-    /// Whether a value can be read wherever its copy is: it is as wide at least, and in no other registers.
+    /// Whether `whole` can be read wherever `part` is: it is at least as wide, and in no other registers.
     fn is_part_of(&self, part: Value, whole: Value) -> bool {
         let class = |value: Value| &self.function.file.classes[self.function.values[value].class];
         let wide = class(part).slot_size <= class(whole).slot_size;
         self.function.has_one_form(whole) && wide && self.function.allowed(whole).is_subset(self.function.allowed(part))
     }
 
-    /// Whether a value is read behind an instruction, as far as blocks' order tells.
+    /// Whether a value is read after an instruction, as far as the order of blocks tells.
     fn lives_on(&self, value: Value, inst: Inst) -> bool {
         self.last_use.get_or_init(|| last_uses(self.function))[value] > inst.as_u32() + 1
     }
@@ -204,12 +209,12 @@ impl Copies<'_> {
         self.function.values[a].class == self.function.values[b].class
     }
 
-    /// Whether a constant is computed in the place of a copy.
+    /// Whether a constant is computed in place of a copy.
     fn is_computed(&self, inst: Inst) -> bool {
         matches!(self.function.insts[inst].kind, InstKind::CopyTo(_)) && self.computed.contains_key(&inst)
     }
 
-    /// Constants that nothing reads any more.
+    /// Drops constants that nothing reads any more.
     fn drop_constants(&mut self) {
         let mut read: EntitySet<Value> = EntitySet::with_capacity(self.function.values.len());
         read.extend(self.arguments.iter().map(|arg| self.value_of[arg].expand().unwrap_or(arg)));
@@ -226,12 +231,13 @@ impl Copies<'_> {
         }
     }
 
-    /// Writes the function.
+    /// The function with its operands replaced and without the merged instructions.
     fn write(&self) -> Function {
         let mut rewriter = Rewriter::new(self.function);
         for (block, data) in &self.function.blocks {
             let [start, end] = [data.insts.start, data.insts.end].map(Inst::from_u32);
-            // Where nothing goes or is computed, a block stays as it is, but for what it reads.
+            // A block from which nothing is dropped and in which nothing is computed stays as it is, except for its
+            // operands.
             let is_computed = self.computed.range(start..end).next().is_some();
             if !is_computed && !self.function.block_insts(block).any(|inst| self.merged.contains(inst)) {
                 let mut operands = self.operands[self.function.block_operand_range(block)].iter();
@@ -258,7 +264,7 @@ impl Copies<'_> {
             }
         }
         if !new.debug_uses.is_empty() {
-            // What is read in place of other values lives longer than the program knows.
+            // A value that is read in place of others lives for longer than the program knows.
             let nowhere = new.values.push(new.values[new.debug_uses[0].value].class.into());
             let live = Liveness::new(self.function).at_debug_uses(self.function);
             for (debug, is_live) in new.debug_uses.iter_mut().zip(live) {

@@ -1,13 +1,14 @@
-//! Why a function could not be allocated: what is beyond an allocator, and what is a bug, are two things.
+//! The reasons why a function could not be allocated. It may be beyond an allocator, or there is a bug; these are two
+//! things.
 //!
-//! Another allocator may stand in for one that does not support a function. Nothing stands in for a bug: it is reported, with
-//! the function that shows it.
+//! Another allocator may stand in for one that does not support a function. For a bug there is no substitute: it is
+//! reported, with the function that shows it.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
-/// Why a function could not be allocated.
+/// A reason why a function could not be allocated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     #[error(transparent)]
@@ -22,8 +23,8 @@ impl From<Defect> for Failure {
     }
 }
 
-/// The function contains what the allocator cannot handle: no registers are enough for an instruction, a construct is not
-/// implemented. Another allocator may.
+/// The function contains something that the allocator cannot handle: no number of registers is enough for an instruction, or
+/// a construct is not implemented. Another allocator may handle it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unsupported(pub String);
@@ -34,7 +35,7 @@ pub enum Defect {
     /// A phase panicked.
     #[error("{0}")]
     Panic(String),
-    /// What the phases before have to make possible is not.
+    /// A phase found impossible what earlier phases have to make possible.
     #[error("{0}")]
     Impossible(String),
     /// The allocation is wrong.
@@ -43,12 +44,13 @@ pub enum Defect {
 }
 
 thread_local! {
-    /// Whether a panic is going to be caught here.
+    /// Whether a panic in this thread is going to be caught.
     static CATCHING: Cell<bool> = const { Cell::new(false) };
     static PANIC: Cell<Option<String>> = const { Cell::new(None) };
 }
 
-/// Runs (part of) an allocation. A panic becomes a defect, whose message, with the place, the panic hook catches.
+/// Runs an allocation, or part of one. A panic becomes a defect, with the message and the place that the panic hook has
+/// noted.
 ///
 /// # Errors
 /// Those of the allocation.

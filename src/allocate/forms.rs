@@ -1,16 +1,18 @@
-//! Which forms two-address instructions take: what a definition overwrites, if there is a choice.
+//! The forms of two-address instructions: which operand a definition overwrites, if there is a choice.
 //!
-//! A definition that overwrites a value which lives on costs a copy. If the instruction commutes, it can overwrite an operand
-//! that dies instead; if it has a form with three addresses, none. What another definition of the instruction overwrites is as good
-//! as alive: there is one register with it. Where what dies and what is defined belong in different registers, since they are in
-//! webs of different φs, or what they come from or become is in different registers of the program, to overwrite it costs
-//! a copy elsewhere. Where a φ takes what is computed from the φ, by whatever is added to a sum in a loop, for example, what is on
-//! the way is overwritten, so that all of it takes the φ's register.
+//! A definition that overwrites a value which lives on costs a copy. If the instruction commutes, it can overwrite an
+//! operand that dies instead; if it has a form with three addresses, it need not overwrite any. A value that another
+//! definition of the instruction overwrites counts as alive, since there is only one register with it.
+//!
+//! Overwriting a dying value may cost a copy elsewhere: if it and the definition belong in different registers, because they
+//! are in webs of different φs, or come from or become different registers of the program. And where a φ takes a value that
+//! is computed from the φ, such as a sum in a loop, the values on the way are overwritten, so that all of them take the φ's
+//! register.
 //!
 //! Requires: conventional SSA form.
-//! Ensures: the same function, in which operands say what has been chosen; the overlay's locations tell the form.
+//! Ensures: the same function, whose operands say which form has been chosen. The overlay's locations tell the form.
 
-use super::cssa::{Conventional, Web};
+use super::ssa::conventional::{Conventional, Web};
 use crate::analysis::grouped::{Grouped, of_each};
 use crate::analysis::{Liveness, Partition};
 use crate::machine::{Block, Function, Inst, InstKind, Operand, Reg, Value};
@@ -40,7 +42,8 @@ fn has_choice(def: &Operand) -> bool {
     def.reuse_instead.is_some() || def.reuse_none
 }
 
-/// Chooses for the definition that is the `k`th of an instruction's operands, and had better overwrite the one `on_the_way`.
+/// Chooses for the definition that is the `k`th of an instruction's operands. It had better overwrite the operand that is
+/// `on_the_way`, if there is one.
 fn choose_for(
     operands: &mut [Operand],
     chains: &mut Chains,
@@ -81,16 +84,16 @@ fn choose_for(
     }
 }
 
-/// Ways from φs to what they take, by definitions that can overwrite what they are computed from.
+/// Ways from φs to their arguments, through definitions that can overwrite an operand.
 struct Recurrences<'a> {
     conventional: &'a Conventional,
     liveness: &'a Liveness,
-    /// Of each value that overwrites something, the instruction that defines it.
+    /// For each value that overwrites something, the instruction that defines it.
     overwriting: SecondaryMap<Value, PackedOption<Inst>>,
     seen: EntitySet<Value>,
-    /// From what a φ takes to where the search is, each with how many operands have been tried.
+    /// The path from a φ's argument to where the search is, with the number of operands that have been tried for each value.
     way: Vec<(Value, usize)>,
-    /// Of each value on a way, the operand that is on it, too.
+    /// For each value on a way, the operand that is on it, too.
     found: SecondaryMap<Value, Option<u8>>,
 }
 
@@ -118,8 +121,8 @@ impl<'a> Recurrences<'a> {
         recurrences.found
     }
 
-    /// Goes up from what a φ takes, depth first, until it comes to a member of the φ's web. No value is passed twice, whatever
-    /// for.
+    /// Searches upwards from a φ's argument, depth first, until it comes to a member of the φ's web. No value is passed
+    /// twice, whatever the φ.
     fn search(&mut self, from: Value, web: Web) {
         self.way.clear();
         self.way.push((from, 0));
@@ -139,7 +142,7 @@ impl<'a> Recurrences<'a> {
         }
     }
 
-    /// The operands that a value can overwrite, since they die where it is defined.
+    /// The operands that a value can overwrite because they die where it is defined.
     fn overwritable(&self, value: Value) -> impl Iterator<Item = (u8, Value)> {
         let Conventional { function, .. } = self.conventional;
         self.overwriting[value].expand().into_iter().flat_map(move |inst| {
@@ -153,27 +156,27 @@ impl<'a> Recurrences<'a> {
     }
 }
 
-/// Values that overwrite each other, one after the other, and those of webs: what is best in one register.
+/// Chains of values that had better share one register: those that overwrite one another in turn, and those of a web.
 struct Chains<'a> {
     liveness: &'a Liveness,
     partition: Partition<Value>,
-    /// Of each chain, by its representative.
+    /// The anchors of each chain, by its representative.
     anchors: SecondaryMap<Value, Anchors>,
     members: Grouped<Web, Value>,
-    /// The blocks of each web's φs.
+    /// The blocks with φs of each web.
     joins: Grouped<Web, Block>,
 }
 
-/// Where a chain belongs.
+/// The web and the register that a chain belongs in.
 #[derive(Clone, Copy, Default)]
 struct Anchors {
     web: PackedOption<Web>,
-    /// A register of the program that it comes from, or becomes.
+    /// A register of the program that the chain comes from, or becomes.
     reg: Option<Reg>,
 }
 
 impl<'a> Chains<'a> {
-    /// Those that are made by what there is no choice about.
+    /// The chains that follow from instructions without a choice.
     fn new(conventional: &Conventional, liveness: &'a Liveness) -> Self {
         let Conventional { function, webs, web_count, .. } = conventional;
         let count = function.values.len();
@@ -196,7 +199,7 @@ impl<'a> Chains<'a> {
         chains
     }
 
-    /// What an instruction leaves no choice about.
+    /// Notes the consequences of an instruction that has no choice.
     fn instruction(&mut self, function: &Function, inst: Inst) {
         let first = function.insts[inst].operands.start as usize;
         let operands = function.operands(inst);
@@ -219,7 +222,7 @@ impl<'a> Chains<'a> {
         self.anchors[chain].reg.get_or_insert(reg);
     }
 
-    /// Two values are best in one register.
+    /// Joins the chains of two values that had better share a register.
     fn join(&mut self, a: Value, b: Value) {
         let (a, b) = (self.partition.find(a), self.partition.find(b));
         if a != b {
@@ -243,7 +246,7 @@ impl<'a> Chains<'a> {
         a != b && (differ || webs.is_some_and(|(a, b)| a != b && (self.meet(a, b) || self.meet(b, a))))
     }
 
-    /// Whether a member of one web is live where a φ of another one joins; so, too, if there are many.
+    /// Whether a member of one web is live where a φ of the other joins. If there are too many to ask, the answer is yes.
     fn meet(&self, web: Web, other: Web) -> bool {
         const MANY: usize = 1000;
         let (members, joins) = (self.members.get(web), self.joins.get(other));

@@ -1,57 +1,56 @@
 //! Integer programs of decisions between 0 and 1, solved by HiGHS.
 //!
-//! Ensures: the answer is the same on each run, unless time runs out.
+//! Ensures: the answer is the same in each run, unless time runs out.
 
 use highs::{Col, HighsModelStatus, RowProblem, Sense};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// A linear program, of which some variables are 0 or 1.
+/// A linear program in which some variables are 0 or 1.
 #[derive(Default)]
 pub(super) struct Program {
     problem: RowProblem,
-    /// A solution that is known, to begin with.
+    /// A known solution to begin with.
     known: Vec<f64>,
 }
 
 /// A solution.
 pub(super) struct Answer {
-    /// Of each variable.
+    /// The value of each variable.
     values: Vec<f64>,
-    /// No solution costs less. Up to the solver's tolerance, a millionth.
+    /// No solution costs less than this, up to the solver's tolerance of a millionth.
     pub(super) bound: f64,
-    /// This one costs no more than that.
+    /// Whether this solution costs no more than that.
     pub(super) is_optimal: bool,
 }
 
-/// What a program is to find a value for.
+/// A variable that a program finds a value for.
 pub(super) type Variable = Col;
 
 impl Program {
-    /// A variable that is 0 or 1, what it costs if it is 1, and what it is in the known solution.
+    /// Adds a variable that is 0 or 1, with its cost if it is 1 and its value in the known solution.
     pub(super) fn decision(&mut self, cost: f64, known: bool) -> Variable {
         self.known.push(f64::from(u8::from(known)));
         self.problem.add_integer_column(cost, 0..1)
     }
 
-    /// A variable from 0 to 1 that is as small as rows let it be, and what it costs if it is 1.
+    /// Adds a variable from 0 to 1 that is as small as constraints let it be, with its cost if it is 1.
     pub(super) fn penalty(&mut self, cost: f64, known: bool) -> Variable {
         self.known.push(f64::from(u8::from(known)));
         self.problem.add_column(cost, 0..1)
     }
 
-    /// A sum is at most this.
+    /// Adds a constraint: the sum is at most `most`.
     pub(super) fn at_most(&mut self, most: f64, sum: impl IntoIterator<Item = (Variable, f64)>) {
         self.problem.add_row(..=most, sum);
     }
 
-    /// A sum is exactly this.
+    /// Adds a constraint: the sum is exactly `value`.
     pub(super) fn exactly(&mut self, value: f64, sum: impl IntoIterator<Item = (Variable, f64)>) {
         self.problem.add_row(value..=value, sum);
     }
 
-    /// The cheapest solution, or, if it takes longer than this, the best that was found. `None` if there is none, not even the
-    /// known one.
+    /// The cheapest solution, or the best that was found within the limit. `None` if there is none, not even the known one.
     pub(super) fn minimise(self, limit: Duration) -> Option<Answer> {
         let mut model = self.problem.optimise(Sense::Minimise);
         model.set_threads(NonZeroU32::MIN);

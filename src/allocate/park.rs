@@ -1,22 +1,22 @@
-//! Copies from and to registers that are excluded from allocation: values wait in those until they are wanted.
+//! Copies from and to registers that are excluded from allocation: values wait there until they are needed.
 //!
-//! A register that `--registers` excludes holds an argument or a result where the program has put it there, and nobody else
-//! may have it. So a value that comes in such a register may as well stay there until something wants it, or the register; one
-//! that goes into it may go there as soon as nothing else wants the value; and one that is copied to the register that it still
-//! waits in has been there all the time. Meanwhile it takes no register of those that are to be allocated. (Where all
-//! are, there is none to wait in: colouring leaves values in the registers that they come in. LLVM's coalescer and its copy
-//! propagation leave values in registers that are excluded, too.)
+//! A register that `--registers` excludes holds an argument or a result where the program has put it there, and no other
+//! value may have it. So a value that comes in such a register may as well stay there until an instruction needs the value
+//! or the register. A value that goes into such a register may go there as soon as no other instruction needs it. And a
+//! value that is copied to the register in which it still waits has been there all the time. Meanwhile it takes no register
+//! that is allocated. (If no register is excluded, there is none to wait in: colouring leaves values in the registers that
+//! they come in. LLVM's coalescer and its copy propagation leave values in excluded registers, too.)
 //!
 //! Requires: SSA form.
-//! Ensures: the same function; copies from excluded registers have moved down in their blocks, or are gone if nothing
-//! wants what they define; copies to them have moved up, or are gone if the register holds the value already.
+//! Ensures: the same function. Copies from excluded registers have moved down in their blocks, or are gone if nothing needs
+//! their values. Copies to them have moved up, or are gone if the register holds the value already.
 
 use crate::analysis::Liveness;
-use crate::machine::{Block, Function, Inst, InstKind, Operand, Reg, RegClass, RegSet, Rewriter, Value};
+use crate::machine::{Block, Function, Inst, InstFlags, InstKind, Operand, Reg, RegClass, RegSet, Rewriter, Value};
 use cranelift_entity::EntitySet;
 use std::collections::BTreeMap;
 
-/// [`super::changes::Changes::parked`].
+/// The copies that have moved ([`super::changes::Changes::parked`]).
 pub(super) type Parked = BTreeMap<Inst, RegClass>;
 
 /// Whether there are registers to wait in.
@@ -24,28 +24,28 @@ pub(super) fn is_possible(function: &Function) -> bool {
     !excluded(function).is_empty()
 }
 
-/// Moves copies; `None` if there is none to move.
+/// Moves copies; `None` if none moves.
 pub(super) fn park(function: &Function, liveness: &Liveness) -> Option<(Function, Parked)> {
     let parking = Parking { function, liveness, excluded: excluded(function) };
     let lots: Vec<Lot> = function.blocks.keys().filter_map(|block| parking.block(block)).collect();
     (!lots.is_empty()).then(|| write(function, lots))
 }
 
-/// The registers that values can wait in; not those that are saved for the caller, lest it has to be done earlier.
+/// The registers that values can wait in. They include no callee-saved ones, lest these have to be saved earlier.
 fn excluded(function: &Function) -> RegSet {
     function.file.excluded - function.file.callee_saved
 }
 
-/// A block of which copies have moved.
+/// A block in which copies have moved.
 struct Lot {
     block: Block,
-    /// Its instructions in their new order, but for copies that are gone.
+    /// Its instructions in their new order, without copies that are gone.
     order: Vec<Inst>,
-    /// Copies that do not stand where they stood.
+    /// Copies that are no longer where they were.
     moved: EntitySet<Inst>,
 }
 
-/// Writes the function with its blocks as they are now.
+/// The function with its blocks as they are now.
 fn write(function: &Function, lots: Vec<Lot>) -> (Function, Parked) {
     let entry = |inst: Inst| {
         let origin = function.insts[inst].origin.expand().expect("nothing is inserted yet");
@@ -85,17 +85,17 @@ impl Parking<'_> {
         (!lot.moved.is_empty()).then_some(lot)
     }
 
-    /// Has copies from registers wait for who wants the value, or the register.
+    /// Moves copies from registers down to the first instruction that needs the value or the register.
     fn wait(&self, block: Block) -> Lot {
         let mut lot = Lot { block, order: Vec::new(), moved: EntitySet::new() };
         let mut waiting: Vec<Waiting> = Vec::new();
-        // What registers hold. (A copy to one may be of a part of the value.)
+        // The contents of registers. (A copy to one may be of a part of the value.)
         let mut content: BTreeMap<Reg, Value> = BTreeMap::new();
         for inst in self.function.block_insts(block) {
             if let Some((value, reg)) = self.copied_to(inst)
                 && content.get(&reg) == Some(&value)
             {
-                // Whoever still waits has been read by such copies alone.
+                // A value that still waits has been read by such copies alone.
                 lot.moved.insert(inst);
                 if self.liveness.kills(self.function.insts[inst].operands.start as usize) {
                     let read = waiting.extract_if(.., |it| it.value == value && it.reg == reg);
@@ -124,8 +124,8 @@ impl Parking<'_> {
         lot
     }
 
-    /// Has a copy to a register stand right behind the last instruction before it that accesses the value, or the register, or
-    /// what came in that.
+    /// Moves a copy to a register up to right after the last instruction before it that accesses the value, the register, or
+    /// the value that came in the register.
     fn hurry(&self, lot: &mut Lot, index: usize) {
         let copy = lot.order[index];
         let Some((value, reg)) = self.copied_to(copy) else { return };
@@ -134,29 +134,29 @@ impl Parking<'_> {
         }
         let before = &lot.order[..index];
         let names = |inst: Inst| self.function.pins(inst).uses.contains(reg) || self.written(inst).contains(reg);
-        // LLVM's propagation of copies reads what came in the register there, as long as that is not overwritten.
+        // LLVM's copy propagation reads the value that came in from its register, as long as that is not overwritten.
         let came = before.iter().rev().find(|&&inst| names(inst)).and_then(|&inst| self.copied_from(inst));
         let in_the_way = |&inst: &Inst| {
             let accesses = self.accesses(inst, value) || came.is_some_and(|(value, _)| self.accesses(inst, value));
-            accesses || names(inst) || self.function.insts[inst].label || self.is_exit(lot.block, inst)
+            accesses || names(inst) || self.function.insts[inst].is(InstFlags::LABEL) || self.is_exit(lot.block, inst)
         };
         let to = before.iter().rposition(in_the_way).map_or(0, |last| last + 1);
         // A constant is computed in the register, which is best done late.
-        let constant = to > 0 && self.function.insts[lot.order[to - 1]].rematerialisable;
+        let constant = to > 0 && self.function.insts[lot.order[to - 1]].is(InstFlags::REMATERIALISABLE);
         if to < index && !constant {
             lot.moved.insert(copy);
             lot.order[to..=index].rotate_right(1);
         }
     }
 
-    /// The value that an instruction copies from a register that values can wait in, and the register.
+    /// The value that an instruction copies from an excluded register, and the register.
     fn copied_from(&self, inst: Inst) -> Option<(Value, Reg)> {
         let InstKind::CopyFrom(reg) = self.function.insts[inst].kind else { return None };
         let &[Operand { value, .. }] = self.function.operands(inst) else { return None };
         (self.can_wait(value, reg) && !self.liveness.is_dead(value)).then_some((value, reg))
     }
 
-    /// The value that an instruction copies to such a register, and the register.
+    /// The value that an instruction copies to an excluded register, and the register.
     fn copied_to(&self, inst: Inst) -> Option<(Value, Reg)> {
         let InstKind::CopyTo(reg) = self.function.insts[inst].kind else { return None };
         let &[Operand { value, .. }] = self.function.operands(inst) else { return None };
@@ -180,16 +180,16 @@ impl Parking<'_> {
     /// Whether control may leave the block at an instruction.
     fn is_exit(&self, block: Block, inst: Inst) -> bool {
         let data = &self.function.insts[inst];
-        data.terminator || data.jumps || self.function.blocks[block].throws.expand() == Some(inst)
+        data.is(InstFlags::TERMINATOR) || data.is(InstFlags::JUMPS) || self.function.blocks[block].throws.expand() == Some(inst)
     }
 }
 
-/// A value that waits in a register, and the copy that it waits for.
+/// A value that waits in a register, and the copy that will take it from there.
 struct Waiting {
     copy: Inst,
     value: Value,
     reg: Reg,
-    /// How many instructions stood before it when it came.
+    /// How many instructions stood before the copy when the value came.
     since: usize,
 }
 
@@ -204,7 +204,7 @@ impl Lot {
         }
     }
 
-    /// Puts a copy behind so many instructions, and others that have waited with it.
+    /// Puts a copy at the end of the order, which has come to `now` instructions, with others that may have waited with it.
     fn leave(&mut self, waiting: &Waiting, now: usize) {
         self.order.push(waiting.copy);
         if waiting.since < now {

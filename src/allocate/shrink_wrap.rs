@@ -1,11 +1,14 @@
-//! Where callee-saved registers are saved and restored, each for itself.
+//! The places where callee-saved registers are saved and restored, for each register by itself.
 //!
-//! Requires: where the program wants them, in code that has been allocated.
-//! Ensures: a register that the program wants somewhere has been saved on every way to it, and is restored on every way from
+//! Whether a register still holds the caller's value is a decision about each point of the program. A save is where the
+//! decision is 1 before and 0 after, a restore where it is 0 before and 1 after. So the cheapest places are a minimum cut
+//! ([`crate::allocate::cuts`]). LLVM's own shrink wrapping finds one place for all registers; [Chow88] finds places for
+//! each, but by data flow and not by cost.
+//!
+//! Requires: the blocks in which each register is in use, in code that has been allocated.
+//! Ensures: a register that is in use in a block has been saved on every path to it, and is restored on every path from
 //! there to where the function returns, at the least cost.
-//! Relies on: whether what the caller left is still in its register is a decision about each point of the program; a save is
-//! where it is 1 before and 0 behind, a restore the other way round: a minimum cut ([`crate::allocate::cuts`]). (LLVM's own
-//! shrink wrapping finds one place for all registers; Chow, PLDI 1988, finds places for each, by data flow and not by cost.)
+//! Relies on: the equivalence of such decisions and minimum cuts.
 
 use super::cost::{self, Added, beside_size};
 use super::cuts::{Cutter, Decision, Decisions, FORBIDDEN, Network, Residual, Units};
@@ -17,19 +20,20 @@ pub struct Frame {
     pub goal: Goal,
     pub blocks: PrimaryMap<Block, FrameBlock>,
     pub edges: Vec<FrameEdge>,
-    /// Of each callee-saved register that the program wants, whether it does in a block.
+    /// For each callee-saved register that the program uses, the blocks in which it does.
     pub wanted: Vec<PrimaryMap<Block, bool>>,
-    /// How often one is saved, and restored, if the prologue and epilogues do it; for each time that the function is entered.
+    /// How often the prologue and the epilogues would save and restore a register, for each time that the function is
+    /// entered.
     pub saves: f64,
     pub restores: f64,
 }
 
 pub struct FrameBlock {
-    /// Executions, for each time that the function is entered.
+    /// Executions for each time that the function is entered.
     pub frequency: f64,
     /// Whether the function returns at its end.
     pub returns: bool,
-    /// Whether there can be code before all of its own code, and before its terminators.
+    /// Whether code can stand before all of the block's own code, and before its terminators.
     pub head: bool,
     pub tail: bool,
 }
@@ -38,28 +42,28 @@ pub struct FrameEdge {
     pub from: Block,
     pub to: Block,
     pub frequency: f64,
-    /// Where control leaves the block, and what there can be on the way.
+    /// Where control leaves the block, and whether code can stand on the edge.
     pub kind: EdgeKind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EdgeKind {
-    /// From the block's end; no code.
+    /// From the block's end; no code can stand on it.
     Plain,
-    /// From the block's end; code in a block of its own.
+    /// From the block's end; code stands in a block of its own.
     Splittable,
-    /// From within the block, as where a call throws.
+    /// From within the block, as at a call that throws.
     Inner,
 }
 
-/// Whether a register is saved where control arrives at a block, within it, and where control leaves it.
+/// Whether a register is in its saved state where control arrives at a block, within it, and where control leaves it.
 pub type Saved = [bool; 3];
 
 const ARRIVING: usize = 0;
 const WITHIN: usize = 1;
 const LEAVING: usize = 2;
 
-/// Of each register, by block, where it is to be saved; `None` if the prologue does it at no higher cost.
+/// For each register, where it has to be saved, by block; `None` if it costs no more to leave it to the prologue.
 pub fn wrap(frame: &Frame) -> Vec<Option<PrimaryMap<Block, Saved>>> {
     let usual = usual(frame);
     let (network, costs) = Network::new(state(frame));
@@ -68,19 +72,19 @@ pub fn wrap(frame: &Frame) -> Vec<Option<PrimaryMap<Block, Saved>>> {
     frame.wanted.iter().map(solve).collect()
 }
 
-/// What it costs if the prologue and epilogues save and restore a register.
+/// The cost of a register that the prologue saves and the epilogues restore.
 fn usual(frame: &Frame) -> i64 {
     let units = Units::default();
-    let cost = |added: Added, frequency| units.price(added.with_size(beside_size(frequency, frame.goal)));
+    let cost = |added: Added, frequency| units.cost(added.with_size(beside_size(frequency, frame.goal)));
     cost(cost::SAVE, frame.saves) + cost(cost::RESTORE, frame.restores)
 }
 
-/// The decision that a register holds what the caller left in it, at a point of a block.
+/// The decision whether a register still holds the caller's value at a point of a block.
 fn untouched(block: Block, point: usize) -> Decision {
     Decision::new(3 * block.index() + point)
 }
 
-/// The problem, as it is for a register that nobody wants: for others, it is the same but for that.
+/// The decisions for a register that no block uses. For other registers, only their uses have to be added.
 fn state(frame: &Frame) -> Decisions {
     let mut stating = Stating { decisions: Decisions::default(), goal: frame.goal };
     (0..3 * frame.blocks.len()).for_each(|_| {
@@ -113,19 +117,19 @@ impl Stating {
         self.place(untouched(edge.from, point), untouched(edge.to, ARRIVING), frequency, Some(cost::JUMP));
     }
 
-    /// Between two points, the register can be saved or restored at what instructions cost there, or not at all.
-    fn place(&mut self, before: Decision, behind: Decision, frequency: Option<f64>, besides: Option<Added>) {
+    /// Lets the register be saved or restored between two points, at the cost of the instructions there, or forbids it.
+    fn place(&mut self, before: Decision, after: Decision, frequency: Option<f64>, besides: Option<Added>) {
         let units = self.decisions.units;
         let cost = |added: Added| {
             let cost = |frequency| added.with_size(frequency) + besides.map_or(0.0, |it| it.with_size(frequency));
-            frequency.map_or(FORBIDDEN, |frequency| units.price(cost(beside_size(frequency, self.goal))))
+            frequency.map_or(FORBIDDEN, |frequency| units.cost(cost(beside_size(frequency, self.goal))))
         };
-        self.decisions.pair(before, behind, cost(cost::SEPARATE_SAVE));
-        self.decisions.pair(behind, before, cost(cost::SEPARATE_RESTORE));
+        self.decisions.pair(before, after, cost(cost::SEPARATE_SAVE));
+        self.decisions.pair(after, before, cost(cost::SEPARATE_RESTORE));
     }
 }
 
-/// The cheapest places for a register that is wanted in some blocks, if they cost less than so much.
+/// The cheapest places for a register that is used in some blocks, if they cost less than `usual`.
 fn solve(
     network: &Network,
     costs: &Residual,
@@ -139,8 +143,8 @@ fn solve(
     }
     let is_one = cutter.cut_all(&mut residual);
     let is_untouched = |decision| is_one[network.node(decision)];
-    let cost = network.clusters().map(|cluster| costs.cost(network, cluster, |node| is_one[node]));
-    // Where nothing can be put on some way, something that is forbidden is the cheapest.
+    let cost = network.components().map(|component| costs.cost(network, component, |node| is_one[node]));
+    // Where no code can stand on some path, the cheapest solution contains something forbidden.
     let is_possible = wanted.iter().all(|(block, &wanted)| !wanted || !is_untouched(untouched(block, WITHIN)))
         && network.all_nodes().all(|node| costs.excess(node) == 0 || is_one[node]);
     let saved = |block| [ARRIVING, WITHIN, LEAVING].map(|point| !is_untouched(untouched(block, point)));
@@ -160,7 +164,7 @@ mod tests {
         FrameEdge { from: Block::new(from), to: Block::new(to), frequency, kind }
     }
 
-    /// Of one register that is wanted in these blocks, by block.
+    /// The places of one register that is used in these blocks, by block.
     fn wrapped(frame: &mut Frame, wanted: &[usize]) -> Option<Vec<Saved>> {
         frame.wanted = vec![(0..frame.blocks.len()).map(|block| wanted.contains(&block)).collect()];
         wrap(frame).remove(0).map(|saved| saved.values().copied().collect())
@@ -169,7 +173,7 @@ mod tests {
     const NEVER: Saved = [false; 3];
     const ALWAYS: Saved = [true; 3];
 
-    /// From the entry to where the function returns, with a detour that is seldom taken.
+    /// A path from the entry to the return, with a detour that is seldom taken.
     fn detour() -> Frame {
         Frame {
             goal: Goal::Speed,
@@ -215,7 +219,7 @@ mod tests {
         frame.blocks[Block::new(1)].frequency = 5.0;
         frame.edges.push(edge(1, 1, 4.9, EdgeKind::Splittable));
         frame.edges[2].kind = EdgeKind::Splittable;
-        // The detour is a loop, so saving is on the edge to it.
+        // The detour is a loop, so the register is saved on the edge to it.
         frame.edges[0].kind = EdgeKind::Splittable;
         assert_eq!(wrapped(&mut frame, &[1]), Some(vec![NEVER, ALWAYS, NEVER]));
     }
@@ -228,7 +232,7 @@ mod tests {
         assert_eq!(wrapped(&mut frame, &[1]), Some(vec![NEVER, [false, true, true], NEVER]));
     }
 
-    /// Of a labelling, a bit for each decision, what it costs; `None` if it is none.
+    /// The cost of a labelling that has a bit for each decision; `None` if it is none.
     fn cost(frame: &Frame, wanted: &PrimaryMap<Block, bool>, labels: u32) -> Option<i64> {
         let is_untouched = |decision: Decision| labels >> decision.index() & 1 != 0;
         let at = |block, point| is_untouched(untouched(block, point));

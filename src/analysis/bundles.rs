@@ -1,54 +1,54 @@
-//! Edges that can take no code, in bundles.
+//! Edges that can take no code, grouped into bundles.
 //!
-//! Requires: every φ on such an edge isolated from the rest of the program ([`crate::allocate::cssa`]).
-//! Ensures: what crosses an edge of a bundle in a register can be in that register at both ends of all of the bundle's edges
-//! where it is live at all: where edges have an end in common they are in one bundle.
+//! Nothing can move a value on an edge without code, so a value that crosses one in a register is in the same register at
+//! both of its ends. Edges that share an end have to agree with each other, too. A *bundle* is a set of edges that are
+//! connected by shared ends: the jumps of an interpreter with computed `goto` and the labels that they go to are one bundle,
+//! and so are the calls that throw to one landing pad, which leave their blocks in the middle. (LLVM's greedy allocator has
+//! edge bundles too, for all edges, since it never puts code on one.)
 //!
-//! No code on an edge makes up for a difference between its ends, and edges with a common end have no differences among
-//! each other either. So a bundle, which is a set of edges connected by common ends, is where values meet in one place: the
-//! dispatches of an interpreter with computed `goto` and the labels that they go to are one bundle, and so are the calls that
-//! throw to one landing pad, which blocks leave in their middle. (LLVM's greedy allocator
-//! has edge bundles too, for all edges, since it never puts code on one.)
+//! Requires: copies isolate every φ at the end of such an edge from the rest of the program ([`crate::allocate::cssa`]).
+//! Ensures: a value that crosses an edge of a bundle can be in one register at both ends of all of the bundle's edges at
+//! which it is live.
 
 use super::grouped::Grouped;
 use super::{Liveness, Occupancy, Partition, PinLiveness};
-use crate::machine::{Block, BlockData, Function, RegClass, RegSet, Value};
+use crate::machine::{Block, BlockData, Function, InstFlags, RegClass, RegSet, Value};
 use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 
-/// A bundle of edges.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bundle(u32);
 entity_impl!(Bundle, "bundle");
 
-/// What meets at the ends of a bundle's edges.
+/// The values and registers that meet at the ends of a bundle's edges.
 #[derive(Default)]
 pub struct Meeting {
-    /// The representatives of the values that cross one of the edges, ascending.
+    /// Values that cross one of the edges, each given by its [representative](Bundles::representative); ascending.
     pub crossing: Vec<Value>,
-    /// What is live where an edge begins, but goes elsewhere, ascending.
+    /// Values that are live where an edge begins but do not cross; ascending.
     pub beside: Vec<Value>,
-    /// Registers that the program keeps something in at some end.
+    /// Registers that the program itself occupies at some end.
     pub occupied: RegSet,
-    /// Registers that the terminators of one block read besides: so many of each class at most.
+    /// The classes of the values that the terminators of a block read: each class as often as in the block that reads most
+    /// values of it.
     pub read: Vec<RegClass>,
-    /// The edges lead to landing pads. What the calls read, and what lives beside at one of them, is not here: unlike what crosses,
-    /// it need not be in one register at all of them.
+    /// Whether the edges lead to landing pads. If so, `read` and `beside` are empty: unlike values that cross, those that
+    /// the calls read or that live on beside them need not be in one register at all of the calls.
     pub at_pads: bool,
 }
 
-/// The bundles of a function whose edges leave their sources at the end, or at a call that throws.
+/// A function's bundles. Their edges leave blocks at the end, or at a call that throws.
 pub struct Bundles {
     exits: SecondaryMap<Block, PackedOption<Bundle>>,
     throws: SecondaryMap<Block, PackedOption<Bundle>>,
     entries: SecondaryMap<Block, PackedOption<Bundle>>,
     meetings: PrimaryMap<Bundle, Meeting>,
-    /// Of each value that is related to another over an edge of a bundle, the one that stands for all of them.
+    /// For each value that is related to others over an edge of a bundle: the one that stands for all of them.
     representative: SecondaryMap<Value, PackedOption<Value>>,
     related: Grouped<Value, Value>,
 }
 
 impl Bundles {
-    /// No bundles at all: nothing crosses edges without code in registers.
+    /// No bundles: for allocations in which nothing crosses edges without code in a register.
     pub fn none() -> Self {
         Bundles {
             exits: SecondaryMap::new(),
@@ -60,7 +60,6 @@ impl Bundles {
         }
     }
 
-    /// Finds a function's bundles and what meets there.
     pub fn new(function: &Function, liveness: &Liveness, pins: &PinLiveness) -> Self {
         let edges = edges(function);
         if edges.is_empty() {
@@ -79,7 +78,7 @@ impl Bundles {
             }
             beside.retain(|value| crossing.binary_search(value).is_err());
         }
-        // Where nothing crosses, nothing is in its way.
+        // Where nothing crosses, nothing can be in the way.
         for meeting in bundles.meetings.values_mut().filter(|meeting| meeting.crossing.is_empty()) {
             meeting.beside.clear();
             meeting.read.clear();
@@ -102,28 +101,26 @@ impl Bundles {
         self.entries[block].expand()
     }
 
-    /// All bundles.
     pub fn iter(&self) -> impl Iterator<Item = (Bundle, &Meeting)> {
         self.meetings.iter()
     }
 
-    /// What meets at a bundle.
     pub fn meeting(&self, bundle: Bundle) -> &Meeting {
         &self.meetings[bundle]
     }
 
-    /// The value that stands for another one where both are in one register.
+    /// The value that stands for all that share a register with this one where they cross; usually itself.
     pub fn representative(&self, value: Value) -> Value {
         self.representative[value].expand().unwrap_or(value)
     }
 
-    /// The values that are to be where a value is when they cross edges without code, itself included: those that φs there
-    /// relate to it, and other names of the same. None if there are no others.
+    /// The values that are in one register with a value when they cross edges without code, itself included: those that φs
+    /// relate to it there, and other names of the same value. Empty if there are no others.
     pub fn related(&self, value: Value) -> &[Value] {
         self.representative[value].expand().map_or(&[], |representative| self.related.get(representative))
     }
 
-    /// Numbers the sets of edges that have ends in common.
+    /// Numbers the bundles: the sets of edges that are connected by shared ends.
     fn connect(&mut self, function: &Function, edges: &[Edge]) {
         let mut ends: Partition<End> = Partition::discrete(3 * function.blocks.len());
         for &Edge { from, to, .. } in edges {
@@ -145,7 +142,7 @@ impl Bundles {
         }
     }
 
-    /// Adds what is live at the ends of a block.
+    /// Adds the values and registers at the ends of a block to its bundles.
     fn gather(&mut self, function: &Function, liveness: &Liveness, pins: &PinLiveness, block: Block) {
         if let Some(bundle) = self.entry(block) {
             let data = &function.blocks[block];
@@ -159,7 +156,7 @@ impl Bundles {
             let live: Vec<Value> = liveness.live_out(block).iter().map(|&value| self.representative(value)).collect();
             let (occupied, read) = terminators(function, pins, block);
             let meeting = &mut self.meetings[bundle];
-            // What crosses as well is taken out again.
+            // Those that cross are removed at the end of `new`.
             meeting.beside.extend(live);
             meeting.occupied |= occupied;
             for class in read.iter().copied() {
@@ -174,7 +171,6 @@ impl Bundles {
     }
 }
 
-/// One end of an edge: where a block is left or entered.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct End(u32);
 entity_impl!(End);
@@ -190,22 +186,22 @@ impl End {
     }
 }
 
-/// An edge of a bundle, with the column of its target's φs.
 struct Edge {
     from: Block,
     to: Block,
     column: usize,
 }
 
-/// The edges that can take no code, apart from those that inline assembly takes, or a block with such inline assembly, and those
-/// that leave a block without terminators at its end, where what meets elsewhere than it is would have nothing to move in front of.
+/// The edges that bundles are made of: those that can take no code, with two exceptions. Edges that inline assembly takes,
+/// or that leave a block with such assembly, are left out. So are edges that leave, at its end, a block without terminators:
+/// a value that is not yet where it has to meet others would have no instruction in front of which to be moved there.
 fn edges(function: &Function) -> Vec<Edge> {
     let targets = function.blocks.iter().filter(|(_, data)| !data.jump_target);
     let edges =
         targets.flat_map(|(to, data)| data.preds.iter().enumerate().map(move |(column, &from)| Edge { from, to, column }));
     let mut edges: Vec<Edge> = edges.filter(|e| function.takes_no_code(e.from, e.to)).collect();
     let ends_in_terminators =
-        |block: Block| function.block_insts(block).next_back().is_some_and(|i| function.insts[i].terminator);
+        |block: Block| function.block_insts(block).next_back().is_some_and(|i| function.insts[i].is(InstFlags::TERMINATOR));
     let mut jumps: SecondaryMap<Block, Option<bool>> = SecondaryMap::new();
     edges.retain(|&Edge { from, to, .. }| {
         (function.blocks[to].landing_pad || ends_in_terminators(from))
@@ -214,9 +210,10 @@ fn edges(function: &Function) -> Vec<Edge> {
     edges
 }
 
-/// The values that φs relate over these edges, and the names of one value at their ends. (Of these, one at most is live at
-/// any point, so that they can share a register. Names that meet nowhere would do without, but with it a value that crosses
-/// takes one register at a bundle, however many names it has.)
+/// Finds the values that φs relate over these edges, and the names of one value at the edges' ends.
+///
+/// At most one name of a value is live at any point, so names can share a register. Those that never meet would not have to;
+/// but this way, a value that crosses takes one register at a bundle, however many names it has.
 fn related(
     function: &Function,
     liveness: &Liveness,
@@ -235,7 +232,7 @@ fn related(
     for edge in edges {
         let phis = function.blocks[edge.to].phis.iter();
         phis.filter_map(|phi| Some((phi.def, phi.args[edge.column].expand()?))).for_each(|(def, arg)| relate(def, arg));
-        // What leaves for a landing pad has the same names there, or is joined by φs.
+        // A value that leaves for a landing pad has the same name there, or goes into a φ.
         let BlockData { landing_pad, phis, .. } = &function.blocks[edge.to];
         let at_exit = if !landing_pad && left.insert(edge.from) { liveness.live_out(edge.from) } else { &[] };
         let (at_entry, joining) =
@@ -256,7 +253,8 @@ fn related(
     (representative, Grouped::new(function.values.len(), &pairs))
 }
 
-/// The registers that the program occupies at a block's terminators, and the classes of the values that these read.
+/// The registers that the program occupies at a block's terminators, and the classes of the values that the terminators
+/// read.
 fn terminators(function: &Function, pins: &PinLiveness, block: Block) -> (RegSet, Vec<RegClass>) {
     let start = function.before_terminators(block);
     let mut occupied = pins.at(function, start);
@@ -320,7 +318,7 @@ mod tests {
         assert!(named(&["a", "b", "c", "d"]).is_subset(meeting.occupied), "the calls destroy them");
     }
 
-    /// b0 and b1 throw to b4, b2 and b3 to b5, and what two of them throw to besides makes all of it one bundle.
+    /// b0 and b1 throw to b4, b2 and b3 to b5. b0 and b2 both throw to b6 as well, which makes all of it one bundle.
     #[test]
     fn names_of_one_value_meet_in_one_register_wherever_they_are_joined() {
         let bundles = bundles(
@@ -354,7 +352,7 @@ b6: landing-pad
     }
 
     #[test]
-    fn what_jumps_in_the_middle_of_a_block_is_in_no_bundle() {
+    fn edges_that_inline_assembly_takes_are_in_no_bundle() {
         assert_eq!(bundles(include_str!("../../testdata/functions/jumping.txt")).iter().count(), 0);
     }
 }

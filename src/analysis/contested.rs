@@ -1,5 +1,8 @@
-//! The graph of interferences between values and physical registers (`ssa-register-allocator.txt`, "Handling Pre-colored
-//! Virtual Registers"), and how much smaller it is than the whole interference graph (Table 1 there).
+//! Which physical registers are in the way of which values.
+//!
+//! Values interfere with registers that the program itself occupies. The graph of these interferences is much smaller than
+//! that of interferences between values [PP05, "Handling Pre-colored Virtual Registers", Table 1].
+//! Relies on: of two values that interfere, one is live where the other is defined [PP05, Lemma 2].
 
 use super::grouped::of_each;
 use super::{Liveness, PinLiveness};
@@ -7,16 +10,15 @@ use crate::machine::{Block, BlockData, Function, Inst, InstKind, RegSet, Value};
 use cranelift_entity::SecondaryMap;
 use serde::{Deserialize, Serialize};
 
-/// Edges of the two graphs. Values of different banks do not interfere.
+/// The number of edges of the two graphs. Values of different banks do not interfere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphSizes {
-    /// Between values and registers of their banks that are occupied somewhere in their live ranges.
+    /// Between values and the registers of their banks that are occupied somewhere in their live ranges.
     pub value_register: u64,
-    /// Between values that are live together.
+    /// Between values that are live at the same time.
     pub interference: u64,
 }
 
-/// Counts the edges of a function's graphs.
 pub fn graph_sizes(function: &Function, liveness: &Liveness, pins: &PinLiveness) -> GraphSizes {
     let file = &function.file;
     let contested = contested(function, liveness, pins);
@@ -29,7 +31,7 @@ pub fn graph_sizes(function: &Function, liveness: &Liveness, pins: &PinLiveness)
     }
 }
 
-/// Of two values that interfere, one is live where the other is defined (Lemma 2): so many are counted at each definition.
+/// Counts pairs of values that are live together: at each definition, the values that are live there [PP05, Lemma 2].
 fn interferences(function: &Function, liveness: &Liveness, bank: impl Fn(Value) -> usize) -> u64 {
     let mut edges = 0;
     for (block, data) in &function.blocks {
@@ -69,7 +71,7 @@ fn interferences(function: &Function, liveness: &Liveness, bank: impl Fn(Value) 
 
 /// For each value, the registers that are occupied somewhere in its live range.
 ///
-/// Linear where no more values are live at an instruction than there are registers, as behind spilling.
+/// The time is linear if no more values are live at an instruction than there are registers, as after spilling.
 pub fn contested(function: &Function, liveness: &Liveness, pins: &PinLiveness) -> SecondaryMap<Value, RegSet> {
     let mut contested: SecondaryMap<Value, RegSet> = of_each(function.values.len());
     let mut live: Vec<Value> = Vec::new();
@@ -82,7 +84,7 @@ pub fn contested(function: &Function, liveness: &Liveness, pins: &PinLiveness) -
         for inst in function.block_insts(block) {
             let first = function.insts[inst].operands.start as usize;
             let operands = function.operands(inst);
-            end(function, liveness, inst, &mut live);
+            remove_last_uses(function, liveness, inst, &mut live);
             let occupancy = pins.occupancy(function, block, inst);
             if !pins.is_free(inst) {
                 for &value in &live {
@@ -103,13 +105,13 @@ pub fn contested(function: &Function, liveness: &Liveness, pins: &PinLiveness) -
     contested
 }
 
-/// What counts of how often a value's copy is in danger.
+/// The weight of the danger that a value's copy is in, relative to the danger that the value is in itself.
 const IN_A_COPY: f64 = 0.01;
 
-/// Of each value, how often an instruction that destroys registers is executed while it is live and stays so. If it dies where it
-/// is copied, it lives on in the copy, which counts a little: the copy may be elsewhere.
+/// For each value, how often instructions that destroy registers are executed while it is live and stays so.
 ///
-/// Linear likewise.
+/// A value that dies where it is copied lives on in the copy. The danger to that one counts a little, as it may be in
+/// another register. The time is linear under the condition that [`contested`] states.
 pub fn endangered(function: &Function, liveness: &Liveness) -> SecondaryMap<Value, f64> {
     let mut endangered: SecondaryMap<Value, f64> = of_each(function.values.len());
     let mut live: Vec<Value> = Vec::new();
@@ -119,7 +121,7 @@ pub fn endangered(function: &Function, liveness: &Liveness) -> SecondaryMap<Valu
         for inst in function.block_insts(block) {
             let first = function.insts[inst].operands.start as usize;
             let operands = function.operands(inst);
-            end(function, liveness, inst, &mut live);
+            remove_last_uses(function, liveness, inst, &mut live);
             if destroys(inst) {
                 live.iter().for_each(|&value| endangered[value] += data.frequency);
             }
@@ -138,12 +140,12 @@ pub fn endangered(function: &Function, liveness: &Liveness) -> SecondaryMap<Valu
     endangered
 }
 
-/// Removes what an instruction reads for the last time.
-fn end(function: &Function, liveness: &Liveness, inst: Inst, live: &mut Vec<Value>) {
+/// Removes the values that an instruction reads for the last time.
+fn remove_last_uses(function: &Function, liveness: &Liveness, inst: Inst, live: &mut Vec<Value>) {
     let first = function.insts[inst].operands.start as usize;
     let operands = function.operands(inst).iter().enumerate();
     for (_, operand) in operands.filter(|&(k, operand)| !operand.is_def() && liveness.kills(first + k)) {
-        // It may be read twice.
+        // An instruction may read a value twice.
         if let Some(place) = live.iter().position(|&value| value == operand.value) {
             live.swap_remove(place);
         }

@@ -1,8 +1,8 @@
 //! The dominator tree.
 //!
 //! Requires: every block is reachable from the entry.
-//! Relies on: Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm" (2001): immediate dominators as a fixed
-//! point over reverse postorder, which reducible functions reach in two passes.
+//! Relies on: immediate dominators are a fixed point over reverse postorder, which reducible functions reach in two passes
+//! [CHK01].
 
 use super::grouped::of_each;
 use super::{Graph, Order};
@@ -11,17 +11,17 @@ use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
 /// The dominator tree, with an interval numbering that answers [`Dominators::dominates`] in constant time.
 ///
-/// The numbering visits the child with the largest subtree first, so that the tree consists of paths that are numbered
-/// consecutively ([`Dominators::path`]), and there are at most log2 n of them above any block.
+/// The numbering is a preorder that visits the child with the largest subtree first. So the tree falls into paths of
+/// consecutive numbers ([`Dominators::path`]), and at most log2 n of them lie above any block.
 pub struct Dominators {
     idom: SecondaryMap<Block, PackedOption<Block>>,
-    /// Preorder number in the tree.
+    /// Preorder number.
     pre: SecondaryMap<Block, u32>,
-    /// Blocks in the subtree: it has the numbers `pre .. pre + size`.
+    /// The number of blocks in the subtree, which have the numbers `pre .. pre + size`.
     size: SecondaryMap<Block, u32>,
-    /// The number of the first block of each one's path.
+    /// The number of the first block of the path that the block is on.
     path: SecondaryMap<Block, u32>,
-    /// The blocks by their numbers.
+    /// The blocks by number.
     blocks: Vec<Block>,
 }
 
@@ -33,8 +33,8 @@ impl Dominators {
         let mut pre = of_each(blocks.len());
         let mut size: SecondaryMap<Block, u32> = of_each(blocks.len());
         let mut largest: SecondaryMap<Block, PackedOption<Block>> = of_each(blocks.len());
-        // A dominator precedes what it dominates: children are complete before their parent in the backward pass, and
-        // numbered after it in the forward pass.
+        // A dominator comes before the blocks that it dominates. So the backward pass finishes children before their parent,
+        // and the forward pass numbers them after it.
         for (i, &block) in blocks.iter().enumerate().skip(1).rev() {
             let parent = blocks[idom_index[i] as usize];
             idom[block] = parent.into();
@@ -64,40 +64,42 @@ impl Dominators {
         Dominators { idom, pre, size, path, blocks: by_number }
     }
 
-    /// The immediate dominator; none for the entry.
+    /// The immediate dominator; `None` for the entry.
     pub fn idom(&self, block: Block) -> Option<Block> {
         self.idom[block].expand()
     }
 
-    /// The nearest block that dominates two.
+    /// The nearest block that dominates both.
     pub fn meet(&self, a: Block, b: Block) -> Block {
         let above = std::iter::successors(Some(a), |&block| self.idom(block));
         above.into_iter().find(|&block| self.dominates(block, b)).expect("the entry dominates all")
     }
 
-    /// The position of a block in a preorder walk of the tree: a block's subtree is numbered consecutively from it.
+    /// The position of the block in a preorder walk of the tree. Its subtree takes the positions from there on.
     pub fn preorder(&self, block: Block) -> u32 {
         self.pre[block]
     }
 
-    /// The last position in that walk of a block that this one dominates.
+    /// The last position in that walk of a block in this one's subtree.
     pub fn last_below(&self, block: Block) -> u32 {
         self.pre[block] + self.size[block] - 1
     }
 
-    /// The blocks that follow each other in that walk down to this one, each the immediate dominator of the next, from where such
-    /// a path begins. What else dominates the block is on the paths of the first one's immediate dominator, and so on.
+    /// The path of the tree that ends at this block: consecutive blocks of the preorder, each the immediate dominator of the
+    /// next.
+    ///
+    /// Further dominators of the block are on the path to the immediate dominator of this path's first block, and so on.
     pub fn path(&self, block: Block) -> &[Block] {
         &self.blocks[self.path[block] as usize..=self.pre[block] as usize]
     }
 
-    /// Whether every path from the entry to `b` passes `a`; a block dominates itself.
+    /// Whether every path from the entry to `b` passes `a`. A block dominates itself.
     pub fn dominates(&self, a: Block, b: Block) -> bool {
         self.pre[b].wrapping_sub(self.pre[a]) < self.size[a]
     }
 }
 
-/// Immediate dominators as positions in the order; the entry's is itself.
+/// Immediate dominators as positions in the order; the entry has its own.
 fn immediate_dominators(graph: &impl Graph, order: &Order) -> Vec<u32> {
     const UNKNOWN: u32 = u32::MAX;
     let mut idom = vec![UNKNOWN; order.blocks().len()];
@@ -116,7 +118,6 @@ fn immediate_dominators(graph: &impl Graph, order: &Order) -> Vec<u32> {
     idom
 }
 
-/// The nearest common ancestor of two blocks.
 fn meet(idom: &[u32], mut a: u32, mut b: u32) -> u32 {
     while a != b {
         while a > b {
@@ -134,7 +135,7 @@ mod tests {
     use super::*;
     use crate::analysis::testing::{block, graph};
 
-    /// Immediate dominators of all blocks but the entry; and checks `dominates` against the definition.
+    /// The immediate dominators of all blocks but the entry. Checks `dominates` against its definition on the way.
     fn idoms(succs: &[&[usize]]) -> Vec<usize> {
         let function = graph(succs);
         let dominators = Dominators::new(&function, &Order::new(&function));
@@ -177,7 +178,7 @@ mod tests {
 
     #[test]
     fn needs_more_than_one_pass() {
-        // Figure 4 of the paper.
+        // [CHK01, Figure 4].
         assert_eq!(idoms(&[&[1, 2], &[5], &[3, 4], &[4], &[3, 5], &[4]]), [0, 0, 0, 0, 0]);
     }
 }

@@ -1,23 +1,22 @@
 //! Dominance frontiers.
 //!
-//! Requires: all blocks reachable.
-//! Ensures: of each block, the blocks at which its dominance ends: those with a predecessor that it dominates, and which it
-//! does not dominate strictly themselves.
-//! Relies on: Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm" (2001), section 4: from each predecessor of a
-//! join, walk up the tree to the join's immediate dominator. Time is linear in the sets' sizes.
+//! Requires: every block is reachable from the entry.
+//! Ensures: the frontier of a block is where its dominance ends: the blocks with a predecessor that it dominates, which it
+//! does not strictly dominate themselves.
+//! Relies on: [CHK01, §4]: from each predecessor of a join, walk up the tree to the join's immediate dominator. The time is
+//! linear in the size of the frontiers.
 
 use super::grouped::{Grouped, of_each};
 use super::{Dominators, Graph, Order};
 use crate::machine::Block;
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
-/// The dominance frontier of each block.
 pub struct Frontiers(Grouped<Block, Block>);
 
 impl Frontiers {
     pub fn new(graph: &impl Graph, order: &Order, dominators: &Dominators) -> Self {
         let mut pairs = Vec::new();
-        // The last join that was added to each block's frontier.
+        // For each block, the join that was last added to its frontier.
         let mut last: SecondaryMap<Block, PackedOption<Block>> = of_each(graph.block_count());
         for &join in order.blocks().iter().filter(|&&block| graph.preds(block).len() > 1) {
             for &pred in graph.preds(join) {
@@ -33,7 +32,7 @@ impl Frontiers {
         Frontiers(Grouped::new(graph.block_count(), &pairs))
     }
 
-    /// The blocks at which a block's dominance ends.
+    /// The dominance frontier of a block.
     pub fn of(&self, block: Block) -> &[Block] {
         self.0.get(block)
     }
@@ -60,7 +59,7 @@ mod tests {
         assert!(frontiers.of(block(0)).is_empty());
     }
 
-    /// By definition, on graphs that are not reducible too.
+    /// The graphs include irreducible ones.
     #[test]
     fn agrees_with_the_definition() {
         let mut rng = fastrand::Rng::with_seed(7);

@@ -1,11 +1,11 @@
-//! Control-flow graphs: what there is to a function where only its edges matter.
+//! Control-flow graphs: a function reduced to its blocks and edges.
 
 use crate::machine::{Block, Edges, Function};
 
-/// A graph of blocks, numbered from 0, which the entry reaches all.
+/// A graph of blocks that are numbered from 0 and all reachable from the entry.
 pub trait Graph {
     fn block_count(&self) -> usize;
-    /// Has no predecessors.
+    /// The block where control enters; it has no predecessors.
     fn entry(&self) -> Block;
     /// Distinct blocks.
     fn preds(&self, block: Block) -> &[Block];

@@ -1,34 +1,34 @@
-//! Items, and lists of items, by a dense key; lists are all in one array (compressed sparse rows).
+//! Maps from dense keys to items, and to lists of items that are stored in one array (compressed sparse rows).
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// One item for each of so many keys. (A map with room for them would still be made larger key by key.)
+/// A map with the default item for each of `keys` keys. (`SecondaryMap::with_capacity` would still grow key by key.)
 pub(crate) fn of_each<K: EntityRef, V: Clone + Default>(keys: usize) -> SecondaryMap<K, V> {
     each(keys, V::default())
 }
 
-/// The same item for each of so many keys.
+/// A map with this item for each of `keys` keys.
 pub(crate) fn each<K: EntityRef, V: Clone>(keys: usize, item: V) -> SecondaryMap<K, V> {
     let mut map = SecondaryMap::with_default(item);
     map.resize(keys);
     map
 }
 
-/// For each key, a list of items.
+/// A list of items for each key, built from all pairs at once.
 #[derive(Clone)]
 pub(crate) struct Grouped<K, T> {
-    /// Key `k`'s items are `items[starts[k]..starts[k + 1]]`.
+    /// The items of key `k` are `items[starts[k]..starts[k + 1]]`.
     starts: Vec<u32>,
     items: Vec<T>,
     key: PhantomData<K>,
 }
 
-/// Lists that are written one after the other, in any order of keys.
+/// A list of items for each key, written one after the other, in any order of keys.
 pub(crate) struct Lists<K: EntityRef, T> {
     items: Vec<T>,
-    /// Of each key that has been written, where its items are.
+    /// For each key whose list has been written: where its items begin and end.
     rows: SecondaryMap<K, Option<(u32, u32)>>,
 }
 
@@ -37,7 +37,7 @@ impl<K: EntityRef, T: Copy> Lists<K, T> {
         Lists { items: Vec::new(), rows: of_each(keys) }
     }
 
-    /// Adds items to the list of a key that is new, or was written last. Answers the list.
+    /// Adds items to the list of a key that has none yet, or whose list was written last. Returns the list.
     pub(crate) fn add(&mut self, key: K, items: impl IntoIterator<Item = T>) -> &mut [T] {
         let end = self.items.len() as u32;
         let (start, row_end) = self.rows[key].unwrap_or((end, end));
@@ -47,7 +47,7 @@ impl<K: EntityRef, T: Copy> Lists<K, T> {
         &mut self.items[start as usize..]
     }
 
-    /// Removes an item from the list that was written last.
+    /// Removes an item from the list, which must be the one written last.
     pub(crate) fn remove(&mut self, key: K, index: usize) {
         let (start, end) = self.rows[key].expect("the list has been written");
         debug_assert_eq!(end as usize, self.items.len(), "another list has been begun");
@@ -59,29 +59,30 @@ impl<K: EntityRef, T: Copy> Lists<K, T> {
         self.rows[key].is_some()
     }
 
-    /// The key's items; none if nothing has been written.
+    /// The key's items; empty if none have been written.
     pub(crate) fn get(&self, key: K) -> &[T] {
         self.rows[key].map_or(&[], |(start, end)| &self.items[start as usize..end as usize])
     }
 }
 
 impl<K: EntityRef, T: Copy> Grouped<K, T> {
-    /// Groups the pairs by key (keys are below `keys`), keeping their order within a group: a counting sort.
+    /// Groups the pairs by key (all below `keys`), keeping their order within a group: a counting sort.
     pub(crate) fn new(keys: usize, pairs: &[(K, T)]) -> Self {
         Self::from_pairs(keys, pairs.iter().copied())
     }
 
-    /// The same of pairs that are nowhere in one piece.
+    /// As [`Self::new`], for pairs that are not in one slice.
     pub(crate) fn from_pairs(keys: usize, pairs: impl Iterator<Item = (K, T)> + Clone) -> Self {
         let mut starts: Vec<u32> = vec![0; keys + 1];
-        // Any item will do until each has found its place.
+        // A placeholder for each item until it is placed.
         let Some((_, any)) = pairs.clone().next() else {
             return Grouped { starts, items: Vec::new(), key: PhantomData };
         };
         for (key, _) in pairs.clone() {
             starts[key.index() + 1] += 1;
         }
-        // Until all items have found their places, key `k`'s next one is at `starts[k + 1]`, and then its end.
+        // While items are being placed, `starts[k + 1]` is where the next one of key `k` goes; at the end, it is where they
+        // end.
         let mut total = 0;
         for count in &mut starts[1..] {
             total += std::mem::replace(count, total);
@@ -95,7 +96,7 @@ impl<K: EntityRef, T: Copy> Grouped<K, T> {
         Grouped { starts, items, key: PhantomData }
     }
 
-    /// What it takes.
+    /// The size of the lists in memory.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(&self.starts[..]) + size_of_val(&self.items[..])
     }
@@ -104,17 +105,16 @@ impl<K: EntityRef, T: Copy> Grouped<K, T> {
         &self.items[self.range(key)]
     }
 
-    /// How many keys there are.
     pub(crate) fn keys(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// How many items all keys have together.
+    /// The number of items of all keys together.
     pub(crate) fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Where a key's items are among all items.
+    /// The positions of a key's items among all items.
     pub(crate) fn range(&self, key: K) -> Range<usize> {
         self.starts[key.index()] as usize..self.starts[key.index() + 1] as usize
     }

@@ -1,36 +1,35 @@
-//! Whether live ranges of SSA values intersect, without an interference graph.
+//! Whether live ranges of SSA values intersect, without building an interference graph.
 //!
-//! Requires: strict SSA.
-//! Relies on: two values' live ranges intersect if and only if one is live just behind the other's definition, which
-//! the first one's definition then dominates (`ssa-register-allocator.txt`, Lemma 2; `ssa-destruction-for-machine-code.txt`,
-//! section 21.3, "Interference Check").
+//! Requires: strict SSA form.
+//! Relies on: two live ranges intersect if and only if one value is live just after the definition of the other. The
+//! former's definition then dominates the latter's [PP05, Lemma 2; Bo09, §21.3 "Interference Check"].
 //!
-//! What shares a register has to keep apart a little more than what shares memory: a definition that overwrites a use's
-//! register occupies it from where the operands are read (see [`Interference::live_while_defining`]).
+//! Values that share a register have to be kept apart a little more than values that share memory: a two-address definition
+//! occupies its register from the moment that the operands are read ([`Interference::live_while_defining`]).
 
 use super::grouped::{Grouped, each, of_each};
 use super::{Dominators, Liveness};
 use crate::machine::{Block, Function, Point, Role, Value};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
-/// Where a value is defined. Definitions are ordered by the dominator tree's preorder and then by position, so that the
-/// definitions dominated by one follow it consecutively.
+/// Where a value is defined. Definitions are ordered by the dominator tree's preorder, then by position in the block, so
+/// those that a definition dominates follow it consecutively.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct DefPoint {
-    /// The block's preorder number.
+    /// The preorder number of the block.
     preorder: u32,
-    /// Within the block: φs at 0, then for each instruction its early definitions, uses and late definitions.
+    /// Position in the block: φs are at 0; then come each instruction's early definitions, uses and late definitions.
     position: u32,
 }
 
-/// Behind what the instruction before defines.
+/// The stages of an instruction. `BEFORE` is also the place of the previous one's late definitions.
 const BEFORE: u32 = 0;
 const EARLY: u32 = 1;
 const USE: u32 = 2;
 const LATE: u32 = 3;
 
 impl DefPoint {
-    /// Where the φs of the block with this number in preorder are defined.
+    /// Where φs of the block with this preorder number are defined.
     pub fn head_of(preorder: u32) -> Self {
         DefPoint { preorder, position: 0 }
     }
@@ -39,18 +38,18 @@ impl DefPoint {
         DefPoint { preorder, position: index as u32 * 3 + stage }
     }
 
-    /// Behind everything in the block with this preorder number.
+    /// After everything in the block with this preorder number.
     pub fn end_of(preorder: u32) -> Self {
         DefPoint { preorder, position: u32::MAX }
     }
 }
 
-/// Answers interference queries.
+/// Answers questions about interference.
 pub struct Interference<'a> {
     dominators: &'a Dominators,
     liveness: &'a Liveness,
     defs: SecondaryMap<Value, (Block, u32)>,
-    /// Of a two-address definition, the value whose register it overwrites.
+    /// For a two-address definition, the value whose register it overwrites.
     overwritten: SecondaryMap<Value, PackedOption<Value>>,
     /// The uses of each value by instructions, in layout order.
     uses: Grouped<Value, (Block, u32)>,
@@ -82,26 +81,30 @@ impl<'a> Interference<'a> {
         Interference { dominators, liveness, defs, overwritten, uses: Grouped::new(function.values.len(), &uses) }
     }
 
-    /// Where the value is defined.
     pub fn def_point(&self, value: Value) -> DefPoint {
         let (block, position) = self.defs[value];
         DefPoint { preorder: self.dominators.preorder(block), position }
     }
 
-    /// The block that defines the value.
     pub fn def_block(&self, value: Value) -> Block {
         self.defs[value].0
     }
 
-    /// Whether `value` is live behind the definition of `other`, which its own definition dominates; values that are
-    /// defined together count as live behind each other's definitions, dead or not.
+    /// Whether `value` is live just after the definition of `other`.
+    ///
+    /// Requires: the definition of `value` dominates that of `other`.
+    ///
+    /// Values that are defined together count as live after each other's definitions, even if they are dead.
     pub fn live_behind(&self, value: Value, other: Value) -> bool {
         let at = self.defs[other];
         self.defined_together(value, other) || self.live_behind_point(value, at)
     }
 
-    /// Whether `value` is live while `other` is being defined, whose definition its own dominates: they cannot share a
-    /// register. A definition that overwrites a use's register is there before the instruction has read its other operands.
+    /// Whether `value` is live while `other` is being defined, so that they cannot share a register.
+    ///
+    /// Requires: the definition of `value` dominates that of `other`.
+    ///
+    /// A two-address definition takes its register before the instruction has read its other operands.
     pub fn live_while_defining(&self, value: Value, other: Value) -> bool {
         let (block, position) = self.defs[other];
         let overwrites_another = self.overwritten[other].expand().is_some_and(|overwritten| overwritten != value);
@@ -109,7 +112,7 @@ impl<'a> Interference<'a> {
         self.defined_together(value, other) || self.live_behind_point(value, (block, since))
     }
 
-    /// Whether one instruction, or the φs of one block, define both.
+    /// Whether one instruction, or the φs of one block, define both values.
     fn defined_together(&self, a: Value, b: Value) -> bool {
         let place = |value: Value| {
             let (block, position) = self.defs[value];
@@ -118,17 +121,15 @@ impl<'a> Interference<'a> {
         place(a) == place(b)
     }
 
-    /// Whether `value` is live before the φs of a block.
     pub fn live_in(&self, value: Value, block: Block) -> bool {
         self.liveness.live_in(block).binary_search(&value).is_ok()
     }
 
-    /// Whether `value` is live at the end of a block.
     fn live_out(&self, value: Value, block: Block) -> bool {
         self.liveness.live_out(block).binary_search(&value).is_ok()
     }
 
-    /// Whether `value` is live at a point, or is defined or read between it and the end of its block.
+    /// Whether `value` is live at a point, or defined or read between there and the end of the block.
     pub fn live_from(&self, value: Value, point: Point) -> bool {
         let position = DefPoint::at(0, point.index as usize, BEFORE).position;
         let (block, defined) = self.defs[value];

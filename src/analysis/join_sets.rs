@@ -1,25 +1,29 @@
-//! Join sets: where φs are needed for variables that several blocks assign.
+//! Join sets: the blocks that need φs for a variable that several blocks assign.
 //!
-//! Requires: all blocks reachable.
-//! Ensures: of sets of blocks A, the iterated join sets J⁺(A). [`Worklist`] and [`DjGraph`] compute them one by one;
-//! [`JoinSets`] those of many sets, reusing what they have in common.
-//! Relies on: French and Amaral, "Eliminating Redundant Join-Set Computations in Static Single Assignment" (2005): J⁺(A) is
-//! the iterated dominance frontier of A (Theorem 1, Cytron et al. 1991), and J⁺(X ∪ Y) = J⁺(X) ∪ J⁺(Y) (Theorem 4).
+//! Requires: every block is reachable from the entry.
+//! Ensures: for a set of blocks A, the iterated join set J⁺(A). [`Worklist`] and [`DjGraph`] compute it for one set at a
+//! time; [`JoinSets`] does so for many sets, reusing results among them.
+//! Relies on: J⁺(A) is the iterated dominance frontier of A [FA05, Theorem 1; Cytron91], and J⁺(X ∪ Y) = J⁺(X) ∪ J⁺(Y)
+//! [FA05, Theorem 4].
 
 use super::grouped::{Grouped, of_each};
 use super::{Dominators, Frontiers, Graph, Order};
 use crate::machine::Block;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 
-/// A way to compute join sets.
+/// An algorithm that computes join sets.
 pub trait JoinSet {
-    /// Appends the join set of some blocks, in no particular order. Only blocks that are `wanted` are in it, and looked beyond:
-    /// where that is "the variable is live here", the φs are those of pruned SSA form.
+    /// Appends the join set of the blocks `assigned`, in no particular order.
+    ///
+    /// Only blocks that are `wanted` join it, and the search does not continue past others. If `wanted` says where the
+    /// variable is live, the φs are those of pruned SSA form.
     fn append(&mut self, assigned: &[Block], wanted: impl Fn(Block) -> bool, joins: &mut Vec<Block>);
 }
 
-/// Cytron's worklist over frontiers that are computed beforehand. A set takes as long as the frontiers of its blocks, and of
-/// those in its join set, are large; all frontiers together can be as large as the square of the graph.
+/// Cytron's worklist, over dominance frontiers that are computed beforehand [Cytron91].
+///
+/// A set takes time linear in the frontiers of its blocks and of its join set. All frontiers together can be of quadratic
+/// size.
 pub struct Worklist {
     frontiers: Frontiers,
     joined: Marks,
@@ -47,15 +51,16 @@ impl JoinSet for Worklist {
     }
 }
 
-/// Sreedhar and Gao, "A Linear Time Algorithm for Placing φ-nodes" (1995). Blocks are taken from the deepest in the dominator
-/// tree to the highest; the subtree below each is searched for *J-edges*, those that are not the tree's, to a block that is no
-/// deeper. No block is searched twice, so that a set takes time linear in the graph, whatever the frontiers are.
+/// The algorithm of [SG95], which takes time linear in the graph for a set, however large the frontiers are.
+///
+/// It takes blocks from the deepest in the dominator tree to the highest. The subtree below each is searched for *J-edges*
+/// (edges that are not edges of the tree) to a block that is no deeper than the subtree's root. No block is searched twice.
 pub struct DjGraph {
     j_edges: Grouped<Block, Block>,
     children: Grouped<Block, Block>,
     /// Depth in the dominator tree.
     level: SecondaryMap<Block, u32>,
-    /// Blocks below which has yet to be searched, by level: the paper's piggy bank.
+    /// Roots of subtrees that have yet to be searched, by level: the piggy bank of [SG95].
     bank: Vec<Vec<Block>>,
     banked: Marks,
     searched: Marks,
@@ -95,7 +100,7 @@ impl DjGraph {
         }
     }
 
-    /// The paper's Visit, of a whole subtree but for what has been searched before.
+    /// Searches a subtree for joins, except for blocks that have been searched before: Visit of [SG95].
     fn search(&mut self, root: Block, wanted: &impl Fn(Block) -> bool, joins: &mut Vec<Block>) {
         let first = joins.len();
         self.pending.extend(self.searched.insert(root).then_some(root));
@@ -119,7 +124,7 @@ impl JoinSet for DjGraph {
         self.banked.clear();
         self.searched.clear();
         assigned.iter().for_each(|&block| self.deposit(block));
-        // What a search joins is no deeper than its root: no level gets a block any more once it has been left.
+        // A join is no deeper than the root of its search, so a level that has been left gets no more blocks.
         for level in (0..self.bank.len()).rev() {
             while let Some(root) = self.bank[level].pop() {
                 self.search(root, &wanted, joins);
@@ -128,23 +133,23 @@ impl JoinSet for DjGraph {
     }
 }
 
-/// How much of the work for many sets was saved: the columns of the paper's Tables 2 and 3.
+/// How much work was saved by computing many join sets together: the columns of [FA05, Tables 2 and 3].
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub struct Reuse {
-    /// Sets whose join sets were asked for, those of no block apart: the paper's worklists.
+    /// The number of sets other than the empty one: the worklists of [FA05].
     pub sets: u64,
-    /// Of these, those that equal one before them: A(x) = A(y).
+    /// Of these, sets that equal an earlier one: A(x) = A(y).
     pub equal: u64,
-    /// Of these, those of which one before them is a proper subset, whose join set is reused: A(x) ⊂ A(y).
+    /// Of these, sets that have an earlier one as a proper subset, whose join set is reused: A(x) ⊂ A(y).
     pub supersets: u64,
-    /// Over all supersets, the blocks that are not in the subset.
+    /// The blocks that are not in the subset, summed over all supersets.
     pub remainder: u64,
-    /// Over all supersets, the part of the blocks that is in the subset.
+    /// The fraction of the blocks that is in the subset, summed over all supersets.
     pub saved: f64,
 }
 
 impl Reuse {
-    /// Sets of which everything or a part need not be computed: A(x) ⊆ A(y).
+    /// Sets of which all or a part need not be computed: A(x) ⊆ A(y).
     pub fn redundant(&self) -> u64 {
         self.equal + self.supersets
     }
@@ -166,18 +171,18 @@ impl std::ops::Add for Reuse {
 
 /// The join sets of many sets of blocks.
 pub struct JoinSets {
-    /// Of each set, which of the different ones it is.
+    /// For each set, its number among the distinct ones.
     index: Vec<u32>,
     joins: Vec<Vec<Block>>,
     pub reuse: Reuse,
 }
 
 impl JoinSets {
-    /// Computes the join sets of some sets of blocks, each ascending: of equal ones once, and of one that has a subset among
-    /// the others only what the remainder adds.
+    /// Computes the join sets of some sets of blocks, each of which is ascending. Equal sets are computed once. For a set
+    /// with a known subset, only the remaining blocks are computed [FA05, Theorem 4].
     pub fn new<S: AsRef<[Block]>>(assigned: &[S], algorithm: &mut impl JoinSet) -> Self {
         let mut sets = JoinSets { index: vec![0; assigned.len()], joins: Vec::new(), reuse: Reuse::default() };
-        // Subsets come before what they are part of, and equal sets one behind the other.
+        // Puts subsets before their supersets, and equal sets next to each other.
         let mut order: Vec<usize> = (0..assigned.len()).collect();
         order.sort_unstable_by_key(|&set| (assigned[set].as_ref().len(), assigned[set].as_ref()));
         let mut subsets = Subsets::new(assigned.iter().map(AsRef::as_ref));
@@ -215,34 +220,33 @@ impl JoinSets {
         subsets.add(blocks);
     }
 
-    /// The join set of the set of this number, ascending.
+    /// The join set of this set, ascending.
     pub fn get(&self, set: usize) -> &[Block] {
         &self.joins[self.index[set] as usize]
     }
 }
 
-/// Sets of blocks, among which subsets are found.
+/// The distinct sets so far, in which subsets of further sets are looked up.
 struct Subsets<'a> {
     sets: PrimaryMap<Set, &'a [Block]>,
-    /// How many sets each block is in.
+    /// The number of sets that contain the block, those to come included.
     occurrences: SecondaryMap<Block, u32>,
-    /// Of each block, the latest of the sets in which it is the rarest. It is in all their supersets too.
+    /// For each block, the latest of the sets in which it is the rarest block. All supersets of these contain it, too.
     by_rarest: SecondaryMap<Block, PackedOption<Set>>,
-    /// Of each set, the one before it with the same rarest block.
+    /// For each set, the one before it with the same rarest block.
     before: PrimaryMap<Set, PackedOption<Set>>,
     members: Marks,
 }
 
-/// One of the different sets.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Set(u32);
 entity_impl!(Set, "set");
 
 impl<'a> Subsets<'a> {
-    /// How many blocks of candidates may be looked at for each block of a set: finding a subset must cost less than it saves.
+    /// How many blocks of candidates may be looked at per block of a set: finding a subset must cost less than it saves.
     const EFFORT: usize = 4;
 
-    /// Of no set yet, but of those that are to come.
+    /// Knows how often each block occurs in all sets that will be added, but contains none of them yet.
     fn new(sets: impl Iterator<Item = &'a [Block]>) -> Self {
         let mut occurrences: SecondaryMap<Block, u32> = SecondaryMap::new();
         sets.flatten().for_each(|&block| occurrences[block] += 1);
@@ -250,7 +254,7 @@ impl<'a> Subsets<'a> {
         Subsets { sets: PrimaryMap::new(), occurrences, by_rarest, before: PrimaryMap::new(), members: Marks::default() }
     }
 
-    /// Adds a set that is no smaller than those before it.
+    /// Adds a set, which must be no smaller than those before it.
     fn add(&mut self, blocks: &'a [Block]) {
         let set = self.sets.push(blocks);
         let rarest = blocks.iter().min_by_key(|&&block| self.occurrences[block]);
@@ -290,10 +294,10 @@ impl<'a> Subsets<'a> {
     }
 }
 
-/// A set of blocks that is emptied in constant time.
+/// A set of blocks that can be emptied in constant time.
 #[derive(Default)]
 struct Marks {
-    /// How often the set had been emptied when each block was last put in, and one.
+    /// For each block, the value of `emptied + 1` when it was last inserted.
     round: SecondaryMap<Block, u32>,
     emptied: u32,
 }
@@ -303,7 +307,7 @@ impl Marks {
         self.emptied += 1;
     }
 
-    /// Whether the block was not in the set.
+    /// Returns whether the block was new.
     fn insert(&mut self, block: Block) -> bool {
         std::mem::replace(&mut self.round[block], self.emptied + 1) != self.emptied + 1
     }
@@ -343,7 +347,7 @@ mod tests {
         joins
     }
 
-    /// The limit of the sequence of Definition 3.
+    /// The limit of the sequence in [FA05, Definition 3].
     fn by_definition(frontiers: &Frontiers, assigned: &[Block]) -> Vec<Block> {
         let mut joins: BTreeSet<Block> = BTreeSet::new();
         loop {
@@ -362,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_header_joins_what_the_loop_assigns() {
+    fn a_loop_header_joins_the_assignments_of_the_loop() {
         let f = graph(&[&[1], &[2, 3], &[1], &[]]);
         let mut analysed = analyse(&f);
         for assigned in [vec![block(2)], vec![block(1)], vec![block(1), block(2)]] {
@@ -373,7 +377,7 @@ mod tests {
         assert!(join_set(&mut analysed.worklist, &[block(2)], |join| join != block(1)).is_empty());
     }
 
-    /// On irreducible graphs too.
+    /// The graphs include irreducible ones.
     #[test]
     fn both_algorithms_agree_with_the_definition() {
         let mut rng = fastrand::Rng::with_seed(11);
@@ -391,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_reused_is_what_would_have_been_computed() {
+    fn reused_join_sets_are_those_that_would_have_been_computed() {
         let mut rng = fastrand::Rng::with_seed(12);
         let mut total = Reuse::default();
         for _ in 0..300 {
@@ -409,7 +413,7 @@ mod tests {
         assert!(total.equal > 100 && total.supersets > 100, "{total:?}: nothing was tried");
     }
 
-    /// The paper's Figure 2: A(y) = {B1, B2, B5} is a subset of A(x) = {B1, ..., B5}.
+    /// [FA05, Figure 2]: A(y) = {B1, B2, B5} is a subset of A(x) = {B1, ..., B5}.
     #[test]
     fn only_the_remainder_of_a_superset_is_computed() {
         let f = graph(&[&[1, 2], &[3], &[3, 4], &[5], &[5], &[]]);

@@ -1,48 +1,48 @@
-//! Sets of values for blocks, as [`super::Liveness`] makes and keeps them.
+//! The sets of live values of all blocks, as [`super::Liveness`] builds and keeps them.
 //!
-//! They are made 64 values at a time, with a bit for each: where many values live long, this takes a fraction of what pairs of
-//! block and value do, and nothing takes more. They are kept as ascending lists. Where these are long, blocks of equal sets share
-//! one: thousands of values that live through thousands of blocks are listed once, and not once a block.
+//! They are built for 64 values at a time, one bit each. Where many values live long, this costs a fraction of what
+//! collecting pairs of block and value would, and it never costs more. They are kept as ascending lists. Where lists are
+//! long, blocks with equal sets share one: thousands of values that live through thousands of blocks are listed once rather
+//! than once per block.
 
 use super::grouped::of_each;
 use crate::machine::{Block, Value};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use std::ops::Range;
 
-/// Some values of a group, by bit.
+/// Some values of a group, one bit each.
 pub(super) type Bits = u64;
 
-/// How many values are taken together: those of consecutive numbers.
+/// The number of values in a group; they have consecutive numbers.
 pub(super) const GROUP: usize = Bits::BITS as usize;
 
-/// Lists are shared where they have more values than this for each block there is: elsewhere, finding out which are equal would
-/// cost more than writing them.
+/// Lists are shared if their average length is more than this. Below, finding out which sets are equal would cost more than
+/// writing them.
 const LONG: usize = 64;
 
-/// Of a value in its group.
+/// The bit of a value in its group.
 pub(super) fn bit(value: Value) -> Bits {
     1 << (value.index() % GROUP)
 }
 
-/// Which values are in the set of which block, group by group.
+/// Sets of values, one for each block, under construction: one group of values after the other.
 pub(super) struct Sets {
-    /// Of the current group, by block.
+    /// For each block, its values in the current group.
     here: SecondaryMap<Block, Bits>,
-    /// Blocks with some of it; those of the groups before it come first.
+    /// For one group after the other, the blocks that have values of it. The current group is at the end.
     blocks: Vec<Block>,
-    /// Of the groups before it.
+    /// For all earlier groups, the values of the corresponding block.
     bits: Vec<Bits>,
-    /// Of each group before it, where its blocks end.
+    /// For each earlier group, where its part of `blocks` and `bits` ends.
     ends: Vec<usize>,
 }
 
 impl Sets {
-    /// Empty ones, of so many blocks.
     pub(super) fn new(blocks: usize) -> Self {
         Sets { here: of_each(blocks), blocks: Vec::with_capacity(blocks), bits: Vec::with_capacity(blocks), ends: Vec::new() }
     }
 
-    /// Adds values of the current group to a block's; answers which are new there.
+    /// Adds values of the current group to a block's set. Returns those that are new in it.
     pub(super) fn add(&mut self, block: Block, bits: Bits) -> Bits {
         let here = &mut self.here[block];
         let new = bits & !*here;
@@ -53,7 +53,7 @@ impl Sets {
         new
     }
 
-    /// The next group begins.
+    /// Ends the current group.
     pub(super) fn end(&mut self) {
         for &block in &self.blocks[self.bits.len()..] {
             self.bits.push(std::mem::take(&mut self.here[block]));
@@ -84,7 +84,7 @@ impl Sets {
         LiveLists { lists, items, starts, len }
     }
 
-    /// Writes the lists of some blocks, which are empty and have room.
+    /// Writes the lists of those blocks that are listed. Their ranges are empty and have room after them.
     fn fill(&self, lists: &mut [Range<u32>], items: usize, is_listed: impl Fn(Block) -> bool) -> Vec<Value> {
         let mut items = vec![Value::new(0); items];
         for (group, range) in self.groups() {
@@ -99,20 +99,20 @@ impl Sets {
         items
     }
 
-    /// The groups, each with where its blocks are.
+    /// The groups, each with its range of `blocks` and `bits`.
     fn groups(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, &end)| start..end).enumerate()
     }
 
-    /// Of each block, the first of those found to have the same set.
+    /// For each block, the first block that is found to have an equal set.
     ///
-    /// Blocks of equal sets are classes, which each group parts. Of a class, those with the same values of the group stay
-    /// together if they follow each other in its list, as neighbours do most of the time; that some that are equal are not found
-    /// to be costs no more than their lists.
+    /// Blocks are partitioned into classes, which each group refines: blocks of a class stay together if they have the same
+    /// values in the group, and follow each other in its list, as neighbours usually do. Some equal sets are therefore not
+    /// found, which costs no more than the space of their lists.
     fn equal(&self, blocks: usize) -> Vec<Block> {
-        /// What blocks of a class were last found to have of a group, and the class that they are since; at first nothing, which
-        /// no block in a group's list has.
+        /// The values of a group that a block of the class was last found to have, and the class of such blocks from then
+        /// on. The default is no values, which no block in a group's list has.
         #[derive(Clone, Copy, Default)]
         struct Part {
             group: usize,
@@ -143,10 +143,10 @@ impl Sets {
 /// The values of each block, ascending.
 #[derive(Debug)]
 pub(super) struct LiveLists {
-    /// Where each block's are among the items; blocks may share them.
+    /// Where each block's values are in `items`. Blocks may share a range.
     lists: Vec<Range<u32>>,
     items: Vec<Value>,
-    /// If any do: where the blocks' lists would be if each had its own.
+    /// If blocks share ranges: where each block's values would begin if none did. Otherwise empty.
     starts: Vec<usize>,
     len: usize,
 }
@@ -157,19 +157,20 @@ impl LiveLists {
         &self.items[list.start as usize..list.end as usize]
     }
 
-    /// Where a block's values are if those of all blocks follow each other.
+    /// Where a block's values would be if the lists of all blocks followed each other.
     pub(super) fn range(&self, block: Block) -> Range<usize> {
         let list = &self.lists[block.index()];
         let start = self.starts.get(block.index()).map_or(list.start as usize, |&start| start);
         start..start + list.len()
     }
 
-    /// How many values all blocks have together.
+    /// The number of values of all blocks together.
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// Has some blocks, in ascending order, have other values: those of each, ascending, end among all of these where it says.
+    /// Replaces the lists of some blocks. `ends` names the blocks, ascending, each with the end of its list, ascending, in
+    /// `values`.
     pub(super) fn replace(&mut self, values: &[Value], ends: &[(Block, usize)]) {
         if ends.is_empty() {
             return;
@@ -189,7 +190,7 @@ impl LiveLists {
             }
             self.items = items;
         } else {
-            // What others share stays where it is.
+            // Other blocks may share the old lists, so these stay where they are.
             let before = self.items.len() as u32;
             self.items.extend_from_slice(values);
             others.for_each(|(block, it)| self.lists[block.index()] = before + it.start as u32..before + it.end as u32);
@@ -199,7 +200,7 @@ impl LiveLists {
     }
 }
 
-/// Whether they say the same, whatever shares a list.
+/// Equality of the sets, no matter which lists are shared.
 impl PartialEq for LiveLists {
     fn eq(&self, other: &Self) -> bool {
         let said = |lists: &LiveLists, block: usize| (lists.range(Block::new(block)), lists.get(Block::new(block)).to_vec());
@@ -207,7 +208,7 @@ impl PartialEq for LiveLists {
     }
 }
 
-/// Where lists begin that follow each other, each empty as yet, if they are to have so many items; and how many all will have.
+/// Empty ranges with room for `counts` items each, one after the other; and the total.
 fn laid_out(counts: impl Iterator<Item = u32>) -> (Vec<Range<u32>>, usize) {
     let mut end = 0;
     let lists = counts.map(|count| {
@@ -231,7 +232,7 @@ fn ones(mut bits: Bits) -> impl Iterator<Item = usize> {
 mod tests {
     use super::*;
 
-    /// Sets of three hundred values for each of some blocks, chosen by a rule.
+    /// For each block, the set of those of three hundred values for which the rule holds.
     fn sets(blocks: usize, is_in: impl Fn(usize, usize) -> bool) -> LiveLists {
         let mut sets = Sets::new(blocks);
         for group in (0..300).collect::<Vec<usize>>().chunks(GROUP) {
@@ -288,7 +289,7 @@ mod tests {
 
     #[test]
     fn sets_that_differ_in_one_group_are_apart_again() {
-        // Equal but for values of the first group, and of the last; an empty one among them.
+        // Sets that differ in a value of the first group and in the last group; block 2 has an empty one.
         let is_in = |block: usize, value: usize| block != 2 && value != block % 3 && (value < 256 || block.is_multiple_of(2));
         let lists = sets(30, is_in);
         check(&lists, 30, is_in);

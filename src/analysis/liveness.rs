@@ -1,14 +1,13 @@
 //! Liveness of SSA values.
 //!
-//! Requires: strict SSA (a definition dominates its uses).
-//! Ensures: a value is live from its definition to its uses in registers. A φ takes its arguments at the end of the
-//! predecessors and defines its value at the head of its block. Debug uses count for
-//! nothing. Values live into a landing pad count as live to the end of its predecessors, although
-//! control leaves these earlier.
-//! Relies on: Boissinot, Brandner, Darte, Dupont de Dinechin, Rastello, "Computing Liveness Sets for SSA-Form Programs"
-//! (2011), section 5.2: from each use, walk the predecessors up to the definition. Values are taken 64 at a time, with a bit for
-//! each ([`super::live_sets`]), so that those that live in the same blocks are walked together, and what is known of a block is
-//! a word. Time is linear in the sets' edges at most.
+//! Requires: strict SSA form (each definition dominates its uses).
+//! Ensures: a value is live from its definition to its uses by operands and φs. A φ uses its arguments at the end of the
+//! predecessors, and defines its value at the head of its block. Debug uses keep nothing alive. Values that are live into a
+//! landing pad count as live to the end of its predecessors, although control leaves these earlier.
+//! Relies on: [Boi11, §5.2]: from each use, walk the predecessors up to the definition. Values are taken in groups of 64,
+//! with one bit each ([`super::live_sets`]), so that values that live in the same blocks are walked together, and the state
+//! of a block is one word. The time is at most linear in the number of edges that the live ranges cover, summed over all
+//! values.
 
 use super::grouped::{Grouped, of_each};
 use super::live_sets::{Bits, GROUP, LiveLists, Sets, bit};
@@ -16,14 +15,14 @@ use crate::machine::{Block, DebugUse, Function, Inst, Operand, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 use std::ops::Range;
 
-/// What is live at the blocks' borders, and where values die.
+/// Which values are live at the borders of blocks, and which operands are last uses.
 #[derive(PartialEq, Debug)]
 pub struct Liveness {
     live_in: LiveLists,
     live_out: LiveLists,
-    /// Indexed by value: no use at all.
+    /// By value: whether it has no use at all.
     unused: Vec<bool>,
-    /// Indexed like [`Function::operands`].
+    /// Indexed like [`Function::operands`]: see [`Liveness::kills`].
     kills: Vec<bool>,
 }
 
@@ -45,18 +44,19 @@ impl Liveness {
         Liveness { live_in, live_out, unused, kills }
     }
 
-    /// The liveness of a program that is this one, but for the order of instructions within their blocks.
+    /// The liveness of a program that differs from this one only in the order of instructions within their blocks.
     pub fn reordered(self, function: &Function) -> Self {
         self.at_borders(function, |_| None)
     }
 
-    /// The liveness of a program that is this one, `before`, but for copies that isolate φs: of what they take, at the ends of
-    /// predecessors, and of what they define, in their blocks. Where control goes from block to block, other values live only at
-    /// these ends.
+    /// The liveness of `function`: this program, `before`, after φs have been isolated.
+    ///
+    /// Isolation adds copies of the φs' arguments at the ends of predecessors, and of the φs' definitions in their own
+    /// blocks. So the values live at the borders of blocks differ only at the ends of these predecessors.
     pub fn isolated(mut self, before: &Function, function: &Function) -> Self {
         self.unused.resize(function.values.len(), true);
         for phi in function.blocks.values().flat_map(|data| &data.phis) {
-            // New names are there for a φ, which takes them, or for a copy, which takes them from a φ.
+            // A new name is either an argument of a φ, or defined by a φ and read by a copy.
             let defines = Some(phi.def).filter(|def| def.index() >= before.values.len());
             let named = phi.args.iter().filter_map(|arg| arg.expand()).chain(defines);
             named.for_each(|value| self.unused[value.index()] = false);
@@ -80,7 +80,7 @@ impl Liveness {
         self.at_borders(function, same)
     }
 
-    /// What is live into a block's successors, and what their φs take from it.
+    /// The values that are live into a block's successors or taken by their φs.
     fn leaving(&self, function: &Function, block: Block) -> impl Iterator<Item = Value> {
         function.blocks[block].succs.iter().flat_map(move |&next| {
             let column = function.column(block, next);
@@ -89,55 +89,57 @@ impl Liveness {
         })
     }
 
-    /// The liveness of a program in which the same is live at blocks' borders; of blocks in which nothing has changed, where
-    /// their operands were.
+    /// Recomputes where values die, for a function that has the same values live at the borders of blocks.
+    ///
+    /// `same` gives the old range of operands of a block in which nothing has changed.
     fn at_borders(mut self, function: &Function, same: impl Fn(Block) -> Option<Range<usize>>) -> Self {
         self.kills = kills(function, &self.live_out, &self.unused, |block| Some(&self.kills[same(block)?]));
         debug_assert!(self == Liveness::new(function));
         self
     }
 
-    /// The values live before the block's φs, ascending: these and the φs' definitions are live before its first
+    /// The values live before the block's φs, ascending. These and the φs' definitions are live before its first
     /// instruction.
     pub fn live_in(&self, block: Block) -> &[Value] {
         self.live_in.get(block)
     }
 
-    /// The values live at the block's end, ascending, with those that successors' φs take from it.
+    /// The values live at the block's end, ascending. They include those that φs of successors take from it.
     pub fn live_out(&self, block: Block) -> &[Value] {
         self.live_out.get(block)
     }
 
-    /// Where a block's [`Self::live_in`] is in a list of all blocks' values, in the order of the blocks' numbers.
+    /// Where the block's [`Self::live_in`] would be in one list for all blocks, in the order of their numbers.
     pub fn live_in_row(&self, block: Block) -> Range<usize> {
         self.live_in.range(block)
     }
 
-    /// Likewise, of [`Self::live_out`].
+    /// Where the block's [`Self::live_out`] would be in one list for all blocks, in the order of their numbers.
     pub fn live_out_row(&self, block: Block) -> Range<usize> {
         self.live_out.range(block)
     }
 
-    /// How many values all blocks' [`Self::live_in`] have together.
+    /// The number of values in all blocks' [`Self::live_in`] together.
     pub fn all_live_in(&self) -> usize {
         self.live_in.len()
     }
 
-    /// Likewise, of [`Self::live_out`].
+    /// The number of values in all blocks' [`Self::live_out`] together.
     pub fn all_live_out(&self) -> usize {
         self.live_out.len()
     }
 
-    /// Of a use, whether the value is not live after the instruction (every operand naming it says so); of a definition,
-    /// whether it is dead.
+    /// For a use: whether the value is dead after the instruction (if so, for every operand that reads it). For a
+    /// definition: whether it is never used.
     pub fn kills(&self, operand_index: usize) -> bool {
         self.kills[operand_index]
     }
 
-    /// One a debug use of the function: whether its value is live there.
+    /// For each debug use of the function, whether its value is live there.
     pub fn at_debug_uses(&self, function: &Function) -> Vec<bool> {
         let mut live = vec![false; function.debug_uses.len()];
-        // The block that is being scanned if the value is live at the current place in it.
+        // For each value, the block in whose scan it was last found live. It is live at the current place if that is this
+        // block.
         let mut seen: SecondaryMap<Value, PackedOption<Block>> = SecondaryMap::new();
         for range in chunks(&function.debug_uses) {
             let block = function.debug_uses[range.start].at.block;
@@ -160,13 +162,13 @@ impl Liveness {
         live
     }
 
-    /// Whether the value is never used: a dead definition, by an instruction or a φ.
+    /// Whether the value, defined by an instruction or a φ, is never used.
     pub fn is_dead(&self, value: Value) -> bool {
         self.unused[value.index()]
     }
 }
 
-/// The blocks from which φs take other values, ascending.
+/// The blocks from which φs take other values than before, ascending.
 fn ends_that_differ(before: &Function, function: &Function) -> Vec<Block> {
     let mut ends = Vec::new();
     for (block, data) in &function.blocks {
@@ -190,7 +192,6 @@ fn chunks(debug_uses: &[DebugUse]) -> impl Iterator<Item = std::ops::Range<usize
     })
 }
 
-/// Where a value is used.
 #[derive(Clone, Copy)]
 enum Site {
     /// By an instruction of this block.
@@ -199,12 +200,11 @@ enum Site {
     EndOf(Block),
 }
 
-/// Where values are defined and used.
 struct Places {
     def_block: SecondaryMap<Value, PackedOption<Block>>,
-    /// But for uses by instructions behind the definition in its block, which keep nothing alive elsewhere.
+    /// Without uses by instructions in the defining block, which make the value live in no other block.
     uses: Grouped<Value, Site>,
-    /// Indexed by value: no use at all.
+    /// By value: whether it has no use at all.
     unused: Vec<bool>,
 }
 
@@ -222,7 +222,7 @@ impl Places {
                     uses.push((value, Site::EndOf(pred)));
                 }
             }
-            // Definitions of the block come before its uses of them.
+            // In SSA form, a block's definitions come before its uses of them.
             for operand in function.block_operands(block) {
                 if operand.is_def() {
                     def_block[operand.value] = block.into();
@@ -243,9 +243,9 @@ struct Walk<'a> {
     function: &'a Function,
     live_in: Sets,
     live_out: Sets,
-    /// Of the current group, what each block defines.
+    /// For each block, the values of the current group that it defines.
     defined: SecondaryMap<Block, Bits>,
-    /// What lives into blocks and has not been walked to their predecessors yet, and which blocks these are.
+    /// For each block on the stack, the values that are live into it and still have to be carried on to its predecessors.
     pending: SecondaryMap<Block, Bits>,
     stack: Vec<Block>,
 }
@@ -258,14 +258,14 @@ impl<'a> Walk<'a> {
         Walk { function, live_in, live_out, defined, pending, stack: Vec::new() }
     }
 
-    /// The walk of a group begins.
+    /// Begins the walk of a group.
     fn define(&mut self, group: &[Value], def_block: &SecondaryMap<Value, PackedOption<Block>>) {
         for &value in group {
             def_block[value].expand().into_iter().for_each(|block| self.defined[block] |= bit(value));
         }
     }
 
-    /// Makes the value live on all paths from its definition to this use, but for what is left to [`Self::end`].
+    /// Makes the value live at this use. [`Self::end`] carries it on to the definition.
     fn up_from(&mut self, value: Value, site: Site) {
         match site {
             Site::In(block) => self.enter(block, bit(value)),
@@ -273,7 +273,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Walks from all uses of a group, up to its definitions.
+    /// Ends the walk of a group: carries all its uses up to the definitions.
     fn end(&mut self, group: &[Value], def_block: &SecondaryMap<Value, PackedOption<Block>>) {
         while let Some(block) = self.stack.pop() {
             let bits = std::mem::take(&mut self.pending[block]);
@@ -307,7 +307,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Scans each block backwards, remembering which values were seen live, if it is not known what is killed there.
+/// Finds the operands that kill: scans each block backwards, remembering which values were seen live. `known` gives the
+/// answer for blocks where it is known already.
 fn kills<'k>(
     function: &Function,
     live_out: &LiveLists,
@@ -315,7 +316,7 @@ fn kills<'k>(
     known: impl Fn(Block) -> Option<&'k [bool]>,
 ) -> Vec<bool> {
     let mut kills = vec![false; function.operands.len()];
-    // The block that is being scanned if the value is live at the current place in it.
+    // For each value, the block in whose scan it was last found live. It is live at the current place if that is this block.
     let mut live_in_scan: SecondaryMap<Value, PackedOption<Block>> = of_each(function.values.len());
     for block in function.blocks.keys() {
         let operands = function.block_operand_range(block);
@@ -352,9 +353,10 @@ fn kills<'k>(
     kills
 }
 
-/// Whether finding what a block names among the values that live at its end is quicker than passing them.
+/// Whether the list of values live at a block's end is so long that looking up the block's operands in it is quicker than
+/// walking it.
 fn is_long(function: &Function, block: Block, live_out: &[Value]) -> bool {
-    // A search takes some steps.
+    // A search counts as 16 steps.
     live_out.len() > GROUP && live_out.len() / 16 > function.block_operands(block).len()
 }
 
@@ -396,7 +398,7 @@ mod tests {
 
     #[test]
     fn phi_arguments_live_out_and_phi_definitions_not_in() {
-        // 1: v1 = φ(v0, v2); v2 = op v1, in a loop.
+        // b1, a loop: v1 = φ(v0, v2); v2 = op v1.
         let mut f = graph(&[&[1], &[1, 2], &[]]);
         values(&mut f, 3);
         append(&mut f, 0, &[def(0)]);
@@ -408,7 +410,7 @@ mod tests {
         assert!(!l.is_dead(value(1)) && kills(&l, 1..3) == [true, false]);
     }
 
-    /// Of two φs' arguments that are copied at the end of a block, one lives on.
+    /// Both φs' arguments are copied at the end of a block, and one of them lives on.
     #[test]
     fn isolated_phis_change_what_lives_at_ends_only() {
         let build = |is_isolated: bool| {

@@ -1,19 +1,20 @@
-//! Nesting depth of natural loops.
+//! Natural loops and their nesting.
+//!
+//! A back edge is an edge to a block that dominates its source. All back edges to one header make one loop: the blocks from
+//! which the edges' sources are reached without passing the header. Cycles without a dominating header (irreducible ones)
+//! are not loops.
 //!
 //! Requires: every block is reachable from the entry.
-//! Ensures: a block's depth is the number of loop headers whose loop contains it. A back edge is an edge to a dominator;
-//! all back edges to one header make one loop: the blocks from which its sources are reached without passing the header.
-//! Cycles without a dominating header (irreducible ones) are no loops.
-//! Relies on: natural loops with different headers are disjoint or nested, so an inner loop, once found, is one node
-//! (with its header's predecessors) to the loops around it. Every edge is looked at a constant number of times but for
-//! the path compression of the nodes' union-find.
+//! Ensures: the depth of a block is the number of loops that contain it.
+//! Relies on: natural loops with different headers are disjoint or nested. So once an inner loop is found, it is a single
+//! node for the loops around it, with its header's predecessors. Each edge is looked at a constant number of times; path
+//! compression in the union-find of nodes comes on top.
 
 use super::grouped::of_each;
 use super::{Dominators, Graph, Order};
 use crate::machine::Block;
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
-/// The loops around each block.
 pub struct Loops {
     depth: SecondaryMap<Block, u32>,
     forest: Forest,
@@ -22,7 +23,7 @@ pub struct Loops {
 impl Loops {
     pub fn new(graph: &impl Graph, order: &Order, dominators: &Dominators) -> Self {
         let mut forest = Forest::default();
-        // Inner headers are dominated by outer ones, so backwards they come first.
+        // Outer headers dominate inner ones, so in backward order inner headers come first.
         for &header in order.blocks().iter().rev() {
             forest.add_loop(graph, dominators, header);
         }
@@ -39,12 +40,12 @@ impl Loops {
         if self.forest.is_header[block] { Some(block) } else { self.forest.parent[block].expand() }
     }
 
-    /// The header of the innermost loop around the one with this header.
+    /// The header of the next loop around the one with this header.
     pub fn around(&self, header: Block) -> Option<Block> {
         self.forest.parent[header].expand()
     }
 
-    /// The number of loops around the block; 0 outside of any.
+    /// The number of loops that contain the block.
     pub fn depth(&self, block: Block) -> u32 {
         self.depth[block]
     }
@@ -54,14 +55,14 @@ impl Loops {
 #[derive(Default)]
 struct Forest {
     is_header: SecondaryMap<Block, bool>,
-    /// The header of the innermost loop that contains a block and does not begin with it.
+    /// The header of the innermost loop that contains the block and has another header.
     parent: SecondaryMap<Block, PackedOption<Block>>,
-    /// Towards the header of the outermost loop found that contains a block; compressed along the way.
+    /// A step towards the header of the outermost loop found that contains the block. Paths are compressed.
     outward: SecondaryMap<Block, PackedOption<Block>>,
 }
 
 impl Forest {
-    /// Adds the loop with this header, if there is one. The loops inside it have been added.
+    /// Adds the loop with this header, if there is one. The loops inside it must have been added before.
     fn add_loop(&mut self, graph: &impl Graph, dominators: &Dominators, header: Block) {
         let back_edge = |&p: &Block| dominators.dominates(header, p);
         let mut work: Vec<Block> = graph.preds(header).iter().copied().filter(back_edge).collect();
@@ -76,7 +77,7 @@ impl Forest {
         }
     }
 
-    /// The header of the outermost loop that contains the block, or the block itself.
+    /// The header of the outermost loop found that contains the block, or the block itself.
     fn outermost(&mut self, block: Block) -> Block {
         let mut root = block;
         while let Some(next) = self.outward[root].expand() {
@@ -105,7 +106,7 @@ mod tests {
 
     #[test]
     fn nested_three_deep() {
-        // 1 { 2 { 3 } 4 { 5 } } 6, with 3 a loop of its own.
+        // 1 { 2 { 3 } 4 { 5 } } 6, where 3 is a loop of its own.
         assert_eq!(depths(&[&[1], &[2, 6], &[3], &[3, 2, 4], &[5], &[4, 1], &[]]), [0, 1, 2, 3, 2, 2, 0]);
     }
 

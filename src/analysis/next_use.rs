@@ -1,11 +1,11 @@
-//! How far away the next use of each value is, over all ways that control can take.
+//! The distance from the borders of blocks to the next use of each value, over all paths.
 //!
 //! Requires: every block is reachable from the entry.
-//! Ensures: of each value that is live at a border of a block, the number of instructions to its nearest next use. What a φ
-//! takes is used on the edge. Each loop that a way leaves is [`LEAVING`] instructions long: what is used behind a loop is
-//! farther away than anything in it.
-//! Relies on: `nextuse` of `ssa-allocation-lecture.txt`, "Spilling with Belady's Algorithm", as a least fixed point; Braun and
-//! Hack, "Register Spilling and Live-Range Splitting for SSA-Form Programs" (CC 2009), section 4.1, for the lengths of edges.
+//! Ensures: for each value that is live at a border of a block, the least number of instructions to a use. A φ uses its
+//! argument on the edge. Leaving a loop counts as [`LEAVING`] instructions for each loop left, so a use after a loop is
+//! farther away than any within it.
+//! Relies on: `nextuse` of [Hack, "Spilling with Belady's Algorithm"], as a least fixed point; [BH09, §4.1] for the length
+//! of edges that leave loops.
 
 use super::grouped::{Lists, each};
 use super::{Liveness, Loops, Order};
@@ -13,26 +13,26 @@ use crate::machine::{Block, BlockData, Function, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use std::ops::Range;
 
-/// What leaving a loop adds to a distance: more instructions than any way through a loop has.
+/// What leaving a loop adds to a distance: more than the number of instructions on any path through a loop.
 pub const LEAVING: u32 = 100_000;
 
-/// A distance to a value that is not live.
+/// The distance to the next use of a value that is not live.
 pub const NEVER: u32 = u32::MAX;
 
-/// The distances to the next uses of what is live at the borders of blocks.
+/// The distances from the borders of blocks to the next uses of the values that are live there.
 pub struct NextUses<'a> {
     liveness: &'a Liveness,
-    /// Of each block, in the order of [`Liveness::live_in`].
+    /// For each block, in the order of [`Liveness::live_in`].
     entry: Vec<u32>,
-    /// Of each block, in the order of [`Liveness::live_out`].
+    /// For each block, in the order of [`Liveness::live_out`].
     exit: Vec<u32>,
-    /// Of each block's φs, to the first use in the block.
+    /// For the definition of each φ of a block: the distance to its first use within the block.
     phis: Lists<Block, u32>,
 }
 
-/// The first uses of values in the block that is being looked at.
+/// The first use of each value within the block that was entered last.
 pub struct FirstUses {
-    /// Of each value, the first instruction to use it in the latest block that uses it.
+    /// For each value, the first instruction that uses it in the latest block entered that uses it at all.
     at: SecondaryMap<Value, u32>,
     insts: Range<u32>,
 }
@@ -42,7 +42,7 @@ impl FirstUses {
         FirstUses { at: each(function.values.len(), NEVER), insts: 0..0 }
     }
 
-    /// Looks at the next block.
+    /// Makes this the current block.
     pub fn enter(&mut self, function: &Function, block: Block) {
         self.insts = function.blocks[block].insts.clone();
         for inst in function.block_insts(block).rev() {
@@ -52,7 +52,7 @@ impl FirstUses {
         }
     }
 
-    /// How many instructions of the block come before the first that uses a value, if any does.
+    /// The number of instructions of the block before the first that uses the value; `None` if none does.
     pub fn of(&self, value: Value) -> Option<u32> {
         let at = self.at[value];
         self.insts.contains(&at).then(|| at - self.insts.start)
@@ -84,13 +84,12 @@ impl<'a> NextUses<'a> {
         uses
     }
 
-    /// From the head of a block, behind its φs, to the next uses of the values that are live into it, in the order of
-    /// [`Liveness::live_in`].
+    /// The distances from the head of a block, after its φs, for the values of [`Liveness::live_in`] in their order.
     pub fn at_entry(&self, block: Block) -> &[u32] {
         &self.entry[self.liveness.live_in_row(block)]
     }
 
-    /// From the head of a block, behind its φs, to the next use of a value that is live into it; [`NEVER`] for others.
+    /// The distance from the head of a block, after its φs, for a value that is live into it; [`NEVER`] for other values.
     pub fn from_entry(&self, block: Block, value: Value) -> u32 {
         self.liveness
             .live_in(block)
@@ -98,14 +97,14 @@ impl<'a> NextUses<'a> {
             .map_or(NEVER, |index| self.entry[self.liveness.live_in_row(block)][index])
     }
 
-    /// From the head of a block to the next use of what a φ there defines.
+    /// The distance from the head of a block to the next use of the definition of its φ number `row`.
     pub fn from_phi(&self, function: &Function, block: Block, row: usize) -> u32 {
         let BlockData { phis, insts, .. } = &function.blocks[block];
         let length = insts.len() as u32;
         self.phis.get(block)[row].min(self.from_exit(block, phis[row].def).saturating_add(length))
     }
 
-    /// From the end of a block.
+    /// The distance from the end of a block; [`NEVER`] for values that are not live there.
     pub fn from_exit(&self, block: Block, value: Value) -> u32 {
         self.liveness
             .live_out(block)
@@ -113,7 +112,7 @@ impl<'a> NextUses<'a> {
             .map_or(NEVER, |index| self.exit[self.liveness.live_out_row(block)][index])
     }
 
-    /// Shortens a block's distances by those of its successors; whether any at its head became shorter.
+    /// Shortens a block's distances using those of its successors. Returns whether any at its head changed.
     fn update(&mut self, function: &Function, loops: &Loops, block: Block) -> bool {
         let exit = &mut self.exit[self.liveness.live_out_row(block)];
         let live_out = self.liveness.live_out(block);
@@ -129,7 +128,7 @@ impl<'a> NextUses<'a> {
         let entry = &mut self.entry[self.liveness.live_in_row(block)];
         let mut changed = false;
         for (distance, index) in entry.iter_mut().zip(places(live_out, self.liveness.live_in(block))) {
-            // What is used in the block is nearer than anything behind it.
+            // A use within the block is nearer than any beyond its end.
             if *distance >= length {
                 let through = index.map_or(NEVER, |index| exit[index]).saturating_add(length);
                 changed |= std::mem::replace(distance, through) != through;
@@ -139,7 +138,7 @@ impl<'a> NextUses<'a> {
     }
 }
 
-/// Where some values, which ascend, stand in a list that ascends too.
+/// The positions of some values in a list; both ascend.
 fn places<'l>(list: &'l [Value], values: &'l [Value]) -> impl Iterator<Item = Option<usize>> + 'l {
     let mut next = 0;
     values.iter().map(move |value| {
@@ -150,7 +149,7 @@ fn places<'l>(list: &'l [Value], values: &'l [Value]) -> impl Iterator<Item = Op
     })
 }
 
-/// Appends the distances from a block's end to uses on its edges, of what is live out of it.
+/// Appends the distances from a block's end, as far as φs use values on its edges.
 fn on_edges(function: &Function, liveness: &Liveness, block: Block, exit: &mut Vec<u32>) {
     let live = liveness.live_out(block);
     let first = exit.len();
@@ -163,14 +162,35 @@ fn on_edges(function: &Function, liveness: &Liveness, block: Block, exit: &mut V
     }
 }
 
+/// For each operand, the next instruction of its block that uses the value, or [`NEVER`] if there is none.
+pub fn next_uses_in_blocks(function: &Function) -> Vec<u32> {
+    let mut next_use = vec![NEVER; function.operands.len()];
+    // The nearest use after the current instruction, if it is in the block that is being scanned.
+    let mut nearest: SecondaryMap<Value, u32> = each(function.values.len(), NEVER);
+    for (block, data) in &function.blocks {
+        for inst in function.block_insts(block).rev() {
+            let first = function.insts[inst].operands.start as usize;
+            let operands = function.operands(inst);
+            for (k, operand) in operands.iter().enumerate() {
+                let next = nearest[operand.value];
+                next_use[first + k] = if data.insts.contains(&next) { next } else { NEVER };
+            }
+            for operand in operands.iter().filter(|o| !o.is_def()) {
+                nearest[operand.value] = inst.as_u32();
+            }
+        }
+    }
+    next_use
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::analysis::Dominators;
     use crate::analysis::testing::{append, block, def, graph, phi, usage, value, values};
 
-    /// `v0` and `v1` are defined in block 0; block 1 is a loop of three instructions that uses `v0` last; block 2, behind it,
-    /// uses `v1`.
+    /// `v0` and `v1` are defined in block 0. Block 1 is a loop of three instructions, the last of which uses `v0`. Block 2,
+    /// after the loop, uses `v1`.
     fn around_a_loop() -> Function {
         let mut f = graph(&[&[1], &[1, 2], &[]]);
         values(&mut f, 2);
@@ -191,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_behind_a_loop_is_farther_away_than_all_that_is_in_it() {
+    fn a_use_after_a_loop_is_farther_away_than_any_in_it() {
         with(&around_a_loop(), |uses| {
             assert_eq!(uses.from_exit(block(0), value(0)), 2);
             assert_eq!(uses.from_entry(block(1), value(1)), 3 + LEAVING);
@@ -204,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_phi_takes_is_used_on_the_edge() {
+    fn a_phi_uses_its_argument_on_the_edge() {
         let mut f = graph(&[&[1, 2], &[2], &[]]);
         values(&mut f, 3);
         append(&mut f, 0, &[def(0)]);

@@ -1,15 +1,14 @@
 //! Reverse postorder of the blocks.
 //!
 //! Requires: every block is reachable from the entry.
-//! Ensures: a permutation of the blocks, entry first, in which a block comes before all that it dominates, and before
-//! its successors except along retreating edges.
+//! Ensures: a permutation of the blocks that begins with the entry. A block comes before all blocks that it dominates, and
+//! before its successors except along retreating edges.
 
 use super::Graph;
 use super::grouped::of_each;
 use crate::machine::Block;
 use cranelift_entity::SecondaryMap;
 
-/// The blocks in reverse postorder.
 pub struct Order {
     blocks: Vec<Block>,
     index: SecondaryMap<Block, u32>,
@@ -27,22 +26,22 @@ impl Order {
         Order { blocks, index }
     }
 
-    /// All blocks in this order.
+    /// All blocks in reverse postorder.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks
     }
 
-    /// The position of a block in this order.
+    /// The position of a block in reverse postorder.
     pub fn index(&self, block: Block) -> usize {
         self.index[block] as usize
     }
 }
 
-/// A depth-first search with a stack of its own: functions can be deeper than the thread's.
+/// A depth-first search with its own stack: a function can be too deep for the thread's stack.
 fn postorder(graph: &impl Graph) -> Vec<Block> {
     let mut seen = of_each(graph.block_count());
     let mut done = Vec::with_capacity(graph.block_count());
-    // A block, and how many of its successors have been looked at.
+    // Blocks, each with the number of its successors that have been looked at.
     let mut stack = vec![(graph.entry(), 0)];
     seen[graph.entry()] = true;
     while let Some((block, next)) = stack.last_mut() {

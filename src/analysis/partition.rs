@@ -1,5 +1,3 @@
-//! Union-find.
-
 use cranelift_entity::{EntityRef, PrimaryMap};
 
 /// Entities partitioned into classes: union-find with path halving.
@@ -9,12 +7,12 @@ pub struct Partition<K: EntityRef> {
 }
 
 impl<K: EntityRef> Partition<K> {
-    /// Every one of the first `count` entities in a class of its own.
+    /// The first `count` entities, each in a class of its own.
     pub fn discrete(count: usize) -> Self {
         Partition { parent: (0..count).map(K::new).collect() }
     }
 
-    /// One entity more, in a class of its own.
+    /// Adds an entity, in a class of its own.
     pub fn add(&mut self) -> K {
         self.parent.push(self.parent.next_key())
     }
@@ -28,7 +26,7 @@ impl<K: EntityRef> Partition<K> {
         key
     }
 
-    /// Makes `child`'s class part of the class of `root`, whose representative stays; both must be representatives.
+    /// Merges the class of `child` into that of `root`, whose representative stays. Both must be representatives.
     pub fn attach(&mut self, child: K, root: K) {
         self.parent[child] = root;
     }

@@ -1,41 +1,41 @@
-//! Where physical registers that the program names itself are live.
+//! Pins: where physical registers that the program itself names are live.
 //!
-//! A definition is taken to write the whole register, also where it names only a part.
+//! A definition counts as writing the whole register, even where it names only a part of it.
 
 use super::Liveness;
 use super::grouped::{Grouped, of_each};
-use crate::machine::{Block, Function, Inst, InstKind, Operand, Point, Reg, RegSet, Role, Value};
+use crate::machine::{Block, Function, Inst, InstFlags, InstKind, Operand, Point, Reg, RegSet, Role, Value};
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Physical registers (status registers included) live between instructions.
+/// Which physical registers, status registers included, are live at each point.
 #[derive(Clone)]
 pub struct PinLiveness {
     before: Rc<PrimaryMap<Inst, RegSet>>,
     end: Rc<SecondaryMap<Block, RegSet>>,
-    /// Instructions at which nothing is in the way of values: most of them. And blocks that have no others.
+    /// Instructions at which no allocatable register is occupied, which is most of them.
     free: Rc<PrimaryMap<Inst, bool>>,
+    /// Blocks in which that is so at all instructions.
     free_blocks: Rc<EntitySet<Block>>,
-    /// Those that values can be in.
+    /// The registers that some value can be in.
     allocatable: RegSet,
-    /// Those that the program does not name, and that keep what they hold from the function's entry on.
+    /// [Untouched] registers, in all blocks.
     kept: RegSet,
-    /// By instruction.
     held: Rc<Grouped<Inst, Held>>,
 }
 
-/// Registers that the program does not name, and that keep what they hold from the function's entry on: callee-saved ones.
+/// Callee-saved registers that the program does not name: they keep their content from the function's entry on.
 #[derive(Clone, Debug, Default)]
 pub struct Untouched {
-    /// Everywhere.
+    /// Registers that are untouched in all blocks.
     pub everywhere: RegSet,
-    /// Others, and the blocks in which they are used: they are untouched in all others.
+    /// Further registers, with the blocks in which they are used; they are untouched in all other blocks.
     pub outside: Option<Rc<(RegSet, EntitySet<Block>)>>,
 }
 
 impl Untouched {
-    /// In a block.
+    /// The registers that are untouched in this block.
     pub fn in_block(&self, block: Block) -> RegSet {
         match self.outside.as_deref() {
             Some((registers, used_in)) if !used_in.contains(block) => self.everywhere | *registers,
@@ -50,16 +50,18 @@ impl From<RegSet> for Untouched {
     }
 }
 
-/// A value that lives on past its copy to a physical register may be in that register all the while that the program wants the
-/// copy there: both have the same content. Not so if the value is overwritten meanwhile, or the register before it is free again.
+/// A value that may be in a register that the program itself occupies, because both have the same content.
+///
+/// A value that lives on past its copy to a physical register may be in that register while the program needs the copy
+/// there. This does not hold if the value is overwritten meanwhile, or if the register is, before it is free again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
     pub value: Value,
     pub reg: Reg,
-    /// Whether the register is live before the instruction, which is not the copy then.
+    /// Whether the register is live before the instruction. If not, the instruction is the copy.
     pub before: bool,
-    /// Whether the register is live after the instruction and holds the value still; if not, this is the last instruction that reads
-    /// the register or the value.
+    /// Whether the register is live after the instruction and still holds the value. If not, this is the last instruction
+    /// that reads the value, or the register.
     pub behind: bool,
 }
 
@@ -71,21 +73,20 @@ impl PinLiveness {
         let mut free_blocks = EntitySet::with_capacity(function.blocks.len());
         let allocatable = function.file.classes.values().fold(RegSet::EMPTY, |set, class| set | class.regs);
         for (block, data) in &function.blocks {
-            // What is live into a landing pad was put there by the unwinder, not by the block.
+            // The unwinder writes the registers that are live into a landing pad; the block does not.
             let succs = data.succs.iter().map(|&succ| &function.blocks[succ]).filter(|succ| !succ.landing_pad);
             let mut live = succs.fold(RegSet::EMPTY, |set, succ| set | succ.live_in_pins);
             let mut occupies = live.intersects(allocatable);
             let mut all_free = true;
             end[block] = live;
             for inst in function.block_insts(block).rev() {
-                // Most instructions name no register.
                 if function.names_registers(inst) {
                     let pins = function.pins(inst);
                     let written = pins.defs | pins.early_defs | pins.clobbers;
                     live = (live - written) | pins.uses;
-                    let occupied_behind = occupies || written.intersects(allocatable);
+                    let occupied_after = occupies || written.intersects(allocatable);
                     occupies = live.intersects(allocatable);
-                    free[inst] = !(occupies || occupied_behind);
+                    free[inst] = !(occupies || occupied_after);
                 } else {
                     free[inst] = !occupies;
                 }
@@ -108,7 +109,7 @@ impl PinLiveness {
         }
     }
 
-    /// The same where some registers are untouched.
+    /// Treats registers that are untouched as occupied, where they are so.
     #[must_use]
     pub fn keeping(mut self, function: &Function, untouched: &Untouched) -> Self {
         if let Some((registers, blocks)) = untouched.outside.as_deref() {
@@ -126,18 +127,18 @@ impl PinLiveness {
         PinLiveness { kept: untouched.everywhere, ..self }
     }
 
-    /// The registers that keep what they hold everywhere.
+    /// The registers that keep their content throughout the function.
     pub fn kept(&self) -> RegSet {
         self.kept
     }
 
-    /// The same where values are held in registers that they are copied to.
+    /// Finds where values may be held in the registers that they are copied to ([`Held`]).
     #[must_use]
     pub fn holding(self, function: &Function, liveness: &Liveness) -> Self {
         let mut held: Vec<(Inst, Held)> = Vec::new();
         for block in function.blocks.keys() {
             let insts = function.blocks[block].insts.clone();
-            // The values that are still held, and the last instructions where they are.
+            // The values that are held, each with the last instruction at which it is.
             let mut here: Vec<(Value, u32)> = Vec::new();
             for copy in insts.clone() {
                 let data = &function.insts[Inst::from_u32(copy)];
@@ -160,8 +161,9 @@ impl PinLiveness {
         PinLiveness { held, ..self }
     }
 
-    /// The last of the instructions after a copy to a register where the register holds the copied value: the value's last use, or, if
-    /// the value lives on, the instruction that reads the register last. `None` if something overwrites either before that.
+    /// The last instruction after a copy to `reg` up to which the register holds `value`: the value's last use or, if the
+    /// value lives on longer, the last instruction that reads the register. `None` if something overwrites either before
+    /// that.
     fn held_until(
         &self,
         (function, liveness): (&Function, &Liveness),
@@ -180,7 +182,7 @@ impl PinLiveness {
             let overwrites = |(k, o): (usize, &Operand)| o.value == value && (o.is_def() || is_reused(k));
             let overwritten =
                 (pins.defs | pins.early_defs | pins.clobbers).contains(reg) || operands.iter().enumerate().any(overwrites);
-            !is_live(inst.as_u32()) || overwritten || data.terminator || data.jumps
+            !is_live(inst.as_u32()) || overwritten || data.is(InstFlags::TERMINATOR) || data.is(InstFlags::JUMPS)
         };
         let dies = |inst: u32| {
             let mut operands = function.insts[Inst::from_u32(inst)].operands.clone();
@@ -213,23 +215,23 @@ impl PinLiveness {
         self.held(inst).iter().find(|held| held.value == value).copied()
     }
 
-    /// The registers that the program writes to by name.
+    /// The registers that the program writes by name.
     pub fn written(function: &Function) -> RegSet {
         let pins = function.insts.keys().map(|inst| function.pins(inst));
         pins.fold(RegSet::EMPTY, |set, pins| set | pins.defs | pins.early_defs | pins.clobbers)
     }
 
-    /// Whether nothing is in the way of values at an instruction but the registers that are [kept](Self::kept).
+    /// Whether no register is occupied at an instruction, apart from those that are [kept](Self::kept).
     pub fn is_free(&self, inst: Inst) -> bool {
         self.free[inst]
     }
 
-    /// Whether that is so at all of a block's instructions.
+    /// Whether [`Self::is_free`] holds for all of a block's instructions.
     pub fn is_free_in(&self, block: Block) -> bool {
         self.free_blocks.contains(block)
     }
 
-    /// What an instruction leaves for values.
+    /// The registers that values cannot have at an instruction.
     pub fn occupancy(&self, function: &Function, block: Block, inst: Inst) -> Occupancy {
         if !self.free[inst] {
             return self.occupied(function, block, inst);
@@ -241,20 +243,20 @@ impl PinLiveness {
     fn occupied(&self, function: &Function, block: Block, inst: Inst) -> Occupancy {
         let index = inst.as_u32() - function.blocks[block].insts.start;
         let pins = function.pins(inst);
-        let behind = self.at(function, Point { block, index: index + 1 }) | pins.defs | pins.early_defs;
-        // What is written before they are destroyed would be lost in them.
+        let after = self.at(function, Point { block, index: index + 1 }) | pins.defs | pins.early_defs;
+        // An early definition is written before the clobbers take effect, and would be lost in a clobbered register.
         let is_written_early = || function.operands(inst).iter().any(|operand| operand.role == Role::EarlyDef);
         let lost = if !pins.clobbers.is_empty() && is_written_early() { pins.clobbers } else { RegSet::EMPTY };
         Occupancy {
             before: (self.before(inst) | pins.early_defs) & self.allocatable,
-            after: (behind | lost) & self.allocatable,
+            after: (after | lost) & self.allocatable,
             clobbers: pins.clobbers & self.allocatable,
         }
     }
 }
 
-/// The registers that an instruction's operands and the values that live on past it cannot have, of those that any value can
-/// have. (Most instructions write flags; nothing else is in the way of most.)
+/// The registers that are denied at an instruction to its operands, and to values that live on past it. Only registers that
+/// some value can have are listed: most instructions write flags, and for most of them nothing else is in the way.
 #[derive(Clone, Copy, Debug)]
 pub struct Occupancy {
     /// While operands are read.
@@ -266,22 +268,21 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
-    /// The same where some registers keep what they hold.
+    /// Adds registers that keep their content.
     pub fn keeping(self, kept: RegSet) -> Self {
         Occupancy { before: self.before | kept, after: self.after | kept, ..self }
     }
 
-    /// The registers that some value cannot have.
+    /// All registers that are denied to some value.
     pub fn all(&self) -> RegSet {
         self.before | self.after | self.clobbers
     }
 
-    /// Whether values that live on lose registers here, besides those that are occupied already.
+    /// Whether values that live on lose registers here, in addition to those that are occupied already.
     pub fn takes(&self, occupied: RegSet) -> bool {
         !(self.all() - occupied).is_empty()
     }
 
-    /// Whether there is nothing in the way.
     pub fn is_empty(&self) -> bool {
         self.all().is_empty()
     }

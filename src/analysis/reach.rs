@@ -1,35 +1,36 @@
-//! Which blocks control may reach from which without taking a back edge.
+//! Which blocks are reachable from which without taking a back edge.
 //!
-//! Requires: a reducible graph, so that without its back edges (to dominators) there are no cycles.
-//! Ensures: an answer for any two blocks, at once in a graph of at most [`DENSE`] blocks, and in space linear in the graph beyond.
-//! Relies on: a bit for each two blocks, as Boissinot et al. have it ("Fast Liveness Checking for SSA-Form Programs", 2008), is
-//! 1.25 GB where there are 100,000. There, a block can only reach what has a smaller postorder number than itself, and none
-//! below the least that it reaches (Yildirim, Chaoji, Zaki, "GRAIL: Scalable Reachability Index for Large Graphs", 2010); what
-//! these labels and dominance leave open is searched for.
+//! Requires: a reducible graph. Without its back edges (those to dominators), it has no cycles.
+//! Ensures: an answer for any two blocks. It takes constant time in a graph of at most [`DENSE`] blocks; in larger ones,
+//! space is linear in the graph.
+//! Relies on: in small graphs, one bit for each pair of blocks [Boi08], which would be 1.25 GB for 100,000 blocks. In large
+//! graphs, labels: a block reaches only blocks with a smaller postorder number than its own, and none below the least one
+//! that it reaches [GRAIL10]. Where labels and dominance leave the question open, the graph is searched.
 
 use super::grouped::of_each;
 use super::{Dominators, Graph, Order};
 use crate::machine::Block;
 use cranelift_entity::SecondaryMap;
 
-/// The most blocks of which two have a bit: half a megabyte.
+/// The largest number of blocks for which each pair has a bit; that is half a megabyte.
 const DENSE: usize = 2048;
 
-/// Answers whether a block reaches another one.
+/// Answers whether one block reaches another.
 pub struct Reach<'a, G> {
     graph: &'a G,
     order: &'a Order,
     dominators: &'a Dominators,
     labels: SecondaryMap<Block, Label>,
-    /// Of each block, by postorder number, those that it reaches, likewise; empty if there are too many.
+    /// For each block, a bit set of the blocks that it reaches; both are indexed by postorder number. Empty if there are too
+    /// many blocks.
     rows: Vec<u64>,
-    /// By block, the number of the last search that came there.
+    /// For each block, the number of the last search that visited it.
     seen: SecondaryMap<Block, u32>,
     searches: u32,
     stack: Vec<Block>,
 }
 
-/// The postorder number of a block, and the least of those it reaches.
+/// A block's postorder number, and the least postorder number that it reaches.
 #[derive(Clone, Copy, Default)]
 struct Label {
     least: u32,
@@ -37,7 +38,7 @@ struct Label {
 }
 
 impl<'a, G: Graph> Reach<'a, G> {
-    /// Prepares to answer; `None` if the graph is irreducible.
+    /// Returns `None` if the graph is irreducible.
     pub fn new(graph: &'a G, order: &'a Order, dominators: &'a Dominators) -> Option<Self> {
         let goes_back = |from: Block, to: Block| order.index(to) <= order.index(from);
         let mut labels: SecondaryMap<Block, Label> = of_each(graph.block_count());
@@ -61,7 +62,7 @@ impl<'a, G: Graph> Reach<'a, G> {
         Some(reach)
     }
 
-    /// What it takes.
+    /// The size of the tables in memory.
     pub fn bytes(&self) -> usize {
         let each = size_of::<Label>() + size_of::<u32>();
         size_of_val(&self.rows[..]) + self.graph.block_count() * each
@@ -71,7 +72,7 @@ impl<'a, G: Graph> Reach<'a, G> {
         self.graph.block_count().div_ceil(64)
     }
 
-    /// Writes the bits. What a block reaches comes before it in postorder.
+    /// Fills in the bits. In postorder, a block comes after the blocks that it reaches.
     fn fill_rows(&mut self) {
         let words = self.words();
         self.rows = vec![0; words * self.graph.block_count()];
@@ -87,7 +88,7 @@ impl<'a, G: Graph> Reach<'a, G> {
         }
     }
 
-    /// Whether a path without back edges, of any length, leads from one block to another.
+    /// Whether a path without back edges leads from one block to another. A block reaches itself.
     pub fn reaches(&mut self, from: Block, to: Block) -> bool {
         if !self.may_reach(from, to) {
             return false;
@@ -114,7 +115,7 @@ impl<'a, G: Graph> Reach<'a, G> {
         false
     }
 
-    /// What the labels say.
+    /// Whether the labels allow it.
     fn may_reach(&self, from: Block, to: Block) -> bool {
         let Label { least, number } = self.labels[from];
         (least..=number).contains(&self.labels[to].number)
@@ -126,7 +127,7 @@ mod tests {
     use super::*;
     use crate::analysis::testing::{block, graph};
 
-    /// Every answer about a graph, with bits and without.
+    /// All answers about a graph. With bits and without, they must agree.
     fn answers(succs: &[&[usize]]) -> Option<Vec<Vec<usize>>> {
         let function = graph(succs);
         let order = Order::new(&function);
@@ -159,7 +160,7 @@ mod tests {
         assert!(answers(&[&[1, 2], &[2], &[3], &[]]).is_some());
     }
 
-    /// Against a search without labels, on random graphs without cycles.
+    /// Compares with a search without labels, on random acyclic graphs.
     #[test]
     fn labels_never_hide_a_path() {
         let mut rng = fastrand::Rng::with_seed(7);

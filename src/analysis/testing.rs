@@ -1,10 +1,10 @@
-//! Hand-made functions for unit tests.
+//! Functions made by hand, for unit tests.
 
 use crate::machine::{
-    Bank, BankInfo, Block, BlockData, BlockList, ClassInfo, Function, Goal, Inst, InstData, InstKind, Operand, Phi, PinSets,
-    Pins, Reg, RegClass, RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value,
+    Bank, BankInfo, Block, BlockData, BlockList, ClassInfo, Function, Goal, Inst, InstData, InstKind, Operand, Phi, PinSets, Reg,
+    RegClass, RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value,
 };
-use cranelift_entity::{PrimaryMap, packed_option::PackedOption};
+use cranelift_entity::PrimaryMap;
 use std::sync::Arc;
 
 pub(crate) fn block(index: usize) -> Block {
@@ -47,8 +47,8 @@ pub(crate) fn graph(succs: &[&[usize]]) -> Function {
     }
 }
 
-/// Registers `a b c d` with the class `gp` (swapped by `xchg`), `x y` with the classes `vec` and `half` (swapped by `xor`),
-/// and `flags`.
+/// Registers `a b c d` of class `gp`, which can be exchanged; `x y` of the classes `vec` and `half`, which can be swapped by
+/// xor; and `flags`.
 pub(crate) fn file() -> RegisterFile {
     let banks = [("gp", SwapSupport::Exchange), ("vec", SwapSupport::Xor)];
     let banks: PrimaryMap<Bank, BankInfo> =
@@ -72,7 +72,7 @@ pub(crate) fn file() -> RegisterFile {
     }
 }
 
-/// A path through all blocks, and random edges: often irreducible.
+/// A path through all blocks, with random edges added. It is often irreducible.
 pub(crate) fn random_graph(rng: &mut fastrand::Rng, count: usize) -> Function {
     let succs: Vec<Vec<usize>> = (0..count)
         .map(|at| {
@@ -93,27 +93,12 @@ pub(crate) fn values(function: &mut Function, count: usize) {
     }
 }
 
-/// Appends an instruction to a block; blocks have to be filled in order.
+/// Appends an instruction to a block. Blocks have to be filled in order.
 pub(crate) fn append(function: &mut Function, at: usize, operands: &[Operand]) -> Inst {
     let first = function.operands.len() as u32;
     function.operands.extend_from_slice(operands);
-    let inst = function.insts.push(InstData {
-        kind: InstKind::Op,
-        origin: PackedOption::default(),
-        operands: first..function.operands.len() as u32,
-        pins: Pins::NOTHING,
-        terminator: false,
-        label: false,
-        jumps: false,
-        rematerialisable: false,
-        recomputable: false,
-        dear: false,
-        storable: false,
-        given: false,
-        movable: false,
-        reads: false,
-        writes: false,
-    });
+    let operands = first..function.operands.len() as u32;
+    let inst = function.insts.push(InstData::new(InstKind::Op, operands));
     let end = function.insts.len() as u32;
     function.blocks[block(at)].insts.end = end;
     for later in at + 1..function.blocks.len() {
@@ -123,13 +108,13 @@ pub(crate) fn append(function: &mut Function, at: usize, operands: &[Operand]) -
     inst
 }
 
-/// Adds a φ; an argument that is `None` is undefined.
+/// Adds a φ. An argument that is `None` is undefined.
 pub(crate) fn phi(function: &mut Function, at: usize, def: u32, args: &[Option<u32>]) {
     let args = args.iter().map(|arg| arg.map(value).into()).collect();
     function.blocks[block(at)].phis.push(Phi { def: value(def), args });
 }
 
-/// Has an instruction name physical registers.
+/// Gives an instruction physical registers that it reads, writes and destroys.
 pub(crate) fn pin(function: &mut Function, inst: Inst, sets: PinSets) {
     function.insts[inst].pins = Arc::make_mut(&mut function.pins).push(sets);
 }

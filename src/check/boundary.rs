@@ -1,15 +1,15 @@
 //! States as they are kept between blocks.
 //!
-//! What flows into a block differs little from what flows into its neighbours, if many values live long. So a state is made of
-//! pieces, one for the values of each [`GROUP`] of consecutive numbers, which states share as long as nothing in them changes.
-//! What is shared takes no memory, and is neither compared nor taken in again.
+//! If many values live long, what flows into a block differs little from what flows into its neighbours. So a state consists
+//! of pieces, one for each [`GROUP`] of values with consecutive numbers. States share a piece as long as nothing in it
+//! changes. A shared piece takes no additional memory, and is neither compared nor loaded again.
 
 use super::state::Place;
 use crate::machine::Value;
 use cranelift_entity::EntityRef;
 use std::rc::Rc;
 
-/// How many values are kept together: as many as a word has bits.
+/// The number of values that are kept together: as many as a word has bits.
 pub(super) const GROUP: usize = u64::BITS as usize;
 
 /// The group of a value.
@@ -17,7 +17,7 @@ pub(super) fn group(value: Value) -> usize {
     value.index() / GROUP
 }
 
-/// What a state has of a group: sorted, each pair once, never empty; a value that is anywhere has that pair alone.
+/// The pairs of one group in a state: sorted, distinct, never empty. A value that is anywhere has that pair alone.
 pub(super) type Pairs = Rc<[(Value, Place)]>;
 
 /// A state at a block's head, or on an edge: its groups, ascending.
@@ -29,25 +29,25 @@ impl Clone for Boundary {
         Boundary(self.0.clone())
     }
 
-    // What is derived would not reuse the memory.
+    // The derived one would not reuse the memory.
     fn clone_from(&mut self, other: &Self) {
         self.0.clone_from(&other.0);
     }
 }
 
-/// How a state at a block's head changed.
+/// How the state at a block's head changed.
 #[derive(Clone, Default)]
 pub(super) enum Change {
     #[default]
     Nothing,
-    /// These pairs are gone, in no order.
+    /// These pairs are gone; they are in no order.
     Lost(Vec<(Value, Place)>),
-    /// It is another one: there was none before, or what was anywhere is in some places only.
+    /// The state may be entirely different: there was none before, or a value that was anywhere is in some places only.
     Unknown,
 }
 
 impl Boundary {
-    /// Adds the pairs of a group behind all others.
+    /// Adds the pairs of a group that comes after all others.
     pub(super) fn push(&mut self, pairs: Pairs) {
         self.0.push(pairs);
     }
@@ -56,7 +56,7 @@ impl Boundary {
         self.0.iter().map(|pairs| (group_of(pairs), pairs))
     }
 
-    /// The groups of either of two states, with what both have of it.
+    /// The groups that either state has, with the pairs of each in both.
     pub(super) fn beside<'a>(
         &'a self,
         other: &'a Boundary,
@@ -69,7 +69,7 @@ impl Boundary {
         })
     }
 
-    /// Becomes its intersection with another one; says how it changed.
+    /// Becomes the intersection with another state. Returns how it changed.
     pub(super) fn meet(&mut self, other: &Boundary) -> Change {
         let mut met = Meeting::default();
         let mut result = Vec::with_capacity(self.0.len());
@@ -84,7 +84,7 @@ impl Boundary {
         if met.refined { Change::Unknown } else { Change::lost(met.lost) }
     }
 
-    /// Removes what is listed, in order; says what of it was there.
+    /// Removes the listed pairs, which are sorted. Returns which of them were there.
     pub(super) fn lose(&mut self, listed: &[(Value, Place)]) -> Change {
         let mut all_lost = Vec::new();
         for listed in listed.chunk_by(|a, b| group(a.0) == group(b.0)) {
@@ -114,18 +114,18 @@ fn group_of(pairs: &Pairs) -> usize {
     group(pairs[0].0)
 }
 
-/// What becomes of a state that meets another one.
+/// The result of meeting another state, one group at a time.
 #[derive(Default)]
 struct Meeting {
-    /// Of the group at hand.
+    /// Of the current group.
     pairs: Vec<(Value, Place)>,
     lost: Vec<(Value, Place)>,
-    /// What was anywhere is in some places only.
+    /// Whether a value that was anywhere is in some places only.
     refined: bool,
 }
 
 impl Meeting {
-    /// What is left of a group; `None` if that is nothing.
+    /// What is left of a group; `None` if nothing is.
     fn of(&mut self, mine: &Pairs, other: Option<&Pairs>) -> Option<Pairs> {
         self.meet(mine, other.map_or(&[], |pairs| &pairs[..]));
         match other {

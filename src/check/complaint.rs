@@ -1,4 +1,4 @@
-//! What the checker has to say.
+//! Complaints of the checker, and how they are worded.
 
 use crate::machine::{Edit, Function, Inst, Location, Point, Reg, RegClass, RegisterFile, Slot, Value};
 use std::fmt;
@@ -7,21 +7,21 @@ use std::sync::Arc;
 /// Something that is wrong with an overlay.
 #[derive(Clone, Debug)]
 pub struct Complaint {
-    /// Of an operand: its instruction's. `None`: the overlay as a whole.
+    /// For an operand, the point of its instruction. `None` for the overlay as a whole.
     pub at: Option<Point>,
     pub subject: Subject,
     pub fault: Fault,
     file: Arc<RegisterFile>,
 }
 
-/// What a complaint is about.
+/// The part of the overlay or function that a complaint is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Subject {
     /// The overlay, or the function.
     Whole,
     /// The instruction there.
     Instruction,
-    /// The operand with this index among the instruction's.
+    /// The operand with this index in the instruction.
     Operand(usize),
     /// An edit there.
     Edit(Edit),
@@ -29,26 +29,24 @@ pub enum Subject {
     Variable(Value),
 }
 
-/// What is wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fault {
-    /// One location an operand, or a debug use, is wanted.
+    /// There has to be one location for each operand, and for each debug use.
     Count {
         what: &'static str,
         expected: usize,
         found: usize,
     },
-    /// The function has been spilled already.
+    /// The function contains spill code already.
     NotImported,
-    /// A register, slot, class or instruction that does not exist.
+    /// Names a register, slot, class or instruction that does not exist.
     Unknown,
-    /// No such point.
     NoSuchPoint,
-    /// The edit stands behind one with a later point.
+    /// The edit comes after one with a later point.
     Unsorted,
     BehindTerminator,
     BeforeLabels,
-    /// A location has not got the value.
+    /// A location does not hold the value.
     Missing {
         value: Value,
         location: Location,
@@ -58,32 +56,33 @@ pub enum Fault {
         reg: Reg,
         class: RegClass,
     },
-    /// A slot is too small for the class, or not aligned for it.
+    /// A slot is too small, or not aligned enough, for the class.
     SlotUnfit {
         slot: Slot,
         class: RegClass,
     },
-    /// Something other than a foldable use accesses memory that is not the frame's.
+    /// Something other than a foldable use accesses memory outside the frame.
     NotOfFrame {
         slot: Slot,
     },
-    /// An operand of something other than a copy is in a slot, and is not foldable.
+    /// An operand that is not foldable, of an instruction other than a copy, is in a slot.
     NotFoldable {
         slot: Slot,
     },
-    /// An operand is in a slot, and the instruction reads its value by another operand too.
+    /// An operand is in a slot, but the instruction reads its value through another operand as well.
     ReadTwice {
         slot: Slot,
     },
-    /// Several operands of something other than a copy are in slots.
+    /// Several operands of an instruction other than a copy are in slots.
     FoldedTwice,
     /// A copy from one slot to another.
     MemoryToMemory,
-    /// A register is written although the program keeps something in it.
+    /// A register is written while the program keeps something in it.
     OverwritesPin {
         reg: Reg,
     },
-    /// A definition is in a register that the instruction writes by itself; an early one, in one that it names at all.
+    /// A definition is in a register that the instruction writes by itself. An early definition is in one that it names at
+    /// all.
     OverlapsPin {
         reg: Reg,
     },
@@ -97,12 +96,12 @@ pub enum Fault {
     },
     /// The operand of an instruction that is executed has no location.
     Nowhere,
-    /// The definition and the use it overwrites are in different locations.
+    /// A definition is not in the location of the use that it overwrites.
     ReuseDiffers {
         definition: Location,
         usage: Location,
     },
-    /// The bank has no such swap, or it is one of a register with itself.
+    /// The bank has no such swap, or a register is swapped with itself.
     BadSwap,
     NotMovable {
         inst: Inst,

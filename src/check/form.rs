@@ -1,7 +1,7 @@
-//! Is the overlay well-formed? What comes after indexes with its contents.
+//! Whether the overlay is well-formed. Only then may later checks index with its contents.
 
 use super::complaint::{Complaint, Fault, Subject};
-use crate::machine::{Block, Edit, Function, Inst, InstKind, Location, Overlay, Point, Reg, RegClass, Slot};
+use crate::machine::{Block, Edit, Function, Inst, InstFlags, InstKind, Location, Overlay, Point, Reg, RegClass, Slot};
 use std::collections::BTreeMap;
 
 pub(super) fn check(function: &Function, overlay: &Overlay) -> Result<(), Vec<Complaint>> {
@@ -27,7 +27,7 @@ pub(super) fn check(function: &Function, overlay: &Overlay) -> Result<(), Vec<Co
 struct Form<'a> {
     function: &'a Function,
     overlay: &'a Overlay,
-    /// Where edits perform instructions.
+    /// The points of the edits that perform each instruction.
     performed: BTreeMap<Inst, Vec<Point>>,
 }
 
@@ -77,7 +77,7 @@ impl Form<'_> {
     fn given(&self, complaints: &mut Vec<Complaint>) {
         for (slot, inst) in self.overlay.given.iter().filter_map(|(slot, inst)| Some((slot, inst.expand()?))) {
             let exists = self.slot(slot) && self.function.insts.is_valid(inst);
-            if !exists || !self.function.insts[inst].given {
+            if !exists || !self.function.insts[inst].is(InstFlags::GIVEN) {
                 let fault = if exists { Fault::NotGiven { inst } } else { Fault::Unknown };
                 complaints.push(Complaint::new(self.function, None, Subject::Whole, fault));
             }
@@ -112,7 +112,7 @@ impl Form<'_> {
             return Some(Fault::NoSuchPoint);
         }
         let first = function.blocks[point.block].insts.start;
-        if point.index > 0 && function.insts[Inst::from_u32(first + point.index - 1)].terminator {
+        if point.index > 0 && function.insts[Inst::from_u32(first + point.index - 1)].is(InstFlags::TERMINATOR) {
             return Some(Fault::BehindTerminator);
         }
         (point < function.head(point.block)).then_some(Fault::BeforeLabels)
@@ -134,16 +134,19 @@ impl Form<'_> {
         }
     }
 
-    /// Whether a movable instruction is performed by one edit, behind its place in its block, and reads no memory that something in
-    /// between writes.
+    /// Whether exactly one edit performs a movable instruction, later in its block than it stands. If it reads memory, no
+    /// instruction in between may write any.
     fn is_performed_once(&self, block: Block, inst: Inst) -> bool {
         let insts = &self.function.insts;
         let index = inst.as_u32() - self.function.blocks[block].insts.start;
         let points = self.performed.get(&inst).map_or(&[][..], Vec::as_slice);
         let [point] = points else { return false };
         let end = self.function.blocks[block].insts.end.min(inst.as_u32() + point.index.saturating_sub(index));
-        let is_written = || (inst.as_u32()..end).any(|between| insts[Inst::from_u32(between)].writes);
-        insts[inst].movable && point.block == block && point.index > index && !(insts[inst].reads && is_written())
+        let is_written = || (inst.as_u32()..end).any(|between| insts[Inst::from_u32(between)].is(InstFlags::WRITES));
+        insts[inst].is(InstFlags::MOVABLE)
+            && point.block == block
+            && point.index > index
+            && !(insts[inst].is(InstFlags::READS) && is_written())
     }
 
     fn exists(&self, location: Location) -> bool {

@@ -1,45 +1,61 @@
-//! The checker: does a function, read through an overlay, still compute what it computed?
+//! The checker: does a function, read through an overlay, still compute what it computed before allocation?
 //!
-//! It knows no allocator. It follows where each value is, symbolically, over all paths.
+//! It follows symbolically where each value is, over all paths, and knows nothing of allocators.
 //!
-//! Requires: a valid imported function (critical edges may be split; nothing in the function itself is inserted or
-//! folded).
+//! Requires: a valid imported function. Critical edges may be split; nothing in the function itself is inserted or folded.
 //! Ensures: if it accepts, every use finds its value, and no inserted instruction or definition overwrites a physical
-//! register that the program itself is keeping something in.
+//! register in which the program itself keeps something.
+//! Relies on: all transfer functions distribute over the meet, so the greatest fixed point is the meet over all paths.
+//! Moreover, whether a place holds a value after an instruction depends on at most one pair of place and value before it
+//! ([`solve`]).
+//!
+//! For example, let v0 and v1 be in register `a` and v2 in `b`:
+//!
+//! ```text
+//! b0: -> b1
+//!   v0:w = op               ; a holds v0
+//! b1: -> b1 b2              ; from b0, a holds v1, the φ's definition; from b1, b does; so nothing holds v1 here
+//!   v1:w = phi b0:v0 b1:v2
+//!   v2:w = op v1            ; b1, instruction 0, operand 1: expected v1 in a, which holds no value
+//! b2:
+//! ```
+//!
+//! If the overlay moves `b` to `a` at the end of b1, then a holds v2 there, and v1 on both edges to b1: it is accepted.
 //!
 //! # Lattice
 //!
-//! A *place* is a register or a slot. A state gives each place the set of values that it has the content of: several
-//! after copies, none after something unknown was written. The meet is intersection, place by place. The state before
-//! the entry block is empty; a block not reached yet has everything everywhere (it is left out of the meet). One more
-//! pseudo-place, *anywhere*, holds the values that are undefined: all places hold those.
+//! A *place* is a register or a slot. A state assigns to each place the set of values whose content it has: several after
+//! copies, none after something unknown has been written. The meet is intersection, place by place. The state before the
+//! entry block is empty. Before a block is reached, every place in it holds everything, so it is left out of the meet. One
+//! more pseudo-place, *anywhere*, holds the values that are undefined: every place holds those.
 //!
 //! # Transfer
 //!
-//! - Load, store, move: the target holds what the source holds and nothing else; only values of classes no wider than the
-//!   edit's are carried. A swap exchanges so. Rematerialisation: the register holds exactly the value,
-//!   its dropped copies and the φs that take nothing else, and the physical registers that the instruction writes hold nothing.
-//!   If the instruction reads a value, the register holds the value and its dropped copies if that one is where it is read, else
-//!   nothing. (In SSA form, where a value is live, what it was computed from has not changed since.)
-//!   A constant written to memory: the slot holds the same, as far as it is no wider.
-//! - An instruction: registers that it clobbers or writes itself hold nothing; then, for each value it defines, no place
-//!   holds that value (what a place has is the value of the loop's last round), and its own place holds it alone.
-//! - `Copy` and `CopyFrom`: as a move between the two places, except that the defined value is added, to the register that a
-//!   `CopyFrom` reads as well: the value is what that register holds, or the low part of it. A `Copy` that is as wide
-//!   as its source, or a part of it, executed or dropped: the defined value is wherever its source is, too. `CopyTo`: nothing, if the value is in the register; otherwise the register
-//!   holds nothing, for it may have got a part of the value.
-//! - An edge: all φs at once. A place holds a φ's definition exactly if it held the argument; where the argument is
-//!   undefined, the definition is anywhere. Into a landing pad flows the state at the predecessor's throwing call: after
-//!   what it clobbers, without what it defines; and the registers the unwinder passes something in hold nothing.
+//! - Load, store, move: the target holds what the source holds and nothing else. Only values of classes no wider than the
+//!   edit's are carried. A swap exchanges the contents likewise.
+//! - Rematerialisation: the register holds exactly the value, its dropped copies, and the φs that take nothing else. The
+//!   physical registers that the instruction writes hold nothing. If the instruction reads another value (recomputation),
+//!   the register holds the value and its dropped copies if the other value is where it is read, else nothing. In SSA form,
+//!   while a value is live, what it was computed from does not change.
+//! - A constant written to memory: the slot holds the same as a register would, as far as that is no wider.
+//! - An instruction: registers that it clobbers or writes by itself hold nothing. Then, for each value that it defines, no
+//!   place holds the value (it would be that of the loop's previous round), and finally its own place holds it, and nothing
+//!   else.
+//! - `Copy` and `CopyFrom`: a move between the two places, which adds the defined value to the target; a `CopyFrom` adds it
+//!   to the register that it reads as well, since the value is the content of that register or its low part. If a `Copy` is
+//!   as wide as its source, or a part of it, the defined value is wherever its source is, whether the copy is executed or
+//!   dropped.
+//! - `CopyTo`: no effect if the value is in the register already. Otherwise the register holds nothing, since it may have
+//!   received only a part of the value.
+//! - An edge: all φs at once. A place holds a φ's definition exactly if it held the argument; if the argument is undefined,
+//!   the definition is anywhere. Into a landing pad flows the state at the predecessor's throwing call: after the clobbers,
+//!   without the definitions. The registers in which the unwinder passes something hold nothing.
 //!
-//! Only values that are live are carried into a block, and those that such are computed again from; if liveness is wrong, something is missing, so that the checker
-//! complains rather than accepts.
+//! Only live values, and those from which live ones are recomputed, are carried into a block. If liveness were wrong,
+//! something would be missing, so the checker would complain rather than accept.
 //!
-//! Physical registers that the program names itself are live from the pins that write them to the last that read them;
-//! that is found by scanning a block backwards. Landing pads count for nothing there: the unwinder writes theirs.
-//!
-//! Relies on: all transfer functions distribute over the meet, so the greatest fixed point is the meet over all paths. More than
-//! that, whether a place holds a value afterwards depends on at most one place and value before ([`solve`]).
+//! Physical registers that the program itself names are live from the pins that write them to the last pins that read them.
+//! A backward scan of each block finds this. Landing pads do not count: the unwinder writes their registers.
 
 mod boundary;
 mod complaint;
@@ -59,7 +75,7 @@ use rules::Rules;
 use state::{Direction, State};
 use transfer::Transfer;
 
-/// Checks the overlay; all complaints are in program order. If the overlay is malformed, only that is reported.
+/// Checks the overlay. Complaints are in program order; if the overlay is malformed, only that is reported.
 pub fn check(function: &Function, overlay: &Overlay) -> Result<(), Vec<Complaint>> {
     form::check(function, overlay)?;
     let liveness = Liveness::new(function);

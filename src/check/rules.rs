@@ -1,51 +1,52 @@
-//! What has to hold at each edit, operand and debug use, given the state before it.
+//! The rules that each edit, operand and debug use has to obey, given the state before it.
 //!
-//! - Edits: registers are in the edit's class, slots large enough and aligned for it; the bank has such a swap; only a
-//!   rematerialisable instruction is executed again, and only what a storable one computes is written to memory at once; nothing that the program keeps in a register is overwritten, flags
-//!   included.
-//! - Every operand is in a register of its value's class; an operand of a copy may be in a fitting slot, and so may one
+//! - Edits: registers are in the edit's class. Slots are large enough and aligned for it. The bank has such a swap. Only a
+//!   rematerialisable or recomputable instruction is executed again, and only the result of a storable one is written
+//!   straight to memory. Nothing that the program keeps in a register, flags included, is overwritten.
+//! - Every operand is in a register of its value's class. An operand of a copy may be in a fitting slot instead. So may one
 //!   foldable use of an instruction, or a foldable definition together with the use that it overwrites.
-//! - Slots that are none of the frame are read by foldable uses alone, of what the instruction computes that is said to load
+//! - Slots outside the frame are only read, by foldable uses, of the value computed by the instruction that is said to load
 //!   from there.
-//! - A use has its value, and nothing writes its register before all operands are read.
-//! - A definition is where the use is that it overwrites, shares its register with no other definition and no register that
-//!   the instruction writes by itself, and overwrites nothing that the program keeps. An early one avoids what the
-//!   instruction reads or clobbers, too.
-//! - Only a rematerialisable instruction is dropped, and a copy that is as wide as its source, or a part of it.
-//! - A performed instruction is movable, and what it writes besides its definitions are flags that nobody wants.
-//! - A debug location has its value. (Where the value is dead, this is only known since the block's head.)
+//! - A use finds its value, and nothing writes its register before all operands have been read.
+//! - A definition is where the use is that it overwrites. It shares its register with no other definition, nor with a
+//!   register that the instruction writes by itself, and overwrites nothing that the program keeps. An early definition also
+//!   avoids the registers that the instruction reads or clobbers.
+//! - Only these instructions are dropped: those performed elsewhere, rematerialisable ones that name no registers,
+//!   recomputable ones, and copies as wide as their source or a part of it.
+//! - An instruction that is performed elsewhere is movable. Besides its definitions, it writes only flags, and only where
+//!   they are not live.
+//! - A debug location holds its value. (For a dead value, this is known only from the block's head on.)
 
 use super::complaint::{Complaint, Fault, Subject};
 use super::state::State;
 use super::transfer::{Visitor, copy_ends, is_part, located, written};
 use crate::machine::{
-    Block, Edit, Function, Inst, InstKind, Location, Operand, Overlay, PinSets, Point, Reg, RegClass, RegSet, Role, Slot,
-    SwapKind, SwapSupport, Value,
+    Block, Edit, Function, Inst, InstFlags, InstKind, Location, Operand, Overlay, PinSets, Point, Reg, RegClass, RegSet, Role,
+    Slot, SwapKind, SwapSupport, Value,
 };
 use cranelift_entity::SecondaryMap;
 
 pub(super) struct Rules<'a> {
     function: &'a Function,
     overlay: &'a Overlay,
-    /// What is in slots that are none of the frame.
+    /// The values in slots that are outside the frame.
     given: SecondaryMap<Slot, Vec<Value>>,
-    /// Before each instruction of the block at hand, and at its end: the physical registers that the program keeps
-    /// something in.
+    /// For each point of the current block: the physical registers in which the program keeps something.
     pinned: Vec<RegSet>,
-    /// The next of [`Function::debug_uses`].
+    /// The index of the next debug use in [`Function::debug_uses`].
     debug_use: usize,
     complaints: Vec<Complaint>,
 }
 
-/// An operand in its instruction.
+/// An operand of an instruction, with its surroundings.
 struct Site<'a> {
     inst: Inst,
-    /// The operand's index in these two.
+    /// The operand's index in `operands` and `locations`.
     index: usize,
     operands: &'a [Operand],
     locations: &'a [Option<Location>],
     pins: PinSets,
-    /// The physical registers that the program keeps something in afterwards.
+    /// The physical registers in which the program keeps something after the instruction.
     pinned_after: RegSet,
 }
 
@@ -54,7 +55,7 @@ impl<'a> Rules<'a> {
         Rules { function, overlay, given, pinned: Vec::new(), debug_use: 0, complaints: Vec::new() }
     }
 
-    /// Prepares for walking a block; they have to come in layout order.
+    /// Prepares for walking a block. Blocks have to come in layout order.
     pub(super) fn enter(&mut self, block: Block) {
         let blocks = &self.function.blocks;
         let succs = blocks[block].succs.iter().map(|&s| &blocks[s]);
@@ -145,7 +146,7 @@ impl<'a> Rules<'a> {
                 overwritten = if flagless { RegSet::EMPTY } else { written(pins) };
             }
             Edit::StoreConstant { to, inst } => match self.function.operands(inst) {
-                [def] if self.function.insts[inst].storable => {
+                [def] if self.function.insts[inst].is(InstFlags::STORABLE) => {
                     faults.extend(self.slot_fits(to, self.function.values[def.value].class));
                 }
                 _ => faults.push(Fault::NotStorable { inst }),
@@ -163,29 +164,29 @@ impl<'a> Rules<'a> {
         faults
     }
 
-    /// Right before a copy to a register of the program, that register may get the constant, whether or not there are to be
-    /// values in it.
+    /// Right before a copy to a register of the program, a constant may be computed in that register, even if no value may
+    /// live in it.
     fn rematerialisable(&self, point: Point, to: Reg, inst: Inst) -> Option<Fault> {
         let next = self.function.block_insts(point.block).nth(point.index as usize);
         let copied_to = next.is_some_and(|next| self.function.insts[next].kind == InstKind::CopyTo(to));
         match self.function.operands(inst) {
-            [def] if copied_to && self.function.insts[inst].rematerialisable => {
+            [def] if copied_to && self.function.insts[inst].is(InstFlags::REMATERIALISABLE) => {
                 let bank = self.function.file.classes[self.function.values[def.value].class].bank;
                 let fits = def.is_def() && self.function.file.bank(to) == Some(bank);
                 (!fits).then_some(Fault::NotRematerialisable { inst })
             }
-            [def] if def.is_def() && self.function.insts[inst].rematerialisable => {
+            [def] if def.is_def() && self.function.insts[inst].is(InstFlags::REMATERIALISABLE) => {
                 self.in_class(to, self.function.values[def.value].class)
             }
             _ => Some(Fault::NotRematerialisable { inst }),
         }
     }
 
-    /// What an instruction computes depends on what it reads alone, so that where both the definition and the use are those of its
-    /// last execution, it computes the same ([`super::transfer`] says when).
+    /// The result of an instruction depends only on what it reads. So it computes the same again if its definition and its
+    /// use are both those of its last execution ([`super::transfer`] makes sure of that).
     fn recomputable(&self, to: Reg, inst: Inst, from: Reg) -> Vec<Fault> {
         match self.function.operands(inst) {
-            [def, read] if self.function.insts[inst].recomputable => {
+            [def, read] if self.function.insts[inst].is(InstFlags::RECOMPUTABLE) => {
                 let class = |operand: &Operand| self.function.values[operand.value].class;
                 [self.in_class(to, class(def)), self.in_class(from, class(read))].into_iter().flatten().collect()
             }
@@ -193,7 +194,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// How many slots an instruction accesses, one that it changes counted once.
+    /// The number of slots that an instruction accesses. A slot that it changes counts once.
     fn accesses(&self, inst: Inst) -> usize {
         let (operands, locations) = (self.function.operands(inst), self.overlay.operands(self.function, inst));
         let in_memory = |k: usize| matches!(locations[k], Some(Location::Slot(_)));
@@ -201,13 +202,13 @@ impl<'a> Rules<'a> {
         (0..operands.len()).filter(|&k| in_memory(k) && !changed(k)).count()
     }
 
-    /// An edit may read a register of the class, or one that is left out, in which the program has put something.
+    /// An edit may read a register of the class, or an excluded one, in which the program must have put something.
     fn may_read(&self, reg: Reg, class: RegClass) -> Option<Fault> {
         if self.is_excluded(reg, class) { None } else { self.in_class(reg, class) }
     }
 
-    /// An edit may write a register of the class, or one that is left out if what accesses it next is the copy that it is in
-    /// place of.
+    /// An edit may write a register of the class. It may also write an excluded one, if the next instruction that accesses
+    /// the register is the copy that the edit replaces.
     fn may_write(&self, point: Point, reg: Reg, class: RegClass) -> Option<Fault> {
         let names = |&inst: &Inst| {
             let pins = pins(self.function, inst);
@@ -228,12 +229,12 @@ impl<'a> Rules<'a> {
         (!fits).then_some(Fault::OutsideClass { reg, class })
     }
 
-    /// Whether what is accessed in a slot can be there, and be written.
+    /// Whether a slot fits the class and may be written.
     fn slot_fits(&self, slot: Slot, class: RegClass) -> Option<Fault> {
         if self.overlay.given[slot].is_some() { Some(Fault::NotOfFrame { slot }) } else { self.slot_suits(slot, class) }
     }
 
-    /// A foldable use of what has been in memory since the function was entered.
+    /// The faults of an operand in a slot that already held its content when the function was entered.
     fn read_in_place(&self, site: &Site, slot: Slot) -> Vec<Fault> {
         let Operand { value, role, foldable, .. } = *site.operand();
         let class = self.function.values[value].class;
@@ -248,7 +249,7 @@ impl<'a> Rules<'a> {
 
     fn slot_suits(&self, slot: Slot, class: RegClass) -> Option<Fault> {
         let (has, wants) = (self.overlay.slots[slot], &self.function.file.classes[class]);
-        // A slot of another width is meant for another form of what x87 registers hold.
+        // A slot of another width would be for another form in memory of an x87 register's content.
         let exact = self.function.file.banks[wants.bank].swap == SwapSupport::Never;
         let fits = has.size >= wants.slot_size && has.align >= wants.slot_align && (!exact || has.size == wants.slot_size);
         (!fits).then_some(Fault::SlotUnfit { slot, class })
@@ -264,7 +265,7 @@ impl<'a> Rules<'a> {
         let operand = site.operand();
         let class = self.function.values[operand.value].class;
         match site.location() {
-            // Computed where it is copied to, or left where it is copied from.
+            // The copy's value is computed right in the register of the program, or left there.
             Location::Reg(reg) if names(&self.function.insts[site.inst].kind, reg) => {}
             Location::Reg(reg) => faults.extend(self.in_class(reg, class)),
             Location::Slot(slot) if self.overlay.given[slot].is_some() => {
@@ -306,7 +307,8 @@ impl Visitor for Rules<'_> {
         }
         if self.overlay.is_dropped(inst) {
             let data = &self.function.insts[inst];
-            let repeated = data.rematerialisable && pins(self.function, inst) == PinSets::default() || data.recomputable;
+            let repeated = data.is(InstFlags::REMATERIALISABLE) && pins(self.function, inst) == PinSets::default()
+                || data.is(InstFlags::RECOMPUTABLE);
             if !repeated && !is_part(self.function, inst) {
                 self.complain(point, Subject::Instruction, Fault::NotRematerialisable { inst });
             }
@@ -335,7 +337,8 @@ impl Site<'_> {
         located(self.locations[self.index])
     }
 
-    /// Whether the instruction can access the operand in memory, or change it there with the definition that overwrites it.
+    /// Whether the instruction can access the operand in memory, or change it there together with the definition that
+    /// overwrites it.
     fn may_be_in_memory(&self) -> bool {
         let updates = |(o, &l): (&Operand, &Option<Location>)| {
             o.foldable && o.reuse.map(usize::from) == Some(self.index) && l == Some(self.location())
@@ -343,14 +346,14 @@ impl Site<'_> {
         self.operand().foldable || self.operands.iter().zip(self.locations).any(updates)
     }
 
-    /// Whether an early definition (other than one that is meant to) overwrites this use.
+    /// Whether an early definition overwrites this use, other than the one tied to it.
     fn overwritten_early(&self) -> bool {
         let early = self.operands.iter().zip(self.locations).filter(|(o, _)| o.role == Role::EarlyDef);
         let tied = |o: &Operand| o.reuse.map(usize::from) == Some(self.index);
         early.filter(|(o, _)| !tied(o)).any(|(_, &l)| l == Some(self.location()))
     }
 
-    /// Whether a definition before this one is in the same place.
+    /// Whether an earlier definition of the instruction is in the same place.
     fn shared(&self) -> bool {
         let mut earlier = self.operands[..self.index].iter().zip(self.locations).filter(|(o, _)| o.is_def());
         earlier.any(|(_, &l)| l == Some(self.location()))
@@ -371,14 +374,14 @@ fn use_faults(state: &State, site: &Site) -> Vec<Fault> {
     faults
 }
 
-/// `silent`: the definition writes nothing, since it is a copy whose source is in the same place.
+/// `silent`: the definition writes nothing, as it is a copy whose source is in the same place.
 fn definition_faults(site: &Site, silent: bool) -> Vec<Fault> {
     let mut faults = Vec::new();
     let (operand, location) = (site.operand(), site.location());
     if let Some(partner) = operand.reuse {
         let at = |k: u8| located(site.locations[usize::from(k)]);
         let usage = at(partner);
-        // In another form: it reads nothing from memory.
+        // The form of the instruction that overwrites no use, or another one, accesses no memory.
         let in_registers = || site.locations.iter().all(|location| matches!(location, Some(Location::Reg(_))));
         let otherwise = operand.reuse_none || operand.reuse_instead.is_some_and(|other| at(other) == location);
         let holds = usage == location || otherwise && in_registers();
@@ -398,7 +401,7 @@ fn definition_faults(site: &Site, silent: bool) -> Vec<Fault> {
     faults
 }
 
-/// Whether an instruction is a copy from or to a register of the program.
+/// Whether an instruction of this kind is a copy to or from this register of the program.
 fn names(kind: &InstKind, reg: Reg) -> bool {
     matches!(*kind, InstKind::CopyTo(it) | InstKind::CopyFrom(it) if it == reg)
 }
@@ -410,7 +413,7 @@ fn supported(support: SwapSupport, kind: SwapKind) -> bool {
     }
 }
 
-/// The instruction's pins with the one that its kind names.
+/// The instruction's pins, including the register that its kind names.
 fn pins(function: &Function, inst: Inst) -> PinSets {
     let mut pins = *function.pins(inst);
     match function.insts[inst].kind {

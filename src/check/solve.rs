@@ -1,10 +1,11 @@
-//! The fixed point.
+//! The fixed point: the state at each block's head.
 //!
-//! Blocks are walked in passes in reverse postorder, each first with its whole entry. What an entry loses later, since
-//! something is missing where an edge closes a loop, is all that is walked with then: a transfer function makes each pair of
-//! a state of at most one pair, so that what it loses follows from what its argument lost. A pair is lost once at most, so
-//! that time is linear in the entries, and in the function's size for each pass; there are as many passes as back edges that a
-//! pair's loss takes one after the other.
+//! Blocks are walked in passes in reverse postorder. First, each is walked with its whole entry state. Later, an entry may
+//! lose pairs, because something is missing where an edge closes a loop; then the block is walked with just those. This
+//! suffices because each pair of a state results from at most one pair of the state before, so that what is lost follows
+//! from what was lost. A pair is lost at most once. So the time is linear in the entry states, and in the function's size
+//! for each pass. The number of passes is the largest number of back edges that the loss of a pair takes one after the
+//! other.
 
 use super::boundary::{Boundary, Change};
 use super::state::{Direction, State};
@@ -14,7 +15,7 @@ use crate::machine::{Block, BlockData};
 use cranelift_entity::SecondaryMap;
 use std::collections::BTreeSet;
 
-/// The states at the blocks' heads, behind their φs.
+/// The states at the blocks' heads, after their φs.
 pub(super) fn entries(transfer: &Transfer, state: &mut State, slots: usize) -> SecondaryMap<Block, Boundary> {
     let function = transfer.function;
     let mut solver = Solver {
@@ -52,13 +53,13 @@ pub(super) fn entries(transfer: &Transfer, state: &mut State, slots: usize) -> S
 struct Solver<'a> {
     transfer: &'a Transfer<'a>,
     order: Order,
-    /// `None`: not reached yet.
+    /// `None` until the block is reached.
     entries: SecondaryMap<Block, Option<Boundary>>,
-    /// How each block's entry changed since it was walked.
+    /// How each block's entry has changed since the block was walked.
     news: SecondaryMap<Block, Change>,
-    /// Of the block being walked, the position in the order.
+    /// The position in the order of the block that is being walked.
     at: usize,
-    /// Positions of the blocks with news that this pass still comes to, and of those that the next one has to begin with.
+    /// Positions of blocks with news: those that this pass still reaches, and those with which the next one begins.
     now: BTreeSet<usize>,
     later: BTreeSet<usize>,
 }
@@ -85,7 +86,7 @@ impl Solver<'_> {
         if position > self.at { &mut self.now } else { &mut self.later }.insert(position);
     }
 
-    /// Takes the state into the entries of the wanted successors.
+    /// Lets the state flow into the entries of those successors that are `wanted`.
     fn flow(&mut self, state: &State, from: Block, wanted: fn(&BlockData) -> bool) {
         let blocks = &self.transfer.function.blocks;
         for &to in blocks[from].succs.iter().filter(|&&to| wanted(&blocks[to])) {
@@ -112,7 +113,7 @@ impl Visitor for Solver<'_> {
     }
 
     fn end(&mut self, state: &State, block: Block) {
-        // A jump target may be where the block ends, too.
+        // A jump target may also be the successor at the block's end.
         self.flow(state, block, |target| !target.landing_pad);
     }
 }

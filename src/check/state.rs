@@ -12,7 +12,7 @@ use std::rc::Rc;
 pub(super) struct Place(u32);
 
 impl Place {
-    /// What is held here is held by every place. It sorts first.
+    /// Values held here are held by every place. It sorts first.
     pub(super) const ANYWHERE: Place = Place(0);
     const FIRST_SLOT: usize = 1 + RegSet::CAPACITY;
 
@@ -43,35 +43,36 @@ impl From<Location> for Place {
     }
 }
 
-/// What the pairs of a state that walks a block are.
+/// The meaning of the pairs in a state that walks a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Direction {
-    /// What places hold.
+    /// The place holds the value.
     Held,
-    /// What places were thought to hold, and do not. Whatever an instruction puts into a place is there all the same.
+    /// The place was thought to hold the value, but does not. A value that an instruction puts into a place is there all the
+    /// same.
     Lost,
 }
 
-/// A state as it is while walking a block: both directions of the relation.
+/// A state while a block is being walked: a relation of places and values, indexed both ways.
 pub(super) struct State {
     /// By place.
     contents: Vec<SmallVec<[Value; 2]>>,
     places: SecondaryMap<Value, SmallVec<[Place; 2]>>,
-    /// The registers that hold something, and maybe others: few of those that a call destroys.
+    /// The registers that hold something, and possibly others. A call clears only these.
     registers: RegSet,
-    /// Of each group, the values that are somewhere, by bit, and maybe others.
+    /// For each group, the values that are somewhere, and possibly others; one bit each.
     present: Vec<u64>,
-    /// What it was when it was last loaded. Of two blocks walked one after the other, most groups have the same pairs, so that
-    /// only the others are taken out and put in.
+    /// The state that was last loaded. From one block to the next, most groups keep their pairs, so only the others have to
+    /// be taken out and put in.
     loaded: Boundary,
-    /// The groups that may have other pairs since, each once.
+    /// The groups whose pairs may have changed since, each once.
     changed: Vec<usize>,
     is_changed: Vec<bool>,
     direction: Direction,
 }
 
 impl State {
-    /// One that nothing has been loaded into.
+    /// A state into which nothing has been loaded.
     pub(super) fn new(values: usize, slots: usize, direction: Direction) -> Self {
         State {
             contents: vec![SmallVec::new(); Place::FIRST_SLOT + slots],
@@ -85,7 +86,7 @@ impl State {
         }
     }
 
-    /// Becomes this state.
+    /// Replaces the state by this one.
     pub(super) fn load(&mut self, boundary: &Boundary) {
         for index in 0..self.changed.len() {
             self.empty(self.changed[index]);
@@ -106,14 +107,14 @@ impl State {
         self.changed.drain(..).for_each(|group| self.is_changed[group] = false);
     }
 
-    /// No place holds a value of the group.
+    /// Removes the group's values from all places.
     fn empty(&mut self, group: usize) {
         for value in values(group, std::mem::take(&mut self.present[group])) {
             forget(&mut self.contents, &mut self.places, value);
         }
     }
 
-    /// Becomes a state that has these pairs, few of all.
+    /// Replaces the state by one with just these pairs, of which there are few.
     pub(super) fn load_pairs(&mut self, pairs: &[(Value, Place)]) {
         self.load(&Boundary::default());
         for &(value, place) in pairs {
@@ -142,12 +143,12 @@ impl State {
         self.direction
     }
 
-    /// Of each group, ascending, what the state had of it when it was loaded, unless it may be something else by now.
+    /// The groups, ascending, that still have the pairs with which they were loaded.
     pub(super) fn unchanged(&self) -> impl Iterator<Item = (usize, &Pairs)> {
         self.loaded.groups().filter(|&(group, _)| !self.is_changed[group])
     }
 
-    /// The values that places hold and may not have held when the state was loaded, each once, in no order.
+    /// The values that places hold and may not have held when the state was loaded: each once, in no order.
     pub(super) fn changed(&self) -> impl Iterator<Item = Value> {
         let values = self.changed.iter().flat_map(|&group| values(group, self.present[group]));
         values.filter(|&value| !self.places[value].is_empty())
@@ -160,7 +161,7 @@ impl State {
         }
     }
 
-    /// The place holds this value from now on, whatever was where.
+    /// From now on, the place holds this value, wherever it was before.
     pub(super) fn generate(&mut self, place: impl Into<Place>, value: Value) {
         let place = place.into();
         self.change(value);
@@ -173,7 +174,7 @@ impl State {
         }
     }
 
-    /// The place holds this value too, whose group is marked as changed, or is being loaded.
+    /// Adds the value to the place. Its group must be marked as changed, or be loading.
     fn insert(&mut self, place: Place, value: Value) {
         if !self.places[value].contains(&place) {
             self.places[value].push(place);
@@ -183,14 +184,14 @@ impl State {
         }
     }
 
-    /// These registers hold nothing.
+    /// Makes these registers hold nothing.
     pub(super) fn clear_all(&mut self, registers: RegSet) {
         let holding = registers & self.registers;
         self.registers = self.registers - holding;
         holding.iter().for_each(|reg| self.clear(reg));
     }
 
-    /// The place holds nothing.
+    /// Makes the place hold nothing.
     pub(super) fn clear(&mut self, place: impl Into<Place>) {
         let place = place.into();
         while let Some(value) = self.contents[place.0 as usize].pop() {
@@ -199,13 +200,13 @@ impl State {
         }
     }
 
-    /// No place holds the value.
+    /// Makes no place hold the value.
     pub(super) fn forget(&mut self, value: Value) {
         self.change(value);
         forget(&mut self.contents, &mut self.places, value);
     }
 
-    /// A value is wherever another one is, too.
+    /// Puts `value` into every place that holds `other`.
     pub(super) fn alias(&mut self, value: Value, other: Value) {
         self.change(value);
         for place in self.places[other].clone() {
@@ -213,7 +214,7 @@ impl State {
         }
     }
 
-    /// `to` holds what `from` holds, as far as it is carried, and nothing else.
+    /// Makes `to` hold the values in `from` that are carried, and nothing else.
     pub(super) fn copy(&mut self, to: impl Into<Place>, from: impl Into<Place>, carried: impl Fn(Value) -> bool) {
         let (to, from) = (to.into(), from.into());
         if to != from {
@@ -222,7 +223,7 @@ impl State {
         }
     }
 
-    /// `to` holds these values, which are computed from another one, if `from` holds that, and nothing else.
+    /// Makes `to` hold these values, and nothing else, if `from` holds `other`, from which they are computed; else nothing.
     pub(super) fn compute(&mut self, to: Reg, values: &[Value], from: Reg, other: Value) {
         let is_known = self.holds(from, other);
         self.clear(to);
@@ -232,7 +233,7 @@ impl State {
         }
     }
 
-    /// Exchanges what two places hold, as far as it is carried.
+    /// Exchanges the contents of two places, as far as they are carried.
     pub(super) fn swap(&mut self, a: impl Into<Place>, b: impl Into<Place>, carried: impl Fn(Value) -> bool) {
         let (a, b) = (a.into(), b.into());
         let (from_a, from_b) = (self.contents[a.0 as usize].clone(), self.contents[b.0 as usize].clone());
@@ -255,7 +256,7 @@ fn forget(contents: &mut [SmallVec<[Value; 2]>], places: &mut SecondaryMap<Value
     }
 }
 
-/// The values of a group that these bits are set for.
+/// The values of a group whose bits are set.
 fn values(group: usize, mut bits: u64) -> impl Iterator<Item = Value> {
     std::iter::from_fn(move || {
         let lowest = (bits != 0).then(|| Value::new(group * GROUP + bits.trailing_zeros() as usize));

@@ -1,14 +1,13 @@
-//! Mutation tests: correct programs are accepted; break one thing, and the checker says what.
+//! Mutation tests: correct programs are accepted; if one thing is broken, the checker says which.
 
 use super::{Complaint, check};
 use crate::analysis::testing::{append, block, def, file, graph, phi, pin, usage, value};
 use crate::machine::{
-    DebugUse, Edit, Function, Inserted, Inst, InstKind, Location, Operand, Overlay, PinSets, Point, Reg, RegClass, RegSet, Role,
-    Slot, SlotData, SwapKind,
+    DebugUse, Edit, Function, Inserted, Inst, InstFlags, InstKind, Location, Operand, Overlay, PinSets, Point, Reg, RegClass,
+    RegSet, Role, Slot, SlotData, SwapKind,
 };
 use std::sync::Arc;
 
-/// A function with its overlay.
 struct Program {
     function: Function,
     overlay: Overlay,
@@ -22,7 +21,7 @@ fn reg(name: &str) -> Reg {
     file().by_name(name).unwrap()
 }
 
-/// The registers with these names, which are one letter long; `f` is short for `flags`.
+/// The registers with these one-letter names; `f` is short for `flags`.
 fn regs(names: &str) -> RegSet {
     names.chars().map(|c| if c == 'f' { reg("flags") } else { reg(&c.to_string()) }).collect()
 }
@@ -85,11 +84,11 @@ impl Program {
 
     fn terminator(&mut self, to: usize, operands: &[(Operand, &str)]) -> Inst {
         let inst = self.op(to, operands);
-        self.function.insts[inst].terminator = true;
+        self.function.insts[inst].flags.insert(InstFlags::TERMINATOR);
         inst
     }
 
-    /// What an instruction reads and writes itself.
+    /// Gives an instruction registers that it reads and writes by itself.
     fn pin(&mut self, inst: Inst, uses: &str, defs: &str) {
         let sets = PinSets { uses: regs(uses), defs: regs(defs), ..PinSets::default() };
         pin(&mut self.function, inst, sets);
@@ -114,8 +113,8 @@ impl Program {
     }
 }
 
-/// Two-address code, a call, a loop that swaps two values, an early definition, a rematerialisation, a landing pad with a
-/// φ in memory, a block on a critical edge, an undefined φ argument, folded copies.
+/// Has two-address code, a call, a loop that swaps two values, an early definition, a rematerialisation, a landing pad with
+/// a φ in memory, a block on a critical edge, an undefined φ argument, and folded copies.
 fn program() -> Program {
     let mut p = Program::new(&[&[1], &[2, 3], &[1], &[4, 5], &[6, 8], &[], &[7], &[], &[7]], &[GP; 16]);
     entry(&mut p);
@@ -130,7 +129,7 @@ fn entry(p: &mut Program) {
     p.function.blocks[block(0)].live_in_pins = regs("a");
     p.copy(0, InstKind::CopyFrom(reg("a")), &[(def(0), "a")]);
     let constant = p.op(0, &[(def(1), "b")]);
-    p.function.insts[constant].rematerialisable = true;
+    p.function.insts[constant].flags.insert(InstFlags::REMATERIALISABLE);
     p.pin(constant, "", "f");
     p.edit(0, 2, mov("c", "a", GP));
     p.op(0, &[(usage(0), "c"), (usage(1), "b"), (reuse(2, 0), "c")]);
@@ -174,7 +173,7 @@ fn invoke(p: &mut Program) {
     p.function.blocks[block(5)].live_in_pins = regs("a");
     phi(&mut p.function, 5, 9, &[Some(3)]);
     let label = p.op(5, &[]);
-    p.function.insts[label].label = true;
+    p.function.insts[label].flags.insert(InstFlags::LABEL);
     p.copy(5, InstKind::CopyFrom(reg("a")), &[(def(10), "a")]);
     p.edit(5, 2, load("b", 1));
     p.terminator(5, &[(usage(9), "b"), (usage(10), "a"), (usage(5), "c")]);
@@ -195,13 +194,13 @@ fn join(p: &mut Program) {
     p.terminator(8, &[]);
 }
 
-/// The complaints about a program with one thing broken.
+/// The complaints about a program after a mutation.
 fn broken(mut p: Program, mutate: impl FnOnce(&mut Program)) -> Vec<String> {
     mutate(&mut p);
     p.complaints()
 }
 
-/// The first complaint if this edit is forgotten.
+/// The first complaint if this edit is left out.
 fn without_edit(index: usize) -> String {
     let complaints = broken(program(), |p| {
         p.overlay.edits.remove(index);
@@ -214,7 +213,7 @@ fn with_edit(index: usize, edit: Edit) -> String {
     broken(program(), |p| p.overlay.edits[index].1 = edit).into_iter().next().unwrap_or_default()
 }
 
-/// The first complaint if an edit is elsewhere; the sequence is sorted again.
+/// The first complaint if an edit is moved to another point; the edits stay sorted.
 fn with_edit_at(index: usize, b: usize, before: u32) -> String {
     let complaints = broken(program(), |p| {
         p.overlay.edits[index].0 = point(b, before);
@@ -223,12 +222,12 @@ fn with_edit_at(index: usize, b: usize, before: u32) -> String {
     complaints.into_iter().next().unwrap_or_default()
 }
 
-/// The first complaint if an operand is there.
+/// The first complaint if an operand is at this location.
 fn with_location(operand: usize, location: &str) -> String {
     broken(program(), |p| p.overlay.locations[operand] = Some(at(location))).into_iter().next().unwrap_or_default()
 }
 
-/// A block of one operation that defines values at these locations.
+/// A block with one operation, which defines values at these locations.
 fn defined(locations: &[&str], classes: &[u32]) -> Program {
     let mut p = Program::new(&[&[]], classes);
     let defs: Vec<_> = locations.iter().enumerate().map(|(v, location)| (def(v as u32), *location)).collect();
@@ -265,9 +264,9 @@ fn a_wrong_edit() {
 
 #[test]
 fn code_in_the_wrong_place() {
-    // Behind the throwing call is too late for the landing pad.
+    // After the throwing call is too late for the landing pad.
     assert_eq!(with_edit_at(5, 3, 2), "b5, instruction 2, operand 0: expected v9 in b, which holds no value");
-    // On only one of the edges of the join.
+    // On only one of the edges into the join.
     assert_eq!(with_edit_at(7, 6, 1), "b7, before instruction 0, variable v11: expected v11 in d, which holds no value");
     assert_eq!(with_edit_at(6, 5, 0), "b5, before instruction 0, load b from s1: is before the block's labels");
     assert_eq!(with_edit_at(3, 2, 3), "b2, before instruction 3, swap b and c by Exchange: is after a terminator");
@@ -280,19 +279,19 @@ fn code_in_the_wrong_place() {
 #[test]
 fn every_wrong_location_is_noticed() {
     let Program { function, overlay } = program();
-    // These are read in the register that they are copied from, wherever they are besides.
+    // These operands are read in the register from which they are copied, wherever else they may be.
     let copied = function.insts.values().filter(|data| matches!(data.kind, InstKind::CopyFrom(_)));
     let copied: Vec<usize> = copied.map(|data| data.operands.start as usize).collect();
     for (operand, &location) in overlay.locations.iter().enumerate().filter(|(operand, _)| !copied.contains(operand)) {
         for name in ["a", "b", "c", "d", "x", "flags", "s0", "s1", "s2"].into_iter().filter(|n| Some(at(n)) != location) {
-            // v14 and v15 are copies of v11, which is in d still.
+            // v14 and v15 are copies of v11, which is still in d.
             let right = name == "d" && [25, 27].contains(&operand);
             assert_eq!(with_location(operand, name).is_empty(), right, "operand {operand} in {name} instead of {location:?}");
         }
     }
 }
 
-/// A copy is wherever its source is, as long as neither is defined anew, and the place keeps its content.
+/// A copy is wherever its source is, as long as neither is defined anew and the place keeps its content.
 #[test]
 fn a_copy_may_be_read_where_its_source_is() {
     let read = |between: &[(Operand, &str)], from: &str| {
@@ -324,7 +323,7 @@ fn a_register_holds_what_was_copied_from_it() {
     assert_eq!(read(&[(def(1), "a")]), ["b0, instruction 2, operand 0: expected v0 in a, which holds v1"]);
 }
 
-/// An excluded register may be written for the copy that is next to access it, and be read whoever has put something there.
+/// An excluded register may be written for the copy that accesses it next, and be read no matter who has written it.
 #[test]
 fn excluded_registers() {
     let complaints = |reader: InstKind, edits: &[Edit]| {
@@ -464,7 +463,7 @@ fn debug_locations() {
 
 #[test]
 fn calls_clobber() {
-    // The rematerialised constant is not yet there, the old one not there any more.
+    // The rematerialised constant is not there yet, and the old one no longer is.
     assert_eq!(with_location(12, "b"), "b3, instruction 0, operand 0: expected v1 in b, which holds no value");
     let clobbered = broken(program(), |p| {
         let sets = PinSets { clobbers: regs("abc"), ..PinSets::default() };
@@ -499,7 +498,7 @@ fn a_value_of_the_loops_last_round_is_stale() {
 
 #[test]
 fn an_undefined_argument_constrains_nothing() {
-    // b1: v1 = φ(undefined, v1): any register will do, and a different one each time.
+    // b1: v1 = φ(undefined, v1). Any register will do, a different one for each use.
     let mut p = Program::new(&[&[1], &[1, 2], &[]], &[GP; 2]);
     p.op(0, &[(def(0), "a")]);
     phi(&mut p.function, 1, 1, &[None, Some(1)]);
@@ -515,7 +514,7 @@ fn registers_that_the_program_keeps_something_in() {
     let kept = |edit: Option<Edit>, definition: &str| {
         let mut p = Program::new(&[&[]], &[GP; 2]);
         let constant = p.op(0, &[(def(0), "b")]);
-        p.function.insts[constant].rematerialisable = true;
+        p.function.insts[constant].flags.insert(InstFlags::REMATERIALISABLE);
         let writes = p.op(0, &[]);
         p.pin(writes, "", "a");
         edit.into_iter().for_each(|edit| p.edit(0, 2, edit));
@@ -601,7 +600,7 @@ fn status_registers() {
         let reads = p.op(0, &[(usage(0), "b"), (usage(1), "a")]);
         p.pin(reads, "f", "");
         let constant = p.op(0, &[(def(2), "d")]);
-        p.function.insts[constant].rematerialisable = true;
+        p.function.insts[constant].flags.insert(InstFlags::REMATERIALISABLE);
         p.pin(constant, "", "f");
         p.edit(0, before, edit);
         p.complaints()
@@ -663,7 +662,7 @@ fn a_copy_carries_the_names_that_fit() {
     assert_eq!(copied(VEC, HALF), ["b0, instruction 2, operand 0: expected v0 in y, which holds v1"]);
 }
 
-/// Elsewhere, the copy may be one of a part of it.
+/// Any other register may receive only a part of the value.
 #[test]
 fn a_copy_to_a_pinned_register_leaves_the_value_that_is_there() {
     let mut p = defined(&["a"], &[GP; 2]);
@@ -679,12 +678,12 @@ fn a_copy_to_a_pinned_register_leaves_the_value_that_is_there() {
     assert_eq!(p.complaints()[0], "b0, instruction 1, operand 0: expected v0 in c, which holds no value");
 }
 
-/// v1 is computed from v0 and v2, in another place than where it stands: behind the instruction in between, which reads v0.
+/// v1 is computed from v0 and v2 later than where its instruction stands: after the next one, which reads v0.
 fn performed() -> Program {
     let mut p = defined(&["a", "c"], &[GP; 3]);
     let moved = p.op(0, &[(Operand { reuse_none: true, ..reuse(2, 1) }, "a"), (usage(0), "a"), (usage(1), "c")]);
     p.pin(moved, "", "f");
-    p.function.insts[moved].movable = true;
+    p.function.insts[moved].flags.insert(InstFlags::MOVABLE);
     p.overlay.dropped = vec![moved];
     p.op(0, &[(usage(0), "a")]);
     p.edit(0, 3, Edit::Perform { inst: moved, flagless: false });
@@ -710,17 +709,17 @@ fn an_instruction_is_performed_once_and_further_down() {
     never.overlay.edits.clear();
     assert_eq!(never.complaints()[0], not_once);
     let mut fixed = performed();
-    fixed.function.insts[moved].movable = false;
+    fixed.function.insts[moved].flags.remove(InstFlags::MOVABLE);
     assert_eq!(fixed.complaints()[0], not_once);
 }
 
-/// What is on the way, and the last of it most of all, may write what has been read.
+/// Any instruction in between may write what has been read, and so may the last of them.
 #[test]
-fn what_reads_memory_is_performed_in_front_of_what_writes_it() {
+fn an_instruction_that_reads_memory_is_not_performed_past_a_write() {
     let passing = |reads: bool, writes: u32| {
         let mut p = performed();
-        p.function.insts[Inst::from_u32(1)].reads = reads;
-        p.function.insts[Inst::from_u32(writes)].writes = true;
+        p.function.insts[Inst::from_u32(1)].flags.set(InstFlags::READS, reads);
+        p.function.insts[Inst::from_u32(writes)].flags.insert(InstFlags::WRITES);
         p.complaints()
     };
     assert_eq!(passing(true, 2), ["b0, instruction 1: i1 cannot be executed here, once, instead of where it stands"]);
@@ -729,14 +728,14 @@ fn what_reads_memory_is_performed_in_front_of_what_writes_it() {
 }
 
 #[test]
-fn what_is_performed_elsewhere_accesses_one_slot() {
+fn a_performed_instruction_accesses_one_slot() {
     let at_two = |second: &str| {
         let mut p = defined(&["a", "b"], &[GP; 3]);
         p.edit(0, 1, store("a", 0));
         p.edit(0, 1, store("b", 1));
         let moved = p.op(0, &[(Operand { foldable: true, ..reuse(2, 1) }, "s0"), (usage(0), "s0"), (usage(1), second)]);
         p.function.operands[4].foldable = true;
-        p.function.insts[moved].movable = true;
+        p.function.insts[moved].flags.insert(InstFlags::MOVABLE);
         p.overlay.dropped = vec![moved];
         p.op(0, &[]);
         p.edit(0, 3, Edit::Perform { inst: moved, flagless: false });
@@ -748,15 +747,15 @@ fn what_is_performed_elsewhere_accesses_one_slot() {
     assert_eq!(at_two("s1"), ["b0, instruction 3: accesses more than one slot"]);
 }
 
-/// Where flags are live, a form that writes none is wanted, which reads no memory.
+/// Where flags are live, a form of the instruction is needed that writes none. It has all operands in registers.
 #[test]
-fn what_is_performed_without_flags_is_in_registers() {
-    let with_flags_behind = |flagless: bool, location: &str| {
+fn a_flagless_form_has_its_operands_in_registers() {
+    let with_flags_after = |flagless: bool, location: &str| {
         let mut p = defined(&["a", "c"], &[GP; 3]);
         let moved = p.op(0, &[(Operand { reuse_none: true, ..reuse(2, 1) }, "a"), (usage(0), "a"), (usage(1), location)]);
         p.function.operands[4].foldable = true;
         p.pin(moved, "", "f");
-        p.function.insts[moved].movable = true;
+        p.function.insts[moved].flags.insert(InstFlags::MOVABLE);
         p.overlay.dropped = vec![moved];
         p.edit(0, 1, store("c", 0));
         let compares = p.op(0, &[(usage(0), "a")]);
@@ -766,13 +765,13 @@ fn what_is_performed_without_flags_is_in_registers() {
         p.pin(jumps, "f", "");
         p.complaints()
     };
-    assert_eq!(with_flags_behind(true, "c"), [""; 0]);
+    assert_eq!(with_flags_after(true, "c"), [""; 0]);
     assert_eq!(
-        with_flags_behind(true, "s0"),
+        with_flags_after(true, "s0"),
         ["b0, before instruction 3, perform i1: i1 cannot be executed here, once, instead of where it stands"]
     );
     assert_eq!(
-        with_flags_behind(false, "c"),
+        with_flags_after(false, "c"),
         ["b0, before instruction 3, perform i1: overwrites flags, in which the program keeps something"]
     );
 }
@@ -798,7 +797,7 @@ fn rematerialising_writes_what_the_instruction_names() {
     let moved_to = |location: &str| {
         let mut p = defined(&["a"], &[GP; 2]);
         let constant = p.op(0, &[(def(1), "b")]);
-        p.function.insts[constant].rematerialisable = true;
+        p.function.insts[constant].flags.insert(InstFlags::REMATERIALISABLE);
         p.pin(constant, "", "d");
         p.edit(0, 2, mov(location, "a", GP));
         p.edit(0, 2, Edit::Rematerialise { to: reg("b"), inst: constant, from: None });
@@ -809,13 +808,14 @@ fn rematerialising_writes_what_the_instruction_names() {
     assert_eq!(moved_to("d"), ["b0, instruction 2, operand 0: expected v0 in d, which holds no value"]);
 }
 
-/// What is computed again comes from where what was read is, and from behind its definition on, executed or not.
+/// The value is recomputed from where the value that it reads is, and only after the definition, whether that is executed or
+/// dropped.
 #[test]
-fn what_is_computed_again_is_so_from_what_was_read() {
+fn a_value_is_recomputed_from_the_value_that_was_read() {
     let computed = |from: &str, index: u32, is_dropped: bool| {
         let mut p = defined(&["a"], &[GP; 2]);
         let inst = p.op(0, &[(def(1), "b"), (usage(0), "a")]);
-        p.function.insts[inst].recomputable = true;
+        p.function.insts[inst].flags.insert(InstFlags::RECOMPUTABLE);
         if is_dropped {
             p.overlay.dropped.push(inst);
             p.overlay.locations[1..].fill(None);
@@ -834,14 +834,14 @@ fn what_is_computed_again_is_so_from_what_was_read() {
     }
 }
 
-/// Where nobody else wants what something is computed from, it is known all the same.
+/// The place of the value that a recomputation reads is known even if nothing else needs it.
 #[test]
-fn what_is_computed_again_keeps_what_it_comes_from() {
+fn a_recomputation_keeps_track_of_the_value_it_reads() {
     let computed = |recomputable: bool, written: &str| {
         let mut p = Program::new(&[&[1], &[]], &[GP; 3]);
         p.op(0, &[(def(0), "a")]);
         let inst = p.op(0, &[(def(1), "b"), (usage(0), "a")]);
-        p.function.insts[inst].recomputable = recomputable;
+        p.function.insts[inst].flags.set(InstFlags::RECOMPUTABLE, recomputable);
         p.op(1, &[(def(2), written)]);
         p.edit(1, 1, Edit::Rematerialise { to: reg("c"), inst, from: Some(reg("a")) });
         p.op(1, &[(usage(1), "c")]);
@@ -852,13 +852,14 @@ fn what_is_computed_again_keeps_what_it_comes_from() {
     assert_eq!(computed(false, "b")[0], "b1, before instruction 1, rematerialise c by i1 from a: i1 cannot be executed again");
 }
 
-/// A constant can be written to memory at once if it is known to be, and to a slot that is as wide.
+/// A constant may be written straight to memory if it is marked as storable, and only to a slot of its width.
 #[test]
 fn a_stored_constant_is_in_its_slot() {
     let stored = |storable: bool, slot: u32| {
         let mut p = Program::new(&[&[]], &[GP, GP]);
         let constant = p.op(0, &[(def(0), "a")]);
-        (p.function.insts[constant].rematerialisable, p.function.insts[constant].storable) = (true, storable);
+        p.function.insts[constant].flags.insert(InstFlags::REMATERIALISABLE);
+        p.function.insts[constant].flags.set(InstFlags::STORABLE, storable);
         p.op(0, &[(def(1), "a")]);
         p.edit(0, 2, Edit::StoreConstant { to: Slot::from_u32(slot), inst: constant });
         p.edit(0, 2, load("b", 0));
@@ -873,13 +874,14 @@ fn a_stored_constant_is_in_its_slot() {
     assert_eq!(stored(true, 1), ["b0, instruction 2, operand 0: expected v0 in b, which holds no value"]);
 }
 
-/// What is in memory in any case can be read there by foldable uses, and nobody else accesses it.
+/// A value that is in memory anyway may be read there by foldable uses; nothing else may access it.
 #[test]
-fn what_is_given_is_read_in_place() {
+fn a_given_value_is_read_in_place() {
     let read = |given: bool, foldable: bool, spoil: fn(&mut Program)| {
         let mut p = Program::new(&[&[]], &[GP, GP]);
         let constant = p.op(0, &[(def(0), "a")]);
-        (p.function.insts[constant].rematerialisable, p.function.insts[constant].given) = (true, given);
+        p.function.insts[constant].flags.insert(InstFlags::REMATERIALISABLE);
+        p.function.insts[constant].flags.set(InstFlags::GIVEN, given);
         p.op(0, &[(def(1), "b")]);
         p.overlay.given[Slot::from_u32(0)] = constant.into();
         p.op(0, &[(Operand { foldable, ..usage(0) }, "s0"), (usage(1), "b")]);
@@ -898,14 +900,15 @@ fn what_is_given_is_read_in_place() {
     assert!(small[0].contains("s0 is too small"), "{small:?}");
 }
 
-/// In front of a copy to a register of the program, a constant may be computed there, whether or not its class has the register.
+/// Right before a copy to a register of the program, a constant may be computed there, whether or not the register is in its
+/// class.
 #[test]
 fn a_constant_is_computed_where_the_program_copies_it_to() {
     let computed = |index: u32, location: &str| {
         let mut p = Program::new(&[&[]], &[GP]);
         std::sync::Arc::make_mut(&mut p.function.file).classes[RegClass::from_u32(GP)].regs = regs("abc");
         let constant = p.op(0, &[(def(0), "a")]);
-        p.function.insts[constant].rematerialisable = true;
+        p.function.insts[constant].flags.insert(InstFlags::REMATERIALISABLE);
         p.edit(0, index, Edit::Rematerialise { to: reg(location), inst: constant, from: None });
         p.op(0, &[]);
         p.copy(0, InstKind::CopyTo(reg(location)), &[(usage(0), location)]);
@@ -922,7 +925,7 @@ fn a_constant_is_computed_where_the_program_copies_it_to() {
 #[test]
 fn a_definition_ends_older_copies() {
     let mut p = defined(&["a"], &[GP]);
-    p.function.insts[Inst::from_u32(0)].rematerialisable = true;
+    p.function.insts[Inst::from_u32(0)].flags.insert(InstFlags::REMATERIALISABLE);
     p.edit(0, 0, Edit::Rematerialise { to: reg("b"), inst: Inst::from_u32(0), from: None });
     p.op(0, &[(usage(0), "b")]);
     assert_eq!(p.complaints(), ["b0, instruction 1, operand 0: expected v0 in b, which holds no value"]);

@@ -3,7 +3,9 @@
 use super::boundary::{Boundary, GROUP, group};
 use super::state::{Place, State};
 use crate::analysis::Liveness;
-use crate::machine::{Block, Edit, Function, Inst, InstKind, Location, Overlay, PinSets, Point, RegClass, RegSet, Slot, Value};
+use crate::machine::{
+    Block, Edit, Function, Inst, InstFlags, InstKind, Location, Overlay, PinSets, Point, RegClass, RegSet, Slot, Value,
+};
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
@@ -11,7 +13,7 @@ use smallvec::SmallVec;
 pub(super) trait Visitor {
     /// Before an edit.
     fn edit(&mut self, _state: &State, _point: Point, _edit: &Edit) {}
-    /// Before an instruction, behind the edits at its point.
+    /// Before an instruction, after the edits at its point.
     fn inst(&mut self, _state: &State, _point: Point, _inst: Inst) {}
     /// Where control leaves the block for its landing pads.
     fn throw(&mut self, _state: &State, _block: Block) {}
@@ -25,11 +27,11 @@ pub(super) struct Transfer<'a> {
     pub function: &'a Function,
     overlay: &'a Overlay,
     liveness: &'a Liveness,
-    /// What dropped copies make of each value.
+    /// The values that dropped copies define from each value.
     copies: SecondaryMap<Value, Vec<Value>>,
-    /// What φs of one argument make of each value.
+    /// The definitions of the φs whose only argument is this value.
     taken: SecondaryMap<Value, Vec<Value>>,
-    /// Of blocks into which more is carried than what is live: that too, ascending.
+    /// For blocks into which more than the live values is carried: all values that are, ascending.
     carried: SecondaryMap<Block, Vec<Value>>,
 }
 
@@ -51,8 +53,10 @@ impl<'a> Transfer<'a> {
         transfer
     }
 
-    /// What is computed again from another value is so as long as it is live, or a dropped copy of it: as long as that, where the
-    /// other one is matters.
+    /// Finds the values whose place matters although they may not be live: those from which live ones are recomputed.
+    ///
+    /// While a value that the overlay recomputes, or a dropped copy of it, is live, it may be recomputed. So the place of the
+    /// value that the recomputation reads has to be known.
     fn carry_bases(&mut self) {
         let mut base_of: SecondaryMap<Value, Option<Value>> = SecondaryMap::new();
         for (_, edit) in &self.overlay.edits {
@@ -81,23 +85,23 @@ impl<'a> Transfer<'a> {
         }
     }
 
-    /// The values of which it is known behind the φs of a block where they are, ascending.
+    /// The values whose places are known at a block's head, after its φs; ascending.
     fn carried(&self, block: Block) -> &[Value] {
         let carried = &self.carried[block];
         if carried.is_empty() { self.liveness.live_in(block) } else { carried }
     }
 
-    /// A value, and its dropped copies.
+    /// A value and its dropped copies.
     fn equal(&self, value: Value) -> Vec<Value> {
         closure(value, |value| self.copies[value].iter())
     }
 
-    /// A constant, its dropped copies, and the φs that take nothing else: code for the edge to such a φ may stand behind it.
+    /// A constant, its dropped copies, and the φs that take nothing else: code for the edge to such a φ may come after it.
     fn equal_to_constant(&self, constant: Value) -> Vec<Value> {
         closure(constant, |value| self.copies[value].iter().chain(&self.taken[value]))
     }
 
-    /// What is in slots that are none of the frame, wherever it is live.
+    /// The values in slots outside the frame, which are there wherever these values are live.
     pub(super) fn given(&self) -> SecondaryMap<Slot, Vec<Value>> {
         let mut given = SecondaryMap::new();
         for (slot, inst) in self.overlay.given.iter().filter_map(|(slot, inst)| Some((slot, inst.expand()?))) {
@@ -125,7 +129,7 @@ impl<'a> Transfer<'a> {
                 visitor.throw(state, block);
             }
             self.define(state, inst);
-            if self.function.insts[inst].jumps {
+            if self.function.insts[inst].is(InstFlags::JUMPS) {
                 visitor.jump(state, block);
             }
         }
@@ -147,8 +151,8 @@ impl<'a> Transfer<'a> {
             Edit::Perform { inst, .. } => {
                 self.overwrite(state, inst);
                 self.write(state, inst);
-                // A dropped copy of what it defines may have been passed already. (Whatever was a copy of the definition before
-                // this one is dead: the definition dominates the copy, and the copy all that reads it.)
+                // A dropped copy of the definition may have been passed already. (The previous round's value of the copy is
+                // dead: the definition dominates the copy, and the copy dominates all its uses.)
                 for def in self.function.operands(inst).iter().filter(|o| o.is_def()) {
                     for copy in self.equal(def.value).into_iter().skip(1) {
                         state.forget(copy);
@@ -172,7 +176,7 @@ impl<'a> Transfer<'a> {
             Edit::Rematerialise { to, inst, from: None } => {
                 state.clear_all(written(self.function.pins(inst)));
                 state.clear(to);
-                // A constant is the same whenever it is computed, and so are copies of it.
+                // A constant is the same whenever it is computed, and so are its copies.
                 for operand in self.function.operands(inst).iter().filter(|o| o.is_def()) {
                     self.equal_to_constant(operand.value).into_iter().for_each(|value| state.generate(to, value));
                 }
@@ -180,12 +184,12 @@ impl<'a> Transfer<'a> {
         }
     }
 
-    /// What an instruction overwrites is gone, and so are the values that it is about to define.
+    /// Removes what the instruction overwrites, and the values that it is about to define.
     fn destroy(&self, state: &mut State, inst: Inst) {
         if self.overlay.is_dropped(inst) {
-            // A dropped constant would be what it was before: copies of it stay good.
+            // A dropped constant would have the same value as before, so copies of it stay valid.
             let data = &self.function.insts[inst];
-            if data.kind == InstKind::Copy || data.recomputable || self.overlay.is_performed(self.function, inst) {
+            if data.kind == InstKind::Copy || data.is(InstFlags::RECOMPUTABLE) || self.overlay.is_performed(self.function, inst) {
                 self.function.operands(inst).iter().filter(|o| o.is_def()).for_each(|o| state.forget(o.value));
             }
             return;
@@ -196,7 +200,7 @@ impl<'a> Transfer<'a> {
     fn overwrite(&self, state: &mut State, inst: Inst) {
         let copy = copy_ends(self.function, self.overlay, inst);
         let mut written = written(self.function.pins(inst));
-        // The target of a copy may be its source as well.
+        // The target of a copy may also be its source.
         if let Some((Location::Reg(to), _)) = copy {
             written.remove(to);
         }
@@ -212,7 +216,7 @@ impl<'a> Transfer<'a> {
         }
     }
 
-    /// The values that an instruction defines are in their places.
+    /// Puts the values that an instruction defines into their places.
     fn define(&self, state: &mut State, inst: Inst) {
         if self.overlay.is_dropped(inst) {
             if let Some((copy, source)) = copied(self.function, inst) {
@@ -227,7 +231,7 @@ impl<'a> Transfer<'a> {
         let operands = self.function.operands(inst);
         if let Some((to, from)) = copy_ends(self.function, self.overlay, inst) {
             let width = match self.function.insts[inst].kind {
-                // It may be one of a part of the value.
+                // A `CopyTo` may copy only a part of the value.
                 InstKind::CopyTo(_) => None,
                 _ => operands.iter().map(|o| self.size(o.value)).min(),
             };
@@ -248,7 +252,7 @@ impl<'a> Transfer<'a> {
         }
     }
 
-    /// What the state at the end of `from` (for a landing pad: at its throwing call) is behind the φs of `to`.
+    /// The state after the φs of `to`, given that at the end of `from` (for a landing pad, at its throwing call).
     pub(super) fn held_on_edge(&self, state: &State, from: Block, to: Block) -> Boundary {
         let target = &self.function.blocks[to];
         let mut defined = Few::new();
@@ -281,7 +285,7 @@ impl<'a> Transfer<'a> {
         boundary
     }
 
-    /// Likewise, of a state of what was lost: sorted, each pair once.
+    /// For a state of lost pairs: the pairs that `to` loses after its φs; sorted and distinct.
     pub(super) fn lost_on_edge(&self, state: &State, from: Block, to: Block) -> Few {
         let live_in = self.carried(to);
         let mut lost = Few::new();
@@ -294,7 +298,7 @@ impl<'a> Transfer<'a> {
         lost
     }
 
-    /// The definitions of the target's φs, but for dead ones, with what they take over an edge.
+    /// The definitions of the target's φs, except dead ones, each with the argument that it takes on this edge.
     fn taken_on_edge(&self, from: Block, to: Block) -> impl Iterator<Item = (Value, Option<Value>)> {
         let phis = &self.function.blocks[to].phis;
         let column = (!phis.is_empty()).then(|| self.function.column(from, to));
@@ -302,7 +306,7 @@ impl<'a> Transfer<'a> {
         phis.zip(column.into_iter().cycle()).map(|(phi, column)| (phi.def, phi.args[column].expand()))
     }
 
-    /// Sorts what flows into a block; what the unwinder writes for a landing pad holds none of it.
+    /// Sorts the pairs that flow into a block. For a landing pad, the registers that the unwinder writes lose theirs.
     fn enter(&self, to: Block, pairs: &mut Few) {
         let target = &self.function.blocks[to];
         if target.landing_pad {
@@ -311,16 +315,16 @@ impl<'a> Transfer<'a> {
         pairs.sort_unstable();
     }
 
-    /// How wide a value is: the size of a slot for it.
+    /// The width of a value: the size of its slot.
     fn size(&self, value: Value) -> u32 {
         self.function.file.classes[self.function.values[value].class].slot_size
     }
 }
 
-/// Pairs that a group may have, or not many more.
+/// Roughly as many pairs as a group has.
 type Few = SmallVec<[(Value, Place); GROUP]>;
 
-/// Adds that a value is in these places; what is anywhere is so alone.
+/// Adds the places of a value. If it is anywhere, that is its only pair.
 fn carry(pairs: &mut Few, value: Value, places: &[Place]) {
     match places.contains(&Place::ANYWHERE) {
         true => pairs.push((value, Place::ANYWHERE)),
@@ -328,13 +332,13 @@ fn carry(pairs: &mut Few, value: Value, places: &[Place]) {
     }
 }
 
-/// Whether all values of some pairs are among others, both ascending.
+/// Whether all values in these pairs are among `values`. Both ascend.
 fn are_among(pairs: &[(Value, Place)], values: &[Value]) -> bool {
     let mut values = values.iter();
     pairs.chunk_by(|a, b| a.0 == b.0).all(|pairs| values.any(|&value| value == pairs[0].0))
 }
 
-/// A value, what follows from it, what follows from that, and so on.
+/// A value, all that `next` yields for it, for those values, and so on.
 fn closure<'v, I: Iterator<Item = &'v Value>>(value: Value, next: impl Fn(Value) -> I) -> Vec<Value> {
     let mut found = vec![value];
     let mut index = 0;
@@ -356,8 +360,8 @@ pub(super) fn located(location: Option<Location>) -> Location {
     location.expect("the overlay is well-formed")
 }
 
-/// Whether an instruction is a copy that is as wide as its source, or a part of it: every place that holds the source holds the
-/// copy. (Of what has another form in memory for each width, nothing narrower is a part.)
+/// Whether an instruction is a copy that is as wide as its source, or a part of it, so that every place that holds the
+/// source holds the copy. (A value whose form in memory depends on its width has no narrower parts.)
 pub(super) fn is_part(function: &Function, inst: Inst) -> bool {
     let class = |value: Value| &function.file.classes[function.values[value].class];
     copied(function, inst).is_some_and(|(copy, source)| {
@@ -366,7 +370,7 @@ pub(super) fn is_part(function: &Function, inst: Inst) -> bool {
     })
 }
 
-/// What a copy between values defines, and what it reads.
+/// The value that a copy between values defines, and the one that it reads.
 fn copied(function: &Function, inst: Inst) -> Option<(Value, Value)> {
     match function.operands(inst) {
         [a, b] if function.insts[inst].kind == InstKind::Copy => {
@@ -376,7 +380,7 @@ fn copied(function: &Function, inst: Inst) -> Option<(Value, Value)> {
     }
 }
 
-/// Target and source, if the instruction is a copy. It is no instruction at all if they are the same.
+/// The target and source of a copy. If they are the same, nothing is executed.
 pub(super) fn copy_ends(function: &Function, overlay: &Overlay, inst: Inst) -> Option<(Location, Location)> {
     let locations = overlay.operands(function, inst);
     let end = |is_def| {

@@ -1,19 +1,28 @@
 //! The allocators by name.
 
 use super::options::{AllocatorOptions, StockOptions};
-use crate::allocate::allocators::Preset;
+use crate::allocate::allocators::{self as presets, Preset};
+use crate::allocate::observe::Phase;
 use crate::allocate::pipeline::Strategy;
 use crate::allocate::regalloc2;
 use crate::llvm::{Algorithm, Allocator, Ours, Stock};
+use crate::measure::stats;
 use clap::Parser as _;
 
 /// An allocator that exists.
 pub struct Entry {
     pub name: &'static str,
-    /// What it is, in a line.
+    pub family: &'static Family,
+    /// A line that says what it is.
     pub about: &'static str,
-    /// Its phases in order; none for LLVM's own.
-    pub phases: &'static [&'static str],
+}
+
+/// Allocators that have much in common.
+pub struct Family {
+    /// A line that says what they are.
+    pub about: &'static str,
+    /// The choices that they have in common, if chordal's options apply to them.
+    pub base: Option<&'static Preset>,
 }
 
 /// An allocator with its options.
@@ -51,57 +60,55 @@ const STOCK: &[(&str, Algorithm)] = &[
     ("llvm-fast", Algorithm::Fast),
 ];
 
-const PHASES: &[&str] = &["copies", "sink", "cssa", "forms", "spill", "assign", "recolour", "eliminate", "check", "wrap"];
-const DESTRUCTION: &[&str] = &["unsplit", "destruct", "spill", "assign", "eliminate", "check"];
-const REGALLOC2: &[&str] = &["regalloc2", "check"];
+static SSA_BASED: Family = Family {
+    about: "SSA-based: values are spilled until all others fit, then registers are assigned in dominance order",
+    base: Some(&presets::PLAIN),
+};
+static OUT_OF_SSA: Family = Family {
+    about: "Out of SSA form: a variable has one register all its life, or is spilled because it finds none",
+    base: Some(&presets::LINEAR_SCAN),
+};
+static REGALLOC2: Family = Family { about: "Of regalloc2, which Cranelift uses", base: None };
+static LLVM: Family = Family { about: "Of LLVM, with --llvm-schedule on|off", base: None };
 
-pub const ALL: &[Entry] = &[
+/// All families.
+pub static FAMILIES: [&Family; 4] = [&SSA_BASED, &OUT_OF_SSA, &REGALLOC2, &LLVM];
+
+pub static ALL: &[Entry] = &[
     Entry {
         name: DEFAULT,
+        family: &SSA_BASED,
         about: "the best that chordal can do: spilling by prices, recolouring, three-address forms",
-        phases: PHASES,
     },
-    Entry { name: "spill-free", about: "SSA-based, with spill-free elimination of phis (Pereira and Palsberg)", phases: PHASES },
-    Entry {
-        name: "ch-o1",
-        about: "SSA-based (Pereira): phi-lifting, colouring in dominance order, no heuristics",
-        phases: PHASES,
-    },
-    Entry { name: "ch-o2", about: "ch-o1 with register coalescing", phases: PHASES },
-    Entry { name: "ch-o3", about: "ch-o2 with coalescing of phi-related values in memory", phases: PHASES },
-    Entry {
-        name: "hack",
-        about: "SSA-based (Hack): Belady's spilling, permutations before constraints, recolouring",
-        phases: PHASES,
-    },
+    Entry { name: "spill-free", family: &SSA_BASED, about: "with spill-free elimination of phis (Pereira and Palsberg)" },
+    Entry { name: "ch-o1", family: &SSA_BASED, about: "phi-lifting, colouring in dominance order, no heuristics (Pereira)" },
+    Entry { name: "ch-o2", family: &SSA_BASED, about: "ch-o1 with register coalescing" },
+    Entry { name: "ch-o3", family: &SSA_BASED, about: "ch-o2 with coalescing of phi-related values in memory" },
+    Entry { name: "hack", family: &SSA_BASED, about: "Belady's spilling, permutations before constraints, recolouring (Hack)" },
     Entry {
         name: "out-of-ssa",
-        about: "out of SSA form before allocation, as well as it can be done (Rastello), then linear scan or irc",
-        phases: DESTRUCTION,
+        family: &OUT_OF_SSA,
+        about: "SSA destruction as well as it can be done (Rastello), then linear scan or irc",
     },
     Entry {
         name: "linear-scan",
+        family: &OUT_OF_SSA,
         about: "aggressive coalescing, then linear scan with holes and restarts (Evlogimenos)",
-        phases: PHASES,
     },
+    Entry { name: "irc", family: &OUT_OF_SSA, about: "graph colouring with conservative coalescing (George and Appel)" },
+    Entry { name: "local", family: &SSA_BASED, about: "values stay in registers within a block only" },
+    Entry { name: "simple", family: &SSA_BASED, about: "every value is in memory" },
     Entry {
-        name: "irc",
-        about: "graph colouring out of SSA form, with conservative coalescing (George and Appel)",
-        phases: PHASES,
+        name: OPTIMAL,
+        family: &SSA_BASED,
+        about: "tuned, with integer programs where that has heuristics (not in every build)",
     },
-    Entry { name: "local", about: "values stay in registers within a block only", phases: PHASES },
-    Entry { name: "simple", about: "every value is in memory", phases: PHASES },
-    Entry { name: OPTIMAL, about: "tuned, with integer programs where that has heuristics (not in every build)", phases: PHASES },
-    Entry { name: "regalloc2", about: "Cranelift's allocator: backtracking over split live ranges", phases: REGALLOC2 },
-    Entry {
-        name: "regalloc2-fast",
-        about: "Cranelift's fast allocator: one pass, values in memory between blocks",
-        phases: REGALLOC2,
-    },
-    Entry { name: LLVM_GREEDY, about: "LLVM's default: live range splitting, eviction", phases: &[] },
-    Entry { name: "llvm-basic", about: "LLVM's basic allocator: by spill weight, no splitting", phases: &[] },
-    Entry { name: "llvm-pbqp", about: "LLVM's allocator by partitioned Boolean quadratic programming", phases: &[] },
-    Entry { name: "llvm-fast", about: "LLVM's allocator of -O0, block by block; always has all registers", phases: &[] },
+    Entry { name: "regalloc2", family: &REGALLOC2, about: "backtracking over split live ranges" },
+    Entry { name: "regalloc2-fast", family: &REGALLOC2, about: "one pass, values in memory between blocks" },
+    Entry { name: LLVM_GREEDY, family: &LLVM, about: "LLVM's default: live range splitting, eviction" },
+    Entry { name: "llvm-basic", family: &LLVM, about: "by spill weight, no splitting" },
+    Entry { name: "llvm-pbqp", family: &LLVM, about: "by partitioned Boolean quadratic programming" },
+    Entry { name: "llvm-fast", family: &LLVM, about: "that of -O0, block by block; always has all registers" },
 ];
 
 /// The allocator of this name, as a command-line argument.
@@ -117,7 +124,26 @@ pub fn parse(name: &str) -> Result<&'static Entry, String> {
     })
 }
 
-/// An allocator with options of its own behind it, as a command-line argument, in one spelling.
+/// Allocators, each with options of its own.
+#[derive(Clone)]
+pub struct List(pub Vec<String>);
+
+/// Allocators separated by commas, as a command-line argument. The comma in an option's `NAME=VALUE,NAME=VALUE` separates none.
+///
+/// # Errors
+/// If there is no such allocator, or an option is not for it; the message says so.
+pub fn parse_list(text: &str) -> Result<List, String> {
+    let mut allocators: Vec<String> = Vec::new();
+    for part in text.split(',') {
+        match allocators.last_mut() {
+            Some(last) if part.split(' ').next().is_some_and(|word| word.contains('=')) => *last += &format!(",{part}"),
+            _ => allocators.push(part.to_owned()),
+        }
+    }
+    allocators.iter().map(|allocator| parse_with_options(allocator)).collect::<Result<_, _>>().map(List)
+}
+
+/// An allocator followed by options, as a command-line argument, in one spelling.
 ///
 /// # Errors
 /// If there is no such allocator, or an option is not for it; the message says so.
@@ -126,7 +152,7 @@ pub fn parse_with_options(text: &str) -> Result<String, String> {
     Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// An allocator with options of its own behind it.
+/// An allocator followed by options.
 ///
 /// # Errors
 /// If there is no such allocator, or an option is not for it; the message says so.
@@ -160,6 +186,11 @@ impl Entry {
         STOCK.iter().find(|(name, _)| *name == self.name).map(|&(_, algorithm)| algorithm)
     }
 
+    /// Its phases in order, unless options say otherwise; none for LLVM's own.
+    pub fn phases(&self) -> Vec<&'static str> {
+        self.without_options().map_or_else(Vec::new, |strategy| phases(&strategy))
+    }
+
     /// The allocator with its options.
     ///
     /// # Errors
@@ -180,15 +211,36 @@ impl Entry {
     /// # Errors
     /// If it is not, an option is not for this allocator, or the options contradict each other.
     pub fn strategy(&self, options: &AllocatorOptions) -> Result<Strategy, String> {
-        if let Some(preset) = Preset::named(self.name) {
-            return Ok(options.apply(preset)?.into());
+        match self.without_options() {
+            Some(Strategy::Phases(preset)) => Ok(options.apply(preset)?.into()),
+            Some(strategy) => match options.given() {
+                Some(option) => Err(format!("{option} is for chordal's own allocators, not for {}", self.name)),
+                None => Ok(strategy),
+            },
+            None => Err(format!("{} allocates in LLVM only", self.name)),
         }
-        if let Some(option) = options.given() {
-            return Err(format!("{option} is for chordal's own allocators, not for {}", self.name));
-        }
-        let algorithm = regalloc2::Algorithm::named(self.name);
-        algorithm.map(Strategy::Regalloc2).ok_or_else(|| format!("{} allocates in LLVM only", self.name))
     }
+
+    /// The allocator as it is without options, if it is one that allocates outside of LLVM.
+    fn without_options(&self) -> Option<Strategy> {
+        let ours = Preset::named(self.name).map(Strategy::Phases);
+        ours.or_else(|| regalloc2::Algorithm::named(self.name).map(Strategy::Regalloc2))
+    }
+}
+
+impl Family {
+    /// The phases that its choices make, in order; of a family without choices of ours, those of all its members.
+    pub fn phases(&self) -> Vec<&'static str> {
+        match self.base {
+            Some(base) => phases(&Strategy::from(*base)),
+            None => ALL.iter().find(|entry| std::ptr::eq(entry.family, self)).map_or_else(Vec::new, Entry::phases),
+        }
+    }
+}
+
+fn phases(strategy: &Strategy) -> Vec<&'static str> {
+    let wrap = strategy.separate_saves().then_some("wrap");
+    strategy.phases().into_iter().map(Phase::name).chain([stats::CHECKER]).chain(wrap).collect()
 }
 
 #[cfg(test)]
@@ -201,6 +253,21 @@ mod tests {
         let presets = crate::allocate::allocators::PRESETS.iter().map(|preset| preset.name);
         let theirs = regalloc2::Algorithm::ALL.into_iter().map(|(name, _)| name);
         assert_eq!(ours, presets.chain(theirs).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn every_family_is_listed() {
+        for entry in ALL {
+            assert!(FAMILIES.iter().any(|family| std::ptr::eq(*family, entry.family)), "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn commas_of_options_separate_no_allocators() {
+        let list = |text: &str| parse_list(text).map(|List(allocators)| allocators);
+        let options = "spill-free --phi-memory store-hoist=off,load-lower=off --swap xor";
+        assert_eq!(list(&format!("ch-o1,{options},irc")), Ok(vec!["ch-o1".into(), options.into(), "irc".into()]));
+        assert!(list("ch-o1,store-hoist=off").is_err());
     }
 
     #[test]

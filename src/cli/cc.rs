@@ -1,8 +1,19 @@
-//! `chordal cc`, `chordal c++` and `chordal fc`: clang and flang, with chordal in place of their code generation.
+//! `chordal cc`, `chordal c++` and `chordal fc`: clang and flang with chordal in place of their code generation.
 //!
-//! Their driver says what it would do for a command line (`-###`): every job with all of its arguments, so that each flag means
-//! what it means to clang. The jobs are done as they stand, but for those that generate code from C, C++, Fortran or IR: they make
-//! bitcode instead, of which `chordal compile` makes what they would have made.
+//! With `-###`, their driver prints what it would do for a command line: every job with all of its arguments, so that each
+//! flag means what it means to clang. chordal does these jobs unchanged, except those that generate code from C, C++,
+//! Fortran or IR. Those it has make bitcode instead, which `chordal compile` turns into what they would have made:
+//!
+//! ```text
+//! driver's plan                                  what is done
+//! clang -cc1 -emit-obj ... -o a.o a.c            clang -cc1 -emit-llvm-bc ... -o 0.bc a.c
+//!                                                chordal compile 0.bc -o a.o --name a.c --emit obj ...
+//! ld ... a.o -o prog                             ld ... a.o -o prog
+//! ```
+//!
+//! Requires: clang 22 or flang 22, whose bitcode and whose plans we can read.
+//! Ensures: a flag of code generation has its effect, is refused, or causes a warning; a command without code generation is
+//! left to the driver.
 
 mod driver;
 mod environment;
@@ -61,7 +72,7 @@ Exit status: that of the command that failed, 1 if chordal did.";
 #[derive(Args)]
 #[command(after_help = AFTER_HELP, disable_help_flag = true)]
 pub struct Arguments {
-    /// Show this (as the first argument)
+    /// Show this help (as the first argument)
     #[arg(long, action = ArgAction::Help)]
     help: Option<bool>,
 
@@ -69,12 +80,12 @@ pub struct Arguments {
     #[arg(long)]
     cache_key: bool,
 
-    /// What clang takes
+    /// Clang's arguments
     #[arg(value_name = "ARG", trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }
 
-/// Compiles, links, or whatever clang would do.
+/// Does whatever clang would do with the command line.
 pub fn run(language: Language, arguments: &Arguments) -> Result<(), Failure> {
     if arguments.cache_key {
         return Ok(output::print(environment::cache_key(language)?.as_bytes())?);
@@ -84,7 +95,7 @@ pub fn run(language: Language, arguments: &Arguments) -> Result<(), Failure> {
         return Err(anyhow!("{reason}: build without it").into());
     }
     if !plan.is_good || driver.is_asked_for("-fdriver-only") || !plan.jobs.iter().any(Job::generates_code) {
-        // Nothing to do for us.
+        // Without code generation, or with an error to report, the driver can do all of it.
         return Err(driver.become_it().into());
     }
     let is_only_shown = driver.is_asked_for("-###");
@@ -98,7 +109,7 @@ pub fn run(language: Language, arguments: &Arguments) -> Result<(), Failure> {
     if is_only_shown { show(&plan) } else { build(driver, plan) }
 }
 
-/// Says what would be done.
+/// Prints the commands that would be run.
 fn show(plan: &Plan) -> Result<(), Failure> {
     for (index, job) in plan.jobs.iter().enumerate() {
         if job.generates_code() {
@@ -112,11 +123,12 @@ fn show(plan: &Plan) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The command that makes of bitcode what a job would have made of its source, statistics apart.
+/// The command that compiles bitcode to what a job would have made of its source; the arguments for statistics are added
+/// later.
 fn ours(job: &Job, bitcode: &str) -> Result<Job, Failure> {
     let source = job.source();
     let output = job.argument("-o").with_context(|| format!("{source}: clang names no output"))?;
-    // (Builds run several compilers at once.)
+    // In turn, since builds run several compilers at once.
     let words = ["chordal", "compile", bitcode, "-o", output, "--name", source, "--in-turn"];
     let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
     words.extend(flags::translated(job));
@@ -125,7 +137,7 @@ fn ours(job: &Job, bitcode: &str) -> Result<Job, Failure> {
     Ok(Job { words })
 }
 
-/// Does all jobs.
+/// Runs all jobs.
 fn build(driver: Driver<'_>, plan: Plan) -> Result<(), Failure> {
     let folder = output::temporary_folder()?;
     let mut jobs = plan.jobs;
@@ -151,7 +163,8 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    /// Puts what is made for a later job only into our folder: the driver's name for it is free again. Returns the new name.
+    /// If a job's output is only for later jobs, moves it into our folder, since nothing reserves the driver's temporary
+    /// name for it any more. Returns the new name.
     fn own_place(&self, index: usize, jobs: &mut [Job]) -> Option<String> {
         let output = jobs[index].argument("-o").filter(|output| Path::new(output).parent() == Some(&env::temp_dir()))?.to_owned();
         let is_asked_for = self.driver.words().iter().any(|word| word.contains(&output));
@@ -166,8 +179,8 @@ impl Build<'_> {
         Some(own)
     }
 
-    /// Does what the only job would do, by way of bitcode, in this process. The folder goes before code is generated, so that
-    /// no file remains should that end the process.
+    /// Does by way of bitcode what the only job would do, in this process. The folder is removed before code is generated,
+    /// so that no file remains if that ends the process.
     fn only(self, job: &Job) -> Result<(), Failure> {
         let (bitcode, mut ours) = self.bitcode(0, job)?;
         let bytes = fs::read(&bitcode).with_context(|| bitcode.clone())?;
@@ -177,18 +190,19 @@ impl Build<'_> {
         super::compile_words(&ours.words, bytes)
     }
 
-    /// Does what a job would do, by way of bitcode.
+    /// Does by way of bitcode what a job would do.
     fn compile(&self, index: usize, job: &Job, is_temporary: bool) -> Result<(), Failure> {
         let (_, mut ours) = self.bitcode(index, job)?;
         ours.words.extend(statistics(job, is_temporary)?);
         let mut command = Command::new(env::current_exe().context("chordal's own path")?);
-        command.arg0(&ours.words[0]); // if this is a copy, its file may be called chordal-cc
+        command.arg0(&ours.words[0]); // a copy of chordal may be called chordal-cc
         command.args(&ours.words[1..]);
         self.run(&ours, &mut command)
     }
 
-    /// Does a job that generates no code. What goes to a device (`/dev/null`) goes to our folder first: some tools that write
-    /// objects (llvm-strip, llvm-objcopy) rename a file to their output, and root may replace a device.
+    /// Runs a job that generates no code. An output to a device (`/dev/null`) is written to our folder first, since some
+    /// tools that write objects (llvm-strip, llvm-objcopy) rename a file to their output, and root could replace the device
+    /// by it.
     fn as_it_stands(&self, index: usize, job: &Job) -> Result<(), Failure> {
         let is_special = |output: &&str| fs::metadata(output).is_ok_and(|metadata| !metadata.is_file());
         let Some(device) = job.argument("-o").filter(is_special) else { return self.run(job, &mut job.command()) };
@@ -199,7 +213,7 @@ impl Build<'_> {
         Ok(output::write_all(&[(Destination::new(Path::new(device)), bytes)])?)
     }
 
-    /// Makes bitcode of a job's source. Returns where it is, and the command that goes on from there.
+    /// Compiles a job's source to bitcode. Returns the file, and the command that continues from there.
     fn bitcode(&self, index: usize, job: &Job) -> Result<(String, Job), Failure> {
         let bitcode = self.folder.path().join(format!("{index}.bc")).display().to_string();
         let ours = ours(job, &bitcode)?;
@@ -208,7 +222,7 @@ impl Build<'_> {
         Ok((bitcode, ours))
     }
 
-    /// Runs a command, which tells of its failure itself.
+    /// Runs a command, which reports its failure itself.
     fn run(&self, job: &Job, command: &mut Command) -> Result<(), Failure> {
         self.tell(job);
         die_with_parent(command);
@@ -216,7 +230,7 @@ impl Build<'_> {
         if status.success() { Ok(()) } else { Err(Failure::Reported(code(status))) }
     }
 
-    /// Says what is done, if that is wanted.
+    /// Prints a command, with `-v`.
     fn tell(&self, job: &Job) {
         if self.driver.is_asked_for("-v") {
             eprintln!("{job}");
@@ -224,7 +238,7 @@ impl Build<'_> {
     }
 }
 
-/// The arguments about the statistics of what a job makes, if they are wanted.
+/// The arguments for the statistics of a job's output, if statistics are requested.
 fn statistics(job: &Job, is_temporary: bool) -> Result<Vec<String>> {
     let Some(folder) = environment::statistics() else { return Ok(Vec::new()) };
     let (source, output) = (job.source(), job.argument("-o").unwrap_or_default());
@@ -234,7 +248,7 @@ fn statistics(job: &Job, is_temporary: bool) -> Result<Vec<String>> {
     Ok(file.map_or_else(Vec::new, |file| vec!["--stats".into(), file.display().to_string(), "--directory".into(), directory]))
 }
 
-/// The exit status, of a signal as shells have it.
+/// The exit status; for a signal as shells number it.
 fn code(status: ExitStatus) -> u8 {
     use std::os::unix::process::ExitStatusExt as _;
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));

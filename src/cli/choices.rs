@@ -1,6 +1,6 @@
-//! What allocators can be told to do, as the command line names it.
+//! The values that allocators' switches can have, as the command line names them.
 
-use crate::allocate::allocators::{Elimination, RegisterCoalescing, Registers};
+use crate::allocate::allocators::{AssignmentStrategy, Elimination, RegisterCoalescing};
 use crate::allocate::assign::PinPolicy;
 use crate::allocate::cssa::Coalescing;
 use crate::allocate::destruct::{Merging, Notion, Source};
@@ -13,20 +13,46 @@ pub trait Choice: Copy + PartialEq + Send + Sync + 'static {
     /// Each with its name, and what it is in a line.
     const ALL: &[(Self, &str, &str)];
 
+    /// American spellings, which are still understood, each with the name that it stands for.
+    const AMERICAN: &[(&str, &str)] = &[];
+
+    /// What a help text has in place of a value.
+    const PLACEHOLDER: &str = "HOW";
+
     /// The name on the command line.
     fn name(self) -> &'static str {
         let found = Self::ALL.iter().find(|(choice, ..)| *choice == self);
         found.expect("every choice has a name").1
     }
+
+    /// The choice of this name, in either spelling.
+    fn named(name: &str) -> Option<Self> {
+        let british = Self::AMERICAN.iter().find(|(american, _)| *american == name).map_or(name, |(_, british)| british);
+        Self::ALL.iter().find(|(_, own, _)| *own == british).map(|&(choice, ..)| choice)
+    }
+
+    /// How statistics write it.
+    fn in_json(self) -> serde_json::Value {
+        self.name().into()
+    }
 }
 
 /// Reads the name of a choice.
 pub fn parser<C: Choice>() -> impl TypedValueParser<Value = C> {
-    let values = C::ALL.iter().map(|&(_, name, about)| PossibleValue::new(name).help(about));
-    PossibleValuesParser::new(values).map(|given| {
-        let found = C::ALL.iter().find(|(_, name, _)| *name == given);
-        found.expect("other names are no possible values").0
-    })
+    let values = C::ALL.iter().map(|&(_, name, about)| {
+        let american = C::AMERICAN.iter().filter(move |(_, british)| *british == name).map(|(american, _)| american);
+        PossibleValue::new(name).help(about).aliases(american)
+    });
+    PossibleValuesParser::new(values).map(|given| C::named(&given).expect("other names are no possible values"))
+}
+
+impl Choice for bool {
+    const ALL: &[(Self, &str, &str)] = &[(true, "on", "Yes"), (false, "off", "No")];
+    const PLACEHOLDER: &str = "on|off";
+
+    fn in_json(self) -> serde_json::Value {
+        self.into()
+    }
 }
 
 impl Choice for Elimination {
@@ -38,6 +64,7 @@ impl Choice for Elimination {
 }
 
 impl Choice for spill::Choice {
+    const PLACEHOLDER: &str = "WHICH";
     const ALL: &[(Self, &str, &str)] = &[
         (spill::Choice::Lightest, "weight", "The lightest where too many are live, for all their lives"),
         (spill::Choice::Farthest(Entry::Nearest), "belady", "Those used farthest away, block by block; the lecture's"),
@@ -49,16 +76,21 @@ impl Choice for spill::Choice {
         (
             spill::Choice::Priced,
             "priced",
-            "What costs least: registers have prices, and each live range is cut where it is cheapest",
+            "Those that cost least, where they cost least: registers have prices, and live ranges are cut where it is cheapest",
         ),
-        (spill::Choice::Optimal, "optimal", "What costs least, by integer programming (not in every build)"),
+        (
+            spill::Choice::Optimal,
+            "optimal",
+            "Those that cost least, where they cost least, by integer programming (not in every build)",
+        ),
         (spill::Choice::AcrossBlocks, "across-blocks", "Those that are live from one block to another"),
         (spill::Choice::Everything, "everywhere", "All"),
     ];
 }
 
-/// Where what φs relate is to share slots. The others are for what shares registers.
+/// The ways in which values related by φs come to share slots. The others are for variables that share registers.
 impl Choice for Coalescing {
+    const PLACEHOLDER: &str = "WHICH";
     const ALL: &[(Self, &str, &str)] = &[
         (Coalescing::Nothing, "none", "None: phi-lifting alone"),
         (Coalescing::PhiMem, "phi-mem", "Those whose two classes do not interfere, in the order of the phis (PhiMemCoalesce)"),
@@ -71,11 +103,16 @@ impl Choice for Coalescing {
     ];
 }
 
-/// What can follow when a program has left SSA form.
-impl Choice for Registers {
+/// The strategies that can follow when a program has left SSA form.
+impl Choice for AssignmentStrategy {
+    const AMERICAN: &[(&str, &str)] = &[("graph-coloring", "graph-colouring")];
     const ALL: &[(Self, &str, &str)] = &[
-        (Registers::LinearScan, "linear-scan", "Linear scan, as linear-scan does it"),
-        (Registers::GraphColouring, "graph-coloring", "Iterated register coalescing, as irc does it (George and Appel)"),
+        (AssignmentStrategy::LinearScan, "linear-scan", "Linear scan, as linear-scan does it"),
+        (
+            AssignmentStrategy::GraphColouring,
+            "graph-colouring",
+            "Iterated register coalescing, as irc does it (George and Appel)",
+        ),
     ];
 }
 
@@ -89,7 +126,7 @@ impl Choice for Notion {
 
 impl Choice for Source {
     const ALL: &[(Self, &str, &str)] = &[
-        (Source::Check, "check", "Checked when it is wanted, by the loops around (Boissinot and others)"),
+        (Source::Check, "check", "Checked when it is asked for, by the loops around (Boissinot and others)"),
         (Source::Sets, "sets", "By sets of live variables, one a block"),
     ];
 }
@@ -114,9 +151,10 @@ impl Choice for LoadLowering {
 }
 
 impl Choice for RegisterCoalescing {
+    const AMERICAN: &[(&str, &str)] = &[("recolor", "recolour")];
     const ALL: &[(Self, &str, &str)] = &[
         (RegisterCoalescing::Nothing, "none", "Colours are chosen without regard to copies"),
-        (RegisterCoalescing::Preference, "preference", "Colours are chosen such that copies come to nothing"),
+        (RegisterCoalescing::Preference, "preference", "Colours are chosen with regard to copies"),
         (RegisterCoalescing::Punctual, "punctual", "At each point, as little as possible is moved (Pereira and Palsberg)"),
         (
             RegisterCoalescing::Units,
@@ -125,18 +163,18 @@ impl Choice for RegisterCoalescing {
         ),
         (
             RegisterCoalescing::Chunks,
-            "recolor",
+            "recolour",
             "All that copies relate is recoloured together once all have registers (Hack and Goos)",
         ),
         (
             RegisterCoalescing::Exchanges,
             "exchange",
-            "The same, and then two registers change places along what copies relate, as long as that saves copies",
+            "After `recolour`, two registers change places along what copies relate, as long as that saves copies",
         ),
         (
             RegisterCoalescing::Optimal,
             "optimal",
-            "The same, and then by integer programming (Grund and Hack; not in every build)",
+            "After `exchange`, the cheapest colouring there is, by integer programming (Grund and Hack; not in every build)",
         ),
     ];
 }
@@ -144,17 +182,18 @@ impl Choice for RegisterCoalescing {
 impl Choice for PinPolicy {
     const ALL: &[(Self, &str, &str)] = &[
         (PinPolicy::Avoid, "avoid", "Values are kept off registers that are occupied anywhere in their live range, or spilled"),
-        (PinPolicy::Repair, "repair", "Values move to other registers where they are in the way"),
+        (PinPolicy::Repair, "repair", "Values move to other registers when theirs is taken"),
         (
             PinPolicy::Hold,
             "hold",
-            "Likewise; what is copied to a register of the program may be there itself as long as that is wanted",
+            "As with `repair`; a value that is copied to a register of the program may be there itself as long as its copy is needed",
         ),
         (PinPolicy::Permute, "perm", "All live values may move before each instruction that takes registers (the lecture's)"),
     ];
 }
 
 impl Choice for Effort {
+    const PLACEHOLDER: &str = "LEVEL";
     const ALL: &[(Self, &str, &str)] = &[
         (
             Effort::Least,

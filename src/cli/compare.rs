@@ -1,6 +1,6 @@
-//! `chordal compare`.
+//! `chordal compare`: runs many allocators on many modules.
 
-use super::options::Switch;
+use super::choices;
 use super::runs::{self, RunOptions, Runs};
 use super::tables::{self, TableOptions};
 use super::{Failure, allocators, keep_apart};
@@ -13,7 +13,7 @@ use crate::measure::report::chart;
 use crate::measure::report::compare::{self as report, Comparison, Detail};
 use crate::output::{self, Destination};
 use anyhow::anyhow;
-use clap::{Args, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 use indexmap::IndexSet;
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ Examples:
       every allocator with all registers: what is left in the code, and ratios to LLVM's greedy allocator
   chordal compare *.bc --allocators spill-free,linear-scan,llvm-greedy --registers 4,8,12,all
       some allocators with few registers and many, summed over all modules
-  chordal compare prog.bc --allocators 'spill-free,spill-free --store-hoist off' --baseline spill-free
+  chordal compare prog.bc --allocators 'tuned,tuned --prepare none' --baseline tuned
       what an option is worth
   chordal compare prog.bc --per function --top 20 --registers 8
       the functions in which allocators differ most
@@ -55,9 +55,10 @@ pub struct Arguments {
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
 
-    /// The allocators, separated by commas; each may be followed by options [default: all but optimal]
-    #[arg(long, value_name = "A,B,...", value_delimiter = ',', value_parser = allocators::parse_with_options)]
-    allocators: Vec<String>,
+    /// The allocators, separated by commas; each may be followed by options (whose values may have
+    /// commas: NAME=VALUE,...) [default: all but optimal]
+    #[arg(long, value_name = "A,B,...", value_parser = allocators::parse_list)]
+    allocators: Vec<allocators::List>,
 
     /// Register lists, separated by commas: `all`, numbers of published lists, or names with spaces between them
     #[arg(long, value_name = "N,M,...", value_delimiter = ',', default_value = ALL_REGISTERS, value_parser = runs::parse_registers)]
@@ -67,16 +68,16 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
 
-    /// Whether LLVM's scheduler runs before LLVM's allocators, as it does in llc; chordal's do without
-    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true, default_value_t = Switch::On)]
-    llvm_schedule: Switch,
+    /// Whether LLVM's scheduler runs before LLVM's allocators, as it does in llc; chordal's have none
+    #[arg(long, value_name = "on|off", hide_possible_values = true, default_value = "on", action = ArgAction::Set, value_parser = choices::parser::<bool>())]
+    llvm_schedule: bool,
 
     /// What to show below the sums
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Per::Total)]
     per: Per,
 
-    /// With `--per function`: how many functions to show, those first that make most of the difference in overhead [default:
-    /// 10 in tables, all in CSV]
+    /// With `--per function`: how many functions to show, largest difference in overhead first [default: 10 in tables, all
+    /// in CSV]
     #[arg(long, value_name = "K")]
     top: Option<usize>,
 
@@ -123,7 +124,7 @@ enum Format {
     Lit,
 }
 
-/// Compares.
+/// Runs the comparison and writes its result.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = Destination::new(&arguments.output);
     let chart = arguments.chart.iter().map(|path| ("the chart", Destination::new(path)));
@@ -150,26 +151,26 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     verdict
 }
 
-/// The allocators that were asked for.
+/// The requested allocators; by default all that are quick.
 fn allocators(arguments: &Arguments) -> Vec<String> {
-    let mut allocators = distinct(&arguments.allocators);
+    let mut allocators = distinct(arguments.allocators.iter().flat_map(|allocators::List(named)| named));
     if allocators.is_empty() {
         let quick = allocators::ALL.iter().filter(|entry| entry.name != allocators::OPTIMAL);
         allocators.extend(quick.map(|entry| entry.name.to_owned()));
     }
-    if !arguments.llvm_schedule.is_on() {
+    if !arguments.llvm_schedule {
         allocators.iter_mut().for_each(|allocator| *allocator = allocators::without_schedule(allocator));
     }
     allocators
 }
 
-/// Each once.
-fn distinct(names: &[String]) -> Vec<String> {
-    let names: IndexSet<&String> = names.iter().collect();
+/// The names, each once.
+fn distinct<'n>(names: impl IntoIterator<Item = &'n String>) -> Vec<String> {
+    let names: IndexSet<&String> = names.into_iter().collect();
     names.into_iter().cloned().collect()
 }
 
-/// The baseline among the allocators: the one of this name and these options, or the first of this name.
+/// The baseline: the allocator with this name and these options, or else the first with this name.
 fn baseline(arguments: &Arguments, allocators: &[String]) -> Result<String, Failure> {
     let find = |name: &str| {
         let named = |allocator: &&String| allocator.split(' ').next() == Some(name);
@@ -181,7 +182,7 @@ fn baseline(arguments: &Arguments, allocators: &[String]) -> Result<String, Fail
     }
 }
 
-/// How many functions a table has unless it is said.
+/// How many functions a table shows by default.
 const TOP: usize = 10;
 
 fn render(arguments: &Arguments, summary: &Summary, mut records: Vec<Record>) -> Result<String, Failure> {
@@ -207,7 +208,7 @@ fn render(arguments: &Arguments, summary: &Summary, mut records: Vec<Record>) ->
     })
 }
 
-/// Leaves the totals of a record only.
+/// Removes the functions of a record, but not their totals.
 fn forget_functions(record: &mut Record) {
     for run in &mut record.runs {
         if let Outcome::Done { statistics, .. } = &mut run.outcome {
@@ -216,7 +217,7 @@ fn forget_functions(record: &mut Record) {
     }
 }
 
-/// An error if a run came to nothing, since scripts look at the exit status only.
+/// An error if a run has no statistics, since scripts see only the exit status.
 fn verdict(records: &[Record]) -> Result<(), Failure> {
     let mut failed = Vec::new();
     for record in records {

@@ -1,4 +1,4 @@
-//! `chordal compile`.
+//! `chordal compile`: compiles a module with one allocator.
 
 use super::allocators::{self, Configured};
 use super::limits::Limits;
@@ -64,10 +64,10 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME", default_value = allocators::DEFAULT, value_parser = allocators::parse)]
     allocator: &'static allocators::Entry,
 
-    /// Hold the allocator to these general-purpose registers
+    /// Let the allocator use only these general-purpose registers
     ///
     /// The number of a published list (`chordal list` shows them), or names separated by commas, such as rax,rcx,rbx,rbp, or
-    /// `all`. Other registers still occur where the ABI or an instruction requires them. llvm-fast always has all of them.
+    /// `all`. Other registers still occur where the ABI or an instruction requires them. llvm-fast always uses all.
     #[arg(long, value_name = "N|LIST", default_value = llvm::ALL_REGISTERS)]
     registers: RegisterRequest,
 
@@ -79,11 +79,11 @@ pub struct Arguments {
     #[arg(long, requires = "stats")]
     no_times: bool,
 
-    /// What messages and statistics call the module [default: IN]
+    /// The module's name in messages and statistics [default: IN]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
-    /// The folder that the name is seen from, for the statistics
+    /// The folder to which the name is relative, for the statistics
     #[arg(long, value_name = "DIR", requires = "stats")]
     directory: Option<String>,
 
@@ -95,12 +95,13 @@ pub struct Arguments {
     #[arg(long)]
     data_sections: bool,
 
-    /// Where code will be in memory
+    /// Where code may be loaded
     ///
-    /// By default, where the module says; if it says nothing, anywhere, as linkers and systems expect of new code. (clang says nothing
-    /// where it is told -fno-pic.)
+    /// By default, as the module says; if it says nothing, anywhere, as linkers and systems expect of new code. (With
+    /// -fno-pic, clang says nothing.)
     #[arg(long, value_enum, value_name = "static|pic", hide_possible_values = true)]
     relocation_model: Option<RelocationModel>,
+
     /// List the symbols whose addresses matter, so that a linker can merge equal functions
     ///
     /// As clang's -faddrsig does: the section .llvm_addrsig.
@@ -109,14 +110,15 @@ pub struct Arguments {
 
     /// Describe what calls pass, if the module has debug information
     ///
-    /// A debugger then shows arguments of callers that are in no register any more (DW_TAG_call_site_parameter). Clang does so
-    /// if it optimises.
+    /// A debugger then shows arguments of callers that are no longer in any register (DW_TAG_call_site_parameter). Clang
+    /// does so if it optimises.
     #[arg(long)]
     call_site_info: bool,
 
     /// Do not check the allocation
     ///
-    /// The checker follows every value along all paths, and requires each instruction to read what it read before allocation.
+    /// The checker follows every value along all paths, and requires each instruction to read what it read before
+    /// allocation.
     #[arg(long)]
     no_check: bool,
 
@@ -149,7 +151,7 @@ impl Arguments {
     /// The allocator with its options.
     ///
     /// # Errors
-    /// If it does not take them; the message says which.
+    /// If the allocator does not take them; the message says which.
     pub fn configured(&self) -> Result<Configured, String> {
         let configured = self.allocator.configured(&self.options, &self.stock_options)?;
         let is_fast = matches!(configured, Configured::Llvm(Stock { algorithm: Algorithm::Fast, .. }));
@@ -168,7 +170,7 @@ enum Emit {
     Obj,
 }
 
-/// Where code will be in memory.
+/// Where code may be loaded.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum RelocationModel {
     /// Where the linker puts it
@@ -195,7 +197,7 @@ impl Emit {
     }
 }
 
-/// Compiles a module: the one that the arguments name, or one that is in memory.
+/// Compiles a module: `module` if it is in memory, or else the input.
 pub fn run(arguments: &Arguments, module: Option<Vec<u8>>) -> Result<(), Failure> {
     let destinations = destinations(arguments);
     let measured = arguments.stats.is_some() && !arguments.no_times;
@@ -212,7 +214,7 @@ pub fn run(arguments: &Arguments, module: Option<Vec<u8>>) -> Result<(), Failure
     };
     let source = source.with_context(|| name.clone())?;
     let module = Module::parse(&source).with_context(|| name.clone())?;
-    // (Who compiles assembly is to hear that before he hears that it would be overwritten.)
+    // Only now complain about outputs: if the input is not a module at all, that is the better message.
     let (output, stats) = destinations?;
     let registers = arguments.registers.resolve(module.target());
     let registers = registers.map_err(|error| Failure::Usage(format!("invalid value for '--registers': {error}")))?;
@@ -232,7 +234,7 @@ pub fn run(arguments: &Arguments, module: Option<Vec<u8>>) -> Result<(), Failure
         registers,
         fallback: !arguments.no_fallback,
         sizes: stats.is_some(),
-        // (Times are a function's own, and memory what one function takes, only if nothing else is at work.)
+        // Times are those of one function, and memory too, only if no other function is being compiled meanwhile.
         pace: if measured { Pace::InTurn } else { arguments.limits.pace() },
         progress: &|function| progress.step(function),
     };
@@ -250,12 +252,12 @@ pub fn run(arguments: &Arguments, module: Option<Vec<u8>>) -> Result<(), Failure
     let stats =
         stats.map(|stats| Ok::<_, Failure>((stats, statistics(arguments, &allocator, options.registers, triple, &compiled)?)));
     let stats = stats.transpose()?;
-    // Statistics come last: none are newer than what they are of.
+    // Statistics come last, so that they are never newer than the result that they describe.
     let results: Vec<_> = [(output, compiled.output)].into_iter().chain(stats).collect();
     Ok(output::write_all(&results)?)
 }
 
-/// Where the result and the statistics go.
+/// The destinations of the result and the statistics.
 fn destinations(arguments: &Arguments) -> Result<(Destination, Option<Destination>), Failure> {
     let stats = arguments.stats.as_deref().map(Destination::new);
     let output = match &arguments.output {
@@ -273,13 +275,13 @@ fn beside(input: &Path, emit: Emit) -> Destination {
     if input.as_os_str() == "-" { Destination::Stdout } else { Destination::File(input.with_extension(emit.extension())) }
 }
 
-/// A message about a file, which LLVM may have named, with a line.
+/// Prefixes a message with the file's name, unless LLVM did so already, with a line.
 fn about(file: &str, message: &str) -> String {
     let names_it = message.strip_prefix(file).is_some_and(|rest| rest.starts_with(':'));
     if names_it { message.to_owned() } else { format!("{file}: {message}") }
 }
 
-/// Says what there is to say. Warnings that are errors are one, and the last thing to be said.
+/// Prints the warnings. Those that flags turn into errors are one error, which is printed last.
 fn warn(file: &str, compiled: &Compiled, flags: &Warnings) -> anyhow::Result<()> {
     let mut errors = Vec::new();
     for Warning { about: subject, text } in &compiled.warnings {
@@ -303,7 +305,7 @@ fn warn(file: &str, compiled: &Compiled, flags: &Warnings) -> anyhow::Result<()>
     }
 }
 
-/// How good the code is as far as that is known, and whether all of it was made as it was asked for.
+/// How good the code is, if known, and whether all of it was allocated in the way that was requested.
 fn summary(total: &Counts) -> Option<String> {
     let degraded = match total.degraded_functions {
         0 => None,
@@ -313,8 +315,9 @@ fn summary(total: &Counts) -> Option<String> {
     certificate(total).into_iter().chain(degraded).reduce(|certificate, degraded| format!("{certificate}; {degraded}"))
 }
 
-/// The cost of spilling, and how much less it could be at most, if that is known. (The bound holds for the plans that the model can state:
-/// a value is confined to its class for all its life, for example, which a better plan need not respect.)
+/// The cost of spilling, and by how much it could fall at most, if known. The bound holds for plans that the model can
+/// state; a better plan may exist outside the model, for example if it does not confine a value to one class for its whole
+/// life.
 fn certificate(total: &Counts) -> Option<String> {
     let (cost, bound) = (total.spill.cost?, total.spill.bound?);
     let above = cost - bound;
@@ -358,7 +361,7 @@ fn statistics(
     Ok(text)
 }
 
-/// How far a long compilation is; shown on a terminal only, and not before a second has passed.
+/// The progress of a long compilation, shown only on a terminal and after the first second.
 struct Progress {
     bar: ProgressBar,
     start: Instant,
@@ -385,7 +388,6 @@ impl Progress {
 mod tests {
     use super::*;
 
-    /// At every effort: no model knows all plans that there are.
     #[test]
     fn a_file_is_named_once() {
         assert_eq!(about("a.c", "a.c:3:0: stack frame size"), "a.c:3:0: stack frame size");

@@ -1,4 +1,4 @@
-//! `chordal count`.
+//! `chordal count`: counts the instructions of object files.
 
 use super::Failure;
 use super::tables::{self, TableOptions};
@@ -13,7 +13,7 @@ use indexmap::IndexSet;
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
-/// Stands where statistics have the name of an allocator.
+/// Stands in place of an allocator's name in the statistics.
 const ALLOCATOR: &str = "disassembly";
 
 const AFTER_HELP: &str = "\
@@ -89,7 +89,7 @@ enum Format {
     Markdown,
 }
 
-/// A file or a member of an archive, by its name.
+/// The name of a file or of a member of an archive, and its counts.
 type Named = (String, Counted);
 
 /// Counts the files and shows the result.
@@ -112,7 +112,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(output::print(text.as_bytes())?)
 }
 
-/// Counts all files. That one has no code (but data, say) is only worth a warning, if others have.
+/// Counts all files. A file without code is only worth a warning, if others have some.
 fn count_all(files: &[PathBuf]) -> anyhow::Result<Vec<Named>> {
     let mut objects = Vec::new();
     let mut without_code = Vec::new();
@@ -189,7 +189,7 @@ fn table(objects: &[Named], arguments: &Arguments, style: Style) -> Table {
     table
 }
 
-/// A row: its module or function, and its counts.
+/// The cells that say what a row is about, and its counts.
 type Row = (Vec<Cell>, Static);
 
 fn cells(counts: &Static) -> [Cell; 6] {
@@ -197,7 +197,7 @@ fn cells(counts: &Static) -> [Cell; 6] {
     [loads.into(), stores.into(), moves.into(), xors.into(), instructions.into(), bytes.into()]
 }
 
-/// Statistics of all files together.
+/// The statistics of all files together.
 fn json(arguments: &Arguments, objects: Vec<Named>) -> anyhow::Result<String> {
     let sources: Vec<String> = arguments.files.iter().map(|file| file.display().to_string()).collect();
     let targets: IndexSet<&str> = objects.iter().map(|(_, object)| object.machine.name()).collect();

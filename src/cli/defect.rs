@@ -1,4 +1,4 @@
-//! Bugs in chordal: the function that shows one is written to a file, from which it can be reproduced.
+//! Reports bugs in chordal: the function that shows one is written to a file that reproduces it.
 
 use crate::llvm::{CompileError, Failed};
 use crate::output::{self, Destination};
@@ -9,8 +9,10 @@ use std::{env, fs};
 
 const EXTENSION: &str = "chordal.txt";
 
-/// The error with where it can be reproduced, if it is a bug and the function is known: beside the output, or, where that is
-/// no file or there is no writing, in the folder for temporary files. `allocator` are the arguments that chose the allocator.
+/// Adds to an error how it can be reproduced, if it is a bug and the function is known.
+///
+/// The function is written beside the output. If the output is not a file or nothing can be written there, it goes to the
+/// folder for temporary files. `allocator` are the arguments that chose the allocator.
 pub fn located(error: CompileError, output: &Destination, allocator: &str) -> anyhow::Error {
     let CompileError::Failed { failed: Failed { name, text: Some(text), .. }, .. } = &error else { return error.into() };
     let text = format!("; {error}\n; chordal allocate {allocator}\n{text}");
@@ -47,7 +49,7 @@ fn beside(output: &Destination, name: &str) -> Option<PathBuf> {
     (!special).then(|| path.with_file_name(format!("{name}.{EXTENSION}")))
 }
 
-/// A function's name as that of a file, which needs no quotes.
+/// A file name from a function's name, which needs no quotes in a shell.
 fn file_name(function: &str) -> String {
     const LONGEST: usize = 100;
     let plain = |c: char| if c.is_ascii_alphanumeric() || "_.".contains(c) { c } else { '_' };

@@ -1,4 +1,4 @@
-//! `chordal diff`.
+//! `chordal diff`: compares two files of statistics.
 
 use super::tables::{TableOptions, plain};
 use super::{Failure, keep_apart};
@@ -50,9 +50,9 @@ Exit status:
 
 /// Compare two statistics files
 ///
-/// Reads what `chordal compile --stats` writes (chordal-stats/1; functions are matched by name), two folders of such files, as
-/// `chordal cc` fills them (matched by file and function), or two files of `chordal compare` (chordal-compare/1; matched by
-/// module, allocator, registers and function).
+/// Reads what `chordal compile --stats` writes (chordal-stats/1; functions are matched by name), two folders of such files,
+/// as `chordal cc` fills them (matched by file and function), or two files of `chordal compare` (chordal-compare/1; matched
+/// by module, allocator, registers and function).
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -74,8 +74,8 @@ pub struct Arguments {
 
     /// Fail if a total grew by more than this many per cent, or a function can no longer be allocated
     ///
-    /// `5%+10` allows ten more than five per cent more; `static.moves=5%+10` is a limit of one metric alone, which is compared then.
-    /// May be given several times: for all metrics without a limit of their own, and for others.
+    /// `5%+10` allows growth by five per cent and ten more; `static.moves=5%+10` limits one metric, which is then compared
+    /// as well. May be given several times: for all metrics without a limit of their own, and for others.
     #[arg(long, value_name = "[M=]PCT[%][+N]")]
     fail_above: Vec<Limit>,
 
@@ -121,7 +121,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(judge(&diff)?)
 }
 
-/// The metrics that were given, or those that are compared otherwise, and those that are limited.
+/// The metrics to compare: those given, or the default ones, and those with limits.
 fn metrics(given: &[Metric], limited: &[Metric]) -> Vec<Metric> {
     let default = metric::DEFAULT.iter().map(|name| Metric::named(name).expect("the default metrics exist"));
     let compared = if given.is_empty() { default.collect() } else { given.to_vec() };
@@ -134,7 +134,7 @@ fn metrics(given: &[Metric], limited: &[Metric]) -> Vec<Metric> {
     metrics
 }
 
-/// The limits, of which no two are about the same.
+/// The limits; two for the same metric are an error.
 fn limits(given: &[Limit]) -> Result<Vec<Limit>, Failure> {
     for (index, limit) in given.iter().enumerate() {
         if given[..index].iter().any(|other| other.metric == limit.metric) {
@@ -164,10 +164,11 @@ fn folder(path: &Path, metrics: &[Metric]) -> Result<File> {
     if texts.is_empty() {
         bail!("no statistics are in it (files that end in .json)");
     }
-    load::parse_folder(&path.display().to_string(), &texts, metrics).map_err(|why| anyhow!(why))
+    Ok(load::parse_folder(&path.display().to_string(), &texts, metrics)?)
 }
 
-/// Compares, and refuses to say nothing: what is held to a metric that is not there would pass.
+/// Compares two files. It is an error if nothing can be compared or a metric that was named is missing: otherwise a limit on
+/// it would pass.
 fn compare(base: &File, new: &File, request: &Request, named: &[&Metric]) -> Result<Diff> {
     if base.kind != new.kind {
         bail!("{}: is {}, and {} is {}: two of a kind are needed", new.name, new.kind.schema(), base.name, base.kind.schema());
@@ -193,7 +194,7 @@ fn show(diff: &Diff, arguments: &Arguments) -> Result<String> {
     })
 }
 
-/// The folder that a workflow names files from; outside of any, the current one.
+/// The folder to which file names are relative in a workflow; outside a workflow, the current one.
 fn sources() -> io::Result<PathBuf> {
     env::var_os("GITHUB_WORKSPACE").filter(|folder| !folder.is_empty()).map_or_else(env::current_dir, |folder| Ok(folder.into()))
 }

@@ -1,4 +1,4 @@
-//! Hints for whoever gives chordal the arguments of a compiler.
+//! Hints for users who give chordal the arguments of a compiler.
 
 use super::Cli;
 use crate::llvm::foreign;
@@ -8,7 +8,7 @@ use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// The error with a hint, if the arguments are such as a compiler takes.
+/// The error, with a hint if the arguments are those of a compiler.
 pub fn with_hint(mut error: Error, arguments: &[OsString]) -> Error {
     if ![ErrorKind::UnknownArgument, ErrorKind::InvalidSubcommand].contains(&error.kind()) {
         return error;
@@ -21,7 +21,7 @@ pub fn with_hint(mut error: Error, arguments: &[OsString]) -> Error {
     error
 }
 
-/// A command with its arguments: a driver for sources, or what takes a module.
+/// The command that was meant, with its arguments: a driver for sources, `compile` for a module.
 fn meant(arguments: &[OsString], is_first_unknown: bool) -> Option<String> {
     let words: Vec<&str> = arguments.iter().map(|argument| argument.to_str()).collect::<Option<_>>()?;
     let (&first, rest) = words.split_first()?;

@@ -1,4 +1,4 @@
-//! What the compilation of a module may take.
+//! Limits of time, memory and threads for the compilation of a module.
 
 use crate::llvm::Pace;
 use crate::output::{self, printable};
@@ -8,13 +8,13 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether a limit has been passed.
+/// How often the limits are checked.
 const INTERVAL: Duration = Duration::from_millis(5);
 
 #[derive(Args)]
 #[command(next_help_heading = "Limits")]
 pub struct Limits {
-    /// Fail if it takes longer than this
+    /// Fail if compilation takes longer than this
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     timeout: Option<u64>,
 
@@ -22,24 +22,24 @@ pub struct Limits {
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..))]
     memory_limit: Option<u64>,
 
-    /// Take so many threads at most [default: as many as there are processors]
+    /// Use at most this many threads [default: one for each processor]
     ///
-    /// One is LLVM's; the others allocate registers meanwhile, in functions that it has come by. The result is the same with any
-    /// number of threads. Of this option and --in-turn, the last one counts.
+    /// One thread is LLVM's; the others allocate registers meanwhile, in functions that LLVM has already passed. The result
+    /// does not depend on their number. Of this option and --in-turn, the last one counts.
     #[arg(short, long, value_name = "N", overrides_with = "in_turn", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
 
-    /// Finish each function before the next one is begun
+    /// Finish each function before beginning the next
     ///
-    /// On one thread, in less memory: otherwise LLVM selects instructions of all functions first. So it is done in any case where
-    /// times and memory are measured, which is for statistics, unless --no-times is given. Some of LLVM's labels (.Ltmp1) have other
-    /// numbers then.
+    /// This takes one thread and less memory; otherwise LLVM first selects the instructions of all functions. It is always
+    /// so if times and memory are measured, that is, for statistics without --no-times. Some of LLVM's labels (.Ltmp1) are
+    /// then numbered otherwise.
     #[arg(long, overrides_with = "jobs")]
     in_turn: bool,
 }
 
 impl Limits {
-    /// How functions follow each other, if they may be allocated beside each other.
+    /// How functions follow each other, if nothing forbids allocating several at a time.
     pub fn pace(&self) -> Pace {
         match self.jobs {
             _ if self.in_turn => Pace::InTurn,
@@ -48,10 +48,10 @@ impl Limits {
         }
     }
 
-    /// From here on, the process ends with a message about the module where it passes a limit.
+    /// From now on, ends the process with a message about the module when it exceeds a limit.
     ///
     /// # Errors
-    /// If no thread can be made for that.
+    /// If no thread can be started for the watch.
     pub fn watch(&self, module: &str) -> Result<()> {
         let (timeout, most) = (self.timeout.map(Duration::from_secs), self.memory_limit);
         if timeout.is_none() && most.is_none() {
@@ -79,21 +79,21 @@ impl Limits {
     }
 }
 
-/// The bytes of the process that are in memory.
+/// The bytes of the process that are in physical memory.
 fn resident() -> Option<u64> {
     let pages: u64 = fs::read_to_string("/proc/self/statm").ok()?.split_whitespace().nth(1)?.parse().ok()?;
-    // SAFETY: it asks for a number.
+    // SAFETY: sysconf only returns a number.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     Some(pages * u64::try_from(size).ok()?)
 }
 
-/// The stack that a process has room for, whatever its limit was when it started.
+/// The size to which the stack may grow, if the process may raise its limit so far.
 const STACK: libc::rlim_t = 120 << 20;
 
-/// Lets the stack grow so far, if the process may. LLVM's instruction selection calls itself for each of a chain of operands:
-/// a loop of 10,000 φs takes more than the usual eight megabytes.
+/// Raises the limit of the stack to [`STACK`], if the process may. LLVM's instruction selection recurses along a chain of
+/// operands: a loop of 10,000 φs takes more than the usual eight megabytes.
 pub fn raise_stack_limit() {
-    // SAFETY: the struct is plain numbers, written and read by these calls only.
+    // SAFETY: the struct consists of plain numbers, read and written only by these calls.
     unsafe {
         let mut stack: libc::rlimit = std::mem::zeroed();
         if libc::getrlimit(libc::RLIMIT_STACK, &raw mut stack) == 0 && stack.rlim_cur < STACK.min(stack.rlim_max) {

@@ -1,4 +1,11 @@
-//! The command line: one file a subcommand.
+//! The command line, one file for each subcommand.
+//!
+//! `allocators` is the table of allocators and `options` what each may be told; `cc` stands in for the drivers of clang and
+//! flang; `runs` makes the runs of `compare` and `paper`. A file of a subcommand has its arguments, whose comments are the
+//! help text, and the function that runs it.
+//!
+//! Requires: nothing of the input: whatever is wrong with it is a message.
+//! Ensures: exit status 0 done, 1 the work failed, 2 wrong usage. A failure is one message on standard error.
 //!
 //! Exit status: 0 done, 1 the work failed, 2 wrong usage. A failure is one message on standard error.
 
@@ -18,6 +25,7 @@ mod options;
 mod paper;
 mod runs;
 mod stats;
+pub mod switches;
 mod tables;
 mod warnings;
 
@@ -66,24 +74,25 @@ enum Command {
     Allocate(allocate::Arguments),
     Paper(paper::Arguments),
     Cc(cc::Arguments),
-    /// Stand in for clang++, likewise
+    /// Stand in for clang++ in the same way
     #[command(name = "c++")]
     Cxx(cc::Arguments),
-    /// Stand in for flang, likewise
+    /// Stand in for flang in the same way
     Fc(cc::Arguments),
-    /// Show the allocators with their phases, and the register lists
+    /// Show the allocators with their phases and options, and the register lists
     ///
-    /// The names are those that `chordal compile` takes for --allocator, the lists those that it takes for --registers N.
+    /// The names are those that `chordal compile` takes for --allocator, the lists those that it takes for --registers N. `chordal
+    /// compile --help` explains the options.
     List,
 }
 
 /// Why a command did not do its work.
 enum Failure {
-    /// The command line makes no sense: exit status 2.
+    /// The command line is wrong: exit status 2.
     Usage(String),
     /// The work failed: exit status 1.
     Work(anyhow::Error),
-    /// A command that we ran failed and has said so: its exit status.
+    /// A command that chordal ran failed and has reported it: its exit status.
     Reported(u8),
 }
 
@@ -93,7 +102,7 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
     }
 }
 
-/// Runs the command that the process's arguments ask for.
+/// Runs the command that the process's arguments name.
 pub fn main() -> ExitCode {
     limits::raise_stack_limit();
     if let Err(error) = output::clean_up_when_interrupted() {
@@ -108,7 +117,7 @@ pub fn main() -> ExitCode {
     ended(run(&cli.command))
 }
 
-/// Prints a help text, in colours where standard output is a terminal that has them and nobody asked to do without.
+/// Prints a help text, in colours if standard output is a terminal that has them and nobody opted out.
 fn show(help: &StyledStr) -> anyhow::Result<()> {
     let text = match AutoStream::choice(&io::stdout()) {
         ColorChoice::Never => help.to_string(),
@@ -133,7 +142,7 @@ fn run(command: &Command) -> Result<(), Failure> {
     }
 }
 
-/// Runs `chordal compile` in this process, with a module that is in memory in place of the input that the words name.
+/// Runs `chordal compile` in this process, on a module in memory instead of the input that the words name.
 fn compile_words(words: &[String], module: Vec<u8>) -> Result<(), Failure> {
     match Cli::try_parse_from(words) {
         Ok(Cli { command: Command::Compile(arguments) }) => compile::run(&arguments, Some(module)),
@@ -142,7 +151,7 @@ fn compile_words(words: &[String], module: Vec<u8>) -> Result<(), Failure> {
     }
 }
 
-/// Says what went wrong, and ends with the status for it.
+/// Reports a failure, and returns the exit status.
 fn ended(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -156,7 +165,7 @@ fn ended(result: Result<(), Failure>) -> ExitCode {
     }
 }
 
-/// The process's arguments. What is called `chordal-cc` is `chordal cc`.
+/// The process's arguments. If it was started as `chordal-cc`, that is `chordal cc`.
 fn arguments() -> impl Iterator<Item = OsString> {
     let mut arguments = env::args_os();
     let program = arguments.next();
@@ -166,12 +175,12 @@ fn arguments() -> impl Iterator<Item = OsString> {
     program.into_iter().chain(command).chain(arguments)
 }
 
-/// Says something that does not keep the work from being done.
+/// Prints a warning, after which the work goes on.
 fn warn(message: &str) {
     eprintln!("chordal: warning: {}", printable(message));
 }
 
-/// Refuses outputs that would overwrite an input or each other, whatever they are called.
+/// Refuses outputs that would overwrite an input or each other, by whatever paths.
 fn keep_apart(outputs: &[(&str, Destination)], inputs: &[PathBuf]) -> Result<(), Failure> {
     let files = || inputs.iter().filter(|input| input.as_os_str() != "-");
     for (index, (name, output)) in outputs.iter().enumerate() {

@@ -1,145 +1,280 @@
-//! The options of chordal's allocators.
+//! The options of allocators.
 
 use super::allocators::Configured;
 use super::choices::{self, Choice as _};
+use super::switches::{self, CliOption, OPTIONS, Switch};
 use crate::allocate::HAS_SOLVER;
-use crate::allocate::allocators::{Elimination, Preset, RegisterCoalescing, Registers};
-use crate::allocate::assign::PinPolicy;
-use crate::allocate::cssa::Coalescing;
-use crate::allocate::destruct::{Merging, Notion, Source};
-use crate::allocate::eliminate::SwapPolicy;
+use crate::allocate::allocators::{AssignmentStrategy, Preset};
 use crate::allocate::pipeline::Strategy;
-use crate::allocate::spill::{self, Effort, LoadLowering};
+use crate::allocate::spill;
 use crate::llvm::{Algorithm, Stock};
-use crate::measure::stats::{DestructionOptions, Options, OwnOptions};
-use clap::{Args, ValueEnum};
+use crate::measure::stats::{Options, OwnOptions};
+use clap::builder::{PossibleValue, PossibleValuesParser, ValueParser};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use indexmap::IndexMap;
-use std::time::Duration;
 
-/// Choices that override an allocator's own.
-#[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Options of chordal's allocators (each has its own defaults; see `chordal list`)")]
-pub struct AllocatorOptions {
-    /// How phis are eliminated after allocation; the latter two imply `--frugal off`, and `--spill weight` where values would
-    /// be in memory for parts of their lives
-    #[arg(long, value_name = "HOW", value_parser = choices::parser::<Elimination>())]
-    eliminate: Option<Elimination>,
+const HEADING: &str = "Options of chordal's allocators (each has its own defaults; see `chordal list`)";
+const SET: &str = "set";
 
-    /// Which values are spilled
-    #[arg(long, value_name = "WHICH", value_parser = choices::parser::<spill::Choice>())]
-    spill: Option<spill::Choice>,
+/// Choices that override an allocator's own, in the order in which they are made.
+#[derive(Clone, Default)]
+pub struct AllocatorOptions(Vec<Given>);
 
-    /// How long `--spill priced` looks for something better
-    #[arg(long, value_name = "LEVEL", value_parser = choices::parser::<Effort>())]
-    effort: Option<Effort>,
+/// An option that was given.
+#[derive(Clone)]
+struct Given {
+    /// The option, as it was written.
+    option: String,
+    changes: Vec<Change>,
+}
 
-    /// How long integer programs of one function may take, in spilling and in coalescing, in seconds
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
-    solver_seconds: Option<u32>,
+/// A switch and a value for it.
+#[derive(Clone)]
+struct Change {
+    switch: &'static Switch,
+    value: String,
+}
 
-    /// Whether spilled values related by phis share one slot; if not, phis move memory to memory
-    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
-    frugal: Option<Switch>,
+impl Args for AllocatorOptions {
+    fn augment_args(command: Command) -> Command {
+        let listed = OPTIONS.iter().filter_map(argument).map(|argument| argument.help_heading(HEADING));
+        let any = ValueParser::new(|text: &str| change(text, switches::switches()));
+        let set = Arg::new(SET).long(SET).value_name("NAME=VALUE").hide(true).action(ArgAction::Append).value_parser(any);
+        let gone = replaced().into_iter().map(|(name, _)| Arg::new(name).long(name).hide(true).num_args(0..=1));
+        command.args(listed).arg(set).args(gone)
+    }
 
-    /// Whether a phi argument that goes to memory is stored once, after its definition
-    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
-    store_hoist: Option<Switch>,
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
 
-    /// When a phi whose arguments are in memory is put there too, and loaded before its uses
-    #[arg(long, value_name = "WHEN", value_parser = choices::parser::<LoadLowering>())]
-    load_lower: Option<LoadLowering>,
+impl FromArgMatches for AllocatorOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        if let Some((name, now)) = replaced().into_iter().find(|(name, _)| matches.contains_id(name)) {
+            return Err(Error::raw(ErrorKind::ValueValidation, format!("`--{name}` is {now}")));
+        }
+        let mut given: Vec<Given> = OPTIONS.iter().flat_map(|option| option.given(matches)).collect();
+        given.extend(changes(SET, matches));
+        Ok(AllocatorOptions(given))
+    }
 
-    /// Whether copies from a spill slot to the same slot are dropped
-    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
-    memory_coalesce: Option<Switch>,
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
 
-    /// Whether instructions read spilled operands directly from memory, or change them there; if not, only copies do
-    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
-    fold: Option<Switch>,
+/// The option as clap's.
+fn argument(option: &'static CliOption) -> Option<Arg> {
+    let argument = Arg::new(option.name()?).long(option.name()?);
+    Some(match option {
+        CliOption::Single(switch) => {
+            let is_plain = switch.placeholder() == "on|off";
+            let argument = argument.help(with_condition(switch.about, switch.condition()));
+            argument.value_name(switch.placeholder()).value_parser(switch.parser()).hide_possible_values(is_plain)
+        }
+        CliOption::Levels { about, levels, switches, .. } => {
+            let values = levels.iter().map(|level| {
+                let last = level.on.checked_sub(1).and_then(|last| switches[last].condition());
+                let condition = last.filter(|_| last != option.condition());
+                PossibleValue::new(level.name).help(with_condition(level.about, condition))
+            });
+            let parser = PossibleValuesParser::new(values);
+            argument.help(with_condition(about, option.condition())).value_name("WHICH").value_parser(parser)
+        }
+        CliOption::Keys { about, switches, .. } => {
+            let about = with_condition(about, option.condition());
+            let lines = switches.iter().map(|switch| {
+                let condition = switch.condition().filter(|_| option.condition().is_none());
+                format!("\n- {}={}: {}", switch.name, switch.choices(), with_condition(switch.about, condition))
+            });
+            let names: Vec<&str> = switches.iter().map(|switch| switch.name).collect();
+            let parser = ValueParser::new(|text: &str| change(text, switches.iter()));
+            let argument = argument.help(format!("{about}: {}", names.join(", ")));
+            argument
+                .long_help(format!("{about}\n{}", lines.collect::<String>()))
+                .value_name("NAME=VALUE,...")
+                .value_delimiter(',')
+                .action(ArgAction::Append)
+                .value_parser(parser)
+        }
+        CliOption::Unlisted(_) => return None,
+    })
+}
 
-    /// Whether instructions read arguments on the stack, and constants in memory, from there, if live ranges are split
-    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
-    read_in_place: Option<Switch>,
+/// A help text that says which allocators read what it is about.
+fn with_condition(about: &str, condition: Option<&str>) -> String {
+    condition.map_or_else(|| about.to_owned(), |condition| format!("{about} [for {condition}]"))
+}
 
-    /// Whether constants and addresses are computed again instead of being spilled
-    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
-    rematerialise: Option<Switch>,
+/// Reads NAME=VALUE for one of some switches.
+fn change(text: &str, switches: impl Iterator<Item = &'static Switch>) -> Result<Change, String> {
+    let (name, value) = text.split_once('=').ok_or("NAME=VALUE is needed")?;
+    let switches: Vec<&Switch> = switches.collect();
+    let switch = *switches.iter().find(|switch| switch.is_called(name)).ok_or_else(|| {
+        let names: Vec<&str> = switches.iter().map(|switch| switch.name).collect();
+        format!("there is no `{name}`, only {}", names.join(", "))
+    })?;
+    Ok(Change { switch, value: switch.read(value)? })
+}
 
-    /// Whether instructions cost a little however seldom they are executed and however little they do
-    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
-    weigh_size: Option<Switch>,
+/// The changes that an option with NAME=VALUE was given.
+fn changes(option: &str, matches: &ArgMatches) -> impl Iterator<Item = Given> {
+    let changes = matches.get_many::<Change>(option).into_iter().flatten().cloned();
+    changes.map(move |change| Given { option: format!("--{option} {}", change.switch.name), changes: vec![change] })
+}
 
-    /// Whether values are read in place of their copies, and constants computed where they are copied to
-    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
-    merge_copies: Option<Switch>,
+/// The options that there once were, and what is said to those who still give them.
+fn replaced() -> Vec<(&'static str, String)> {
+    let mut replaced = vec![("frugal", "gone: whether slots are shared follows from `--phi-memory eliminate=HOW`".to_owned())];
+    for option in OPTIONS {
+        for switch in option.switches() {
+            let by_itself = format!("`--set {}={}`", switch.name, switch.choices());
+            let now = match option {
+                CliOption::Single(_) => continue,
+                CliOption::Levels { name, levels, .. } => {
+                    let levels: Vec<&str> = levels.iter().map(|level| level.name).collect();
+                    format!("now part of `--{name} {}`; by itself, it is {by_itself}", levels.join("|"))
+                }
+                CliOption::Keys { name, .. } => format!("now `--{name} {}={}`", switch.name, switch.choices()),
+                CliOption::Unlisted(_) => format!("no longer an option; for experiments, there is {by_itself}"),
+            };
+            replaced.push((switch.old_name(), now));
+        }
+    }
+    replaced
+}
 
-    /// Whether values wait in registers that --registers excludes, where the program has put them or wants them
-    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
-    park: Option<Switch>,
+impl CliOption {
+    fn name(&self) -> Option<&'static str> {
+        match self {
+            CliOption::Single(switch) => Some(switch.name),
+            CliOption::Levels { name, .. } | CliOption::Keys { name, .. } => Some(name),
+            CliOption::Unlisted(_) => None,
+        }
+    }
 
-    /// Whether two-address instructions move behind the last use of what they overwrite
-    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
-    sink: Option<Switch>,
+    /// The values that it was given.
+    fn given(&'static self, matches: &ArgMatches) -> Vec<Given> {
+        let Some(name) = self.name() else { return Vec::new() };
+        match self {
+            CliOption::Single(switch) => {
+                let value = matches.get_one::<String>(name).cloned();
+                let given = |value| Given { option: format!("--{name}"), changes: vec![Change { switch, value }] };
+                value.map(given).into_iter().collect()
+            }
+            CliOption::Levels { levels, switches, .. } => {
+                let level = matches
+                    .get_one::<String>(name)
+                    .map(|value| levels.iter().find(|level| level.name == value).expect("other names are no possible values"));
+                let value = |on: bool| if on { "on" } else { "off" };
+                let given = |on: usize, level: &str| Given {
+                    option: format!("--{name} {level}"),
+                    changes: (0..).zip(*switches).map(|(k, switch)| Change { switch, value: value(k < on).into() }).collect(),
+                };
+                level.map(|level| given(level.on, level.name)).into_iter().collect()
+            }
+            CliOption::Keys { .. } => changes(name, matches).collect(),
+            CliOption::Unlisted(_) => Vec::new(),
+        }
+    }
 
-    /// Whether what is computed moves down to its first use where registers are scarce
-    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
-    delay: Option<Switch>,
+    /// An allocator's choices as arguments, as far as it reads them. The switches that are `known` are left out.
+    fn arguments(&self, preset: &Preset, known: impl Fn(&Switch) -> bool) -> Vec<String> {
+        let read = |switch: &&Switch| switch.is_read_by(preset);
+        let said: Vec<String> = self
+            .switches()
+            .iter()
+            .filter(read)
+            .filter(|switch| !known(switch))
+            .map(|switch| format!("{}={}", switch.name, switch.get(preset)))
+            .collect();
+        let Some(first) = said.first() else { return Vec::new() };
+        let by_itself = || said.iter().map(|change| format!("--{SET} {change}")).collect();
+        match self {
+            CliOption::Single(_) => vec![format!("--{}", first.replacen('=', " ", 1))],
+            CliOption::Keys { name, .. } => vec![format!("--{name} {}", said.join(","))],
+            CliOption::Levels { name, levels, switches, .. } => {
+                let is_on = |switch: &Switch| switch.get(preset) == "on";
+                let mut levels = levels.iter();
+                let level = levels.find(|level| {
+                    (0..).zip(*switches).filter(|(_, switch)| read(switch)).all(|(k, switch)| is_on(switch) == (k < level.on))
+                });
+                level.map_or_else(by_itself, |level| vec![format!("--{name} {}", level.name)])
+            }
+            CliOption::Unlisted(_) => by_itself(),
+        }
+    }
+}
 
-    /// Whether two-address instructions get other forms (operands exchanged, three addresses) where that saves a copy
-    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
-    forms: Option<Switch>,
+impl Given {
+    /// An error if the allocator, with all its options, does not read this one.
+    fn check(&self, preset: &Preset) -> Result<(), String> {
+        let is_unread = |change: &&Change| !change.switch.is_read_by(preset);
+        let no_effect = |change: &Change| {
+            let condition = change.switch.condition().expect("the others are read by all");
+            format!("has no effect on {}: it is for {condition}", preset.name)
+        };
+        let Given { option, changes } = self;
+        if changes.iter().all(|change| is_unread(&change)) {
+            return Err(format!("{option} {}", no_effect(&changes[0])));
+        }
+        match changes.iter().filter(is_unread).find(|change| change.value == "on") {
+            Some(change) => Err(format!("{option} turns on {}, which {}", change.switch.name, no_effect(change))),
+            None => Ok(()),
+        }
+    }
+}
 
-    /// Whether copies avoid edges that get a block of their own, and a jump, for them, where that costs less
-    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
-    spare_jumps: Option<Switch>,
+impl AllocatorOptions {
+    /// The allocator as the options make it.
+    ///
+    /// # Errors
+    /// If it does not read one of them, or they contradict each other.
+    pub fn apply(&self, mut preset: Preset) -> Result<Preset, String> {
+        let changes = || self.0.iter().flat_map(|given| &given.changes);
+        changes().for_each(|change| change.switch.set(&mut preset, &change.value));
+        // Moving memory to memory needs values that are in memory all their lives.
+        if let Some(order) = preset.assignment.dominance_order_mut()
+            && !changes().any(|change| change.switch.name == "spill")
+            && order.spilling.splits()
+            && !order.elimination.is_frugal()
+        {
+            order.spilling = spill::Choice::Lightest;
+        }
+        self.0.iter().try_for_each(|given| given.check(&preset))?;
+        check_shared_slots(&preset.assignment)?;
+        check_solver(&preset.assignment)?;
+        Ok(preset)
+    }
 
-    /// Whether callee-saved registers are saved each for itself, where that costs less, and not by the prologue
-    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
-    separate_saves: Option<Switch>,
+    /// The first option that was given.
+    pub fn given(&self) -> Option<&str> {
+        self.0.first().map(|given| given.option.split(' ').next().unwrap_or_default())
+    }
+}
 
-    /// Whether what a two-address instruction overwrites, and what is read of it later, are recoloured apart
-    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
-    split_ties: Option<Switch>,
+/// An error if values move between registers and slots that φs would have to move between slots as well.
+fn check_shared_slots(assignment: &AssignmentStrategy) -> Result<(), String> {
+    match assignment.spilling() {
+        Some(how) if how.splits() && !assignment.elimination().is_frugal() => {
+            let (how, elimination) = (how.name(), assignment.elimination().name());
+            Err(format!("`--spill {how}` needs slots that phis share, which `--phi-memory eliminate={elimination}` does without"))
+        }
+        _ => Ok(()),
+    }
+}
 
-    /// Whether an argument has another register from where it cannot stay in the one it comes in, if control seldom comes there
-    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
-    split_arguments: Option<Switch>,
+/// The error where integer programs would have to be solved by a build that cannot.
+pub const NO_SOLVER: &str = "this chordal was built without a solver for integer programs; `make optimal` builds one that has it";
 
-    /// What happens to values whose registers are taken by calls, the ABI or instructions
-    #[arg(long, value_name = "HOW", value_parser = choices::parser::<PinPolicy>())]
-    pins: Option<PinPolicy>,
-
-    /// What makes copies between registers come to nothing
-    #[arg(long, value_name = "HOW", value_parser = choices::parser::<RegisterCoalescing>())]
-    coalesce: Option<RegisterCoalescing>,
-
-    /// Which of the copies that isolate phis from each other are taken back, so that what a phi relates can share one slot
-    #[arg(long, value_name = "WHICH", value_parser = choices::parser::<Coalescing>())]
-    cssa: Option<Coalescing>,
-
-    /// Out of SSA form: what allocates registers then
-    #[arg(long, value_name = "WHAT", value_parser = choices::parser::<Registers>())]
-    after: Option<Registers>,
-
-    /// Out of SSA form: when two variables interfere, so that they cannot be one
-    #[arg(long, value_name = "WHEN", value_parser = choices::parser::<Notion>())]
-    interference: Option<Notion>,
-
-    /// Out of SSA form: whether copies that isolate phis are inserted only if they stay
-    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
-    virtualize: Option<Switch>,
-
-    /// Out of SSA form: how it is found out whether a variable is live somewhere
-    #[arg(long, value_name = "HOW", value_parser = choices::parser::<Source>())]
-    liveness: Option<Source>,
-
-    /// Out of SSA form: in which order copies' two sides become one variable
-    #[arg(long, value_name = "HOW", value_parser = choices::parser::<Merging>())]
-    merge: Option<Merging>,
-
-    /// How registers trade contents when a parallel copy forms a cycle
-    #[arg(long, value_name = "HOW", value_parser = choices::parser::<SwapPolicy>())]
-    swap: Option<SwapPolicy>,
+fn check_solver(assignment: &AssignmentStrategy) -> Result<(), String> {
+    if assignment.needs_solver() && !HAS_SOLVER {
+        return Err(NO_SOLVER.into());
+    }
+    Ok(())
 }
 
 /// Choices about LLVM's allocators.
@@ -147,8 +282,8 @@ pub struct AllocatorOptions {
 #[command(next_help_heading = "Options of LLVM's allocators")]
 pub struct StockOptions {
     /// Whether LLVM's scheduler runs before its allocator, as it does in llc; chordal's allocators do without [default: on]
-    #[arg(long, value_enum, value_name = "on|off", hide_possible_values = true)]
-    llvm_schedule: Option<Switch>,
+    #[arg(long, value_name = "on|off", hide_possible_values = true, value_parser = choices::parser::<bool>())]
+    llvm_schedule: Option<bool>,
 }
 
 impl StockOptions {
@@ -158,7 +293,7 @@ impl StockOptions {
     /// If an option is not for this allocator.
     pub fn apply(&self, algorithm: Algorithm) -> Result<Stock, String> {
         if algorithm != Algorithm::Fast {
-            return Ok(Stock { algorithm, schedule: self.llvm_schedule != Some(Switch::Off) });
+            return Ok(Stock { algorithm, schedule: self.llvm_schedule != Some(false) });
         }
         match self.given() {
             Some(option) => Err(format!("{option} is not for LLVM's fast allocator, which is never scheduled for")),
@@ -172,196 +307,7 @@ impl StockOptions {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum Switch {
-    On,
-    Off,
-}
-
-impl AllocatorOptions {
-    /// The allocator as the options make it.
-    ///
-    /// # Errors
-    /// If the choices contradict each other.
-    pub fn apply(&self, mut preset: Preset) -> Result<Preset, String> {
-        set(&mut preset.spill.store_hoist, self.store_hoist.map(Switch::is_on));
-        set(&mut preset.spill.load_lower, self.load_lower);
-        set(&mut preset.spill.memory_coalesce, self.memory_coalesce.map(Switch::is_on));
-        set(&mut preset.spill.fold, self.fold.map(Switch::is_on));
-        set(&mut preset.spill.read_in_place, self.read_in_place.map(Switch::is_on));
-        set(&mut preset.spill.rematerialise, self.rematerialise.map(Switch::is_on));
-        set(&mut preset.spill.effort, self.effort);
-        set(&mut preset.spill.solver, self.solver_seconds.map(|seconds| Duration::from_secs(seconds.into())));
-        set(&mut preset.spill.weigh_size, self.weigh_size.map(Switch::is_on));
-        set(&mut preset.merge_copies, self.merge_copies.map(Switch::is_on));
-        set(&mut preset.park, self.park.map(Switch::is_on));
-        set(&mut preset.sink, self.sink.map(Switch::is_on));
-        set(&mut preset.delay, self.delay.map(Switch::is_on));
-        set(&mut preset.forms, self.forms.map(Switch::is_on));
-        set(&mut preset.spare_jumps, self.spare_jumps.map(Switch::is_on));
-        set(&mut preset.separate_saves, self.separate_saves.map(Switch::is_on));
-        set(&mut preset.swap, self.swap);
-        match &mut preset.registers {
-            Registers::Dominance(dominance) => {
-                set(&mut dominance.choice, self.spill);
-                set(&mut dominance.elimination, self.eliminate);
-                set(&mut dominance.assign.pins, self.pins);
-                set(&mut dominance.assign.split_ties, self.split_ties.map(Switch::is_on));
-                set(&mut dominance.assign.split_arguments, self.split_arguments.map(Switch::is_on));
-                self.coalesce.into_iter().for_each(|how| dominance.coalesce(how));
-                set(&mut preset.coalescing, self.cssa);
-                // Who wants to see memory moved to memory wants values that are in memory all their lives.
-                if self.spill.is_none() && dominance.choice.splits() && !dominance.elimination.is_frugal() {
-                    dominance.choice = spill::Choice::Lightest;
-                }
-            }
-            Registers::LinearScan | Registers::GraphColouring => self.check_for_one_place(preset.name)?,
-        }
-        match &mut preset.coalescing {
-            Coalescing::Destruction(policy) => {
-                set(&mut preset.registers, self.after);
-                set(&mut policy.notion, self.interference);
-                set(&mut policy.virtualize, self.virtualize.map(Switch::is_on));
-                set(&mut policy.liveness, self.liveness);
-                set(&mut policy.merging, self.merge);
-            }
-            _ => self.check_within_ssa(preset.name)?,
-        }
-        self.check_frugality(preset.registers.elimination())?;
-        check_shared_slots(&preset.registers)?;
-        check_solver(&preset.registers)?;
-        Ok(preset)
-    }
-
-    /// An error if an option is not for an allocator that keeps each variable in one place.
-    fn check_for_one_place(&self, name: &str) -> Result<(), String> {
-        let moves = [self.eliminate.is_some_and(|how| !how.is_frugal()), self.pins.is_some_and(|pins| pins != PinPolicy::Avoid)];
-        if moves.contains(&true) {
-            return Err(format!(
-                "{name} keeps each variable in one place: nothing moves for phis or pins, so `--eliminate` and `--pins` do not apply"
-            ));
-        }
-        if [self.split_ties, self.split_arguments].contains(&Some(Switch::On)) {
-            return Err(format!(
-                "{name} keeps each variable in one place: nothing is split, so `--split-ties` and `--split-arguments` do not apply"
-            ));
-        }
-        if self.coalesce.is_some() {
-            return Err(format!("{name} has a way of its own to coalesce copies, so `--coalesce` does not apply"));
-        }
-        if self.cssa.is_some() {
-            return Err(format!("{name} has values share registers, not only slots, so `--cssa` does not apply"));
-        }
-        if self.spill.is_some() {
-            return Err(format!("{name} spills a variable when it finds no register for it, so `--spill` does not apply"));
-        }
-        Ok(())
-    }
-
-    /// An error if an option is not for an allocator whose program does not leave SSA form before, or not in that way.
-    fn check_within_ssa(&self, name: &str) -> Result<(), String> {
-        let given = [
-            ("--after", self.after.is_some()),
-            ("--interference", self.interference.is_some()),
-            ("--virtualize", self.virtualize.is_some()),
-            ("--liveness", self.liveness.is_some()),
-            ("--merge", self.merge.is_some()),
-        ];
-        match given.into_iter().find(|(_, given)| *given) {
-            Some((option, _)) => Err(format!("`{option}` is about leaving SSA form as out-of-ssa does, which {name} does not")),
-            None => Ok(()),
-        }
-    }
-
-    /// An error if `--frugal` contradicts the way in which φs are eliminated, which decides whether slots are shared.
-    fn check_frugality(&self, elimination: Elimination) -> Result<(), String> {
-        match self.frugal {
-            Some(Switch::Off) if elimination.is_frugal() => Err("spill-free elimination of phis needs frugal slots: \
-                     with `--frugal off`, choose `--eliminate spare-register` or `--eliminate on-demand`"
-                .into()),
-            Some(Switch::On) if !elimination.is_frugal() => {
-                let name = elimination.name();
-                Err(format!(
-                    "with `--frugal on`, phis move nothing from memory to memory, so there is nothing to do for `--eliminate {name}`"
-                ))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The first option that was given.
-    pub fn given(&self) -> Option<&'static str> {
-        let given = [
-            ("--eliminate", self.eliminate.is_some()),
-            ("--frugal", self.frugal.is_some()),
-            ("--spill", self.spill.is_some()),
-            ("--store-hoist", self.store_hoist.is_some()),
-            ("--load-lower", self.load_lower.is_some()),
-            ("--memory-coalesce", self.memory_coalesce.is_some()),
-            ("--fold", self.fold.is_some()),
-            ("--read-in-place", self.read_in_place.is_some()),
-            ("--rematerialise", self.rematerialise.is_some()),
-            ("--effort", self.effort.is_some()),
-            ("--solver-seconds", self.solver_seconds.is_some()),
-            ("--weigh-size", self.weigh_size.is_some()),
-            ("--merge-copies", self.merge_copies.is_some()),
-            ("--park", self.park.is_some()),
-            ("--sink", self.sink.is_some()),
-            ("--delay", self.delay.is_some()),
-            ("--forms", self.forms.is_some()),
-            ("--spare-jumps", self.spare_jumps.is_some()),
-            ("--separate-saves", self.separate_saves.is_some()),
-            ("--split-ties", self.split_ties.is_some()),
-            ("--split-arguments", self.split_arguments.is_some()),
-            ("--pins", self.pins.is_some()),
-            ("--coalesce", self.coalesce.is_some()),
-            ("--cssa", self.cssa.is_some()),
-            ("--after", self.after.is_some()),
-            ("--interference", self.interference.is_some()),
-            ("--virtualize", self.virtualize.is_some()),
-            ("--liveness", self.liveness.is_some()),
-            ("--merge", self.merge.is_some()),
-            ("--swap", self.swap.is_some()),
-        ];
-        given.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
-    }
-}
-
-/// An error if values move between registers and slots that φs would have to move between slots as well.
-fn check_shared_slots(registers: &Registers) -> Result<(), String> {
-    match registers.spilling() {
-        Some(how) if how.splits() && !registers.elimination().is_frugal() => {
-            let (how, elimination) = (how.name(), registers.elimination().name());
-            Err(format!("`--spill {how}` needs frugal slots, which `--eliminate {elimination}` does without"))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// What to say where integer programs are wanted of a build that cannot solve them.
-pub const NO_SOLVER: &str = "this chordal was built without a solver for integer programs; `make optimal` builds one that has it";
-
-/// An error if integer programs are wanted of a build that cannot solve them.
-fn check_solver(registers: &Registers) -> Result<(), String> {
-    if registers.want_solver() && !HAS_SOLVER {
-        return Err(NO_SOLVER.into());
-    }
-    Ok(())
-}
-
-impl Switch {
-    pub fn is_on(self) -> bool {
-        self == Switch::On
-    }
-}
-
-fn set<T>(choice: &mut T, given: Option<T>) {
-    if let Some(given) = given {
-        *choice = given;
-    }
-}
-
-/// The choices that an allocator works by, as the command line names them.
+/// The choices that an allocator works by, as statistics state them.
 pub fn of(allocator: &Configured) -> Option<Options> {
     match allocator {
         Configured::Ours(Strategy::Phases(preset)) => Some(Options::Own(Box::new(describe(preset)))),
@@ -371,133 +317,110 @@ pub fn of(allocator: &Configured) -> Option<Options> {
 }
 
 fn describe(preset: &Preset) -> OwnOptions {
-    let elimination = preset.registers.elimination();
-    let has_effort = matches!(preset.registers.spilling(), Some(spill::Choice::Priced | spill::Choice::Optimal));
-    OwnOptions {
-        eliminate: elimination.name().into(),
-        frugal: elimination.is_frugal(),
-        spill: preset.registers.spilling().map_or("requested", spill::Choice::name).into(),
-        store_hoist: preset.spill.store_hoist,
-        load_lower: preset.spill.load_lower.name().into(),
-        memory_coalesce: preset.spill.memory_coalesce,
-        fold: preset.spill.fold,
-        read_in_place: preset.spill.read_in_place,
-        rematerialise: preset.spill.rematerialise,
-        effort: has_effort.then(|| preset.spill.effort.name().into()),
-        solver_seconds: preset.registers.want_solver().then_some(preset.spill.solver.as_secs()),
-        weigh_size: preset.spill.weigh_size,
-        merge_copies: preset.merge_copies,
-        park: preset.park,
-        sink: preset.sink,
-        delay: preset.delay,
-        forms: preset.forms,
-        spare_jumps: preset.spare_jumps,
-        separate_saves: preset.separate_saves,
-        split_ties: preset.registers.split_ties(),
-        split_arguments: preset.registers.split_arguments(),
-        pins: preset.registers.pins().name().into(),
-        coalesce: preset.registers.coalescing().name().into(),
-        cssa: matches!(preset.registers, Registers::Dominance(_)).then(|| preset.coalescing.name().into()),
-        destruction: destruction(preset),
-        swap: preset.swap.name().into(),
-    }
+    let mut fields = stated(preset);
+    fields.insert("frugal".into(), preset.assignment.elimination().is_frugal().into());
+    fields.entry("spill").or_insert_with(|| "requested".into());
+    serde_json::from_value(fields.into()).expect("statistics have a field for each switch")
 }
 
-/// How the program leaves SSA form.
-fn destruction(preset: &Preset) -> Option<DestructionOptions> {
-    let Coalescing::Destruction(policy) = preset.coalescing else { return None };
-    Some(DestructionOptions {
-        after: preset.registers.name().into(),
-        interference: policy.notion.name().into(),
-        virtualize: policy.virtualize,
-        liveness: policy.liveness.name().into(),
-        merge: policy.merging.name().into(),
-    })
+/// The switches that statistics state of an allocator, by their fields.
+fn stated(preset: &Preset) -> serde_json::Map<String, serde_json::Value> {
+    let stated = switches::switches().filter(|switch| switch.is_stated_of(preset));
+    stated.map(|switch| (switch.field(), switch.get_json(preset))).collect()
 }
 
-/// An allocator as arguments, with the options that differ from its own.
+/// An allocator as arguments, with the choices that differ from its own.
 pub fn command(name: &str, allocator: &Configured) -> String {
     let mut words = vec![format!("--allocator {name}")];
-    if let Configured::Ours(Strategy::Phases(preset)) = allocator {
-        let own = Preset::named(preset.name).map_or_else(Vec::new, |own| arguments(&own));
-        words.extend(arguments(preset).into_iter().filter(|argument| !own.contains(argument)));
+    if let Configured::Ours(Strategy::Phases(preset)) = allocator
+        && let Some(own) = Preset::named(preset.name)
+    {
+        let is_own = |switch: &Switch| switch.get(preset) == switch.get(&own);
+        words.extend(OPTIONS.iter().flat_map(|option| option.arguments(preset, is_own)));
     }
     words.join(" ")
 }
 
-/// The choices of one of chordal's allocators as arguments, one an option.
-pub fn arguments(preset: &Preset) -> Vec<String> {
-    let switch = |on: bool| if on { "on" } else { "off" };
-    let OwnOptions {
-        eliminate,
-        frugal,
-        spill,
-        store_hoist,
-        load_lower,
-        memory_coalesce,
-        fold,
-        read_in_place,
-        rematerialise,
-        effort,
-        solver_seconds,
-        weigh_size,
-        merge_copies,
-        park,
-        sink,
-        delay,
-        forms,
-        spare_jumps,
-        separate_saves,
-        split_ties,
-        split_arguments,
-        pins,
-        coalesce,
-        cssa,
-        destruction,
-        swap,
-    } = describe(preset);
-    let mut arguments = vec![
-        format!("--eliminate {eliminate}"),
-        format!("--frugal {}", switch(frugal)),
-        format!("--store-hoist {}", switch(store_hoist)),
-        format!("--load-lower {load_lower}"),
-        format!("--memory-coalesce {}", switch(memory_coalesce)),
-        format!("--fold {}", switch(fold)),
-        format!("--read-in-place {}", switch(read_in_place)),
-        format!("--rematerialise {}", switch(rematerialise)),
-        format!("--weigh-size {}", switch(weigh_size)),
-        format!("--merge-copies {}", switch(merge_copies)),
-        format!("--park {}", switch(park)),
-        format!("--sink {}", switch(sink)),
-        format!("--delay {}", switch(delay)),
-        format!("--forms {}", switch(forms)),
-        format!("--spare-jumps {}", switch(spare_jumps)),
-        format!("--separate-saves {}", switch(separate_saves)),
-        format!("--split-ties {}", switch(split_ties)),
-        format!("--split-arguments {}", switch(split_arguments)),
-        format!("--pins {pins}"),
-        format!("--swap {swap}"),
-    ];
-    if let Some(cssa) = cssa {
-        arguments.extend([format!("--coalesce {coalesce}"), format!("--cssa {cssa}")]);
+/// The choices that one of chordal's allocators reads, as arguments, one an option; without those that it has in common with
+/// another one, if there is one. (A switch that the other does not read counts as off there.)
+pub fn arguments(preset: &Preset, other: Option<&Preset>) -> Vec<String> {
+    let is_known = |switch: &Switch| {
+        other.is_some_and(|other| {
+            let value = switch.get(preset);
+            switch.get(other) == value && (switch.is_read_by(other) || value == "off")
+        })
+    };
+    let listed = OPTIONS.iter().filter(|option| option.name().is_some());
+    listed.flat_map(|option| option.arguments(preset, is_known)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::allocate::allocators::PRESETS;
+    use crate::cli::allocators::configured;
+
+    /// Every allocator, and every allocator with each of its switches set otherwise.
+    fn variants() -> Vec<Preset> {
+        let mut variants = PRESETS.to_vec();
+        for preset in PRESETS {
+            for switch in switches::switches().filter(|switch| switch.is_read_by(preset)) {
+                for value in switch.values() {
+                    let mut variant = *preset;
+                    switch.set(&mut variant, value);
+                    variants.push(variant);
+                }
+            }
+        }
+        variants.retain(|preset| check_shared_slots(&preset.assignment).is_ok());
+        variants
     }
-    if let Some(DestructionOptions { after, interference, virtualize, liveness, merge }) = destruction {
-        arguments.extend([
-            format!("--after {after}"),
-            format!("--interference {interference}"),
-            format!("--virtualize {}", switch(virtualize)),
-            format!("--liveness {liveness}"),
-            format!("--merge {merge}"),
-        ]);
+
+    #[test]
+    fn every_switch_has_a_field_in_statistics() {
+        for preset in variants() {
+            let serde_json::Value::Object(written) = serde_json::to_value(describe(&preset)).expect("JSON") else {
+                panic!("options are an object")
+            };
+            for (field, value) in stated(&preset) {
+                assert_eq!(written.get(&field), Some(&value), "{field} of {}", preset.name);
+            }
+        }
     }
-    if let Some(effort) = effort {
-        arguments.push(format!("--effort {effort}"));
+
+    #[test]
+    fn what_a_switch_is_set_to_it_has() {
+        for preset in PRESETS {
+            for switch in switches::switches().filter(|switch| switch.is_read_by(preset)) {
+                for value in switch.values() {
+                    let mut variant = *preset;
+                    switch.set(&mut variant, value);
+                    assert_eq!(switch.get(&variant), value, "{} of {}", switch.name, preset.name);
+                    assert_eq!(switch.read(value), Ok(value.to_owned()));
+                }
+            }
+        }
     }
-    if let Some(seconds) = solver_seconds {
-        arguments.push(format!("--solver-seconds {seconds}"));
+
+    /// Whoever follows the message about a bug has the allocator that shows it.
+    #[test]
+    fn arguments_say_what_an_allocator_is() {
+        for preset in variants() {
+            let written = command(preset.name, &Configured::Ours(preset.into()));
+            let words = written.trim_start_matches("--allocator ");
+            match configured(words) {
+                Ok(Configured::Ours(Strategy::Phases(read))) => assert_eq!(describe(&read), describe(&preset), "{written}"),
+                Ok(_) => panic!("{written} is another allocator"),
+                Err(why) => assert_eq!(why, NO_SOLVER, "{written}"),
+            }
+        }
     }
-    if preset.registers.spilling().is_some() {
-        arguments.insert(0, format!("--spill {spill}"));
+
+    #[test]
+    fn names_are_one_thing_each() {
+        let mut names: Vec<_> = switches::switches().map(|switch| switch.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), switches::switches().count());
     }
-    arguments
 }

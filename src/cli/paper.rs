@@ -1,4 +1,4 @@
-//! `chordal paper`.
+//! `chordal paper`: reproduces the papers' tables, figures and claims.
 
 use super::options::NO_SOLVER;
 use super::runs::{self, RunOptions, Runs};
@@ -55,8 +55,8 @@ Exit status: 0 done, 1 a run failed (the results of the others are shown), 2 wro
 
 /// Put the papers' tables and figures beside our own, and say which of their claims are reproduced
 ///
-/// Compiles every program with the papers' allocators and register counts, as `chordal compare` does, and judges each claim of
-/// the papers' texts by the measured number.
+/// Compiles every program with the papers' allocators and register counts, as `chordal compare` does, and judges each claim
+/// of the papers' texts by the measured number.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP, override_usage = "chordal paper [OPTIONS] [TABLE...|all] IN...")]
 pub struct Arguments {
@@ -108,29 +108,29 @@ impl FormatName {
     }
 }
 
-/// A module that was given.
+/// A module of the command line.
 struct Input {
     path: PathBuf,
     program: String,
     machine: Machine,
-    /// If it is before SSA form, and somebody wants to know.
+    /// Its join sets, if it is before SSA form and they are needed.
     join_sets: Option<Reuse>,
 }
 
 impl Input {
-    /// Whether they are of the same program.
+    /// Whether both are of the same program and machine.
     fn resembles(&self, other: &Input) -> bool {
         self.program == other.program && self.machine == other.machine
     }
 }
 
-/// Compares with the papers.
+/// Compares chordal with the papers, and writes the document.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let (exhibits, paths) = exhibits_and_paths(&arguments.arguments).map_err(Failure::Usage)?;
+    let (exhibits, paths) = exhibits_and_paths(&arguments.arguments).map_err(|error| Failure::Usage(error.to_string()))?;
     let paths = runs::expanded(&paths)?;
     let outputs: Vec<_> = arguments.runs.outputs().chain([("the result", Destination::new(&arguments.output))]).collect();
     keep_apart(&outputs, &paths)?;
-    // Before hours of runs.
+    // Read these before hours of runs, in case they are wrong.
     let run_times = arguments.run_times.as_deref().map(read_run_times).transpose()?.unwrap_or_default();
     let versions = arguments.versions.as_deref().map(read_text).transpose()?;
     let wants_join_sets = exhibits.iter().any(|exhibit| exhibit.name == paper::JOIN_SETS);
@@ -151,7 +151,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     verdict(&results)
 }
 
-/// Runs the programs of one machine under all that the exhibits need.
+/// Runs the programs of one machine under all variants that the exhibits need.
 fn run_all(
     results: &mut Results,
     machine: Machine,
@@ -171,23 +171,36 @@ fn run_all(
     Ok(())
 }
 
+/// Why the arguments are no names and files.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+enum ArgumentError {
+    #[error("no module is given")]
+    NoModule,
+    #[error("standard input has no name: `chordal paper` reads modules from files, which name their programs")]
+    StandardInput,
+    #[error("there is no table or figure `{name}`; the nearest is `{nearest}` (a file of that name is `./{name}`)")]
+    NoExhibit { name: String, nearest: &'static str },
+    #[error("{NO_SOLVER}")]
+    NoSolver,
+}
+
 /// Splits the arguments into names and files.
-fn exhibits_and_paths(arguments: &[String]) -> Result<(Vec<&'static Exhibit>, Vec<PathBuf>), String> {
+fn exhibits_and_paths(arguments: &[String]) -> Result<(Vec<&'static Exhibit>, Vec<PathBuf>), ArgumentError> {
     let (paths, names): (Vec<&String>, Vec<&String>) =
         arguments.iter().partition(|argument| argument.contains(['.', '/']) || *argument == "-");
     if paths.is_empty() {
-        return Err("no module is given".into());
+        return Err(ArgumentError::NoModule);
     }
     if paths.iter().any(|path| *path == "-") {
-        return Err("standard input has no name: `chordal paper` reads modules from files, which name their programs".into());
+        return Err(ArgumentError::StandardInput);
     }
-    let wanted = names.into_iter().map(|name| named(name)).collect::<Result<Vec<_>, String>>()?;
+    let wanted = names.into_iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?;
     let all = wanted.is_empty() || wanted.contains(&None);
     let chosen = |exhibit: &&Exhibit| all || wanted.contains(&Some(exhibit.name));
     let mut exhibits: Vec<&'static Exhibit> = ALL.iter().filter(chosen).collect();
     if wanted.contains(&Some(paper::OPTIMALITY)) {
         if !HAS_SOLVER {
-            return Err(NO_SOLVER.into());
+            return Err(ArgumentError::NoSolver);
         }
         exhibits.push(&paper::OPTIMAL);
     }
@@ -195,7 +208,7 @@ fn exhibits_and_paths(arguments: &[String]) -> Result<(Vec<&'static Exhibit>, Ve
 }
 
 /// The exhibit of a name; none stands for all of them.
-fn named(name: &str) -> Result<Option<&'static str>, String> {
+fn named(name: &str) -> Result<Option<&'static str>, ArgumentError> {
     if name == "all" {
         return Ok(None);
     }
@@ -205,16 +218,16 @@ fn named(name: &str) -> Result<Option<&'static str>, String> {
     }
     let likeness = |known: &str| strsim::jaro(known, name) + f64::from(u8::from(known.contains(name)));
     let nearest = names.max_by(|a, b| likeness(a).total_cmp(&likeness(b))).expect("there are exhibits");
-    Err(format!("there is no table or figure `{name}`; the nearest is `{nearest}` (a file of that name is `./{name}`)"))
+    Err(ArgumentError::NoExhibit { name: name.into(), nearest })
 }
 
-/// The modules that are compiled: those of which there is no other that is in SSA form already.
+/// The modules to compile: a module before SSA form is among them only if the program has no other.
 fn compiled(inputs: &[Input]) -> impl Iterator<Item = &Input> {
     let in_ssa_form = |input: &&Input| input.join_sets.is_none();
     inputs.iter().filter(move |input| in_ssa_form(input) || !inputs.iter().filter(in_ssa_form).any(|it| it.resembles(input)))
 }
 
-/// Of each program that is given before SSA form, for whatever machine.
+/// The join sets of each program that is given before SSA form, for either machine.
 fn join_sets(inputs: &[Input]) -> IndexMap<String, Reuse> {
     let mut found = IndexMap::new();
     for input in inputs {
@@ -225,7 +238,7 @@ fn join_sets(inputs: &[Input]) -> IndexMap<String, Reuse> {
     found
 }
 
-/// Looks at the modules, so that a wrong one is found before the others have been run.
+/// Reads the modules up front, so that a wrong one is found before the others have been run.
 fn inputs(paths: &[PathBuf], with_join_sets: bool) -> Result<Vec<Input>, Failure> {
     let mut inputs: Vec<Input> = Vec::new();
     for path in paths {
@@ -275,13 +288,13 @@ fn write(arguments: &Arguments, document: &Document) -> Result<(), Failure> {
     Ok(output::write_all(&results)?)
 }
 
-/// How a document names the folder of its charts.
+/// The path by which a document links to the folder of its charts.
 fn link(folder: &Path, document: &Path) -> String {
     let beside = document.parent().and_then(|parent| folder.strip_prefix(parent).ok());
     beside.unwrap_or(folder).display().to_string()
 }
 
-/// An error if a run came to nothing, since scripts look at the exit status only.
+/// An error if a run has no statistics, since scripts see only the exit status.
 fn verdict(results: &Results) -> Result<(), Failure> {
     let Some(first) = results.missing.first() else { return Ok(()) };
     let more = match results.missing.len() - 1 {
@@ -295,7 +308,7 @@ fn verdict(results: &Results) -> Result<(), Failure> {
 mod tests {
     use super::*;
 
-    fn split(arguments: &[&str]) -> Result<(Vec<&'static str>, usize), String> {
+    fn split(arguments: &[&str]) -> Result<(Vec<&'static str>, usize), ArgumentError> {
         let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
         let (exhibits, paths) = exhibits_and_paths(&arguments)?;
         Ok((exhibits.iter().map(|exhibit| exhibit.name).collect(), paths.len()))
@@ -307,13 +320,13 @@ mod tests {
         let (all, _) = split(&["a.bc"]).expect("a file alone is right");
         assert_eq!(split(&["all", "a.bc"]), Ok((all.clone(), 1)));
         assert_eq!(all.len(), ALL.len());
-        assert!(split(&["all"]).expect_err("no file").contains("no module"));
+        assert!(split(&["all"]).expect_err("no file") == ArgumentError::NoModule);
     }
 
     #[test]
     fn the_nearest_name_is_suggested() {
-        let message = split(&["table2", "a.bc"]).expect_err("there is none of this name");
-        assert!(message.contains("the nearest is `sra-table2`"), "{message}");
+        let error = split(&["table2", "a.bc"]).expect_err("there is none of this name");
+        assert_eq!(error, ArgumentError::NoExhibit { name: "table2".into(), nearest: "sra-table2" });
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! Runs of many modules under many allocators, as the command line asks for them.
+//! Runs of many modules under many allocators, as requested on the command line.
 
 use super::Failure;
 use super::compile::RelocationModel;
 use crate::folder;
 use crate::input;
-use crate::llvm::{self, RegisterRequest, Target};
+use crate::llvm::{self, RegisterRequest, RequestError, Target};
 use crate::measure::compare::engine::{self, Module, Observer};
 use crate::measure::compare::identity;
 use crate::measure::compare::journal::{Journal, OpenError};
@@ -20,20 +20,20 @@ use std::time::Duration;
 use std::{env, fs, thread};
 use xxhash_rust::xxh3::Xxh3;
 
-/// A register list that exists on some target, as a command-line argument.
+/// Parses a register list, which must exist on some target.
 ///
 /// # Errors
-/// If it exists on none; the message says why not on the first.
-pub fn parse_registers(text: &str) -> Result<String, String> {
+/// If it exists on none: why not on the first.
+pub fn parse_registers(text: &str) -> Result<String, RequestError> {
     let text = text.trim();
     let request: RegisterRequest = text.parse().unwrap_or_else(|never| match never {});
     match request.resolve(Target::X86_64) {
-        Err(error) if request.resolve(Target::I386).is_err() => Err(error.to_string()),
+        Err(error) if request.resolve(Target::I386).is_err() => Err(error),
         _ => Ok(text.to_owned()),
     }
 }
 
-/// The modules that are named, and those in folders that are.
+/// The modules that are named, and those in folders that are named.
 pub fn expanded(inputs: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut modules = Vec::new();
     for path in inputs {
@@ -70,7 +70,7 @@ pub struct RunOptions {
     #[arg(long, value_name = "FILE")]
     records: Option<PathBuf>,
 
-    /// Continue from the records file: what is in it is not done again, unless the module or chordal has changed
+    /// Continue from the records file: runs in it are not repeated, unless the module or chordal has changed
     #[arg(long, requires = "records")]
     resume: bool,
 
@@ -82,23 +82,23 @@ pub struct RunOptions {
     #[arg(long)]
     no_check: bool,
 
-    /// Where code will be in memory [default: where the module says, or else anywhere]
+    /// Where code may be loaded [default: as the module says, or else anywhere]
     #[arg(long, value_enum, value_name = "static|pic", hide_possible_values = true)]
     relocation_model: Option<RelocationModel>,
 }
 
 impl RunOptions {
-    /// The file for records, as something that is written.
+    /// The records file as an output, if there is one.
     pub fn outputs(&self) -> impl Iterator<Item = (&'static str, Destination)> {
         self.records.iter().map(|path| ("the records", Destination::new(path)))
     }
 }
 
-/// Runs of modules that are made in one way, and whose results go to one records file.
+/// Runs that share their options and one records file.
 pub struct Runs<'o> {
     options: &'o RunOptions,
     settings: Settings,
-    /// From the first run on, until all are done: nobody else adds to the records between them.
+    /// Open from the first run until all are done, so that no other process adds to the records meanwhile.
     journal: Option<Journal>,
 }
 
@@ -153,7 +153,8 @@ fn open(path: &Path, resume: bool) -> Result<Journal, Failure> {
     }
 }
 
-/// The modules by the names that they were given. What is on standard input is put into the folder for the workers to read.
+/// The modules, by the names that they were given. Standard input is copied to a file in `folder`, which the workers can
+/// read.
 fn modules(inputs: &[PathBuf], settings: &Settings, folder: &TemporaryFolder) -> Result<Vec<Module>, Failure> {
     let mut same_settings = Xxh3::new();
     identity::enter(&fs::read(&settings.executable).context("chordal's own executable cannot be read")?, &mut same_settings);
@@ -178,7 +179,7 @@ fn modules(inputs: &[PathBuf], settings: &Settings, folder: &TemporaryFolder) ->
     Ok(modules)
 }
 
-/// Keeps the records and shows how far the runs are, on a terminal only.
+/// Keeps the records, and shows the progress on a terminal.
 struct Progress<'j> {
     journal: Option<&'j mut Journal>,
     bar: ProgressBar,

@@ -1,4 +1,4 @@
-//! `chordal stats`.
+//! `chordal stats`: adds up the statistics of many modules.
 
 use super::tables::{self, TableOptions};
 use super::{Failure, keep_apart};
@@ -7,7 +7,7 @@ use crate::measure::report::{Cell, Names, Style, Table, counters};
 use crate::measure::stats::names::{Named, names};
 use crate::measure::stats::{self, Counts, Function, SCHEMA, Static, Statistics};
 use crate::output::{self, Destination};
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use indexmap::IndexSet;
 use std::cmp::Reverse;
@@ -33,8 +33,8 @@ Exit status:
 
 /// Add up the statistics of many modules
 ///
-/// Reads what `chordal compile --stats` and `chordal cc` with CHORDAL_STATS write (chordal-stats/1), of one allocator with one
-/// list of registers. Of a folder, all files in it and below it that end in .json.
+/// Reads what `chordal compile --stats` and `chordal cc` with CHORDAL_STATS write (chordal-stats/1), of one allocator with
+/// one list of registers. Of a folder, all files in it and below it that end in .json.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -80,7 +80,7 @@ enum Format {
     Markdown,
 }
 
-/// Adds up and shows.
+/// Adds the statistics up and shows the sums.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = Destination::new(&arguments.output);
     keep_apart(&[("the result", output.clone())], &arguments.inputs)?;
@@ -96,12 +96,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// A file of statistics.
 struct Module {
-    /// Its name; within a folder, if it was found in the only one.
+    /// The name of the file, relative to the folder if a single folder was given.
     place: String,
     statistics: Statistics,
 }
 
-/// Reads all files, which have to be of one allocator.
+/// Reads all files, which must be of one allocator and one list of registers.
 fn read_all(inputs: &[PathBuf]) -> Result<Vec<Module>> {
     let (mut paths, mut modules) = (Vec::new(), Vec::<Module>::new());
     for input in inputs {
@@ -125,7 +125,8 @@ fn read_all(inputs: &[PathBuf]) -> Result<Vec<Module>> {
     Ok(modules)
 }
 
-/// Says whose sources are gone, as nobody removes statistics from a folder. (Where all are, the folder is of another machine.)
+/// Warns of statistics whose sources are gone, since nobody removes old statistics from a folder. If all sources are gone,
+/// the folder comes from another machine.
 fn tell_of_gone_sources(paths: &[PathBuf], modules: &[Module]) {
     let is_gone = |module: &Statistics| {
         module.source != "-"
@@ -142,10 +143,10 @@ fn tell_of_gone_sources(paths: &[PathBuf], modules: &[Module]) {
 }
 
 fn read(path: &Path) -> Result<Statistics> {
-    stats::read::parse(&input::text(path)?).map_err(|why| anyhow!(why))
+    Ok(stats::read::parse(&input::text(path)?)?)
 }
 
-/// An allocator with its registers, for messages.
+/// The allocator and its registers, for messages.
 fn held(module: &Statistics) -> String {
     match &module.registers {
         Some(registers) => format!("{} with {}", module.allocator, registers.join(",")),
@@ -153,7 +154,7 @@ fn held(module: &Statistics) -> String {
     }
 }
 
-/// All modules as one.
+/// The statistics of all modules as those of one.
 fn together(arguments: &Arguments, modules: Vec<Module>) -> Statistics {
     let modules: Vec<Statistics> = modules.into_iter().map(|module| module.statistics).collect();
     let sources: Vec<String> = arguments.inputs.iter().map(|input| input.display().to_string()).collect();
@@ -179,7 +180,7 @@ fn together(arguments: &Arguments, modules: Vec<Module>) -> Statistics {
     }
 }
 
-/// The rows that are asked for, and their total if it is not the only one.
+/// The requested rows, and their total unless there is exactly one row.
 fn rows(modules: &[Module], arguments: &Arguments) -> Vec<Row> {
     let named: Vec<Named<'_>> =
         modules.iter().map(|module| Named { place: &module.place, source: &module.statistics.source }).collect();
@@ -212,7 +213,7 @@ fn table(modules: &[Module], arguments: &Arguments) -> Table {
     table
 }
 
-/// Every counter, and what it is of in columns of its own.
+/// Every counter, with columns that say what a row is about.
 fn csv(modules: &[Module], arguments: &Arguments) -> String {
     let rows = rows(modules, arguments);
     let second = if arguments.per == Per::Function { "function" } else { "functions" };
@@ -223,7 +224,7 @@ fn csv(modules: &[Module], arguments: &Arguments) -> String {
     counters::csv(&["module", second], rows.iter().map(|row| (about(row), &row.counts)))
 }
 
-/// A row: its module or function, and its counts.
+/// A row of the table: its module or function, and its counts.
 struct Row {
     module: String,
     function: Option<String>,

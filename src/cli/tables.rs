@@ -1,4 +1,4 @@
-//! How tables are shown.
+//! Options and styles of tables.
 
 use crate::measure::report::{Names, Style};
 use crate::output::Destination;
@@ -7,10 +7,10 @@ use std::env;
 use std::io::{self, IsTerminal as _};
 use terminal_size::{Width, terminal_size_of};
 
-/// Options of all commands with tables of functions.
+/// Options of all commands that show tables of functions.
 #[derive(Args)]
 pub struct TableOptions {
-    /// In tables, call functions of C++ and Rust by their symbols, as JSON and CSV always do
+    /// In tables, name functions of C++ and Rust by their symbols, as JSON and CSV always do
     #[arg(long)]
     mangled: bool,
 }
@@ -21,7 +21,8 @@ impl TableOptions {
     }
 }
 
-/// For people, who may look at it in a terminal: `COLUMNS` says how wide that is, or else the terminal itself.
+/// The style for people, fitted to the terminal if standard output is one: `COLUMNS` tells its width, or else the terminal
+/// itself.
 pub fn plain(output: &Destination) -> Style {
     if *output != Destination::Stdout || !io::stdout().is_terminal() {
         return Style::Plain;

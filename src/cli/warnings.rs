@@ -1,23 +1,23 @@
-//! Which of LLVM's warnings are shown, and which are errors: clang's flags, as far as they concern code generation.
+//! Decides which of LLVM's warnings are shown, and which are errors, by those of clang's flags that concern code generation.
 
 use crate::llvm::About;
 use clap::Args;
 
-/// The kinds of LLVM's warnings, by the names that clang's flags have for them.
+/// The kinds of LLVM's warnings, by their names in clang's flags.
 const GROUPS: [(&str, About); 3] =
     [("frame-larger-than", About::FrameSize), ("attribute-warning", About::Call), ("inline-asm", About::InlineAssembly)];
 
 #[derive(Args, Default)]
 #[command(next_help_heading = "LLVM's warnings")]
 pub struct Warnings {
-    /// Which of LLVM's warnings are shown or are errors, as clang's flags have it
+    /// Which of LLVM's warnings are shown or are errors, by clang's flags
     ///
     /// FLAG is NAME, no-NAME, error=NAME or no-error=NAME, where NAME is frame-larger-than, attribute-warning or inline-asm;
-    /// everything or no-everything; error or no-error. The last word about a NAME counts.
+    /// everything or no-everything; error or no-error. The last flag about a NAME counts.
     #[arg(short = 'W', long = "warning", value_name = "FLAG", value_parser = parse)]
     flags: Vec<Flag>,
 
-    /// Show none of LLVM's warnings, whatever else is said
+    /// Show none of LLVM's warnings, whatever --warning says
     #[arg(long)]
     no_warnings: bool,
 }
@@ -70,17 +70,24 @@ impl Warnings {
     }
 }
 
-/// The name of the group that a warning is in; there are others, which are warnings whatever the flags say.
+/// The name of a warning's group. Warnings without a group are shown whatever the flags say.
 pub fn group(about: About) -> Option<&'static str> {
     GROUPS.iter().find(|(_, it)| *it == about).map(|(name, _)| *name)
 }
 
-/// Whether a flag of clang's, without its `-W`, says something about the warnings of code generation.
+/// Whether a flag of clang's, without `-W`, concerns warnings of code generation.
 pub fn concerns(flag: &str) -> bool {
     parse(flag).is_ok()
 }
 
-fn parse(text: &str) -> Result<Flag, String> {
+/// A name that is no kind of warning.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("`{name}` is none of {}", GROUPS.map(|(name, _)| name).join(", "))]
+struct NoGroup {
+    name: String,
+}
+
+fn parse(text: &str) -> Result<Flag, NoGroup> {
     let (what, name) = [("no-error", What::NoError), ("error", What::Error), ("no-", What::Hide), ("", What::Show)]
         .into_iter()
         .find_map(|(prefix, what)| Some((what, text.strip_prefix(prefix)?)))
@@ -88,7 +95,7 @@ fn parse(text: &str) -> Result<Flag, String> {
     let about = match (what, name) {
         (What::Error | What::NoError, "") | (What::Show | What::Hide, "everything") => None,
         (What::Error | What::NoError, _) => Some(of_group(name.strip_prefix('=').unwrap_or_default())?),
-        // (How large a frame may be is in the module.)
+        // The size that a frame may have is in the module.
         (What::Show, _) => Some(of_group(name.split_once('=').map_or(name, |(name, _)| name))?),
         (What::Hide, _) => Some(of_group(name)?),
     };
@@ -96,17 +103,16 @@ fn parse(text: &str) -> Result<Flag, String> {
 }
 
 /// The kind of warning that a name stands for. (Clang also calls it `frame-larger-than=`.)
-fn of_group(name: &str) -> Result<About, String> {
+fn of_group(name: &str) -> Result<About, NoGroup> {
     let group = GROUPS.iter().find(|(group, _)| name.strip_suffix('=').unwrap_or(name) == *group);
-    let names = || GROUPS.map(|(name, _)| name).join(", ");
-    group.map(|(_, about)| *about).ok_or_else(|| format!("`{name}` is none of {}", names()))
+    group.map(|(_, about)| *about).ok_or_else(|| NoGroup { name: name.into() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Compared with what clang says to these flags.
+    /// The expected results are clang's own for these flags.
     #[test]
     fn the_last_flag_counts_as_in_clang() {
         for (flags, expected) in [

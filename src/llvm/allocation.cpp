@@ -10,10 +10,10 @@ using namespace llvm;
 namespace chordal {
 namespace {
 
-// What is handed over and has no answer yet; functions come to both passes in the same order.
+// The exported functions that have no answer yet. Functions come to both passes in the same order.
 using Waiting = std::deque<Export>;
 
-// Exports a function, and has it be allocated.
+// Exports a function, and starts its allocation.
 class HandOver : public MachineFunctionPass {
 public:
   static char ID;
@@ -51,7 +51,7 @@ private:
 };
 char HandOver::ID = 0;
 
-// Behind a pass over the module, no function goes on before all have come so far.
+// A pass over the module: no function goes on before all have come this far.
 class Gather : public ModulePass {
 public:
   static char ID;
@@ -62,7 +62,7 @@ public:
 };
 char Gather::ID = 0;
 
-// Applies a function's answer.
+// Applies the answer about a function.
 class TakeBack : public MachineFunctionPass {
 public:
   static char ID;

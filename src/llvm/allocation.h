@@ -1,4 +1,4 @@
-// Our allocation in LLVM's pipeline.
+// The passes that allocate registers in LLVM's pipeline.
 #ifndef CHORDAL_ALLOCATION_H
 #define CHORDAL_ALLOCATION_H
 
@@ -7,7 +7,7 @@
 
 namespace chordal {
 
-// Has functions be handed over, and answers be applied, where LLVM begins to leave SSA form.
+// Inserts passes that hand functions over, and apply the answers, where LLVM begins to leave SSA form.
 void insertAllocation(llvm::TargetPassConfig &TPC, Run &R);
 
 } // namespace chordal

@@ -1,10 +1,10 @@
-//! Overlays as the flat arrays that the bridge applies.
+//! Flattens overlays into the arrays that the bridge applies.
 
-use super::ffi;
+use super::ffi::{self, EditKind};
 use crate::machine::{Edit, Function, Inst, Location, Overlay, Point, RegSet, SlotData, SwapKind};
 use cranelift_entity::EntityRef;
 
-/// The arrays of one allocation; an [`ffi::Answer`] made from them is valid while they are neither moved nor dropped.
+/// The arrays of one allocation. An [`ffi::Answer`] made from them is valid as long as they are neither moved nor dropped.
 #[derive(Default)]
 pub struct Arrays {
     locations: Vec<i32>,
@@ -30,7 +30,7 @@ impl Arrays {
     /// The bridge's view of the arrays.
     pub fn answer(&self) -> ffi::Answer {
         ffi::Answer {
-            outcome: ffi::ALLOCATED,
+            outcome: ffi::Outcome::Allocated as u32,
             locations: self.locations.as_ptr(),
             edits: self.edits.as_ptr(),
             num_edits: self.edits.len(),
@@ -46,7 +46,7 @@ fn flat_slot(data: SlotData, given: Option<Inst>) -> ffi::Slot {
     ffi::Slot { size: data.size, align: data.align, given: given.map_or(ffi::NONE, Inst::as_u32) }
 }
 
-/// A register as its index, a slot as the complement of its.
+/// Encodes a register as its index, a slot as the complement of its index.
 fn location(at: Location) -> i32 {
     match at {
         Location::Reg(reg) => reg.index() as i32,
@@ -55,28 +55,38 @@ fn location(at: Location) -> i32 {
 }
 
 fn edit(point: Point, edit: Edit) -> ffi::Edit {
-    let at = ffi::Edit { block: point.block.as_u32(), index: point.index, kind: ffi::LOAD, to: 0, from: 0, object: 0, class: 0 };
+    let at = ffi::Edit {
+        block: point.block.as_u32(),
+        index: point.index,
+        kind: EditKind::Load as u8,
+        to: 0,
+        from: 0,
+        object: 0,
+        class: 0,
+    };
     match edit {
         Edit::Load { to, from, class } => {
-            ffi::Edit { kind: ffi::LOAD, to: to.index() as u8, object: from.as_u32(), class: class.as_u32(), ..at }
+            ffi::Edit { kind: EditKind::Load as u8, to: to.index() as u8, object: from.as_u32(), class: class.as_u32(), ..at }
         }
         Edit::Store { from, to, class } => {
-            ffi::Edit { kind: ffi::STORE, from: from.index() as u8, object: to.as_u32(), class: class.as_u32(), ..at }
+            ffi::Edit { kind: EditKind::Store as u8, from: from.index() as u8, object: to.as_u32(), class: class.as_u32(), ..at }
         }
         Edit::Move { to, from, class } => {
-            ffi::Edit { kind: ffi::MOVE, to: to.index() as u8, from: from.index() as u8, class: class.as_u32(), ..at }
+            ffi::Edit { kind: EditKind::Move as u8, to: to.index() as u8, from: from.index() as u8, class: class.as_u32(), ..at }
         }
         Edit::Swap { a, b, class, kind } => {
-            let kind = if kind == SwapKind::Exchange { ffi::EXCHANGE } else { ffi::XOR };
-            ffi::Edit { kind, to: a.index() as u8, from: b.index() as u8, class: class.as_u32(), ..at }
+            let kind = if kind == SwapKind::Exchange { EditKind::Exchange } else { EditKind::Xor };
+            ffi::Edit { kind: kind as u8, to: a.index() as u8, from: b.index() as u8, class: class.as_u32(), ..at }
         }
-        Edit::Perform { inst, flagless } => ffi::Edit { kind: ffi::PERFORM, object: inst.as_u32(), class: flagless.into(), ..at },
+        Edit::Perform { inst, flagless } => {
+            ffi::Edit { kind: EditKind::Perform as u8, object: inst.as_u32(), class: flagless.into(), ..at }
+        }
         Edit::StoreConstant { to, inst } => {
-            ffi::Edit { kind: ffi::STORE_CONSTANT, object: to.as_u32(), class: inst.as_u32(), ..at }
+            ffi::Edit { kind: EditKind::StoreConstant as u8, object: to.as_u32(), class: inst.as_u32(), ..at }
         }
         Edit::Rematerialise { to, inst, from } => {
             let from = from.map_or(0, |from| from.index() as u8);
-            ffi::Edit { kind: ffi::REMATERIALISE, to: to.index() as u8, from, object: inst.as_u32(), ..at }
+            ffi::Edit { kind: EditKind::Rematerialise as u8, to: to.index() as u8, from, object: inst.as_u32(), ..at }
         }
     }
 }

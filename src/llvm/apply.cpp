@@ -1,9 +1,8 @@
 #include "apply.h"
 #include "forms.h"
-#include "immediates.h"
 #include "liveins.h"
 #include "weigh.h"
-#include "zeroes.h"
+#include "x86/x86.h"
 #include "llvm/CodeGen/MachineFrameInfo.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/MachineJumpTableInfo.h"
@@ -33,12 +32,12 @@ public:
       Phi->eraseFromParent();
     removeShapes();
     bool IsDoubtful = finish(MF, E.T);
-    setStrides(TileAccesses, E.T);
-    zeroByExclusiveOr(MF, E.T);
+    x86::setStrides(TileAccesses, E.T);
+    x86::zeroByExclusiveOr(MF, E.T);
     return {{}, IsDoubtful};
   }
 
-  // Brings the function's bookkeeping in line with its being in physical registers. Answers what setLiveness does.
+  // Updates the function's bookkeeping: it is in physical registers now. Returns the result of setLiveness.
   static bool finish(MachineFunction &MF, Target &T) {
     MachineRegisterInfo &MRI = MF.getRegInfo();
     MRI.clearVirtRegs();
@@ -52,13 +51,13 @@ private:
   void createSlots() {
     for (size_t I = 0; I < A.num_slots; ++I) {
       Align Alignment(A.slots[I].align);
-      // As VirtRegMap does: where the stack cannot be realigned, accesses are unaligned ones.
+      // If the stack cannot be realigned, accesses are unaligned, as with VirtRegMap.
       Align StackAlign = MF.getSubtarget().getFrameLowering()->getStackAlign();
       if (Alignment > StackAlign && !TRI.canRealignStack(MF))
         Alignment = StackAlign;
       MachineFrameInfo &Frame = MF.getFrameInfo();
       bool IsGiven = A.slots[I].given != CH_NONE;
-      // One that is none of the frame is there only while it is folded.
+      // A slot that is not in the frame exists only while operands are folded.
       Slots.push_back(IsGiven ? Frame.CreateStackObject(A.slots[I].size, std::min(Alignment, StackAlign), /*isSpillSlot=*/true, nullptr,
                                                         TargetStackID::NoAlloc)
                               : Frame.CreateSpillStackObject(A.slots[I].size, Alignment));
@@ -72,7 +71,7 @@ private:
         MF.getFrameInfo().RemoveStackObject(Slots[I]);
   }
 
-  // Nobody asks for the shapes of registers that have no tile.
+  // Removes the stores of shapes for registers that hold no tile.
   void removeShapes() {
     if (E.Shapes.empty())
       return;
@@ -93,7 +92,7 @@ private:
     return Number < E.BlockAt.size() ? E.BlockAt[Number] : EdgeBlocks[Number - E.BlockAt.size()];
   }
 
-  // Creates those of the blocks on edges that get code.
+  // Creates the blocks on edges that get code.
   void splitEdges() {
     EdgeBlocks.resize(E.SplitEdges.size());
     for (size_t I = 0; I < A.num_edits; ++I)
@@ -141,7 +140,7 @@ private:
     const ChBlock &Block = E.Blocks[Edit.block];
     unsigned Inst = Block.first_inst + Edit.index;
     auto At = Inst < Block.end_inst ? MachineBasicBlock::iterator(E.InstAt[Inst]) : MBB.getFirstTerminator();
-    // Debug instructions tell where values are behind the edits.
+    // Debug instructions say where values are after the edits.
     while (At != MBB.begin() && std::prev(At)->isDebugInstr())
       --At;
     return At;
@@ -162,13 +161,15 @@ private:
       move(MBB, At, Edit, RC);
       break;
     case CH_EXCHANGE:
-      exchange(MBB, At, Edit);
+      if (x86::isSwappedInMemory(RC, TRI))
+        return swapInMemory(MBB, At, RC, Edit.to, Edit.from);
+      markAsExchange(x86::exchange(MBB, At, E.T.llvmClass(Edit.cls), Edit.to, Edit.from, E.T));
       break;
     case CH_XOR:
-      if (RC == tileClass(TRI))
-        return exchangeTiles(MBB, At, Edit.to, Edit.from);
+      if (x86::isSwappedInMemory(RC, TRI))
+        return swapInMemory(MBB, At, RC, Edit.to, Edit.from);
       for (auto [To, From] : {std::pair(Edit.to, Edit.from), {Edit.from, Edit.to}, {Edit.to, Edit.from}})
-        exclusiveOr(MBB, At, RC, To, From);
+        markAsExchange(x86::exclusiveOr(MBB, At, RC, To, From, E.T));
       break;
     case CH_REMATERIALISE:
       if (E.Insts[Edit.object].flags & CH_RECOMPUTABLE)
@@ -177,10 +178,10 @@ private:
         TII.reMaterialize(MBB, At, constantIn(Edit.object, Edit.to), 0, *E.InstAt[Edit.object]);
       break;
     case CH_STORE_CONSTANT:
-      storeConstant(MBB, At, *E.InstAt[Edit.cls], Slots[Edit.object], E.T);
+      x86::storeConstant(MBB, At, *E.InstAt[Edit.cls], Slots[Edit.object], E.T);
       break;
     case CH_PERFORM:
-      // Other edits' positions are told by where instructions stand: it comes here when all of these are made.
+      // The positions of other edits depend on where instructions stand, so it moves when all others have been made.
       Moves.push_back({E.InstAt[Edit.object], BuildMI(MBB, At, DebugLoc(), TII.get(TargetOpcode::KILL))});
       if (Edit.cls)
         Flagless.insert(Edit.object);
@@ -199,14 +200,14 @@ private:
   }
 
   void accessed(MachineInstr &Access, const TargetRegisterClass *RC) {
-    if (RC != tileClass(TRI))
+    if (RC != x86::tileClass(TRI))
       return;
-    removeStride(Access);
+    x86::removeStride(Access);
     TileAccesses.push_back(&Access);
   }
 
-  // A copy that LLVM may propagate, as it may those of its own allocators. Nobody may rename what the program names: a register
-  // that nothing is allocated to.
+  // Inserts a copy that LLVM may propagate, like those of its own allocators. No pass may rename a register to which nothing is
+  // allocated: the program names it.
   void move(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, const ChEdit &Edit, const TargetRegisterClass *RC) {
     auto Copy = BuildMI(MBB, At, DebugLoc(), TII.get(TargetOpcode::COPY));
     Copy.addReg(E.T.view(RC, Edit.to), unsigned(RegState::Define) | renamable(Edit.to));
@@ -215,14 +216,14 @@ private:
 
   unsigned renamable(unsigned Root) const { return contains(A.usable, Root) ? unsigned(RegState::Renamable) : 0; }
 
-  // The class of an edit. A register that is excluded may be in no class like the value's.
+  // The class of an edit. An excluded register may be in no class like the value's.
   const TargetRegisterClass *classOf(const ChEdit &Edit) {
     const TargetRegisterClass *RC = E.T.llvmClass(Edit.cls);
     bool Covers = (Edit.kind == CH_STORE || E.T.view(RC, Edit.to)) && (Edit.kind == CH_LOAD || E.T.view(RC, Edit.from));
-    return Covers ? RC : E.T.classNamed(("GR" + Twine(8 * TRI.getSpillSize(*RC))).str());
+    return Covers ? RC : x86::unrestricted(RC, E.T);
   }
 
-  // An instruction with two addresses is executed again with three.
+  // Executes a recomputable instruction again: one with two addresses in its form with three.
   void recompute(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, const ChEdit &Edit) {
     MachineInstr *New = MF.CloneMachineInstr(E.InstAt[Edit.object]);
     MBB.insert(At, New);
@@ -231,7 +232,7 @@ private:
       setRegister(New->getOperand(Index), Edit.from);
     if (!New->isRegTiedToDefOperand(1))
       return;
-    if (!withThreeAddresses(*New, E.T))
+    if (!x86::withThreeAddresses(*New, E.T))
       refuse(*New);
     New->eraseFromParent();
   }
@@ -242,7 +243,8 @@ private:
     MI.print(Message, /*IsStandalone=*/true, /*SkipOpers=*/false, /*SkipDebugLoc=*/true, /*AddNewLine=*/false);
   }
 
-  // Where a constant is computed in a register of the program, other readers of it may be what its class is narrow for.
+  // The view of a root that a constant is computed in. In a register of the program, the constant's class may be too narrow:
+  // other readers have made it so.
   MCRegister constantIn(unsigned Inst, unsigned Root) {
     const ChOperand &Def = E.Operands[E.Insts[Inst].first_operand];
     MCRegister To = E.T.view(E.T.llvmClass(E.Classes[Def.value]), Root);
@@ -252,84 +254,30 @@ private:
     return To;
   }
 
-  unsigned opcode(StringRef Name) { return E.T.opcode(Name, TII); }
-
-  bool is64Bit() const { return MF.getTarget().getTargetTriple().isArch64Bit(); }
-
-  // The view of a general-purpose register that is swapped: a narrower value's neighbours in its register are nobody's.
-  MCRegister wholeView(unsigned Root, bool Wide) { return E.T.view(E.T.classNamed(Wide ? "GR64" : "GR32"), Root); }
-
-  void exchange(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, const ChEdit &Edit) {
-    if (E.T.llvmClass(Edit.cls) == tileClass(TRI))
-      return exchangeTiles(MBB, At, Edit.to, Edit.from);
-    bool Wide = is64Bit() && TRI.getSpillSize(*E.T.llvmClass(Edit.cls)) == 8;
-    MCRegister X = wholeView(Edit.to, Wide), Y = wholeView(Edit.from, Wide);
-    BuildMI(MBB, At, DebugLoc(), TII.get(opcode(Wide ? "XCHG64rr" : "XCHG32rr")))
-        .addReg(X, RegState::Define)
-        .addReg(Y, RegState::Define)
-        .addReg(X)
-        .addReg(Y);
-    markAsExchange(*std::prev(At));
-  }
-
-  // There is no instruction for it, nor for an exclusive-or, nor for a copy: LLVM lowers that to a store and a load, too.
-  void exchangeTiles(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, unsigned X, unsigned Y) {
-    const TargetRegisterClass *RC = tileClass(TRI);
+  void swapInMemory(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, const TargetRegisterClass *RC, unsigned X, unsigned Y) {
     int Slot = MF.getFrameInfo().CreateSpillStackObject(TRI.getSpillSize(*RC), TRI.getSpillAlign(*RC));
     store(MBB, At, E.T.view(RC, X), Slot, RC);
     BuildMI(MBB, At, DebugLoc(), TII.get(TargetOpcode::COPY), E.T.view(RC, X)).addReg(E.T.view(RC, Y));
     load(MBB, At, E.T.view(RC, Y), Slot, RC);
   }
 
-  // The exclusive-or that covers the registers of a class, and the class that it is written in.
-  std::pair<StringRef, const TargetRegisterClass *> exclusiveOrFor(const TargetRegisterClass *RC) {
-    auto Has = [&](StringRef Feature) { return MF.getSubtarget().checkFeatures(Feature); };
-    unsigned Size = TRI.getSpillSize(*RC);
-    switch (E.T.file().classes[E.T.classOf(RC)].bank) {
-    case General:
-      if (is64Bit() && Size == 8)
-        return {"XOR64rr", E.T.classNamed("GR64")};
-      return {"XOR32rr", E.T.classNamed("GR32")};
-    case Vector:
-      if (Size == 64 || (Has("+avx512f") && !Has("+avx512vl")))
-        return {"VPXORQZrr", E.T.classNamed("VR512")};
-      if (Has("+avx512vl"))
-        return Size == 32 ? std::pair("VPXORQZ256rr", E.T.classNamed("VR256X")) : std::pair("VPXORQZ128rr", E.T.classNamed("VR128X"));
-      if (Size == 32)
-        return {"VXORPSYrr", E.T.classNamed("VR256")};
-      return {Has("+avx") ? "VXORPSrr" : "XORPSrr", E.T.classNamed("VR128")};
-    case Mask:
-      return Has("+avx512bw") ? std::pair("KXORQkk", E.T.classNamed("VK64")) : std::pair("KXORWkk", E.T.classNamed("VK16"));
-    default:
-      return {"MMX_PXORrr", E.T.classNamed("VR64")};
-    }
-  }
-
-  void exclusiveOr(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, const TargetRegisterClass *RC, unsigned To,
-                   unsigned From) {
-    auto [Name, Class] = exclusiveOrFor(RC);
-    MCRegister X = E.T.view(Class, To);
-    BuildMI(MBB, At, DebugLoc(), TII.get(opcode(Name)), X).addReg(X).addReg(E.T.view(Class, From));
-    markAsExchange(*std::prev(At));
-  }
-
-  // Puts locations into an instruction's operands, or removes an instruction that has become needless.
+  // Puts locations into an instruction's operands, or removes an instruction that has become a no-op.
   void rewrite(unsigned Inst) {
     const ChInst &I = E.Insts[Inst];
     if (I.first_operand < I.end_operand && A.locations[I.first_operand] == INT32_MIN)
-      return E.InstAt[Inst]->eraseFromParent(); // executed where its value is used instead
+      return E.InstAt[Inst]->eraseFromParent(); // it is executed where its value is used instead
     for (unsigned K = I.first_operand; K < I.end_operand; ++K)
       if (A.locations[K] < 0) {
         if (I.kind != CH_OP)
           return replaceByAccess(*E.InstAt[Inst], I, K);
         if (!foldOperand(Inst, K))
           return;
-        // What a folded definition reuses is folded with it, and comes behind.
+        // The use that a folded definition overwrites is folded with it, and comes later.
         if (E.Operands[K].role != CH_USE)
           break;
       }
     MachineInstr &MI = *E.InstAt[Inst];
-    // What is copied was computed there, or is left there, and may be of a class without that register.
+    // The value was computed in the register, or stays there, and may be of a class that lacks it.
     if ((I.kind == CH_COPY_TO || I.kind == CH_COPY_FROM) && A.locations[I.first_operand] == int64_t(I.reg) && MI.getNumOperands() == 2)
       return MI.eraseFromParent();
     bool ThreeAddresses = !commute(MI, I) || Flagless.contains(Inst);
@@ -350,8 +298,8 @@ private:
       MI.eraseFromParent();
   }
 
-  // Where a definition is not in the register of the use that it is tied to, has another use take that one's place. Says
-  // whether all ties hold then.
+  // If a definition is not in the register of the use that it is tied to, ties it to another use. Returns whether all ties hold
+  // then.
   bool commute(MachineInstr &MI, const ChInst &I) {
     for (unsigned K = I.first_operand; K < I.end_operand; ++K) {
       const ChOperand &Def = E.Operands[K];
@@ -367,17 +315,17 @@ private:
     return true;
   }
 
-  // Gives an instruction in physical registers a form that ties no operands.
+  // Replaces an instruction in physical registers by a form without ties.
   void loosen(unsigned Inst, MachineInstr &MI) {
-    MachineInstr *New = withThreeAddresses(MI, E.T);
+    MachineInstr *New = x86::withThreeAddresses(MI, E.T);
     if (!New)
       return refuse(MI);
     MI.eraseFromParent();
     E.InstAt[Inst] = New;
   }
 
-  // Replaces an instruction by one that accesses an operand in its slot. That is done while its other operands are still
-  // virtual registers, as when the exporter asked whether it can be.
+  // Replaces an instruction by one that accesses an operand in its slot. Its other operands are still virtual registers then, as
+  // when the exporter asked whether it can be folded.
   bool foldOperand(unsigned Inst, unsigned K) {
     MachineInstr &MI = *E.InstAt[Inst];
     unsigned Index = E.OperandAt[K].Index[0];
@@ -430,7 +378,7 @@ private:
       MO.setIsDead(false);
   }
 
-  // A virtual register that is read without having been defined: any register will do.
+  // Gives a virtual register that is read but not defined any register.
   void undefined(MachineInstr &MI, unsigned Op) {
     MachineOperand &MO = MI.getOperand(Op);
     if (!MO.isReg() || !MO.getReg().isVirtual())
@@ -467,7 +415,7 @@ private:
     MI.eraseFromParent();
   }
 
-  // A copy from or to a spilled value is a load or a store; one from a slot to itself is nothing.
+  // A copy from or to a spilled value is a load or a store. A copy from a slot to itself disappears.
   void replaceByAccess(MachineInstr &MI, const ChInst &I, unsigned K) {
     const MachineOperand &Folded = MI.getOperand(E.OperandAt[K].Index[0]);
     int64_t Other = I.reg;
@@ -485,7 +433,7 @@ private:
     MI.eraseFromParent();
   }
 
-  // The class of an access to a spilled operand's slot: as wide as the operand, with a member in the root.
+  // The class of an access to a spilled operand's slot: it is as wide as the operand, and has a member in the root.
   const TargetRegisterClass *accessClass(const MachineOperand &Folded, unsigned Root) {
     const TargetRegisterClass *RC = MRI.getRegClass(Folded.getReg());
     unsigned Size = TRI.getSpillSize(*RC);
@@ -493,7 +441,7 @@ private:
       Size = TRI.getSubRegIdxSize(Sub) / 8;
     else if (E.T.view(RC, Root).isValid())
       return RC;
-    // The smallest, because LLVM finds the instruction by comparing with the usual classes, of which it is a part.
+    // The smallest class, because LLVM finds the instruction by comparing with the usual classes, which contain it.
     const TargetRegisterClass *Best = nullptr;
     for (const TargetRegisterClass *Candidate : TRI.regclasses())
       if (TRI.getSpillSize(*Candidate) == Size && E.T.view(Candidate, Root).isValid())
@@ -501,10 +449,10 @@ private:
           Best = Candidate;
     if (Best)
       return Best;
-    report_fatal_error(Twine("no x86 register class for a part of ") + TRI.getRegClassName(RC));
+    report_fatal_error(Twine("no register class for a part of ") + TRI.getRegClassName(RC));
   }
 
-  // Debug instructions follow their values; a numbered φ leaves a DBG_PHI behind.
+  // Debug instructions follow their values. A numbered φ leaves a DBG_PHI.
   void debugLocations() {
     for (size_t I = 0; I < E.DebugAt.size(); ++I) {
       MachineInstr &MI = *E.DebugAt[I].MI;
@@ -514,7 +462,7 @@ private:
         continue;
       }
       MachineOperand &MO = MI.getOperand(E.DebugAt[I].Index);
-      // An operand before it, of the same instruction, has settled this one, too.
+      // An earlier operand of the instruction may have made the whole instruction undefined.
       if (!MO.isReg() || !MO.getReg().isVirtual())
         continue;
       if (Location >= 0 && hasName(MRI.getRegClass(MO.getReg()), MO.getSubReg(), Location))
@@ -532,8 +480,8 @@ private:
               setUndefined(MI, MO);
   }
 
-  // Whether a value of a class, or a part of it, can be named in a register: a byte may be moved about in ones of which i386 has no
-  // name for the lowest eight bits.
+  // Whether a value of a class, or a part of it, can be named in a register. A byte may be copied to registers whose lowest eight
+  // bits have no name on i386.
   bool hasName(const TargetRegisterClass *RC, unsigned Sub, unsigned Root) const {
     MCRegister Reg = E.T.view(RC, Root);
     if (Reg.isValid() && Sub)
@@ -568,11 +516,11 @@ private:
   const TargetInstrInfo &TII;
   const TargetRegisterInfo &TRI;
   std::vector<int> Slots;
-  std::vector<Source> Sources; // of each slot, if it is none of the frame
+  std::vector<Source> Sources; // of each slot that is not in the frame
   std::vector<MachineBasicBlock *> EdgeBlocks;
-  std::vector<std::pair<MachineInstr *, MachineInstr *>> Moves; // instructions, and where they go
+  std::vector<std::pair<MachineInstr *, MachineInstr *>> Moves; // instructions, and the places that they move to
   DenseSet<unsigned> Flagless;
-  std::vector<MachineInstr *> TileAccesses; // of stack slots
+  std::vector<MachineInstr *> TileAccesses; // accesses to stack slots of tiles
   std::string Failure;
 };
 
@@ -580,8 +528,8 @@ private:
 
 Applied apply(Export &E, const ChAnswer &Answer) { return Applier(E, Answer).run(); }
 
-// Whether frame lowering is going to look for an instruction, and for the register that it writes: an argument base
-// pointer's definition, which only the target's own tables know of besides.
+// Whether frame lowering is going to look for an instruction, and for the register that it writes: the definition of an argument
+// base pointer, of which otherwise only the target's tables know.
 static bool isLookedFor(const MachineInstr &MI) { return MI.getFlag(MachineInstr::FrameSetup); }
 
 static void setAnyRegisters(MachineInstr &MI) {

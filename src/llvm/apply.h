@@ -1,4 +1,4 @@
-// An allocation carried over to machine code.
+// Applies an allocation to machine code.
 #ifndef CHORDAL_APPLY_H
 #define CHORDAL_APPLY_H
 
@@ -7,16 +7,16 @@
 namespace chordal {
 
 struct Applied {
-  // What LLVM cannot do; if there is something, the function is in no useful state.
+  // The operation that LLVM cannot do; empty if there is none. The function is in no useful state otherwise.
   std::string Failure;
-  // A register seems to be read behind a call that destroys it: LLVM's verifier knows.
+  // Whether a register seems to be read after a call that destroys it. LLVM's verifier can tell.
   bool IsDoubtful;
 };
 
-// Rewrites the function that was exported: no virtual register and no φ is left.
+// Rewrites an exported function: no virtual register and no φ is left.
 Applied apply(Export &E, const ChAnswer &Answer);
 
-// Empties a function whose allocation failed, so that the rest of LLVM's pipeline can pass over it.
+// Empties a function whose allocation failed, so that the rest of LLVM's pipeline can run on it.
 void gut(llvm::MachineFunction &MF, Target &T);
 
 } // namespace chordal

@@ -1,7 +1,10 @@
-// The C interface between chordal and LLVM's machine code, mirrored one to one by ffi.rs.
+// The C interface between chordal and LLVM's machine code.
 //
-// The C++ side runs LLVM's passes, hands functions over as flat arrays, applies answers and counts. It decides nothing
-// about registers. All arrays are borrowed: they live until the callback that received them returns.
+// The C++ side runs LLVM's passes, hands functions over as flat arrays, applies allocations and counts instructions. It makes no
+// decision about registers. All arrays are borrowed: they live until the callback that received them returns.
+//
+// ffi.rs declares the same in Rust. The build script (contract.rs) reads the structs and enums below, and has both compilers assert
+// that the two sides agree.
 #ifndef CHORDAL_BRIDGE_H
 #define CHORDAL_BRIDGE_H
 
@@ -12,6 +15,7 @@
 extern "C" {
 #endif
 
+// No index.
 #define CH_NONE UINT32_MAX
 
 typedef struct {
@@ -19,31 +23,32 @@ typedef struct {
   size_t size;
 } ChStr;
 
-// A set of registers, one bit each.
+// A set of registers, a bit for each.
 typedef struct {
   uint64_t words[2];
 } ChRegSet;
 
-enum { CH_SWAP_EXCHANGE = 0, CH_SWAP_XOR = 1, CH_SWAP_NEVER = 2 };
+// How two registers of a bank are swapped: by one instruction, by three exclusive-ors, or not at all.
+enum ChSwap { CH_SWAP_EXCHANGE = 0, CH_SWAP_XOR = 1, CH_SWAP_NEVER = 2 };
 
 typedef struct {
   ChStr name;
-  uint32_t swap;
+  uint32_t swap; // a ChSwap
 } ChBank;
 
 typedef struct {
   ChStr name;
-  uint32_t bank; // CH_NONE: a status register
+  uint32_t bank; // CH_NONE for a status register
 } ChReg;
 
 typedef struct {
   ChStr name;
   uint32_t bank;
-  uint32_t first_reg, end_reg; // into ChFile::orders
+  uint32_t first_reg, end_reg; // its registers in allocation order, in ChFile::orders
   uint32_t slot_size, slot_align;
 } ChClass;
 
-// The registers of one function's target as the function may use them.
+// A register file: the registers of a target as some functions may use them.
 typedef struct {
   const ChBank *banks;
   size_t num_banks;
@@ -54,22 +59,22 @@ typedef struct {
   const uint8_t *orders;
   size_t num_orders;
   ChRegSet callee_saved;
-  ChRegSet prefixed; // naming one takes a byte more
+  ChRegSet prefixed; // an instruction that names one is a byte longer
 } ChFile;
 
 typedef struct {
   uint32_t first_inst, end_inst;
   uint32_t first_edge, end_edge;
   ChRegSet live_in;
-  double frequency;
-  uint32_t throws; // instruction, or CH_NONE
-  uint32_t landing_pad;
-  uint32_t jump_target; // of inline assembly
+  double frequency;     // executions for each execution of the function
+  uint32_t throws;      // the instruction that control leaves from for landing pads, or CH_NONE
+  uint32_t landing_pad; // a bool
+  uint32_t jump_target; // a bool: inline assembly jumps here
 } ChBlock;
 
 typedef struct {
   uint32_t to;
-  uint32_t block; // the number that a block on this (critical, splittable) edge gets, or CH_NONE
+  uint32_t block; // the number of the block that is put on the edge if it is critical and can be split; else CH_NONE
   double frequency;
 } ChEdge;
 
@@ -80,46 +85,61 @@ typedef struct {
 
 typedef struct {
   uint32_t pred;
-  uint32_t value; // CH_NONE: undefined
+  uint32_t value; // CH_NONE if it is undefined
 } ChPhiArg;
 
-enum { CH_OP = 0, CH_COPY = 1, CH_COPY_TO = 2, CH_COPY_FROM = 3 };
-enum { CH_TERMINATOR = 1, CH_LABEL = 2, CH_REMATERIALISABLE = 4, CH_JUMPS = 8, CH_DEAR = 16, CH_MOVABLE = 32, CH_STORABLE = 64, CH_RECOMPUTABLE = 128, CH_GIVEN = 256, CH_READS = 512, CH_WRITES = 1024 };
-// dear: slower than a move; storable: what it computes can be written to memory by one instruction; recomputable: where its one
-// use is in a register, it can be executed again; given: it loads what nobody changes, as wide as a slot
+// An instruction of the program, or a copy: between values, to a physical register, from one.
+enum ChInstKind { CH_OP = 0, CH_COPY = 1, CH_COPY_TO = 2, CH_COPY_FROM = 3 };
+// Properties of an instruction. Rust's `InstFlags` describes them.
+enum ChInstFlags {
+  CH_TERMINATOR = 1,
+  CH_LABEL = 2,
+  CH_JUMPS = 4,
+  CH_REMATERIALISABLE = 8,
+  CH_RECOMPUTABLE = 16,
+  CH_DEAR = 32,
+  CH_STORABLE = 64,
+  CH_GIVEN = 128,
+  CH_MOVABLE = 256,
+  CH_READS = 512,
+  CH_WRITES = 1024,
+};
 
 typedef struct {
   uint32_t first_operand, end_operand;
-  uint32_t pins; // into ChFunction::pins; 0 is the empty entry
-  uint8_t kind;
-  uint8_t reg; // the pinned register of CH_COPY_TO and CH_COPY_FROM
-  uint16_t flags;
+  uint32_t pins; // an index into ChFunction::pins, whose first entry is empty
+  uint8_t kind;  // a ChInstKind
+  uint8_t reg;   // the physical register of CH_COPY_TO and CH_COPY_FROM
+  uint16_t flags; // a set of ChInstFlags
 } ChInst;
 
-enum { CH_USE = 0, CH_DEF = 1, CH_EARLY_DEF = 2 };
+// Whether an operand is read, written, or written while others are still being read.
+enum ChRole { CH_USE = 0, CH_DEF = 1, CH_EARLY_DEF = 2 };
 
 typedef struct {
   uint32_t value;
-  uint16_t role;
-  uint16_t reuse;         // index among the instruction's operands, or UINT16_MAX
-  uint16_t reuse_instead; // likewise: the definition can reuse this one, if no operand is in memory
-  uint8_t reuse_none;     // the definition can be anywhere, if no operand is in memory
-  uint8_t foldable;       // the instruction can read this use from its spill slot, as the only one of its operands; or it can
-                          // change what this definition reuses in their common slot
+  uint16_t role;          // a ChRole
+  uint16_t reuse;         // of a definition: the operand of the instruction whose register it overwrites, or UINT16_MAX
+  uint16_t reuse_instead; // another operand that it can overwrite instead if no operand is in memory, or UINT16_MAX
+  uint8_t reuse_none;     // a bool: it can be in any register if no operand is in memory
+  uint8_t foldable;       // a bool: the instruction can read this use from its spill slot, if it reads no other operand from one;
+                          // or it can change the use that this definition overwrites in their common slot
 } ChOperand;
 
+// The physical registers of an instruction.
 typedef struct {
   ChRegSet uses, defs, early_defs, clobbers;
 } ChPins;
 
+// A debugger looks for a value before the instruction of this index in the block.
 typedef struct {
   uint32_t value, block, index;
 } ChDebugUse;
 
 typedef struct {
   ChStr name;
-  uint32_t file; // numbers the distinct register files of this run
-  const ChFile *new_file; // null unless `file` is seen for the first time
+  uint32_t file;          // the number of its register file, of those of this run
+  const ChFile *new_file; // the register file, if it is new; else null
   const ChBlock *blocks;
   size_t num_blocks;
   const ChEdge *edges;
@@ -134,63 +154,65 @@ typedef struct {
   size_t num_operands;
   const ChPins *pins;
   size_t num_pins;
-  const uint32_t *classes; // one a value
+  const uint32_t *classes; // one for each value
   size_t num_values;
   const ChDebugUse *debug_uses;
   size_t num_debug_uses;
-  uint32_t returns_twice;
-  uint32_t goal; // CH_SPEED, …
-  ChStr unsupported; // empty, or what the function contains that cannot be handed over
-  uint64_t import_ns; // time taken to make these arrays
+  uint32_t returns_twice; // a bool
+  uint32_t goal;          // a ChGoal
+  ChStr unsupported;      // the construct that cannot be handed over; empty if there is none
+  uint64_t import_ns;     // the time that it took to make the arrays
 } ChFunction;
 
-enum { CH_LOAD = 0, CH_STORE = 1, CH_MOVE = 2, CH_EXCHANGE = 3, CH_XOR = 4, CH_REMATERIALISE = 5, CH_PERFORM = 6, CH_STORE_CONSTANT = 7 };
+// An instruction that allocation adds, as Rust's `Edit` describes them.
+enum ChEditKind { CH_LOAD = 0, CH_STORE = 1, CH_MOVE = 2, CH_EXCHANGE = 3, CH_XOR = 4, CH_REMATERIALISE = 5, CH_PERFORM = 6, CH_STORE_CONSTANT = 7 };
 
 typedef struct {
-  uint32_t block, index; // before this instruction of the block
-  uint8_t kind;
-  uint8_t to, from; // registers; a store has `from` alone, a load `to` alone, and a rematerialisation `from` if it reads a value
-  uint32_t object;  // slot, or the rematerialised or performed instruction
-  uint32_t cls;     // of a performed instruction: whether it is to write no flags; of a stored constant: its instruction
+  uint32_t block, index; // where it goes: before this instruction of the block
+  uint8_t kind;          // a ChEditKind
+  uint8_t to, from; // registers: a store has only `from`, a load only `to`, and a rematerialisation `from` if it reads a value
+  uint32_t object;  // the slot, or the instruction that is rematerialised or performed
+  uint32_t cls;     // the class; of a performed instruction, whether it must not write flags; of a stored constant, its instruction
 } ChEdit;
 
 typedef struct {
   uint32_t size, align;
-  uint32_t given; // the instruction that loads from there, if it is none of the frame; else CH_NONE
+  uint32_t given; // CH_NONE if the slot is in the frame; else the instruction that loads from where it is
 } ChSlot;
 
-enum { CH_SPEED = 0, CH_SIZE = 1, CH_LEAST_SIZE = 2 }; // what the program wants of a function's code
+// The goal that the program sets for a function's code: that it is fast, or small if that costs little, or as small as possible.
+enum ChGoal { CH_SPEED = 0, CH_SIZE = 1, CH_LEAST_SIZE = 2 };
 
-enum { CH_FAILED = 0, CH_ALLOCATED = 1 };
+enum ChOutcome { CH_FAILED = 0, CH_ALLOCATED = 1 };
 
-// An allocation. A location is a register, or ~slot if negative; INT32_MIN is none: the operand of
-// an instruction that is dropped, or an unknown debug location.
+// An allocation. A location is a register, or ~slot if it is negative. INT32_MIN is no location: that of an operand of a dropped
+// instruction, or of a variable that the debugger cannot find.
 typedef struct {
-  uint32_t outcome;
-  const int32_t *locations; // one an operand
+  uint32_t outcome;         // a ChOutcome
+  const int32_t *locations; // one for each operand
   const ChEdit *edits;
   size_t num_edits;
   const ChSlot *slots;
   size_t num_slots;
-  const int32_t *debug_locations; // one a debug use
-  ChRegSet usable;                // where operands without a defined value may point
+  const int32_t *debug_locations; // one for each debug use
+  ChRegSet usable;                // the registers that operands without a defined value may name
 } ChAnswer;
 
-// What an allocator has caused, each instruction by its cost and the frequency of its block.
+// The instructions that an allocator has added, each counted by its cost and the frequency of its block.
 typedef struct {
   double reloads, stores, saves, restores, copies, exchanges;
-  double remats, other; // differences to the selected code: negative if there are fewer of them, or at colder places
+  double remats, other; // compared with the selected code: negative if there are fewer of them, or in colder blocks
 } ChOverhead;
 
-// What was counted by block frequency.
+// Counts of instructions, each by the frequency of its block.
 typedef struct {
   double loads, stores, moves, xors, instructions;
-  uint64_t selected_instructions; // before allocation, copies not counted
+  uint64_t selected_instructions; // before allocation, without copies
   double selected_weighted_instructions;
   ChOverhead overhead;
 } ChWeights;
 
-// What one pass over the final instructions of a function counted, and what was weighed before.
+// The counts of a function's final instructions, with the weights from before.
 typedef struct {
   uint64_t loads, stores, moves, xors, instructions;
   ChWeights weights;
@@ -201,109 +223,117 @@ typedef struct {
 
 typedef struct {
   double frequency;
-  uint8_t returns;
-  uint8_t head, tail; // there can be code before all other, and before the terminators
+  uint8_t returns;    // a bool
+  uint8_t head, tail; // bools: code can be inserted before all other, and before the terminators
 } ChFrameBlock;
 
-enum { CH_EDGE_PLAIN = 0, CH_EDGE_SPLITTABLE = 1, CH_EDGE_INNER = 2 }; // inner: not from the block's end
+// An edge of a frame. No block can be put on a plain one. An inner one does not leave from the end of its block.
+enum ChEdgeKind { CH_EDGE_PLAIN = 0, CH_EDGE_SPLITTABLE = 1, CH_EDGE_INNER = 2 };
 
 typedef struct {
   uint32_t from, to;
   double frequency;
-  uint32_t kind;
+  uint32_t kind; // a ChEdgeKind
 } ChFrameEdge;
 
-// An allocated function before its prologue is inserted. The first block is the entry.
+// An allocated function before its prologue is inserted: the question where to save callee-saved registers. The first block is the
+// entry.
 typedef struct {
   ChStr name;
-  uint32_t goal; // CH_SPEED, …
+  uint32_t goal; // a ChGoal
   const ChFrameBlock *blocks;
   size_t num_blocks;
   const ChFrameEdge *edges;
   size_t num_edges;
-  const uint8_t *wanted; // by callee-saved register and block, whether the program wants the register there
+  const uint8_t *wanted; // for each callee-saved register and block, a bool: the code there uses the register
   size_t num_registers;
-  double saves, restores; // executions, if the prologue saves one
+  double saves, restores; // how often each is executed if the prologue saves a register
 } ChFrame;
 
-// Where what the caller left in a register is in its stack object.
-enum { CH_UNTOUCHED = 0, CH_SAVED_ARRIVING = 1, CH_SAVED_WITHIN = 2, CH_SAVED_LEAVING = 4 };
+// Where in a block the stack object of a callee-saved register holds the caller's content: at the head, within it, at its end.
+enum ChSavedFlags { CH_SAVED_ARRIVING = 1, CH_SAVED_WITHIN = 2, CH_SAVED_LEAVING = 4 };
 
-enum { CH_OURS = 0, CH_GREEDY = 1, CH_BASIC = 2, CH_PBQP = 3, CH_FAST = 4 };
+// Who allocates: we, or an allocator of LLVM.
+enum ChAllocator { CH_OURS = 0, CH_GREEDY = 1, CH_BASIC = 2, CH_PBQP = 3, CH_FAST = 4 };
 
-// Where code will be in memory: as the module says, and if it says nothing, anywhere; where the linker puts it; anywhere.
-enum { CH_AS_MODULE_SAYS = 0, CH_STATIC = 1, CH_PIC = 2 };
-enum { CH_WARN_OTHER = 0, CH_WARN_FRAME_SIZE = 1, CH_WARN_CALL = 2, CH_WARN_INLINE_ASM = 3 }; // call: of what its program warns of
+// Where code will be in memory: as the module says, or anywhere if it does not say; where the linker puts it; anywhere.
+enum ChRelocation { CH_AS_MODULE_SAYS = 0, CH_STATIC = 1, CH_PIC = 2 };
 
+// The subject of a warning. A call is one of a function that the program warns of.
+enum ChWarning { CH_WARN_OTHER = 0, CH_WARN_FRAME_SIZE = 1, CH_WARN_CALL = 2, CH_WARN_INLINE_ASM = 3 };
+
+// How to generate code. What is not a number or an array is a bool.
 typedef struct {
-  uint32_t allocator;
-  uint32_t relocation;   // CH_AS_MODULE_SAYS, …
-  uint32_t schedule;     // run LLVM's scheduler before LLVM's allocator
-  uint32_t object;       // emit an object file instead of assembly
-  uint32_t function_sections, data_sections; // each function, each variable has a section of its own
-  uint32_t addrsig;        // emit a table of the symbols whose addresses matter
-  uint32_t call_site_info; // describe what calls pass, if there is debug information
-  uint32_t ahead;        // with ours: hand all functions over before the first answer is wanted
-  uint32_t separate_saves; // callee-saved registers are saved each for itself, where that is cheaper
-  uint32_t verify;       // run LLVM's machine verifier on what an allocator left
-  const ChStr *excluded; // registers that LLVM's allocator may not use
+  uint32_t allocator;      // a ChAllocator
+  uint32_t relocation;     // a ChRelocation
+  uint32_t schedule;       // run LLVM's scheduler before LLVM's allocator
+  uint32_t object;         // emit an object file instead of assembly
+  uint32_t function_sections, data_sections; // give each function, each variable a section of its own
+  uint32_t addrsig;        // emit a table of the symbols whose addresses are significant
+  uint32_t call_site_info; // describe the arguments of calls, if there is debug information
+  uint32_t ahead;          // with CH_OURS: hand all functions over before the first answer is needed
+  uint32_t separate_saves; // save each callee-saved register by itself, where that is cheaper
+  uint32_t verify;         // run LLVM's machine verifier after allocation
+  const ChStr *excluded;   // registers that LLVM's allocator may not use
   size_t num_excluded;
-  const ChStr *fallback; // functions that go to LLVM's greedy allocator, with all registers (not with CH_FAST)
+  const ChStr *fallback;   // functions that are left to LLVM's greedy allocator, with all registers (not with CH_FAST)
   size_t num_fallback;
 } ChOptions;
 
 typedef struct {
-  void *user;
-  // Take a function over: its arrays may go afterwards.
+  void *user; // passed to each of these
+  // Copies a function, whose arrays may be freed afterwards.
   void (*import)(void *user, const ChFunction *function);
-  // Begin to allocate it, now that these are gone.
+  // Begins to allocate that function, after its arrays have been freed.
   void (*allocate)(void *user);
-  // What has come of the first function that was taken over and not asked about yet; it lives until the next call.
+  // Answers with the allocation of the first function that was imported and not answered yet. It lives until the next call.
   void (*answer)(void *user, ChAnswer *answer);
-  // A function is allocated: an answer has been applied (or the function was left to LLVM), or LLVM's allocator is done.
-  // `ns` is the time for that, 0 for functions that fell back.
+  // Reports that a function is allocated: an answer has been applied, LLVM's allocator is done, or the function was left to LLVM.
+  // `ns` is the time that this took, 0 for functions that were left to LLVM.
   void (*allocated)(void *user, ChStr function, uint64_t ns, ChStr verifier_report);
-  // Where callee-saved registers are to be saved: by register and block, of the above; all 0 if by the prologue.
+  // Answers where callee-saved registers are to be saved: a set of ChSavedFlags for each register and block, in the order of
+  // `wanted`; all empty if the prologue is to save the register.
   void (*wrap)(void *user, const ChFrame *frame, uint8_t *saved);
-  // That is done, in so much time.
+  // Reports that this has been done.
   void (*wrapped)(void *user, ChStr function, uint64_t ns, ChStr verifier_report);
-  // LLVM's allocator cannot do a function; what is emitted in the end will be of no use.
+  // Reports that LLVM's allocator cannot do a function. The output will be of no use.
   void (*failed)(void *user, ChStr function, ChStr reason);
-  // Final instructions counted.
+  // Reports the counts of a function's final instructions.
   void (*counted)(void *user, ChStr function, const ChCounts *counts);
-  // An error that LLVM reported, and a warning, with what it is about (CH_WARN_OTHER, …).
+  // Reports an error of LLVM's, and a warning with its subject (a ChWarning).
   void (*error)(void *user, ChStr message);
   void (*warning)(void *user, uint32_t about, ChStr message);
-  // The bytes of a function's code, by its symbol (for ch_sizes).
+  // Reports the size of a function's code in bytes, by its symbol. (Called by ch_sizes.)
   void (*size)(void *user, ChStr symbol, uint64_t bytes);
-  // The finished assembly or object file.
+  // Takes the finished assembly or object file.
   void (*emit)(void *user, ChStr output);
 } ChCallbacks;
 
-// Kinds of messages about a module that is read: of invalid bytes, of a module that LLVM's verifier rejects, of a file that is an index of
-// ThinLTO (without text), and of what is read nonetheless.
-enum { CH_READ_INVALID = 0, CH_READ_BROKEN = 1, CH_READ_INDEX = 2, CH_READ_WARNING = 3 };
+// Messages about a module that is read: its bytes are invalid, LLVM's verifier rejects it, it is an index of ThinLTO (without
+// text), or there is a warning, and it has been read nonetheless.
+enum ChReadMessage { CH_READ_INVALID = 0, CH_READ_BROKEN = 1, CH_READ_INDEX = 2, CH_READ_WARNING = 3 };
 
 typedef struct {
   void *user;
   void (*message)(void *user, uint32_t kind, ChStr text);
 } ChReader;
 
-// Parse and verify a module (bitcode or text) in an LLVMContextRef. Returns an LLVMModuleRef, or null after one message about why not.
+// Parses and verifies a module (bitcode or text) in an LLVMContextRef. Returns an LLVMModuleRef, or null after one message that says
+// why not.
 void *ch_read(void *context, ChStr name, ChStr bytes, const ChReader *reader);
 
-// Generate code for a module (an LLVMModuleRef). Returns 0, or 1 after calling `error`.
+// Generates code for a module (an LLVMModuleRef), which is of no use afterwards. Returns 0, or 1 after calling `error`.
 int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callbacks);
 
-// Find the size of each function in what ch_codegen printed, of the same module with the same relocation. Returns 0, or 1 if LLVM cannot
-// read the text: it has instructions that its parser and its printer write differently.
+// Finds the size of each function in the assembly that ch_codegen emitted for a module, with the same relocation. Returns 0, or 1 if
+// LLVM cannot read the text: its parser and its printer write some instructions differently.
 int ch_sizes(void *module, uint32_t relocation, ChStr assembly, const ChCallbacks *callbacks);
 
-// Write what LLVM is doing on this thread (the pass, and the function it runs on) into a buffer. Returns its length, 0 if that is not
-// known. Meant for last words: it may be called by a handler of signals.
+// Writes the pass that LLVM runs on this thread, and the function that it runs on, into a buffer. Returns the length, 0 if they are
+// not known. A signal handler may call it, to say what crashed.
 size_t ch_doing(char *buffer, size_t size);
 
-// Set up LLVM's x86 target and route its fatal errors to `fatal` (which must not return). Call once.
+// Sets up LLVM's target and routes LLVM's fatal errors to `fatal`, which must not return. To be called once.
 void ch_initialise(void (*fatal)(ChStr message));
 
 #ifdef __cplusplus

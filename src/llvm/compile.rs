@@ -17,7 +17,7 @@ use std::time::Instant;
 /// Who allocates registers.
 #[derive(Clone, Copy)]
 pub enum Allocator<'o> {
-    /// One that allocates outside of LLVM: chordal's, or regalloc2.
+    /// An allocator outside of LLVM: chordal's, or regalloc2.
     Ours(Ours<'o>),
     /// One of LLVM's.
     Llvm(Stock),
@@ -31,67 +31,67 @@ pub struct Stock {
     pub schedule: bool,
 }
 
-/// How LLVM allocates.
+/// The algorithm of one of LLVM's allocators.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub enum Algorithm {
-    Greedy = ffi::GREEDY,
-    Basic = ffi::BASIC,
-    Pbqp = ffi::PBQP,
-    /// In a pipeline of its own, without live intervals: it cannot be held to registers, is not scheduled for, and other
-    /// allocators cannot stand in for it.
-    Fast = ffi::FAST,
+    Greedy = ffi::Allocator::Greedy as u32,
+    Basic = ffi::Allocator::Basic as u32,
+    Pbqp = ffi::Allocator::Pbqp as u32,
+    /// It has a pipeline of its own, without live intervals: it cannot be held to a list of registers, LLVM's scheduler does not
+    /// run before it, and no other allocator can stand in for it.
+    Fast = ffi::Allocator::Fast as u32,
 }
 
-/// What is written.
+/// The form of the output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Output {
     Assembly,
     Object,
 }
 
-/// Whether each function, and each variable, has a section of its own, which a linker can leave out.
+/// Whether each function, and each variable, has a section of its own, so that a linker can leave it out.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Sections {
     pub functions: bool,
     pub data: bool,
 }
 
-/// Where code, and what it refers to, will be in memory.
+/// Where code and data will be in memory.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub enum Relocation {
-    /// Where the module says (its PIC level); anywhere, if it says nothing.
+    /// Where the module says (its PIC level), or anywhere if it does not say.
     #[default]
-    AsModuleSays = ffi::AS_MODULE_SAYS,
+    AsModuleSays = ffi::Relocation::AsModuleSays as u32,
     /// Where the linker puts it.
-    Static = ffi::STATIC,
+    Static = ffi::Relocation::Static as u32,
     /// Anywhere.
-    Pic = ffi::PIC,
+    Pic = ffi::Relocation::Pic as u32,
 }
 
-/// Tables that an output has beside the code.
+/// Tables that the output contains in addition to the code.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Tables {
-    /// Which symbols' addresses matter, so that a linker can merge equal functions.
+    /// The symbols whose addresses are significant, so that a linker can merge equal functions.
     pub addrsig: bool,
     /// Debug information about the arguments of calls, so that a debugger can show those of callers.
     pub call_sites: bool,
 }
 
-/// How functions follow each other if an allocator outside of LLVM allocates.
+/// The order in which functions are handed to an allocator outside of LLVM and finished.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pace {
-    /// Each is finished before the next one is begun.
+    /// Each function is finished before the next one is begun.
     InTurn,
-    /// LLVM selects instructions of all functions before it finishes the first, and so many threads beside it allocate meanwhile.
-    /// That takes more memory, and LLVM numbers some of its labels otherwise than in turn; the output is the same with any number of
-    /// threads.
+    /// LLVM selects instructions of all functions before it finishes the first. Meanwhile, this many other threads allocate. It
+    /// takes more memory, and LLVM numbers some of its labels differently than in turn. The output does not depend on the number
+    /// of threads.
     Ahead { beside: usize },
 }
 
 impl Default for Pace {
-    /// A thread for each processor, LLVM's included.
+    /// A thread for each processor, one of which is LLVM's.
     fn default() -> Self {
         Pace::Ahead { beside: thread::available_parallelism().map_or(0, |all| all.get() - 1) }
     }
@@ -111,10 +111,10 @@ pub struct CompileOptions<'o> {
     pub registers: Option<Vec<String>>,
     /// Whether functions that cannot be allocated are left to LLVM's greedy allocator, which then has all registers.
     pub fallback: bool,
-    /// Whether to find out the machine code size of each function, which takes assembling the output if it is assembly.
+    /// Whether to find out the size of each function's machine code. Assembly has to be assembled for that.
     pub sizes: bool,
     pub pace: Pace,
-    /// Told the name of each function that is done, and before, of each that is handed over to an allocator outside of LLVM.
+    /// It is told the name of each function when it is handed to an allocator outside of LLVM, and when it is done.
     pub progress: &'o dyn Fn(&str),
 }
 
@@ -123,10 +123,10 @@ pub struct CompileOptions<'o> {
 pub struct Compiled {
     /// Assembly text or an ELF object.
     pub output: Vec<u8>,
-    /// What was counted, in the order of the output.
+    /// The functions and their counts, in the order of the output.
     pub functions: Vec<Function>,
     pub warnings: Vec<Warning>,
-    /// Time of code generation in nanoseconds, that of functions left to LLVM's allocator not included.
+    /// Time of code generation in nanoseconds. The time for functions that were left to LLVM's allocator is not included.
     pub time_ns: u64,
 }
 
@@ -140,21 +140,21 @@ pub struct Warning {
 /// The subject of a warning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum About {
-    /// A stack frame that is larger than the program wants.
+    /// A stack frame that is larger than the program allows.
     FrameSize,
-    /// A call of a function that the program warns of.
+    /// A call to a function that the program warns about.
     Call,
     InlineAssembly,
     Other,
 }
 
-impl About {
-    pub(super) fn of(about: u32) -> Self {
+impl From<ffi::Warning> for About {
+    fn from(about: ffi::Warning) -> Self {
         match about {
-            ffi::WARN_FRAME_SIZE => About::FrameSize,
-            ffi::WARN_CALL => About::Call,
-            ffi::WARN_INLINE_ASM => About::InlineAssembly,
-            _ => About::Other,
+            ffi::Warning::FrameSize => About::FrameSize,
+            ffi::Warning::Call => About::Call,
+            ffi::Warning::InlineAsm => About::InlineAssembly,
+            ffi::Warning::Other => About::Other,
         }
     }
 }
@@ -180,8 +180,8 @@ fn others(more: usize) -> String {
     if more == 0 { String::new() } else { format!(" (and {more} more functions)") }
 }
 
-/// Compiles a module. Functions that the allocator cannot do are, if that is allowed, left to LLVM's greedy allocator
-/// (each [`Function::fallback`] tells why); the module is then compiled again.
+/// Compiles a module. Functions that the allocator cannot do are left to LLVM's greedy allocator, if that is allowed, and the
+/// module is compiled again. [`Function::fallback`] says why.
 ///
 /// # Errors
 /// If a function cannot be allocated and may not be left to LLVM, if there is a defect, or if LLVM reports an error.
@@ -232,7 +232,7 @@ impl CompileOptions<'_> {
     }
 }
 
-/// An error if there are such failures.
+/// Returns an error if one of the failures is not acceptable.
 fn refuse(failures: &[Failed], wanted: impl Fn(&Failed) -> bool) -> Result<(), CompileError> {
     let mut refused = failures.iter().filter(|&failed| wanted(failed));
     match refused.next() {
@@ -250,13 +250,14 @@ struct Generated {
     functions: Vec<Function>,
     warnings: Vec<Warning>,
     time_ns: u64,
-    /// If they are asked for, every function was allocated, and LLVM can read what it printed.
+    /// The sizes of functions, if they were asked for, every function was allocated, and LLVM can read the assembly that it has
+    /// printed.
     sizes: Option<Sizes>,
-    /// The functions that were not allocated: if there are any, the output is of no use.
+    /// The functions that were not allocated. If there are any, the output is of no use.
     failures: Vec<Failed>,
 }
 
-/// Runs the code generator once, which uses the module up, and reports the functions that were not allocated.
+/// Runs the code generator once, and reports the functions that were not allocated. The module is of no use afterwards.
 fn run(module: &Module<'_>, options: &CompileOptions<'_>, fallbacks: &[Failed]) -> Result<Generated, CompileError> {
     let Allocator::Ours(ours) = options.allocator else { return generate(module, options, fallbacks, None) };
     let beside = match options.pace {
@@ -273,7 +274,7 @@ fn generate(
     workers: Option<Workers<'_>>,
 ) -> Result<Generated, CompileError> {
     let (allocator, schedule, separate_saves) = match options.allocator {
-        Allocator::Ours(ours) => (ffi::OURS, false, ours.separate_saves),
+        Allocator::Ours(ours) => (ffi::Allocator::Ours as u32, false, ours.separate_saves),
         Allocator::Llvm(Stock { algorithm, schedule }) => (algorithm as u32, schedule, false),
     };
     let mut session = Session::new(workers, options.registers.as_deref(), options.progress);
@@ -325,7 +326,7 @@ fn generate(
     Ok(Generated { output, functions, warnings, time_ns, sizes, failures: session.failures })
 }
 
-/// Turns what LLVM complained about into an error.
+/// Turns LLVM's complaints into an error.
 fn check(session: &Session<'_>, status: i32) -> Result<(), CompileError> {
     if let [(name, report), rest @ ..] = &session.verifier_reports[..] {
         let reason = format!("LLVM's machine verifier rejects the allocation: {}", complaint(report));
@@ -353,7 +354,7 @@ fn sizes_in(object: &[u8]) -> Result<Sizes, CompileError> {
         .collect::<object::Result<_>>()?)
 }
 
-/// Has LLVM lay out the assembly that it printed for a module; `None` if it cannot read some instruction of it.
+/// Has LLVM lay out the assembly that it printed for a module; `None` if it cannot read one of the instructions.
 fn sizes_of_text(module: &Module<'_>, options: &CompileOptions<'_>, assembly: &[u8]) -> Option<Sizes> {
     let mut session = Session::new(None, None, &|_| ());
     // SAFETY: the module, the text and the session are alive during the call.
@@ -363,7 +364,7 @@ fn sizes_of_text(module: &Module<'_>, options: &CompileOptions<'_>, assembly: &[
     (status == 0).then_some(session.sizes)
 }
 
-/// Compiles a module once more, to an object file, for the sizes alone.
+/// Compiles a module once more, to an object file, only to find the sizes.
 fn sizes_of_object(source: &Source, options: &CompileOptions<'_>, fallbacks: &[Failed]) -> Result<Sizes, CompileError> {
     let options = CompileOptions { output: Output::Object, registers: options.registers.clone(), progress: &|_| (), ..*options };
     let generated = run(&Module::parse(source)?, &options, fallbacks)?;
@@ -371,7 +372,7 @@ fn sizes_of_object(source: &Source, options: &CompileOptions<'_>, fallbacks: &[F
     Ok(generated.sizes.unwrap_or_default())
 }
 
-/// Enters the sizes that are known into what was counted.
+/// Enters the sizes that are known into the functions' counts.
 fn enter_sizes(sizes: &Sizes, functions: &mut [Function]) {
     for function in functions {
         let mangled = function.name.strip_prefix('\u{1}').unwrap_or(&function.name);
@@ -401,7 +402,7 @@ mod tests {
 
     type Allocated = Result<(Overlay, Report), Failure>;
 
-    /// An allocator that does something of its own with functions called `f`.
+    /// An allocator that changes the results of functions called `f`.
     struct Spoilt(fn(Allocated) -> Allocated);
 
     impl Allocate for Spoilt {
@@ -445,7 +446,7 @@ mod tests {
         compile(Module::parse(&source).expect("the module is valid"), &options)
     }
 
-    /// A defect comes with a function that shows it again, and never falls back.
+    /// A defect comes with a function that reproduces it, and is never left to another allocator.
     fn assert_defect(allocator: &Spoilt, reason: &str) {
         let Err(CompileError::Failed { failed: Failed { name, failure, text }, more: 0 }) = compiled(allocator, true) else {
             panic!("{reason}: compiled");
@@ -484,7 +485,7 @@ mod tests {
         assert_eq!(error.to_string(), "function f: too odd");
     }
 
-    /// Whoever fails first, and whatever waits for a thread.
+    /// The order does not depend on which function fails first, or on which waits for a thread.
     #[test]
     fn functions_come_back_in_order() {
         let functions = (0..100).map(|i| format!("define i32 @f{i}(i32 %a) {{ %s = sub i32 {i}, %a ret i32 %s }}\n"));
@@ -502,7 +503,7 @@ mod tests {
         }
     }
 
-    /// An allocator that takes its time before it fails, with every other function.
+    /// An allocator that fails on every other function, after a while.
     struct Slow;
 
     impl Allocate for Slow {
@@ -520,7 +521,7 @@ mod tests {
         }
     }
 
-    /// An allocator that has been told wrongly that calls destroy nothing.
+    /// An allocator that believes that calls preserve all registers.
     struct Misled;
 
     impl Allocate for Misled {
@@ -536,7 +537,7 @@ mod tests {
         }
     }
 
-    /// Not even if nothing is checked: what the checker is told may be wrong.
+    /// It is found even if nothing is checked, for the checker may have been told the same.
     #[test]
     fn what_a_call_destroys_is_not_read_behind_it() {
         const CALLING: &str = "target triple = \"x86_64-pc-linux-gnu\"
@@ -551,7 +552,7 @@ mod tests {
         assert!(error.starts_with("function f: LLVM's machine verifier rejects the allocation: "), "{error}");
     }
 
-    /// Every allocator configures LLVM in its own way, and what it sets is the process's.
+    /// Every allocator configures LLVM in its own way, and LLVM's options belong to the whole process.
     #[test]
     fn threads_compile_with_different_allocators() {
         fn stock(algorithm: Algorithm) -> Result<Compiled, CompileError> {

@@ -5,7 +5,7 @@
 using namespace llvm;
 
 namespace llvm {
-// LLVM exports this metric but installs no header for it; the layout is that of lib/CodeGen/RegAllocScore.h.
+// LLVM exports this metric but installs no header for it. The layout is that of lib/CodeGen/RegAllocScore.h.
 class RegAllocScore final {
   double CopyCounts = 0, LoadCounts = 0, StoreCounts = 0, CheapRematCounts = 0, LoadStoreCounts = 0, ExpensiveRematCounts = 0;
 
@@ -43,7 +43,8 @@ ChCounts count(const MachineFunction &MF, const MachineBlockFrequencyInfo &MBFI)
     for (const MachineInstr &MI : MBB)
       add(C, MI, Frame);
   C.score = calculateRegAllocScore(MF, MBFI).getScore();
-  // Negative indices are fixed objects: the slots of pushed callee-saved registers. Those that are saved apart have others.
+  // Negative indices are fixed objects: the slots of callee-saved registers that are pushed. Registers that are saved separately
+  // have other slots.
   for (int I = 0; I < Frame.getObjectIndexEnd(); ++I)
     if (Frame.isSpillSlotObjectIndex(I) && !Frame.isDeadObjectIndex(I) && !isCalleeSavedSlot(I, Frame)) {
       ++C.spill_slots;

@@ -1,4 +1,4 @@
-// Counting the final instructions of a function.
+// Counts the final instructions of a function.
 #ifndef CHORDAL_COUNT_H
 #define CHORDAL_COUNT_H
 
@@ -8,7 +8,8 @@
 
 namespace chordal {
 
-// The same count for every allocator, ours and LLVM's; all but the weights, which are not of final code.
+// Counts a function in the same way for every allocator, ours and LLVM's. The weights are not counted in final code, and are left
+// at zero.
 ChCounts count(const llvm::MachineFunction &MF, const llvm::MachineBlockFrequencyInfo &MBFI);
 
 } // namespace chordal

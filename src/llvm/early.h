@@ -1,4 +1,4 @@
-// What is overwritten while operands are still being read.
+// Operands that are overwritten while others are still being read.
 #ifndef CHORDAL_EARLY_H
 #define CHORDAL_EARLY_H
 
@@ -6,8 +6,8 @@
 
 namespace chordal {
 
-// Has an early definition overwrite a copy where another operand of its instruction reads the value as well
-// (`asm("..." : "+&r"(y) : "r"(x))` where y is x): the two are in different registers. LLVM's two-address pass inserts the same.
+// Copies the use that an early definition overwrites, if another operand of the instruction reads the value as well (`asm("..." :
+// "+&r"(y) : "r"(x))` where y is x): the two have to be in different registers. LLVM's two-address pass does the same.
 void copyWhatIsOverwrittenEarly(llvm::MachineInstr &MI);
 
 } // namespace chordal

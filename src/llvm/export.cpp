@@ -3,12 +3,8 @@
 #include "flags.h"
 #include "forms.h"
 #include "liveins.h"
-#include "narrow.h"
-#include "pairs.h"
 #include "reserved.h"
 #include "throws.h"
-#include "immediates.h"
-#include "zeroes.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/MachineJumpTableInfo.h"
 #include "llvm/CodeGen/TargetOpcodes.h"
@@ -35,12 +31,12 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
   Insts.reserve(Count);
   InstAt.reserve(Count);
   readReservedRegisters(MF);
-  extendInsteadOfZeroing(MF, T);
-  zeroInOneInstruction(MF, T);
-  SecondBytes Bytes(MF);
+  x86::extendInsteadOfZeroing(MF, T);
+  x86::zeroInOneInstruction(MF, T);
+  x86::SecondBytes Bytes(MF);
   for (MachineBasicBlock &MBB : MF)
     for (MachineInstr &MI : MBB) {
-      splitPair(MI, T);
+      x86::splitPair(MI, T);
       copyWhatIsOverwrittenEarly(MI);
       Bytes.copyFor(MI);
       widenInsertion(MI);
@@ -49,7 +45,7 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
   markDeadFlags(MF, T);
   if (!defineBeforeThrows(MF))
     unsupported("what is defined after a call that throws and wanted where it throws to");
-  Tiles Matrices(MF);
+  x86::Tiles Matrices(MF);
   Matrices.matchShapes(MF);
   Shapes = Matrices.configure(MF, T);
   numberValues(Matrices);
@@ -77,7 +73,7 @@ ChFunction Export::view() const {
 }
 
 void Export::release() {
-  // (From `{}`, a vector would be assigned no elements, and keep its memory.)
+  // (Assigned `{}`, a vector would keep its memory.)
   auto Free = [](auto &...Tables) { ((Tables = std::decay_t<decltype(Tables)>()), ...); };
   Free(Edges, Phis, PhiArgs, Pins, DebugUses, ValueOf, PinsByContent, BlockNumber, JumpTableOf);
   // (Without exceptions, shrink_to_fit() does nothing.)
@@ -85,8 +81,8 @@ void Export::release() {
   OperandAt = std::vector(OperandAt);
 }
 
-// Has an insertion of a value's part into an undefined register copy as much as both have, as the model says that copies do: what is
-// beyond the part is anybody's.
+// Widens the insertion of a value's part into an undefined register to all bits that both have, as the model's copies do. The
+// rest is undefined.
 void Export::widenInsertion(MachineInstr &MI) {
   if (!MI.isInsertSubreg() || !isUndefined(MI.getOperand(1)))
     return;
@@ -105,7 +101,8 @@ void Export::widenInsertion(MachineInstr &MI) {
   }
 }
 
-// The index by which registers of a class have a low part as wide as those of a narrower one; 0 if there is none.
+// The subregister index that selects, in registers of a class, a low part as wide as registers of a narrower class; 0 if there is
+// none.
 unsigned Export::lowPart(const TargetRegisterClass *Of, const TargetRegisterClass *Narrower) const {
   for (unsigned Index = 1; Index < T.TRI.getNumSubRegIndices(); ++Index)
     if (T.TRI.getSubRegIdxOffset(Index) == 0 && T.TRI.getSubRegIdxSize(Index) == T.TRI.getRegSizeInBits(*Narrower) &&
@@ -114,8 +111,8 @@ unsigned Export::lowPart(const TargetRegisterClass *Of, const TargetRegisterClas
   return 0;
 }
 
-// Values are numbered in the order of their definitions, so that numbers are dense and independent of LLVM's history.
-void Export::numberValues(const Tiles &Matrices) {
+// Numbers values in the order of their definitions, so that numbers are dense and independent of LLVM's history.
+void Export::numberValues(const x86::Tiles &Matrices) {
   ValueOf.assign(MRI.getNumVirtRegs(), CH_NONE);
   for (MachineBasicBlock &MBB : MF) {
     for (MachineInstr &MI : MBB) {
@@ -124,9 +121,9 @@ void Export::numberValues(const Tiles &Matrices) {
           continue;
         unsigned Index = MO.getReg().virtRegIndex();
         const TargetRegisterClass *RC = MRI.getRegClass(MO.getReg());
-        bool HasShape = RC == tileClass(T.TRI) && !Shapes.empty();
+        bool HasShape = RC == x86::tileClass(T.TRI) && !Shapes.empty();
         uint32_t Class = HasShape ? T.tilesOf(Matrices.shapeOf(MO.getReg())) : T.classOf(RC);
-        if (RC == tileClass(T.TRI) && !HasShape)
+        if (RC == x86::tileClass(T.TRI) && !HasShape)
           unsupported("matrix tiles of more shapes than fit, or of unknown ones");
         else if (Class == CH_NONE)
           unsupported(Twine("a value of register class ") + T.TRI.getRegClassName(RC));
@@ -139,9 +136,9 @@ void Export::numberValues(const Tiles &Matrices) {
   }
 }
 
-// Whether an instruction concerns nothing that is allocated: one that sets up or takes down a call's frame, or a jump that is always
-// taken. They are a fifth of all instructions. (Where control leaves for several blocks, some terminator has to be there: edges
-// without code of a block without any are in no bundle.)
+// Whether an instruction names nothing that is allocated: it sets up or takes down a call's frame, or is a jump that is always
+// taken. A fifth of all instructions are left out so. (In a block with several successors, some terminator has to stay: edges
+// without code of a block without terminators are in no bundle.)
 static bool isIdle(const MachineInstr &MI, const TargetInstrInfo &TII) {
   auto IsRegister = [](const MachineOperand &MO) { return MO.isReg() || MO.isRegMask(); };
   auto IsNeeded = [&] { return MI.getParent()->succ_size() > 1 && MI.getParent()->getFirstTerminator() == MI.getIterator(); };
@@ -179,7 +176,7 @@ void Export::addBlock(MachineBasicBlock &MBB, const MachineBlockFrequencyInfo &M
                     MBB.isInlineAsmBrIndirectTarget()});
 }
 
-// The call that a landing pad is entered from, or CH_NONE.
+// The call from which a landing pad is entered, or CH_NONE.
 unsigned Export::findThrow(MachineBasicBlock &MBB) const {
   const MachineInstr *Call = callThatThrows(MBB);
   for (unsigned Inst = InstAt.size(); Call && Inst-- > 0 && InstAt[Inst]->getParent() == &MBB;)
@@ -188,8 +185,9 @@ unsigned Export::findThrow(MachineBasicBlock &MBB) const {
   return CH_NONE;
 }
 
-// What the unwinder writes on its way to a landing pad is lost across the call, although the callee's convention may preserve it:
-// it passes on the exception in some registers, and restores only those that C's convention preserves.
+// Adds the registers that the unwinder writes before it enters a landing pad to the call's clobbers, although the callee's
+// convention may preserve them. The unwinder passes the exception in some registers, and restores only those that C's convention
+// preserves.
 void Export::addWrittenByUnwinder(unsigned Call) {
   ChPins Sets = Pins[Insts[Call].pins];
   for (MCRegister Reg : writtenByUnwinder(MF))
@@ -198,9 +196,9 @@ void Export::addWrittenByUnwinder(unsigned Call) {
   Insts[Call].pins = numberOf(Sets);
 }
 
-// Instructions that name the same registers share an entry, as calls do by the hundred.
+// Instructions that name the same registers share an entry, as hundreds of calls do.
 unsigned Export::numberOf(const ChPins &Sets) {
-  // Most of the time, the latest few did already.
+  // Most of the time, one of the latest few entries is the one.
   for (unsigned Recent : RecentPins)
     if (!memcmp(&Pins[Recent], &Sets, sizeof Sets))
       return Recent;
@@ -228,7 +226,8 @@ void Export::addEdges(MachineBasicBlock &MBB, double Frequency) {
   }
 }
 
-// The jump table that an instruction names, or what its registers are computed from, in so many steps; -1 if it is not one.
+// The jump table that an instruction names, or from which its registers are computed in at most this many steps; -1 if there is
+// not exactly one.
 static int jumpTableBehind(const MachineInstr &MI, unsigned Steps) {
   const MachineRegisterInfo &MRI = MI.getMF()->getRegInfo();
   int Table = -1;
@@ -245,13 +244,13 @@ static int jumpTableBehind(const MachineInstr &MI, unsigned Steps) {
   return Table;
 }
 
-// The jump table that an indirect jump goes through, or -1. (LLVM knows only how it is addressed on x86-64.)
+// The jump table that an indirect jump goes through, or -1. (TargetInstrInfo does not know it for all ways to address it.)
 int Export::jumpTableOf(const MachineInstr &Jump) const {
   int Table = TII.getJumpTableIndex(Jump);
   return Table >= 0 ? Table : jumpTableBehind(Jump, 2);
 }
 
-// Finds for each block the jump table that its indirect jump, and no other block's, goes through.
+// Finds, for each block, the jump table that its indirect jump, and no other block's, goes through.
 void Export::findJumpTables() {
   JumpTableOf.assign(BlockAt.size(), -1);
   const MachineJumpTableInfo *Tables = MF.getJumpTableInfo();
@@ -268,7 +267,7 @@ void Export::findJumpTables() {
       if (JumpTableOf[Block] >= 0)
         ++Users[JumpTableOf[Block]];
       else if (any_of(MBB.successors(), [](MachineBasicBlock *S) { return !S->hasAddressTaken(); }))
-        Unresolved = true; // a jump through some table, which no table's entries may then be changed under
+        Unresolved = true; // it goes through an unknown table, so no table's entries may change
     }
   }
   for (int &Table : JumpTableOf)
@@ -276,7 +275,7 @@ void Export::findJumpTables() {
       Table = -1;
 }
 
-// Whether a block can be put on the edge. Returns the jump table whose entries that changes, or -1.
+// Finds out whether a block can be put on an edge. Returns the jump table whose entries this changes, or -1.
 int Export::splittableThrough(MachineBasicBlock &From, MachineBasicBlock &To, bool &Splittable) const {
   Splittable = false;
   if (To.isEHPad() || To.isInlineAsmBrIndirectTarget())
@@ -301,7 +300,7 @@ void Export::addPhi(MachineInstr &MI, unsigned Block) {
       unsupported("a phi of a part of a register");
     const MachineInstr *Def = MRI.getVRegDef(MO.getReg());
     bool Undefined = MO.isUndef() || !Def || Def->isImplicitDef();
-    // It could be stored for the phi neither before the assembly nor on the edge.
+    // The argument could be stored for the φ neither before the assembly nor on the edge.
     if (Def && Def->getOpcode() == TargetOpcode::INLINEASM_BR && MI.getParent()->isInlineAsmBrIndirectTarget())
       unsupported("a phi of what inline assembly that jumps defines");
     PhiArgs.push_back({BlockNumber[MI.getOperand(I + 1).getMBB()->getNumber()], Undefined ? CH_NONE : valueOf(MO.getReg())});
@@ -329,7 +328,7 @@ static bool hasTies(const MachineInstr &MI) {
   return any_of(MI.operands(), [](const MachineOperand &MO) { return MO.isReg() && MO.isTied(); });
 }
 
-// A use that is tied to the definition of a physical register moves there first, as in LLVM's two-address pass.
+// Copies a use that is tied to the definition of a physical register to that register first, as LLVM's two-address pass does.
 void Export::copyTiedPins(MachineInstr &MI) {
   if (!hasTies(MI))
     return;
@@ -379,18 +378,18 @@ void Export::addInst(MachineInstr &MI) {
                (!Writes && isMovable(MI, T) ? CH_MOVABLE : 0) | (readsMemory(MI) ? CH_READS : 0) | (Writes ? CH_WRITES : 0);
   if (Operands.size() == Inst.first_operand + 1 && Operands.back().role == CH_DEF && TII.isTriviallyReMaterializable(MI)) {
     Inst.flags |= CH_REMATERIALISABLE;
-    if (isStorable(MI, *T.llvmClass(Classes[Operands.back().value]), T.TRI))
+    if (x86::isStorable(MI, *T.llvmClass(Classes[Operands.back().value]), T.TRI))
       Inst.flags |= CH_STORABLE;
     if (isGiven(MI, T.file().classes[Classes[Operands.back().value]]))
       Inst.flags |= CH_GIVEN;
-    // Where flags are live, reMaterialize() chooses an instruction that does not write them; the instruction itself may write them.
+    // The instruction itself may write flags; where they are live, reMaterialize() chooses one that does not.
     Inst.flags &= ~CH_MOVABLE;
     for (unsigned Root = 0; Root < T.file().num_regs; ++Root)
       if (T.file().regs[Root].bank == CH_NONE)
         remove(Sets.defs, Root);
   }
   if (Operands.size() == Inst.first_operand + 2 && Operands[Inst.first_operand].role == CH_DEF && Operands.back().role == CH_USE &&
-      (isCheap(MI, T) || (!Pinned && Operands[Inst.first_operand].reuse == UINT16_MAX && TII.isReMaterializable(MI))))
+      (x86::isCheap(MI, T) || (!Pinned && Operands[Inst.first_operand].reuse == UINT16_MAX && TII.isReMaterializable(MI))))
     Inst.flags |= CH_RECOMPUTABLE;
   Inst.pins = Pinned ? numberOf(Sets) : 0;
   Insts.push_back(Inst);
@@ -401,7 +400,7 @@ void Export::addOperand(MachineInstr &MI, unsigned Index, MutableArrayRef<unsign
   const MachineOperand &MO = MI.getOperand(Index);
   if (MO.isUse() && (MO.isUndef() || valueOf(MO.getReg()) == CH_NONE))
     return;
-  // The base of an insertion into an undefined register.
+  // This is the base of an insertion into an undefined register.
   if (MI.isInsertSubreg() && Index == 1 && copyKind(MI).kind == CH_COPY)
     return;
   if (MI.isRegSequence())
@@ -409,8 +408,7 @@ void Export::addOperand(MachineInstr &MI, unsigned Index, MutableArrayRef<unsign
   if (MO.isDef() && MI.isTerminator())
     unsupported("a value defined by a terminator");
   // An address computed from one value, as its base and its index, can be computed again.
-  bool IsIndexToo = Index == 3 && MO.isIdenticalTo(MI.getOperand(1)) && isCheap(MI, T);
-  if (IsIndexToo || (Index == 1 && Position[0] != UINT16_MAX && readsOnce(MI))) {
+  if (x86::isIndexToo(MI, Index, T) || (Index == 1 && Position[0] != UINT16_MAX && readsOnce(MI))) {
     OperandAt.back() = {{OperandAt.back().Index[0], Index}, 2};
     return;
   }
@@ -420,7 +418,7 @@ void Export::addOperand(MachineInstr &MI, unsigned Index, MutableArrayRef<unsign
   OperandAt.push_back({{Index, 0}, 1});
 }
 
-// Two-address constraints, LLVM's ties. An INSERT_SUBREG overwrites a part of its base without saying so.
+// Adds two-address constraints, which are LLVM's ties. An INSERT_SUBREG overwrites a part of its base without a tie.
 void Export::addReuse(MachineInstr &MI, unsigned First, ArrayRef<unsigned> Position) {
   for (unsigned I = 0; I < MI.getNumOperands(); ++I) {
     if (Position[I] == UINT16_MAX)
@@ -450,12 +448,12 @@ void Export::addReuse(MachineInstr &MI, unsigned First, ArrayRef<unsigned> Posit
     bool Known = true;
     for (unsigned Use = 1; Use < MI.getNumExplicitOperands(); ++Use)
       Known &= !MI.getOperand(Use).isReg() || IsOperand(Use);
-    Def.reuse_none = Known && hasThreeAddresses(MI, T);
+    Def.reuse_none = Known && x86::hasThreeAddresses(MI, T);
   }
 }
 
-// Where an instruction reads a value with its first two operands, and could read it from memory once instead (`test`), these
-// are one operand.
+// Whether an instruction reads one value with its first two operands, and could read it from memory once instead (`test`): the
+// two are one operand then.
 bool Export::readsOnce(MachineInstr &MI) {
   const MachineOperand &First = MI.getOperand(0), &Second = MI.getOperand(1);
   if (First.isDef() || !First.isIdenticalTo(Second) || Classes[Operands.back().value] == CH_NONE)
@@ -484,13 +482,13 @@ void Export::addPin(const MachineOperand &MO, ChPins &Sets) {
     unite(Sets.uses, Roots);
 }
 
-// Whether nothing has been written to an operand.
+// Whether an operand reads a value that is never written.
 bool Export::isUndefined(const MachineOperand &MO) const {
   const MachineInstr *Def = MO.getReg().isVirtual() ? MRI.getVRegDef(MO.getReg()) : nullptr;
   return MO.isUndef() || (Def && Def->isImplicitDef());
 }
 
-// Whether an instruction is a copy within one bank, and of what kind; everything but the operands is filled in.
+// The kind of an instruction, and everything but its operands: whether it is a copy within one bank, and of what kind.
 ChInst Export::copyKind(const MachineInstr &MI) const {
   ChInst Op = {0, 0, 0, CH_OP, 0, 0};
   bool Insert = MI.isInsertSubreg();

@@ -1,31 +1,31 @@
-// A machine function as flat arrays.
+// Turns a machine function into flat arrays.
 #ifndef CHORDAL_EXPORT_H
 #define CHORDAL_EXPORT_H
 
 #include "fold.h"
 #include "target.h"
-#include "tiles.h"
+#include "x86/x86.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/CodeGen/MachineBlockFrequencyInfo.h"
 #include "llvm/CodeGen/MachineInstr.h"
 
 namespace chordal {
 
-// An edge that gets a block of its own if code is put on it.
+// A critical edge that can be split: it gets a block if code is put on it.
 struct SplitEdge {
   llvm::MachineBasicBlock *From, *To;
   int JumpTable; // the jump table that the edge goes through, or -1
 };
 
-// The arrays of one function, with what it takes to find its machine instructions again.
+// The arrays of one function, and what is needed to find its machine instructions again.
 class Export {
 public:
   Export(llvm::MachineFunction &MF, Target &T, const llvm::MachineBlockFrequencyInfo &MBFI);
 
-  // The C view of the arrays; valid until they are released.
+  // The C view of the arrays. It is valid until they are released.
   ChFunction view() const;
 
-  // Keeps no more than what it takes to apply an answer.
+  // Frees everything that is not needed to apply an answer.
   void release();
 
   llvm::MachineFunction &MF;
@@ -33,7 +33,7 @@ public:
 
   std::vector<llvm::MachineBasicBlock *> BlockAt;
   std::vector<llvm::MachineInstr *> InstAt;
-  // Where a ChOperand is in its machine instruction: one operand, or two that read the same value.
+  // The operands of a machine instruction that a ChOperand stands for: one, or two that read the same value.
   struct Places {
     unsigned Index[2], Count;
     llvm::ArrayRef<unsigned> all() const { return {Index, Count}; }
@@ -46,7 +46,7 @@ public:
     unsigned Index;
   };
   std::vector<DebugOperand> DebugAt; // of each ChDebugUse
-  // The instructions that write the shapes of matrix tiles' registers to their table, with the root that each is about.
+  // The instructions that write the shapes of matrix tiles' registers to their table, with the roots of the registers.
   std::vector<std::pair<unsigned, llvm::MachineInstr *>> Shapes;
 
   std::vector<ChBlock> Blocks;
@@ -63,7 +63,7 @@ public:
 private:
   void widenInsertion(llvm::MachineInstr &MI);
   unsigned lowPart(const llvm::TargetRegisterClass *Of, const llvm::TargetRegisterClass *Narrower) const;
-  void numberValues(const Tiles &Matrices);
+  void numberValues(const x86::Tiles &Matrices);
   void addBlock(llvm::MachineBasicBlock &MBB, const llvm::MachineBlockFrequencyInfo &MBFI);
   void addEdges(llvm::MachineBasicBlock &MBB, double Frequency);
   void addPhi(llvm::MachineInstr &MI, unsigned Block);

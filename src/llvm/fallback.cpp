@@ -27,7 +27,7 @@ public:
       restoreDebugValues();
       return false;
     }
-    // The pass asks for its analyses through our resolver, which has them because getAnalysisUsage has asked for them.
+    // The pass asks for its analyses through our resolver, which has them because our getAnalysisUsage has requested them.
     Chosen->setResolver(getResolver());
     bool Changed = Chosen->runOnFunction(MF.getFunction());
     Chosen->releaseMemory();
@@ -36,7 +36,7 @@ public:
   }
 
 private:
-  // LLVM's analysis of debug values takes them out of every function; its rewriter puts them back.
+  // LLVM's analysis of debug values removes them from every function. Its rewriter puts them back.
   void restoreDebugValues() {
     if (ForFallback->getPassID() != &VirtRegRewriterID)
       return;

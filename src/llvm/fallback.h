@@ -1,4 +1,4 @@
-// Functions that another allocator could not do.
+// Runs passes of LLVM on the functions that are left to LLVM's allocator.
 #ifndef CHORDAL_FALLBACK_H
 #define CHORDAL_FALLBACK_H
 
@@ -7,7 +7,8 @@
 
 namespace chordal {
 
-// A pass that runs LLVM's `ForFallback` on the functions that fall back, and `ForOthers`, if there is one, on all others.
+// A pass that runs LLVM's `ForFallback` on the functions that are left to LLVM's allocator, and `ForOthers`, if given, on all
+// others.
 llvm::FunctionPass *createChoice(Run &R, llvm::Pass *ForFallback, llvm::Pass *ForOthers = nullptr);
 
 } // namespace chordal

@@ -1,7 +1,4 @@
-//! What LLVM does not report as a result: its fatal errors, and crashes.
-//!
-//! LLVM's readers are not hardened: a corrupted file can make them crash. The process then still ends with one message, which
-//! says whose fault it is, and status 1.
+//! LLVM's fatal errors and crashes, which it does not report as results.
 
 use super::ffi;
 use std::cell::Cell;
@@ -9,28 +6,28 @@ use std::ptr::{null, null_mut};
 use std::sync::Once;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// What a last message starts with. Replaced prefixes are leaked, because a signal may interrupt anything.
+/// The beginning of a last message. A prefix that is replaced is leaked, because a signal may interrupt any code.
 static PREFIX: AtomicPtr<String> = AtomicPtr::new(null_mut());
 
-/// Who is at work.
+/// The component at work.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     Ours,
     /// LLVM reads and verifies a module.
     Reading,
-    /// LLVM's passes run, and the bridge's among them.
+    /// LLVM's passes run, including the bridge's.
     Generating,
 }
 
 thread_local! {
-    /// Of this thread. (Nothing is made or dropped for it, so a signal may interrupt anything.)
+    /// The component at work on this thread. (Nothing is allocated or dropped for it, so a signal may interrupt any code.)
     static STAGE: Cell<Stage> = const { Cell::new(Stage::Ours) };
 
-    /// The name of the function that chordal is at work on, on this thread: address and length.
+    /// The name of the function that chordal works on in this thread: address and length.
     static FUNCTION: Cell<(*const u8, usize)> = const { Cell::new((null(), 0)) };
 }
 
-/// Does something with a function, which is named if that ends the process.
+/// Works on a function. If that ends the process, the last message names it.
 pub(super) fn with_function<T>(name: &[u8], work: impl FnOnce() -> T) -> T {
     let before = FUNCTION.replace((name.as_ptr(), name.len()));
     let done = work();
@@ -38,7 +35,7 @@ pub(super) fn with_function<T>(name: &[u8], work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Does something that is said to have been at work if it ends the process.
+/// Runs a stage. If that ends the process, the last message names it.
 pub(super) fn during<T>(stage: Stage, work: impl FnOnce() -> T) -> T {
     let before = STAGE.replace(stage);
     let done = work();
@@ -48,8 +45,7 @@ pub(super) fn during<T>(stage: Stage, work: impl FnOnce() -> T) -> T {
 
 const CRASHES: [libc::c_int; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGTRAP, libc::SIGFPE, libc::SIGABRT];
 
-/// From here on a fatal error or a crash ends the process with status 1 and a line on standard error that starts with
-/// `prefix`.
+/// Makes a fatal error or a crash end the process with status 1 and a line on standard error that starts with `prefix`.
 pub fn die_with_prefix(prefix: &str) {
     static HANDLERS: Once = Once::new();
     PREFIX.store(Box::into_raw(Box::new(prefix.to_owned())), Ordering::Release);
@@ -80,11 +76,11 @@ pub(super) extern "C" fn report(message: ffi::Str) {
     std::process::exit(1);
 }
 
-/// The bytes of a message about what is being done that are worth telling.
+/// The maximum length of the description of the work at hand, in bytes.
 const LONGEST: usize = 512;
 
-/// The work at hand on this thread, if that is known: the function that chordal is at work on, or LLVM's pass and its function. Takes
-/// nothing from the heap.
+/// The work at hand on this thread, if it is known: the function that chordal works on, or LLVM's pass and its function. Takes no
+/// memory from the heap.
 fn doing(buffer: &mut [u8; LONGEST]) -> &[u8] {
     const FUNCTION_IS: &[u8] = b"function ";
     let (name, length) = FUNCTION.get();

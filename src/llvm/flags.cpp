@@ -6,8 +6,8 @@ using namespace llvm;
 namespace chordal {
 namespace {
 
-// Goes through a block from the last instruction to the first. Calls `Dead` with definitions of the flags that nobody wants, and
-// `Visit` with each instruction, and whether anybody wants the flags in front of it. (Nothing else overlaps the flags, so there is no
+// Visits the instructions of a block from the last to the first. Calls `Dead` with definitions of the flags that are not read,
+// and `Visit` with each instruction, and whether the flags are live before it. (Nothing else overlaps the flags, so there is no
 // need to ask LLVM.)
 template <typename DeadT, typename VisitT> void forAll(MachineBasicBlock &MBB, MCRegister Flags, DeadT Dead, VisitT Visit) {
   bool Live = any_of(MBB.successors(), [&](const MachineBasicBlock *Next) { return Next->isLiveIn(Flags); });

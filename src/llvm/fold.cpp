@@ -7,29 +7,20 @@ using namespace llvm;
 
 namespace chordal {
 
-// Whether what is folded is a definition and the use that it overwrites.
+// Whether the folded operands are a definition and the use that it overwrites.
 static bool isUpdate(const MachineInstr &MI, ArrayRef<unsigned> Indices) { return MI.getOperand(Indices.front()).isDef(); }
 
 unsigned addedOperands(const MachineInstr &MI, ArrayRef<unsigned> Indices) {
-  return AddressOperands - (isUpdate(MI, Indices) ? Indices.size() : 1);
+  return x86::AddressOperands - (isUpdate(MI, Indices) ? Indices.size() : 1);
 }
 
-static bool isAddressOf(const MachineInstr &MI, unsigned First, int Object) {
-  auto NoRegister = [&](unsigned I) { return MI.getOperand(First + I).isReg() && !MI.getOperand(First + I).getReg(); };
-  auto Immediate = [&](unsigned I, int64_t Value) {
-    return MI.getOperand(First + I).isImm() && MI.getOperand(First + I).getImm() == Value;
-  };
-  const MachineOperand &Base = MI.getOperand(First);
-  return Base.isFI() && Base.getIndex() == Object && Immediate(1, 1) && NoRegister(2) && Immediate(3, 0) && NoRegister(4);
-}
-
-// Whether `New` has the operands `Old` that MI had, bound in the same way, but for what took the places of the folded ones.
+// Whether `New` has the operands `Old` that MI had, with the same constraints, except for the folded ones.
 static bool isSameBut(const MachineInstr &New, ArrayRef<MachineOperand> Old, const MachineInstr &MI, ArrayRef<unsigned> Indices,
                       int Object) {
   unsigned Index = Indices.front(), Added = addedOperands(MI, Indices);
   bool Updates = isUpdate(MI, Indices);
   const TargetInstrInfo &TII = *MI.getMF()->getSubtarget().getInstrInfo();
-  if (New.getNumOperands() != Old.size() + Added || !isAddressOf(New, Index, Object))
+  if (New.getNumOperands() != Old.size() + Added || !x86::hasAddress(New, Index, Object))
     return false;
   auto Shifted = [&](unsigned I) { return I < Index ? I : I + Added; };
   for (unsigned I = 0; I < Old.size(); ++I) {
@@ -46,7 +37,7 @@ static bool isSameBut(const MachineInstr &New, ArrayRef<MachineOperand> Old, con
     bool Tied = MI.isRegTiedToDefOperand(I, &OldDef);
     if (Tied != New.isRegTiedToDefOperand(Shifted(I), &NewDef) || (Tied && NewDef != Shifted(OldDef)))
       return false;
-    // A register that the old instruction could have, the new one can.
+    // The new instruction must accept each register that the old one accepts.
     if (I < MI.getDesc().getNumOperands() && TII.getRegClass(MI.getDesc(), I) != TII.getRegClass(New.getDesc(), Shifted(I)))
       return false;
   }
@@ -56,7 +47,7 @@ static bool isSameBut(const MachineInstr &New, ArrayRef<MachineOperand> Old, con
 MachineInstr *fold(MachineInstr &MI, ArrayRef<unsigned> Indices, int Object) {
   const TargetInstrInfo &TII = *MI.getMF()->getSubtarget().getInstrInfo();
   bool Updates = isUpdate(MI, Indices);
-  // LLVM goes by the definition, and has to see that both are one register.
+  // LLVM folds the definition, and has to see that both are one register.
   if (Updates)
     MI.getOperand(Indices[1]).setReg(MI.getOperand(Indices[0]).getReg());
   SmallVector<MachineOperand, 8> Operands(MI.operands());
@@ -67,9 +58,9 @@ MachineInstr *fold(MachineInstr &MI, ArrayRef<unsigned> Indices, int Object) {
   return nullptr;
 }
 
-// The operands of the address that an instruction loads from; its definition comes first.
+// The operands of the address that an instruction loads from. They come after its definition.
 static iterator_range<MachineInstr::mop_iterator> address(MachineInstr &MI) {
-  return make_range(MI.operands_begin() + 1, MI.operands_begin() + 1 + AddressOperands);
+  return make_range(MI.operands_begin() + 1, MI.operands_begin() + 1 + x86::AddressOperands);
 }
 
 static void setAddress(MachineInstr &MI, unsigned First, ArrayRef<MachineOperand> Address) {
@@ -90,21 +81,20 @@ static void setAddress(MachineInstr &MI, unsigned First, ArrayRef<MachineOperand
 }
 
 bool isGiven(MachineInstr &MI, const ChClass &Class) {
-  if (!MI.mayLoad() || MI.getNumExplicitOperands() != 1 + AddressOperands || MI.getNumExplicitDefs() != 1 || !MI.hasOneMemOperand())
+  if (!MI.mayLoad() || MI.getNumExplicitOperands() != 1 + x86::AddressOperands || MI.getNumExplicitDefs() != 1 || !MI.hasOneMemOperand())
     return false;
   for (const MachineOperand &MO : address(MI))
     if (MO.isReg() ? MO.getReg() && !MO.getReg().isPhysical() : !(MO.isFI() || MO.isImm() || MO.isCPI() || MO.isGlobal()))
       return false;
-  // Vectors have to be aligned, as they are in slots.
+  // Vectors have to be as aligned as they are in slots.
   constexpr unsigned LongestScalar = 8;
   const MachineMemOperand &Access = **MI.memoperands_begin();
   if (Class.slot_size > LongestScalar && Access.getAlign() < Align(Class.slot_align))
     return false;
-  // LLVM knows plain loads, by name as it were, where they are from stack objects.
+  // LLVM recognises plain loads, but only from stack objects: a copy of the instruction is made one.
   const TargetInstrInfo &TII = *MI.getMF()->getSubtarget().getInstrInfo();
   MachineInstr *Clone = MI.getMF()->CloneMachineInstr(&MI);
-  MachineOperand Object = MachineOperand::CreateFI(0), None = MachineOperand::CreateReg(Register(), false);
-  setAddress(*Clone, 1, {Object, MachineOperand::CreateImm(1), None, MachineOperand::CreateImm(0), None});
+  setAddress(*Clone, 1, x86::addressOf(0));
   int Index;
   TypeSize Size = TypeSize::getZero();
   bool IsPlain = TII.isLoadFromStackSlot(*Clone, Index, Size) && Size == TypeSize::getFixed(Class.slot_size);
@@ -150,18 +140,17 @@ bool Folder::foldable(MachineInstr &MI, ArrayRef<unsigned> Indices, uint32_t Cla
   return It->second;
 }
 
-// All that LLVM's answer depends on, besides the subtarget.
+// Everything that LLVM's answer depends on, except for the subtarget.
 uint64_t Folder::situation(const MachineInstr &MI, ArrayRef<unsigned> Indices, uint32_t Class) const {
-  // LLVM does not fold into instructions whose first source is there for a part of the result that nobody wants.
+  // LLVM does not fold into instructions whose first source only supplies an unused part of the result.
   bool Undefined = false;
   if (MI.getNumOperands() > 1 && MI.getOperand(1).isReg()) {
     const MachineOperand &First = MI.getOperand(1);
     const MachineInstr *Def = First.getReg().isVirtual() ? MF.getRegInfo().getUniqueVRegDef(First.getReg()) : nullptr;
     Undefined = First.isUndef() || (Def && Def->isImplicitDef());
   }
-  // It reads a part of a vector from its own address, where an immediate says which; that is another displacement.
   uint8_t Immediate = 0;
-  if (T.file().classes[Class].bank != General)
+  if (x86::readsParts(T.file().classes[Class].bank))
     for (const MachineOperand &MO : MI.explicit_operands())
       if (MO.isImm())
         Immediate = MO.getImm();
@@ -170,13 +159,13 @@ uint64_t Folder::situation(const MachineInstr &MI, ArrayRef<unsigned> Indices, u
          uint64_t(MI.getOperand(Indices.front()).getSubReg()) << 40 | uint64_t(Immediate) << 48 | Flags << 56;
 }
 
-// Tries it on a copy of the instruction.
+// Tries to fold a copy of the instruction.
 bool Folder::probe(MachineInstr &MI, ArrayRef<unsigned> Indices, uint32_t Class) {
   MachineFrameInfo &Frame = MF.getFrameInfo();
   MachineRegisterInfo &MRI = MF.getRegInfo();
   const ChClass &C = T.file().classes[Class];
-  // No more aligned than a slot will be where the stack cannot be realigned. An object outside of the frame's stack leaves the
-  // frame's own alignment alone.
+  // The object is no more aligned than a slot is if the stack cannot be realigned. As an object outside of the frame's stack, it
+  // does not affect the frame's alignment.
   Align Alignment = std::min(Align(C.slot_align), MF.getSubtarget().getFrameLowering()->getStackAlign());
   if (!Object)
     Object = Frame.CreateStackObject(C.slot_size, Alignment, /*isSpillSlot=*/true, nullptr, TargetStackID::NoAlloc);
@@ -184,7 +173,7 @@ bool Folder::probe(MachineInstr &MI, ArrayRef<unsigned> Indices, uint32_t Class)
   Frame.setObjectAlignment(*Object, Alignment);
   MachineInstr *Clone = MF.CloneMachineInstr(&MI);
   MI.getParent()->insert(MI.getIterator(), Clone);
-  // Folding may confine the registers of other operands.
+  // Folding may narrow the classes of other operands.
   SmallVector<std::pair<Register, const TargetRegisterClass *>, 4> Before;
   for (const MachineOperand &MO : MI.operands())
     if (MO.isReg() && MO.getReg().isVirtual())

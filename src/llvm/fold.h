@@ -1,49 +1,47 @@
-// Operands that instructions access in spill slots themselves.
+// Operands that instructions access directly in spill slots.
 #ifndef CHORDAL_FOLD_H
 #define CHORDAL_FOLD_H
 
 #include "target.h"
+#include "x86/x86.h"
 #include "llvm/CodeGen/MachineInstr.h"
 #include <optional>
 
 namespace chordal {
 
-// The operands of an x86 address: base, scale, index, displacement, segment.
-constexpr unsigned AddressOperands = 5;
-
-// The instruction anew, before MI, with an address on a stack object in place of one use; null if LLVM has none that is the
-// same in all else. There may be two indices, of uses of one value (`test %0, %0`): the address takes the place of the first,
-// and a zero that of the second (`cmp [object], 0`). Or of a definition and the use that it overwrites: the address takes the
-// place of both, and the instruction changes the object. MI is to be erased afterwards: it may have been changed.
+// Inserts, before MI, the instruction with the address of a stack object in place of a use. Returns null if LLVM has none that is
+// otherwise the same. There may be two indices, of uses of one value (`test %0, %0`): the address takes the place of the first,
+// and a zero that of the second (`cmp [object], 0`). They may also be a definition and the use that it overwrites: the address
+// takes the place of both, and the instruction changes the object. The caller erases MI, which may have been changed.
 llvm::MachineInstr *fold(llvm::MachineInstr &MI, llvm::ArrayRef<unsigned> Indices, int Object);
 
-// What an instruction loads from; it may be gone when that is wanted.
+// The memory that an instruction loads from. The instruction may be gone when this is used.
 struct Source {
-  llvm::SmallVector<llvm::MachineOperand, AddressOperands> Address;
+  llvm::SmallVector<llvm::MachineOperand, x86::AddressOperands> Address;
   llvm::SmallVector<llvm::MachineMemOperand *, 1> Accesses;
 };
 
-// Whether an instruction does nothing but load a value as wide as registers of this class are in spill slots, from where it has
-// been since the function was entered, and, as an operand, could be read by any instruction that can read a slot.
+// Whether an instruction only loads a value that has been in memory since the function was entered, as wide as registers of this
+// class are in spill slots, and from an address that any instruction can read that can read a slot.
 bool isGiven(llvm::MachineInstr &MI, const ChClass &Class);
 
-// From where such an instruction does.
+// The memory that such an instruction loads from.
 Source source(llvm::MachineInstr &MI);
 
-// Has what fold() has made access that in place of the stack object, from its operand `First` on.
+// Replaces the stack object in an instruction that fold() has made by that memory, from its operand `First` on.
 void accessInstead(llvm::MachineInstr &Folded, unsigned First, const Source &From);
 
-// By how many operands fold() makes an instruction longer.
+// The number of operands that fold() adds to an instruction.
 unsigned addedOperands(const llvm::MachineInstr &MI, llvm::ArrayRef<unsigned> Indices);
 
-// Knows the operands of a function in SSA form that fold() can fold.
+// Finds out which operands of a function in SSA form fold() can fold.
 class Folder {
 public:
   Folder(llvm::MachineFunction &MF, Target &T);
   Folder(const Folder &) = delete;
   ~Folder();
 
-  // Whether fold() has such an instruction for values of this (exported) class.
+  // Whether fold() succeeds for values of this (exported) class.
   bool foldable(llvm::MachineInstr &MI, llvm::ArrayRef<unsigned> Indices, uint32_t Class);
 
 private:
@@ -52,8 +50,8 @@ private:
 
   llvm::MachineFunction &MF;
   Target &T;
-  const uint64_t ForSize;    // whether the function is to be small, and smallest
-  std::optional<int> Object; // a stack object that is removed with this
+  const uint64_t ForSize;    // bits: the function has to be small, or as small as possible
+  std::optional<int> Object; // a stack object for trials, which the destructor removes
 };
 
 } // namespace chordal

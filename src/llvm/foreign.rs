@@ -1,4 +1,4 @@
-//! Files that people give us instead of modules: what they are, and how to make a module of them.
+//! Files that are given instead of modules: their kinds, and how to make modules of them.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ struct Language {
     name: &'static str,
     /// The command that writes bitcode, before the name of the source.
     to_bitcode: &'static str,
-    /// The command that stands in for its compiler.
+    /// The command to use in place of its compiler.
     driver: Option<&'static str>,
 }
 
@@ -61,7 +61,7 @@ pub fn compiled(bytes: &[u8]) -> Option<&'static str> {
     is_archive.then_some("is an archive: give its members one by one, if they are bitcode (`llvm-ar-22 x` unpacks them)")
 }
 
-/// The language that a text which is no IR may be in, by its name.
+/// The language of a text that is not IR, by the file's name.
 pub fn source(path: &Path) -> Option<String> {
     let file = path.to_str().and_then(|path| shlex::try_quote(path).ok())?;
     if let Some(Language { name, to_bitcode, driver, .. }) = language(path) {

@@ -1,7 +1,6 @@
 #include "forms.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "x86/x86.h"
 #include "llvm/CodeGen/MachineFunction.h"
-#include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
 
@@ -11,14 +10,15 @@ namespace chordal {
 
 static const TargetInstrInfo &infoOf(const MachineInstr &MI) { return *MI.getMF()->getSubtarget().getInstrInfo(); }
 
-// Whether exchanging two operands leaves the instruction one of the same kind: tried on a copy. A conditional move then takes the
-// opposite condition. (Others become other instructions, or stay as they are, as their immediates say; those keep their order.)
+// Whether an instruction remains of the same kind if two operands are exchanged. This is tried on a copy. A conditional move then
+// takes the opposite condition. (Some instructions become others, or do not change, depending on their immediates; their operands
+// keep their order.)
 static bool probe(MachineInstr &MI, unsigned A, unsigned B) {
   MachineInstr *Clone = MI.getMF()->CloneMachineInstr(&MI);
   MI.getParent()->insert(MI.getIterator(), Clone);
   MachineInstr *New = infoOf(MI).commuteInstruction(*Clone, /*NewMI=*/false, A, B);
   bool Same = New == Clone && New->getOpcode() == MI.getOpcode();
-  bool HasCondition = infoOf(MI).getName(MI.getOpcode()).starts_with("CMOV");
+  bool HasCondition = x86::hasCondition(MI);
   for (unsigned I = 0; Same && I < MI.getNumOperands(); ++I)
     Same = New->getOperand(I).isIdenticalTo(MI.getOperand(I == A ? B : I == B ? A : I)) ||
            (HasCondition && New->getOperand(I).isImm());
@@ -48,7 +48,7 @@ bool isMovable(const MachineInstr &MI, const Target &T) {
   if (MI.isTerminator() || MI.isPosition() || MI.mayRaiseFPException() || MI.isConvergent())
     return false;
   const MachineRegisterInfo &MRI = MI.getMF()->getRegInfo();
-  // A reserved register that nothing writes, and that is none of the model's, says how to round, for example.
+  // A reserved register that nothing writes, and that is not in the model, is constant: it says how to round, for example.
   auto IsConstant = [&](Register Reg) {
     const ChRegSet &Roots = T.roots(Reg);
     return MRI.isReserved(Reg) && MRI.def_empty(Reg) && !(Roots.words[0] | Roots.words[1]);
@@ -60,121 +60,6 @@ bool isMovable(const MachineInstr &MI, const Target &T) {
       return true;
     return MO.isImplicit() && (MO.isDef() ? MO.isDead() : IsConstant(MO.getReg()));
   });
-}
-
-// What LLVM makes an address computation of.
-enum class Sum { None, OfTwo, Shift, Difference };
-
-static Sum sum(StringRef Opcode) {
-  return StringSwitch<Sum>(Opcode)
-      .Cases({"ADD32rr", "ADD64rr", "ADD32rr_DB", "ADD64rr_DB", "ADD32ri", "ADD64ri32", "ADD32ri_DB", "ADD64ri32_DB"}, Sum::OfTwo)
-      .Cases({"INC32r", "INC64r", "DEC32r", "DEC64r"}, Sum::OfTwo)
-      .Cases({"ADD8rr", "ADD16rr", "ADD8rr_DB", "ADD16rr_DB", "ADD8ri", "ADD16ri", "ADD8ri_DB", "ADD16ri_DB"}, Sum::OfTwo)
-      .Cases({"INC8r", "INC16r", "DEC8r", "DEC16r"}, Sum::OfTwo)
-      .Cases({"SHL8ri", "SHL16ri", "SHL32ri", "SHL64ri"}, Sum::Shift)
-      .Cases({"SUB32ri", "SUB64ri32"}, Sum::Difference)
-      .Default(Sum::None);
-}
-
-bool hasThreeAddresses(const MachineInstr &MI, Target &T) {
-  auto [It, New] = T.Sums.try_emplace(MI.getOpcode(), 0);
-  if (New)
-    It->second = int(sum(infoOf(MI).getName(MI.getOpcode())));
-  Sum Kind = Sum(It->second);
-  if (Kind == Sum::None)
-    return false;
-  // It computes no flags.
-  for (const MachineOperand &MO : MI.implicit_operands())
-    if (MO.isReg() && MO.isDef() && !MO.isDead())
-      return false;
-  if (MI.getNumExplicitOperands() < 3 || MI.getOperand(2).isReg())
-    return true;
-  if (!MI.getOperand(2).isImm())
-    return false;
-  int64_t Immediate = MI.getOperand(2).getImm();
-  switch (Kind) {
-  case Sum::Shift:
-    return Immediate >= 1 && Immediate <= 3;
-  case Sum::Difference:
-    return isInt<32>(-Immediate);
-  default:
-    return true;
-  }
-}
-
-// What is computed from one register for hardly more than a move costs.
-enum class Cheap { None, Address, Extension, Sum };
-
-static Cheap cheap(StringRef Opcode) {
-  return StringSwitch<Cheap>(Opcode)
-      .Cases({"LEA32r", "LEA64r"}, Cheap::Address)
-      .Cases({"MOVZX32rr8", "MOVZX32rr16", "MOVZX64rr8", "MOVZX64rr16"}, Cheap::Extension)
-      .Cases({"MOVSX32rr8", "MOVSX32rr16", "MOVSX64rr8", "MOVSX64rr16", "MOVSX64rr32"}, Cheap::Extension)
-      .Cases({"ADD32ri", "ADD64ri32", "SUB32ri", "SUB64ri32", "SHL32ri", "SHL64ri"}, Cheap::Sum)
-      .Cases({"INC32r", "INC64r", "DEC32r", "DEC64r"}, Cheap::Sum)
-      .Default(Cheap::None);
-}
-
-bool isCheap(const MachineInstr &MI, Target &T) {
-  auto [It, New] = T.Repeats.try_emplace(MI.getOpcode(), 0);
-  if (New)
-    It->second = int(cheap(infoOf(MI).getName(MI.getOpcode())));
-  switch (Cheap(It->second)) {
-  case Cheap::Address: {
-    const MachineOperand &Base = MI.getOperand(1), &Index = MI.getOperand(3), &Offset = MI.getOperand(4);
-    if (!Base.isReg() || !Offset.isImm())
-      return false;
-    Register One = Base.getReg() ? Base.getReg() : Index.getReg();
-    return One.isVirtual() && (!Base.getReg() || !Index.getReg() || Base.isIdenticalTo(Index));
-  }
-  case Cheap::Extension:
-    return true;
-  case Cheap::Sum:
-    return hasThreeAddresses(MI, T);
-  case Cheap::None:
-    return false;
-  }
-  llvm_unreachable("there are no others");
-}
-
-// The sum of bytes or words, computed with whatever is beside them in their registers: nobody's. LLVM does that with virtual
-// registers only.
-static MachineInstr *narrowSum(MachineInstr &MI, Target &T) {
-  const TargetInstrInfo &TII = infoOf(MI);
-  StringRef Name = TII.getName(MI.getOpcode());
-  bool Is64Bit = MI.getMF()->getTarget().getTargetTriple().isArch64Bit();
-  auto View = [&](const MachineOperand &MO, StringRef Class) {
-    return T.view(T.classNamed(Class), T.lowPartOf(MO.getReg().asMCReg()));
-  };
-  const MachineOperand &First = MI.getOperand(1);
-  const MachineOperand *Second = MI.getNumExplicitOperands() > 2 ? &MI.getOperand(2) : nullptr;
-  bool Shift = Name.starts_with("SHL");
-  int64_t Immediate = Name.starts_with("INC") ? 1 : Name.starts_with("DEC") ? -1 : Second->isImm() ? Second->getImm() : 0;
-  auto New = BuildMI(*MI.getParent(), MI, MI.getDebugLoc(), TII.get(T.opcode(Is64Bit ? "LEA64_32r" : "LEA32r", TII)),
-                     View(MI.getOperand(0), "GR32"));
-  auto Address = [&](const MachineOperand *MO) {
-    if (MO && MO->isReg())
-      New.addReg(View(*MO, Is64Bit ? "GR64" : "GR32"), RegState::Undef);
-    else
-      New.addReg(MCRegister());
-  };
-  Address(Shift ? nullptr : &First);
-  New.addImm(Shift ? int64_t(1) << Immediate : 1);
-  Address(Shift ? &First : Second);
-  New.addImm(Shift ? 0 : Immediate).addReg(MCRegister());
-  for (const MachineOperand *MO : {&First, Second})
-    if (MO && MO->isReg())
-      New.addReg(MO->getReg(), RegState::Implicit);
-  return New;
-}
-
-MachineInstr *withThreeAddresses(MachineInstr &MI, Target &T) {
-  Register Defined = MI.getOperand(0).getReg();
-  bool Narrow = T.classNamed("GR8")->contains(Defined) || T.classNamed("GR16")->contains(Defined);
-  MachineInstr *New = Narrow ? narrowSum(MI, T) : infoOf(MI).convertToThreeAddress(MI, nullptr, nullptr);
-  if (New && MI.peekDebugInstrNum())
-    MI.getMF()->substituteDebugValuesForInst(MI, *New, 1);
-  return New;
 }
 
 } // namespace chordal

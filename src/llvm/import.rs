@@ -1,10 +1,10 @@
-//! Flat arrays from the bridge to the model.
+//! Builds the model of a function from the bridge's flat arrays.
 
-use super::ffi;
+use super::ffi::{self, Unknown};
 use crate::allocate::shrink_wrap::{EdgeKind, Frame, FrameBlock, FrameEdge};
 use crate::machine::{
-    Bank, BankInfo, Block, BlockData, BlockList, ClassInfo, DebugUse, Function, Goal, Inst, InstData, InstKind, Operand, Phi,
-    PinSets, Pins, Point, Reg, RegClass, RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value,
+    Bank, BankInfo, Block, BlockData, BlockList, ClassInfo, DebugUse, Function, Goal, Inst, InstData, InstFlags, InstKind,
+    Operand, Phi, PinSets, Pins, Point, Reg, RegClass, RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value,
 };
 use cranelift_entity::{EntityRef, PrimaryMap, packed_option::PackedOption};
 use smallvec::smallvec;
@@ -27,11 +27,23 @@ fn optional<T: EntityRef + cranelift_entity::packed_option::ReservedValue>(numbe
     if number == ffi::NONE { None.into() } else { Some(T::new(number as usize)).into() }
 }
 
+/// Converts each item of an array.
+fn all<'a, T, U>(items: &'a [T], convert: impl Fn(&'a T) -> Result<U, Unknown>) -> Result<Vec<U>, Unknown> {
+    let mut converted = Vec::with_capacity(items.len());
+    for item in items {
+        converted.push(convert(item)?);
+    }
+    Ok(converted)
+}
+
 /// The register file that the bridge describes.
+///
+/// # Errors
+/// If it contains a value that an enum does not have.
 ///
 /// # Safety
 /// The file's pointers must be valid.
-pub unsafe fn register_file(file: &ffi::File) -> RegisterFile {
+pub unsafe fn register_file(file: &ffi::File) -> Result<RegisterFile, Unknown> {
     let (banks, regs, classes, orders) = unsafe {
         (
             ffi::slice(file.banks, file.num_banks),
@@ -41,10 +53,11 @@ pub unsafe fn register_file(file: &ffi::File) -> RegisterFile {
         )
     };
     let swap = |kind| match kind {
-        ffi::SWAP_EXCHANGE => SwapSupport::Exchange,
-        ffi::SWAP_XOR => SwapSupport::Xor,
-        _ => SwapSupport::Never,
+        ffi::Swap::Exchange => SwapSupport::Exchange,
+        ffi::Swap::Xor => SwapSupport::Xor,
+        ffi::Swap::Never => SwapSupport::Never,
     };
+    let bank = |bank: &ffi::Bank| Ok(BankInfo { name: unsafe { bank.name.text() }, swap: swap(bank.swap.try_into()?) });
     let class = |class: &ffi::Class| {
         let order: Vec<Reg> =
             orders[class.first_reg as usize..class.end_reg as usize].iter().map(|&reg| Reg::new(usize::from(reg))).collect();
@@ -58,7 +71,7 @@ pub unsafe fn register_file(file: &ffi::File) -> RegisterFile {
         }
     };
     let status = |(index, reg): (usize, &ffi::Reg)| (reg.bank == ffi::NONE).then(|| Reg::new(index));
-    RegisterFile {
+    Ok(RegisterFile {
         regs: regs
             .iter()
             .map(|reg| RegInfo {
@@ -66,20 +79,23 @@ pub unsafe fn register_file(file: &ffi::File) -> RegisterFile {
                 bank: (reg.bank != ffi::NONE).then(|| Bank::new(reg.bank as usize)),
             })
             .collect(),
-        banks: banks.iter().map(|bank| BankInfo { name: unsafe { bank.name.text() }, swap: swap(bank.swap) }).collect(),
+        banks: all(banks, bank)?.into(),
         classes: classes.iter().map(class).collect(),
         callee_saved: file.callee_saved.into(),
         prefixed: file.prefixed.into(),
         excluded: RegSet::EMPTY,
         status: regs.iter().enumerate().filter_map(status).collect(),
-    }
+    })
 }
 
 /// The function that the bridge hands over, with its splittable critical edges split.
 ///
+/// # Errors
+/// If it contains a value that an enum does not have.
+///
 /// # Safety
 /// The arrays must be valid.
-pub unsafe fn function(flat: &ffi::Function, file: Arc<RegisterFile>) -> Function {
+pub unsafe fn function(flat: &ffi::Function, file: Arc<RegisterFile>) -> Result<Function, Unknown> {
     let (blocks, edges) = unsafe { (ffi::slice(flat.blocks, flat.num_blocks), ffi::slice(flat.edges, flat.num_edges)) };
     let (insts, operands) = unsafe { (ffi::slice(flat.insts, flat.num_insts), ffi::slice(flat.operands, flat.num_operands)) };
     let (pins, classes) = unsafe { (ffi::slice(flat.pins, flat.num_pins), ffi::slice(flat.classes, flat.num_values)) };
@@ -87,11 +103,11 @@ pub unsafe fn function(flat: &ffi::Function, file: Arc<RegisterFile>) -> Functio
     let mut function = Function {
         name: unsafe { flat.name.text() },
         returns_twice: flat.returns_twice != 0,
-        goal: goal(flat.goal),
+        goal: goal(flat.goal)?,
         file,
         blocks: blocks.iter().map(block).collect(),
-        insts: insts.iter().enumerate().map(|(index, data)| inst(index, data)).collect(),
-        operands: operands.iter().map(operand).collect(),
+        insts: all(insts, inst)?.into(),
+        operands: all(operands, operand)?,
         values: classes.iter().map(|&class| RegClass::from_u32(class).into()).collect(),
         pins: Arc::new(pins.iter().map(pin_sets).collect()),
         debug_uses: debug_uses.iter().map(debug_use).collect(),
@@ -99,13 +115,16 @@ pub unsafe fn function(flat: &ffi::Function, file: Arc<RegisterFile>) -> Functio
     connect(&mut function.blocks, blocks, edges);
     unsafe { add_phis(&mut function.blocks, flat) };
     for block in function.blocks.keys() {
-        // Markers further down are nothing that code at the head could come before.
+        // A marker further down does not keep code away from the head.
         for index in function.head(block).index..function.blocks[block].insts.len() as u32 {
             let inst = Inst::from_u32(function.blocks[block].insts.start + index);
-            function.insts[inst].label = false;
+            function.insts[inst].flags.remove(InstFlags::LABEL);
         }
     }
-    function
+    for (inst, data) in &mut function.insts {
+        data.origin = inst.into();
+    }
+    Ok(function)
 }
 
 fn block(data: &ffi::Block) -> BlockData {
@@ -118,45 +137,31 @@ fn block(data: &ffi::Block) -> BlockData {
     }
 }
 
-fn inst(index: usize, data: &ffi::Inst) -> InstData {
+fn inst(data: &ffi::Inst) -> Result<InstData, Unknown> {
     let pinned = || Reg::new(data.reg as usize);
-    InstData {
-        kind: match data.kind {
-            ffi::COPY => InstKind::Copy,
-            ffi::COPY_TO => InstKind::CopyTo(pinned()),
-            ffi::COPY_FROM => InstKind::CopyFrom(pinned()),
-            _ => InstKind::Op,
-        },
-        origin: Some(Inst::new(index)).into(),
-        operands: data.first_operand..data.end_operand,
-        pins: Pins::from_u32(data.pins),
-        terminator: data.flags & ffi::TERMINATOR != 0,
-        label: data.flags & ffi::LABEL != 0,
-        jumps: data.flags & ffi::JUMPS != 0,
-        rematerialisable: data.flags & ffi::REMATERIALISABLE != 0,
-        recomputable: data.flags & ffi::RECOMPUTABLE != 0,
-        dear: data.flags & ffi::DEAR != 0,
-        storable: data.flags & ffi::STORABLE != 0,
-        given: data.flags & ffi::GIVEN != 0,
-        movable: data.flags & ffi::MOVABLE != 0,
-        reads: data.flags & ffi::READS != 0,
-        writes: data.flags & ffi::WRITES != 0,
-    }
+    let kind = match data.kind.try_into()? {
+        ffi::InstKind::Op => InstKind::Op,
+        ffi::InstKind::Copy => InstKind::Copy,
+        ffi::InstKind::CopyTo => InstKind::CopyTo(pinned()),
+        ffi::InstKind::CopyFrom => InstKind::CopyFrom(pinned()),
+    };
+    let operands = data.first_operand..data.end_operand;
+    Ok(InstData { pins: Pins::from_u32(data.pins), flags: ffi::inst_flags(data.flags)?, ..InstData::new(kind, operands) })
 }
 
-fn operand(data: &ffi::Operand) -> Operand {
-    Operand {
+fn operand(data: &ffi::Operand) -> Result<Operand, Unknown> {
+    Ok(Operand {
         value: Value::from_u32(data.value),
-        role: match data.role {
-            ffi::DEF => Role::Def,
-            ffi::EARLY_DEF => Role::EarlyDef,
-            _ => Role::Use,
+        role: match data.role.try_into()? {
+            ffi::Role::Use => Role::Use,
+            ffi::Role::Def => Role::Def,
+            ffi::Role::EarlyDef => Role::EarlyDef,
         },
         reuse: tied(data.reuse),
         reuse_instead: tied(data.reuse_instead),
         reuse_none: data.reuse_none != 0,
         foldable: data.foldable != 0,
-    }
+    })
 }
 
 fn tied(operand: u16) -> Option<u8> {
@@ -171,7 +176,7 @@ fn debug_use(data: &ffi::DebugUse) -> DebugUse {
     DebugUse { value: Value::from_u32(data.value), at: Point { block: Block::from_u32(data.block), index: data.index } }
 }
 
-/// Enters the edges; a block goes on each critical edge that may have one.
+/// Enters the edges. Each critical edge that can be split gets a block.
 fn connect(blocks: &mut PrimaryMap<Block, BlockData>, flat: &[ffi::Block], edges: &[ffi::Edge]) {
     let end = flat.last().map_or(0, |block| block.end_inst);
     blocks.reserve_exact(edges.iter().filter(|edge| edge.block != ffi::NONE).count());
@@ -196,11 +201,14 @@ fn connect(blocks: &mut PrimaryMap<Block, BlockData>, flat: &[ffi::Block], edges
     }
 }
 
-/// What is asked about saving callee-saved registers.
+/// The question where to save callee-saved registers.
+///
+/// # Errors
+/// If it contains a value that an enum does not have.
 ///
 /// # Safety
 /// The frame's pointers must be valid.
-pub unsafe fn frame(flat: &ffi::Frame) -> Frame {
+pub unsafe fn frame(flat: &ffi::Frame) -> Result<Frame, Unknown> {
     let (blocks, edges, wanted) = unsafe {
         (
             ffi::slice(flat.blocks, flat.num_blocks),
@@ -214,41 +222,44 @@ pub unsafe fn frame(flat: &ffi::Frame) -> Frame {
         head: block.head != 0,
         tail: block.tail != 0,
     };
-    let edge = |edge: &ffi::FrameEdge| FrameEdge {
-        from: Block::from_u32(edge.from),
-        to: Block::from_u32(edge.to),
-        frequency: edge.frequency,
-        kind: match edge.kind {
-            ffi::EDGE_PLAIN => EdgeKind::Plain,
-            ffi::EDGE_SPLITTABLE => EdgeKind::Splittable,
-            _ => EdgeKind::Inner,
-        },
-    };
-    Frame {
-        goal: goal(flat.goal),
+    Ok(Frame {
+        goal: goal(flat.goal)?,
         blocks: blocks.iter().map(block).collect(),
-        edges: edges.iter().map(edge).collect(),
+        edges: all(edges, frame_edge)?,
         wanted: wanted.chunks_exact(flat.num_blocks).map(|blocks| blocks.iter().map(|&it| it != 0).collect()).collect(),
         saves: flat.saves,
         restores: flat.restores,
-    }
+    })
 }
 
-fn goal(number: u32) -> Goal {
-    match number {
-        ffi::SIZE => Goal::Size,
-        ffi::LEAST_SIZE => Goal::LeastSize,
-        _ => Goal::Speed,
-    }
+fn frame_edge(edge: &ffi::FrameEdge) -> Result<FrameEdge, Unknown> {
+    Ok(FrameEdge {
+        from: Block::from_u32(edge.from),
+        to: Block::from_u32(edge.to),
+        frequency: edge.frequency,
+        kind: match edge.kind.try_into()? {
+            ffi::EdgeKind::Plain => EdgeKind::Plain,
+            ffi::EdgeKind::Splittable => EdgeKind::Splittable,
+            ffi::EdgeKind::Inner => EdgeKind::Inner,
+        },
+    })
 }
 
-/// Enters the φs, their arguments in the order of the predecessors.
+fn goal(number: u32) -> Result<Goal, Unknown> {
+    Ok(match number.try_into()? {
+        ffi::Goal::Speed => Goal::Speed,
+        ffi::Goal::Size => Goal::Size,
+        ffi::Goal::LeastSize => Goal::LeastSize,
+    })
+}
+
+/// Enters the φs, with their arguments in the order of the predecessors.
 ///
 /// # Safety
 /// The arrays must be valid.
 unsafe fn add_phis(blocks: &mut PrimaryMap<Block, BlockData>, flat: &ffi::Function) {
     let (phis, args) = unsafe { (ffi::slice(flat.phis, flat.num_phis), ffi::slice(flat.phi_args, flat.num_phi_args)) };
-    // The original predecessor of each block's predecessors, stamped with the φ's block, leads to the column.
+    // Maps the original predecessor, which an argument names, to the column. It holds for the block of the current φ only.
     let mut column = vec![0usize; blocks.len()];
     let mut current = None;
     for phi in phis {
@@ -265,5 +276,44 @@ unsafe fn add_phis(blocks: &mut PrimaryMap<Block, BlockData>, flat: &ffi::Functi
             row[column[arg.pred as usize]] = optional(arg.value);
         }
         blocks[block].phis.push(Phi { def: Value::from_u32(phi.def), args: row });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flat_inst() -> ffi::Inst {
+        ffi::Inst { first_operand: 0, end_operand: 0, pins: 0, kind: ffi::InstKind::CopyTo as u8, reg: 3, flags: 1 }
+    }
+
+    fn flat_operand() -> ffi::Operand {
+        let role = ffi::Role::EarlyDef as u16;
+        ffi::Operand { value: 7, role, reuse: u16::MAX, reuse_instead: 2, reuse_none: 0, foldable: 1 }
+    }
+
+    #[test]
+    fn known_values_are_taken_over() {
+        let known = inst(&flat_inst()).unwrap();
+        assert_eq!((known.kind, known.flags), (InstKind::CopyTo(Reg::new(3)), InstFlags::TERMINATOR));
+        let known = operand(&flat_operand()).unwrap();
+        assert_eq!((known.role, known.reuse, known.reuse_instead, known.foldable), (Role::EarlyDef, None, Some(2), true));
+        assert_eq!(goal(2), Ok(Goal::LeastSize));
+    }
+
+    #[test]
+    fn values_that_no_enum_has_are_errors() {
+        let unknown = |name, value| Some(Unknown { name, value });
+        assert_eq!(inst(&ffi::Inst { kind: 4, ..flat_inst() }).err(), unknown("InstKind", 4));
+        assert_eq!(inst(&ffi::Inst { flags: 1 << 11, ..flat_inst() }).err(), unknown("InstFlags", 2048));
+        assert_eq!(operand(&ffi::Operand { role: 3, ..flat_operand() }).err(), unknown("Role", 3));
+        assert_eq!(goal(3).err(), unknown("Goal", 3));
+        let edge = |kind| frame_edge(&ffi::FrameEdge { from: 0, to: 1, frequency: 1.0, kind });
+        assert!(edge(2).is_ok());
+        assert_eq!(edge(3).err(), unknown("EdgeKind", 3));
+        let banks = [ffi::Bank { name: ffi::Str::new(b"g"), swap: 3 }];
+        // SAFETY: arrays of no elements may be null, as all but one are.
+        let file = unsafe { register_file(&ffi::File { banks: banks.as_ptr(), num_banks: 1, ..std::mem::zeroed() }) };
+        assert_eq!(file.err(), unknown("Swap", 3));
     }
 }

@@ -1,4 +1,4 @@
-//! Functions that are allocated while LLVM is at work on others.
+//! Allocates functions while LLVM is at work on others.
 
 use super::answer::Arrays;
 use super::fatal::with_function;
@@ -22,7 +22,7 @@ pub struct Ours<'o> {
     pub check: bool,
     /// Whether interference graphs are measured.
     pub graphs: bool,
-    /// Whether callee-saved registers are saved each for itself, where that costs less.
+    /// Whether each callee-saved register is saved by itself, where that costs less.
     pub separate_saves: bool,
 }
 
@@ -31,11 +31,11 @@ pub struct Ours<'o> {
 pub struct Failed {
     pub name: String,
     pub failure: Failure,
-    /// In text form, where allocation came upon a defect.
+    /// The function in text form, if the failure is a defect of allocation.
     pub text: Option<String>,
 }
 
-/// What the bridge applies to a function, and what there is to say about it.
+/// The allocation of a function, as the bridge applies it, and its counts.
 pub struct Allocation {
     pub name: String,
     pub answer: Arrays,
@@ -45,7 +45,7 @@ pub struct Allocation {
 
 pub type Outcome = Result<Allocation, Failed>;
 
-/// A function to be allocated, and how long it took to take it over, in nanoseconds.
+/// A function to be allocated, and the time that its import took, in nanoseconds.
 pub struct Job {
     pub function: Function,
     pub import_ns: u64,
@@ -72,7 +72,7 @@ fn allocate(function: &Function, import_ns: u64, ours: Ours<'_>) -> Result<(Arra
     let times = counts.time_ns.get_or_insert_default();
     times.add("import", import_ns);
     for (phase, time) in &report.phases {
-        times.add(phase, time.as_nanos() as u64);
+        times.add(phase.name(), time.as_nanos() as u64);
     }
     if ours.check {
         let start = Instant::now();
@@ -87,7 +87,7 @@ fn allocate(function: &Function, import_ns: u64, ours: Ours<'_>) -> Result<(Arra
     Ok((answer, counts, degraded))
 }
 
-/// Enters what only the allocator knows; the rest is counted in the output.
+/// Enters the counts that only the allocator knows. The rest is counted in the output.
 fn enter_account(to: &mut Counts, overlay: &Overlay, report: Report) {
     let edits = |wanted: fn(&Edit) -> bool| overlay.edits.iter().filter(|(_, edit)| wanted(edit)).count() as u64;
     to.spill.remats = edits(|edit| matches!(edit, Edit::Rematerialise { .. }));
@@ -103,22 +103,23 @@ fn enter_account(to: &mut Counts, overlay: &Overlay, report: Report) {
     to.elimination = report.elimination;
 }
 
-/// Who allocates: other threads, or the one that asks where these have enough to do.
+/// The threads that allocate: others, or the asking one if the others have enough to do.
 pub struct Workers<'w> {
     ours: Ours<'w>,
-    /// Jobs, and where what comes of them goes.
+    /// Jobs, and where their outcomes go.
     jobs: SyncSender<(Job, SyncSender<Outcome>)>,
 }
 
-/// So many functions may wait for each thread. There are times when LLVM is faster, and others; the more can wait, the less LLVM
-/// has to, but if allocation takes longest, nobody helps with what waits in the end.
+/// The number of functions that may wait for each thread. LLVM is faster at some times, and allocation at others. The more
+/// functions can wait, the less LLVM has to; but if allocation takes longest, LLVM's thread does not help with those that wait at
+/// the end.
 const WAITING: usize = 16;
 
-/// As much as a process's first thread has, by default.
+/// The size of a thread's stack: that of a process's first thread, by default.
 const STACK: usize = 8 << 20;
 
 impl<'w> Workers<'w> {
-    /// Does something with so many threads beside it.
+    /// Runs something while this many other threads allocate.
     ///
     /// # Errors
     /// If the system makes no more threads.
@@ -128,7 +129,7 @@ impl<'w> Workers<'w> {
         let next = || todo.lock().ok()?.recv().ok();
         let work = || {
             while let Some((job, done)) = next() {
-                // (Nobody wants to know where LLVM has given up.)
+                // (If LLVM has given up, nobody receives the outcome.)
                 let _ = done.send(job.run(ours));
             }
         };
@@ -140,9 +141,9 @@ impl<'w> Workers<'w> {
         })
     }
 
-    /// Has a job be done, if there is one: what comes of it can be received.
+    /// Starts a job, or passes its failure on. The outcome can be received.
     pub fn start(&self, job: Result<Job, Failed>) -> Receiver<Outcome> {
-        // (A channel without a bound has room for thirty at once.)
+        // (A channel without a bound would allocate room for thirty outcomes.)
         let (done, outcome) = mpsc::sync_channel(1);
         let sent = match job {
             Err(failed) => done.send(Err(failed)),

@@ -11,11 +11,11 @@ using namespace llvm;
 namespace chordal {
 namespace {
 
-// What passing a block backwards does to the set of live registers. A register is a member with all its parts, as in LLVM's
-// LivePhysRegs; writing a part ends all that has it.
+// The effect of a block, passed backwards, on the set of live registers. A register is a member with all its parts, as in LLVM's
+// LivePhysRegs. Writing a part ends the liveness of every register that contains it.
 struct Passage {
   PhysRegs Read, Written;
-  // Live before the block.
+  // The registers that are live before the block.
   PhysRegs In;
 };
 
@@ -41,10 +41,10 @@ public:
 private:
   Passage &of(const MachineBasicBlock &MBB) { return Passages[MBB.getNumber()]; }
 
-  // The operands of an instruction, or of a bundle, that concern registers.
+  // The operands of an instruction, or of a bundle, that are registers or register masks.
   struct Operands {
     SmallVector<MachineOperand *, 8> Defs, Uses;
-    // What calls destroy, as masks of what they leave alone.
+    // The register masks of calls, which say what they preserve.
     SmallVector<const uint32_t *, 1> Masks;
 
     void read(MachineInstr &MI) {
@@ -78,7 +78,7 @@ private:
       Live.insert(T.Registers.parts(MO->getReg()));
   }
 
-  // Takes out what the instruction writes and destroys.
+  // Removes the registers that the instruction writes and destroys.
   void removeWritten(PhysRegs &Live) const {
     for (const uint32_t *Mask : Current.Masks)
       Live -= T.destroyed(Mask);
@@ -103,7 +103,7 @@ private:
     }
   }
 
-  // What is live behind a block. What the unwinder leaves for a landing pad is not.
+  // The registers that are live after a block, without those that the unwinder writes for a landing pad.
   PhysRegs out(const MachineBasicBlock &MBB) {
     PhysRegs Out;
     for (const MachineBasicBlock *Succ : MBB.successors()) {
@@ -117,12 +117,12 @@ private:
     return Out;
   }
 
-  // The least sets of which each follows from those behind it. Reserved registers are in no list.
+  // The least fixed point: each set follows from those of the successors. Reserved registers are in no list.
   void solve() {
     std::vector<const MachineBasicBlock *> Backwards;
     for (const MachineBasicBlock &MBB : reverse(MF))
       Backwards.push_back(&MBB);
-    // Not every number is that of a block.
+    // Not every number is the number of a block.
     BitVector Stale(MF.getNumBlockIDs(), true);
     for (bool Changed = true; std::exchange(Changed, false);)
       for (const MachineBasicBlock *MBB : Backwards) {
@@ -143,7 +143,7 @@ private:
       }
   }
 
-  // A list names registers without their parts.
+  // A list names registers, but not their parts.
   void list(MachineBasicBlock &MBB) {
     const PhysRegs &In = of(MBB).In;
     MBB.clearLiveIns();
@@ -154,12 +154,13 @@ private:
     MBB.sortUniqueLiveIns();
   }
 
-  // Whether nothing behind wants a register, or a part of it.
+  // Whether a register and all its parts are dead from here on.
   bool isLast(const PhysRegs &Live, MCRegister Reg) const {
     return !Reserved.overlaps(T.Registers.self(Reg)) && !Live.overlaps(T.Registers.aliases(Reg));
   }
 
-  // Looks for what is read behind a call that destroys it. The unwinder writes what a landing pad reads, or parts of that.
+  // Looks for a register that is read after a call that destroys it. The unwinder writes the registers, or parts of them, that a
+  // landing pad reads.
   void findLost(const PhysRegs &Behind, const MachineBasicBlock &MBB) {
     PhysRegs Destroyed;
     for (const uint32_t *Mask : Current.Masks)
@@ -171,7 +172,7 @@ private:
         Destroyed.remove(T.Registers.aliases(Reg));
     Destroyed -= Reserved;
     Destroyed &= Behind;
-    // Where only its low part has been written since, what is above it in a register may be read, and means nothing.
+    // A register may be read of which only the low part has been written since: the part above it is unused.
     T.Registers.forEach(Destroyed, [&](MCRegister Reg) { IsLost |= T.lowPartOf(Reg) != CH_NONE; });
   }
 
@@ -195,9 +196,9 @@ private:
   Target &T;
   PhysRegs Reserved;
   std::vector<Passage> Passages;
-  // Of the instruction that is being passed.
+  // The operands of the instruction that is being passed.
   Operands Current;
-  // Something is read behind a call that destroys it.
+  // Whether a register is read after a call that destroys it.
   bool IsLost = false;
   const SmallVector<MCRegister, 2> ByUnwinder;
 };

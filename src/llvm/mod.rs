@@ -2,6 +2,8 @@
 
 mod answer;
 mod compile;
+#[cfg(test)]
+mod contract;
 mod fatal;
 mod ffi;
 pub mod foreign;

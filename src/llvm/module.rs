@@ -2,7 +2,9 @@
 
 use super::fatal::{Stage, during};
 use super::ffi;
+use super::ffi::{ReadMessage, Unknown};
 use super::foreign;
+use crate::allocate::failure::Defect;
 use crate::input::{self, Unreadable};
 use inkwell::context::Context;
 use inkwell::llvm_sys::core::LLVMContextSetDiagnosticHandler;
@@ -11,7 +13,7 @@ use inkwell::values::FunctionValue;
 use std::ffi::c_void;
 use std::path::Path;
 
-/// Why a module could not be read. The messages say what is wrong with the file and do not repeat its name.
+/// Why a module could not be read. The messages do not repeat the file's name.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     #[error(transparent)]
@@ -20,7 +22,7 @@ pub enum ReadError {
     Empty,
     #[error("is neither LLVM bitcode nor textual LLVM IR")]
     NotBitcode,
-    /// A file of another kind: which, and how to make a module of it.
+    /// A file of another kind: the kind, and how to make a module of it.
     #[error("{0}")]
     Foreign(String),
     #[error("invalid bitcode: {0}")]
@@ -35,11 +37,14 @@ pub enum ReadError {
     NoTarget,
     #[error("the target `{0}` is not supported (only x86-64 and i386 on Linux are)")]
     Target(String),
+    #[error("this is a bug in chordal: {0}")]
+    Defect(Defect),
 }
 
 /// The bytes of a module.
 pub struct Source {
-    /// The module's name for LLVM, in messages and in symbols that are made of it. As a rule as the user wrote it; `-` is standard input.
+    /// The module's name in LLVM, in messages and in symbols that are made of it. It is usually as the user wrote it; `-` is
+    /// standard input.
     pub name: String,
     bytes: Vec<u8>,
 }
@@ -81,7 +86,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// The target that a triple names; Linux alone, because ELF and its calling conventions are assumed.
+    /// The target that a triple names. Only Linux is supported, because ELF and its calling conventions are assumed.
     pub fn of_triple(triple: &str) -> Option<Target> {
         let (processor, system) = triple.split_once('-')?;
         if !system.contains("linux") || system.ends_with("x32") {
@@ -97,7 +102,7 @@ impl Target {
 
 /// A module that LLVM's verifier accepts, for a supported target.
 pub struct Module<'s> {
-    // Dropped before its context.
+    // The module is dropped before its context.
     module: inkwell::module::Module<'static>,
     _context: Box<Context>,
     source: &'s Source,
@@ -127,16 +132,19 @@ impl<'s> Module<'s> {
     fn read(source: &'s Source) -> Result<Module<'s>, ReadError> {
         let context = Box::new(Context::create());
         unsafe { LLVMContextSetDiagnosticHandler(context.raw(), Some(ignore), std::ptr::null_mut()) };
-        let mut said = Said::default();
+        let mut said = Said { is_bitcode: source.is_bitcode(), error: None, warnings: Vec::new() };
         let reader = ffi::Reader { user: std::ptr::from_mut(&mut said).cast(), message };
         let (name, bytes) = (ffi::Str::new(source.name.as_bytes()), ffi::Str::new(&source.bytes));
         // SAFETY: the context, the texts and the reader are alive during the call.
         let module = unsafe { ffi::ch_read(context.raw().cast(), name, bytes, &raw const reader) };
         if module.is_null() {
-            return Err(said.error(source.is_bitcode()));
+            return Err(said.error.expect("the bridge says why it returns no module"));
         }
         // SAFETY: the module is nobody else's, and does not outlive the context, which is dropped after it.
         let module = unsafe { inkwell::module::Module::new(module.cast()) };
+        if let Some(error) = said.error {
+            return Err(error);
+        }
         let triple = module.get_triple().as_str().to_string_lossy().into_owned();
         if triple.is_empty() {
             return Err(ReadError::NoTarget);
@@ -145,7 +153,7 @@ impl<'s> Module<'s> {
         Ok(Module { module, _context: context, source, target, warnings: said.warnings })
     }
 
-    /// LLVM's warnings about the module as it was read, a line each.
+    /// LLVM's warnings about the module when it was read, one line each.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -179,37 +187,37 @@ impl<'s> Module<'s> {
     }
 }
 
-/// LLVM's own warnings about a module go nowhere: the bridge says what it drops, and errors arrive as results.
+/// Ignores LLVM's own warnings about a module: the bridge reports everything that it drops, and errors are results.
 extern "C" fn ignore(_: LLVMDiagnosticInfoRef, _: *mut c_void) {}
 
-/// The bridge's messages about a module while it was read.
-#[derive(Default)]
+/// The bridge's messages about a module while it is read.
 struct Said {
-    error: Option<(u32, String)>,
+    is_bitcode: bool,
+    /// Why it could not be read.
+    error: Option<ReadError>,
     warnings: Vec<String>,
 }
 
 impl Said {
-    /// Why the module could not be read.
-    fn error(self, is_bitcode: bool) -> ReadError {
-        let (kind, message) = self.error.expect("the bridge says why it returns no module");
-        match kind {
-            ffi::READ_INVALID if is_bitcode => ReadError::Bitcode(message),
-            ffi::READ_INVALID => ReadError::Syntax(message),
-            ffi::READ_BROKEN => ReadError::Broken(message),
-            ffi::READ_INDEX => ReadError::Index,
-            _ => unreachable!("the bridge has no message of kind {kind}"),
-        }
+    fn add(&mut self, kind: u32, text: String) {
+        self.error = Some(match kind.try_into() {
+            Ok(ReadMessage::Warning) => return self.warnings.push(text),
+            Ok(ReadMessage::Invalid) if self.is_bitcode => ReadError::Bitcode(text),
+            Ok(ReadMessage::Invalid) => ReadError::Syntax(text),
+            Ok(ReadMessage::Broken) => ReadError::Broken(text),
+            Ok(ReadMessage::Index) => ReadError::Index,
+            Err(unknown) => ReadError::Defect(Unknown::into(unknown)),
+        });
     }
 }
 
 extern "C" fn message(user: *mut c_void, kind: u32, text: ffi::Str) {
     // SAFETY: the bridge passes back its user and a text that is alive.
     let (said, text) = unsafe { (&mut *user.cast::<Said>(), one_line(&text.text())) };
-    if kind == ffi::READ_WARNING { said.warnings.push(text) } else { said.error = Some((kind, text)) }
+    said.add(kind, text);
 }
 
-/// A message of several lines as one.
+/// Joins the lines of a message.
 pub(super) fn one_line(message: &str) -> String {
     message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
@@ -217,6 +225,16 @@ pub(super) fn one_line(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_of_an_unknown_kind_are_errors() {
+        let mut said = Said { is_bitcode: true, error: None, warnings: Vec::new() };
+        said.add(3, "old debug information".into());
+        assert!(said.error.is_none() && said.warnings.len() == 1);
+        said.add(4, "no bytes".into());
+        let message = said.error.expect("there is no such kind").to_string();
+        assert_eq!(message, "this is a bug in chordal: the bridge passes 4 as ReadMessage");
+    }
 
     #[test]
     fn targets() {

@@ -1,4 +1,4 @@
-// Sets of physical registers, parts of others among them, and which of them overlap.
+// Sets of physical registers, including parts of others, and the registers that overlap.
 #ifndef CHORDAL_OVERLAPS_H
 #define CHORDAL_OVERLAPS_H
 
@@ -9,15 +9,14 @@
 
 namespace chordal {
 
-// Registers of one family: of those that overlap each other, directly or by way of others. A family is in one word of every
-// set, so what an operand does to a set is done to one word of it.
+// Registers of one family, which overlap each other directly or through others. A family is in one word of every set, so each
+// operand affects one word of a set.
 struct Relatives {
   unsigned Word;
   uint64_t Bits;
 };
 
-// As large as the largest number of registers there may be, so that it takes no memory of its own. Only Overlaps knows which bit
-// is which register's.
+// A set of registers, of fixed size, so that it needs no memory of its own. Only Overlaps knows the bits of registers.
 class PhysRegs {
 public:
   static constexpr unsigned NumWords = 8;
@@ -54,7 +53,7 @@ private:
   std::array<uint64_t, NumWords> Words = {};
 };
 
-// Of each register, the others that concern it. LLVM's iterators find them anew each time.
+// The registers that overlap each register. LLVM's iterators compute them anew each time.
 class Overlaps {
 public:
   explicit Overlaps(const llvm::TargetRegisterInfo &TRI) : Of(TRI.getNumRegs()) {
@@ -73,11 +72,11 @@ public:
   }
 
   Relatives self(llvm::MCRegister Reg) const { return {Of[Reg.id()].Word, Of[Reg.id()].Self}; }
-  // All that have anything in common with a register, itself among them.
+  // The registers that overlap a register, itself among them.
   Relatives aliases(llvm::MCRegister Reg) const { return {Of[Reg.id()].Word, Of[Reg.id()].Aliases}; }
   // A register and its parts.
   Relatives parts(llvm::MCRegister Reg) const { return {Of[Reg.id()].Word, Of[Reg.id()].Parts}; }
-  // What a register is a part of.
+  // The registers that a register is a part of.
   Relatives wholes(llvm::MCRegister Reg) const { return {Of[Reg.id()].Word, Of[Reg.id()].Wholes}; }
 
   // Calls a function for each member of a set, family by family.
@@ -85,7 +84,7 @@ public:
     Set.forEachBit([&](unsigned Bit) { Call(ByBit[Bit]); });
   }
 
-  // What a register mask does not preserve.
+  // The registers that a register mask does not preserve.
   PhysRegs clobbered(const uint32_t *Mask) const {
     PhysRegs Set;
     for (llvm::MCRegister Reg = 1; Reg.id() < Of.size(); Reg = Reg.id() + 1)

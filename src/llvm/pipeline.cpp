@@ -1,10 +1,11 @@
-// LLVM's code generation pipeline with our allocation, or LLVM's own, in the middle.
+// Runs LLVM's code generation pipeline with our allocation, or LLVM's own, in it.
 #include "allocation.h"
 #include "count.h"
 #include "fallback.h"
 #include "stock.h"
 #include "target_machine.h"
 #include "wrap.h"
+#include "x86/x86.h"
 #include "llvm/Analysis/RuntimeLibcallInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
@@ -19,7 +20,6 @@
 #include "llvm/InitializePasses.h"
 #include "llvm/MC/MCContext.h"
 #include "llvm/Support/PrettyStackTrace.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
@@ -30,7 +30,7 @@ using namespace llvm;
 namespace chordal {
 namespace {
 
-// Where an allocator would run, nothing is left to do.
+// Takes the place of LLVM's allocator when there is nothing left to allocate.
 class Nothing : public MachineFunctionPass {
 public:
   static char ID;
@@ -44,7 +44,7 @@ public:
 };
 char Nothing::ID = 0;
 
-// Stands where the blocks are those of allocation for the last time.
+// Weighs a function at the last point of the pipeline where its blocks are those of allocation.
 class Weigh : public MachineFunctionPass {
 public:
   static char ID;
@@ -92,8 +92,8 @@ Run *CurrentRun;
 FunctionPass *createNothing() { return new Nothing(); }
 FunctionPass *createFallbackAllocator() { return createChoice(*CurrentRun, createGreedyRegisterAllocator()); }
 
-// The passes between SSA machine code and physical registers (the allocator itself apart): our allocation does the work of
-// all of them. LiveVariables is an analysis of SSA code, which could not skip a function; the passes behind it do without.
+// Replaces the passes between SSA machine code and physical registers, apart from the allocator itself: our allocation does the
+// work of all of them. LiveVariables is an analysis of SSA code, which cannot skip a function. The passes after it do without it.
 void replacePasses(TargetPassConfig &TPC, Run &R) {
   TPC.disablePass(&LiveVariablesID);
   for (AnalysisID Replaced :
@@ -118,10 +118,9 @@ void configureOurs(TargetPassConfig &TPC, Run &R) {
 }
 
 void configure(TargetPassConfig &TPC, Run &R) {
-  // LLVM's options are the process's: an earlier run may have changed them.
+  // LLVM's options belong to the process: an earlier run may have changed them.
   setOption("optimize-regalloc", cl::BOU_UNSET);
-  // x86 runs LLVM's greedy allocator an additional time, for matrix tiles, unless llc is told to use another allocator.
-  setOption("x86-tile-ra", R.Options.allocator == CH_GREEDY || R.Options.num_fallback);
+  x86::configure(R.Options.allocator == CH_GREEDY || R.Options.num_fallback);
   if (R.Options.allocator == CH_OURS)
     configureOurs(TPC, R);
   else
@@ -129,7 +128,8 @@ void configure(TargetPassConfig &TPC, Run &R) {
   TPC.insertPass(&PrologEpilogCodeInserterID, IdentifyingPassPtr(new Weigh(R)));
 }
 
-// LLVM's options and its default allocator are the process's, and are asked while passes are made: one module at a time.
+// LLVM's options and its default allocator belong to the process, and are read while passes are created, so only one module at a
+// time is configured.
 bool addPasses(TargetPassConfig &TPC, Run &R) {
   static std::mutex Configuring;
   std::lock_guard<std::mutex> Guard(Configuring);
@@ -169,14 +169,6 @@ void (*FatalHandler)(ChStr);
 
 using namespace chordal;
 
-// Whether LLVM will make functions of its own, when it is nearly done with all others: thunks for indirect branches.
-static bool makesThunks(const Module &M) {
-  return any_of(M, [](const Function &F) {
-    StringRef Features = F.getFnAttribute("target-features").getValueAsString();
-    return Features.contains("+retpoline") || Features.contains("+lvi");
-  });
-}
-
 static uint32_t about(const DiagnosticInfo &Info) {
   switch (Info.getKind()) {
   case DK_StackSize:
@@ -202,7 +194,7 @@ int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callba
         raw_string_ostream OS(Message);
         DiagnosticPrinterRawOStream Printer(OS);
         Run &R = *static_cast<Run *>(Context);
-        // While an allocator is at work, the function is known, and messages need not say where it is.
+        // While an allocator is at work, the function is known, so messages need not say where it is.
         if (auto *Failure = dyn_cast<DiagnosticInfoRegAllocFailure>(Info); Failure && R.Allocating)
           OS << Failure->getMsgStr();
         else if (auto *Asm = dyn_cast<DiagnosticInfoInlineAsm>(Info); Asm && R.Allocating)
@@ -219,12 +211,12 @@ int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callba
     TM->Options.DataSections = options->data_sections;
     TM->Options.EmitAddrsig = options->addrsig;
     TM->Options.EmitCallSiteInfo = options->call_site_info;
-    // LLVM describes what calls pass only for a debugger that is known to read it.
+    // LLVM describes the arguments of calls only for debuggers that are known to read the description.
     TM->Options.DebuggerTuning = options->call_site_info ? DebuggerKind::GDB : DebuggerKind::Default;
     if (std::optional<uint64_t> Threshold = M.getLargeDataThreshold())
       TM->setLargeDataThreshold(*Threshold);
   }
-  R.Ahead = options->ahead && !makesThunks(M);
+  R.Ahead = options->ahead && !x86::makesThunks(M);
   SmallVector<char, 0> Output;
   raw_svector_ostream Out(Output);
   if (TM) {
@@ -246,7 +238,7 @@ size_t ch_doing(char *buffer, size_t size) {
   auto *Innermost = static_cast<const PrettyStackTraceEntry *>(SavePrettyStackState());
   if (!Innermost)
     return 0;
-  SmallString<1024> Text; // as a rule, nothing is taken from the heap, which may be what is broken
+  SmallString<1024> Text; // usually without memory from the heap, which may be corrupted
   raw_svector_ostream OS(Text);
   Innermost->print(OS);
   StringRef Line = StringRef(Text).split('\n').first.take_front(size);
@@ -259,12 +251,8 @@ void ch_initialise(void (*fatal)(ChStr)) {
   auto Report = [](void *, const char *Message, bool) { FatalHandler(str(Message)); };
   install_fatal_error_handler(Report, nullptr);
   install_bad_alloc_error_handler(Report, nullptr);
-  LLVMInitializeX86TargetInfo();
-  LLVMInitializeX86Target();
-  LLVMInitializeX86TargetMC();
-  LLVMInitializeX86AsmPrinter();
-  LLVMInitializeX86AsmParser();
-  // When LLVM upgrades debug information it verifies the module, and reports to standard error.
+  x86::initialise();
+  // When LLVM upgrades debug information, it verifies the module, and reports to standard error.
   setOption("disable-auto-upgrade-debug-info", true);
   PassRegistry &Registry = *PassRegistry::getPassRegistry();
   initializeCore(Registry);

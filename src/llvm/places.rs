@@ -1,4 +1,4 @@
-//! Where functions are in their source, by a module's debug information.
+//! The places of functions in their sources, from a module's debug information.
 
 use super::module::Module;
 use crate::measure::stats::Place;
@@ -13,7 +13,7 @@ use std::ffi::{OsStr, c_char, c_uint};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-/// The places of a module's functions, by name; of those that have one.
+/// The places of a module's functions, by name. Functions without debug information have none.
 pub fn of(module: &Module<'_>) -> HashMap<String, Place> {
     let of_each = module.functions().filter_map(|function| {
         let name = function.get_name().to_string_lossy().into_owned();
@@ -39,7 +39,7 @@ fn place(function: FunctionValue<'_>) -> Option<Place> {
     is_named.then(|| Place { file: folder.join(name).clean().display().to_string(), line })
 }
 
-/// One of a file's texts, which LLVM does not end with a zero.
+/// Reads one of a file's texts, which LLVM does not terminate.
 fn text<'f>(file: LLVMMetadataRef, get: unsafe extern "C" fn(LLVMMetadataRef, *mut c_uint) -> *const c_char) -> &'f Path {
     let mut length = 0;
     // SAFETY: the text lives as long as the module's context.

@@ -1,6 +1,6 @@
-// Reading modules: parsing and verifying, with the data layout of their target.
+// Reads modules: parses and verifies them, with the data layout of their target.
 #include "bridge.h"
-#include "target.h"
+#include "x86/x86.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/LLVMContext.h"
@@ -22,11 +22,11 @@ void say(const ChReader &Reader, uint32_t Kind, const Twine &Message) {
   Reader.message(Reader.user, Kind, str(Message.toStringRef(Text)));
 }
 
-// The target's own layout, whatever the module says of it: constants are folded, and alignments chosen, while text is parsed.
+// The target's own layout, whatever the module says: while text is parsed, constants are folded and alignments chosen.
 std::optional<std::string> layoutOf(StringRef TripleText, StringRef) {
   Triple T(TripleText);
-  if (!T.isX86())
-    return std::nullopt; // refused later, by its name
+  if (!x86::isTarget(T))
+    return std::nullopt; // it is refused later, by its name
   return T.computeDataLayout();
 }
 
@@ -36,7 +36,7 @@ std::string explanation(const SMDiagnostic &Error) {
   return ("line " + Twine(Error.getLineNo()) + ", column " + Twine(Error.getColumnNo() + 1) + ": " + Error.getMessage()).str();
 }
 
-// Drops what LLVM's tools drop as well: debug information of another version, or that is no valid debug information.
+// Drops debug information that is invalid, or of another version, as LLVM's tools do.
 void dropDebugInfo(Module &M, const ChReader &Reader, const Twine &Why) {
   if (StripDebugInfo(M))
     say(Reader, CH_READ_WARNING, "debug information is ignored: " + Why);
@@ -58,7 +58,7 @@ bool verified(Module &M, const ChReader &Reader) {
   return true;
 }
 
-// Whether a file of bitcode holds nothing but summaries, as those do that the thin linker writes.
+// Whether a file of bitcode contains only summaries, as those do that the thin linker writes.
 bool isIndex(MemoryBufferRef Buffer, const Module &M) {
   if (!M.getTargetTriple().empty() || !M.empty() || !M.global_empty())
     return false;

@@ -1,24 +1,24 @@
-//! Which general-purpose registers an allocation may use: `--registers`.
+//! The general-purpose registers that an allocation may use: `--registers`.
 
 use super::module::Target;
 use crate::machine::{Function, RegSet, RegisterFile};
 use std::convert::Infallible;
 use std::str::FromStr;
 
-/// Name of the bank that a request restricts.
+/// The name of the bank that a request restricts.
 const BANK: &str = "general";
 
-/// All of a target's registers.
+/// The name of the request for all registers of a target.
 pub const ALL_REGISTERS: &str = "all";
 
 /// A request for general-purpose registers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RegisterRequest {
-    /// All of the target's.
+    /// All of the target's registers.
     All,
-    /// The published list of so many registers.
+    /// The published list of this many registers.
     Count(usize),
-    /// Exactly these.
+    /// Exactly these registers.
     List(Vec<String>),
 }
 
@@ -142,7 +142,7 @@ impl Target {
     }
 }
 
-/// A register file whose classes have lost the general-purpose registers that are not named.
+/// A register file without the general-purpose registers that are not named.
 pub(super) fn restricted(all: &RegisterFile, names: &[String]) -> RegisterFile {
     let mut file = all.clone();
     let kept: RegSet = names.iter().filter_map(|name| file.by_name(name)).collect();
@@ -154,8 +154,8 @@ pub(super) fn restricted(all: &RegisterFile, names: &[String]) -> RegisterFile {
     file
 }
 
-/// What a function needs of the registers besides, if it does: classes of its values that have no register left in the
-/// restricted file, because an instruction takes no others, keep their own.
+/// The restricted file with the further registers that a function needs; `None` if it needs none. A class of its values that has
+/// no register left, because an instruction takes no others, keeps its own.
 pub(super) fn completed(restricted: &RegisterFile, all: &RegisterFile, function: &Function) -> Option<RegisterFile> {
     let mut file: Option<RegisterFile> = None;
     for class in function.values.values().map(|value| value.class).filter(|&class| restricted.classes[class].regs.is_empty()) {

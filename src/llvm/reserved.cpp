@@ -19,7 +19,7 @@ bool canBe(const MachineOperand &MO, MCRegister Reserved) {
   return RC && RC->contains(Reserved);
 }
 
-// Whether a register keeps what is copied from it until the copy has been read for the last time, in this block.
+// Whether a register keeps its content from the copy to the last read of the copy, in this block.
 bool lastsAsLongAs(const MachineInstr &Copy, MCRegister Reserved) {
   const MachineRegisterInfo &MRI = Copy.getMF()->getRegInfo();
   Register Value = Copy.getOperand(0).getReg();
@@ -47,7 +47,7 @@ void readInPlace(MachineInstr &Copy) {
   if (!all_of(MRI.use_nodbg_operands(Value), Fits) || !lastsAsLongAs(Copy, Reserved))
     return;
   for (MachineOperand &MO : make_early_inc_range(MRI.use_operands(Value))) {
-    // What the debugger would look at may stand where the register holds something else.
+    // A debug instruction may stand where the register holds something else.
     MO.setReg(MO.isDebug() ? Register() : Register(Reserved));
     if (!MO.isDebug())
       MO.setIsKill(false);

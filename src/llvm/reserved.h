@@ -1,4 +1,4 @@
-// Registers that are nobody's to allocate.
+// Reserved registers, which cannot be allocated.
 #ifndef CHORDAL_RESERVED_H
 #define CHORDAL_RESERVED_H
 
@@ -6,8 +6,9 @@
 
 namespace chordal {
 
-// Reads a reserved register where a copy of it was read (the stack pointer, below which arguments of calls are put), if it still
-// holds the same there. The copies are gone: there is nothing to allocate. LLVM's coalescer does so, too.
+// Replaces reads of a copy of a reserved register by reads of the register itself, if it still has the same content there, and
+// removes the copies: then there is nothing to allocate. (The stack pointer is copied so, to store arguments of calls.) LLVM's
+// coalescer does the same.
 void readReservedRegisters(llvm::MachineFunction &MF);
 
 } // namespace chordal

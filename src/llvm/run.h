@@ -1,4 +1,4 @@
-// One run of the code generator.
+// The state of one run of the code generator.
 #ifndef CHORDAL_RUN_H
 #define CHORDAL_RUN_H
 
@@ -23,30 +23,30 @@ inline uint64_t nanoseconds() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// A callee-saved register that is saved apart from others, in a stack object of its own.
+// A callee-saved register that is saved by itself, in its own stack object.
 struct SeparateSave {
   llvm::MCRegister Reg;
   const llvm::TargetRegisterClass *Class;
   int Slot;
 };
 
-// What its passes share.
+// The state that the passes of a run share.
 struct Run {
   const ChOptions &Options;
   const ChCallbacks &Callbacks;
   std::vector<std::unique_ptr<Target>> Targets = {};
   unsigned Errors = 0;
-  // Whether all functions are handed over before the first answer is wanted.
+  // Whether all functions are handed over before the first answer is needed.
   bool Ahead = false;
   // Whether one of LLVM's allocators is at work, since when, and its first complaint.
   bool Allocating = false;
   uint64_t AllocationStart = 0;
   std::string Failure = {};
-  // Functions as they were where allocation began, from there to where they are counted; the first is at hand.
+  // The functions as they were when allocation began, until they are counted. The first is the current one.
   std::deque<Selection> Selected = {};
-  // What it weighs.
+  // The weights of the current function.
   ChWeights Weights = {};
-  // The callee-saved registers of the function at hand that its prologue does not save.
+  // The callee-saved registers of the current function that its prologue does not save.
   llvm::SmallVector<SeparateSave, 8> Separate = {};
 
   // The number of the register file that a function uses, and whether it is new.
@@ -63,7 +63,7 @@ struct Run {
                         [&](ChStr Name) { return MF.getName() == llvm::StringRef(Name.data, Name.size); });
   }
 
-  // An error of an allocator is its function's, and another allocator may do better.
+  // An allocator's error concerns its function. Another allocator may do better.
   void error(llvm::StringRef Message) {
     if (!Allocating) {
       ++Errors;
@@ -85,7 +85,7 @@ template <typename T> void setOption(llvm::StringRef Name, T Value) {
   static_cast<llvm::cl::opt<T> *>(Option->second)->setValue(Value);
 }
 
-// What LLVM's machine verifier says; its own use of the heap is not measured.
+// The report of LLVM's machine verifier. Its own use of the heap is not measured.
 inline std::string verify(const llvm::MachineFunction &MF, const char *Where) {
   uint64_t Peak = chordal_meter_peak();
   std::string Report;

@@ -1,8 +1,9 @@
 //! The callbacks of one run of the code generator.
 
 use super::answer::Arrays;
-use super::compile::{About, Warning};
+use super::compile::Warning;
 use super::fatal::{Stage, during, with_function};
+use super::ffi::SavedFlags;
 use super::jobs::{Allocation, Failed, Job, Outcome, Workers};
 use super::{ffi, import, registers};
 use crate::allocate::degraded::Degraded;
@@ -14,17 +15,19 @@ use crate::measure::stats::{self, Counts};
 use indexmap::IndexMap;
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_void;
+use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
-/// Whether a function's text form, which is all that a defect leaves behind, is a valid function again; if not, why.
-fn reproducible(function: &Function) -> Result<(), String> {
-    let again = parse(&print(function)).map_err(|error| format!("its text form: {error}"))?;
-    validate(&again).map_err(|violations| format!("its text form: {}", violations[0]))
+/// Checks that a function's text form, which is all that a defect leaves, is a valid function again.
+fn reproducible(function: &Function) -> Result<(), Defect> {
+    let invalid = |why: &dyn Display| Defect::Impossible(format!("its text form: {why}"));
+    let again = parse(&print(function)).map_err(|error| invalid(&error))?;
+    validate(&again).map_err(|violations| invalid(&violations[0]))
 }
 
-/// A register file as the target has it, and as the allocator may use it.
+/// A register file with all registers of the target, and with those that the allocator may use.
 struct Files {
     all: Arc<RegisterFile>,
     usable: Arc<RegisterFile>,
@@ -38,29 +41,32 @@ impl Files {
     }
 }
 
-/// What a run is asked to do and what it has come to so far.
+/// The flags of the bridge in the order of [`shrink_wrap::Saved`].
+const SAVED: [SavedFlags; 3] = [SavedFlags::ARRIVING, SavedFlags::WITHIN, SavedFlags::LEAVING];
+
+/// One run of the code generator: its task, and its results so far.
 pub struct Session<'o> {
-    /// If the allocator is not one of LLVM's.
+    /// The threads that allocate, unless one of LLVM's allocators does.
     workers: Option<Workers<'o>>,
     registers: Option<&'o [String]>,
     progress: &'o dyn Fn(&str),
     files: Vec<Files>,
-    /// What has been taken over last.
+    /// The function that has been imported last.
     imported: Option<Result<Job, Failed>>,
-    /// What the bridge has not asked about, in order.
+    /// The results that the bridge has not asked for yet, in order.
     pending: VecDeque<Receiver<Outcome>>,
     answer: Arrays,
     /// The functions that could not be allocated, in order.
     pub failures: Vec<Failed>,
-    /// What LLVM's machine verifier said about functions.
+    /// Reports of LLVM's machine verifier, by function.
     pub verifier_reports: Vec<(String, String)>,
-    /// What was counted, by function.
+    /// Counts by function.
     pub functions: IndexMap<String, Counts>,
-    /// Where allocators did something else than they were asked for, by function.
+    /// Phases that did something other than they were asked for, by function.
     pub degraded: HashMap<String, Vec<Degraded>>,
     /// LLVM's error messages.
     pub errors: Vec<String>,
-    /// And warnings.
+    /// LLVM's warnings.
     pub warnings: Vec<Warning>,
     /// The bytes of functions' code, by symbol.
     pub sizes: HashMap<String, u64>,
@@ -69,8 +75,8 @@ pub struct Session<'o> {
 }
 
 impl<'o> Session<'o> {
-    /// A session that allocates, or that only listens to LLVM's own allocator; `progress` is told the name of
-    /// each function that is taken over, and of each that is done.
+    /// A session that allocates, or that only listens to LLVM's own allocator. `progress` is told the name of each function when
+    /// it is imported, and when it is done.
     pub fn new(workers: Option<Workers<'o>>, registers: Option<&'o [String]>, progress: &'o dyn Fn(&str)) -> Self {
         Session {
             workers,
@@ -91,7 +97,7 @@ impl<'o> Session<'o> {
         }
     }
 
-    /// The callbacks, for one call into the bridge.
+    /// The callbacks for one call into the bridge.
     pub fn callbacks(&mut self) -> ffi::Callbacks {
         ffi::Callbacks {
             user: std::ptr::from_mut(self).cast(),
@@ -110,7 +116,7 @@ impl<'o> Session<'o> {
         }
     }
 
-    /// Takes one function over. A panic must not unwind through C++.
+    /// Imports one function. A panic must not unwind through C++, so it becomes a failure.
     ///
     /// # Safety
     /// The flat function must be valid.
@@ -123,14 +129,14 @@ impl<'o> Session<'o> {
         self.imported = Some(imported.map(|function| Job { function, import_ns: flat.import_ns + nanoseconds(start) }));
     }
 
-    /// Has what was taken over be allocated.
+    /// Starts the allocation of the function that has been imported last.
     fn allocate(&mut self) {
         let imported = self.imported.take().expect("the bridge has a function imported before it is allocated");
         let workers = self.workers.as_ref().expect("the bridge asks for allocations only where there is an allocator");
         self.pending.push_back(workers.start(imported));
     }
 
-    /// What has come of the first function that nobody has asked about; its arrays live in `self` until the next call.
+    /// The answer about the first function that has not been asked about. Its arrays live in `self` until the next call.
     fn answer(&mut self) -> ffi::Answer {
         let pending = self.pending.pop_front().expect("the bridge asks once about each function");
         match pending.recv().expect("who takes a job ends it") {
@@ -145,7 +151,7 @@ impl<'o> Session<'o> {
             Err(failed) => {
                 self.failures.push(failed);
                 self.answer = Arrays::default();
-                ffi::Answer { outcome: ffi::FAILED, ..self.answer.answer() }
+                ffi::Answer { outcome: ffi::Outcome::Failed as u32, ..self.answer.answer() }
             }
         }
     }
@@ -154,21 +160,21 @@ impl<'o> Session<'o> {
     /// The flat function must be valid.
     unsafe fn model(&mut self, flat: &ffi::Function) -> Result<Function, Failure> {
         let unsupported = unsafe { flat.unsupported.text() };
-        // Even a function that cannot be handed over may bring a new register file, whose number later ones use.
+        // A function that cannot be handed over may still bring a new register file, to whose number later functions refer.
         if let Some(new) = unsafe { flat.new_file.as_ref() } {
-            let all = unsafe { import::register_file(new) };
+            let all = unsafe { import::register_file(new) }?;
             self.files.push(Files::new(all, self.registers));
         }
         if !unsupported.is_empty() {
             return Err(Unsupported(unsupported).into());
         }
         let Files { all, usable } = &self.files[flat.file as usize];
-        let mut function = unsafe { import::function(flat, usable.clone()) };
+        let mut function = unsafe { import::function(flat, usable.clone()) }?;
         if let Some(file) = registers::completed(usable, all, &function) {
             function.file = Arc::new(file);
         }
         if cfg!(debug_assertions) {
-            reproducible(&function).map_err(Defect::Impossible)?;
+            reproducible(&function)?;
         }
         Ok(function)
     }
@@ -193,11 +199,12 @@ impl<'o> Session<'o> {
     /// # Safety
     /// The flat frame must be valid.
     unsafe fn wrap(&mut self, flat: &ffi::Frame, saved: &mut [u8]) -> Result<(), Failed> {
-        let answer = guarded(|| Ok(shrink_wrap::wrap(&unsafe { import::frame(flat) })));
+        let answer = guarded(|| Ok(shrink_wrap::wrap(&unsafe { import::frame(flat) }?)));
         let answer = answer.map_err(|failure| Failed { name: unsafe { flat.name.text() }, failure, text: None })?;
         for (saved, places) in saved.chunks_exact_mut(flat.num_blocks).zip(answer) {
             for (flat, points) in saved.iter_mut().zip(places.iter().flat_map(|places| places.values())) {
-                *flat = points.iter().zip(ffi::SAVED).filter(|&(&point, _)| point).map(|(_, bit)| bit).sum();
+                let saved = points.iter().zip(SAVED).filter(|&(&point, _)| point).map(|(_, flag)| flag);
+                *flat = saved.collect::<SavedFlags>().bits();
             }
         }
         Ok(())
@@ -216,7 +223,7 @@ impl<'o> Session<'o> {
         (self.progress)(&function);
         let entry = self.functions.entry(function).or_default();
         if self.workers.is_none() || entry.time_ns.is_none() {
-            // LLVM's own allocator, whose swaps cannot be told from those of the program; as a fallback it is not timed.
+            // LLVM's own allocator, whose swaps cannot be told from the program's. A function that was left to it is not timed.
             entry.spill.swaps = counts.swaps;
             entry.time_ns.get_or_insert_default();
         }
@@ -224,7 +231,7 @@ impl<'o> Session<'o> {
     }
 }
 
-/// Enters what the bridge counted.
+/// Enters the bridge's counts.
 fn fill(to: &mut Counts, from: &ffi::Counts) {
     to.fixed = stats::Static {
         loads: from.loads,
@@ -244,7 +251,7 @@ fn fill(to: &mut Counts, from: &ffi::Counts) {
     to.frame_bytes = from.frame_bytes;
 }
 
-/// Enters what the bridge counted by block frequency.
+/// Enters the bridge's counts by block frequency.
 fn weigh(to: &mut Counts, from: &ffi::Weights) {
     to.weighted = stats::Weighted {
         loads: from.loads,
@@ -267,7 +274,7 @@ fn weigh(to: &mut Counts, from: &ffi::Weights) {
     });
 }
 
-/// A message of LLVM's as one line. Where it knows no place, it says so.
+/// A message of LLVM's as one line, without the place that LLVM prints if it knows none.
 fn said(message: &str) -> String {
     super::module::one_line(message.strip_prefix("<unknown>:0:0: ").unwrap_or(message))
 }
@@ -343,7 +350,10 @@ extern "C" fn error(user: *mut c_void, message: ffi::Str) {
 extern "C" fn warning(user: *mut c_void, about: u32, message: ffi::Str) {
     // SAFETY: as in `import`.
     let (session, message) = unsafe { (session(user), message.text()) };
-    session.warnings.push(Warning { about: About::of(about), text: said(&message) });
+    match ffi::Warning::try_from(about) {
+        Ok(about) => session.warnings.push(Warning { about: about.into(), text: said(&message) }),
+        Err(unknown) => session.errors.push(format!("this is a bug in chordal: {unknown}")),
+    }
 }
 
 extern "C" fn size(user: *mut c_void, symbol: ffi::Str, bytes: u64) {
@@ -354,4 +364,26 @@ extern "C" fn size(user: *mut c_void, symbol: ffi::Str, bytes: u64) {
 extern "C" fn emit(user: *mut c_void, output: ffi::Str) {
     // SAFETY: as in `import`.
     unsafe { session(user).output = output.bytes().to_vec() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bridge passes an instruction of a kind that does not exist.
+    #[test]
+    fn an_unknown_value_is_a_defect_of_its_function() {
+        let insts = [ffi::Inst { first_operand: 0, end_operand: 0, pins: 0, kind: 200, reg: 0, flags: 0 }];
+        // SAFETY: null is the pointer to an array of no elements.
+        let (file, empty): (ffi::File, ffi::Function) = unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
+        let flat =
+            ffi::Function { name: ffi::Str::new(b"f"), new_file: &raw const file, insts: insts.as_ptr(), num_insts: 1, ..empty };
+        let mut session = Session::new(None, None, &|_| ());
+        // SAFETY: the arrays are alive.
+        unsafe { session.import(&flat) };
+        let Some(Err(Failed { name, failure: Failure::Defect(defect), .. })) = session.imported else {
+            panic!("it was taken over");
+        };
+        assert_eq!((&*name, &*defect.to_string()), ("f", "the bridge passes 200 as InstKind"));
+    }
 }

@@ -1,4 +1,4 @@
-// The sizes of functions, from the assembly that was generated.
+// Finds the sizes of functions in assembly.
 #include "target_machine.h"
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/MC/MCAsmBackend.h"
@@ -23,13 +23,13 @@ using namespace chordal;
 
 namespace {
 
-// Turns text into fragments of sections. Nothing is written, so that a variable of gigabytes takes no memory.
+// Turns text into fragments of sections. Nothing is written, so a variable of gigabytes takes no memory.
 class Assembler {
 public:
   Assembler(const Module &M, const TargetMachine &TM, ChStr Assembly)
       : TM(TM), Context(M.getTargetTriple(), TM.getMCAsmInfo(), TM.getMCRegisterInfo(), TM.getMCSubtargetInfo(), &Sources, &Names) {
-    Names.MCSaveTempLabels = true; // functions of private linkage have symbols too
-    Sources.setDiagHandler([](const SMDiagnostic &, void *) {}); // what cannot be read is told by the result
+    Names.MCSaveTempLabels = true; // functions with private linkage have symbols too
+    Sources.setDiagHandler([](const SMDiagnostic &, void *) {}); // the result says that the text cannot be read
     Sources.AddNewSourceBuffer(MemoryBuffer::getMemBuffer(StringRef(Assembly.data, Assembly.size), "", false), SMLoc());
     const llvm::Target &T = TM.getTarget();
     Objects.reset(T.createMCObjectFileInfo(Context, TM.isPositionIndependent()));
@@ -42,7 +42,7 @@ public:
                                             *TM.getMCSubtargetInfo()));
   }
 
-  // Reads the text and lays it out. Returns whether that can be done.
+  // Reads the text and lays it out. Returns whether it could be read.
   bool run(const Module &M) {
     const llvm::Target &T = TM.getTarget();
     std::unique_ptr<MCAsmParser> Parser(createMCAsmParser(Sources, Context, *Streamer, *TM.getMCAsmInfo()));

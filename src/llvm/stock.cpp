@@ -1,6 +1,6 @@
 #include "stock.h"
 #include "fallback.h"
-#include "tiles.h"
+#include "x86/x86.h"
 #include "llvm/CodeGen/LiveIntervals.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/CodeGen/Passes.h"
@@ -13,7 +13,7 @@ using namespace llvm;
 namespace chordal {
 namespace {
 
-// A pass that changes nothing that another pass could have found out.
+// A pass that preserves all analyses.
 class Observer : public MachineFunctionPass {
 public:
   explicit Observer(char &ID, Run &R) : MachineFunctionPass(ID), R(R) {}
@@ -28,7 +28,7 @@ protected:
   Run &R;
 };
 
-// Stands where the work begins that our own allocation does.
+// Marks the beginning of the work that our own allocation does.
 class Begin : public Observer {
 public:
   static char ID;
@@ -49,7 +49,8 @@ public:
   }
 
 private:
-  // Only the greedy pipeline configures matrix tiles: with basic and PBQP, LLVM makes wrong code of them; with fast, it crashes.
+  // Only the greedy pipeline configures matrix tiles. With basic and PBQP, LLVM generates wrong code for them; with fast, it
+  // crashes.
   void refuse(const MachineFunction &MF) {
     StringRef Reason = "a value of register class TILE";
     if (R.Options.allocator == CH_FAST)
@@ -59,7 +60,7 @@ private:
 
   static bool usesTiles(const MachineFunction &MF) {
     const MachineRegisterInfo &MRI = MF.getRegInfo();
-    const TargetRegisterClass *Tile = tileClass(*MF.getSubtarget().getRegisterInfo());
+    const TargetRegisterClass *Tile = x86::tileClass(*MF.getSubtarget().getRegisterInfo());
     for (unsigned I = 0; I < MRI.getNumVirtRegs(); ++I)
       if (MRI.getRegClassOrNull(Register::index2VirtReg(I)) == Tile)
         return true;
@@ -68,7 +69,7 @@ private:
 };
 char Begin::ID = 0;
 
-// Stands where every virtual register has been replaced.
+// Marks the point where every virtual register has been replaced.
 class End : public Observer {
 public:
   static char ID;
@@ -79,7 +80,7 @@ public:
     R.Allocating = false;
     std::string Failure = std::exchange(R.Failure, {});
     if (!Failure.empty()) {
-      // What LLVM leaves then is wrong, but its other passes get by with it.
+      // LLVM's result is wrong then, but its other passes accept it.
       fail(MF, Failure);
       return false;
     }
@@ -90,9 +91,9 @@ public:
 };
 char End::ID = 0;
 
-// Makes the excluded registers look occupied by something else, over the whole function. LLVM has no option for that, and
-// its allocators compute the reserved registers anew; but all of them ask the live intervals of register units whether a
-// physical register is free. Operands that name an excluded register are left as they are.
+// Makes the excluded registers look occupied by something else in the whole function. LLVM has no option for that, and its
+// allocators recompute the reserved registers; but all of them ask the live intervals of register units whether a physical
+// register is free. Operands that name an excluded register remain as they are.
 class Hold : public Observer {
 public:
   static char ID;
@@ -121,8 +122,8 @@ private:
                   [&](ChStr Name) { return Register.equals_insensitive(StringRef(Name.data, Name.size)); });
   }
 
-  // Where the segments that occupy a register meet: behind every copy. LLVM lets a value that begins as the copy of a physical
-  // register share it, as far as no segment of the register begins within the value.
+  // The points where the segments that occupy a register meet: after every copy. LLVM lets a value that begins as the copy of a
+  // physical register share it, unless a segment of the register begins within the value.
   static std::vector<SlotIndex> bounds(const MachineFunction &MF, SlotIndexes &Indexes) {
     std::vector<SlotIndex> Bounds = {Indexes.getZeroIndex()};
     for (const MachineBasicBlock &MBB : MF)
@@ -141,7 +142,7 @@ private:
 };
 char Hold::ID = 0;
 
-// Looks at what PBQP leaves. Where no choice of registers is free of conflict, it takes one with conflicts and does not say so.
+// Checks PBQP's result. If no choice of registers is free of conflicts, it takes one with conflicts without saying so.
 class Review : public Observer {
 public:
   static char ID;
@@ -156,7 +157,7 @@ public:
     uint64_t Start = nanoseconds();
     if (!R.fallsBack(MF) && conflicts(MF))
       R.error("ran out of registers during register allocation");
-    R.AllocationStart += nanoseconds() - Start; // no part of the allocation
+    R.AllocationStart += nanoseconds() - Start; // this is not part of the allocation
     return false;
   }
 
@@ -173,7 +174,7 @@ private:
         continue;
       const LiveInterval &Interval = LIS.getInterval(Reg);
       if (Interval.empty()) {
-        // Fine for values that are never read; PBQP does not look where it puts them.
+        // This is fine for values that are never read, which PBQP places anywhere.
         if (any_of(MRI.use_nodbg_operands(Reg), [](const MachineOperand &MO) { return MO.readsReg(); }))
           return true;
         continue;
@@ -197,7 +198,7 @@ private:
 };
 char Review::ID = 0;
 
-// One of those that work on live intervals.
+// Creates one of the allocators that work on live intervals.
 FunctionPass *createAllocator(uint32_t Allocator) {
   switch (Allocator) {
   case CH_BASIC:
@@ -212,15 +213,15 @@ FunctionPass *createAllocator(uint32_t Allocator) {
 // RegisterRegAlloc takes functions without a context.
 FunctionPass *NextAllocator;
 
-// Puts an allocator where LLVM's pipeline has one; returns its pass.
+// Puts an allocator in its place in LLVM's pipeline. Returns its pass.
 AnalysisID useAllocator(FunctionPass *Allocator) {
   NextAllocator = Allocator;
   RegisterRegAlloc::setDefault([] { return NextAllocator; });
   return Allocator->getPassID();
 }
 
-// The fast allocator has a pipeline of its own, behind the same instruction selection: no live intervals, no coalescing, no
-// scheduling, and no rewriter.
+// The fast allocator has its own pipeline after the same instruction selection: no live intervals, no coalescing, no scheduling,
+// and no rewriter.
 void configureFast(TargetPassConfig &TPC, Run &R) {
   setOption("optimize-regalloc", cl::BOU_FALSE);
   TPC.substitutePass(&PHIEliminationID, IdentifyingPassPtr(new Begin(R)));

@@ -1,4 +1,4 @@
-// LLVM's own allocators.
+// Configures LLVM's own allocators.
 #ifndef CHORDAL_STOCK_H
 #define CHORDAL_STOCK_H
 
@@ -7,7 +7,7 @@
 
 namespace chordal {
 
-// Sets a pipeline up for the one of LLVM's allocators that the options name. The run must live as long as the pipeline.
+// Configures a pipeline for the allocator of LLVM that the options name. The run must live as long as the pipeline.
 void configureStock(llvm::TargetPassConfig &TPC, Run &R);
 
 } // namespace chordal

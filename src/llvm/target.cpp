@@ -1,20 +1,10 @@
 #include "target.h"
-#include "tiles.h"
+#include "x86/x86.h"
 #include "llvm/Target/TargetMachine.h"
 
 using namespace llvm;
 
 namespace chordal {
-
-static const ChBank Banks[NumBanks] = {
-    {str("general"), CH_SWAP_EXCHANGE}, {str("vector"), CH_SWAP_XOR}, {str("mask"), CH_SWAP_XOR},
-    {str("x87"), CH_SWAP_NEVER},        {str("mmx"), CH_SWAP_XOR},      {str("tile"), CH_SWAP_EXCHANGE},
-};
-
-// The class that holds the widest view of a bank's registers. LLVM installs no header for x86's registers, so they are
-// found by name.
-static const char *const WidestClass[NumBanks] = {"GR64", "VR512", "VK64", "RFP80", "VR64", "TILE"};
-static const char StatusRegister[] = "EFLAGS";
 
 const TargetRegisterClass *Target::classNamed(StringRef Name) {
   auto [It, New] = ClassNames.try_emplace(Name, nullptr);
@@ -23,7 +13,7 @@ const TargetRegisterClass *Target::classNamed(StringRef Name) {
       if (Name == TRI.getRegClassName(RC))
         It->second = RC;
   if (!It->second)
-    report_fatal_error(Twine("this LLVM has no x86 register class ") + Name);
+    report_fatal_error(Twine("this LLVM has no register class ") + Name);
   return It->second;
 }
 
@@ -34,7 +24,7 @@ unsigned Target::opcode(StringRef Name, const TargetInstrInfo &TII) {
       if (TII.getName(Opcode) == Name)
         It->second = Opcode;
   if (!It->second)
-    report_fatal_error(Twine("this LLVM has no x86 instruction ") + Name);
+    report_fatal_error(Twine("this LLVM has no instruction ") + Name);
   return It->second;
 }
 
@@ -47,17 +37,18 @@ static ArrayRef<MCPhysReg> calleeSavedBy(const MachineRegisterInfo &MRI) {
 
 Target::Target(const MachineFunction &MF)
     : TRI(*MF.getSubtarget().getRegisterInfo()), Registers(TRI), Subtarget(&MF.getSubtarget()), Reserved(MF.getRegInfo().getReservedRegs()),
-      CalleeSaved(calleeSavedBy(MF.getRegInfo()).vec()), TileSets(Tiles(MF).registers()) {
+      CalleeSaved(calleeSavedBy(MF.getRegInfo()).vec()), TileSets(x86::Tiles(MF).registers()) {
   addRoots(MF.getTarget().getTargetTriple().isArch64Bit());
   addClasses(MF);
   addTiles();
   for (MCPhysReg Reg : CalleeSaved)
     unite(File.callee_saved, Roots[Reg]);
   for (unsigned Root = 0; Root < RootRegs.size(); ++Root)
-    if (Regs[Root].bank != CH_NONE && TRI.getEncodingValue(RootRegs[Root]) >= 8)
+    if (Regs[Root].bank != CH_NONE && x86::isPrefixed(RootRegs[Root], TRI))
       insert(File.prefixed, Root);
-  File.banks = Banks;
-  File.num_banks = TileSets.empty() ? Tile : NumBanks;
+  ArrayRef<ChBank> Banks = x86::banks(!TileSets.empty());
+  File.banks = Banks.data();
+  File.num_banks = Banks.size();
   File.regs = Regs.data();
   File.num_regs = Regs.size();
   File.classes = Classes.data();
@@ -69,33 +60,21 @@ Target::Target(const MachineFunction &MF)
 bool Target::describes(const MachineFunction &MF) const {
   const MachineRegisterInfo &MRI = MF.getRegInfo();
   return &MF.getSubtarget() == Subtarget && calleeSavedBy(MRI) == ArrayRef(CalleeSaved) && MRI.getReservedRegs() == Reserved &&
-         Tiles(MF).registers() == TileSets;
+         x86::Tiles(MF).registers() == TileSets;
 }
 
 void Target::addRoots(bool Is64Bit) {
-  auto Add = [&](MCRegister Reg, StringRef Name, uint32_t Bank) {
-    Names.push_back(Name.lower());
+  std::vector<x86::Root> All = x86::roots(*this, Is64Bit, !TileSets.empty());
+  if (All.size() > 128)
+    report_fatal_error("too many register families for a 128-bit set");
+  for (auto [Reg, Bank] : All) {
+    Names.push_back(StringRef(TRI.getName(Reg)).lower());
     Regs.push_back({str(Names.back()), Bank});
     RootRegs.push_back(Reg);
-  };
-  const TargetRegisterClass *Dword = classNamed("GR32");
-  for (unsigned Bank = 0; Bank < (TileSets.empty() ? Tile : NumBanks); ++Bank) {
-    FirstTileRoot = RootRegs.size();
-    for (MCRegister Reg : *classNamed(WidestClass[Bank])) {
-      StringRef Name = TRI.getName(Reg);
-      if (Name == "RIP")
-        continue;
-      // What a call preserves on i386 is not the 64 bits that no program has there.
-      if (Bank == General && !Is64Bit)
-        Reg = *find_if(TRI.subregs(Reg), [&](MCRegister Sub) { return Dword->contains(Sub); });
-      Add(Reg, TRI.getName(Reg), Bank);
-    }
+    if (Bank == CH_NONE)
+      Flags = Reg;
   }
-  for (unsigned R = 1; R < TRI.getNumRegs(); ++R)
-    if (StringRef(TRI.getName(R)) == StatusRegister)
-      Add(Flags = R, "eflags", CH_NONE);
-  if (RootRegs.size() > 128)
-    report_fatal_error("too many x86 register families for a 128-bit set");
+  FirstTileRoot = find_if(All, [](const x86::Root &R) { return R.Bank == x86::Tile; }) - All.begin();
 
   Roots.resize(TRI.getNumRegs());
   LowPartOf.assign(TRI.getNumRegs(), CH_NONE);
@@ -126,8 +105,8 @@ void Target::addClasses(const MachineFunction &MF) {
     uint32_t First = Orders.size();
     uint32_t Bank = CH_NONE;
     for (MCPhysReg Reg : RCI.getOrder(RC)) {
-      // Left out: high bytes, which alias a whole register that is in the order itself, and tuples. Some classes have two views
-      // of one register (rbp and ebp, for addresses of 32 bits).
+      // High bytes are left out, because they alias a whole register that is in the order itself, and so are tuples. Some classes
+      // have two views of one register (rbp and ebp, for addresses of 32 bits).
       if (LowPartOf[Reg] == CH_NONE || Regs[LowPartOf[Reg]].bank == CH_NONE || is_contained(drop_begin(Orders, First), LowPartOf[Reg]))
         continue;
       Orders.push_back(LowPartOf[Reg]);
@@ -151,10 +130,10 @@ void Target::addTiles() {
     uint32_t First = Orders.size();
     for (unsigned End = Root + Count; Root < End; ++Root)
       Orders.push_back(Root);
-    const ChClass &All = Classes[classOf(tileClass(TRI))];
-    LLVMClasses.push_back(tileClass(TRI));
+    const ChClass &All = Classes[classOf(x86::tileClass(TRI))];
+    LLVMClasses.push_back(x86::tileClass(TRI));
     Names.push_back(("tile" + Twine(Classes.size() - FirstTiles)).str());
-    Classes.push_back({str(Names.back()), Tile, First, uint32_t(Orders.size()), All.slot_size, All.slot_align});
+    Classes.push_back({str(Names.back()), x86::Tile, First, uint32_t(Orders.size()), All.slot_size, All.slot_align});
   }
 }
 
@@ -165,7 +144,8 @@ const Target::Masked &Target::masked(const uint32_t *Mask) {
       return Known;
   Masked &New = Masks.emplace_back(Masked{Words.vec(), {}, Registers.clobbered(Mask)});
   for (unsigned Root = 0; Root < RootRegs.size(); ++Root)
-    // A mask may preserve a part (the low 128 bits of a vector register): what is not preserved whole is clobbered.
+    // A mask may preserve a part of a register (the low 128 bits of a vector register). A register that is not preserved as a
+    // whole is clobbered.
     if (New.Registers.overlaps(Registers.parts(RootRegs[Root])))
       insert(New.Roots, Root);
   return New;

@@ -1,4 +1,4 @@
-// The x86 register file as chordal sees it: families of aliasing registers ("roots") in banks.
+// The model of a register file: families of aliasing registers ("roots"), in banks.
 #ifndef CHORDAL_TARGET_H
 #define CHORDAL_TARGET_H
 
@@ -29,13 +29,13 @@ inline void unite(ChRegSet &Set, const ChRegSet &Other) {
   Set.words[1] |= Other.words[1];
 }
 
-// What the program wants of a function's code.
+// The goal that the program sets for a function's code (a ChGoal).
 inline uint32_t goal(const llvm::MachineFunction &MF) {
   const llvm::Function &F = MF.getFunction();
   return F.hasMinSize() ? CH_LEAST_SIZE : F.hasOptSize() || F.hasFnAttribute(llvm::Attribute::Cold) ? CH_SIZE : CH_SPEED;
 }
 
-// The target of the functions with one subtarget, one set of reserved registers and one list of callee-saved ones.
+// The target of all functions with one subtarget, one set of reserved registers and one list of callee-saved registers.
 class Target {
 public:
   explicit Target(const llvm::MachineFunction &MF);
@@ -45,7 +45,7 @@ public:
 
   const ChFile &file() const { return File; }
 
-  // The roots that a physical register overlaps; empty for those that are not allocated (stack pointer, segments, …).
+  // The roots that a physical register overlaps. Registers that are not allocated overlap none (stack pointer, segments, …).
   const ChRegSet &roots(llvm::MCRegister Reg) const { return Roots[Reg.id()]; }
 
   // The root that a register is the low part of, or CH_NONE.
@@ -54,24 +54,24 @@ public:
   // The roots that a register mask does not preserve.
   const ChRegSet &clobbers(const uint32_t *Mask) { return masked(Mask).Roots; }
 
-  // The registers that it does not preserve.
+  // The registers that a register mask does not preserve.
   const PhysRegs &destroyed(const uint32_t *Mask) { return masked(Mask).Registers; }
 
   // The exported number of a class, or CH_NONE.
   uint32_t classOf(const llvm::TargetRegisterClass *RC) const { return ClassOf[RC->getID()]; }
   const llvm::TargetRegisterClass *llvmClass(uint32_t Class) const { return LLVMClasses[Class]; }
 
-  // The exported class of tiles of a shape, and the root of the register that a table lists at a place.
+  // The exported class of tiles of a shape, and the root of the register at a place in the table of shapes.
   uint32_t tilesOf(unsigned Shape) const { return FirstTiles + Shape; }
   unsigned tileRoot(unsigned Place) const { return FirstTileRoot + Place; }
 
   // The member of a class that is the low part of a root; none if the class has no such member.
   llvm::MCRegister view(const llvm::TargetRegisterClass *RC, unsigned Root) const { return Views[RC->getID()][Root]; }
 
-  // LLVM's class of this name. LLVM installs no header for x86's registers, so they are found by name.
+  // LLVM's class of this name.
   const llvm::TargetRegisterClass *classNamed(llvm::StringRef Name);
 
-  // Likewise, LLVM's instruction of this name.
+  // LLVM's instruction of this name.
   unsigned opcode(llvm::StringRef Name, const llvm::TargetInstrInfo &TII);
 
   const llvm::TargetRegisterInfo &TRI;
@@ -81,10 +81,10 @@ public:
   // The status register.
   llvm::MCRegister Flags;
 
-  // What Folder has found out about foldable operands: LLVM's answers depend on the subtarget.
+  // The operands that Folder has found foldable, or not. LLVM's answers depend on the subtarget.
   llvm::DenseMap<uint64_t, bool> Foldable;
 
-  // What is known of opcodes' other forms (forms.cpp).
+  // Other forms of opcodes, as far as they have been found out (forms.cpp, x86/forms.cpp).
   llvm::DenseMap<unsigned, bool> Commutes;
   llvm::DenseMap<unsigned, int> Sums;
   llvm::DenseMap<unsigned, int> Repeats;
@@ -94,8 +94,8 @@ private:
   void addClasses(const llvm::MachineFunction &MF);
   void addTiles();
 
-  // What a register mask does not preserve. It is known by what it says: some masks are made for one function, and another one
-  // may be found in their place later.
+  // The registers that a register mask does not preserve. A mask is identified by its content: some masks are made for one
+  // function, and the memory of one may be another's later.
   struct Masked {
     std::vector<uint32_t> Mask;
     ChRegSet Roots;
@@ -106,9 +106,9 @@ private:
   ChFile File = {};
   const llvm::TargetSubtargetInfo *Subtarget;
   llvm::BitVector Reserved;
-  // As a list, since that of a function whose convention preserves fewer is the function's own.
+  // A copy of the list, because a function whose convention preserves fewer registers has a list of its own.
   std::vector<llvm::MCPhysReg> CalleeSaved;
-  // How many registers there are for matrix tiles of each shape.
+  // The number of registers for matrix tiles of each shape.
   std::vector<unsigned> TileSets;
   uint32_t FirstTiles = CH_NONE;
   unsigned FirstTileRoot = 0;
@@ -126,9 +126,6 @@ private:
   llvm::StringMap<const llvm::TargetRegisterClass *> ClassNames;
   llvm::StringMap<unsigned> Opcodes;
 };
-
-// The banks in the order in which ChFile lists them; that of matrix tiles is there only where a function has some.
-enum Bank { General, Vector, Mask, X87, MMX, Tile, NumBanks };
 
 } // namespace chordal
 #endif

@@ -6,8 +6,8 @@ using namespace llvm;
 
 namespace chordal {
 
-// Position-independent code goes into every executable and library, so that is what a module gets that does not say. (What has the
-// kernel's code model is linked to its place.)
+// The relocation model of a module. Position-independent code can be linked into any executable or library, so it is the default
+// if the module does not say. (Code with the kernel's code model is linked to a fixed place.)
 static Reloc::Model relocationModel(const Module &M, uint32_t Requested) {
   if (Requested != CH_AS_MODULE_SAYS)
     return Requested == CH_STATIC ? Reloc::Static : Reloc::PIC_;

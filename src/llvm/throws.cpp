@@ -14,7 +14,7 @@ using namespace llvm;
 namespace chordal {
 namespace {
 
-// A block that a call may leave for landing pads.
+// A block that control may leave from a call for landing pads.
 class Thrower {
 public:
   Thrower(MachineBasicBlock &MBB, MachineInstr &Call)
@@ -31,7 +31,8 @@ public:
   }
 
 private:
-  // Finds the blocks that a value is live into; whether a landing pad of the block's call is among them, or has a φ that takes it.
+  // Finds the blocks that a value is live into. Returns whether a landing pad of the block's call is among them, or has a φ that
+  // takes the value.
   bool isWanted(Register Reg) {
     LiveInto.clear();
     SmallVector<MachineBasicBlock *, 8> New;
@@ -63,7 +64,7 @@ private:
                                             [&](const MachineInstr &Other) { return &Other == &MI; });
   }
 
-  // Moves a computation in front of the call, and what it reads.
+  // Moves a computation, and the computations that it reads, before the call.
   bool hoist(MachineInstr &MI) {
     bool SawStore = true;
     if (!MI.isSafeToMove(SawStore) || !all_of(MI.operands(), [&](const MachineOperand &MO) { return mayMove(MO); }))
@@ -86,7 +87,8 @@ private:
     return MO.isDef() ? MO.isDead() : MRI.isReserved(MO.getReg()) && !TRI.regsOverlap(MO.getReg(), StackPointer);
   }
 
-  // The instruction that one can stand in front of: the label before the call, or one before that where flags are live at the label.
+  // The instruction before which a computation can be inserted: the label before the call, or an earlier one if flags are live at
+  // the label.
   MachineInstr *placeFor(const MachineInstr &MI) {
     LivePhysRegs Live(TRI);
     bool IsFound = false;
@@ -106,7 +108,7 @@ private:
     return nullptr;
   }
 
-  // Has landing pads read something else than what a copy takes from the call.
+  // Replaces a copy from the call's result, in landing pads.
   bool replace(MachineInstr &MI) {
     const MachineInstr *Copy = &MI;
     while (Copy && Copy->isFullCopy() && Copy->getOperand(1).getReg().isVirtual())
@@ -124,7 +126,7 @@ private:
     return true;
   }
 
-  // What a register has when the call is entered, if it is copied there.
+  // The value that a register has when the call is entered, if it is copied there.
   const MachineOperand *passedIn(MCRegister Reg) const {
     for (const MachineInstr &Above : make_range(std::next(Call.getReverseIterator()), MBB.instr_rend()))
       if (Above.modifiesRegister(Reg, &TRI))
@@ -157,7 +159,7 @@ private:
     }
   }
 
-  // What a landing pad begins with: what is known before the call, or what comes from its other predecessors.
+  // The value that a landing pad begins with: the one before the call, or a φ with those from its other predecessors.
   Register known(MachineBasicBlock &Pad, Register Reg, Register Known) {
     if (Pad.pred_size() == 1)
       return Known;
@@ -174,7 +176,7 @@ private:
   MachineRegisterInfo &MRI;
   const TargetInstrInfo &TII;
   const TargetRegisterInfo &TRI;
-  // The blocks that the value asked about last is live into.
+  // The blocks that the last value asked about is live into.
   SmallPtrSet<MachineBasicBlock *, 8> LiveInto;
 };
 

@@ -6,15 +6,16 @@
 
 namespace chordal {
 
-// The call that a block is left from for its landing pads, or nothing. It stands between two labels, of which the second is the
-// block's last.
+// The call from which control leaves a block for its landing pads; null if there is none. It stands between two labels, of which
+// the second is the block's last.
 llvm::MachineInstr *callThatThrows(llvm::MachineBasicBlock &MBB);
 
-// Has landing pads read only what is known when they are entered. LLVM takes all that a block defines for known there, but control
-// has left the block at its call. What can be computed before the call is: constants that a statepoint keeps. What the call leaves in
-// a register is, in a landing pad, what the register had before the call (Swift's errors), or undefined.
+// Makes landing pads read only values that are defined when they are entered. LLVM assumes that all values of a block are, but
+// control has left the block at its call. Values that can be computed before the call are moved there: constants that a
+// statepoint keeps. A register that the call writes has, in a landing pad, the value that it had before the call (Swift's
+// errors), or is undefined.
 //
-// Answers whether that was possible for all values. The function is in SSA form before and after.
+// Returns whether that was possible for all values. The function is in SSA form before and after.
 bool defineBeforeThrows(llvm::MachineFunction &MF);
 
 } // namespace chordal

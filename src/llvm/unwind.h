@@ -1,4 +1,4 @@
-// Landing pads that nothing throws to.
+// Removes edges to landing pads that no exception takes.
 #ifndef CHORDAL_UNWIND_H
 #define CHORDAL_UNWIND_H
 
@@ -6,8 +6,8 @@
 
 namespace chordal {
 
-// Removes edges to landing pads of blocks in which nothing throws: an `invoke` of nothing leaves one. Blocks that nobody reaches any more
-// are left to LLVM.
+// A pass that removes edges to landing pads from blocks in which nothing throws: an `invoke` of nothing leaves such edges. LLVM
+// removes blocks that have become unreachable.
 llvm::FunctionPass *createDropUnthrown();
 
 } // namespace chordal

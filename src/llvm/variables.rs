@@ -16,7 +16,7 @@ pub fn unpromoted(module: &Module) -> Vec<Unpromoted> {
 }
 
 struct Reader<'m> {
-    /// In the order in which the entry reaches them first, which numbers them.
+    /// The blocks in the order in which the entry reaches them first, which numbers them.
     blocks: Vec<BasicBlock<'m>>,
     number: HashMap<LLVMBasicBlockRef, Block>,
     graph: Edges,
@@ -63,7 +63,7 @@ impl<'m> Reader<'m> {
     }
 }
 
-/// The variables of the entry, while it is found out which of them can be promoted.
+/// The variables of the entry block, while those that can be promoted are being found.
 struct Variables<'m> {
     index: HashMap<LLVMValueRef, usize>,
     allocas: Vec<InstructionValue<'m>>,
@@ -85,7 +85,7 @@ impl<'m> Variables<'m> {
         }
     }
 
-    /// Notes what an instruction does with variables, and which of them it keeps in memory.
+    /// Notes the accesses of an instruction to variables, and which variables it keeps in memory.
     fn instruction(&mut self, inst: InstructionValue, block: Block) {
         for (operand, value) in operands(inst).into_iter().enumerate() {
             let Some(&index) = self.index.get(&value) else { continue };
@@ -105,13 +105,13 @@ impl<'m> Variables<'m> {
     }
 }
 
-/// What an instruction does with a variable that is one of its operands.
+/// How an instruction uses a variable that is one of its operands.
 enum Access {
     Load,
     Store,
     /// It marks where the variable's life begins or ends.
     Nothing,
-    /// What LLVM's isAllocaPromotable refuses, or unoptimised code does not do.
+    /// A use that LLVM's isAllocaPromotable refuses, or that unoptimised code does not have.
     Other,
 }
 
@@ -135,7 +135,7 @@ fn is_lifetime_marker(call: InstructionValue) -> bool {
     called.is_some_and(|called| called.get_name().to_bytes().starts_with(b"llvm.lifetime."))
 }
 
-/// The operands of any kind, of which inkwell knows some only.
+/// The operands of all kinds, of which inkwell knows only some.
 fn operands(inst: InstructionValue) -> Vec<LLVMValueRef> {
     let inst = inst.as_value_ref();
     // SAFETY: the instruction is alive, and has operands of these numbers.

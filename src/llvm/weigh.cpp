@@ -12,23 +12,23 @@ using namespace llvm;
 namespace chordal {
 namespace {
 
-// RegAllocScore's costs; an exchange is as much work as three copies.
+// RegAllocScore's costs. An exchange is as much work as three copies.
 constexpr double CopyCost = 0.2, LoadCost = 4.0, StoreCost = 1.0, CheapCost = 0.2, ExpensiveCost = 1.0, OtherCost = 0.2;
 constexpr double ExchangeCost = 3 * CopyCost, XorCost = ExchangeCost / 3;
 
 constexpr uint8_t ExchangeMark = 0x80;
 
-// Calls and variable-sized objects move the stack pointer by pseudo-instructions of the selected program, of which one may
-// become no instruction or several. That is no allocator's doing.
+// Calls and variable-sized objects move the stack pointer by pseudo-instructions of the selected program, which may become no
+// instruction or several. No allocator causes that.
 bool movesStackPointer(const MachineInstr &MI) {
   const TargetSubtargetInfo &ST = MI.getMF()->getSubtarget();
   return !MI.isCall() &&
          MI.modifiesRegister(ST.getTargetLowering()->getStackPointerRegisterToSaveRestore(), ST.getRegisterInfo());
 }
 
-// Whether an instruction reads no register but those that hold the same all through the function. Before and after
-// allocation alike: the frame's registers are reserved, and what is added to a symbol that the linker treats specially is
-// the base of position-independent code.
+// Whether an instruction reads only registers that have the same content throughout the function. This works before and after
+// allocation: the frame's registers are reserved, and a register that is added to a symbol with special treatment by the linker
+// is the base of position-independent code.
 bool readsConstantsOnly(const MachineInstr &MI) {
   const MachineRegisterInfo &MRI = MI.getMF()->getRegInfo();
   bool IsBased = any_of(MI.operands(), [](const MachineOperand &MO) {
@@ -45,19 +45,20 @@ bool readsConstantMemory(const MachineInstr &MI) {
          (MI.isDereferenceableInvariantLoad() || any_of(MI.operands(), [](const MachineOperand &MO) { return MO.isCPI(); }));
 }
 
-// As LLVM's isTriviallyReMaterializable, which only knows virtual registers.
+// Like LLVM's isTriviallyReMaterializable, which knows only virtual registers.
 bool isRematerialisable(const MachineInstr &MI) {
   return MI.getDesc().isRematerializable() && readsConstantsOnly(MI) && (!MI.mayLoad() || readsConstantMemory(MI));
 }
 
-// Copies, φs and the like may come to nothing.
+// Copies, φs and the like may disappear.
 bool maybeNothing(const MachineInstr &MI) { return MI.isTransient() || !printed(MI).Instructions; }
 
 bool goesOnElsewhere(const MachineBasicBlock *MBB) { return MBB->succ_size() > 1; }
 
-// Whether an instruction is a jump that branch folding behind the prologue takes away: to the block that comes next, or all
-// that there is (`IsNothing` says what is not) in a block that is the target of branches which could go on from there. LLVM's way
-// out of SSA form splits edges, which removes jumps of the first kind, and makes some of the second; ours does neither.
+// Whether an instruction is a jump that branch folding removes after the prologue has been inserted: a jump to the next block, or
+// the only instruction (apart from those for which `IsNothing` holds) of a block whose predecessors all end with branches that
+// have another target. LLVM's way out of SSA form splits edges, which removes jumps of the first kind, and creates some of the
+// second. Ours does neither.
 bool isFoldable(const MachineInstr &MI, function_ref<bool(const MachineInstr &)> IsNothing) {
   const MachineBasicBlock &MBB = *MI.getParent();
   if (!MI.isUnconditionalBranch() || !MI.getOperand(0).isMBB())
@@ -77,7 +78,7 @@ void add(Program &P, const MachineInstr &MI, unsigned Instructions, double Frequ
     (MI.getDesc().isAsCheapAsAMove() ? P.CheapRemats : P.ExpensiveRemats) += Frequency;
   } else {
     P.Others += Frequency * Instructions;
-    // A load that could be rematerialised can be folded into where it is used, too.
+    // A load that could be rematerialised can also be folded into its user.
     if (readsConstantMemory(MI))
       P.ExpensiveRemats += Frequency;
   }
@@ -100,11 +101,11 @@ public:
       chordal::add(Left, MI, P.Instructions, Frequency);
   }
 
-  // What has become of the selected program.
+  // The instructions of the selected program that are left.
   Program Left;
 
 private:
-  // Whether an instruction is nothing but the allocator's.
+  // Whether an instruction has been added by the allocator. If so, it is counted as overhead.
   bool addAllocators(const MachineInstr &MI, double Frequency) {
     if (MI.getAsmPrinterFlags() & ExchangeMark) {
       W.overhead.exchanges += Frequency * (isExchange(MI) ? ExchangeCost : XorCost);
@@ -163,7 +164,7 @@ ChWeights Selection::weigh(const MachineFunction &MF) const {
   return W;
 }
 
-// New blocks may follow each other, and a prologue may have a loop (to probe a large stack), so that it takes several rounds.
+// New blocks may follow each other, and a prologue may contain a loop (to probe a large stack), so this takes several rounds.
 std::vector<double> Selection::frequencies(const MachineFunction &MF) const {
   if (MF.getBlockNumberEpoch() != Epoch)
     report_fatal_error("function " + MF.getName() + ": LLVM has numbered blocks anew between allocation and the prologue");

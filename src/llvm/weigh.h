@@ -1,4 +1,4 @@
-// Counting by block frequency, and what of it the allocator has caused.
+// Counts instructions by block frequency, and those that the allocator has added.
 #ifndef CHORDAL_WEIGH_H
 #define CHORDAL_WEIGH_H
 
@@ -8,26 +8,27 @@
 
 namespace chordal {
 
-// Instructions of the selected program by what they cost where an allocator adds one; its copies are no part of it.
+// Instructions of the selected program, by the cost of one that an allocator adds. Copies are not counted.
 struct Program {
   double CheapRemats = 0, ExpensiveRemats = 0, Others = 0;
 };
 
-// A function as it was where allocation began: the same for every allocator. Frequencies are estimated there, once: later
-// passes duplicate and merge blocks, and an estimate of what they leave says more about them than about the allocator.
+// A function as it was when allocation began, which is the same for every allocator. Frequencies are estimated there, once: later
+// passes duplicate and merge blocks, and an estimate of their result says more about them than about the allocator.
 class Selection {
 public:
   Selection(const llvm::MachineFunction &MF, const llvm::MachineBlockFrequencyInfo &MBFI);
 
-  // Weighs the allocated function while its blocks are still those of the selection: behind the prologue's insertion.
+  // Weighs the allocated function while its blocks are still those of the selection: after the prologue's insertion.
   ChWeights weigh(const llvm::MachineFunction &MF) const;
 
-  // The frequencies of the selection's blocks, by number, and of each new one what flows into it: on an edge, the edge's.
+  // The frequencies of the selection's blocks, by number. A new block has the frequency that flows into it: on an edge, that of
+  // the edge.
   std::vector<double> frequencies(const llvm::MachineFunction &MF) const;
 
 private:
-  // By block number. Until blocks are numbered anew, which begins another epoch, a new block has a new number, even if it
-  // has taken the memory of one that was removed.
+  // By block number. A new block has a new number, even if it has the memory of a removed block, until blocks are renumbered,
+  // which begins another epoch.
   std::vector<double> Frequencies;
   unsigned Epoch;
   Program Selected;
@@ -35,9 +36,9 @@ private:
   double Weighted = 0;
 };
 
-// Marks an instruction as one of an exchange of two registers by the allocator: exclusive-ors look like any others. The mark
-// is one of the bits that say which comments an instruction is printed with; x86 prints none for it, and copies of the
-// instruction do without.
+// Marks an instruction as part of an exchange of two registers by the allocator: its exclusive-ors look like any others. The mark
+// is one of the bits that select the comments that are printed with an instruction. No comment is printed for it on x86, and
+// copies of the instruction lose it.
 void markAsExchange(llvm::MachineInstr &MI);
 
 } // namespace chordal

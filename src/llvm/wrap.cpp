@@ -19,8 +19,8 @@ using namespace llvm;
 namespace chordal {
 namespace {
 
-// Whether registers can be saved elsewhere than in the prologue: what was in them has to be at a fixed distance from where the
-// caller's frame ends, and control has to go where edges say.
+// Whether registers can be saved elsewhere than in the prologue: their stack objects have to be at a fixed distance from the end
+// of the caller's frame, and control has to go where edges say.
 bool canWrap(const MachineFunction &MF) {
   const Function &F = MF.getFunction();
   const MachineFrameInfo &Frame = MF.getFrameInfo();
@@ -31,7 +31,7 @@ bool canWrap(const MachineFunction &MF) {
          !Frame.hasPatchPoint() && !Frame.hasStackMap() && !MF.getSubtarget().getRegisterInfo()->hasStackRealignment(MF);
 }
 
-// What is asked about a function, and what comes of the answer.
+// The question where to save a function's callee-saved registers, and the application of the answer.
 class Wrapping {
 public:
   Wrapping(MachineFunction &MF, const MachinePostDominatorTree &PostDominators)
@@ -48,7 +48,7 @@ public:
     dropWantedEverywhere(PostDominators);
   }
 
-  // Makes the question; false if there is nothing to ask.
+  // Makes the question. Returns false if there is nothing to ask.
   bool ask(const Selection &Selected, ChFrame &Question) {
     if (Registers.empty() || none_of(Numbered, [](auto *MBB) { return MBB->isReturnBlock(); }))
       return false;
@@ -68,12 +68,12 @@ public:
     return true;
   }
 
-  // Saves and restores registers as it was answered; whether there are new blocks.
+  // Saves and restores registers according to the answer. Returns whether there are new blocks.
   bool apply(ArrayRef<uint8_t> Answer, SmallVectorImpl<SeparateSave> &Separate, Pass &P) {
     DenseMap<const ChFrameEdge *, MachineBasicBlock *> Split;
     for (auto [I, Reg] : enumerate(Registers)) {
       ArrayRef<uint8_t> Points = Answer.slice(I * Numbered.size(), Numbered.size());
-      if (all_of(Points, [](uint8_t Saved) { return Saved == CH_UNTOUCHED; }))
+      if (all_of(Points, [](uint8_t Saved) { return !Saved; }))
         continue;
       const TargetRegisterClass *RC = TRI.getMinimalPhysRegClass(Reg);
       // The stack would have to be realigned.
@@ -93,7 +93,7 @@ public:
 private:
   static constexpr uint8_t NoIndex = UINT8_MAX;
 
-  // Those that LLVM would save. Sets of them are bits of a word.
+  // Finds the registers that LLVM would save. Sets of them are bits of a word.
   void findRegisters() {
     for (const MCPhysReg *Reg = MRI.getCalleeSavedRegs(); Reg && *Reg && Registers.size() < 32; ++Reg) {
       if (!MRI.isPhysRegModified(*Reg) || MRI.isReserved(*Reg))
@@ -104,7 +104,7 @@ private:
     }
   }
 
-  // What control comes by on all ways to where the function returns is as well saved by the prologue.
+  // Drops the registers that every path to the function's return uses: the prologue can as well save them.
   void dropWantedEverywhere(const MachinePostDominatorTree &PostDominators) {
     unsigned Everywhere = 0;
     for (auto [MBB, Set] : zip_equal(Numbered, Named))
@@ -113,7 +113,7 @@ private:
     erase_if(Registers, [&](MCRegister Reg) { return Everywhere >> IndexOf[Reg] & 1; });
   }
 
-  // The registers that instructions name or destroy.
+  // The registers that an instruction names or destroys.
   template <typename Range> unsigned namedBy(Range Instructions) const {
     unsigned Set = 0;
     for (const MachineInstr &MI : Instructions) {
@@ -145,14 +145,15 @@ private:
     BranchProbability Probability = Probabilities.getEdgeProbability(&From, &To);
     double Frequency = frequency(From) * Probability.getNumerator() / Probability.getDenominator();
     bool IsJump = any_of(From.terminators(), [](const MachineInstr &MI) { return MI.isInlineAsm(); });
-    // Where code at neither end would do.
+    // Edges for which code at neither end would do.
     bool IsCritical = From.succ_size() > 1 && To.pred_size() > 1;
     bool IsSplittable = IsCritical && !IsJump && From.canSplitCriticalEdge(&To);
     return {number(From), number(To), Frequency,
             uint32_t(To.isEHPad() ? CH_EDGE_INNER : IsSplittable ? CH_EDGE_SPLITTABLE : CH_EDGE_PLAIN)};
   }
 
-  // How often the prologue would save a register, and epilogues restore it, where LLVM has found a place for them.
+  // The frequency with which the prologue would save a register, and epilogues restore it, in the places that LLVM has found for
+  // them.
   std::pair<double, double> usual() const {
     const MachineFrameInfo &Frame = MF.getFrameInfo();
     double Saves = 0, Restores = 0;
@@ -176,7 +177,7 @@ private:
       keepApart(MBB, Save.Reg);
   }
 
-  // A block that is put on an edge gets the live registers from behind.
+  // A block that is put on an edge gets the live registers of its successor.
   void applyOn(const ChFrameEdge &Edge, ArrayRef<uint8_t> Points, SeparateSave Save,
                DenseMap<const ChFrameEdge *, MachineBasicBlock *> &Split, Pass &P) {
     bool Leaving = Points[Edge.from] & CH_SAVED_LEAVING, Arriving = Points[Edge.to] & CH_SAVED_ARRIVING;
@@ -202,8 +203,8 @@ private:
       TII.loadRegFromStackSlot(MBB, At, Reg, Slot, RC, Register());
   }
 
-  // LLVM merges ends of blocks that are the same. Where control does not go on, a register may be saved in one of them and not
-  // in the other, and what they call may throw an exception, so that unwinders look for it: the call wants the register.
+  // LLVM merges equal ends of blocks. If control does not go on, a register may be saved in only one of them, and the calls in
+  // them may throw an exception, so that unwinders look for it: such a call counts as a use of the register.
   void keepApart(MachineBasicBlock &MBB, MCRegister Reg) {
     if (!MBB.succ_empty() || MBB.isReturnBlock() || !MF.needsFrameMoves())
       return;
@@ -218,9 +219,9 @@ private:
   const TargetInstrInfo &TII;
   MachineBranchProbabilityInfo Probabilities;
   SmallVector<MCRegister, 8> Registers;
-  // Of each register, the bit of that of `Registers` which it is or overlaps.
+  // For each register, the bit of the one in `Registers` that it is or overlaps.
   std::vector<uint8_t> IndexOf;
-  // The blocks as they are asked about, where each is among them, and the registers that each names.
+  // The blocks of the question, the position of each among them, and the registers that each uses.
   std::vector<MachineBasicBlock *> Numbered;
   std::vector<uint32_t> Number;
   std::vector<unsigned> Named;
@@ -253,7 +254,7 @@ public:
 
 private:
   bool runLLVMs(MachineFunction &MF) {
-    // As in `Choice`: our resolver has the analyses.
+    // Our resolver has the analyses, as in `Choice`.
     ShrinkWrap->setResolver(getResolver());
     bool Changed = ShrinkWrap->runOnFunction(MF.getFunction());
     ShrinkWrap->releaseMemory();
@@ -279,7 +280,7 @@ private:
     return true;
   }
 
-  // LLVM's pass says that it preserves everything.
+  // LLVM's pass claims to preserve everything.
   void update(MachineFunction &MF) {
     MachineDominatorTree &Dominators = getAnalysis<MachineDominatorTreeWrapperPass>().getDomTree();
     Dominators.recalculate(MF);
@@ -317,7 +318,7 @@ public:
   }
 
 private:
-  // Tells where the caller's content of a register is from an instruction on that saves or restores it.
+  // Describes, for unwinders, the place of the caller's content of a register from an instruction on that saves or restores it.
   void describe(MachineInstr &MI) {
     std::optional<int> Object = MI.hasOneMemOperand() ? stackObject(*MI.memoperands_begin()) : std::nullopt;
     const SeparateSave *Save = find_if(R.Separate, [&](const SeparateSave &Save) { return Save.Slot == Object; });

@@ -1,4 +1,4 @@
-// Shrink wrapping.
+// Saves callee-saved registers where that is cheapest (shrink wrapping).
 #ifndef CHORDAL_WRAP_H
 #define CHORDAL_WRAP_H
 
@@ -7,11 +7,12 @@
 
 namespace chordal {
 
-// LLVM's pass that finds a place for the prologue; then callee-saved registers that are cheaper saved elsewhere, each for
-// itself, are, and the pass looks again for those that are left.
+// A pass that runs LLVM's `ShrinkWrap`, which finds a place for the prologue. Then callee-saved registers that are cheaper saved
+// elsewhere are saved there, each by itself, and `ShrinkWrap` runs again for the others.
 llvm::FunctionPass *createWrap(Run &R, llvm::Pass *ShrinkWrap);
 
-// Behind the prologue's insertion: makes such registers known as saved ones, and tells unwinders where they are.
+// A pass that runs after the prologue's insertion. It makes such registers known as saved ones, and tells unwinders where they
+// are.
 llvm::FunctionPass *createDescribe(Run &R);
 
 } // namespace chordal

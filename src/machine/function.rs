@@ -2,6 +2,7 @@
 
 use super::overlay::SlotData;
 use super::registers::{Reg, RegClass, RegSet, RegisterFile, SwapSupport};
+use bitflags::bitflags;
 use cranelift_entity::{PrimaryMap, entity_impl, packed_option::PackedOption};
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
@@ -113,6 +114,41 @@ impl InstKind {
     }
 }
 
+bitflags! {
+    /// Properties of an instruction, beside its kind. The text form writes their names in small letters, in this order.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub struct InstFlags: u16 {
+        /// It is one of those at a block's end that choose a successor, or leave the function.
+        const TERMINATOR = 1 << 0;
+        /// A position marker at the head of a block: code that is inserted at the head comes after it.
+        const LABEL = 1 << 1;
+        /// Control may leave the block here, after the definitions, for a successor that is a
+        /// [`jump_target`](BlockData::jump_target): inline assembly that jumps (`asm goto`).
+        const JUMPS = 1 << 2;
+        /// The instruction can be executed again anywhere to produce its one definition (constants, addresses).
+        const REMATERIALISABLE = 1 << 3;
+        /// The instruction can be executed again to produce its one definition, wherever its one use's value is in a register
+        /// (an address computed from another: `leaq 16(%rdi), %rax`). In that form it is not tied, and writes no flags.
+        const RECOMPUTABLE = 1 << 4;
+        /// It takes longer than a move.
+        const DEAR = 1 << 5;
+        /// Its result can be written to memory directly, without a register ([`Inserted::StoreConstant`]).
+        const STORABLE = 1 << 6;
+        /// Its result is in memory already, unchanged for as long as the function runs, in the form of a spill slot for it:
+        /// foldable operands can be read from there. (An argument on the stack, a constant next to the code.)
+        const GIVEN = 1 << 7;
+        /// It only computes its definitions from its uses, and from memory if it [`READS`](Self::READS). It writes no physical
+        /// register, except status registers that are dead afterwards.
+        const MOVABLE = 1 << 8;
+        /// It reads memory that may be written while the function runs: it does not move past an instruction that
+        /// [`WRITES`](Self::WRITES).
+        const READS = 1 << 9;
+        /// It may write memory, or stays for another reason in order with the instructions that read memory. An instruction
+        /// that is executed again, or elsewhere, does not.
+        const WRITES = 1 << 10;
+    }
+}
+
 /// One instruction.
 #[derive(Clone, Debug)]
 pub struct InstData {
@@ -122,32 +158,24 @@ pub struct InstData {
     /// Indices into [`Function::operands`]. Uses come in any order; a value may be used more than once.
     pub operands: Range<u32>,
     pub pins: Pins,
-    pub terminator: bool,
-    /// A position marker that code at the head of its block has to stay behind.
-    pub label: bool,
-    /// Control may leave the block here, behind the definitions, for a successor that is a
-    /// [`jump_target`](BlockData::jump_target): inline assembly that jumps (`asm goto`).
-    pub jumps: bool,
-    /// The instruction can be executed again anywhere to produce its one definition (constants, addresses).
-    pub rematerialisable: bool,
-    /// The instruction can be executed again wherever what its one use reads is in a register, to produce its one definition
-    /// (addresses by others: `leaq 16(%rdi), %rax`). In that form it is not tied, and writes no flags.
-    pub recomputable: bool,
-    /// It takes longer than a move.
-    pub dear: bool,
-    /// What it computes can be written to memory at once, without a register ([`Inserted::StoreConstant`]).
-    pub storable: bool,
-    /// What it computes is in memory, unchanged for as long as the function runs (an argument on the stack, a constant beside the
-    /// code), in the form of a spill slot for it: foldable operands can be read from there.
-    pub given: bool,
-    /// It does nothing but compute its definitions from its uses, and from memory if it [`reads`](Self::reads), and writes no
-    /// physical register but flags that nobody wants.
-    pub movable: bool,
-    /// It reads what may be written while the function runs: where it moves, nothing that [`writes`](Self::writes) is on the way.
-    pub reads: bool,
-    /// It may write memory, or is to be executed behind what reads before it, and in front of what reads behind it. What is
-    /// executed again, or elsewhere, does not.
-    pub writes: bool,
+    pub flags: InstFlags,
+}
+
+impl InstData {
+    /// An instruction without a property or a physical register, which no function has imported.
+    pub fn new(kind: InstKind, operands: Range<u32>) -> Self {
+        InstData { kind, origin: None.into(), operands, pins: Pins::NOTHING, flags: InstFlags::empty() }
+    }
+
+    /// Whether it has a property.
+    pub fn is(&self, flag: InstFlags) -> bool {
+        self.flags.contains(flag)
+    }
+
+    /// Whether it can be executed again where its result is needed.
+    pub fn is_repeatable(&self) -> bool {
+        self.flags.intersects(InstFlags::REMATERIALISABLE | InstFlags::RECOMPUTABLE)
+    }
 }
 
 /// The physical registers that an instruction names itself.
@@ -200,7 +228,7 @@ pub struct BlockData {
     pub landing_pad: bool,
     /// The call whose exceptional exit leads to this block's landing pads.
     pub throws: PackedOption<Inst>,
-    /// Control comes from the middle of predecessors, where inline assembly [`jumps`](InstData::jumps).
+    /// Control comes from the middle of predecessors, where inline assembly [jumps](InstFlags::JUMPS).
     pub jump_target: bool,
     /// A block that exists only because its edge may need code; it is left out of the output if it gets none.
     pub on_edge: bool,
@@ -376,13 +404,13 @@ impl Function {
     pub fn before_terminators(&self, block: Block) -> Point {
         let insts = self.block_insts(block);
         let total = insts.len();
-        let terminators = insts.rev().take_while(|&i| self.insts[i].terminator).count();
+        let terminators = insts.rev().take_while(|&i| self.insts[i].is(InstFlags::TERMINATOR)).count();
         Point { block, index: (total - terminators) as u32 }
     }
 
     /// Behind the φs and the leading labels of a block.
     pub fn head(&self, block: Block) -> Point {
-        let labels = self.block_insts(block).take_while(|&i| self.insts[i].label).count();
+        let labels = self.block_insts(block).take_while(|&i| self.insts[i].is(InstFlags::LABEL)).count();
         Point { block, index: labels as u32 }
     }
 
@@ -401,7 +429,7 @@ impl Function {
     pub fn takes_no_code(&self, from: Block, to: Block) -> bool {
         let target = &self.blocks[to];
         let takes_at_tail = || {
-            let mut terminators = self.block_insts(from).rev().take_while(|&inst| self.insts[inst].terminator);
+            let mut terminators = self.block_insts(from).rev().take_while(|&inst| self.insts[inst].is(InstFlags::TERMINATOR));
             self.blocks[from].succs.len() == 1 && !target.landing_pad && terminators.all(|inst| self.operands(inst).is_empty())
         };
         target.preds.len() != 1 && !takes_at_tail()
@@ -423,7 +451,7 @@ impl Function {
 
     /// The inline assembly of a block that jumps.
     pub fn jump(&self, block: Block) -> Option<Inst> {
-        self.block_insts(block).find(|&inst| self.insts[inst].jumps)
+        self.block_insts(block).find(|&inst| self.insts[inst].is(InstFlags::JUMPS))
     }
 
     /// The column of `to`'s φ-matrix that belongs to `from`.

@@ -11,12 +11,12 @@ mod unpromoted;
 pub mod validate;
 
 pub use function::{
-    Block, BlockData, BlockList, DebugUse, EdgePlace, Function, Goal, Inserted, Inst, InstData, InstKind, Operand, Phi, PinSets,
-    Pins, Point, Role, Slot, Value, ValueData,
+    Block, BlockData, BlockList, DebugUse, EdgePlace, Function, Goal, Inserted, Inst, InstData, InstFlags, InstKind, Operand,
+    Phi, PinSets, Pins, Point, Role, Slot, Value, ValueData,
 };
 pub use overlay::{Edit, Location, Overlay, SlotData, SwapKind};
 pub use registers::{Bank, BankInfo, ClassInfo, Reg, RegClass, RegInfo, RegSet, RegisterFile, SwapSupport};
 pub use rewrite::Rewriter;
-pub use text::{ParseError, builtin, parse, print};
+pub use text::{Notes, ParseError, builtin, parse, print, print_with_notes};
 pub use unpromoted::{Edges, Unpromoted, Variable};
 pub use validate::{Violation, validate};

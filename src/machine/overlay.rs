@@ -1,4 +1,4 @@
-//! The answer of an allocator: locations and edits laid over an unchanged function.
+//! The result of an allocator: locations and edits laid over an unchanged function.
 
 use super::function::{Function, Inst, Point, Slot};
 use super::registers::{Reg, RegClass};
@@ -14,9 +14,9 @@ pub enum Location {
 /// How two registers are swapped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SwapKind {
-    /// One exchange instruction.
+    /// By one exchange instruction.
     Exchange,
-    /// Three exclusive-ors.
+    /// By three exclusive-ors.
     Xor,
 }
 
@@ -44,28 +44,30 @@ pub enum Edit {
         class: RegClass,
         kind: SwapKind,
     },
-    /// Execute this rematerialisable instruction again, with its definition in `to`: a register of its class, or, right before a
-    /// copy to a register of the program, that register, which is the place of the copied operand then. Or a recomputable one, with
-    /// what it reads in `from`.
+    /// Execute this instruction again, with its definition in `to`.
+    ///
+    /// If the instruction is rematerialisable, `from` is `None`, and `to` is a register of the definition's class. Right
+    /// before a copy to a register of the program, `to` may also be that register; it is then the location of the copied
+    /// operand. If the instruction is recomputable, `from` is the register of the value that it reads.
     Rematerialise {
         to: Reg,
         inst: Inst,
         from: Option<Reg>,
     },
-    /// Write what this rematerialisable instruction computes to memory. Nothing else changes.
+    /// Write the result of this storable instruction to memory. No register changes.
     StoreConstant {
         to: Slot,
         inst: Inst,
     },
-    /// Execute this movable instruction here, not where it stands further up in the block. If it is `flagless`, it is so in a
-    /// form with three addresses, which writes no flags.
+    /// Execute this movable instruction here, rather than earlier in the block where it stands. If `flagless`, it takes a
+    /// three-address form, which writes no flags.
     Perform {
         inst: Inst,
         flagless: bool,
     },
 }
 
-/// Size and alignment of a spill slot in bytes.
+/// Size and alignment of a slot, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SlotData {
     pub size: u32,
@@ -75,30 +77,29 @@ pub struct SlotData {
 /// An allocation of a function.
 #[derive(Clone, Debug, Default)]
 pub struct Overlay {
-    /// One location an operand, parallel to [`Function::operands`]; none for those of dropped instructions. Slots only for
-    /// operands of copies, for foldable ones, and for what a foldable definition in the same slot overwrites.
+    /// One location for each of [`Function::operands`]; `None` for operands of dropped instructions that are not performed
+    /// elsewhere. Only three kinds of operands may be in slots: those of copies, foldable ones, and the use that a foldable
+    /// definition overwrites in the same slot.
     pub locations: Vec<Option<Location>>,
-    /// Sorted by point; edits at one point happen in order, all before the instruction there. At a point behind a
-    /// terminator there is none.
+    /// Sorted by point. Edits at one point happen in order, before the instruction there. There are none after a terminator.
     pub edits: Vec<(Point, Edit)>,
     pub slots: PrimaryMap<Slot, SlotData>,
-    /// Of slots that are none of the frame, whose [given](super::InstData::given) result is in them: foldable operands read them, and
+    /// Of slots that are none of the frame, whose [given](super::InstFlags::GIVEN) result is in them: foldable operands read them, and
     /// nothing else names them.
     pub given: SecondaryMap<Slot, PackedOption<Inst>>,
-    /// Instructions that are not executed where they stand, ascending: rematerialisable and recomputable ones, copies that are where their sources
-    /// are, and those that an edit performs, which have locations.
+    /// Instructions that are not executed where they stand, ascending: rematerialisable and recomputable ones, copies whose
+    /// definitions are where their sources are, and those that an edit performs. Only those have locations.
     pub dropped: Vec<Inst>,
-    /// One a [`Function::debug_uses`]: where the variable is then, if that is known.
+    /// One for each of [`Function::debug_uses`]: the variable's location there, if it is known.
     pub debug_locations: Vec<Option<Location>>,
 }
 
 impl Overlay {
-    /// Whether an instruction is dropped.
     pub fn is_dropped(&self, inst: Inst) -> bool {
         self.dropped.binary_search(&inst).is_ok()
     }
 
-    /// Whether an edit performs an instruction.
+    /// Whether an edit performs the instruction.
     pub fn is_performed(&self, function: &Function, inst: Inst) -> bool {
         self.is_dropped(inst) && self.operands(function, inst).iter().any(Option::is_some)
     }

@@ -1,13 +1,13 @@
-//! Registers, sets of registers and the register file.
+//! Registers, sets of registers, and the register file.
 //!
-//! Nothing here knows a particular processor: the file is data that the target (or a test fixture) supplies.
+//! Nothing here knows a particular processor: the file is data that the target, or a test, supplies.
 
 use cranelift_entity::{PrimaryMap, entity_impl};
 use std::fmt;
 
-/// A physical register: the widest one of its family (`rax`, not `eax` or `al`), as an index into [`RegisterFile::regs`].
+/// A physical register, as an index into [`RegisterFile::regs`]: the widest of its family (`rax`, not `eax` or `al`).
 ///
-/// A value that needs only a part of a register occupies all of it, so two `Reg`s never alias.
+/// A value that needs only a part of a register occupies all of it, so two different `Reg`s never overlap.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reg(u8);
 
@@ -35,14 +35,12 @@ impl fmt::Debug for Reg {
 pub struct RegSet(u128);
 
 impl RegSet {
-    /// How many registers a file can have.
+    /// The largest number of registers in a file.
     pub const CAPACITY: usize = 128;
-    /// The set without members.
     pub const EMPTY: RegSet = RegSet(0);
-    /// The set of all that there can be.
+    /// The set of all possible registers.
     pub const ALL: RegSet = RegSet(u128::MAX);
 
-    /// The set of one register.
     pub fn only(reg: Reg) -> Self {
         RegSet(1 << reg.0)
     }
@@ -56,9 +54,8 @@ impl RegSet {
         self.0 == 0
     }
 
-    /// The number of members.
     pub fn len(self) -> usize {
-        // Processors of 64 bits count half at a time, some of them in many steps; the upper half is seldom in use.
+        // 64-bit processors count each half separately, some of them in many steps. The upper half is seldom in use.
         let (low, high) = (self.0 as u64, (self.0 >> 64) as u64);
         (low.count_ones() + if high == 0 { 0 } else { high.count_ones() }) as usize
     }
@@ -83,7 +80,7 @@ impl RegSet {
         self.0 & !other.0 == 0
     }
 
-    /// The lowest-numbered member.
+    /// The member with the lowest number.
     pub fn first(self) -> Option<Reg> {
         (self.0 != 0).then(|| Reg(self.0.trailing_zeros() as u8))
     }
@@ -142,73 +139,72 @@ impl fmt::Debug for RegSet {
     }
 }
 
-/// A register bank: registers that values can move between (general purpose, vector, mask, x87, …).
+/// A register bank: registers between which values can move (general purpose, vector, mask, x87, …).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bank(u32);
 entity_impl!(Bank, "bank");
 
-/// A register class: what a value may live in, and how much memory it takes when it does not.
+/// A register class: the registers in which a value may live, and the memory that it takes in a slot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RegClass(u32);
 entity_impl!(RegClass, "class");
 
-/// How two registers of a bank can trade their contents without a third.
+/// How two registers of a bank can exchange their contents without a third.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SwapSupport {
-    /// One exchange instruction; also three `xor`s, which overwrite the status registers.
+    /// By one exchange instruction; also by three `xor`s, which overwrite the status registers.
     Exchange,
-    /// Three `xor`s, which leave the status registers alone (vectors, masks).
+    /// By three `xor`s, which leave the status registers alone (vectors, masks).
     Xor,
     /// Not at all: one register of the bank is kept free for breaking cycles (x87).
     Never,
 }
 
-/// A register's name and bank.
 #[derive(Clone, Debug)]
 pub struct RegInfo {
-    /// As assembly writes the widest view, lower case, without a sigil.
+    /// The name of the widest view in assembly: lower case, without a sigil.
     pub name: String,
-    /// `None` for a status register (condition flags), which no value ever lives in.
+    /// `None` for a status register (condition flags), in which no value ever lives.
     pub bank: Option<Bank>,
 }
 
-/// What a bank is called and how its registers swap.
 #[derive(Clone, Debug)]
 pub struct BankInfo {
     pub name: String,
     pub swap: SwapSupport,
 }
 
-/// What a class allows.
 #[derive(Clone, Debug)]
 pub struct ClassInfo {
     pub name: String,
     pub bank: Bank,
-    /// The registers that a value of this class may live in, preferred ones first; reserved ones are not among them.
+    /// The registers in which a value of this class may live, preferred ones first. Reserved registers are not among them.
     pub order: Vec<Reg>,
     /// `order` as a set.
     pub regs: RegSet,
-    /// Size of a spill slot in bytes, positive (an x87 register takes 10); it orders the classes of one bank by width.
+    /// Size of a slot in bytes; positive (an x87 register takes 10). It orders the classes of a bank by width.
     pub slot_size: u32,
-    /// Alignment of a spill slot in bytes, a power of two.
+    /// Alignment of a slot in bytes, a power of two.
     pub slot_align: u32,
 }
 
-/// The registers of a target as one function may use them (reserved registers and `--registers` already taken out).
+/// The registers of a target that one function may use. Reserved registers, and those that `--registers` leaves out, are in
+/// no class.
 #[derive(Clone, Debug, Default)]
 pub struct RegisterFile {
     /// Indexed by [`Reg::index`].
     pub regs: Vec<RegInfo>,
     pub banks: PrimaryMap<Bank, BankInfo>,
     pub classes: PrimaryMap<RegClass, ClassInfo>,
-    /// Registers whose content a function must preserve; using one costs a store and a load.
+    /// Registers whose content a function must preserve. Using one costs a store and a load.
     pub callee_saved: RegSet,
-    /// Registers that it takes an instruction a byte more to name, if it is not that long anyway.
+    /// Registers whose names make an instruction a byte longer, unless it needs that byte anyway.
     pub prefixed: RegSet,
-    /// Registers that `--registers` takes out, so that they are in no class. Where the program puts values in them, these may stay
-    /// there.
+    /// Registers that `--registers` leaves out, so that they are in no class. A value that the program puts into one may
+    /// stay there.
     pub excluded: RegSet,
-    /// Status registers (condition flags): never allocated, but code that overwrites them may not be put where one is live.
+    /// Status registers (condition flags). They are never allocated, but code that overwrites them must not be inserted
+    /// where one is live.
     pub status: RegSet,
 }
 
@@ -217,7 +213,6 @@ impl RegisterFile {
         &self.regs[reg.index()].name
     }
 
-    /// The register of this name.
     pub fn by_name(&self, name: &str) -> Option<Reg> {
         self.regs.iter().position(|r| r.name == name).map(Reg::new)
     }
@@ -227,19 +222,21 @@ impl RegisterFile {
         self.regs[reg.index()].bank
     }
 
-    /// All registers that some class of the bank allows.
+    /// All registers that some class of the bank has.
     pub fn allocatable(&self, bank: Bank) -> RegSet {
         self.classes.values().filter(|c| c.bank == bank).fold(RegSet::EMPTY, |set, c| set | c.regs)
     }
 
-    /// The wider of two classes of one bank; of equally wide ones, the one with more registers.
+    /// The wider of two classes of one bank; if they are equally wide, the one with more registers.
     pub fn wider(&self, a: RegClass, b: RegClass) -> RegClass {
         let width = |class: RegClass| (self.classes[class].slot_size, self.classes[class].regs.len());
         if width(b) > width(a) { b } else { a }
     }
 
-    /// The class to access memory of this size with, for what a class holds. Registers that hold more than memory does (x87's,
-    /// which do not swap either) have another form in memory for each width; of others, any part can be accessed.
+    /// The class with which memory of this size is accessed for a value of this class.
+    ///
+    /// Registers that hold more than memory does (those of x87, which do not swap either) have another form in memory for
+    /// each width. Of other registers, any part can be accessed.
     pub fn memory_form(&self, class: RegClass, size: u32) -> RegClass {
         let ClassInfo { bank, slot_size, regs, .. } = self.classes[class];
         if slot_size == size || self.banks[bank].swap != SwapSupport::Never {
@@ -249,18 +246,19 @@ impl RegisterFile {
         self.classes.iter().find(|(_, c)| fits(c)).map_or(class, |(found, _)| found)
     }
 
-    /// What carries a value of one class to a name of another: all of it, where registers and classes allow.
+    /// The class with which a value of one class is copied to a name of another: if registers and classes allow, one that
+    /// carries all of it.
     pub fn carrier_between(&self, from: RegClass, to: RegClass, regs: RegSet) -> RegClass {
         let wide = self.wider(to, from);
-        // The other class says how much of the value is wanted, or is there.
+        // The other class says how much of the value is needed, or is present.
         let narrow = if wide == to { from } else { to };
         let carries = |class: &RegClass| regs.is_subset(self.classes[*class].regs);
         let carrier = [wide, narrow].map(|class| self.carrier(class, regs)).into_iter().find(carries);
         carrier.or_else(|| self.wider_carrier(wide, regs)).unwrap_or(wide)
     }
 
-    /// The narrowest class of the same bank that is wider, and has these registers: it carries more than there is, which does no
-    /// harm between registers.
+    /// The narrowest wider class of the bank that has these registers. It copies more than the value, which does no harm
+    /// between registers.
     fn wider_carrier(&self, class: RegClass, regs: RegSet) -> Option<RegClass> {
         let ClassInfo { bank, slot_size, .. } = self.classes[class];
         let fits = |c: &ClassInfo| c.bank == bank && c.slot_size > slot_size && regs.is_subset(c.regs);
@@ -268,8 +266,8 @@ impl RegisterFile {
         wider.min_by_key(|(_, c)| c.slot_size).map(|(class, _)| class)
     }
 
-    /// A class like this one that has these registers of its bank: what moves or swaps the contents of a class between
-    /// registers of which not all are its own.
+    /// A class as wide as this one that has all of these registers of its bank. Contents of this class can be moved or
+    /// swapped with it, even if some of the registers are not in the class itself.
     pub fn carrier(&self, class: RegClass, regs: RegSet) -> RegClass {
         let ClassInfo { bank, slot_size, regs: own, .. } = self.classes[class];
         if regs.is_subset(own) {

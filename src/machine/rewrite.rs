@@ -1,17 +1,17 @@
-//! Writing a function anew with instructions inserted, which is how phases change code: the old function stays as it is.
+//! Writing a function anew with instructions inserted. This is how phases change code: the old function stays as it is.
 
-use super::function::{Block, DebugUse, Function, Inst, InstData, InstKind, Operand, Pins, Point, Value, ValueData};
+use super::function::{Block, DebugUse, Function, Inst, InstData, InstKind, Operand, Point, Value, ValueData};
 use super::registers::RegClass;
 use cranelift_entity::PrimaryMap;
 
-/// A function under construction: the blocks, edges and φs of an older one, and the instructions written so far.
+/// A function under construction: it has the blocks, edges and φs of an old one, and the instructions written so far.
 pub struct Rewriter<'a> {
     old: &'a Function,
-    /// May be changed freely, instructions and operands apart.
+    /// All of it may be changed freely, except for instructions and operands.
     pub new: Function,
     block: Block,
     first: u32,
-    /// The next of the old function's debug uses.
+    /// The index of the next of the old function's debug uses.
     debug: usize,
 }
 
@@ -32,12 +32,12 @@ impl<'a> Rewriter<'a> {
         Rewriter { old, new, block: old.entry(), first: 0, debug: 0 }
     }
 
-    /// A new value.
+    /// Adds a new value.
     pub fn value(&mut self, class: RegClass) -> Value {
         self.new.values.push(class.into())
     }
 
-    /// A new name for a value.
+    /// Adds a new name for a value.
     pub fn name(&mut self, value: Value) -> Value {
         let original = self.old.original(value);
         self.new.values.push(ValueData { of: original.into(), ..self.old.values[original] })
@@ -49,7 +49,7 @@ impl<'a> Rewriter<'a> {
         self.first = self.new.insts.len() as u32;
     }
 
-    /// Copies a block, with other operands. Answers the number that its first instruction has now.
+    /// Copies a block with other operands. Returns the new number of its first instruction.
     pub fn copy_block(&mut self, block: Block, operand: impl FnMut(&Operand) -> Operand) -> u32 {
         self.begin(block);
         let old = self.old;
@@ -76,39 +76,23 @@ impl<'a> Rewriter<'a> {
     pub fn insert(&mut self, kind: InstKind, operands: &[Operand]) -> Inst {
         let first = self.new.operands.len() as u32;
         self.new.operands.extend_from_slice(operands);
-        let data = InstData {
-            kind,
-            origin: None.into(),
-            operands: first..self.new.operands.len() as u32,
-            pins: Pins::NOTHING,
-            terminator: false,
-            label: false,
-            jumps: false,
-            rematerialisable: false,
-            recomputable: false,
-            dear: false,
-            storable: false,
-            given: false,
-            movable: false,
-            reads: false,
-            writes: false,
-        };
-        self.new.insts.push(data)
+        let operands = first..self.new.operands.len() as u32;
+        self.new.insts.push(InstData::new(kind, operands))
     }
 
-    /// Copies an instruction of the old function's current block, with other operands.
+    /// Copies an instruction of the current block of the old function, with other operands.
     pub fn copy(&mut self, inst: Inst, operands: &[Operand]) -> Inst {
         self.move_debug_uses(inst.as_u32() - self.old.blocks[self.block].insts.start);
         self.place(inst, operands)
     }
 
-    /// Leaves out an instruction of the old function's current block: debug uses in front of it stay in front of what is inserted
+    /// Leaves out an instruction of the current block of the old function. Debug uses before it stay before what is written
     /// next.
     pub fn leave_out(&mut self, inst: Inst) {
         self.move_debug_uses(inst.as_u32() - self.old.blocks[self.block].insts.start);
     }
 
-    /// Copies an instruction of the old function's current block that stood elsewhere in it.
+    /// Copies an instruction of the current block of the old function to a place elsewhere in the block.
     pub fn transplant(&mut self, inst: Inst) -> Inst {
         self.place(inst, self.old.operands(inst))
     }
@@ -130,7 +114,7 @@ impl<'a> Rewriter<'a> {
         self.new.blocks[self.block].insts = self.first..self.new.insts.len() as u32;
     }
 
-    /// Debug uses up to this index of the old block come before the instruction that is written next.
+    /// Places the debug uses of the old block up to this index before the instruction that is written next.
     fn move_debug_uses(&mut self, old_index: u32) {
         while let Some(debug) = self.old.debug_uses.get(self.debug)
             && debug.at <= (Point { block: self.block, index: old_index })
@@ -160,7 +144,7 @@ mod tests {
     use crate::analysis::testing::{append, block, def, graph, usage, value, values};
 
     #[test]
-    fn a_block_is_copied_behind_what_has_become_shorter() {
+    fn a_block_is_copied_after_one_that_has_become_shorter() {
         let mut f = graph(&[&[1], &[]]);
         values(&mut f, 3);
         append(&mut f, 0, &[def(0)]);

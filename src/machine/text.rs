@@ -1,4 +1,4 @@
-//! The text form of a function: one line an instruction, parsed and printed without loss.
+//! The text form of a function, one line per instruction. It is parsed and printed without loss.
 //!
 //! ```text
 //! target tiny
@@ -41,27 +41,27 @@
 //! use       = vN[("foldable")]
 //! def       = vN:class[([of=vN,]["early",][reuse=N["|"N]["|none"],]["foldable"])]  of the value that it is a piece of
 //! mark      = uses=reg,… | defs=reg,… | early=reg,… | clobbers=reg,…
-//!           | "terminator" | "label" | "jumps" | "rematerialisable" | "recomputable" | "dear" | "storable" | "given" | "movable"
-//!           | "reads" | "writes" | "throws"
+//!           | "terminator" | "label" | "jumps" | "rematerialisable" | "recomputable" | "dear" | "storable" | "given"
+//!           | "movable" | "reads" | "writes" | "throws"
 //!           | origin=iN | origin=none             its own number unless given
 //! ```
 //!
-//! Blocks and instructions are numbered as they come. `reuse=N` counts all operands of the instruction from 0, definitions first;
-//! behind `|` is what it may overwrite instead, or `none` if it may be anywhere. A definition that comes behind a use is written
-//! there, to the right of the `=`. The register of a `copy-to` is among its `defs` unsaid, that of a `copy-from` among its
-//! `uses`. `undefined` gives the classes of values that nothing defines. In the function's name, characters that are not plain
-//! are written `\u{…}`.
+//! Blocks and instructions are numbered as they come. The `N` of `reuse=N` counts all operands of the instruction from 0,
+//! definitions first; after `|` comes an operand that may be overwritten instead, or `none` if the definition may be
+//! anywhere. A definition that comes after a use is written there, to the right of the `=`. The register of a `copy-to` is
+//! implicitly among its `defs`, that of a `copy-from` among its `uses`. `undefined` gives the classes of values that nothing
+//! defines. In the function's name, characters that are not plain are written `\u{…}`.
 //!
-//! An edge may be stated twice; the second one gets a block `on-edge`, which is printed as such.
+//! An edge may be given twice. The second one gets a block `on-edge`, and is printed with it.
 //!
-//! The parser knows syntax and names only; whether the function makes sense is [`super::validate`]'s question.
+//! The parser checks only syntax and names. Whether the function makes sense is for [`super::validate`] to say.
 
 mod parse;
 mod print;
 mod target;
 
 pub use parse::{ParseError, Reason, parse};
-pub use print::print;
+pub use print::{Notes, print, print_with_notes};
 pub use target::builtin;
 
 #[cfg(test)]

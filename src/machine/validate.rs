@@ -1,18 +1,18 @@
-//! The validator: whether a function keeps every promise that the model's documentation makes.
+//! The validator: does a function keep every promise that the documentation of the model makes?
 //!
-//! Three rounds, each of which relies on the one before: every index is one of its map ([`Scan::numbers`]); blocks,
-//! instructions and the register file are well-formed one by one; the whole is in strict SSA form ([`dominance`]).
+//! There are three rounds, each of which relies on the previous ones. All indices are valid ([`Scan::numbers`]). The
+//! register file, blocks and instructions are well-formed, one by one. The whole is in strict SSA form ([`dominance`]).
 
 mod dominance;
 
-use super::function::{Block, Function, Inserted, Inst, InstKind, Operand, Phi, PinSets, Role, Value};
+use super::function::{Block, Function, Inserted, Inst, InstFlags, InstKind, Operand, Phi, PinSets, Role, Value};
 use super::registers::{Bank, BankInfo, Reg, RegClass, RegSet, RegisterFile, SwapSupport};
 use dominance::{Dominance, Position};
 use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
-/// A broken promise, and where.
+/// A promise that is broken, and where.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[error("{place}: {rule}")]
 pub struct Violation {
@@ -20,7 +20,6 @@ pub struct Violation {
     pub rule: Rule,
 }
 
-/// What a violation is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     Function,
@@ -40,7 +39,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What was promised and is not so.
+/// A promise that is broken. The messages say what is wrong instead.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Rule {
     #[error("class {0} lists a register twice, outside its bank or excluded, or differs from its set")]
@@ -141,7 +140,7 @@ pub enum Rule {
     DebugOrder(Value),
 }
 
-/// Everything that is wrong with a function, as far as it can be told.
+/// Checks a function. Returns all violations of the first round that finds any.
 pub fn validate(function: &Function) -> Result<(), Vec<Violation>> {
     let mut scan = Scan { function, edges: Edges::new(function), found: Vec::new() };
     scan.numbers();
@@ -162,7 +161,7 @@ pub fn validate(function: &Function) -> Result<(), Vec<Violation>> {
 struct Edges {
     /// As the sources list them.
     from: HashSet<(Block, Block)>,
-    /// As the targets do.
+    /// As the targets list them.
     to: HashSet<(Block, Block)>,
 }
 
@@ -175,7 +174,6 @@ impl Edges {
     }
 }
 
-/// The function and what has been found wrong with it.
 struct Scan<'a> {
     function: &'a Function,
     edges: Edges,
@@ -189,7 +187,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Whatever is named exists, so that the checks behind can index freely.
+    /// Everything that is named exists, so that later checks may index freely.
     fn numbers(&mut self) {
         let function = self.function;
         self.require(!function.blocks.is_empty(), Place::Function, Rule::NoEntry);
@@ -224,7 +222,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Blocks partition the instructions in layout order; these partition the operands.
+    /// Blocks partition the instructions in layout order, and instructions partition the operands.
     fn ranges(&mut self) {
         let function = self.function;
         let mut end = 0;
@@ -237,10 +235,10 @@ impl Scan<'_> {
 
         let mut end = 0;
         for (inst, data) in &function.insts {
-            let Range { start, end: behind } = data.operands;
-            let fits = start == end && behind >= end && behind as usize <= function.operands.len();
+            let Range { start, end: after } = data.operands;
+            let fits = start == end && after >= end && after as usize <= function.operands.len();
             self.require(fits, Place::Function, Rule::OperandRange(inst));
-            end = behind.max(end);
+            end = after.max(end);
         }
     }
 
@@ -274,7 +272,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Where registers hold more than memory does, each has every form in memory ([`RegisterFile::memory_form`]).
+    /// If registers of a bank hold more than memory does, each of them has every form in memory
+    /// ([`RegisterFile::memory_form`]).
     fn memory_forms(&mut self, file: &RegisterFile, bank: Bank, info: &BankInfo) {
         let all = file.allocatable(bank);
         let classes = || file.classes.values().filter(|class| class.bank == bank);
@@ -299,8 +298,8 @@ impl Scan<'_> {
         self.require(data.frequency.is_finite() && data.frequency >= 0.0, place, Rule::Frequency(data.frequency));
         if data.on_edge {
             let alone = data.preds.len() == 1 && data.succs.len() == 1;
-            let like_behind = function.blocks.get(Block::from_u32(block.as_u32() + 1)).is_none_or(|next| next.on_edge);
-            self.require(alone && like_behind, place, Rule::OnEdge);
+            let like_after = function.blocks.get(Block::from_u32(block.as_u32() + 1)).is_none_or(|next| next.on_edge);
+            self.require(alone && like_after, place, Rule::OnEdge);
         }
         self.throws(block);
         self.jumps(block);
@@ -313,8 +312,8 @@ impl Scan<'_> {
         for pair in insts.windows(2) {
             let (first, second) = (&function.insts[pair[0]], &function.insts[pair[1]]);
             let place = |at: usize| Place::Inst(block, pair[at]);
-            self.require(!first.terminator || second.terminator, place(0), Rule::TerminatorInside);
-            self.require(!second.label || first.label, place(1), Rule::LabelInside);
+            self.require(!first.is(InstFlags::TERMINATOR) || second.is(InstFlags::TERMINATOR), place(0), Rule::TerminatorInside);
+            self.require(!second.is(InstFlags::LABEL) || first.is(InstFlags::LABEL), place(1), Rule::LabelInside);
         }
         insts.into_iter().for_each(|inst| self.inst(block, inst));
     }
@@ -338,7 +337,7 @@ impl Scan<'_> {
         }
     }
 
-    /// A block throws exactly if a landing pad follows it.
+    /// A block throws if and only if a landing pad follows it.
     fn throws(&mut self, block: Block) {
         let data = &self.function.blocks[block];
         let pad = data.succs.iter().any(|&succ| self.function.blocks[succ].landing_pad);
@@ -353,7 +352,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether what throws gives up the registers that the unwinder puts something in for the landing pads.
+    /// Whether the throwing instruction overwrites all registers in which the unwinder passes something to the landing pads.
     fn unwinder_writes(&self, block: Block, throws: Inst) -> bool {
         let succs = self.function.blocks[block].succs.iter().map(|&succ| &self.function.blocks[succ]);
         let mut pads = succs.filter(|data| data.landing_pad);
@@ -361,7 +360,7 @@ impl Scan<'_> {
         pads.all(|pad| pad.live_in_pins.is_subset(pins.defs | pins.early_defs | pins.clobbers))
     }
 
-    /// What jumps has somewhere to jump to, and the other way round.
+    /// An instruction that jumps has a jump target, and vice versa.
     fn jumps(&mut self, block: Block) {
         let function = self.function;
         let data = &function.blocks[block];
@@ -377,7 +376,7 @@ impl Scan<'_> {
         let data = &self.function.insts[inst];
         let operands = self.function.operands(inst);
         let place = Place::Inst(block, inst);
-        self.require(!data.label || operands.is_empty(), place, Rule::LabelAccesses);
+        self.require(!data.is(InstFlags::LABEL) || operands.is_empty(), place, Rule::LabelAccesses);
         self.reuses(operands, place);
         self.folds(data.kind, operands, place);
         let roles: Vec<Role> = operands.iter().map(|o| o.role).collect();
@@ -386,7 +385,7 @@ impl Scan<'_> {
             InstKind::Op => ("op", true),
             InstKind::Copy => {
                 let pair = roles == [Role::Def, Role::Use] || roles == [Role::Use, Role::Def];
-                // It may be in one register with what it copies, and may be elsewhere.
+                // A copy may share a register with its source, but need not.
                 let is_free = operands.iter().all(|operand| operand.reuse.is_none());
                 ("copy", pair && is_free && self.same_bank(operands[0].value, operands[1].value))
             }
@@ -407,18 +406,17 @@ impl Scan<'_> {
             _ => true,
         };
         self.require(pinned, place, Rule::CopyWithoutPin);
-        let repeatable = !data.rematerialisable || (roles.len() == 1 && operands[0].is_def());
+        let repeatable = !data.is(InstFlags::REMATERIALISABLE) || (roles.len() == 1 && operands[0].is_def());
         self.require(repeatable, place, Rule::Operands("rematerialisable instruction"));
-        // Executed again, it writes no flags.
+        // When it is executed again, it writes no flags.
         let flags = PinSets { defs: pins.defs & self.function.file.status, ..PinSets::default() };
         let computes = roles == [Role::Def, Role::Use] && *pins == flags;
-        self.require(!data.recomputable || computes, place, Rule::Operands("recomputable instruction"));
-        self.require(!data.storable || data.rematerialisable, place, Rule::Storable);
-        self.require(!data.given || data.rematerialisable, place, Rule::Given);
-        self.require(!data.movable || !data.writes, place, Rule::MovableWriter);
-        let is_repeatable = data.rematerialisable || data.recomputable;
-        self.require(!is_repeatable || !data.writes, place, Rule::RepeatableWriter);
-        self.require(!data.movable || !data.rematerialisable, place, Rule::MovableConstant);
+        self.require(!data.is(InstFlags::RECOMPUTABLE) || computes, place, Rule::Operands("recomputable instruction"));
+        self.require(!data.is(InstFlags::STORABLE) || data.is(InstFlags::REMATERIALISABLE), place, Rule::Storable);
+        self.require(!data.is(InstFlags::GIVEN) || data.is(InstFlags::REMATERIALISABLE), place, Rule::Given);
+        self.require(!data.is(InstFlags::MOVABLE) || !data.is(InstFlags::WRITES), place, Rule::MovableWriter);
+        self.require(!data.is_repeatable() || !data.is(InstFlags::WRITES), place, Rule::RepeatableWriter);
+        self.require(!data.is(InstFlags::MOVABLE) || !data.is(InstFlags::REMATERIALISABLE), place, Rule::MovableConstant);
     }
 
     fn reuses(&mut self, operands: &[Operand], place: Place) {
@@ -457,7 +455,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether operands are pairs of a definition and a use of one value's names.
+    /// Whether the operands are pairs of a definition and a use of names of one value.
     fn is_parallel(&self, operands: &[Operand]) -> bool {
         let names = |a: Value, b: Value| self.function.original(a) == self.function.original(b);
         let pair = |pair: &[Operand]| matches!(pair, [def, used] if def.role == Role::Def && used.role == Role::Use && names(def.value, used.value));
@@ -480,7 +478,7 @@ impl Scan<'_> {
         }
     }
 
-    /// One definition a value, on every way from the entry to a use.
+    /// Strict SSA form: each value has one definition, which is on every path from the entry to a use.
     fn ssa(&mut self) {
         let function = self.function;
         let mut dominance = Dominance::new(function);
@@ -511,7 +509,7 @@ impl Scan<'_> {
         }
     }
 
-    /// A φ's argument is used where its edge leaves the predecessor.
+    /// A φ uses its argument where the edge leaves the predecessor.
     fn arguments(&mut self, dominance: &Dominance, block: Block) {
         let data = &self.function.blocks[block];
         for phi in &data.phis {

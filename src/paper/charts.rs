@@ -1,4 +1,4 @@
-//! Charts as SVG: the paper's numbers beside ours. Equal input gives equal bytes.
+//! Draws the paper's numbers beside ours, as SVG. Equal input gives equal bytes.
 
 use crate::measure::report::chart::{self, COLOURS, DrawingError, IN_MEMORY, LABEL_FONT, Series, TITLE_FONT, WIDTH, finish};
 use plotters::prelude::*;
@@ -12,7 +12,7 @@ pub struct Chart {
     pub svg: String,
 }
 
-/// Whose numbers bars stand for.
+/// Whose numbers a bar shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Owner {
     name: &'static str,
@@ -26,7 +26,7 @@ pub const OURS: Owner = Owner { name: "chordal", colour: COLOURS[1] };
 pub struct Bars {
     file: &'static str,
     title: String,
-    /// What is measured, in which unit.
+    /// The quantity and its unit.
     axis: &'static str,
     groups: Vec<(String, [(Owner, f64); 2])>,
 }
@@ -67,7 +67,7 @@ impl Bars {
     }
 }
 
-/// Points joined by lines, over a number of registers.
+/// Lines of points over a number of registers.
 pub struct Lines {
     file: &'static str,
     title: &'static str,
@@ -80,7 +80,7 @@ impl Lines {
         Lines { file, title, axes, series: Vec::new() }
     }
 
-    /// Adds a point to a line, if there is one; points come from left to right.
+    /// Adds a point to a line, if it was measured; points come from left to right.
     pub fn point(&mut self, line: &'static str, x: f64, y: Option<f64>) {
         let Some(y) = y else { return };
         match self.series.iter_mut().find(|(name, _)| *name == line) {
@@ -103,7 +103,7 @@ impl Lines {
         let area = SVGBackend::with_string(svg, (WIDTH, 460)).into_drawing_area();
         area.fill(&WHITE)?;
         let points = || self.series.iter().flat_map(|(_, points)| points);
-        // Parity is always in sight.
+        // The range always includes 1, where both are equal.
         let span = |values: &mut dyn Iterator<Item = f64>, start: (f64, f64)| {
             values.fold(start, |(low, high), value| (f64::min(low, value), f64::max(high, value)))
         };

@@ -1,4 +1,4 @@
-//! The report as a document, and its three forms: text for a terminal, Markdown, JSON.
+//! The report as a document in three forms: text for a terminal, Markdown and JSON.
 
 use super::charts::Chart;
 use super::claims::Judged;
@@ -7,14 +7,14 @@ use crate::measure::report::{Cell, Style, Table};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Everything that is reported.
+/// The whole report.
 pub struct Document {
     pub sections: Vec<Section>,
-    /// What there is to know about the inputs: versions, missing runs, functions that are not compared.
+    /// Notes on the inputs: versions, missing runs, functions that are not compared.
     pub inputs: Vec<Block>,
 }
 
-/// A table or figure of a paper: theirs beside ours.
+/// A table or figure of a paper, with our numbers beside it.
 pub struct Section {
     /// Its name on the command line.
     pub name: &'static str,
@@ -31,7 +31,7 @@ pub enum Block {
         caption: String,
         table: Table,
     },
-    /// Quoted as it is.
+    /// Quoted verbatim.
     Verbatim(String),
 }
 
@@ -39,7 +39,7 @@ pub enum Block {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     Text,
-    /// Charts are linked to in a folder of this name, if there is one.
+    /// With links to charts, if the folder that they are in is given.
     Markdown,
     Json,
 }
@@ -49,7 +49,7 @@ const SCHEMA: &str = "chordal-paper/1";
 
 const TITLE: &str = "Reproduction of the papers";
 
-/// What readers have to know before they compare anything.
+/// Notes that readers need before they compare anything.
 const PREFACE: &[&str] = &[
     "The papers' own figures beside chordal's. SRA is Pereira, *The Designing and Implementation of a SSA-based register allocator*; \
      SFE is Pereira and Palsberg, *SSA Elimination after Register Allocation* (2008); JSR is French and Amaral, *Eliminating \
@@ -62,7 +62,7 @@ const PREFACE: &[&str] = &[
 ];
 
 impl Document {
-    /// The document as text, in Markdown with charts in a folder, or as JSON; with a newline at the end.
+    /// The document in a format, with a newline at the end; `charts` is the folder for links to charts.
     pub fn render(&self, format: Format, charts: Option<&str>) -> String {
         match format {
             Format::Text => Writer { style: Style::Plain, charts: None, text: String::new() }.document(self),
@@ -79,7 +79,7 @@ impl Document {
         self.sections.iter().flat_map(|section| &section.claims)
     }
 
-    /// A line for each claim.
+    /// A row for each claim.
     fn overview(&self) -> Table {
         let mut table = Table::new(["claim", "source", "paper", "here", "verdict"]);
         for judged in self.claims() {
@@ -147,10 +147,10 @@ impl Judged {
     }
 }
 
-/// Writes the two forms for people.
+/// Writes the two forms that are for people.
 struct Writer<'d> {
     style: Style,
-    /// The folder that charts are in.
+    /// The folder that the charts are in.
     charts: Option<&'d str>,
     text: String,
 }
@@ -177,7 +177,7 @@ impl Writer<'_> {
             self.heading(2, "Inputs");
             self.blocks(&document.inputs);
         }
-        // The last block has left a line between it and the next.
+        // Without the empty line after the last block.
         self.text.truncate(self.text.trim_end().len());
         self.text.push('\n');
         self.text
@@ -237,7 +237,7 @@ impl Writer<'_> {
         self.text.push('\n');
     }
 
-    /// Markdown keeps a paragraph on one line; a terminal gets lines that it can show.
+    /// Writes a paragraph: on one line in Markdown, in short lines for a terminal.
     fn wrapped(&mut self, first: &str, others: &str, text: &str) {
         if self.style == Style::Markdown {
             let _ = writeln!(self.text, "{first}{text}");
@@ -266,17 +266,17 @@ impl Writer<'_> {
     }
 }
 
-/// Text without the marks of emphasis.
+/// The text without marks of emphasis.
 fn plain(text: &str) -> String {
     text.replace(['*', '`'], "")
 }
 
-/// A cell for something that may not have been measured.
+/// A cell for an amount that may not have been measured.
 pub fn amount(number: Option<f64>, decimals: usize) -> Cell {
     number.map_or(Cell::Missing, |number| Cell::Amount(number, decimals))
 }
 
-/// A cell for a count that is kept as a number.
+/// A cell for a count that is stored as a floating-point number and may not have been measured.
 pub fn count(number: Option<f64>) -> Cell {
     number.map_or(Cell::Missing, |number| Cell::Count(number as u64))
 }

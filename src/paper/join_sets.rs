@@ -1,10 +1,10 @@
-//! What the join sets of a program's variables have in common.
+//! Measures how much the join sets of a program's variables have in common [FA05].
 
 use crate::analysis::{DjGraph, Dominators, JoinSets, Order, Reuse};
 use crate::machine::Unpromoted;
 
-/// Over all functions of a module, if it is before SSA form: if it has more variables in memory that could be in registers
-/// than it has φs.
+/// The sum over the functions of a module that is still before SSA form: one that has more variables in memory that could be
+/// in registers than it has φs.
 pub fn join_sets(functions: &[Unpromoted]) -> Option<Reuse> {
     let variables: usize = functions.iter().map(|function| function.variables.len()).sum();
     let phis: usize = functions.iter().map(|function| function.phis).sum();

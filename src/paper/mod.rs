@@ -1,8 +1,12 @@
-//! The papers' tables, figures and claims beside what chordal measures.
+//! Sets the papers' tables, figures and claims beside what chordal measures.
 //!
-//! `published` is what the papers print, `variants` what is run, `results` what the runs came to. `exhibits` puts ours and theirs
-//! side by side, a file for each table or figure; `claims` are the sentences of the papers' texts, each with a rule (`verdict`)
-//! that says from the measured number whether it is reproduced. All of it goes into one `document`.
+//! `published` has what the papers print, `variants` what is run, `results` what was measured. `exhibits` puts their numbers
+//! and ours side by side, a file for each table or figure; `claims` are sentences of the papers' texts, each with a rule
+//! (`verdict`) that decides by the measured number whether the claim is reproduced. All of it goes into one `document`.
+//!
+//! Requires: the records of a comparison for each program, with the runs that [`variants_of`] names.
+//! Ensures: a sum that compares variants is over programs that all of them compiled, and over functions that all variants
+//! for the machine could allocate.
 
 mod charts;
 mod claims;
@@ -26,7 +30,7 @@ pub use variants::{Machine, Variant};
 
 use crate::measure::report::Table;
 
-/// The exhibits with their claims, and what there is to know about the inputs.
+/// The exhibits with their claims, and notes on the inputs.
 pub fn report(exhibits: &[&Exhibit], results: &Results, versions: Option<&str>) -> Document {
     let section = |exhibit: &&Exhibit| {
         let (blocks, chart) = (exhibit.show)(results);
@@ -37,7 +41,7 @@ pub fn report(exhibits: &[&Exhibit], results: &Results, versions: Option<&str>) 
     Document { sections: exhibits.iter().map(section).collect(), inputs: inputs(results, versions) }
 }
 
-/// What was compiled, what could not be, and which functions are in no total.
+/// Notes on the inputs: what was compiled, what could not be, and which functions are in no total.
 fn inputs(results: &Results, versions: Option<&str>) -> Vec<Block> {
     let names = |names: Vec<&String>| names.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     let mut blocks = Vec::new();

@@ -1,12 +1,12 @@
-//! What the papers print, transcribed: nothing here is measured by us.
+//! The numbers that the papers print, transcribed: none of them is measured by us.
 //!
-//! SRA is *The Designing and Implementation of a SSA-based register allocator* (Pereira), SFE is *SSA Elimination after Register
-//! Allocation* (Pereira and Palsberg, 2008), JSR is *Eliminating Redundant Join-Set Computations in Static Single Assignment*
-//! (French and Amaral, 2005). The charts of the first two are lost (the texts are what is left), so their Figures 10 to 12 are
-//! known by what the texts say about them, but for Figure 10 of SFE, which is a table.
+//! SRA is *The Designing and Implementation of a SSA-based register allocator* [PP05], SFE is *SSA Elimination after
+//! Register Allocation* [PP09], JSR is *Eliminating Redundant Join-Set Computations in Static Single Assignment* [FA05]. The
+//! charts of the first two are lost, since only their texts are left. Their Figures 10 to 12 are known from what the texts
+//! say about them, except Figure 10 of SFE, which is a table.
 
-/// The stand-in in our corpus for each of the papers' programs, by its number in SPEC CPU 2000: the same kind of program, not
-/// the same code or inputs. Programs without one have no known counterpart among free software.
+/// The stand-ins in our corpus for programs of the papers, which are named by their numbers in SPEC CPU 2000. A stand-in is
+/// a program of the same kind; neither code nor inputs are the same. A program without one has no known free counterpart.
 const STAND_INS: &[(&str, &str)] = &[
     ("164.gzip", "gzip"),
     ("256.bzip2", "bzip2"),
@@ -18,23 +18,23 @@ const STAND_INS: &[(&str, &str)] = &[
     ("255.vortex", "sqlite"),
 ];
 
-/// Our program that stands in for one of the papers'.
+/// The program that stands in for one of the papers.
 pub fn stand_in(benchmark: &str) -> Option<&'static str> {
     STAND_INS.iter().find(|(theirs, _)| *theirs == benchmark).map(|(_, ours)| *ours)
 }
 
-/// A quantity of each of the programs of SRA, in the order of [`SRA_PROGRAMS`].
+/// A quantity for each of SRA's programs, in the order of [`SRA_PROGRAMS`].
 pub type Row<T> = [T; 10];
 
 /// The columns of the tables of SRA.
 pub const SRA_PROGRAMS: Row<&str> =
     ["164.gzip", "175.vpr", "181.mcf", "197.parser", "256.bzip2", "300.twolf", "186.crafty", "179.art", "188.ammp", "183.equake"];
 
-/// SRA Table 1: edges of the graph of virtual and physical registers, and of the complete interference graph.
+/// SRA Table 1: edges between virtual and physical registers, and edges of the complete interference graph.
 pub struct GraphTable {
     pub value_register: Row<u64>,
     pub interference: Row<u64>,
-    /// The second by the first.
+    /// The second divided by the first, as printed.
     pub ratio: Row<f64>,
 }
 
@@ -46,22 +46,22 @@ pub const TABLE_1: GraphTable = GraphTable {
 
 /// One allocator's lines of SRA Tables 2 to 4.
 pub struct Allocation {
-    /// Our name of the allocator.
+    /// Our name for the allocator.
     pub allocator: &'static str,
-    /// Spilled variables and slots on the stack; Table 3 only.
+    /// Spilled variables, and slots on the stack; in Table 3 only.
     pub spilled: Option<[Row<u64>; 2]>,
     pub stores: Row<u64>,
     pub loads: Row<u64>,
     pub moves: Row<u64>,
     pub xors: Row<u64>,
     pub seconds: Row<f64>,
-    /// Time under linear scan by time under this allocator, as printed.
+    /// Time under linear scan divided by time under this allocator, as printed.
     pub ratio: Option<Row<f64>>,
 }
 
 /// One of SRA Tables 2 to 4.
 pub struct CountTable {
-    /// The registers that the papers' allocators had (`crafty` had eight in Table 2, too: it could not do with fewer).
+    /// The number of registers. (In Table 2, `crafty` had eight as well: it could not do with fewer.)
     pub registers: u32,
     /// Ch-O1, Ch-O2, Ch-O3, linear scan.
     pub allocations: [Allocation; 4],
@@ -227,12 +227,12 @@ impl CountTable {
         found.expect("the table has the allocators of the paper")
     }
 
-    /// How much more of a quantity one allocator's code has than another's, over all programs.
+    /// The change of a quantity from one allocator's code to another's, over all programs.
     pub fn change(&self, from: &str, to: &str, quantity: impl Fn(&Allocation) -> f64) -> f64 {
         quantity(self.of(to)) / quantity(self.of(from)) - 1.0
     }
 
-    /// Time under linear scan by time under another allocator, over all programs.
+    /// Time under linear scan divided by time under another allocator, over all programs.
     pub fn speed_up(&self, allocator: &str) -> f64 {
         let seconds = |allocator| self.of(allocator).seconds.iter().sum::<f64>();
         seconds("linear-scan") / seconds(allocator)
@@ -244,13 +244,13 @@ impl Allocation {
         sum(&self.stores) + sum(&self.loads)
     }
 
-    /// Moves and exclusive-ors: what values in registers cost.
+    /// Moves and exclusive-ors: the instructions that move values between registers.
     pub fn transfers(&self) -> f64 {
         sum(&self.moves) + sum(&self.xors)
     }
 }
 
-/// Over all programs.
+/// The sum over all programs.
 pub fn sum(row: &Row<u64>) -> f64 {
     row.iter().sum::<u64>() as f64
 }
@@ -260,11 +260,11 @@ pub struct Transfers {
     pub program: &'static str,
     /// Location transfer graphs, in thousands.
     pub graphs: f64,
-    /// Share of them that are potential spills, in percent.
+    /// The share of graphs that are potential spills, in per cent.
     pub potential_spills: f64,
     /// Edges of all graphs, in thousands.
     pub edges: f64,
-    /// Share of them that are memory transfers, in percent.
+    /// The share of edges that are memory transfers, in per cent.
     pub memory_transfers: f64,
 }
 
@@ -272,7 +272,7 @@ const fn transfers(program: &'static str, graphs: f64, potential_spills: f64, ed
     Transfers { program, graphs, potential_spills, edges, memory_transfers }
 }
 
-/// SFE Figure 10; `cfg` is taken to be 186.crafty. 181.mcf and 183.equake are in the totals of the text alone.
+/// SFE Figure 10; its `cfg` is taken to be 186.crafty. 181.mcf and 183.equake are only in the totals of the text.
 pub const FIGURE_10: &[Transfers] = &[
     transfers("176.gcc", 72.6, 3.3, 586.2, 56.4),
     transfers("253.perlbmk", 40.3, 5.0, 256.3, 41.7),
@@ -289,20 +289,20 @@ pub const FIGURE_10: &[Transfers] = &[
     transfers("179.art", 0.36, 9.2, 2.7, 46.0),
 ];
 
-/// SFE 7: totals of Figure 10 over all of the suite.
+/// SFE 7: totals of Figure 10 over the whole suite.
 pub const ALL_GRAPHS: f64 = 197_568.0;
 pub const ALL_EDGES: f64 = 1_601_110.0;
 pub const ALL_MEMORY_TRANSFERS: f64 = 855_414.0;
 pub const ALL_POTENTIAL_SPILLS: f64 = 11_802.0;
 
-/// SFE 7, of Figure 11: shares of compilation time.
+/// SFE 7, on Figure 11: shares of compilation time.
 pub const ALLOCATION_SHARE: f64 = 0.28;
 pub const METHOD_I_SHARE: f64 = 0.002;
 pub const CRITICAL_EDGES_SHARE: f64 = 0.005;
 pub const COALESCING_SHARE: f64 = 0.016;
 pub const ELIMINATION_SHARE: f64 = 0.025;
 
-/// SFE 7, of Figure 12: what each optimisation takes away, on top of those before it.
+/// SFE 7, on Figure 12: the change that each optimisation brings, on top of those before it.
 pub const HOISTING_STORES: f64 = -0.12;
 pub const HOISTING_SPILL_CODE: f64 = -0.05;
 pub const MEMORY_COALESCING_SPILL_CODE: f64 = -0.026;
@@ -310,10 +310,10 @@ pub const LOWERING_SPILL_CODE: f64 = -0.078;
 pub const LOWERING_MOVES: f64 = -0.05;
 /// SFE 1: all three together.
 pub const ALL_ACCESSES: f64 = -0.09;
-/// SFE 7: time of the programs before by time after all three.
+/// SFE 7: run time before divided by run time after all three.
 pub const OPTIMISATIONS_SPEED_UP: f64 = 1.019;
 
-/// SFE 1: lines of spill code that a register less costs, and that spilling on demand costs at least.
+/// SFE 1: the additional lines of spill code that one register fewer costs, and that spilling on demand costs at least.
 pub const SPARE_REGISTER: f64 = 0.052;
 pub const ON_DEMAND: f64 = 0.002;
 
@@ -324,12 +324,12 @@ pub const SPEED_UP_COALESCED: f64 = 1.130;
 /// JSR Tables 2 and 3.
 pub struct JoinSetTables {
     pub programs: [JoinSetCounts; 6],
-    /// As printed.
+    /// As printed, though one number is not the mean of the six: see the test below.
     pub average: JoinSetCounts,
 }
 
-/// A row of both tables: worklists, those of variables of which A(x) ⊆ A(y), those of which A(x) = A(y), and those of which
-/// A(x) ⊂ A(y), with the mean difference in size and the mean share of the larger set that is saved.
+/// A row of both tables: all worklists; those of variables with A(x) ⊆ A(y), with A(x) = A(y) and with A(x) ⊂ A(y) for some
+/// y; of the last, the mean difference in size and the mean share of the larger set that is saved.
 pub struct JoinSetCounts {
     pub program: &'static str,
     pub worklists: u64,
@@ -391,7 +391,7 @@ mod tests {
 
     #[test]
     fn shares_of_graphs_add_up_to_the_printed_totals() {
-        // Two small programs are in the totals only.
+        // Two small programs are only in the totals.
         let nearly = |sum: f64, total: f64| sum < total && sum > 0.97 * total;
         let total = |column: fn(&Transfers) -> f64| FIGURE_10.iter().map(column).sum::<f64>() * 1000.0;
         assert!(nearly(total(|t| t.graphs), ALL_GRAPHS));
@@ -406,7 +406,7 @@ mod tests {
         assert!((sum - 0.048).abs() < 1e-9, "{sum}");
     }
 
-    /// But for the mean difference: the sum of the six is 5 times what is printed.
+    /// All averages are those of the six rows except the mean difference, which is a fifth of their sum.
     #[test]
     fn join_sets_have_the_printed_averages() {
         let JoinSetTables { programs, average } = &JOIN_SETS;

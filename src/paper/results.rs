@@ -1,4 +1,4 @@
-//! What the runs came to: the input of everything that is reported.
+//! The results of the runs, from which everything is reported.
 
 use super::run_times::RunTimes;
 use super::variants::{Machine, Setting, Variant};
@@ -12,13 +12,13 @@ use std::collections::{BTreeMap, HashMap};
 #[derive(Clone, Debug, Default)]
 pub struct Results {
     pub programs: IndexMap<String, Program>,
-    /// Runs that came to nothing.
+    /// Runs without statistics.
     pub missing: Vec<Missing>,
-    /// Functions that no total has, because some variant could not allocate them.
+    /// Functions that are in no total, because some variant could not allocate them.
     pub left_out: Vec<LeftOut>,
-    /// Of the compiled programs, where somebody has measured them.
+    /// Run times of the compiled programs, if they were measured.
     pub run_times: RunTimes,
-    /// Of the programs that were given before SSA form, what their join sets have in common.
+    /// For programs that were given before SSA form: what their join sets have in common.
     pub join_sets: IndexMap<String, Reuse>,
 }
 
@@ -28,37 +28,38 @@ pub struct Program {
     runs: HashMap<Variant, Compiled>,
 }
 
-/// What compiling a program came to.
+/// The result of compiling a program.
 #[derive(Clone, Debug, Default)]
 pub struct Compiled {
-    /// Over the functions that all variants for this machine could allocate.
+    /// Sums over the functions that all variants for this machine could allocate.
     pub counts: Counts,
-    /// The time that it took, all functions and the compiler's other passes included.
+    /// Compilation time, of all functions and including the compiler's other passes.
     pub compilation_ns: Option<u64>,
-    /// By function, in the order of the module, which is the same in all variants.
+    /// By function, in the order of the module, which all variants share.
     estimates: Vec<Estimate>,
 }
 
-/// What executing a function once costs, estimated from block frequencies.
+/// The cost of executing a function once, estimated from block frequencies.
 #[derive(Clone, Copy, Debug)]
 pub struct Estimate {
     /// Loads and stores.
     pub accesses: f64,
-    /// A load 4, a store 1, a move or an exclusive-or 0.2: the weights of `RegAllocScore`, as in `overhead` of the statistics.
+    /// The cost of all its code, by the weights of `RegAllocScore`, as in `overhead` of the statistics: a load 4, a store 1,
+    /// a move or an exclusive-or 0.2.
     pub cost: f64,
-    /// Of spilling: reloads, stores, saves, restores and what is executed again.
+    /// The cost of spilling: reloads, stores, saves, restores and rematerialisation.
     pub spilling: f64,
-    /// What spilling was planned to cost, and what it costs at least, where that is known.
+    /// The planned cost of spilling, and a lower bound, if known.
     pub planned: Option<(f64, f64)>,
-    /// Of copies, before and after recolouring, and at least.
+    /// The cost of copies before and after recolouring, and a lower bound.
     pub copies_before: f64,
     pub copies_after: f64,
     pub copies_bound: Option<f64>,
-    /// Selected instructions.
+    /// Selected instructions that are executed.
     selected: f64,
 }
 
-/// A run that came to nothing.
+/// A run without statistics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
     pub program: String,
@@ -75,11 +76,11 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// Something that a compiled program has a number of.
+/// A quantity of a compiled program.
 pub type Quantity = fn(&Compiled) -> f64;
 
 impl Results {
-    /// Adds what a program came to: a record whose runs are those of the variants, all for one machine.
+    /// Adds the results of a program: a record with one run for each variant, in their order, all for one machine.
     pub fn add(&mut self, program: &str, machine: Machine, variants: &[Variant], record: &Record) {
         let left_out = left_out(record);
         let runs = &mut self.programs.entry(program.to_owned()).or_default().runs;
@@ -134,39 +135,39 @@ impl Results {
         (!programs.is_empty()).then(|| variants.map(sum))
     }
 
-    /// How much more of a quantity one allocator's code has than another's, over all programs: 0.01 for one percent.
+    /// The change of a quantity from one allocator's code to another's, over all programs: 0.01 is one per cent more.
     pub fn change(&self, setting: Setting, from: &'static str, to: &'static str, quantity: Quantity) -> Option<f64> {
         let [before, after] = self.sums([Variant::new(from, setting), Variant::new(to, setting)], quantity)?;
         quotient(after, before).map(|ratio| ratio - 1.0)
     }
 
-    /// One quantity by another of the same code, over all programs.
+    /// One quantity divided by another of the same code, over all programs.
     pub fn share(&self, variant: Variant, part: Quantity, whole: Quantity) -> Option<f64> {
         let ([part], [whole]) = (self.sums([variant], part)?, self.sums([variant], whole)?);
         quotient(part, whole)
     }
 
-    /// The share of programs of which something is true.
+    /// The share of programs for which something holds.
     pub fn share_of_programs(&self, variant: Variant, holds: impl Fn(&Compiled) -> bool) -> Option<f64> {
         let [with] = self.sums([variant], |compiled| f64::from(u8::from(holds(compiled))))?;
         let [all] = self.sums([variant], |_| 1.0)?;
         quotient(with, all)
     }
 
-    /// The geometric mean, over all functions of the programs, of one variant's estimate by another's.
+    /// The geometric mean, over all functions of the programs, of the ratio of one variant's estimate to another's.
     pub fn mean_ratio(&self, over: Variant, under: Variant, of: fn(&Estimate) -> f64) -> Option<f64> {
         let ratios = self.common(&[over, under]).into_iter().flat_map(|program| self.ratios(program, over, under, of));
         geometric_mean(ratios.collect())
     }
 
-    /// The same for each program that both variants compiled.
+    /// As [`Self::mean_ratio`], for each program that both variants compiled.
     pub fn mean_ratios(&self, over: Variant, under: Variant, of: fn(&Estimate) -> f64) -> Vec<f64> {
         let programs = self.common(&[over, under]).into_iter();
         programs.filter_map(|program| geometric_mean(self.ratios(program, over, under, of))).collect()
     }
 
-    /// Function by function; one is added to each, since estimates may be zero. Sums over functions would say little: a few
-    /// deeply nested loops decide them.
+    /// The ratio for each function; one is added to both sides, since estimates may be zero. A ratio of sums would say
+    /// little: a few deeply nested loops decide such sums.
     fn ratios(&self, program: &str, over: Variant, under: Variant, of: fn(&Estimate) -> f64) -> Vec<f64> {
         let estimates = |variant| self.of(program, variant).map_or(&[][..], |compiled| &compiled.estimates);
         estimates(over).iter().zip(estimates(under)).map(|(over, under)| (of(over) + 1.0) / (of(under) + 1.0)).collect()
@@ -174,12 +175,12 @@ impl Results {
 }
 
 impl Compiled {
-    /// The sum over functions of a cost for each selected instruction that is executed.
+    /// The sum over functions of a cost per selected instruction executed.
     pub fn sum_of_shares(&self, cost: impl Fn(&Estimate) -> f64) -> f64 {
         self.estimates.iter().filter_map(|it| quotient(cost(it), it.selected)).sum()
     }
 
-    /// The share of functions of which something is true.
+    /// The share of functions for which something holds.
     pub fn share_of_functions(&self, holds: impl Fn(&Estimate) -> bool) -> f64 {
         self.estimates.iter().filter(|it| holds(it)).count() as f64 / self.estimates.len().max(1) as f64
     }
@@ -201,25 +202,25 @@ impl Estimate {
     }
 }
 
-/// If there are any.
+/// The geometric mean, if there are any numbers.
 pub fn geometric_mean(numbers: Vec<f64>) -> Option<f64> {
     let logarithms: f64 = numbers.iter().map(|number| number.ln()).sum();
     quotient(logarithms, numbers.len() as f64).map(f64::exp)
 }
 
-/// A quotient, if there is one.
+/// The quotient, if it is finite.
 pub fn quotient(over: f64, under: f64) -> Option<f64> {
     let quotient = over / under;
     quotient.is_finite().then_some(quotient)
 }
 
-/// The functions that some run could not allocate, and why; sorted by name.
+/// The functions that some run could not allocate, and why, sorted by name.
 fn left_out(record: &Record) -> BTreeMap<String, String> {
     let functions = record.runs.iter().filter_map(|run| run.statistics()).flat_map(|statistics| &statistics.functions);
     functions.filter_map(|function| Some((function.name.clone(), function.fallback.clone()?))).collect()
 }
 
-/// Quantities that several tables and claims are about.
+/// Quantities that several tables and claims share.
 pub mod quantity {
     use super::Compiled;
 
@@ -244,12 +245,12 @@ pub mod quantity {
         loads(compiled) + stores(compiled)
     }
 
-    /// Moves and exclusive-ors: what values in registers cost.
+    /// Moves and exclusive-ors: the instructions that move values between registers.
     pub fn transfers(compiled: &Compiled) -> f64 {
         moves(compiled) + xors(compiled)
     }
 
-    /// The papers' "lines of spill code": loads from spill slots and stores to them.
+    /// The papers' "lines of spill code": loads from spill slots, and stores to them.
     pub fn spill_code(compiled: &Compiled) -> f64 {
         (compiled.counts.spill.reloads + compiled.counts.spill.stores) as f64
     }
@@ -287,7 +288,7 @@ pub mod quantity {
         compiled.compilation_ns.unwrap_or_default() as f64
     }
 
-    /// All of allocation but the checker.
+    /// Allocation without the checker.
     pub fn allocation(compiled: &Compiled) -> f64 {
         compiled.counts.allocation_ns().unwrap_or_default() as f64
     }
@@ -297,7 +298,7 @@ pub mod quantity {
         phase(compiled, "cssa")
     }
 
-    /// The way out of SSA form before allocation.
+    /// Destruction of SSA form before allocation.
     pub fn destruction(compiled: &Compiled) -> f64 {
         phase(compiled, "destruct")
     }

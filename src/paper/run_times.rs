@@ -6,7 +6,7 @@ use serde::Deserialize;
 use std::collections::HashMap;
 use std::io;
 
-/// The median time of each program that was run, under each variant that it was compiled by.
+/// The times of each program that was run, by the variant that compiled it, in ascending order.
 #[derive(Clone, Debug, Default)]
 pub struct RunTimes {
     seconds: HashMap<Key, Vec<f64>>,
@@ -20,7 +20,7 @@ struct Key {
     registers: String,
 }
 
-/// A line of the file: one repetition.
+/// A line of the file: one repetition of a run.
 #[derive(Deserialize)]
 struct Line {
     program: String,
@@ -32,10 +32,11 @@ struct Line {
 }
 
 impl RunTimes {
-    /// Reads comma-separated values with the header `program,machine,allocator,registers,seconds`, a line for each repetition.
+    /// Reads comma-separated values with the header `program,machine,allocator,registers,seconds`, a line for each
+    /// repetition of a run.
     ///
     /// # Errors
-    /// If it cannot be read or a line is not like that; the message has the line's number.
+    /// If the input cannot be read or has a malformed line; the message has its number.
     pub fn read(input: impl io::Read) -> Result<RunTimes, csv::Error> {
         let mut seconds: HashMap<Key, Vec<f64>> = HashMap::new();
         for line in csv::Reader::from_reader(input).deserialize() {
@@ -50,7 +51,7 @@ impl RunTimes {
         self.seconds.is_empty()
     }
 
-    /// The median; of an even number the lower one.
+    /// The median time; of an even number of times, the lower of the two in the middle.
     pub fn of(&self, program: &str, variant: Variant) -> Option<f64> {
         let Variant { allocator, setting: Setting { machine, registers } } = variant;
         let machine = Machine::name(machine).to_owned();
@@ -68,14 +69,14 @@ impl RunTimes {
         programs
     }
 
-    /// How many times as long the programs take under one variant as under another, all together.
+    /// The time of all programs together under one variant, divided by that under another.
     pub fn speed_up(&self, before: Variant, after: Variant) -> Option<f64> {
         let programs = self.common(before, after);
         let sum = |variant| programs.iter().filter_map(|program| self.of(program, variant)).sum::<f64>();
         quotient(sum(before), sum(after))
     }
 
-    /// The same, program by program.
+    /// As [`Self::speed_up`], for each program.
     pub fn speed_ups(&self, before: Variant, after: Variant) -> Vec<f64> {
         let ratio = |program| quotient(self.of(program, before)?, self.of(program, after)?);
         self.common(before, after).into_iter().filter_map(ratio).collect()

@@ -7,7 +7,7 @@ use crate::analysis::Reuse;
 use crate::measure::compare::record::{Outcome, Record, Run, SCHEMA};
 use crate::measure::stats::{Counts, Function, Statistics, Times};
 
-/// Two programs, for both machines, under everything that is ever run; in each variant every count is the same number.
+/// Two programs, for both machines, under every variant of the exhibits; within a variant, every count is the same number.
 pub fn results() -> Results {
     let exhibits: Vec<&exhibits::Exhibit> = exhibits::ALL.iter().collect();
     let mut results = Results::default();
@@ -50,7 +50,7 @@ pub fn outcome(variant: Variant, outcome: Outcome) -> Run {
     Run { allocator: variant.allocator.into(), registers: variant.setting.registers.into(), outcome }
 }
 
-/// A function of which everything that is reported is counted `count` times.
+/// A function whose every reported count is `count`.
 pub fn function(name: &str, count: u64) -> Function {
     let mut counts = Counts::default();
     let fixed = &mut counts.fixed;

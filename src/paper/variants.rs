@@ -1,4 +1,4 @@
-//! What is run: allocators with their options, on machines, held to registers.
+//! The variants that are run: allocators with their options, machines, and numbers of registers.
 
 use serde::Serialize;
 use std::fmt;
@@ -6,13 +6,13 @@ use std::fmt;
 /// A machine that programs are compiled for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Machine {
-    /// What stands in for SRA's PowerPC: many registers, of which few may be used.
+    /// Stands in for SRA's PowerPC: many registers, of which allocators may use few.
     X86_64,
-    /// SFE's own.
+    /// SFE's own machine.
     I386,
 }
 
-/// A machine and the number of registers that allocators are held to there.
+/// A machine and the number of registers that allocators may use.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Setting {
     pub machine: Machine,
@@ -28,16 +28,16 @@ pub const TWELVE: Setting = Setting { machine: Machine::X86_64, registers: "12" 
 pub const FIFTEEN: Setting = Setting { machine: Machine::X86_64, registers: "all" };
 /// SFE's setting.
 pub const I386: Setting = Setting { machine: Machine::I386, registers: "all" };
-/// SFE's setting with one register less.
+/// SFE's setting with one register fewer.
 pub const I386_SIX: Setting = Setting { machine: Machine::I386, registers: "6" };
 
-/// Where claims of SFE are measured, the paper's own setting first.
+/// The settings in which claims of SFE are measured, the paper's own first.
 pub const SFE_SETTINGS: &[Setting] = &[I386, FIFTEEN, EIGHT, FOUR];
 
 /// An allocator with options, in a setting.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Variant {
-    /// The allocator's name, and behind it its options, as on the command line.
+    /// The allocator's name followed by its options, as on the command line.
     pub allocator: &'static str,
     pub setting: Setting,
 }
@@ -46,20 +46,22 @@ pub const CH_O1: &str = "ch-o1";
 pub const CH_O2: &str = "ch-o2";
 pub const CH_O3: &str = "ch-o3";
 pub const LINEAR_SCAN: &str = "linear-scan";
-/// The SSA-based allocators of SRA and their rival, in the order of its tables.
+/// SRA's allocators, in the order of its tables: the SSA-based ones, then their rival.
 pub const SRA_ALLOCATORS: [&str; 4] = [CH_O1, CH_O2, CH_O3, LINEAR_SCAN];
 
 /// The allocator of SFE with the optimisations of its section 6 added one by one, in the paper's order.
-pub const NOT_OPTIMISED: &str = "spill-free --store-hoist off --memory-coalesce off --load-lower off";
-pub const HOISTED: &str = "spill-free --memory-coalesce off --load-lower off";
-pub const COALESCED: &str = "spill-free --load-lower off";
+/// (Written without commas, which separate the columns of run times.)
+pub const NOT_OPTIMISED: &str =
+    "spill-free --phi-memory store-hoist=off --phi-memory memory-coalesce=off --phi-memory load-lower=off";
+pub const HOISTED: &str = "spill-free --phi-memory memory-coalesce=off --phi-memory load-lower=off";
+pub const COALESCED: &str = "spill-free --phi-memory load-lower=off";
 pub const SPILL_FREE: &str = "spill-free";
-/// Load lowering that looks at executions, which SFE does not have.
-pub const LOWERED_BY_WEIGHT: &str = "spill-free --load-lower weighted";
+/// Load lowering that considers how often blocks are executed, which SFE only speculates about.
+pub const LOWERED_BY_WEIGHT: &str = "spill-free --phi-memory load-lower=weighted";
 
-/// The rivals of SFE 1: φs that move memory to memory, through a register that is kept free or is spilled for it.
-pub const SPARE_REGISTER: &str = "spill-free --frugal off --eliminate spare-register";
-pub const ON_DEMAND: &str = "spill-free --frugal off --eliminate on-demand";
+/// The rivals of SFE 1: φs move memory to memory, through a register that is kept free or spilled for the purpose.
+pub const SPARE_REGISTER: &str = "spill-free --phi-memory eliminate=spare-register";
+pub const ON_DEMAND: &str = "spill-free --phi-memory eliminate=on-demand";
 
 impl Variant {
     pub const fn new(allocator: &'static str, setting: Setting) -> Self {
@@ -80,7 +82,7 @@ impl Machine {
         }
     }
 
-    /// How many registers `all` are.
+    /// The number of registers that `all` stands for.
     fn registers(self) -> u32 {
         match self {
             Machine::X86_64 => 15,
@@ -90,7 +92,7 @@ impl Machine {
 }
 
 impl Setting {
-    /// How many registers there are.
+    /// The number of registers.
     pub fn count(&self) -> u32 {
         self.registers.parse().unwrap_or(self.machine.registers())
     }

@@ -1,16 +1,17 @@
-//! Whether a claim is reproduced: rules, and what they say of a number.
+//! Rules that decide by a measured number whether a claim is reproduced.
 
 use serde::Serialize;
 
-/// How near a size has to be to the published one, as a share of it.
+/// How near a size must be to the published one, as a share of it.
 const NEAR: f64 = 0.25;
-/// How large an effect has to be to have a direction, as a share of the published one.
+/// How large an effect must be to count as a direction, as a share of the published one.
 const NOTICEABLE: f64 = 0.1;
 
-/// What a claim says about a number.
+/// A claim about a number.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Rule {
-    /// It is this large. Effects are measured from `neutral`, at which there is none: 0 for changes and shares, 1 for ratios.
+    /// It is this large. Effects are measured from `neutral`, the number without any effect: 0 for changes and shares, 1 for
+    /// ratios.
     Size {
         published: f64,
         neutral: f64,
@@ -21,7 +22,7 @@ pub enum Rule {
         high: f64,
         neutral: f64,
     },
-    /// It is in this range; what is outside has no direction.
+    /// It is in this range; a number outside has no direction.
     Within {
         low: f64,
         high: f64,
@@ -37,13 +38,13 @@ pub enum Rule {
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     Reproduced,
-    /// The same sign, another size.
+    /// It has the published sign, but another size.
     Direction,
     NotReproduced,
     NotMeasurable,
 }
 
-/// What the verdicts mean, for readers.
+/// Explains the verdicts to readers.
 pub const EXPLANATION: &str = "\
 Verdicts are computed from the measured numbers. Where the paper states a size, *reproduced* means within a quarter of it \
 (or of the range that it states), *direction reproduced* means the same sign and at least a tenth of the size, and anything \
@@ -52,7 +53,7 @@ measurable here* comes with the reason. If a claim is measured in several settin
 is the nearest to the paper's.";
 
 impl Rule {
-    /// What the rule says of a number.
+    /// The verdict on a number.
     pub fn judge(self, measured: f64) -> Verdict {
         match self {
             Rule::Size { published, neutral } => {
@@ -69,9 +70,9 @@ impl Rule {
     }
 }
 
-/// Judges an effect by a published one and by the two ends of what is near enough to it, all on one side of 0.
+/// Judges an effect by the published one and by the two ends of the range that is near enough, all on one side of 0.
 fn effect(measured: f64, published: f64, near: [f64; 2]) -> Verdict {
-    // As shares of the published effect, which is then 1.
+    // As shares of the published effect, which thereby becomes 1.
     let [measured, one, other] = [measured, near[0], near[1]].map(|effect| effect / published);
     if (one.min(other)..=one.max(other)).contains(&measured) {
         Verdict::Reproduced

@@ -1,4 +1,4 @@
-//! `chordal cc`, `chordal c++` and `chordal fc`, and `chordal stats` of what they count, from outside.
+//! Tests of `chordal cc`, `chordal c++` and `chordal fc`, and of `chordal stats` on the statistics of a build.
 
 use super::folder::{Folder, PROGRAM_PRINTS, assert_fails, chordal};
 use assert_cmd::Command;
@@ -50,7 +50,7 @@ fn objects_come_with_their_dependencies_and_are_linked() {
     runs(&folder, "p", "144\n");
 }
 
-/// Not clang's code: with as few registers, it would look different.
+/// The code is not clang's: with this few registers, clang's would look different.
 #[test]
 fn the_code_is_chordals() {
     let folder = sources();
@@ -108,7 +108,7 @@ fn c_plus_plus_with_exceptions_and_constructors() {
     runs(&folder, "p", "first\nsecond\n4\nempty\n");
 }
 
-/// Flang, as far as its driver goes: it compiles the source in C that is called as the one in Fortran.
+/// A stand-in for flang's driver: for a source in Fortran, it compiles the source in C of the same name.
 const FLANG: &str = "#!/bin/sh
 case $* in
 *-###*) echo 'flang version 22.1.8' >&2; echo ' \"./flang\" \"-fc1\" \"-emit-obj\" \"-O2\" \"-o\" \"square.o\" \"square.f90\"' >&2 ;;
@@ -173,7 +173,7 @@ fn failures_are_clangs_or_named() {
     cc(&folder, &["-c", "square.c", "-lm"]).assert().success().stderr(contains("warning: -lm: 'linker' input unused"));
 }
 
-/// A flag that chordal's code generation does not know is refused by name; nothing is made.
+/// A flag that chordal's code generation does not know is refused by name, and nothing is written.
 #[test]
 fn flags_that_would_be_ignored_are_refused() {
     let folder = sources();
@@ -237,7 +237,7 @@ fn flags_that_would_be_ignored_are_refused() {
     assert_eq!(folder.files(), ["all.rsp", "main.c", "square.c", "square.h"]);
 }
 
-/// Nor is one that says what is so anyway, or that has its effect before code is generated.
+/// A flag is accepted if it states what holds anyway, or has its effect before code is generated.
 #[test]
 fn flags_that_change_nothing_are_not_refused() {
     let folder = sources();
@@ -250,7 +250,7 @@ fn flags_that_change_nothing_are_not_refused() {
     cc(&folder, &threshold).assert().success().stderr(contains("warning: -mllvm -inline-threshold=3: reaches clang's part"));
 }
 
-/// What clang's own objects have besides code.
+/// The tables that clang's own objects have besides code.
 #[test]
 fn objects_have_the_tables_that_clangs_have() {
     let folder = sources();
@@ -278,7 +278,7 @@ fn objects_have_the_tables_that_clangs_have() {
     }
 }
 
-/// A large variable is where the medium model has it from the size on that was asked for.
+/// A large variable is placed as the medium model has it from the requested size on.
 #[test]
 fn the_threshold_of_the_medium_model_counts() {
     let folder = Folder::new();
@@ -292,7 +292,7 @@ fn the_threshold_of_the_medium_model_counts() {
     assert!(sections(&["-mlarge-data-threshold=10"]).contains(" .ldata.small"));
 }
 
-/// Code generation's warnings are as clang's flags have them.
+/// Warnings of code generation follow clang's flags.
 #[test]
 fn warnings_of_code_generation_are_as_clang_has_them() {
     let folder = Folder::new();
@@ -328,7 +328,7 @@ fn warnings_of_code_generation_are_as_clang_has_them() {
     refused.code(2).stderr(contains("`frame-larger` is none of frame-larger-than, attribute-warning, inline-asm"));
 }
 
-/// `-###` says what would be done, `-fdriver-only` does not even that.
+/// `-###` prints what would be done; `-fdriver-only` does not even do that.
 #[test]
 fn what_is_only_to_be_shown_is_not_done() {
     let folder = sources();
@@ -346,7 +346,7 @@ fn what_is_only_to_be_shown_is_not_done() {
     assert_eq!(folder.files(), ["all.rsp", "main.c", "square.c", "square.h"]);
 }
 
-/// A script in the folder that does this and becomes clang.
+/// A script in the folder that first does this, then becomes clang.
 fn wrapper(folder: &Folder, does: &str) {
     folder.write("wrapped", format!("#!/bin/sh\n{does}\nexec clang-22 \"$@\"\n"));
     std::fs::set_permissions(folder.path("wrapped"), PermissionsExt::from_mode(0o755)).expect("the file is ours");
@@ -365,7 +365,7 @@ fn a_compiler_that_is_no_clang_22_is_refused() {
     cc(&folder, &["-c", "square.c"]).env("CHORDAL_CLANG", "").assert().success().stderr("");
 }
 
-/// The compiler proper, which the driver names, comes after it, and there is no third.
+/// clang is started once as a driver and then once as the compiler proper, which the driver names; there is no third start.
 #[test]
 fn the_driver_is_started_once() {
     let folder = sources();
@@ -377,7 +377,7 @@ fn the_driver_is_started_once() {
     runs(&folder, "p", "144\n");
 }
 
-/// With the key, ccache tells allocators apart, and leaves to chordal what has to be counted.
+/// With the key, ccache tells allocators apart, and leaves compilations that must be counted to chordal.
 #[test]
 fn ccache_knows_of_the_environment_by_the_key() {
     let folder = sources();
@@ -411,7 +411,7 @@ fn ccache_knows_of_the_environment_by_the_key() {
     assert_eq!(folder.json("stats/p.o.json")["allocator"], "tuned");
 }
 
-/// What is made only to see whether it can be made is none of a build's.
+/// Outputs of a build system's probes are not counted as parts of the build.
 #[test]
 fn probes_leave_no_statistics() {
     let folder = sources();
@@ -441,7 +441,8 @@ fn statistics_of_deleted_sources_are_named() {
     folder.chordal(&["stats", "stats"]).assert().success().stderr("");
 }
 
-/// A device stays one, whatever is done to it, and however that ends. (Only root can make one.)
+/// A device stays a device whatever a job does to its output, and whether or not that succeeds. (Only root can create a
+/// device.)
 #[test]
 fn devices_are_never_replaced() {
     let folder = sources();
@@ -458,7 +459,7 @@ fn devices_are_never_replaced() {
     folder.write("bad.c", "int f( {");
     folder.write("crash.c", "#pragma clang __debug crash\n");
     folder.write("refused.c", "__attribute__((error(\"no\"))) int e(void); int main(void) { return e(); }\n");
-    // Links as ld does, but by a file of its own that it renames, as llvm-strip and llvm-objcopy do.
+    // A linker that renames a file of its own to the output, as llvm-strip and llvm-objcopy do.
     folder.write("ld", "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\necho linked >new && mv -f new \"$2\"\n");
     std::fs::set_permissions(folder.path("ld"), PermissionsExt::from_mode(0o755)).expect("the file is ours");
     let link = format!("-O2 main.c square.c --ld-path={}", folder.path("ld").display());
@@ -507,7 +508,8 @@ fn a_link_or_copy_with_the_right_name_is_a_compiler() {
     chordal().args(["cc", "--help"]).assert().success().stdout(contains("CHORDAL_STATS"));
 }
 
-/// A folder of statistics has a file for each object, by its path; they are added up, and folders are compared.
+/// A folder of statistics has a file for each object, by its path; `stats` adds the files up, and `diff` compares two
+/// folders.
 #[test]
 fn statistics_of_a_build() {
     let folder = sources();

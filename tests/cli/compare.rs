@@ -1,4 +1,4 @@
-//! `chordal compare`.
+//! Tests of `chordal compare`.
 
 use super::folder::{Folder, assert_fails, assert_usage, chordal};
 use predicates::prelude::*;
@@ -12,7 +12,7 @@ fn folder() -> Folder {
     Folder::with_program(&[])
 }
 
-/// What a comparison prints.
+/// The output of a comparison that succeeds without a message.
 fn compare(folder: &Folder, arguments: &[&str]) -> String {
     let output = folder.chordal(&[&["compare"], arguments].concat()).assert().success().stderr("").get_output().stdout.clone();
     String::from_utf8(output).expect("text")
@@ -111,10 +111,11 @@ fn lit_names_what_there_are_several_of() {
 #[test]
 fn options_stand_behind_their_allocator() {
     let folder = folder();
-    let allocators = "spill-free,spill-free  --swap xor --fold off";
+    let allocators = "spill-free,spill-free  --swap xor --phi-memory store-hoist=off,load-lower=off";
     let document = json(&compare(&folder, &["p.bc", "--format", "json", "--allocators", allocators]));
     let runs = &document["modules"][0]["runs"];
-    assert_eq!(runs[1]["allocator"], "spill-free --swap xor --fold off");
+    assert_eq!(runs[1]["allocator"], "spill-free --swap xor --phi-memory store-hoist=off,load-lower=off");
+    assert_eq!(runs[1]["statistics"]["options"]["load_lower"], "off");
     assert_eq!(runs[0]["statistics"]["options"]["swap"], "auto");
     assert_eq!(runs[1]["statistics"]["options"]["swap"], "xor");
     assert_usage(&mut folder.chordal(&["compare", "p.bc", "--allocators", "simple --swap foo"]), "invalid value 'foo'");
@@ -189,7 +190,7 @@ fn a_comparison_goes_on_from_its_records() {
     assert_eq!(folder.read("r.jsonl"), written);
     let fewer = compare(&folder, &["p.bc", "--allocators", "simple", "--records", "r.jsonl", "--resume", "--format", "json"]);
     assert_eq!(json(&fewer)["modules"][0]["runs"][0], json(&first)["modules"][0]["runs"][1]);
-    // A line was added with the run that was not there.
+    // A line with the missing run was added.
     compare(&folder, &["p.bc", "--allocators", "hack", "--records", "r.jsonl", "--resume"]);
     assert_eq!(folder.read("r.jsonl").iter().filter(|&&byte| byte == b'\n').count(), 2);
     folder.chordal(&["diff", "r.jsonl", "r.jsonl"]).assert().success().stderr("");

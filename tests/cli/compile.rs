@@ -1,4 +1,4 @@
-//! `chordal compile`, `chordal list`, and what holds for all commands.
+//! Tests of `chordal compile` and `chordal list`, and of rules for all commands.
 
 use super::folder::{Folder, PROGRAM_PRINTS, assert_fails, assert_usage, chordal};
 use predicates::prelude::*;
@@ -7,7 +7,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command as Process;
 
-/// The inline assembly of `crowded` wants more registers than there are, if there are few.
+/// A program whose `crowded` needs an argument base pointer and has inline assembly that needs more registers than a short
+/// list has.
 const ARGUMENT_BASE: &str = r#"
 #include <alloca.h>
 #include <stdio.h>
@@ -83,7 +84,8 @@ fn llvms_allocators_are_counted_in_the_same_way() {
     }
 }
 
-/// Clang says by attributes where it is; a value that is seldom wanted behind a call waits for that in a register then.
+/// Code is small where clang's attributes ask for it: there, a value that is seldom needed after a call waits in a register
+/// instead of memory.
 #[test]
 fn small_code_is_what_is_asked_for() {
     const SELDOM: &str = "
@@ -110,7 +112,7 @@ fn small_code_is_what_is_asked_for() {
     assert!(!assembly("-Os").contains("(%rsp)"));
 }
 
-/// Of LLVM's allocators, only greedy knows matrix tiles; with the others, LLVM would write wrong code, or crash.
+/// Of LLVM's allocators only greedy knows matrix tiles; with the others, LLVM would emit wrong code or crash.
 #[test]
 fn tiles_are_greedys() {
     let folder = Folder::new();
@@ -183,7 +185,7 @@ fn equal_runs_give_equal_bytes() {
     assert!(folder.json("1.json")["total"].get("time_ns").is_none());
 }
 
-/// LLVM's labels have numbers, in the order in which they are made.
+/// Removes the numbers of LLVM's labels, which depend on the order in which the labels are made.
 fn without_numbers(assembly: &[u8]) -> String {
     let mut parts = std::str::from_utf8(assembly).expect("text").split(".Ltmp");
     let first = parts.next().expect("there is one").to_owned();
@@ -208,7 +210,7 @@ fn equal_bytes_with_any_number_of_threads() {
     assert_eq!(one, compile("p.s", &["--stats", "p.json", "--no-times"]));
 }
 
-/// LLVM makes functions of its own behind all others, for indirect calls, when these have been allocated.
+/// LLVM adds thunks for indirect calls after all other functions, once these have been allocated.
 #[test]
 fn thunks_come_last() {
     let folder = Folder::new();
@@ -254,7 +256,7 @@ fn closed_standard_output() {
     folder.run(Process::new("bash").args(["-c", &script]));
 }
 
-/// What nobody can get has not been written.
+/// Output to a standard output that is closed is a failure, since nobody gets it.
 #[test]
 fn standard_output_that_is_not_open() {
     let folder = Folder::with_program(&[]);
@@ -280,8 +282,8 @@ fn code_of(assembly: &str, function: &str) -> Vec<String> {
         .collect()
 }
 
-/// Bytes in `lea`, also where the flags of the same sum are wanted; conditions without a zeroed register, and such that choose the
-/// other way round; constants in registers that cannot be allocated.
+/// Forms that LLVM finds for its own allocators: bytes in `lea`, even if the flags of the same sum are needed; conditions
+/// without a zeroed register, and inverted conditional moves; constants in registers that cannot be allocated.
 #[test]
 fn forms_that_llvm_finds_with_virtual_registers() {
     let folder = Folder::new();
@@ -324,8 +326,8 @@ fn forms_that_llvm_finds_with_virtual_registers() {
     assert!(overflow.iter().any(|line| line.starts_with("leal (")), "{overflow:?}");
 }
 
-/// A variable that the debugger computes from two values, of which one is gone, is nowhere. (On x86-64, debug instructions name
-/// instructions rather than values.)
+/// A variable that the debugger computes from two values has no location once one of them is gone. (On x86-64, debug
+/// instructions name instructions rather than values.)
 #[test]
 fn debug_values_of_which_one_is_gone_are_gone() {
     let folder = Folder::new();
@@ -349,7 +351,7 @@ fn debug_values_of_which_one_is_gone_are_gone() {
     }
 }
 
-/// regalloc2 moves bytes through registers of i386 whose lowest eight bits have no name. The debugger is not told.
+/// On i386, regalloc2 moves bytes through registers whose lowest eight bits have no name. The debugger is not told of those.
 #[test]
 fn the_debugger_is_told_of_registers_that_have_names() {
     let folder = Folder::new();
@@ -360,7 +362,7 @@ fn the_debugger_is_told_of_registers_that_have_names() {
     folder.chordal(&["compile", "p.bc", "-o", "p.s"]).args(arguments).assert().success();
 }
 
-/// The unwinder writes registers on its way to a landing pad that the convention of the call preserves.
+/// On its way to a landing pad, the unwinder writes registers that the calling convention of the call preserves.
 #[test]
 fn nothing_is_kept_in_registers_that_the_unwinder_writes() {
     let folder = Folder::new();
@@ -377,8 +379,8 @@ fn nothing_is_kept_in_registers_that_the_unwinder_writes() {
     }
 }
 
-/// The unwinder restores what C's convention preserves, and no more, also where the callee has preserved it. (LLVM's own allocators
-/// keep values in other registers, and lose them.)
+/// The unwinder restores the registers that C's convention preserves and no others, even if the callee preserves more.
+/// (LLVM's own allocators keep values in such registers, and lose them.)
 #[test]
 fn values_survive_a_call_that_throws_and_preserves_most() {
     const PROGRAM: &str = "
@@ -410,7 +412,8 @@ fn values_survive_a_call_that_throws_and_preserves_most() {
     }
 }
 
-/// LLVM has what a call leaves in the register for Swift's errors be known where the call has thrown, too. There, it is what it was.
+/// LLVM takes the result of a call in Swift's error register to be defined where the call throws, too. There, the register
+/// still has its old value.
 #[test]
 fn landing_pads_read_the_error_that_was_there_before_the_call() {
     const CALLER: &str = "declare swiftcc void @callee(ptr swiftself, ptr swifterror)\ndeclare i32 @__gxx_personality_v0(...)\n\
@@ -445,7 +448,7 @@ fn landing_pads_read_the_error_that_was_there_before_the_call() {
     }
 }
 
-/// A constant that a statepoint keeps is computed after its call, and read where the call has thrown as well.
+/// A constant that a statepoint keeps is computed after its call, and is read even where the call has thrown.
 #[test]
 fn landing_pads_read_constants_that_statepoints_keep() {
     let folder = Folder::new();
@@ -467,7 +470,7 @@ fn landing_pads_read_constants_that_statepoints_keep() {
     );
 }
 
-/// Where the processor has no matrix tiles, the program says so, whoever has compiled it.
+/// Matrix tiles are allocated. On a processor without them the program prints so, whoever compiled it.
 #[test]
 fn matrix_tiles_are_allocated() {
     let folder = Folder::new();
@@ -483,7 +486,7 @@ fn matrix_tiles_are_allocated() {
     }
 }
 
-/// The instruction that makes a zero cannot write the registers of APX, which values of its class may be in.
+/// The instruction that makes a zero cannot write the registers of APX, although values of its class may be in them.
 #[test]
 fn zeroes_are_made_in_registers_that_their_instruction_can_write() {
     let folder = Folder::new();
@@ -494,7 +497,8 @@ fn zeroes_are_made_in_registers_that_their_instruction_can_write() {
     folder.chordal(&["compile", "apx.ll", "-o", "out.s", "--verify-llvm", "--no-fallback"]).assert().success();
 }
 
-/// That a byte of a constant is read, for which i386 has few registers, is no matter where it is computed for another reader.
+/// A constant of which one reader needs a byte, for which i386 has few registers, may be computed in another register for
+/// another reader.
 #[test]
 fn constants_are_computed_in_registers_outside_of_their_classes() {
     let folder = Folder::new();
@@ -512,7 +516,8 @@ fn constants_are_computed_in_registers_outside_of_their_classes() {
     }
 }
 
-/// Six values are in registers at once, although only four registers have a second byte, which is read of all of them.
+/// Six values are in registers at once, although only four registers have a second byte, and that byte is read of all of
+/// them.
 #[test]
 fn what_is_read_by_its_second_byte_may_be_anywhere_before() {
     let folder = Folder::new();
@@ -529,7 +534,8 @@ fn what_is_read_by_its_second_byte_may_be_anywhere_before() {
     assert!(f.iter().all(|line| !line.contains("(%rsp)")), "{f:?}");
 }
 
-/// Behind the call, no register has the argument that came on the stack, or the constant; who reads each takes it from there.
+/// After the call, neither the argument that came on the stack nor the constant is in a register: readers access the memory
+/// where each is.
 #[test]
 fn arguments_and_constants_are_read_where_they_are() {
     let folder = Folder::new();
@@ -541,10 +547,10 @@ fn arguments_and_constants_are_read_where_they_are() {
                      call void asm sideeffect \"\", \"x\"(double 1.5)\n  %a = fmul double %x, 1.5\n  call void @look()\n  \
                      %b = fsub double %a, 1.5\n  ret double %b\n}\n";
     folder.write("in_place.ll", IR.to_owned() + functions);
-    for (option, reads) in [("on", true), ("off", false)] {
-        let compile = ["compile", "in_place.ll", "-o", "out.s", "--verify-llvm", "--no-fallback", "--read-in-place", option];
-        // (Sums that wait are computed behind the call.)
-        folder.chordal(&compile).args(["--registers", "rax,rcx,rdx,rsi", "--delay", "off"]).assert().success();
+    for (option, reads) in [("all", true), ("spilled", false)] {
+        let compile = ["compile", "in_place.ll", "-o", "out.s", "--verify-llvm", "--no-fallback", "--memory-operands", option];
+        // Without `delay=off`, the sums would be computed after the call.
+        folder.chordal(&compile).args(["--registers", "rax,rcx,rdx,rsi", "--set", "delay=off"]).assert().success();
         let text = String::from_utf8(folder.read("out.s")).unwrap();
         let does = |name: &str, what: &str| code_of(&text, name).iter().any(|line| line.starts_with(what));
         let found = (does("f", "xorq 16(%rsp)"), does("k", "subsd .LCPI"));
@@ -552,7 +558,7 @@ fn arguments_and_constants_are_read_where_they_are() {
     }
 }
 
-/// Nothing of what is read in place is the frame's, also where what loads it is gone.
+/// Reads in place are not accesses to spill slots, even if the instruction that loaded the value is gone.
 #[test]
 fn what_is_read_in_place_is_no_spill_access() {
     let folder = Folder::new();
@@ -568,7 +574,7 @@ fn what_is_read_in_place_is_no_spill_access() {
     assert_eq!((&total["spill"]["reloads"], &total["overhead_parts"]["reloads"]), (&0.into(), &0.0.into()));
 }
 
-/// What is computed from one value, be it base, index or both, is computed again where one register is left for two values.
+/// An address computed from one value, as base, index or both, is recomputed where one register is left for two values.
 #[test]
 fn addresses_of_one_value_are_computed_again() {
     let folder = Folder::new();
@@ -592,7 +598,7 @@ fn addresses_of_one_value_are_computed_again() {
     }
 }
 
-/// What is two instructions in selected code is a constant for chordal; memory gets it without a register.
+/// A zero that selected code computes by two instructions is a constant for chordal; memory gets it without a register.
 #[test]
 fn zeroes_of_all_widths_are_constants() {
     let folder = Folder::new();
@@ -666,7 +672,7 @@ fn corrupted_bitcode_never_crashes() {
         let output = folder.chordal(&["compile", "bad.bc", "-o", "out.s"]).output().unwrap();
         let message = String::from_utf8_lossy(&output.stderr);
         match output.status.code() {
-            // What was changed may not matter; it may also be a name that LLVM remarks upon.
+            // The change may not matter; or it may be in a name that LLVM remarks upon.
             Some(0) => fs::remove_file(folder.path("out.s")).unwrap(),
             Some(1) => {
                 assert!(message.starts_with("chordal: error: bad.bc: ") && message.trim_end().lines().count() == 1, "{message}");
@@ -677,7 +683,7 @@ fn corrupted_bitcode_never_crashes() {
     }
 }
 
-/// Whose crash it was is said, whatever reads the module.
+/// A crash in LLVM's reader is reported as LLVM's, by every command that reads modules.
 #[test]
 fn a_crash_of_llvms_reader_is_told_as_such() {
     const DEPTH: usize = 3_000_000;
@@ -731,8 +737,8 @@ fn functions_that_cannot_be_allocated() {
     }
 }
 
-/// Where an instruction takes none of the listed registers, it has the others that it takes: the callee of a tail
-/// call cannot be in a register that the callee saves.
+/// An instruction that takes none of the listed registers may use the others that it takes: for example, the callee of a
+/// tail call cannot be in a register that the callee saves.
 #[test]
 fn lists_without_a_register_for_an_instruction() {
     let folder = Folder::with_program(&[]);
@@ -741,7 +747,7 @@ fn lists_without_a_register_for_an_instruction() {
     assert_eq!(folder.link_and_run("p.s", &[]), PROGRAM_PRINTS);
 }
 
-/// What such an instruction takes may come from a listed register, and no class has that one and the others.
+/// Falls back if the operand of such an instruction comes from a listed register and no class has both that and the others.
 #[test]
 fn what_no_class_moves_falls_back() {
     let folder = Folder::new();
@@ -764,7 +770,8 @@ fn what_no_class_moves_falls_back() {
     }
 }
 
-/// Frame lowering looks for the definition of an argument base pointer in the function that was emptied.
+/// Functions with an argument base pointer can fall back, although frame lowering looks for its definition in the function
+/// that was emptied.
 #[test]
 fn functions_with_an_argument_base_pointer_fall_back() {
     for (arch, base, limit, wanted) in [("-m64", "b", "12", 11), ("-m32", "S", "5", 5)] {
@@ -794,21 +801,21 @@ fn all_registers_are_no_restriction() {
     assert!(folder.json("p.json")["registers"].is_null());
 }
 
-/// A way to eliminate φs that moves memory to memory implies that slots are not shared.
+/// A way of eliminating φs that moves memory to memory implies that slots are not shared.
 #[test]
 fn elimination_decides_whether_slots_are_shared() {
     let folder = Folder::with_program(&[]);
     for how in ["spare-register", "on-demand"] {
-        let compile = |stats: &str| folder.chordal(&["compile", "p.bc", "--no-times", "--eliminate", how, "--stats", stats]);
-        compile("a.json").assert().success();
-        compile("b.json").args(["--frugal", "off"]).assert().success();
-        assert_eq!(folder.json("a.json")["options"]["frugal"], false, "{how}");
-        assert_eq!(folder.json("a.json")["options"]["spill"], "weight", "{how}");
-        assert_eq!(folder.read("a.json"), folder.read("b.json"), "{how}");
+        let compile = ["compile", "p.bc", "--phi-memory", &format!("eliminate={how}"), "--stats", "p.json"];
+        folder.chordal(&compile).assert().success();
+        let options = &folder.json("p.json")["options"];
+        assert_eq!((&options["frugal"], &options["spill"]), (&false.into(), &"weight".into()), "{how}");
+        let unshared = [&compile[..], &["--phi-memory", "store-hoist=on"]].concat();
+        assert_usage(&mut folder.chordal(&unshared), "it is for allocators that spill values for all their lives");
     }
 }
 
-/// What a defect leaves behind can be allocated by itself.
+/// The function that a bug in chordal leaves in a file can be allocated alone.
 #[test]
 fn functions_in_text_form() {
     let folder = Folder::new();
@@ -816,14 +823,18 @@ fn functions_in_text_form() {
     let allocate = ["allocate", text, "--allocator"];
     let allocate = |allocator: &[&str]| folder.chordal(&[&allocate[..], allocator].concat());
     allocate(&["spill-free"]).assert().success().stdout(contains("allocated, and the checker accepts it"));
-    assert_fails(allocate(&["spill-free", "--fold", "off"]).assert(), "chordal: error: ", "needs more registers than there are");
+    assert_fails(
+        allocate(&["spill-free", "--memory-operands", "none"]).assert(),
+        "chordal: error: ",
+        "needs more registers than there are",
+    );
     assert_usage(&mut allocate(&["llvm-greedy"]), "llvm-greedy allocates in LLVM only");
-    assert_usage(&mut allocate(&["linear-scan", "--pins", "repair"]), "linear-scan keeps each variable in one place");
+    assert_usage(&mut allocate(&["linear-scan", "--pins", "repair"]), "--pins has no effect on linear-scan");
     folder.write("bad.txt", "target tiny\nfunction f\nb0:\n  v0:w = no such thing\n");
     assert_fails(folder.chordal(&["allocate", "bad.txt"]).assert(), "chordal: error: bad.txt: ", "line 4");
     folder.write("twice.txt", "target tiny\nfunction f\nb0:\n  v0:w = op\n  v0:w = op\n");
     assert_fails(folder.chordal(&["allocate", "twice.txt"]).assert(), "chordal: error: twice.txt: ", "second definition");
-    // Import leaves no such block behind, so every phase relies on that.
+    // Import leaves no unreachable block, and every phase relies on that.
     folder.write("unreachable.txt", "target tiny\nfunction f\nb0:\n  op terminator\nb1:\n  op terminator\n");
     let start = "chordal: error: unreachable.txt: b1: ";
     assert_fails(folder.chordal(&["allocate", "unreachable.txt"]).assert(), start, "no way leads there from the entry");
@@ -856,9 +867,6 @@ fn wrong_usage() {
     with("--registers", "r8,r9,r10,r11", "at least one of rax rbx rcx rdx is needed");
     with("--emit", "elf", "[possible values: asm, obj]");
     with("--swap", "mov", "[possible values: auto, xchg, xor]");
-    with("--frugal", "off", "spill-free elimination of phis needs frugal slots");
-    let nothing_moves = ["compile", "p.bc", "--eliminate", "on-demand", "--frugal", "on"];
-    assert_usage(&mut folder.chordal(&nothing_moves), "with `--frugal on`, phis move nothing from memory to memory");
     with("--spill", "none", "[possible values: weight, belady, min, priced, optimal, across-blocks, everywhere]");
     if !chordal::allocate::HAS_SOLVER {
         with("--spill", "optimal", "built without a solver for integer programs; `make optimal` builds one");
@@ -867,35 +875,97 @@ fn wrong_usage() {
         let paper = folder.chordal(&["paper", "optimality", "./p.bc"]);
         assert_usage(&mut { paper }, "built without a solver");
     }
-    let own_slots = ["compile", "p.bc", "--spill", "min", "--eliminate", "on-demand"];
-    assert_usage(&mut folder.chordal(&own_slots), "`--spill min` needs frugal slots, which `--eliminate on-demand` does without");
-    let requested = ["compile", "p.bc", "--spill", "min", "--allocator", "linear-scan"];
-    assert_usage(&mut folder.chordal(&requested), "linear-scan spills a variable when it finds no register for it");
-    with("--load-lower", "always", "[possible values: off, on, weighted]");
     with("--frobnicate", "1", "--frobnicate");
-    let greedy = ["compile", "p.bc", "--allocator", "llvm-greedy", "--store-hoist", "off"];
-    assert_usage(&mut folder.chordal(&greedy), "--store-hoist is for chordal's own allocators, not for llvm-greedy");
-    let theirs = ["compile", "p.bc", "--allocator", "regalloc2", "--eliminate", "on-demand"];
-    assert_usage(&mut folder.chordal(&theirs), "--eliminate is for chordal's own allocators, not for regalloc2");
-    let linear = ["compile", "p.bc", "--allocator", "linear-scan", "--pins", "repair"];
-    assert_usage(&mut folder.chordal(&linear), "linear-scan keeps each variable in one place");
-    let coalescing = ["compile", "p.bc", "--allocator", "irc", "--coalesce", "none"];
-    assert_usage(&mut folder.chordal(&coalescing), "irc has a way of its own to coalesce copies");
-    let within = ["compile", "p.bc", "--allocator", "linear-scan", "--interference", "value"];
-    assert_usage(
-        &mut folder.chordal(&within),
-        "`--interference` is about leaving SSA form as out-of-ssa does, which linear-scan does not",
-    );
-    with("--after", "tuned", "[possible values: linear-scan, graph-coloring]");
-    with("--merge", "never", "[possible values: weight, at-once]");
     assert_usage(&mut folder.chordal(&["compile"]), "<IN>");
     let allocator = |name: &str, option: &str, value: &str, text: &str| {
         assert_usage(&mut folder.chordal(&["compile", "p.bc", "--allocator", name, option, value]), text);
     };
+    allocator("llvm-greedy", "--prepare", "none", "--prepare is for chordal's own allocators, not for llvm-greedy");
+    allocator(
+        "regalloc2",
+        "--phi-memory",
+        "eliminate=on-demand",
+        "--phi-memory is for chordal's own allocators, not for regalloc2",
+    );
     allocator("llvm-fast", "--registers", "4", "llvm-fast cannot be held to registers");
     allocator("llvm-fast", "--llvm-schedule", "on", "--llvm-schedule is not for LLVM's fast allocator");
     allocator("ch-o1", "--llvm-schedule", "off", "--llvm-schedule is for LLVM's allocators, not for ch-o1");
     assert_eq!(folder.files(), ["p.bc", "p.c"]);
+}
+
+/// An option that an allocator does not read is refused, and it is said why.
+#[test]
+fn options_without_effect_are_refused() {
+    let folder = Folder::with_program(&[]);
+    let refused = |options: &str, text: &str| {
+        let arguments = ["compile", "p.bc", "--allocator"].into_iter().chain(options.split(' '));
+        assert_usage(&mut folder.chordal(&arguments.collect::<Vec<_>>()), text);
+    };
+    let whole = "it is for allocators that spill values for all their lives";
+    refused("tuned --phi-memory store-hoist=off", &format!("--phi-memory store-hoist has no effect on tuned: {whole}"));
+    refused("tuned --set load-lower=on", &format!("--set load-lower has no effect on tuned: {whole}"));
+    refused("tuned --effort 0 --spill weight", "--effort has no effect on tuned: it is for allocators that spill by prices");
+    refused(
+        "tuned --solver-seconds 1",
+        "--solver-seconds has no effect on tuned: it is for allocators that solve integer programs",
+    );
+    refused(
+        "spill-free --memory-operands all",
+        "--memory-operands all turns on read-in-place, which has no effect on spill-free",
+    );
+    for option in ["--spill min", "--splits none", "--pins repair", "--coalesce none", "--cssa value", "--swap xor"] {
+        refused(&format!("linear-scan {option}"), "no effect on linear-scan: it is for SSA-based allocators");
+    }
+    refused("irc --phi-memory eliminate=spill-free", "--phi-memory eliminate has no effect on irc");
+    refused("linear-scan --out-of-ssa merge=weight", "--out-of-ssa merge has no effect on linear-scan: it is for out-of-ssa");
+    refused(
+        "tuned --spill min --phi-memory eliminate=on-demand",
+        "`--spill min` needs slots that phis share, which `--phi-memory eliminate=on-demand` does without",
+    );
+    assert_eq!(folder.files(), ["p.bc", "p.c"]);
+}
+
+/// Options of earlier versions are refused with the name of what there is now.
+#[test]
+fn old_options_are_told_their_new_names() {
+    let folder = Folder::with_program(&[]);
+    let refused = |option: &str, value: &str, text: &str| {
+        assert_usage(&mut folder.chordal(&["compile", "p.bc", option, value]), text);
+    };
+    refused("--forms", "off", "`--forms` is now part of `--prepare none|copies|all`; by itself, it is `--set forms=on|off`");
+    refused("--load-lower", "on", "`--load-lower` is now `--phi-memory load-lower=off|on|weighted`");
+    refused("--after", "irc", "`--after` is now `--out-of-ssa after=linear-scan|graph-colouring`");
+    refused("--virtualize", "off", "`--virtualize` is now `--out-of-ssa virtualise=on|off`");
+    refused("--frugal", "off", "`--frugal` is gone: whether slots are shared follows from `--phi-memory eliminate=HOW`");
+    refused("--weigh-size", "off", "`--weigh-size` is no longer an option; for experiments, there is `--set weigh-size=on|off`");
+    let compared = ["compare", "p.bc", "--allocators", "tuned --park off"];
+    assert_usage(&mut folder.chordal(&compared), "`--park` is now part of `--prepare none|copies|all`");
+}
+
+/// Keys and values that there are not are told which there are; American spellings are understood.
+#[test]
+fn keys_and_values() {
+    let folder = Folder::with_program(&[]);
+    let refused = |option: &str, value: &str, text: &str| {
+        assert_usage(&mut folder.chordal(&["compile", "p.bc", option, value]), text);
+    };
+    refused("--phi-memory", "hoist=on", "there is no `hoist`, only eliminate, store-hoist, load-lower, memory-coalesce");
+    refused("--phi-memory", "eliminate", "NAME=VALUE is needed");
+    refused("--phi-memory", "load-lower=always", "`load-lower` takes off|on|weighted, not `always`");
+    refused("--out-of-ssa", "after=tuned", "`after` takes linear-scan|graph-colouring, not `tuned`");
+    refused("--set", "foo=on", "there is no `foo`, only spill, effort, solver-seconds");
+    refused("--set", "solver-seconds=0", "`solver-seconds` takes SECONDS, not `0`");
+    let options = |arguments: &[&str]| {
+        folder.chordal(&["compile", "p.bc", "--stats", "p.json"]).args(arguments).assert().success();
+        folder.json("p.json")["options"].clone()
+    };
+    assert_eq!(options(&["--coalesce", "recolor"])["coalesce"], "recolour");
+    let destruction = ["--allocator", "out-of-ssa", "--out-of-ssa", "after=graph-coloring,virtualize=off"];
+    let destruction = options(&destruction);
+    assert_eq!((&destruction["after"], &destruction["virtualize"]), (&"graph-colouring".into(), &false.into()));
+    // What is said of one switch goes before what is said of several.
+    let finer = options(&["--set", "forms=on", "--prepare", "none"]);
+    assert_eq!((&finer["forms"], &finer["sink"]), (&true.into(), &false.into()));
 }
 
 #[test]
@@ -915,20 +985,19 @@ fn help_teaches() {
 fn list_shows_what_there_is() {
     let list = chordal().arg("list").assert().success();
     list.stdout(contains("spill-free"))
-        .stdout(contains("phases: regalloc2, check\n"))
-        .stdout(contains("options: --spill weight --eliminate spill-free --frugal on"))
-        .stdout(contains("options: --spill priced --eliminate spill-free --frugal on"))
+        .stdout(contains("phases:  regalloc2, check\n"))
+        .stdout(contains("options: --spill weight --rematerialise off"))
+        .stdout(contains("\n                 --spill priced --effort 1 --rematerialise on"))
         .stdout(contains("llvm-greedy"))
         .stdout(contains("4  rax rcx rbx rbp\n"))
         .stdout(contains("5  eax ecx edx ebx esi\n"));
 }
 
-/// The options that were given are in the statistics, and those that were not, as the allocator has them.
+/// Statistics name all options: those that were given, and the allocator's own choice for the rest.
 #[test]
 fn statistics_name_the_options() {
     let folder = Folder::with_program(&[]);
-    let given =
-        ["--spill", "everywhere", "--eliminate", "on-demand", "--frugal", "off", "--load-lower", "weighted", "--pins", "avoid"];
+    let given = ["--spill", "everywhere", "--phi-memory", "eliminate=on-demand,load-lower=weighted", "--pins", "avoid"];
     folder.chordal(&["compile", "p.bc", "--stats", "p.json"]).args(given).assert().success();
     let options = &folder.json("p.json")["options"];
     let expected =
@@ -948,7 +1017,7 @@ fn statistics_name_the_options() {
     }
 }
 
-/// regalloc2 goes through the same checker and the same counting; of its phases there are two.
+/// regalloc2 goes through the same checker and counting; only two of its phases are timed.
 #[test]
 fn statistics_of_regalloc2() {
     let folder = Folder::with_program(&[]);
@@ -964,7 +1033,8 @@ fn statistics_of_regalloc2() {
     }
 }
 
-/// Virtual copies and checked liveness change nothing but time and memory; notions of interference change how many copies are left.
+/// Virtual copies and liveness checks change nothing but time and memory; notions of interference change how many copies
+/// remain.
 #[test]
 fn statistics_of_ssa_destruction() {
     let folder = Folder::with_program(&[]);
@@ -980,17 +1050,17 @@ fn statistics_of_ssa_destruction() {
     let refined = counted(&[]);
     assert_eq!(refined["options"]["interference"], "value");
     assert_eq!(refined["options"]["after"], "linear-scan");
-    let same = counted(&["--virtualize", "off", "--liveness", "sets", "--after", "graph-coloring"]);
+    let same = counted(&["--out-of-ssa", "virtualise=off,liveness=sets,after=graph-colouring"]);
     assert_eq!(left(&refined), left(&same));
     let bytes = |json: &serde_json::Value| json["total"]["destruction"]["bytes"].as_u64().expect("a size");
     assert!(bytes(&refined) < bytes(&same), "inserted copies and sets take memory");
-    let coarse = counted(&["--interference", "intersection"]);
+    let coarse = counted(&["--out-of-ssa", "interference=intersection"]);
     let [isolating, isolating_left, ..] = left(&coarse);
     assert!(left(&refined)[1] < isolating_left && isolating_left < isolating, "{isolating_left} of {isolating} copies are left");
     assert!(refined["total"]["time_ns"]["destruct"].as_u64().expect("a time") > 0);
 }
 
-/// How many of the copies that isolate φs are left depends on which are taken back, if φ-related values share slots only.
+/// If φ-related values share only slots, the way of taking back copies that isolate φs decides how many remain.
 #[test]
 fn copies_of_phi_isolation_are_taken_back_in_several_ways() {
     let folder = Folder::with_program(&[]);
@@ -1008,7 +1078,7 @@ fn copies_of_phi_isolation_are_taken_back_in_several_ways() {
     }
 }
 
-/// What the papers' tables ask for is counted, and differs between the allocators as it has to.
+/// The numbers that the papers' tables need are counted, and differ between the allocators as expected.
 #[test]
 fn statistics_of_the_papers() {
     let folder = Folder::with_program(&[]);
@@ -1030,7 +1100,7 @@ fn statistics_of_the_papers() {
     assert!(folder.json("p.json")["compilation_ns"].as_u64().expect("a time") > 0);
 }
 
-/// The statistics are what the schema's structs say: nothing is lost between writing and reading.
+/// Statistics agree with the structs of the schema: reading them back loses nothing.
 #[test]
 fn statistics_round_trip() {
     let folder = Folder::with_program(&[]);

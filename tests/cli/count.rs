@@ -1,4 +1,4 @@
-//! `chordal count`, from outside.
+//! Tests of `chordal count`.
 
 use super::folder::{Folder, assert_fails, assert_usage};
 use assert_cmd::Command;
@@ -27,7 +27,7 @@ fn count(folder: &Folder, arguments: &[&str]) -> Command {
     folder.chordal(&[&["count"], arguments].concat())
 }
 
-/// What counting without warnings prints.
+/// The output of counting that causes no warning.
 fn counted(folder: &Folder, arguments: &[&str]) -> String {
     let assert = count(folder, arguments).assert().success().stderr("");
     String::from_utf8(assert.get_output().stdout.clone()).expect("text")

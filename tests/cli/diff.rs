@@ -1,4 +1,4 @@
-//! `chordal diff`, from outside, on the small files of `testdata/diff` and on what `chordal compile` writes.
+//! Tests of `chordal diff`, on the small files of `testdata/diff` and on the output of `chordal compile`.
 
 use super::folder::Folder;
 use assert_cmd::Command;
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command as Process;
 use tempfile::TempDir;
 
-/// Runs in the folder of the files.
+/// A command in the folder of the files.
 fn diff(arguments: &[&str]) -> Command {
     let mut command = Command::cargo_bin("chordal").expect("the binary is built");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/diff");
@@ -16,7 +16,7 @@ fn diff(arguments: &[&str]) -> Command {
     command
 }
 
-/// What it writes if it succeeds without another word.
+/// Its output, if it succeeds without a message.
 fn output(arguments: &[&str]) -> String {
     let assert = diff(arguments).assert().success().stderr("");
     String::from_utf8(assert.get_output().stdout.clone()).expect("text")
@@ -217,7 +217,7 @@ fn bad_inputs() {
     let mixed =
         "chordal: error: compare-new.json: is chordal-compare/1, and base.json is chordal-stats/1: two of a kind are needed\n";
     diff(&["base.json", "compare-new.json"]).assert().code(1).stderr(mixed);
-    // Held to a counter that was not counted, everything would pass.
+    // A limit on a counter that was not counted would always pass.
     let missing = "chordal: error: new.json: `score` is not there, or not in base.json\n";
     diff(&["base.json", "new.json", "--metric", "score", "--fail-above", "1"]).assert().code(1).stdout("").stderr(missing);
 }
@@ -231,7 +231,7 @@ fn limits_of_single_metrics_and_absolute_ones() {
         let output = diff(&arguments).assert().code(1).get_output().clone();
         (String::from_utf8(output.stdout).expect("text"), String::from_utf8(output.stderr).expect("text"))
     };
-    // From 3100 to 3330; and a run of ch-o3 is lost, whatever the limits.
+    // The overhead grows from 3100 to 3330; and a run of ch-o3 is lost, which fails whatever the limits.
     let (grown, lost) = ("overhead grew from 3100.00 to 3330.00", "cannot be allocated any more");
     for (limits, shown, fails) in [
         (&["7"][..], "7%", true),
@@ -248,7 +248,7 @@ fn limits_of_single_metrics_and_absolute_ones() {
         assert_eq!(error.contains(grown), fails, "{limits:?}: {error}");
         assert!(error.contains(lost) || fails && text.contains(lost), "{limits:?}: {error}");
     }
-    // What is limited is compared.
+    // A metric with a limit is compared, too.
     let (text, error) = with(&["spill.reloads=5"]);
     assert!(text.contains("spill.reloads ") && error.contains("spill.reloads grew from 700 to 756"), "{text}{error}");
     let document =
@@ -269,12 +269,12 @@ fn limits_that_make_no_sense_are_refused() {
     refused(&["static.moves=5%+"], "has to be a number of per cent");
     refused(&["1", "2"], "--fail-above has two limits for all metrics");
     refused(&["static.moves=1", "static.moves=2%+1"], "--fail-above has two limits for static.moves");
-    // Held to a counter that was not counted, everything would pass.
+    // A limit on a counter that was not counted would always pass.
     let missing = "chordal: error: new.json: `score` is not there, or not in base.json\n";
     diff(&["base.json", "new.json", "--fail-above", "score=1"]).assert().code(1).stdout("").stderr(missing);
 }
 
-/// Totals of a run that got worse are one annotation.
+/// The totals of a run that got worse make one annotation.
 #[test]
 fn a_run_is_annotated_once() {
     let compare = ["compare-base.json", "compare-new.json", "--format", "github", "--fail-above", "3"];
@@ -289,7 +289,7 @@ fn a_run_is_annotated_once() {
     assert!(lost.starts_with("::error title=Not allocated any more::zlib.bc (ch-o3, 4 registers) "), "{lost}");
 }
 
-/// A build of two objects of files with one name, as `chordal cc` writes its statistics down.
+/// A build of two objects from files of one name, with statistics as `chordal cc` writes them.
 fn build(folder: &Folder, allocator: &str) {
     const SOURCE: &str = "int g(int, int);\n\nint NAME(int a, int b) {\n  return g(a, b) + g(b, a) + a * b;\n}\n";
     for name in ["one", "two"] {
@@ -301,7 +301,7 @@ fn build(folder: &Folder, allocator: &str) {
     }
 }
 
-/// By `stats` and `diff` in the same way; and a function is annotated once, where it is.
+/// `stats` and `diff` tell modules of one name apart in the same way, and a function is annotated once, at its place.
 #[test]
 fn modules_of_one_name_are_told_apart_and_functions_annotated() {
     let folder = Folder::new();
@@ -337,13 +337,13 @@ fn modules_of_one_name_are_told_apart_and_functions_annotated() {
         assert!(warning.starts_with(&start), "{warning}");
         assert!(["static.loads from ", "static.stores from ", "spill.reloads from "].iter().all(|part| warning.contains(part)));
     }
-    // What is elsewhere has its whole name.
+    // A file outside the workspace has its whole name.
     let (_, warnings) = annotated(diff(&["--format", "github", "--fail-above", "1"]).env("GITHUB_WORKSPACE", folder.path("one")));
     assert!(warnings[0].starts_with("::warning file=util.c,line=3"), "{warnings:?}");
     assert!(warnings[1].starts_with("::warning file=/") && warnings[1].contains("/two/util.c,line=3"), "{warnings:?}");
 }
 
-/// Two allocators on one program: who has fewer registers spills more.
+/// Two allocators on one program: the one with fewer registers spills more.
 #[test]
 fn two_allocators_on_a_program() {
     let folder = TempDir::new().expect("a temporary folder");

@@ -1,4 +1,4 @@
-//! Folders to run commands in.
+//! Folders in which tests run commands.
 
 use assert_cmd::Command;
 use assert_cmd::assert::Assert;
@@ -29,7 +29,7 @@ int main(void) {
 "#;
 pub const PROGRAM_PRINTS: &str = "5 12 10\n";
 
-/// Another function for the program: its inline assembly wants six registers at once.
+/// Another function for the program, whose inline assembly needs six registers at once.
 const CROWDED: &str = r#"
 long crowded(void) {
   long a, b, c, d, e, f;
@@ -50,7 +50,7 @@ impl Folder {
         Folder::compiled(PROGRAM, flags)
     }
 
-    /// With `crowded`, which takes more than four registers.
+    /// A folder with the program and `crowded`, which needs more than four registers.
     pub fn with_crowded_program(flags: &[&str]) -> Self {
         Folder::compiled(&[PROGRAM, CROWDED].concat(), flags)
     }
@@ -86,7 +86,7 @@ impl Folder {
         names
     }
 
-    /// Runs a program in the folder that has to succeed, and returns what it prints.
+    /// Runs a program in the folder, which must succeed, and returns its output.
     pub fn run(&self, command: &mut Process) -> String {
         let output = command.current_dir(self.0.path()).output().expect("the program starts");
         assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -105,7 +105,7 @@ impl Folder {
         self.run(&mut Process::new(self.path("p")))
     }
 
-    /// The input is refused: one message that names it, exit status 1, and no new file.
+    /// Asserts that the input is refused: one message that names it, exit status 1, and no new file.
     pub fn assert_refused(&self, input: &str, reason: &str) {
         let before = self.files();
         let assert = self.chordal(&["compile", input, "-o", "out.s", "--stats", "out.json"]).assert();
@@ -118,7 +118,7 @@ pub fn chordal() -> Command {
     Command::cargo_bin("chordal").expect("the binary is built")
 }
 
-/// Exit status 1 and one line on standard error.
+/// Asserts exit status 1 and one line on standard error.
 pub fn assert_fails(assert: Assert, start: &str, reason: &str) {
     let one_line = predicate::function(|text: &str| text.trim_end().lines().count() == 1);
     assert
@@ -129,7 +129,7 @@ pub fn assert_fails(assert: Assert, start: &str, reason: &str) {
         .stderr(one_line);
 }
 
-/// Exit status 2 and a message with this text.
+/// Asserts exit status 2 and a message with this text.
 pub fn assert_usage(command: &mut Command, text: &str) {
     command.assert().code(2).stdout("").stderr(contains("error: ")).stderr(contains(text.to_owned()));
 }

@@ -1,4 +1,4 @@
-//! `scripts/llvm-tests.py`, on tests of our own.
+//! Tests of `scripts/llvm-tests.py`, on small tests of our own.
 
 use super::folder::Folder;
 use assert_cmd::Command;
@@ -13,7 +13,7 @@ const PLAIN: &str = "; RUN: llc < %s -mtriple=x86_64-apple-darwin -mcpu=core2 | 
                      define <8 x i32> @plain(<8 x i32> %a, i32 %n) {\n  %b = insertelement <8 x i32> %a, i32 %n, i32 0\n  \
                      ret <8 x i32> %b\n}\n";
 
-/// What only LLVM's allocators do.
+/// Code that only LLVM's allocators support.
 const FUNCLET: &str = "; RUN: llc -mtriple=x86_64-pc-windows-msvc %s\n\
                        declare void @may_throw()\ndeclare i32 @__CxxFrameHandler3(...)\n\
                        define void @cleaned() personality ptr @__CxxFrameHandler3 {\nentry:\n  \
@@ -21,7 +21,7 @@ const FUNCLET: &str = "; RUN: llc -mtriple=x86_64-pc-windows-msvc %s\n\
                        %inside = cleanuppad within none []\n  call void @may_throw() [ \"funclet\"(token %inside) ]\n  \
                        cleanupret from %inside unwind to caller\n}\n";
 
-/// Nobody compiles these: there is no such instruction, and x32 is not supported.
+/// Code that nobody compiles: the instruction does not exist, and x32 is not supported.
 const INVALID: &str = "; RUN: not llc %s\ndefine void @invalid() {\n  return\n}\n";
 const X32: &str = "; RUN: llc -mtriple=x86_64-linux-gnux32 %s\ndefine void @x32() {\n  ret void\n}\n";
 

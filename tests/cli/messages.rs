@@ -1,11 +1,11 @@
-//! What chordal says to who does not know it yet, or made a mistake.
+//! Messages for users who are new to chordal or made a mistake.
 
 use super::folder::{Folder, PROGRAM, assert_fails, assert_usage, chordal};
 use predicates::prelude::*;
 use predicates::str::contains;
 use std::process::Command as Process;
 
-/// Arguments that show each of the help texts.
+/// The arguments that show each of the help texts.
 fn helps() -> Vec<Vec<&'static str>> {
     let commands = ["compile", "compare", "diff", "count", "stats", "allocate", "paper", "cc", "c++", "fc", "list"];
     let long = commands.iter().map(|&command| vec![command, "--help"]);
@@ -23,7 +23,7 @@ fn help_has_colours_only_where_they_are_seen() {
     chordal().arg("--help").env_remove("NO_COLOR").env("CLICOLOR_FORCE", "1").assert().success().stdout(escapes());
 }
 
-/// A folder with files of all kinds that are no modules, each made of `p.c`.
+/// A folder with files of many kinds that are not modules, each made from `p.c`.
 fn no_modules() -> Folder {
     let folder = Folder::with_program(&[]);
     folder.run(Process::new("clang-22").args(["-c", "p.c", "-o", "p.o"]));
@@ -63,12 +63,12 @@ fn what_is_no_module_is_explained() {
             assert_fails(paper, &format!("chordal: error: ./{file}: "), explanation.split('`').next().expect("a part"));
         }
     }
-    // Before that it would be overwritten.
+    // This is said before a complaint that the output would overwrite the input.
     assert_fails(folder.chordal(&["compile", "asm.s"]).assert(), "chordal: error: asm.s: is assembly", "");
-    // What bears the name of a source and is IR, is a module.
+    // A file named like a source that contains IR is a module.
     folder.run(Process::new("clang-22").args(["-S", "-emit-llvm", "p.c", "-o", "ir.c"]));
     folder.chordal(&["compile", "ir.c"]).assert().success().stderr("");
-    // And C that comes from nowhere is no IR.
+    // And C on standard input is not IR.
     folder.chordal(&["compile", "-"]).write_stdin(PROGRAM).assert().code(1).stderr(contains("-: invalid IR: line 2"));
 }
 
@@ -105,7 +105,7 @@ fn arguments_of_a_compiler_are_for_its_stand_in() {
     }
 }
 
-/// Whoever sets a variable need not know which option it becomes.
+/// Messages name the variable, since whoever sets it need not know which option it becomes.
 #[test]
 fn what_a_variable_says_is_told_by_its_name() {
     let folder = Folder::new();
@@ -125,8 +125,9 @@ fn what_a_variable_says_is_told_by_its_name() {
     );
     let fast = [("CHORDAL_ALLOCATOR", "llvm-fast"), ("CHORDAL_REGISTERS", "4")];
     refused(&fast, &[], "CHORDAL_ALLOCATOR, CHORDAL_REGISTERS: llvm-fast cannot be held to registers");
-    let theirs = [("CHORDAL_ALLOCATOR", "llvm-greedy"), ("CHORDAL_OPTIONS", "--store-hoist off")];
-    refused(&theirs, &[], "CHORDAL_ALLOCATOR, CHORDAL_OPTIONS: --store-hoist is for chordal's own allocators");
+    let theirs = [("CHORDAL_ALLOCATOR", "llvm-greedy"), ("CHORDAL_OPTIONS", "--prepare none")];
+    refused(&theirs, &[], "CHORDAL_ALLOCATOR, CHORDAL_OPTIONS: --prepare is for chordal's own allocators");
+    refused(&[("CHORDAL_OPTIONS", "--fold off")], &[], "CHORDAL_OPTIONS: `--fold` is now part of `--memory-operands");
     refused(&[("CHORDAL_OPTIONS", "q.bc")], &[], "CHORDAL_OPTIONS: unexpected argument 'q.bc' found");
     for (variable, option) in [("--efort 2", "--efort"), ("-o x.o", "--output")] {
         let assert = folder.chordal(&["cc", "-c", "p.c"]).env("CHORDAL_OPTIONS", variable).assert().code(2);
@@ -187,7 +188,7 @@ fn what_is_no_statistics_is_told() {
     folder.chordal(&["stats", "-"]).write_stdin(statistics).assert().success().stdout(contains("p.bc"));
 }
 
-/// LLVM names the source, if it knows a line of it.
+/// A message names the file once, even where LLVM names the source because it knows a line of it.
 #[test]
 fn warnings_name_their_file_once() {
     let folder = Folder::new();

@@ -1,10 +1,11 @@
-//! The command line, from outside: what it writes, what it says, and how it exits.
+//! Tests of the command line from outside: what it writes, what it prints, and how it exits.
 
 mod cc;
 mod compare;
 mod compile;
 mod count;
 mod diff;
+mod dump;
 mod folder;
 mod llvm_tests;
 mod messages;

@@ -1,10 +1,10 @@
-//! Modules with what is seldom seen, of which no function is left to LLVM.
+//! Modules with rare constructs; no function may be left to LLVM.
 
 use super::folder::Folder;
 
 const TRIPLE: &str = "target triple = \"x86_64-unknown-linux-gnu\"\n";
 
-/// Two mask registers that one instruction writes, of which both, one and none is wanted, and wanted later.
+/// An instruction that writes two mask registers of which both, one or none is needed, at once or later.
 #[test]
 fn pairs_of_mask_registers() {
     let folder = Folder::new();
@@ -36,7 +36,7 @@ fn pairs_of_mask_registers() {
     assert_eq!(assembly.matches("vp2intersectd").count(), 3, "what nobody wants is not computed");
 }
 
-/// A landing pad that nothing throws to, alone and beside something that throws, with a phi of what comes from either.
+/// A landing pad to which nothing throws, alone and with another predecessor that does throw, and a phi of values from both.
 #[test]
 fn an_invoke_of_nothing() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! What is written where, and what is not: by all commands, also where they are interrupted.
+//! Outputs of all commands: they go where they should, even if a command is interrupted.
 
 use super::folder::{Folder, assert_fails, assert_usage, chordal};
 use predicates::prelude::*;
@@ -15,7 +15,7 @@ pub fn start(folder: &Folder, arguments: &[&str]) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("chordal starts")
 }
 
-/// A module that takes a while.
+/// A folder with a module that takes a while.
 pub fn with_long_work() -> Folder {
     let folder = Folder::new();
     let function = |n: usize| {
@@ -58,7 +58,7 @@ fn what_is_no_file_is_written_through() {
     assert!(fs::symlink_metadata(folder.path("pipe")).expect("it is there").file_type().is_fifo());
 }
 
-/// A shell's `>> log` is added to, not replaced by another file.
+/// With a shell's `>> log`, output is appended to the file, which is not replaced by another.
 #[test]
 fn standard_output_by_its_other_name_is_still_what_it_is_redirected_to() {
     let folder = Folder::with_program(&[]);
@@ -69,12 +69,12 @@ fn standard_output_by_its_other_name_is_still_what_it_is_redirected_to() {
     assert!(command.stdout(log).stderr(Stdio::null()).status().expect("chordal starts").success());
     let log = folder.read("log");
     assert!(log.starts_with(b"before\n{\n") && log.ends_with(b"}\n"));
-    // And a pipe by a descriptor's name, as shells write `>(...)`.
+    // A pipe may be given by a descriptor's name, too, as shells write `>(...)`.
     let script = r#""$0" compile p.bc -o /dev/null --stats /dev/fd/3 3>&1 >/dev/null 2>&1 | cat"#;
     assert!(folder.run(Process::new("sh").args(["-c", script]).arg(chordal().get_program())).ends_with("}\n"));
 }
 
-/// `nohup` has SIGHUP ignored.
+/// An open descriptor is written to directly. (`nohup` makes the command ignore SIGHUP.)
 #[test]
 fn an_open_descriptor_is_written_to_as_it_is() {
     let folder = Folder::new();
@@ -139,7 +139,7 @@ fn names_may_be_odd() {
     table.stdout(contains("o\\u{1b}[31md\\nd.bc").and(contains("\u{1b}").not()));
 }
 
-/// Whatever is written: who finds no room says so.
+/// A command that finds no room reports it, whatever it writes.
 #[test]
 fn a_full_device_is_a_failure() {
     let folder = Folder::with_program(&[]);
@@ -162,7 +162,8 @@ fn a_full_device_is_a_failure() {
     }
 }
 
-/// A device that takes nothing leaves the other file as it was, and so does a limit on the size of files (512 bytes).
+/// If one output goes to a full device or exceeds the limit on the size of files (512 bytes), the other file is left as it
+/// was.
 #[test]
 fn no_room_for_one_output_leaves_the_other_old() {
     let folder = Folder::with_program(&[]);
@@ -184,7 +185,7 @@ fn no_room_for_one_output_leaves_the_other_old() {
     assert_eq!(folder.files(), files);
 }
 
-/// The message names what was asked for, and no temporary file.
+/// The message names the requested output, not a temporary file.
 #[test]
 fn where_nothing_can_be_written_one_line_says_so() {
     let folder = Folder::with_program(&[]);
@@ -229,7 +230,8 @@ fn limits_end_a_compilation() {
     compared.stdout(contains("it takes more than 1 MiB of memory"));
 }
 
-/// Killed at any moment: the old files or the new ones, statistics never newer than what they are of, and nothing else.
+/// A compilation that is killed at any moment leaves the old files or the new ones and nothing else; statistics are never
+/// newer than the result that they describe.
 #[test]
 fn an_interrupted_compilation_leaves_whole_files() {
     let folder = with_long_work();
@@ -260,12 +262,12 @@ fn an_interrupted_compilation_leaves_whole_files() {
     }
 }
 
-/// A key at the terminal, or a limit on the processor's time.
+/// Signals from a key at the terminal, or from a limit on processor time.
 #[test]
 fn signals_that_dump_core_leave_nothing_behind() {
     let folder = with_long_work();
     for signal in ["QUIT", "XCPU"] {
-        // Whoever runs tests in the background may have them ignore signals.
+        // Tests that run in the background may inherit ignored signals.
         let script = r#"ulimit -c 0; exec env --default-signal=QUIT,XCPU "$0" cc -c long.c -o long.o"#;
         let mut command = Process::new("sh");
         command.current_dir(folder.path("")).args(["-c", script]).arg(chordal().get_program());
@@ -282,7 +284,7 @@ fn signals_that_dump_core_leave_nothing_behind() {
     }
 }
 
-/// A comparison that is interrupted and resumed ends as if it never had been; its workers end with it.
+/// A comparison that is interrupted and resumed ends like one that never was interrupted; its workers die with it.
 #[test]
 fn an_interrupted_comparison_goes_on_where_it_was() {
     let folder = with_long_work();
@@ -309,7 +311,7 @@ fn an_interrupted_comparison_goes_on_where_it_was() {
     assert_eq!(folder.read("resumed.json"), folder.read("whole.json"), "seed {seed}");
 }
 
-/// Weights of blocks in so many loops are more than a number can hold.
+/// The weights of blocks in loops this deep exceed what a number can hold.
 #[test]
 fn loops_may_be_nested_as_deep_as_they_like() {
     let folder = Folder::new();
@@ -326,7 +328,7 @@ fn loops_may_be_nested_as_deep_as_they_like() {
         .stderr("");
 }
 
-/// LLVM's instruction selection takes more of the stack for so many values that wait for each other than processes have at first.
+/// For this many values that depend on each other, LLVM's instruction selection needs more stack than processes start with.
 #[test]
 fn a_block_may_have_ten_thousand_phis() {
     let folder = Folder::new();

@@ -1,10 +1,10 @@
-//! `chordal paper`.
+//! Tests of `chordal paper`.
 
 use super::folder::{Folder, assert_fails, assert_usage, chordal};
 use serde_json::{Value, json};
 use std::fs;
 
-/// `gzip.bc` and `gzip.i386.bc`, by name the stand-in for 164.gzip.
+/// A folder with `gzip.bc` and `gzip.i386.bc`, by their names the stand-in for 164.gzip.
 fn folder() -> Folder {
     let folder = Folder::with_program(&["-m32"]);
     fs::rename(folder.path("p.bc"), folder.path("gzip.i386.bc")).expect("the folder is writable");
@@ -47,7 +47,7 @@ fn a_document_has_charts_and_verdicts_for_both_machines() {
     assert!(text.contains("**Spill-free elimination spills nothing** (SFE 1): **reproduced**."), "{text}");
     assert!(!text.contains("sfe-figure12"), "only what was asked for:\n{text}");
     assert!(folder.read("charts/sra-table1.svg").starts_with(b"<svg"));
-    // Nothing is run again: the records know it all, and give the same.
+    // Nothing is run again: the records have all runs, and give the same result.
     let records = folder.read("r.jsonl");
     folder.chordal(&[&arguments[..], &more].concat()).assert().success();
     assert_eq!(folder.read("r.jsonl"), records);
@@ -77,7 +77,8 @@ fn a_wrong_input_is_one_message_and_nothing_is_run() {
     assert!(!folder.files().contains(&"r.txt".to_owned()));
 }
 
-/// `a` is assigned in the entry; `b` and `x` there and in a block more, `y` where `x` is, `z` in one block more than these.
+/// `a` is assigned in the entry; `b` and `x` there and in one more block; `y` where `x` is; `z` in one block more than
+/// these.
 const BEFORE_SSA: &str = "\
 int f(int a, int b) {
     int x = 0, y = 0, z = 0;
@@ -100,7 +101,7 @@ fn modules_before_ssa_form_have_redundant_join_sets() {
     assert_eq!(row[..7], json!(["164.gzip", 2787, 220, 7.89, 89, 3.19, "gzip"]).as_array().expect("cells")[..]);
     assert_eq!(row[7..], json!([5, 4, 80.0, 1, 20.0]).as_array().expect("cells")[..]);
     assert_eq!(claim(section, "avoided altogether")["verdict"], "direction");
-    // Beside it, the program's other module is compiled.
+    // With it, the program's other module is compiled.
     let both = ["paper", "join-sets", "sra-table1", "gzip.bc", "gzip.O0.bc", "--format", "json", "-o", "both.json"];
     folder.chordal(&both).assert().success().stderr("");
     assert_eq!(folder.json("both.json")["sections"][1]["blocks"][1], section["blocks"][1]);

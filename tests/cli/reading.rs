@@ -1,4 +1,4 @@
-//! How modules are read that say little of themselves, or something odd.
+//! Reading modules that say little about themselves, or something odd.
 
 use super::folder::{Folder, assert_fails};
 use predicates::prelude::*;
@@ -7,7 +7,7 @@ use std::process::Command as Process;
 
 const TRIPLE: &str = "target triple = \"x86_64-unknown-linux-gnu\"\n";
 
-/// An i128 has to be at a multiple of sixteen bytes for the instruction, and is at one of eight where nobody knows the target's layout.
+/// The instruction needs an i128 at a multiple of sixteen bytes; without the target's layout, LLVM would align it to eight.
 const WIDE: &str = "
 @said = constant [3 x i8] c\"ok\\00\"
 declare i32 @puts(ptr)
@@ -25,7 +25,7 @@ define void @exchange(ptr %flag, ptr %p) noinline \"target-features\"=\"+cx16\" 
 }
 ";
 
-/// Whether the module says nothing of a layout, or something else.
+/// The layout is the target's, whether the module states none or another.
 #[test]
 fn the_layout_is_the_targets() {
     let folder = Folder::new();
@@ -37,7 +37,7 @@ fn the_layout_is_the_targets() {
     }
 }
 
-/// What says nothing of where it will be can be anywhere, as the system's linker wants.
+/// Code that does not say where it will be loaded can be anywhere, as the system's linker expects.
 #[test]
 fn code_is_position_independent_unless_something_says_otherwise() {
     let folder = Folder::new();
@@ -68,7 +68,7 @@ fn code_is_position_independent_unless_something_says_otherwise() {
     assert!(compared("static") < compared("pic"), "an address that is known takes fewer bytes than one that is computed");
 }
 
-/// `chordal cc` knows what bitcode does not say.
+/// `chordal cc` passes on what bitcode cannot express.
 #[test]
 fn cc_hands_on_that_code_need_not_be_position_independent() {
     let folder = Folder::new();
@@ -79,7 +79,7 @@ fn cc_hands_on_that_code_need_not_be_position_independent() {
     }
 }
 
-/// As LLVM's tools do: a warning, and code without it.
+/// As with LLVM's tools, there is a warning, and code without the debug information.
 #[test]
 fn invalid_debug_information_is_ignored() {
     let folder = Folder::new();
@@ -109,7 +109,7 @@ fn invalid_debug_information_is_ignored() {
     assert!(String::from_utf8(folder.read("out.s")).expect("text").contains(".debug_info"));
 }
 
-/// Each name once, whether it is to be compiled for or tuned for; on x86-64 LLVM itself would give up.
+/// Each unknown name is reported once, whether it is to be compiled for or tuned for; on x86-64, LLVM itself would give up.
 #[test]
 fn unknown_processors_are_ignored() {
     let folder = Folder::new();
@@ -127,7 +127,7 @@ fn unknown_processors_are_ignored() {
     }
 }
 
-/// Two modules of OCaml are told apart by symbols that LLVM makes of their names.
+/// Two modules of OCaml are distinguished by symbols that LLVM derives from their names.
 #[test]
 fn modules_keep_their_names() {
     let folder = Folder::new();
@@ -147,7 +147,7 @@ fn modules_keep_their_names() {
     assert!(String::from_utf8(folder.read("out.s")).expect("text").contains("camlThird__frametable"));
 }
 
-/// Of all modules, or of what one imports: both hold no code.
+/// Indexes of all modules, or of what one imports: both contain no code.
 #[test]
 fn indexes_of_thin_lto_are_named() {
     let folder = Folder::new();
@@ -161,7 +161,7 @@ fn indexes_of_thin_lto_are_named() {
     folder.chordal(&["compile", "p.bc", "-o", "out.s"]).assert().success().stderr("");
 }
 
-/// Where LLVM gives up, and where it crashes, its pass and the function are named.
+/// Where LLVM gives up and where it crashes, the message names its pass and the function.
 #[test]
 fn llvms_last_words_say_where() {
     let folder = Folder::new();

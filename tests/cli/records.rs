@@ -1,4 +1,4 @@
-//! Records files: what is in them is neither lost nor made again.
+//! Records files: their runs are neither lost nor repeated.
 
 use super::folder::{Folder, assert_fails, assert_usage};
 use super::outputs::{start, with_long_work};
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 const SMALL: &str = "target triple = \"x86_64-pc-linux-gnu\"\ndefine i32 @f(i32 %a) { ret i32 %a }\n";
 
-/// The file line by line: the name of each module, and its allocators.
+/// Each line of the file: the name of its module, and its allocators.
 fn lines(folder: &Folder, records: &str) -> Vec<(String, Vec<String>)> {
     let text = |value: &Value| value.as_str().expect("text").to_owned();
     let line = |line: &str| {
@@ -31,8 +31,8 @@ fn signal(signal: &str, process: u32) {
     assert!(sent.expect("kill starts").success());
 }
 
-/// Two processes at once, by whatever names they know the file: the second is refused and told of the first, which loses
-/// nothing. What is killed leaves the file to others.
+/// Of two processes, the second is refused and told of the first, by whatever names they know the file; the first loses
+/// nothing. A process that is killed leaves the file to others.
 #[test]
 fn a_records_file_has_one_writer_at_a_time() {
     let folder = with_long_work();
@@ -65,7 +65,7 @@ fn a_records_file_has_one_writer_at_a_time() {
     assert_eq!(lines(&folder, "continued"), [small, line("long.bc", &["simple"]), other]);
 }
 
-/// From elsewhere, by another path, as a copy: a module is what is in it.
+/// A module is known by its content: from another folder, by another path, or as a copy.
 #[test]
 fn a_module_is_known_by_its_content() {
     let folder = Folder::new();
@@ -94,7 +94,7 @@ fn a_module_is_known_by_its_content() {
         statistics["source"] = "a.ll".into();
         assert_eq!(again["modules"][0]["runs"], first["modules"][0]["runs"]);
     }
-    // What has another content has to be run, whatever it is called, and what it was before is not forgotten.
+    // A module with other content is run, whatever its name, and the runs of its old content are kept.
     folder.write("a.ll", SMALL.replace("@f", "@g"));
     compare(".", "a.ll", "r.jsonl");
     let grown = folder.read("r.jsonl");
@@ -104,7 +104,7 @@ fn a_module_is_known_by_its_content() {
     assert!(folder.read("r.jsonl") == grown, "it was run again");
 }
 
-/// Its symbols, debug information and build ID make no difference.
+/// Symbols, debug information and the build ID make no difference.
 #[test]
 fn a_stripped_chordal_knows_the_records_of_the_whole_one() {
     let folder = Folder::new();
@@ -151,7 +151,7 @@ fn what_is_no_records_file_stays_as_it_is() {
     assert_usage(&mut folder.chordal(&["compare", "a.ll", "--records", "notes"]), "--resume continues from it");
 }
 
-/// By any of its names, and where it is redirected to the file.
+/// Standard output is recognised by any of its names, and where it is redirected to the file.
 #[test]
 fn records_and_result_do_not_share_standard_output() {
     let folder = Folder::new();

@@ -1,4 +1,5 @@
-//! `scripts/regress`, with a corpus of three empty modules and a chordal whose `compare` answers what a test wants.
+//! Tests of `scripts/regress`, with a corpus of three empty modules and a fake chordal whose `compare` gives a test's
+//! answers.
 
 use assert_cmd::Command;
 use assert_cmd::assert::Assert;
@@ -19,7 +20,7 @@ impl Corpus {
             corpus.write(module, "");
         }
         corpus.versions("5.4.4-3", "1.2.13-1");
-        // The answers lie beside it, a file for each target.
+        // The answers are beside the fake, a file for each target.
         corpus.write(
             "chordal",
             &format!(
@@ -46,7 +47,7 @@ impl Corpus {
         self.write("versions.txt", &format!("{header}\nlua lua5.4 {lua} x86-64 9 9\nzlib zlib {zlib} x86-64 9 9\n"));
     }
 
-    /// What is counted from now on.
+    /// Sets the counts that the fake answers from now on.
     fn answer(&self, lua_loads: u64, zlib_loads: u64) {
         let wide = [module("lua.bc", "x86_64", lua_loads), module("zlib.bc", "x86_64", zlib_loads)];
         self.write("x86-64.json", &document(&wide));
@@ -65,7 +66,7 @@ impl Corpus {
     }
 }
 
-/// As `chordal compare --per module` writes it.
+/// A document as `chordal compare --per module` writes it.
 fn document(modules: &[Value]) -> String {
     json!({ "schema": "chordal-compare/1", "summary": { "groups": [] }, "modules": modules }).to_string()
 }

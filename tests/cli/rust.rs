@@ -6,7 +6,7 @@ use std::process::Command as Process;
 const LIBRARY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/rust/library.rs");
 const MAIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/rust/main.rs");
 
-/// rustc's arguments, and for each of them those of chordal.
+/// Arguments of rustc and, for each, of chordal.
 const BUILDS: [(&str, &[&str]); 3] = [
     ("-Copt-level=3", &["", "--registers 4", "--allocator spill-free", "--allocator linear-scan", "--allocator llvm-greedy"]),
     ("-Copt-level=z", &["", "--registers 8"]),
@@ -39,7 +39,7 @@ fn rustc() -> Process {
     rustc
 }
 
-/// A newer LLVM's bitcode is refused.
+/// Whether our LLVM can read rustc's bitcode; a newer LLVM's is refused.
 fn llvm_can_read_rustcs(folder: &Folder) -> bool {
     let versions = folder.run(Process::new("rustc").arg("-vV"));
     let version = versions.lines().find_map(|line| line.strip_prefix("LLVM version: ")).expect("rustc says which LLVM it has");
@@ -47,9 +47,9 @@ fn llvm_can_read_rustcs(folder: &Folder) -> bool {
     major.expect("a version begins with a number") <= 22
 }
 
-/// What the program prints with the library that is there.
+/// Links the program with the library as it is now, and returns its output.
 fn linked(folder: &Folder) -> String {
-    // Of an archive, an old one's members would stay.
+    // Otherwise, members of the old archive would remain.
     let _ = std::fs::remove_file(folder.path("liblibrary.a"));
     folder.run(Process::new("ar").args(["rc", "liblibrary.a", "l.o"]));
     folder.run(rustc().args(["-L.", "-lstatic=library", "-oprogram", MAIN]));

@@ -1,5 +1,5 @@
-//! What scripts make of what programs write: `scripts/executed`'s sums and `scripts/same-assembly`'s verdicts, with a
-//! made-up corpus; and that two `scripts/corpus` wait for each other.
+//! Tests of scripts that evaluate other programs' output, with an invented corpus: the sums of `scripts/executed` and the
+//! verdicts of `scripts/same-assembly`. Also, that two runs of `scripts/corpus` wait for each other.
 
 use assert_cmd::Command;
 use assert_cmd::assert::Assert;
@@ -39,7 +39,7 @@ impl Folder {
         serde_json::from_str(&text).expect("JSON")
     }
 
-    /// A script of ours, which finds its corpus here, with some variables set.
+    /// One of our scripts, which finds its corpus here, with some variables set.
     fn script(&self, name: &str, variables: &[(&str, &str)]) -> Command {
         let mut command = Command::new(script(name));
         command.env("CORPUS", self.0.path()).envs(variables.iter().copied());
@@ -57,7 +57,7 @@ fn python(name: &str) -> Command {
     command
 }
 
-/// Of one line of assembly, executed ten times, that Cachegrind saw read or write so often.
+/// The counts of one line of assembly that is executed ten times, with this many reads and writes seen by Cachegrind.
 fn counted(instruction: &str, reads: u64, writes: u64) -> Value {
     let folder = Folder::new();
     folder.write("lua.s", &format!("f:\n\t{instruction}\n\tretq\n"));
@@ -100,14 +100,14 @@ fn what_is_read_and_written_by_one_instruction_is_a_load_and_a_store() {
     assert_eq!(counted("pushq\t8(%rsp)", 10, 10)["total"]["stores"], 10);
 }
 
-/// Programs of one function each, so that the estimates by module and by function are the same.
+/// Programs of one function each, so that the estimates by module and by function agree.
 fn executed(cases: &[(&str, &str, u64, f64)]) -> Folder {
     let folder = Folder::new();
     for (index, &(program, allocator, loads, share)) in cases.iter().enumerate() {
         let run = format!("run{index}");
         let record = json!({ "program": program, "target": "x86-64", "registers": "8", "allocator": allocator, "run": run });
         folder.write(&format!("build{index}/record.json"), &record.to_string());
-        // The loop runs half as often as is assumed.
+        // The loop runs half as often as estimated.
         let weighted = json!({ "instructions": 200, "loads": 2 * loads, "stores": 0 });
         let function = json!({ "name": "main", "overhead_share": share, "weighted": weighted });
         let statistics = json!({ "total": { "overhead_share": share }, "functions": [function] });
@@ -164,7 +164,7 @@ fn the_tables_go_between_their_marks() {
     }
 }
 
-/// Two builds of chordal that emit two functions each; the second one's `g` is its own, and it fails where it is told to.
+/// Two builds of chordal that emit two functions each. The second has another `g`, and fails where told to.
 fn builds(g: &str) -> Folder {
     let folder = Folder::new();
     let assembly = |g: &str| format!("printf '\\t.text\\n\\t.type\\tf,@function\\nf:\\n\\t.type\\tg,@function\\ng:\\n\\t{g}\\n'");
@@ -202,7 +202,7 @@ fn other_assembly_fails_and_names_the_function() {
 #[test]
 fn two_corpora_at_once_wait_for_each_other() {
     let folder = Folder::new();
-    // All that is built of one program, so that nothing is left to do.
+    // Everything that is built of one program, so that nothing is left to do.
     folder.write("src/lua/lua.c", "");
     folder.write("lua.bc", "BC");
     folder.write("rows/lua.x86-64", "lua lua5.4 5.4.4-3 x86-64 9 9\n");

@@ -1,4 +1,4 @@
-//! The sizes of functions in statistics, which come from what LLVM would assemble.
+//! Tests of the sizes of functions in statistics, which are those of the code that LLVM would assemble.
 
 use super::folder::Folder;
 
@@ -12,7 +12,7 @@ fn bytes(folder: &Folder, module: &str, arguments: &[&str]) -> Vec<u64> {
     functions.iter().map(|function| function["static"]["bytes"].as_u64().expect("each has a size")).collect()
 }
 
-/// What LLVM prints of a shift by one in the form with a new destination, LLVM cannot read.
+/// LLVM cannot read its own text for a shift by one in the form with a new destination.
 #[test]
 fn text_that_llvm_cannot_read_has_sizes() {
     let folder = Folder::new();
@@ -30,7 +30,7 @@ fn text_that_llvm_cannot_read_has_sizes() {
     assert_eq!(sizes, bytes(&folder, "shift.ll", &["--emit", "obj"]));
 }
 
-/// Nothing is built of them.
+/// No memory is allocated for the contents of variables.
 #[test]
 fn variables_of_gigabytes_take_no_memory() {
     let folder = Folder::new();

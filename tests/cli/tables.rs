@@ -1,4 +1,4 @@
-//! What the tables of all commands have in common, and what CSV has beyond them.
+//! Tests of tables, which all commands share, and of CSV, which has more.
 
 use super::folder::Folder;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::process::{Command as Process, Stdio};
 
-/// Twelve functions with names that C++ and Rust make.
+/// A folder with twelve functions whose names are C++'s and Rust's.
 fn folder() -> Folder {
     let folder = Folder::new();
     let names = ["_ZN5Shape4areaEi", "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "main"].map(str::to_owned);
@@ -50,7 +50,7 @@ fn csv_has_every_function_and_every_counter() {
         assert!(rows[0].iter().any(|column| column == name), "{name}: {:?}", rows[0]);
         assert!(stats[0].iter().any(|column| column == name), "{name}: {:?}", stats[0]);
     }
-    // Each column is what the JSON has in that place.
+    // Each column agrees with the JSON.
     let function = &folder.json("a.json")["functions"][0];
     for (name, value) in stats[0].iter().zip(&stats[1]).skip(2) {
         let at = name.split('.').fold(function, |at, part| &at[part]);
@@ -92,14 +92,14 @@ fn tables_have_the_names_of_the_source() {
     }
 }
 
-/// What a command prints on a terminal with so many columns.
+/// The output of a command on a terminal of this width; `variable` sets `COLUMNS`.
 fn on_terminal(folder: &Folder, arguments: &[&str], columns: u16, variable: Option<&str>) -> String {
     let size = libc::winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     let (mut master, mut slave) = (-1, -1);
-    // SAFETY: the numbers are written to, the size is read, and what is null is not wanted.
+    // SAFETY: both descriptors are written, the size is read, and the null pointers decline what we do not need.
     let opened = unsafe { libc::openpty(&mut master, &mut slave, std::ptr::null_mut(), std::ptr::null(), &size) };
     assert_eq!(opened, 0, "{}", std::io::Error::last_os_error());
-    // SAFETY: nobody else has the descriptors.
+    // SAFETY: nobody else owns the descriptors.
     let (mut master, slave) = unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
     let mut command = Process::new(folder.chordal(&[]).get_program());
     command.current_dir(folder.path("")).args(arguments).env_remove("COLUMNS").stdout(slave).stderr(Stdio::null());
@@ -107,7 +107,7 @@ fn on_terminal(folder: &Folder, arguments: &[&str], columns: u16, variable: Opti
     let mut child = command.spawn().expect("chordal starts");
     drop(command);
     let mut text = Vec::new();
-    // The end of a terminal is an error.
+    // Reading past the end of a terminal is an error.
     let _ = master.read_to_end(&mut text);
     assert!(child.wait().expect("it ends").success());
     String::from_utf8(text).expect("text").replace("\r\n", "\n")

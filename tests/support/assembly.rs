@@ -1,21 +1,20 @@
-//! Reads assembly (AT&T syntax), and tells what an allocator did with registers that it was not to use.
+//! Reads assembly (AT&T syntax), and reports uses of registers that an allocator was not to use.
 //!
-//! Such registers still occur: they carry arguments and results, and some instructions take no others. But then either the
-//! ABI or a fixed operand has put the value there, or takes it from there; an instruction that names a register as its
-//! destination and another that names it as a source are a value's definition and use, and the allocator's choice. So:
+//! Such registers still occur: they carry arguments and results, and some instructions take no others. But then the ABI or a
+//! fixed operand has put the value there, or takes it from there. If instead one instruction names the register as its
+//! destination and another names it as a source, these are a value's definition and use, and the register was the
+//! allocator's choice. So:
 //!
-//! - What an instruction names an excluded register as its destination for, no instruction may name as a source, unless a
-//!   call reads it in the end: LLVM's late copy propagation gives a value that is copied to an argument that register.
-//! - No instruction may change what is in one, but for the sums that LLVM makes of an address computation late.
-//! - What has come there otherwise (arguments at the entry, results behind a call, fixed results) may be read up to the next
-//!   label, because LLVM moves copies down the branches and then lets other instructions read the copy's source, and behind
-//!   it only by plain moves.
+//! - If an instruction names an excluded register as its destination, no instruction may name it as a source, unless a call
+//!   reads it in the end: LLVM's late copy propagation gives that register to a value that is copied to an argument.
+//! - No instruction may modify such a register in place, except for sums into which LLVM takes an address computation apart
+//!   late.
 //!
-//! A frame pointer is no general-purpose register. Inline assembly may do what it likes.
+//! A frame pointer is not a general-purpose register. Inline assembly may do anything.
 
 use std::collections::BTreeMap;
 
-/// The families of general-purpose registers: 64, 32, 16 and 8 bits.
+/// The families of general-purpose registers, by their names for 64, 32, 16 and 8 bits.
 const FAMILIES: [&[&str]; 15] = [
     &["rax", "eax", "ax", "al", "ah"],
     &["rbx", "ebx", "bx", "bl", "bh"],
@@ -40,7 +39,7 @@ fn family(name: &str) -> Option<&'static str> {
     FAMILIES.iter().find(|names| names.contains(&name)).map(|names| names[0])
 }
 
-/// The families that the list of so many registers, as `chordal list` shows it, leaves out.
+/// The families that the list of `count` registers leaves out, which is as `chordal list` shows it.
 pub fn excluded(target: &str, count: &str) -> Vec<&'static str> {
     let kept: &[&str] = match (target, count) {
         ("-m64", "4") => &["rax", "rcx", "rbx", "rbp"],
@@ -53,14 +52,14 @@ pub fn excluded(target: &str, count: &str) -> Vec<&'static str> {
     FAMILIES.iter().map(|names| names[0]).filter(|name| !kept.contains(name)).collect()
 }
 
-/// How a register's content came there.
+/// Where a register's content came from.
 #[derive(Clone, Copy, PartialEq)]
 enum Content {
-    /// By the ABI or by a fixed operand, since the last label.
+    /// From the ABI or a fixed operand, since the last label.
     Fixed,
-    /// By an instruction that names the register.
+    /// From an instruction that names the register.
     Chosen,
-    /// Before the last label.
+    /// From before the last label.
     Old,
 }
 
@@ -92,7 +91,7 @@ struct Function {
     name: String,
     content: BTreeMap<&'static str, Content>,
     in_assembly: bool,
-    /// The destination of the instruction before, if that computes an address.
+    /// The destination of the previous instruction, if that computes an address.
     address: Option<&'static str>,
     /// Instructions that read a register whose content may yet turn out to be an argument of a call.
     pending: Vec<(&'static str, String)>,
@@ -111,7 +110,7 @@ impl Function {
         self.condemn(|_| true);
     }
 
-    /// Pending reads of some registers break the rule.
+    /// Declares pending reads of these registers breaches of the rule.
     fn condemn(&mut self, registers: impl Fn(&str) -> bool) {
         for (register, line) in self.pending.extract_if(.., |(register, _)| registers(register)) {
             self.breaches.push(format!("{}: {register}: {line}", self.name));
@@ -144,13 +143,13 @@ impl Function {
     }
 }
 
-/// An instruction, as far as general-purpose registers are concerned.
+/// An instruction, in its effects on general-purpose registers.
 struct Instruction {
     mnemonic: String,
-    /// The families that are read, those in addresses included.
+    /// The families that it reads, including those in addresses.
     sources: Vec<&'static str>,
     destination: Option<&'static str>,
-    /// Those that are read and then written.
+    /// The families that it reads and then writes.
     updated: Vec<&'static str>,
     operands: Vec<String>,
 }
@@ -199,7 +198,7 @@ impl Instruction {
         prefixes.iter().any(|prefix| self.mnemonic.starts_with(prefix))
     }
 
-    /// String operations print their fixed operands.
+    /// Whether it is a string operation, which prints its fixed operands.
     fn is_string_operation(&self) -> bool {
         self.operands.iter().any(|operand| operand.starts_with("%es:(")) || self.starts_with(&["lods", "outs"])
     }
@@ -224,7 +223,7 @@ impl Instruction {
         self.starts_with(&pure) || self.operands.len() >= 3 && !self.starts_with(&["shld", "shrd"])
     }
 
-    /// Whether the instruction makes its last operand zero or -1, whatever was there.
+    /// Whether the instruction makes its last operand zero or -1, whatever it was.
     fn clears(&self, last: &str) -> bool {
         self.starts_with(&["xor", "sub", "sbb"]) && self.operands.first().is_some_and(|first| first == last)
     }
@@ -234,7 +233,7 @@ impl Instruction {
             || self.is_move() && self.operands.iter().map(String::as_str).eq(["%esp", "%ebp"])
     }
 
-    /// The families that the instruction reads or writes although it does not name them.
+    /// The families that the instruction reads or writes without naming them.
     fn fixed_operands(&self) -> &'static [&'static str] {
         let single = self.operands.len() <= 1;
         let leaves = self.mnemonic == "jmp" && self.operands.iter().all(|target| !target.starts_with(".L"));

@@ -1,4 +1,4 @@
-//! The functions of `testdata/functions`.
+//! Reads the functions of `testdata/functions`.
 
 use chordal::machine::{Function, parse, validate};
 
@@ -10,7 +10,7 @@ pub fn fixture(name: &str) -> Function {
     function
 }
 
-/// All of them, those of the papers too, but for what is there to be refused.
+/// All of them, including those of the papers; without those that must be refused.
 pub fn all() -> Vec<Function> {
     let folder = format!("{}/testdata/functions", env!("CARGO_MANIFEST_DIR"));
     let mut names = Vec::new();

@@ -1,18 +1,19 @@
-//! What phases and the pipeline make of functions, as text.
+//! Results of phases and of the pipeline, as text.
 
 use super::presets::spill_free;
 use chordal::allocate::allocators::Preset;
+use chordal::allocate::dump::edit;
 use chordal::allocate::eliminate::SwapPolicy;
 use chordal::allocate::pipeline::{Report, allocate};
 use chordal::allocate::spill::Spilled;
-use chordal::machine::{Edit, Function, Inst, Location, Overlay, Reg, SwapKind, Value, print};
+use chordal::machine::{Edit, Function, Inst, Location, Overlay, Point, Value, print};
 use cranelift_entity::EntityRef;
 
 pub fn v(index: usize) -> Value {
     Value::new(index)
 }
 
-/// The blocks of the text form, without what a phase leaves as it was.
+/// The blocks of the text form, without the parts that no phase changes.
 pub fn blocks(function: &Function) -> String {
     let text = print(function);
     let start = text.find("\nb0:").expect("every function has an entry") + 1;
@@ -23,27 +24,16 @@ fn without_origin(line: &str) -> String {
     line.split(' ').filter(|word| !word.starts_with("origin=")).collect::<Vec<_>>().join(" ")
 }
 
-/// An allocation that the checker accepts, under a policy for swaps.
+/// An allocation that the checker accepts, with a policy for swaps.
 pub fn allocated(function: &Function, swap: SwapPolicy) -> (Overlay, Report) {
     let preset = Preset { swap, ..spill_free() };
     allocate(function, preset).unwrap_or_else(|failure| panic!("{failure}\n{}", print(function)))
 }
 
-/// Edits as `b1.0 move b a`, target first.
+/// Edits in the form `b1.0 move b a`, target first.
 pub fn edits(function: &Function, overlay: &Overlay) -> Vec<String> {
-    let name = |reg: Reg| function.file.name(reg).to_string();
-    let line = |edit: &Edit| match *edit {
-        Edit::Load { to, from, .. } => format!("load {} {from}", name(to)),
-        Edit::Store { from, to, .. } => format!("store {to} {}", name(from)),
-        Edit::Move { to, from, .. } => format!("move {} {}", name(to), name(from)),
-        Edit::Swap { a, b, kind: SwapKind::Exchange, .. } => format!("exchange {} {}", name(a), name(b)),
-        Edit::Swap { a, b, kind: SwapKind::Xor, .. } => format!("xor {} {}", name(a), name(b)),
-        Edit::Perform { inst, .. } => format!("perform {inst}"),
-        Edit::StoreConstant { to, inst } => format!("store {to} {inst}"),
-        Edit::Rematerialise { to, inst, from: None } => format!("rematerialise {} {inst}", name(to)),
-        Edit::Rematerialise { to, inst, from: Some(from) } => format!("rematerialise {} {inst} {}", name(to), name(from)),
-    };
-    overlay.edits.iter().map(|(point, edit)| format!("{}.{} {}", point.block, point.index, line(edit))).collect()
+    let line = |(at, change): &(Point, Edit)| format!("{}.{} {}", at.block, at.index, edit(&function.file, change));
+    overlay.edits.iter().map(line).collect()
 }
 
 /// The registers of an instruction's operands.

@@ -1,16 +1,16 @@
-//! An interpreter: runs a function along a random path with symbolic contents, once with its SSA values and once through
-//! an overlay with registers and slots, side by side, and compares what each instruction reads.
+//! An interpreter: runs a function along a random path with symbolic contents, once with its SSA values and once through an
+//! overlay with registers and slots, side by side, and compares what each instruction reads.
 //!
-//! Every instruction writes contents that nothing has held before, another one each time it is executed, so that a value
-//! of the last round of a loop is not taken for this round's. A landing pad is entered from the instruction that throws.
+//! Every execution of an instruction writes contents that nothing has held before, so that a value of a loop's last round is
+//! not mistaken for this round's. A landing pad is entered from the instruction that throws.
 
 use chordal::machine::{
-    Block, BlockData, Edit, Function, Inst, InstKind, Location, Operand, Overlay, Phi, PinSets, Point, Reg, RegClass, RegSet,
-    Role, SwapKind, SwapSupport, Value,
+    Block, BlockData, Edit, Function, Inst, InstFlags, InstKind, Location, Operand, Overlay, Phi, PinSets, Point, Reg, RegClass,
+    RegSet, Role, SwapKind, SwapSupport, Value,
 };
 use std::collections::BTreeMap;
 
-/// Symbolic contents, of which only the lowest bytes may be known.
+/// Symbolic contents, of which perhaps only the lowest bytes are known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Content {
     what: What,
@@ -19,21 +19,21 @@ pub struct Content {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum What {
-    /// In a physical register when the function or a landing pad is entered.
+    /// Found in a physical register when the function or a landing pad is entered.
     Given(Reg, u32),
-    /// Written by the `nth` operand of an instruction when that is executed for the `visit`-th time.
+    /// Written by the `nth` operand of an instruction when it is executed for the `visit`-th time.
     Written { inst: Inst, visit: u32, nth: usize },
-    /// Written to a pinned register so.
+    /// Written to a pinned register in that way.
     Pinned { inst: Inst, visit: u32, reg: Reg },
-    /// By a recomputable instruction, from the content of this number.
+    /// Computed by a recomputable instruction from the content of this number.
     Computed { inst: Inst, from: usize },
-    /// Of an undefined φ argument: every place holds it.
+    /// The content of an undefined φ argument: every place holds it.
     Anything,
 }
 
 const WHOLE: u32 = u32::MAX;
 
-/// Where and how a run through the overlay differs.
+/// Where and how the run through the overlay differs.
 #[derive(Debug)]
 pub struct Difference {
     pub at: Point,
@@ -46,14 +46,14 @@ impl std::fmt::Display for Difference {
     }
 }
 
-/// How a run went.
+/// Statistics of a run.
 pub struct Run {
     /// Reads that were compared.
     pub compared: usize,
     pub edits: usize,
 }
 
-/// Runs along the path that the seed chooses, until the function returns or the steps are used up.
+/// Runs along the path that the seed chooses, until the function returns or has executed `steps` blocks.
 pub fn compare(function: &Function, overlay: &Overlay, seed: u64, steps: usize) -> Result<Run, Difference> {
     let mut machine = Machine {
         function,
@@ -91,18 +91,19 @@ pub fn compare(function: &Function, overlay: &Overlay, seed: u64, steps: usize) 
 struct Machine<'a> {
     function: &'a Function,
     overlay: &'a Overlay,
-    /// The function itself: SSA values, and the physical registers that it names.
+    /// The state of the function itself: SSA values, and the physical registers that it names.
     values: BTreeMap<Value, Content>,
     pinned: BTreeMap<Reg, Content>,
-    /// The overlay's registers and slots; what is missing holds garbage.
+    /// The overlay's registers and slots; a missing one holds garbage.
     places: BTreeMap<Location, Content>,
     visits: BTreeMap<Inst, u32>,
-    /// How often memory has been written to, and what that was where an instruction stands that is performed further down.
+    /// How often memory has been written to and, for each instruction that is performed further down, how often at its
+    /// original place.
     writes: u32,
     postponed: BTreeMap<Inst, u32>,
-    /// Numbers of what recomputable instructions have read.
+    /// Numbers for the contents that recomputable instructions have read.
     read: BTreeMap<What, usize>,
-    /// How often somebody has put something into pinned registers from outside.
+    /// How often pinned registers have received contents from outside.
     entries: u32,
     run: Run,
 }
@@ -116,7 +117,7 @@ impl Machine<'_> {
         self.size(self.function.values[value].class)
     }
 
-    /// The registers that are live into the entry or a landing pad hold something.
+    /// Puts new contents into the registers that are live into the entry or a landing pad.
     fn receive(&mut self, block: Block) {
         self.entries += 1;
         for reg in self.function.blocks[block].live_in_pins.iter() {
@@ -126,7 +127,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Executes a block: all of it, or until it throws to a landing pad, or jumps.
+    /// Executes a block: all of it, or until it throws to a landing pad or jumps.
     fn block(&mut self, block: Block, next: Option<Block>) -> Result<(), Difference> {
         let goes_to = |wanted: fn(&BlockData) -> bool| next.is_some_and(|next| wanted(&self.function.blocks[next]));
         let (pad, jump_target) = (goes_to(|to| to.landing_pad), goes_to(|to| to.jump_target));
@@ -136,7 +137,7 @@ impl Machine<'_> {
             self.debug_uses(at)?;
             let throws = pad && self.function.blocks[block].throws.expand() == Some(inst);
             self.inst(inst, throws).map_err(|what| Difference { at, what: format!("{inst}: {what}") })?;
-            if throws || jump_target && self.function.insts[inst].jumps {
+            if throws || jump_target && self.function.insts[inst].is(InstFlags::JUMPS) {
                 return Ok(());
             }
         }
@@ -171,10 +172,10 @@ impl Machine<'_> {
                     self.destroy(written(self.function, inst));
                 }
                 let content = match from {
-                    Some(_) if !self.function.insts[inst].recomputable => None,
+                    Some(_) if !self.function.insts[inst].is(InstFlags::RECOMPUTABLE) => None,
                     Some(from) => {
                         let read = self.places.get(&Location::Reg(from)).copied();
-                        // As much of it as there is of the value.
+                        // Only if as much of the operand is known here as of the value itself.
                         let value = self.values.get(&self.function.operands(inst)[1].value);
                         self.computed(inst, read.filter(|read| value.is_some_and(|value| read.bytes >= value.bytes)))
                     }
@@ -186,7 +187,7 @@ impl Machine<'_> {
                 };
             }
             Edit::Perform { inst, flagless } => {
-                if self.function.insts[inst].reads && self.postponed.get(&inst) != Some(&self.writes) {
+                if self.function.insts[inst].is(InstFlags::READS) && self.postponed.get(&inst) != Some(&self.writes) {
                     return Err(format!("{inst} reads what something has written that stands behind it"));
                 }
                 match self.function.insts[inst].kind {
@@ -202,7 +203,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Moves as many bytes as an access has, and as the slot has.
+    /// Moves as many bytes as the access and the slot have.
     fn transfer(&mut self, to: Location, from: Location, bytes: u32) {
         let room = |place| if let Location::Slot(slot) = place { self.overlay.slots[slot].size } else { WHOLE };
         let bytes = bytes.min(room(to)).min(room(from));
@@ -225,22 +226,22 @@ impl Machine<'_> {
         }
     }
 
-    /// Of the overlay's registers.
+    /// Destroys registers of the overlay.
     fn destroy(&mut self, regs: RegSet) {
         for reg in regs.iter() {
             self.places.remove(&Location::Reg(reg));
         }
     }
 
-    /// What an operand of an instruction is written with: a constant is the same every time.
+    /// The content that an operand of an instruction is written with; a constant is the same every time.
     fn written(&self, inst: Inst, nth: usize) -> Content {
-        // (An overlay may compute again what has never been computed.)
+        // An overlay may rematerialise an instruction that has never been executed.
         let visited = || self.visits.get(&inst).copied().unwrap_or_default();
-        let visit = if self.function.insts[inst].rematerialisable { 0 } else { visited() };
+        let visit = if self.function.insts[inst].is(InstFlags::REMATERIALISABLE) { 0 } else { visited() };
         Content { what: What::Written { inst, visit, nth }, bytes: WHOLE }
     }
 
-    /// What a recomputable instruction makes of what it reads.
+    /// The content that a recomputable instruction computes from what it reads.
     fn computed(&mut self, inst: Inst, read: Option<Content>) -> Option<Content> {
         let what = read?.what;
         let next = self.read.len();
@@ -255,7 +256,7 @@ impl Machine<'_> {
             self.dropped(inst);
             return Ok(());
         }
-        self.writes += u32::from(self.function.insts[inst].writes);
+        self.writes += u32::from(self.function.insts[inst].is(InstFlags::WRITES));
         match self.function.insts[inst].kind {
             InstKind::Op => self.op(inst, *self.function.pins(inst), throws),
             InstKind::Copy | InstKind::CopyTo(_) | InstKind::CopyFrom(_) => self.copy(inst),
@@ -263,11 +264,12 @@ impl Machine<'_> {
         }
     }
 
-    /// A constant is the same wherever it is computed, what is computed from a value is so from the same one, a copy is what it is a copy of, and what is performed later is not yet.
+    /// Executes a dropped instruction on SSA values only. A constant is the same wherever it is computed, and so is a value
+    /// recomputed from the same source; a copy equals its source; an instruction that is performed later has no result yet.
     fn dropped(&mut self, inst: Inst) {
         let operands = self.function.operands(inst);
         let def = operands.iter().find(|o| o.is_def()).expect("it defines something").value;
-        // (What a copy will hold is where it is copied from.)
+        // A copy is no exception: its content is at its source already.
         if self.overlay.is_performed(self.function, inst) && self.function.insts[inst].kind != InstKind::Copy {
             self.postponed.insert(inst, self.writes);
             self.values.remove(&def);
@@ -276,18 +278,20 @@ impl Machine<'_> {
             return;
         }
         let content = match operands.iter().find(|o| !o.is_def()) {
-            Some(read) if self.function.insts[inst].recomputable => self.computed(inst, self.values.get(&read.value).copied()),
+            Some(read) if self.function.insts[inst].is(InstFlags::RECOMPUTABLE) => {
+                self.computed(inst, self.values.get(&read.value).copied())
+            }
             Some(source) => self.values.get(&source.value).copied(),
             None => Some(self.written(inst, 0)),
         };
         match content {
             Some(content) => self.values.insert(def, content.narrowed(self.size_of(def))),
-            // It is performed later.
+            // It will be performed later.
             None => self.values.remove(&def),
         };
     }
 
-    /// Has the dropped copies of what an instruction defines follow it.
+    /// Gives the dropped copies of an instruction's definitions their values again.
     fn copy_again(&mut self, inst: Inst) {
         let mut defined: Vec<Value> = self.function.operands(inst).iter().filter(|o| o.is_def()).map(|o| o.value).collect();
         while let Some(value) = defined.pop() {
@@ -308,7 +312,7 @@ impl Machine<'_> {
         places.map(|place| place.expect("an operand has a location")).collect()
     }
 
-    /// A copy in memory order: it reads, then it writes; between equal places it is no instruction at all.
+    /// Executes a copy: it reads, then it writes; between equal places it is no instruction at all.
     fn copy(&mut self, inst: Inst) -> Result<(), String> {
         let function = self.function;
         let operands: Vec<(&Operand, Location)> = function.operands(inst).iter().zip(self.places_of(inst)).collect();
@@ -337,7 +341,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// What is written early is written before anything is read, and what is clobbered between reading and writing.
+    /// Executes an instruction: early definitions are written before anything is read, and clobbers happen between reading
+    /// and writing.
     fn op(&mut self, inst: Inst, pins: PinSets, throws: bool) -> Result<(), String> {
         let function = self.function;
         let operands = function.operands(inst);
@@ -385,7 +390,7 @@ impl Machine<'_> {
     fn write(&mut self, inst: Inst, k: usize, place: Location) {
         let operands = self.function.operands(inst);
         let value = operands[k].value;
-        let content = match self.function.insts[inst].recomputable {
+        let content = match self.function.insts[inst].is(InstFlags::RECOMPUTABLE) {
             true => self.computed(inst, self.values.get(&operands[1].value).copied()),
             false => Some(self.written(inst, k)),
         };
@@ -394,7 +399,7 @@ impl Machine<'_> {
         self.places.insert(place, content);
     }
 
-    /// Reads a value, and compares what the place holds instead.
+    /// Reads a value, and compares it with the content of the place.
     fn read(&mut self, value: Value, place: Location) -> Result<Content, String> {
         let expected = *self.values.get(&value).ok_or_else(|| format!("{value} is not defined on this path"))?;
         self.agree(expected, place).map_err(|found| format!("{value} is {expected:?}, but {place:?} holds {found:?}"))?;
@@ -415,11 +420,11 @@ impl Machine<'_> {
         if same || expected.what == What::Anything { Ok(()) } else { Err(found) }
     }
 
-    /// All φs at once; through the overlay there is nothing to do.
+    /// Executes all φs at once; the overlay has nothing to do.
     fn phis(&mut self, from: Block, to: Block) {
         let phis = &self.function.blocks[to].phis;
         let column = if phis.is_empty() { 0 } else { self.function.column(from, to) };
-        // (What should have been performed may not have been.)
+        // An instruction that should have been performed may not have been.
         let received = |phi: &Phi| match phi.args[column].expand() {
             Some(value) => self.values.get(&value).map(|content| content.narrowed(self.size_of(phi.def))),
             None => Some(Content { what: What::Anything, bytes: WHOLE }),
@@ -433,7 +438,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Where the debugger looks for a value, it is.
+    /// Checks that each value is where the debugger looks for it.
     fn debug_uses(&mut self, at: Point) -> Result<(), Difference> {
         for (debug, place) in self.function.debug_uses.iter().zip(&self.overlay.debug_locations) {
             if let (true, Some(place)) = (debug.at == at, place) {
@@ -451,7 +456,7 @@ impl Content {
     }
 }
 
-/// The registers that an instruction writes or destroys by itself.
+/// The physical registers that an instruction itself writes or destroys.
 fn written(function: &Function, inst: Inst) -> RegSet {
     let pins = function.pins(inst);
     pins.defs | pins.early_defs | pins.clobbers

@@ -1,11 +1,11 @@
 //! Liveness by brute force: its equations over single instructions, iterated until nothing changes. Control leaves for a
-//! landing pad at the instruction that throws, and for a jump's target behind the one that jumps.
+//! landing pad at the instruction that throws, and for a jump's target after the one that jumps.
 
 use chordal::machine::{Block, Function, Inst, Operand, RegSet, Role, Value};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use std::collections::BTreeSet;
 
-/// Values in registers between instructions.
+/// The values that are in registers between instructions.
 pub struct Live {
     /// Before the block's φs.
     pub into: SecondaryMap<Block, BTreeSet<Value>>,
@@ -36,7 +36,7 @@ impl Live {
         }
     }
 
-    /// Applies the equations once to a block; says whether what is live into it has changed.
+    /// Applies the equations to a block once; returns whether the values live into it have changed.
     fn scan(&mut self, function: &Function, block: Block) -> bool {
         let (throws, jumps) = (function.blocks[block].throws.expand(), function.jump(block));
         let mut now = self.along_edges(function, block, None);
@@ -61,7 +61,7 @@ impl Live {
         std::mem::replace(&mut self.into[block], now.clone()) != now
     }
 
-    /// What the successors need that control leaves for at an instruction, or at the block's end.
+    /// The values needed by those successors for which control leaves at an instruction or, without one, at the block's end.
     fn along_edges(&self, function: &Function, from: Block, at: Option<Inst>) -> BTreeSet<Value> {
         let mut needed = BTreeSet::new();
         let leaves = |to: Block| match &function.blocks[to] {
@@ -78,7 +78,7 @@ impl Live {
         needed
     }
 
-    /// Every set of values that are in registers at the same time; definitions are there for a moment even if dead.
+    /// Every set of values that are in registers at the same time; even dead definitions are there for a moment.
     pub fn together(&self, function: &Function) -> Vec<Together> {
         let mut all = Vec::new();
         for (block, data) in &function.blocks {
@@ -88,7 +88,7 @@ impl Live {
                 let early = || in_registers(function, inst).filter(|o| o.role == Role::EarlyDef);
                 let free = early().filter(|o| o.reuse.is_none()).map(|o| o.value);
                 let values: BTreeSet<Value> = self.before[inst].iter().copied().chain(free).collect();
-                // What overwrites a use is in its place.
+                // A definition that overwrites a use takes its place.
                 for overwriting in early() {
                     let Some(reused) = overwriting.reuse.map(|reuse| function.operands(inst)[usize::from(reuse)].value) else {
                         continue;
@@ -113,11 +113,11 @@ pub fn in_registers(function: &Function, inst: Inst) -> impl Iterator<Item = &Op
     function.operands(inst).iter()
 }
 
-/// The physical registers that the program keeps something in.
+/// The physical registers that hold something for the program.
 pub struct Pinned {
     pub before: PrimaryMap<Inst, RegSet>,
     pub after: PrimaryMap<Inst, RegSet>,
-    /// At the block's first instruction, or at its end if it has none.
+    /// Before the block's first instruction, or at its end if it has none.
     pub head: SecondaryMap<Block, RegSet>,
 }
 
@@ -126,7 +126,7 @@ impl Pinned {
         let empty: PrimaryMap<Inst, RegSet> = function.insts.keys().map(|_| RegSet::EMPTY).collect();
         let mut pinned = Pinned { before: empty.clone(), after: empty, head: SecondaryMap::with_default(RegSet::EMPTY) };
         for (block, data) in &function.blocks {
-            // The unwinder writes what is live into a landing pad.
+            // The unwinder writes the registers that are live into a landing pad.
             let succs = data.succs.iter().map(|&succ| &function.blocks[succ]).filter(|succ| !succ.landing_pad);
             let mut live = succs.fold(RegSet::EMPTY, |live, succ| live | succ.live_in_pins);
             for inst in function.block_insts(block).rev() {

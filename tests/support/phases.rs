@@ -1,14 +1,15 @@
-//! The phases up to spilling.
+//! Runs the phases up to spilling.
 
 use super::presets::spill_free;
-use chordal::allocate::allocators::{Dominance, Preset, Registers};
+use chordal::allocate::allocators::{AssignmentStrategy, DominanceOrder, Preset};
 use chordal::allocate::assign::{Evictable, Refusal, assign, split_at_repairs};
 use chordal::allocate::changes::Changes;
 use chordal::allocate::cssa::{self, Coalescing, Conventional};
 use chordal::allocate::eliminate;
 use chordal::allocate::failure::{Defect, Failure};
+use chordal::allocate::spill::strategies::spiller;
 use chordal::allocate::spill::verify::verify;
-use chordal::allocate::spill::{Choice, Plan, Problem, Spilled};
+use chordal::allocate::spill::{Choice, Plan, Problem, Spilled, plan, write};
 use chordal::analysis::{Dominators, Interference, Liveness, Order, PinLiveness};
 use chordal::machine::{Function, Overlay, print};
 use cranelift_entity::SecondaryMap;
@@ -25,27 +26,29 @@ pub fn convert(function: &Function, coalescing: Coalescing) -> Conventional {
     cssa::conventional(function, &order, &dominators, &interference, coalescing, false)
 }
 
-/// The same as allocators do whose spilling splits live ranges.
+/// Converts a function as allocators do whose spilling splits live ranges.
 pub fn convert_to_split(function: &Function) -> Conventional {
     let order = Order::new(function);
     cssa::rejoin(convert(function, Coalescing::Pairwise), &Dominators::new(function, &order))
 }
 
-/// Converts a function that can be allocated, and looks at the plan for its spills.
+/// Converts a function that can be allocated, and shows the plan for its spills.
 pub fn with_plan<T>(function: &Function, look: impl FnOnce(&Problem, &Plan) -> T) -> (Conventional, T) {
     with_plan_of(spill_free(), function, look)
 }
 
-/// The same with any allocator.
+/// As [`with_plan`], with any allocator.
 pub fn with_plan_of<T>(preset: Preset, function: &Function, look: impl FnOnce(&Problem, &Plan) -> T) -> (Conventional, T) {
-    let splits = preset.coalescing == Coalescing::Pairwise && preset.registers.spilling().is_some_and(Choice::splits);
+    let splits = preset.coalescing == Coalescing::Pairwise && preset.assignment.spilling().is_some_and(Choice::splits);
     let conventional = if splits { convert_to_split(function) } else { convert(function, preset.coalescing) };
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
     let liveness = Liveness::new(&conventional.function);
-    let problem = Problem::new(&conventional, &order, &dominators, &liveness, preset.spill, preset.registers.downstream());
+    let spiller = spiller(preset.assignment.spilling(), preset.spill.effort);
+    let (policy, downstream) = (preset.spill, preset.assignment.downstream());
+    let problem = Problem::new(&conventional, &order, &dominators, &liveness, policy, downstream, spiller.abilities());
     let problem = problem.unwrap_or_else(|message| panic!("{message}\n{}", print(function)));
-    let plan = problem.plan(&SecondaryMap::new()).unwrap_or_else(|message| panic!("{message}\n{}", print(function)));
+    let plan = plan(&problem, &*spiller, &SecondaryMap::new()).unwrap_or_else(|message| panic!("{message}\n{}", print(function)));
     let looked = look(&problem, &plan);
     (conventional, looked)
 }
@@ -55,27 +58,29 @@ pub fn spill(function: &Function) -> (Conventional, Spilled) {
     spill_as(spill_free(), function)
 }
 
-/// The same with any allocator.
+/// As [`spill`], with any allocator.
 pub fn spill_as(preset: Preset, function: &Function) -> (Conventional, Spilled) {
     with_plan_of(preset, function, |problem, plan| {
         assert_eq!(verify(problem, plan), [], "{}", print(function));
-        problem.insert(plan)
+        write(problem, plan)
     })
 }
 
-/// What the phases behind spilling make of a plan.
+/// The result of the phases after spilling for a plan.
 pub fn as_planned(function: &Function, problem: &Problem, plan: &Plan) -> Result<Overlay, Failure> {
     let preset = spill_free();
-    let Registers::Dominance(Dominance { assign: policy, .. }) = preset.registers else { panic!("it is SSA-based") };
+    let AssignmentStrategy::DominanceOrder(DominanceOrder { assign: policy, .. }) = preset.assignment else {
+        panic!("it is SSA-based")
+    };
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
-    let spilled = problem.insert(plan);
+    let spilled = write(problem, plan);
     let liveness = Liveness::new(&spilled.function);
     let evictable = Evictable { weight: &|_| 0.0, webs: &SecondaryMap::new(), spilled: &spilled };
     let assignment = match assign(&spilled, &order, &dominators, &liveness, policy, evictable) {
         Ok(assignment) => assignment,
         Err(Refusal::Failed(failure)) => return Err(failure),
-        // What crosses to landing pads may be in the way.
+        // Values that cross to landing pads may be in the way.
         Err(Refusal::Evicted(values)) => return Err(Defect::Impossible(format!("no registers for {values:?}")).into()),
     };
     let coloured = split_at_repairs(&spilled, &order, &dominators, &liveness, assignment);

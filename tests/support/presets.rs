@@ -1,116 +1,69 @@
-//! All allocators, and each of their options the other way.
+//! All allocators, and each with each of its switches set otherwise.
 
 use chordal::allocate::HAS_SOLVER;
-use chordal::allocate::allocators::{Dominance, Elimination, PRESETS, Preset, RegisterCoalescing, Registers};
-use chordal::allocate::assign::PinPolicy;
+use chordal::allocate::allocators::{AssignmentStrategy, PRESETS, Preset};
 use chordal::allocate::cssa::Coalescing;
 use chordal::allocate::destruct::{Merging, Notion, Policy, Source};
-use chordal::allocate::eliminate::SwapPolicy;
-use chordal::allocate::spill::{Choice, Effort, Entry, LoadLowering};
+use chordal::allocate::pipeline::Strategy;
+use chordal::cli::allocators::{Configured, configured};
+use chordal::cli::switches::switches;
 
 /// The allocator whose phases do least but what it is about.
 pub fn spill_free() -> Preset {
     Preset::named("spill-free").expect("it exists")
 }
 
+/// Of allocators that spill values for all their lives: options that lead elsewhere together than each by itself.
+const COMBINATIONS: &[&str] = &[
+    "--spill min --rematerialise off --memory-operands none",
+    "--spill min --rematerialise on --memory-operands all",
+    "--spill min --coalesce recolour",
+    "--spill min --cssa value",
+    "--spill priced --rematerialise off --coalesce recolour",
+    "--spill priced --effort 0 --set delay=on",
+    "--spill priced --effort 3 --memory-operands all --prepare all --set spare-jumps=on --set weigh-size=on",
+    "--spill priced --cssa value",
+    "--spill everywhere --cssa value",
+    "--splits all --coalesce recolour",
+    "--pins perm --coalesce units --set spare-jumps=on",
+    "--swap xchg --set spare-jumps=on",
+    "--cssa value --phi-memory eliminate=on-demand",
+];
+
 /// Presets that together make every choice that there is.
 pub fn variants() -> Vec<Preset> {
-    let mut variants: Vec<Preset> =
-        PRESETS.iter().copied().filter(|preset| HAS_SOLVER || !preset.registers.want_solver()).collect();
+    let mut variants = PRESETS.to_vec();
     let out_of_ssa = Preset::named("out-of-ssa").expect("it exists");
     variants
         .extend(destructions().into_iter().map(|policy| Preset { coalescing: Coalescing::Destruction(policy), ..out_of_ssa }));
-    variants.push(Preset { registers: Registers::GraphColouring, ..out_of_ssa });
+    variants.push(Preset { assignment: AssignmentStrategy::GraphColouring, ..out_of_ssa });
     for base in [spill_free(), Preset::named("ch-o3").expect("it exists")] {
-        let mut vary = |change: fn(&mut Preset)| {
-            let mut preset = base;
-            change(&mut preset);
-            variants.push(preset);
-        };
-        vary(|p| p.spill.store_hoist = !p.spill.store_hoist);
-        vary(|p| p.spill.memory_coalesce = !p.spill.memory_coalesce);
-        vary(|p| p.spill.rematerialise = !p.spill.rematerialise);
-        vary(|p| {
-            p.spill.load_lower = if p.spill.load_lower == LoadLowering::Off { LoadLowering::Counted } else { LoadLowering::Off }
-        });
-        vary(|p| p.spill.load_lower = LoadLowering::Weighted);
-        vary(|p| {
-            let assign = &mut dominance(p).assign;
-            assign.pins = if assign.pins == PinPolicy::Avoid { PinPolicy::Repair } else { PinPolicy::Avoid };
-        });
-        vary(|p| {
-            p.swap = SwapPolicy::Exchange;
-            p.spare_jumps = !p.spare_jumps;
-        });
-        vary(|p| p.swap = if p.swap == SwapPolicy::Xor { SwapPolicy::Auto } else { SwapPolicy::Xor });
-        vary(|p| dominance(p).choice = Choice::Farthest(Entry::Nearest));
-        vary(|p| dominance(p).choice = Choice::Farthest(Entry::Predecessors));
-        vary(|p| {
-            dominance(p).choice = Choice::Farthest(Entry::Predecessors);
-            p.spill.rematerialise = !p.spill.rematerialise;
-            p.spill.fold = !p.spill.fold;
-        });
-        vary(|p| dominance(p).coalesce(RegisterCoalescing::Nothing));
-        vary(|p| dominance(p).coalesce(RegisterCoalescing::Punctual));
-        vary(|p| {
-            dominance(p).assign.pins = PinPolicy::Permute;
-            dominance(p).coalesce(RegisterCoalescing::Units);
-            p.spare_jumps = !p.spare_jumps;
-        });
-        vary(|p| dominance(p).coalesce(RegisterCoalescing::Chunks));
-        vary(|p| {
-            dominance(p).assign.split_ties = true;
-            dominance(p).assign.split_arguments = true;
-            dominance(p).coalesce(RegisterCoalescing::Chunks);
-        });
-        vary(|p| {
-            dominance(p).choice = Choice::Farthest(Entry::Predecessors);
-            dominance(p).coalesce(RegisterCoalescing::Chunks);
-        });
-        vary(|p| dominance(p).choice = Choice::Priced);
-        vary(|p| {
-            dominance(p).choice = Choice::Priced;
-            dominance(p).coalesce(RegisterCoalescing::Chunks);
-            p.spill.rematerialise = !p.spill.rematerialise;
-        });
-        vary(|p| {
-            dominance(p).choice = Choice::Priced;
-            p.spill.effort = Effort::Most;
-            p.forms = !p.forms;
-            p.spare_jumps = !p.spare_jumps;
-            p.sink = !p.sink;
-            p.delay = !p.delay;
-            p.merge_copies = !p.merge_copies;
-            p.spill.weigh_size = !p.spill.weigh_size;
-            p.spill.read_in_place = !p.spill.read_in_place;
-        });
-        vary(|p| {
-            dominance(p).choice = Choice::Priced;
-            p.spill.effort = Effort::Least;
-            p.delay = !p.delay;
-        });
-        vary(|p| dominance(p).choice = Choice::Everything);
-        vary(|p| p.coalescing = Coalescing::Value);
-        vary(|p| {
-            p.coalescing = Coalescing::Value;
-            dominance(p).choice = Choice::Farthest(Entry::Predecessors);
-        });
-        vary(|p| {
-            p.coalescing = Coalescing::Value;
-            dominance(p).choice = Choice::Priced;
-        });
-        vary(|p| {
-            p.coalescing = Coalescing::Value;
-            dominance(p).choice = Choice::Everything;
-        });
-        vary(|p| {
-            p.coalescing = Coalescing::Value;
-            dominance(p).elimination = Elimination::OnDemand;
-        });
-        vary(|p| dominance(p).elimination = Elimination::SpareRegister);
-        vary(|p| dominance(p).elimination = Elimination::OnDemand);
+        variants.extend(neighbours(&base));
+        variants.extend(COMBINATIONS.iter().map(|options| combined(base.name, options)));
     }
+    variants.retain(|preset| HAS_SOLVER || !preset.assignment.needs_solver());
     variants
+}
+
+/// The presets that differ from one in a single switch.
+fn neighbours(base: &Preset) -> Vec<Preset> {
+    let mut neighbours = Vec::new();
+    for switch in switches().filter(|switch| switch.is_read_by(base)) {
+        for value in switch.values().into_iter().filter(|&value| value != switch.get(base)) {
+            let mut preset = *base;
+            switch.set(&mut preset, value);
+            neighbours.push(preset);
+        }
+    }
+    neighbours
+}
+
+fn combined(name: &str, options: &str) -> Preset {
+    match configured(&format!("{name} {options}")) {
+        Ok(Configured::Ours(Strategy::Phases(preset))) => preset,
+        Ok(_) => panic!("{name} is none of chordal's own"),
+        Err(why) => panic!("{name} {options}: {why}"),
+    }
 }
 
 /// All ways out of SSA form.
@@ -126,11 +79,4 @@ pub fn destructions() -> Vec<Policy> {
         }
     }
     all
-}
-
-fn dominance(preset: &mut Preset) -> &mut Dominance {
-    match &mut preset.registers {
-        Registers::Dominance(dominance) => dominance,
-        Registers::LinearScan | Registers::GraphColouring => panic!("{} does without", preset.name),
-    }
 }

@@ -1,11 +1,11 @@
 //! The programs of `testdata/programs`.
 //!
-//! A program's first lines may say `// flags: …` (for the compiler and the linker), `// flags32: …` (the same, with `-m32` only)
-//! and `// only: x86_64` or `// only: i386`. `// registers: 12` names the least of the register limits that the program can be
-//! allocated to at all. `// beyond-regalloc2: …` says why that refuses a function of it, `// beyond-stock: …` why LLVM's
-//! allocators do so when they are held to few registers.
+//! A program's first lines may say `// flags: …` (for the compiler and the linker), `// flags32: …` (the same, only with
+//! `-m32`) and `// only: x86_64` or `// only: i386`. `// registers: 12` gives the smallest of the register limits with which
+//! the program can be allocated at all. `// beyond-regalloc2: …` says why regalloc2 refuses one of its functions, `//
+//! beyond-stock: …` why LLVM's allocators do so when they are held to few registers.
 //!
-//! Environment: `CHORDAL_PROGRAMS` (only programs whose name contains this).
+//! Environment: `CHORDAL_PROGRAMS` (only programs whose names contain this).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,13 +55,13 @@ impl Program {
         if self.is_cpp() { "clang++-22" } else { "clang-22" }
     }
 
-    /// Whether it is to be compiled with these flags.
+    /// Whether the program is to be compiled with these flags.
     pub fn has(&self, flags: &str) -> bool {
         let arch = if flags.contains("-m32") { "i386" } else { "x86_64" };
         self.only.as_deref().is_none_or(|only| only == arch)
     }
 
-    /// These flags, and those of its own.
+    /// These flags and the program's own.
     pub fn all_flags<'a>(&'a self, flags: &'a str) -> impl Iterator<Item = &'a str> {
         let only32 = if flags.contains("-m32") { &self.flags32[..] } else { &[] };
         flags.split_whitespace().chain(self.flags.iter().chain(only32).map(String::as_str))
@@ -78,7 +78,7 @@ pub fn programs() -> Vec<Program> {
     programs
 }
 
-/// What is wrong with any of the jobs, in alphabetical order. All processors work on them.
+/// The complaints of all jobs, in alphabetical order. All processors work on the jobs.
 pub fn complaints<J: Sync>(jobs: &[J], run: impl Fn(&J) -> Vec<String> + Sync) -> Vec<String> {
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::new());

@@ -1,11 +1,11 @@
 //! Random functions, valid by construction.
 //!
-//! A function is made in four steps: the control-flow graph, with edges split as an importer splits them; its
-//! dominators; block by block, dominators first, instructions whose uses are drawn from what is defined on every
-//! way there; last the φs' arguments, drawn from what is defined at the ends of the predecessors.
+//! A function is made in four steps: the control-flow graph, with edges split as an importer splits them; its dominators;
+//! block by block, dominators first, instructions whose uses are drawn from the values defined on every path there; last the
+//! φs' arguments, drawn from the values defined at the ends of the predecessors.
 //!
-//! Every single instruction can be allocated: its operands fit into the registers that are not pinned around it,
-//! and in a bank that cannot swap one register more stays free. How many values are alive at once is not bounded.
+//! Every single instruction can be allocated: its operands fit into the registers that are not pinned around it, and in a
+//! bank that cannot swap, one more register stays free. The number of values live at once is not bounded.
 
 mod cfg;
 mod damage;
@@ -15,22 +15,22 @@ mod steps;
 pub use damage::damaged;
 
 use chordal::analysis::Liveness;
-use chordal::machine::{Function, Goal, RegClass, RegSet, RegisterFile, Value, parse, print};
+use chordal::machine::{Function, Goal, InstFlags, RegClass, RegSet, RegisterFile, Value, parse, print};
 use fastrand::Rng;
 
-/// Which register file a function is over.
+/// The register file that a function is over.
 #[derive(Clone, Copy, Debug)]
 pub enum Target {
     /// The built-in one.
     Tiny,
-    /// With more classes.
+    /// One with more classes.
     Varied,
     /// The built-in one without some of the registers that functions name.
     Excluding,
 }
 
-/// What real register files have beyond that: classes of equal registers, of a few and of three, memory forms of registers that
-/// cannot swap, memory that is larger than aligned, and a register that is in no bank.
+/// Features of real register files that the built-in ones lack: classes of equal registers, of a few and of three, memory
+/// forms of registers that cannot swap, memory that is larger than its alignment, and a register that is in no bank.
 const VARIED: &str = "target
   bank g exchange
   bank x xor
@@ -70,36 +70,36 @@ const EXCLUDING: &str = "target
   status flags
 ";
 
-/// How large a function is and what occurs in it.
+/// The size of a function, and what occurs in it.
 #[derive(Clone, Debug)]
 pub struct Shape {
     pub target: Target,
-    /// Blocks, those on edges not counted.
+    /// Blocks, without those on edges.
     pub blocks: usize,
-    /// Instructions a block, on average.
+    /// Instructions in a block, on average.
     pub insts_per_block: usize,
-    /// φs at a join, at most.
+    /// The most φs at a join.
     pub phis_per_block: usize,
-    /// Classes that values are of, by name; more often those that come first.
+    /// The names of the classes of values, the more frequent first.
     pub classes: &'static [&'static str],
-    /// Edges backwards, into the middle of loops, too.
+    /// Edges backwards, even into the middle of loops.
     pub loops: bool,
     /// Physical registers: arguments, results, intervals of pinned registers, flags.
     pub pins: bool,
     pub calls: bool,
-    /// Calls that throw, and critical edges to where they do.
+    /// Calls that throw, and critical edges to landing pads.
     pub landing_pads: bool,
     /// Inline assembly that jumps.
     pub jumps: bool,
-    /// Several blocks that all go to the same several blocks over edges that can take no code.
+    /// Several blocks that all go to the same several blocks, over edges without code.
     pub gotos: bool,
     pub debug_uses: bool,
-    /// φs of which nobody wants what they define, as compilers leave hardly any.
+    /// φs whose definitions nobody reads, of which compilers leave hardly any.
     pub dead_phis: bool,
 }
 
 impl Default for Shape {
-    /// Some of everything.
+    /// A shape with some of everything.
     fn default() -> Self {
         Shape {
             target: Target::Tiny,
@@ -120,7 +120,7 @@ impl Default for Shape {
 }
 
 impl Shape {
-    /// Shapes with less of something.
+    /// Shapes that have less of something.
     pub fn smaller(&self) -> Vec<Shape> {
         let less = |count: usize, least: usize| {
             [count / 2, count.saturating_sub(1)].into_iter().filter(move |&less| less >= least && less < count)
@@ -153,7 +153,7 @@ impl Shape {
         self.classes.iter().map(|name| class(name).expect("a class of the file")).collect()
     }
 
-    /// The registers of these names, which are separated by blanks, as far as the shape's values can be moved there.
+    /// The registers with these names, separated by blanks, as far as the shape's values can be moved there.
     fn registers(&self, file: &RegisterFile, names: &str) -> RegSet {
         let banks: Vec<_> = self.classes(file).into_iter().map(|class| Some(file.classes[class].bank)).collect();
         let regs = names.split_whitespace().map(|name| file.by_name(name).expect("a register of the file"));
@@ -161,7 +161,7 @@ impl Shape {
     }
 }
 
-/// Any shape that is not too large to go through many allocators.
+/// A random shape, small enough to go through many allocators.
 pub fn random_shape(rng: &mut Rng) -> Shape {
     let shapes = [shapes(), jumping()].concat();
     let Shape { target, classes, .. } = shapes[rng.usize(..shapes.len())];
@@ -182,7 +182,7 @@ pub fn random_shape(rng: &mut Rng) -> Shape {
     }
 }
 
-/// Small and large, plain and with everything.
+/// Shapes small and large, plain and with everything.
 pub fn shapes() -> Vec<Shape> {
     let all = Shape::default();
     let none = Shape {
@@ -211,22 +211,23 @@ pub fn shapes() -> Vec<Shape> {
     ]
 }
 
-/// Over more classes of registers.
+/// A shape over more classes of registers.
 fn varied() -> Shape {
     Shape { target: Target::Varied, classes: &["w", "l", "k", "n", "p", "x", "y", "e", "f", "h"], ..Shape::default() }
 }
 
-/// With inline assembly that jumps. Not every function of these can be allocated: [`may_be_refused`].
+/// Shapes with jumping inline assembly. Not every function of these can be allocated: [`may_be_refused`].
 pub fn jumping() -> Vec<Shape> {
     vec![Shape { jumps: true, ..Shape::default() }, Shape { jumps: true, blocks: 12, ..varied() }]
 }
 
-/// Behind inline assembly that jumps nothing can be moved on all ways out: where a value would have to be, the function is refused.
+/// Whether the function may be refused: after jumping inline assembly, nothing can be moved on all ways out, so a function
+/// that would need it is refused.
 pub fn may_be_refused(function: &Function) -> bool {
-    function.insts.values().any(|data| data.jumps)
+    function.insts.values().any(|data| data.is(InstFlags::JUMPS))
 }
 
-/// A valid function, the same one for the same arguments.
+/// A valid function, always the same one for the same arguments.
 pub fn random_function(seed: u64, shape: &Shape) -> Function {
     let mut rng = Rng::with_seed(seed);
     let target = match shape.target {
@@ -246,7 +247,7 @@ pub fn random_function(seed: u64, shape: &Shape) -> Function {
     if shape.dead_phis { function } else { without_dead_phis(function) }
 }
 
-/// The same function without the φs of which nobody wants what they define.
+/// Removes the φs whose definitions nobody reads.
 fn without_dead_phis(mut function: Function) -> Function {
     loop {
         let liveness = Liveness::new(&function);

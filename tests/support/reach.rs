@@ -1,9 +1,9 @@
-//! Which blocks control reaches, by search.
+//! Finds the blocks that control reaches, by search.
 
 use chordal::machine::{Block, Function};
 use std::collections::BTreeSet;
 
-/// The blocks that control reaches from one, itself among them, if it never enters another one.
+/// The blocks that control reaches from one, itself included, if it never enters `without`.
 pub fn reached(function: &Function, from: Block, without: Option<Block>) -> BTreeSet<Block> {
     let mut reached = BTreeSet::new();
     let mut stack = vec![from];

@@ -1,25 +1,43 @@
-//! Arguments that have another name from where they cannot stay in the registers that they come in.
+//! Arguments get another name where they cannot stay in the registers in which they come in.
 //!
-//! An argument that lives across a call has one register all its life, most of the time one that is saved, although the call may
-//! be where control seldom comes: behind a test that returns at once. With another name from there on, recolouring can leave the
-//! argument where it comes in until then. The copy is executed less often, and so may be saving the register.
+//! An argument that lives across a call has one register all its life, mostly a callee-saved one. But the call may be in a
+//! part of the function that is seldom reached, after a test that returns at once. If the argument gets another name there,
+//! recolouring can leave it in the register in which it comes in until then. The copy is executed less often than at the
+//! entry, and so may be the saving of a callee-saved register.
 //!
 //! Requires: strict SSA form.
-//! Ensures: a name begins in a block that is executed less often than the entry and dominates all places where the program takes
-//! the register while the value is live; no loop goes on with the value behind it. So names of one value meet nowhere.
+//! Ensures: the other name begins in a block that is executed less often than the entry, and that dominates all places where
+//! the program takes the register while the value is live. From the blocks that it dominates, control does not take the
+//! value anywhere else, nor back to it. So two names of a value never meet.
+//!
+//! ```text
+//! b0: live=a -> b1 b2              b0: live=a -> b1 b2
+//!   v0:w = copy-from(a)              v0:w = copy-from(a)          a =
+//!   op terminator                    op terminator
+//! b1: freq=0.2                     b1: freq=0.2
+//!                                    v1:w(of=v0) = parallel v0    d = a
+//!   op                               op
+//!   op clobbers=a,b,c                op clobbers=a,b,c
+//!   op v0                            op v1                        d
+//! b2: freq=0.8                     b2: freq=0.8
+//!   op v0                            op v0                        a
+//! ```
+//!
+//! These are the registers after recolouring. Without the second name, v0 would be in d from the beginning
+//! (`testdata/functions/split_arguments.txt`).
 
 use super::{Assignment, Repair, Split};
 use crate::analysis::{Dominators, Liveness, Order, PinLiveness};
 use crate::machine::{Block, Function, Inst, InstKind, Operand, Reg, Value};
 
-/// How often the block is executed at most, for each time that the function is entered. More would hardly pay.
+/// How often the block may be executed for each time that the function is entered. More would hardly pay.
 const SELDOM: f64 = 0.9;
 
-/// How many blocks are looked at that dominate each other. Each takes time for all blocks that the value lives in.
+/// How many dominators are tried as the block. Each takes time for all blocks in which the value lives.
 const ATTEMPTS: usize = 8;
 
-/// Has arguments change their names, and nothing else.
-pub(super) fn part(
+/// Gives arguments their other names, in the registers in which they are already.
+pub(super) fn split(
     function: &Function,
     order: &Order,
     dominators: &Dominators,
@@ -27,18 +45,18 @@ pub(super) fn part(
     pins: &PinLiveness,
     assignment: &mut Assignment,
 ) {
-    let parting = Parting { function, order, dominators, liveness, pins };
+    let splitter = ArgumentSplitter { function, order, dominators, liveness, pins };
     for inst in function.block_insts(function.entry()) {
         if let InstKind::CopyFrom(reg) = function.insts[inst].kind
             && let [def] = function.operands(inst)
-            && let Some(block) = parting.place(inst, def.value, reg)
+            && let Some(block) = splitter.split_block(inst, def.value, reg)
         {
             rename(function, liveness, assignment, block, def.value);
         }
     }
 }
 
-/// Gives a value another name at the head of a block, in the register that it is in there.
+/// Gives a value another name at the head of a block, in its register there.
 fn rename(function: &Function, liveness: &Liveness, assignment: &mut Assignment, block: Block, value: Value) {
     let place = liveness.live_in(block).binary_search(&value).expect("the value lives into the block");
     let to = assignment.entry.get(block)[place];
@@ -55,7 +73,7 @@ fn rename(function: &Function, liveness: &Liveness, assignment: &mut Assignment,
     }
 }
 
-struct Parting<'a> {
+struct ArgumentSplitter<'a> {
     function: &'a Function,
     order: &'a Order,
     dominators: &'a Dominators,
@@ -63,9 +81,9 @@ struct Parting<'a> {
     pins: &'a PinLiveness,
 }
 
-impl Parting<'_> {
-    /// Where a value of the entry, which comes in this register, is to have another name.
-    fn place(&self, definition: Inst, value: Value, reg: Reg) -> Option<Block> {
+impl ArgumentSplitter<'_> {
+    /// The block in which a value that comes in this register gets another name, if that is worthwhile.
+    fn split_block(&self, definition: Inst, value: Value, reg: Reg) -> Option<Block> {
         let entry = self.function.entry();
         let lives_on = self.liveness.live_out(entry).binary_search(&value).is_ok();
         if !lives_on || !self.function.allowed(value).contains(reg) || self.is_taken(entry, Some(definition), value, reg) {
@@ -86,13 +104,13 @@ impl Parting<'_> {
         self.liveness.live_in(block).binary_search(&value).is_ok()
     }
 
-    /// Whether the program takes a register in a block, behind an instruction or from the head on, while a value lives.
-    fn is_taken(&self, block: Block, behind: Option<Inst>, value: Value, reg: Reg) -> bool {
+    /// Whether the program takes a register in a block while a value is live, after an instruction or from the head on.
+    fn is_taken(&self, block: Block, after: Option<Inst>, value: Value, reg: Reg) -> bool {
         let function = self.function;
-        if behind.is_none() && function.blocks[block].live_in_pins.contains(reg) {
+        if after.is_none() && function.blocks[block].live_in_pins.contains(reg) {
             return true;
         }
-        for inst in function.block_insts(block).skip_while(|&inst| behind.is_some_and(|behind| inst <= behind)) {
+        for inst in function.block_insts(block).skip_while(|&inst| after.is_some_and(|after| inst <= after)) {
             let occupancy = self.pins.occupancy(function, block, inst);
             let first = function.insts[inst].operands.start as usize;
             let dies = |(k, operand): (usize, &Operand)| operand.value == value && self.liveness.kills(first + k);
@@ -107,7 +125,7 @@ impl Parting<'_> {
         false
     }
 
-    /// Whether control does not come with the value from what a block dominates to anything else, nor to the block again.
+    /// Whether the value is live on no edge that leaves the blocks dominated by `place`, or that returns to `place` itself.
     fn is_left_for_good(&self, place: Block, live: &[Block], value: Value) -> bool {
         let below = live.iter().filter(|&&block| self.dominators.dominates(place, block));
         let mut edges = below.flat_map(|&block| &self.function.blocks[block].succs);

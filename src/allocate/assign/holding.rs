@@ -1,6 +1,7 @@
-//! Where a value that is copied to a register of the program has to be there itself, so that everything fits.
+//! Copies to pinned registers after which the copied value has to be in that register itself, so that everything fits.
 //!
-//! Whether it is better off there otherwise is not known: it may have to be elsewhere again soon.
+//! A value that is equal to the content of a pinned register may share it (a *held value*). Where that is not necessary, it
+//! is left to assignment: the value may soon have to be elsewhere again.
 
 use crate::allocate::pressure::demand::{Demand, LastUse};
 use crate::allocate::pressure::feasible::misfit;
@@ -10,8 +11,8 @@ use crate::analysis::{Liveness, PinLiveness};
 use crate::machine::{Block, Function, Inst, Value};
 use cranelift_entity::EntitySet;
 
-/// The copies to registers of the program that hold the copied values from there on ([`crate::analysis::Held`]), since not all
-/// find registers of their own.
+/// The copies to pinned registers that have to hold the copied values from there on ([`crate::analysis::Held`]), because not
+/// all values find registers of their own.
 pub(super) fn needed(function: &Function, liveness: &Liveness, pins: &PinLiveness) -> EntitySet<Inst> {
     let mut needed = EntitySet::new();
     let holds = |block: &Block| function.block_insts(*block).any(|inst| !pins.held(inst).is_empty());
@@ -25,7 +26,7 @@ pub(super) fn needed(function: &Function, liveness: &Liveness, pins: &PinLivenes
         live.clear();
         let phis = function.blocks[block].phis.iter().map(|phi| phi.def).filter(|&def| !liveness.is_dead(def));
         liveness.live_in(block).iter().copied().chain(phis).for_each(|value| live.add(value));
-        // Where what is held was copied.
+        // The values that are held, each with the copy from which on it is.
         let mut copies: Vec<(Value, Inst)> = Vec::new();
         for inst in function.block_insts(block) {
             let held = pins.held(inst);
@@ -40,7 +41,7 @@ pub(super) fn needed(function: &Function, liveness: &Liveness, pins: &PinLivenes
     needed
 }
 
-/// Whether an instruction leaves registers for all that are live, with none held.
+/// Whether all live values find registers of their own at an instruction.
 fn fits(
     function: &Function,
     limits: &Limits,

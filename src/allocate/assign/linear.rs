@@ -1,17 +1,35 @@
-//! Linear scan: the allocator that SSA-based allocation is measured against (`ssa-register-allocator.txt`, sections 3 and 6,
-//! "(LLVM)"; Poletto and Sarkar, "Linear Scan Register Allocation", 1999; Evlogimenos, "Improvements to Linear Scan Register
-//! Allocation", 2004).
+//! Linear scan [PS99], [Evl04]: the allocator against which SSA-based allocation is measured ([PP05, §3 and §6], "(LLVM)").
 //!
-//! Requires: webs whose values can share a register (aggressive coalescing), all in registers or all spilled; values that are
-//! not [`Evictable`] are in registers for one instruction only, or there is nothing for it.
-//! Ensures: one register for each web over all of its life, so that φs and edges take no code. Where there are too few, it
-//! says which webs to spill, and wants to be asked again when their loads and stores are there: they go through the scan as
-//! intervals of their own, the spilled variable's second chance.
-//! Relies on: an interval that starts later than another cannot take anything from it, so that one pass in the order of the
-//! starts suffices. Active and inactive intervals are found by register and position
-//! ([`Timeline`](super::variables::registers::Timeline)) instead of in two lists; a hole is filled by whatever fits into it
-//! (Traub, Holloway, Smith, "Quality and Speed in Linear-scan Register Allocation", 1998).
-//! Time: for each interval, its ranges times R times a logarithm; a round for each generation of spills.
+//! Intervals get registers in the order in which they start. An interval for which no register is free evicts lighter ones,
+//! or is spilled itself. Instead of two lists of active and inactive intervals, each register has a
+//! [`Timeline`](super::variables::registers::Timeline) of its intervals, and an interval may lie in the holes of another
+//! [THS98].
+//!
+//! Requires: webs whose values can share a register (aggressive coalescing), each of them entirely in registers or entirely
+//! spilled. Values that are not [`Evictable`] are in registers for one instruction only, unless that cannot be helped.
+//! Ensures: one register for each web all its life, so that φs and edges take no code. If registers do not suffice, it names
+//! webs to be spilled, and is called again when they have their loads and stores. These go through the scan as intervals of
+//! their own: the second chance of a spilled variable.
+//! Relies on: an interval takes nothing from those that start earlier, unless it evicts them, so one pass suffices.
+//! Time: for each interval, its ranges times the number of registers times a logarithm. One round for each generation of
+//! spills.
+//!
+//! ```text
+//! v0:w = op              v0:w = op                    a =
+//!                        store(s0) v0                 a
+//! v1:w = op              v1:w = op                    b =
+//! v2:w = op v1           v2:w = op v1                 a = b
+//! op v1 v2               op v1 v2                     b a
+//! op v1 v2               op v1 v2                     b a
+//!                        v4:w(of=v0) = load(s0)       a =
+//! op v0                  op v4                        a
+//! v3:w = op              v3:w = op                    b =
+//!                        v5:w(of=v0) = load(s0)       a = (redundant)
+//! op v0 v3               op v5 v3                     a b
+//! ```
+//!
+//! In the first round, v0 is evicted. In the second, each use has its own reload, of which the latter finds the value where
+//! the former has put it (`testdata/functions/second_chance.txt`).
 
 use super::variables::Chosen;
 use super::variables::answer::Placed;
@@ -37,64 +55,65 @@ pub(super) fn scan(
     let positions = Positions::new(function);
     let fixed = Fixed::new(function, &positions, pins);
     let intervals = Intervals::new(spilled, liveness, &positions, evictable).beside(&fixed);
-    let mut scan = Scan {
+    let mut scan = LinearScan {
         function,
         registers: Registers::new(fixed),
         chosen: of_each(intervals.data.len()),
-        awaited: [None; RegSet::CAPACITY],
+        next_load: [None; RegSet::CAPACITY],
         evicted: Vec::new(),
         positions: &positions,
         intervals: &intervals,
     };
     for item in scan.unhandled() {
         match item {
-            Item::Interval(interval) => scan.place(interval),
-            Item::Temporaries(index) => scan.place_temporaries(&intervals.temporaries[index]).map_err(Failure::from)?,
+            ScanItem::Interval(interval) => scan.place(interval),
+            ScanItem::Temporaries(index) => scan.place_temporaries(&intervals.temporaries[index]).map_err(Failure::from)?,
         }
     }
     match scan.evicted.is_empty() {
         true => {
-            let Scan { registers, chosen, .. } = &scan;
+            let LinearScan { registers, chosen, .. } = &scan;
             Ok(Placed { function, intervals: &intervals, registers, chosen }.answer(liveness))
         }
         false => Err(Refusal::Evicted(scan.evicted)),
     }
 }
 
-/// What is placed at once.
+/// Something that is placed at once.
 #[derive(Clone, Copy)]
-enum Item {
+enum ScanItem {
     Interval(Interval),
     /// An index into [`Intervals::temporaries`].
     Temporaries(usize),
 }
 
-struct Scan<'a> {
+struct LinearScan<'a> {
     function: &'a Function,
     positions: &'a Positions,
     intervals: &'a Intervals,
     registers: Registers,
     chosen: Chosen,
-    /// Where what each register had last is loaded next.
-    awaited: [Option<Position>; RegSet::CAPACITY],
-    /// Values that have to be spilled, so that the scan comes to nothing. It goes on without them to find out all.
+    /// For each register, where the content that it had last is reloaded next.
+    next_load: [Option<Position>; RegSet::CAPACITY],
+    /// Values that have to be spilled, after which a new scan is needed. This one goes on without them, to find all of them.
     evicted: Vec<Value>,
 }
 
-impl Scan<'_> {
-    /// Everything in the order of the starts; what cannot be spilled comes first.
-    fn unhandled(&self) -> Vec<Item> {
+impl LinearScan<'_> {
+    /// All items in the order of their starts. Of those that start together, the ones that cannot be spilled come first.
+    fn unhandled(&self) -> Vec<ScanItem> {
         let start = |&interval: &Interval| self.intervals.data[interval].start();
         let temporaries = self.intervals.temporaries.iter().enumerate();
-        let temporaries = temporaries.map(|(index, all)| (all.intervals.iter().map(start).min(), 0, Item::Temporaries(index)));
+        let temporaries =
+            temporaries.map(|(index, all)| (all.intervals.iter().map(start).min(), 0, ScanItem::Temporaries(index)));
         let others = self.intervals.data.iter().filter(|(_, data)| data.weight.is_some());
-        let others = others.map(|(interval, data)| (Some(data.start()), 1, Item::Interval(interval)));
+        let others = others.map(|(interval, data)| (Some(data.start()), 1, ScanItem::Interval(interval)));
         let mut items: Vec<_> = temporaries.chain(others).collect();
         items.sort_by_key(|&(start, kind, _)| (start, kind));
         items.into_iter().map(|(.., item)| item).collect()
     }
 
-    /// Finds a register for an interval, evicts lighter ones, or spills it.
+    /// Finds a free register for an interval. If there is none, it evicts lighter intervals, or this one.
     fn place(&mut self, number: Interval) {
         let interval = &self.intervals.data[number];
         let mut choices = self.intervals.hints(&[number], |partner| self.chosen[partner]).into_iter().chain(self.order(interval));
@@ -106,7 +125,7 @@ impl Scan<'_> {
     }
 }
 
-impl Placing for Scan<'_> {
+impl Placing for LinearScan<'_> {
     fn positions(&self) -> &Positions {
         self.positions
     }
@@ -134,17 +153,17 @@ impl Placing for Scan<'_> {
         }
     }
 
-    /// Those last that have something that is going to be loaded.
+    /// The registers of the class, those last whose content is going to be reloaded.
     fn order(&self, interval: &LiveInterval) -> Vec<Reg> {
         let mut order = self.function.file.classes[interval.class].order.clone();
-        order.sort_by_key(|reg| self.awaited[reg.index()] > Some(interval.start()));
+        order.sort_by_key(|reg| self.next_load[reg.index()] > Some(interval.start()));
         order
     }
 
     fn take(&mut self, number: Interval, reg: Reg) {
         self.registers.timeline_mut(reg).insert(number, &self.intervals.data[number]);
         self.chosen[number] = Some(reg);
-        self.awaited[reg.index()] = self.intervals.data[number].awaited;
+        self.next_load[reg.index()] = self.intervals.data[number].next_load;
     }
 
     fn evict(&mut self, number: Interval) {

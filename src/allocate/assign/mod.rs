@@ -1,16 +1,42 @@
-//! Register assignment in dominance order; for linear scan, see [`linear`], for graph colouring, [`colouring`].
+//! Register assignment: a register for every operand that is in one.
 //!
-//! Requires: SSA form in which the values in registers fit everywhere (see [`crate::allocate::spill`]).
-//! Ensures: every operand in a register has one of its class; values that are live together are in different registers,
-//! none of them occupied by a pin or destroyed by a clobber while the value lives on. It spills nothing.
-//! Relies on: in dominance order a value's interfering neighbours that are already coloured form a clique
-//! (`ssa-allocation-lecture.txt`, "Coloring Chordal Graphs"), so that a free register is left whenever the pressure fits.
-//! Pinned registers break that; there a value may move to another register (bin-packing, `spill-free-ssa-elimination.txt`,
-//! section 6.2), and where a join then disagrees with its predecessors, code on the edges makes up for it (mock φs). Where an
-//! edge can take no code, values move before it is left to where they meet
-//! ([`crate::analysis::Bundles`]).
+//! There are three ways. [`walk`] goes along the dominator tree and may move a value to another register. [`linear`] scans
+//! the program in a line, and [`colouring`] colours an interference graph; both give a whole web one register for life, and
+//! share [`variables`]. All of them answer with an [`Assignment`], which [`split_at_repairs`] turns into a colour for each
+//! name.
+//!
+//! Requires: SSA form in which the values in registers fit everywhere ([`crate::allocate::spill`]). Ways that keep a value
+//! in one register for life may ask for further values to be spilled.
+//! Ensures: every operand in a register has one of its class. Values that are live together are in different registers, none
+//! of which a pin occupies or a clobber destroys while the value lives on. Nothing is spilled here.
+//! Relies on: in dominance order, the coloured neighbours of a value in the interference graph form a clique [Hack,
+//! "Coloring Chordal Graphs"], so a register is free for it wherever the pressure fits. Pinned registers break that. So a
+//! value may move to another register in front of an instruction, as in bin-packing [PP09, §7]. If predecessors of a block
+//! then disagree where it is, code on the edges makes up for that (mock φs). Where edges can take no code, values move to
+//! where they meet before they leave ([`crate::analysis::Bundles`]).
+//!
+//! ```text
+//! b0: -> b1            b0: -> b1
+//!   v0:w = op            v0:w = op                        a =
+//! b1: -> b2 b3         b1: -> b2 b3
+//!                        v2:w(of=v0) = phi b0:v0 b2:v1    a = b0:a b2:b
+//!   op defs=b            op defs=b
+//!   op uses=b            op uses=b
+//!                        v1:w(of=v0) = parallel v2        b = a
+//!   op defs=a            op defs=a
+//!   op uses=a            op uses=a
+//!   op terminator        op terminator
+//! b2: -> b1            b2: -> b1
+//!   op terminator        op terminator
+//! b3:                  b3:
+//!   op v0                op v1                            b
+//! ```
+//!
+//! With the registers a and b, no register is free all through the loop. So the value moves from a to b between the two
+//! pins, and a mock φ brings it back for the next round (`testdata/functions/mock_phi.txt`).
 
 mod arguments;
+mod assignment;
 mod colouring;
 mod holding;
 mod linear;
@@ -19,149 +45,47 @@ mod split;
 mod variables;
 mod walk;
 
+pub use crate::allocate::pressure::pin_policy::PinPolicy;
+pub use assignment::{Assignment, Repair, Split};
 pub use split::{Coloured, Colours, split_at_repairs};
 
-use crate::allocate::cssa::Web;
 use crate::allocate::failure::Failure;
 use crate::allocate::spill::Spilled;
-use crate::analysis::grouped::{Lists, of_each};
-use crate::analysis::{Dominators, Liveness, Order, PinLiveness, Untouched};
-use crate::machine::{Block, Function, Inst, Reg, Value};
-use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
+use crate::allocate::ssa::conventional::Web;
+use crate::analysis::{Dominators, Liveness, Order, PinLiveness};
+use crate::machine::Value;
+use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
-/// Values that go to other registers together, just before an instruction: where live ranges are split.
-pub struct Repair {
-    pub before: Inst,
-    pub splits: Vec<Split>,
-}
-
-/// A value gets into another register.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Split {
-    pub value: Value,
-    pub to: Reg,
-    /// The operand, by its index in the instruction, that alone reads it there: it is overwritten, and the value lives on
-    /// where it was. `None`: the value moves.
-    pub operand: Option<usize>,
-}
-
-/// A register for everything, at every point: what the walk, or the scan, has found. [`split_at_repairs`] turns it into a
-/// [`Colours`].
-pub struct Assignment {
-    /// Indexed like [`Function::operands`].
-    pub(in crate::allocate) operands: Vec<Option<Reg>>,
-    /// In program order.
-    pub(in crate::allocate) repairs: Vec<Repair>,
-    /// Loaded names whose registers have the slot's content already.
-    pub(in crate::allocate) redundant: EntitySet<Value>,
-    /// Of each block, the registers of its live-in values, parallel to [`Liveness::live_in`].
-    pub(in crate::allocate) entry: Lists<Block, Reg>,
-    /// Of each block, the registers of its live-out values, parallel to [`Liveness::live_out`]. For an edge to a landing
-    /// pad, see `at_throw`.
-    pub(in crate::allocate) exit: Lists<Block, Reg>,
-    /// Of a block with landing pads, the values that live on past its [`throws`](crate::machine::BlockData::throws),
-    /// ascending, and their registers.
-    pub(in crate::allocate) at_throw: SecondaryMap<Block, (Vec<Value>, Vec<Reg>)>,
-    /// Of each φ's definition, its register at the head of the block.
-    pub(in crate::allocate) phi_register: SecondaryMap<Value, Option<Reg>>,
-    /// One a debug use: the value's register then, if it is in one.
-    pub(in crate::allocate) debug: Vec<Option<Reg>>,
-}
-
-impl Assignment {
-    /// Nothing assigned yet.
-    fn empty(function: &Function) -> Self {
-        Assignment {
-            operands: vec![None; function.operands.len()],
-            repairs: Vec::new(),
-            redundant: EntitySet::new(),
-            entry: Lists::new(function.blocks.len()),
-            exit: Lists::new(function.blocks.len()),
-            at_throw: SecondaryMap::new(),
-            phi_register: of_each(function.values.len()),
-            debug: vec![None; function.debug_uses.len()],
-        }
-    }
-
-    /// Where values are when control leaves `from` for `to`: some of those live into `to`, ascending.
-    fn on_exit<'a>(
-        &'a self,
-        function: &Function,
-        liveness: &'a Liveness,
-        from: Block,
-        to: Block,
-        values: impl Iterator<Item = Value> + 'a,
-    ) -> impl Iterator<Item = Reg> + 'a {
-        let (leaving, registers) = match &self.at_throw[from] {
-            (values, registers) if function.blocks[to].landing_pad => (&values[..], &registers[..]),
-            _ => (liveness.live_out(from), self.exit.get(from)),
-        };
-        let mut leaving = leaving.iter().zip(registers);
-        values.map(move |value| *leaving.find(|&(&other, _)| other == value).expect("the value is live on the edge").1)
-    }
-}
-
-/// How registers are chosen in dominance order.
+/// How registers are chosen by [`assign`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Policy {
     pub preference: Preference,
     pub pins: PinPolicy,
-    /// Whether a value that a two-address instruction overwrites, and that is read again in its block, has another name from
-    /// there on. One copy is left in any case; with two names, recolouring chooses which of them stays in the register.
+    /// Whether a value gets another name where a two-address instruction overwrites a copy of it and it is read again in the
+    /// block. One copy is needed in any case; with two names, recolouring can choose which of them stays in the register.
     pub split_ties: bool,
-    /// Whether an argument has another name from where it cannot stay in the register that it comes in, if that is executed less
-    /// often than the entry ([`arguments`]).
+    /// Whether an argument gets another name where it cannot stay in the register in which it comes in, if that place is
+    /// executed less often than the entry ([`arguments`]).
     pub split_arguments: bool,
 }
 
-/// Which register a value gets if there are several.
+/// Which register a value gets if several are free.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Preference {
     /// The first of its class.
     None,
-    /// That of what it is a copy of, if that dies there; else the one that makes most φ arguments fixed points
-    /// (ComputePreference of `ssa-register-allocator.txt`, section 4.4).
+    /// The register of the value that it is a copy of, if that dies there. Otherwise, the register that makes most φ
+    /// arguments fixed points (ComputePreference [PP05, §4.4]).
     FixedPoints,
-    /// The one that saves most executions of moves, pins and callee-saved registers included.
+    /// The register that saves most executions of moves, those from and to pins included, and of saves of callee-saved
+    /// registers.
     Frequency,
-    /// The one that saves most moves at this point, whatever comes after it: punctual coalescing (Pereira and Palsberg,
-    /// "Punctual Coalescing", CC 2010).
+    /// The register that saves most moves at this point, whatever comes later (punctual coalescing [PP10]).
     Punctual,
 }
 
-/// What happens to values where the program pins or clobbers registers.
-///
-/// Avoiding them is `ssa-register-allocator.txt`, "Handling Pre-colored Virtual Registers".
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PinPolicy {
-    /// Values are kept off registers that are occupied anywhere in their live range, or spilled.
-    Avoid,
-    /// Values move to other registers where they are in the way.
-    Repair,
-    /// Likewise, and a value that lives on past its copy to a register of the program may be there as long as the program wants
-    /// the copy ([`crate::analysis::Held`]).
-    Hold,
-    /// All live values get new names, which may be in any registers, before each instruction that takes registers: the
-    /// constraint of such an instruction concerns names that live on from there only (`ssa-allocation-lecture.txt`, "Register
-    /// Constraints by Perm-Optimization").
-    Permute,
-}
-
-impl PinPolicy {
-    /// Whether values change registers where they have to.
-    pub fn moves(self) -> bool {
-        self != PinPolicy::Avoid
-    }
-
-    /// Where registers are occupied by the program, and with what, beside those that are left untouched.
-    pub fn occupied(self, function: &Function, liveness: &Liveness, untouched: &Untouched) -> PinLiveness {
-        let pins = PinLiveness::new(function).keeping(function, untouched);
-        if self == PinPolicy::Hold { pins.holding(function, liveness) } else { pins }
-    }
-}
-
-/// Values that may still be spilled: those of the program that are in registers, if their weight is not infinite. Those of one
-/// web are spilled together where they share a register.
+/// The values that may still be spilled: those of the program that are in registers, if their weight is finite. Where the
+/// values of a web share a register, they are spilled together.
 #[derive(Clone, Copy)]
 pub struct Evictable<'a> {
     pub weight: &'a dyn Fn(Value) -> f64,
@@ -178,7 +102,7 @@ impl Evictable<'_> {
         self.webs[name].expand().filter(|_| !self.is_temporary(name))
     }
 
-    /// Whether the name is that of a value in memory, which is in a register around an access.
+    /// Whether the name is one of a value in memory, which is in a register only around an access.
     fn is_temporary(&self, name: Value) -> bool {
         self.spilled.function.values[name].of.is_some() || self.spilled.memory.slot_of[name].is_some()
     }
@@ -187,7 +111,7 @@ impl Evictable<'_> {
 /// Why there is no assignment.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// These values have to be spilled first.
+    /// These values have to be spilled before it is tried again.
     #[error("{} values have to be spilled first", .0.len())]
     Evicted(Vec<Value>),
     #[error(transparent)]
@@ -197,8 +121,9 @@ pub enum Refusal {
 /// Assigns registers along the dominator tree; a value may move to another register.
 ///
 /// # Errors
-/// If values have to be spilled first (where pins are avoided only), or if an instruction's constraints cannot be met: unless
-/// nobody has promised that they can (inline assembly that jumps), that is a defect of the spilling phase.
+/// If values have to be spilled first, which happens where pins are avoided and at landing pads. If an instruction's
+/// constraints cannot be met, which is a defect of spilling, except at inline assembly that jumps, for which spilling
+/// promises nothing.
 pub fn assign(
     spilled: &Spilled,
     order: &Order,
@@ -212,13 +137,13 @@ pub fn assign(
     let preferences = preferences::Preferences::new(function, liveness, &pins, policy.preference);
     let mut assignment = walk::walk(function, order, liveness, &pins, &preferences, policy, evictable)?;
     if policy.split_arguments {
-        arguments::part(function, order, dominators, liveness, &pins, &mut assignment);
+        arguments::split(function, order, dominators, liveness, &pins, &mut assignment);
     }
     Ok(assignment)
 }
 
-/// Assigns registers along a linear order of the program, a whole web at a time, which keeps its register ([`linear`]). Pins
-/// are avoided, and preferences are those of [`Preference::Frequency`], callee-saved registers apart.
+/// Assigns registers by linear scan: a whole web at a time, which keeps its register ([`linear`]). Pins are avoided, and
+/// preferences are those of [`Preference::Frequency`], except that callee-saved registers do not count.
 ///
 /// # Errors
 /// If values have to be spilled first, or if an instruction needs more registers than there are.
@@ -227,8 +152,8 @@ pub fn scan(spilled: &Spilled, liveness: &Liveness, evictable: Evictable) -> Res
     linear::scan(spilled, liveness, &pins, &evictable)
 }
 
-/// Assigns registers by iterated register coalescing, a whole web at a time, which keeps its register ([`colouring`]). Pins are
-/// avoided.
+/// Assigns registers by iterated register coalescing: a whole web at a time, which keeps its register ([`colouring`]). Pins
+/// are avoided.
 ///
 /// # Errors
 /// If values have to be spilled first, or if an instruction needs more registers than there are.

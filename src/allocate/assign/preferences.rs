@@ -1,4 +1,4 @@
-//! Which registers suit a value.
+//! The registers that suit a value, because they save moves or cost some.
 
 use super::Preference;
 use crate::allocate::cost;
@@ -7,19 +7,19 @@ use crate::analysis::{Liveness, PinLiveness, contested};
 use crate::machine::{Function, InstKind, Reg, RegSet, Value};
 use cranelift_entity::{EntityRef, SecondaryMap};
 
-/// Something that a value would like to share a register with.
+/// Something with which a value would save a move by sharing its register.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Partner {
-    /// A pinned register that it is copied from or to.
+    /// A pinned register from or to which it is copied.
     Pin(Reg),
-    /// A value that it is copied from or to, or that a φ or a two-address instruction relates it to.
+    /// A value from or to which it is copied, or to which a φ or a two-address instruction relates it.
     Value(Value),
 }
 
-/// What is known about each value before assignment starts.
+/// The preferences of values, as far as they are known before assignment starts.
 pub(super) struct Preferences {
     partners: Grouped<Value, (Partner, f32)>,
-    /// Registers that are pinned or clobbered somewhere in the live range: the value would have to move away.
+    /// The registers that are pinned or clobbered somewhere in the live range, so that the value would have to leave them.
     contested: SecondaryMap<Value, RegSet>,
 }
 
@@ -35,22 +35,22 @@ impl Preferences {
         Preferences { partners, contested: contested(function, liveness, pins) }
     }
 
-    /// The value's partners with what sharing a register with them is worth.
+    /// The value's partners, each with the moves that sharing its register saves.
     pub(super) fn partners(&self, value: Value) -> &[(Partner, f32)] {
         self.partners.get(value)
     }
 
-    /// Registers that the value cannot keep all its life.
+    /// The registers that the value cannot keep all its life.
     pub(super) fn contested(&self, value: Value) -> RegSet {
         self.contested[value]
     }
 }
 
-/// How many partners of a value are looked at. Whenever a register is chosen for a value, all of these are: a φ that takes tens of
-/// thousands of values would take as long for each choice.
+/// How many partners of a value are considered. All of them are looked at whenever a register is chosen for the value, which
+/// would take too long for a φ of tens of thousands of arguments.
 const LOOKED_AT: usize = 1_000;
 
-/// The partners of each value that are worth most.
+/// For each value, the partners that are worth most, in their old order.
 fn foremost(partners: Grouped<Value, (Partner, f32)>) -> Grouped<Value, (Partner, f32)> {
     let values = || (0..partners.keys()).map(Value::new);
     if values().all(|value| partners.get(value).len() <= LOOKED_AT) {
@@ -69,8 +69,8 @@ fn foremost(partners: Grouped<Value, (Partner, f32)>) -> Grouped<Value, (Partner
     Grouped::new(partners.keys(), &pairs)
 }
 
-/// Partners as `ssa-register-allocator.txt` has them: the source of a copy that dies there above all, and for φs one point
-/// for each argument or definition.
+/// Partners as in [PP05, §4.4]: above all the source of a copy that dies there, and one point for each argument or
+/// definition of a φ.
 fn fixed_points(function: &Function, liveness: &Liveness) -> Vec<(Value, (Partner, f32))> {
     const COPY: f32 = 1e4;
     let mut pairs = Vec::new();
@@ -96,7 +96,7 @@ fn fixed_points(function: &Function, liveness: &Liveness) -> Vec<(Value, (Partne
     pairs
 }
 
-/// Of each definition, what it is copied from where it is defined.
+/// For each definition, the partners from which it is copied where it is defined.
 fn of_definitions(function: &Function) -> Vec<(Value, (Partner, f32))> {
     let mut pairs = Vec::new();
     for (block, data) in &function.blocks {
@@ -121,7 +121,7 @@ fn of_definitions(function: &Function) -> Vec<(Value, (Partner, f32))> {
     pairs
 }
 
-/// Partners with the frequency of the transfers that sharing a register saves.
+/// All partners, with the executions of the moves that sharing a register saves.
 fn by_frequency(function: &Function) -> Vec<(Value, (Partner, f32))> {
     let mut pairs = Vec::new();
     let mut relate = |a: Value, b: Value, frequency: f64| {

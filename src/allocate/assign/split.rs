@@ -1,9 +1,10 @@
-//! Register splits become names: a colour for each name, and no other account of where values are.
+//! Splitting live ranges at repairs: afterwards each name has one register, and nothing else says where values are.
 //!
 //! Requires: an assignment.
-//! Ensures: the same code, in SSA form, with one register a name. A repair is a parallel copy
-//! ([`Inserted::Parallel`]) that defines new names; where names of one value meet, or a block expects a value elsewhere than
-//! a predecessor left it, is a φ. So all that is left to be done on edges is said by φs.
+//! Ensures: SSA form with one register for each name. A repair has become a parallel copy ([`Inserted::Parallel`]) that
+//! defines new names. There is a φ where names of one value meet, or where a block expects a value elsewhere than a
+//! predecessor left it. So φs say everything that remains to be done on edges.
+//! Relies on: SSA repair ([`crate::allocate::ssa`]).
 
 use super::{Assignment, Split};
 use crate::allocate::spill::{Fold, Spilled};
@@ -31,7 +32,7 @@ impl Colours {
         self.0[name]
     }
 
-    /// Gives each name the register that the function says.
+    /// Gives each name the register that `register` says.
     pub fn change(&mut self, register: impl Fn(Value) -> Option<Reg>) {
         for (name, reg) in self.0.iter_mut() {
             *reg = register(name);
@@ -50,18 +51,20 @@ pub struct Coloured {
     pub colours: Colours,
     /// [`Spilled::folds`], of this function's instructions.
     pub folds: Vec<Fold>,
-    /// Loaded names whose registers have the slot's content already.
+    /// The names of reloads that are superfluous, because the register has the slot's content already.
     pub redundant: EntitySet<Value>,
-    /// All registers in use anywhere, by names or by the program itself.
+    /// All registers that names or the program itself use anywhere.
     pub used: RegSet,
-    /// One a debug use: the name whose register the value is in then, if it is in one.
+    /// For each debug use, the name of its value then, if it is in a register.
     pub debug: Vec<Option<Value>>,
 }
 
 impl Coloured {
-    /// Forgets where debug uses found names that are live no longer, and whose registers anybody may have from now on. (A value
-    /// is assigned a register to the end of a block that it leaves in the middle only, for a landing pad or where inline assembly
-    /// jumps to; names that it gets behind that place die with their last use.)
+    /// Forgets the names of debug uses that are dead by then, whose registers other names may have from now on.
+    ///
+    /// They arise in blocks that a value leaves only in the middle, for a landing pad or for a target of inline assembly.
+    /// The assignment has a register for it to the block's end, but a name that it gets after that place dies with its last
+    /// use.
     pub fn forget_dead_debug_uses(&mut self, liveness: &Liveness) {
         for (name, live) in self.debug.iter_mut().zip(liveness.at_debug_uses(&self.function)) {
             *name = name.filter(|_| live);
@@ -69,7 +72,7 @@ impl Coloured {
     }
 }
 
-/// Splits live ranges where the assignment changes registers.
+/// Splits live ranges where the assignment moves values to other registers.
 pub fn split_at_repairs(
     spilled: &Spilled,
     order: &Order,
@@ -110,7 +113,7 @@ pub fn split_at_repairs(
     Coloured { function: split, used, colours, folds, redundant: assignment.redundant, debug }
 }
 
-/// The registers of the names that there are before any split.
+/// The registers of the names that exist before any split.
 fn colours(function: &Function, assignment: &Assignment) -> SecondaryMap<Value, Option<Reg>> {
     let mut colours: SecondaryMap<Value, Option<Reg>> = of_each(function.values.len());
     for (operand, &reg) in function.operands.iter().zip(&assignment.operands).filter(|(operand, _)| operand.is_def()) {
@@ -128,20 +131,20 @@ struct Splitter<'a> {
     rewriter: Rewriter<'a>,
     colours: SecondaryMap<Value, Option<Reg>>,
     pieces: Pieces,
-    /// Of values that have moved in the current block, their latest names.
+    /// The latest names of the values that have moved in the current block.
     name: SecondaryMap<Value, PackedOption<Value>>,
-    /// The values that `name` knows.
+    /// The values that have an entry in `name`.
     named: Vec<Value>,
     folds: Vec<Fold>,
     old_folds: &'a [Fold],
     next_repair: usize,
     next_debug: usize,
-    /// Those of the instruction that is being written.
+    /// The operands of the instruction that is being written. Kept for their memory.
     operands: Vec<Operand>,
 }
 
 impl Splitter<'_> {
-    /// Has φs where a block expects values elsewhere than a predecessor leaves them.
+    /// Requires φs for the values that a block expects elsewhere than a predecessor leaves them.
     fn joins(&mut self, liveness: &Liveness, block: Block) {
         for &pred in &self.function.blocks[block].preds {
             let live = liveness.live_in(block);
@@ -173,7 +176,7 @@ impl Splitter<'_> {
         }
     }
 
-    /// Nothing moves in a block.
+    /// Copies a block in which nothing moves.
     fn unchanged(&mut self, block: Block) {
         let insts = &self.function.blocks[block].insts;
         let first = self.rewriter.copy_block(block, |operand| *operand);
@@ -205,7 +208,7 @@ impl Splitter<'_> {
         }
     }
 
-    /// Has the debug uses that were written last name what is latest.
+    /// Makes the debug uses that were written last name the latest pieces of their values.
     fn debug_uses(&mut self) {
         let total = self.rewriter.new.debug_uses.len();
         for number in std::mem::replace(&mut self.next_debug, total)..total {
@@ -214,7 +217,8 @@ impl Splitter<'_> {
         }
     }
 
-    /// Writes a parallel copy; returns the operands of the instruction behind it that alone read what it defines.
+    /// Writes a parallel copy. Returns the operands of the next instruction for which it copies a value that stays, with the
+    /// copies.
     fn parallel(&mut self, splits: &[Split]) -> Vec<(usize, Value)> {
         self.next_repair += 1;
         let mut pairs = Vec::with_capacity(2 * splits.len());

@@ -1,20 +1,20 @@
-//! Aggressive coalescing: copies are taken back wherever source and target do not interfere, without regard to what else wants
-//! the larger class's registers (`ssa-register-allocator.txt`, section 6, "(LLVM)").
+//! Aggressive coalescing: source and target of a copy are merged wherever they do not interfere, even if the union is then
+//! hard to find a register for ([PP05, §6], "(LLVM)").
 //!
-//! Requires: conventional SSA form whose φ-webs can each share a register.
-//! Ensures: the values of a web do not interfere. φ-related values are in one web, and so are those that a copy or a two-address
-//! operand relates, if that leaves a register that all of them may be in and that no pin or clobber takes from any. The
-//! instructions stay as they are: a copy within a web disappears when the web has its register, or its slot.
-//! Relies on: [`Classes`], the classes of pairwise coalescing, which are merged in the same way for copies.
+//! Requires: conventional SSA form, each of whose φ-webs can share a register.
+//! Ensures: the values of a web do not interfere. φ-related values are in one web. So are the two sides of a copy or a
+//! two-address operand, if a register is left that all values of the web may be in and that no pin or clobber takes from any
+//! of them. Instructions stay as they are: a copy within a web disappears once the web has its register, or its slot.
+//! Relies on: [`Classes`], which are merged for copies as they are for φs.
 
 use super::classes::Classes;
 use super::{Conventional, Sharing, Web};
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Dominators, Interference, Liveness, PinLiveness, contested};
-use crate::machine::{Function, InstKind, RegSet, Value};
+use crate::machine::{Function, InstFlags, InstKind, RegSet, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 
-/// Merges the webs of all copies' sources and targets that can be merged, those first that are executed most.
+/// Merges the webs of copies' sources and targets where that is possible, the most frequent copies first.
 pub(super) fn coalesce(conventional: Conventional, dominators: &Dominators) -> Conventional {
     let function = &conventional.function;
     let liveness = Liveness::new(function);
@@ -40,23 +40,23 @@ pub(super) fn coalesce(conventional: Conventional, dominators: &Dominators) -> C
     Conventional { webs, web_count, ..conventional }
 }
 
-/// Two values that had better be in one register.
+/// Two values for which one register would save a copy.
 struct Affinity {
     to: Value,
     from: Value,
-    /// Of the copy that this saves.
+    /// The executions of the copy that is saved.
     frequency: f64,
 }
 
-/// Copies between values of the same width and two-address operands, most frequent first. (What is copied into a wider
-/// value leaves the rest of its register to chance; memory does not.)
+/// Copies between values of one width, and two-address operands, the most frequent first.
 ///
-/// There are none for what inline assembly defines that jumps, since that cannot be spilled.
+/// Copies to wider values are left out: such a copy leaves the rest of a register to chance, but not the rest of a slot. So
+/// are those of values that inline assembly with jumps defines, which cannot be spilled.
 fn affinities(function: &Function) -> Vec<Affinity> {
     let mut affinities = Vec::new();
     let width = |value: Value| function.slot_for(value).size;
     let mut apart: SecondaryMap<Value, bool> = SecondaryMap::new();
-    let jumps = function.insts.keys().filter(|&inst| function.insts[inst].jumps);
+    let jumps = function.insts.keys().filter(|&inst| function.insts[inst].is(InstFlags::JUMPS));
     for def in jumps.flat_map(|inst| function.operands(inst)).filter(|operand| operand.is_def()) {
         apart[def.value] = true;
     }
@@ -85,7 +85,7 @@ fn affinities(function: &Function) -> Vec<Affinity> {
 struct Merger<'a> {
     function: &'a Function,
     classes: Classes<'a>,
-    /// Of each representative, the registers that all of its class can have all their lives.
+    /// For each representative, the registers that every member of its class can have all its life.
     allowed: SecondaryMap<Value, RegSet>,
 }
 
@@ -105,7 +105,7 @@ impl Merger<'_> {
         merged
     }
 
-    /// Numbers the classes of φ-related values, and all others of more than one value.
+    /// Numbers the classes of φ-related values, and all other classes of more than one value.
     fn webs(mut self) -> (SecondaryMap<Value, PackedOption<Web>>, usize) {
         let mut sizes: SecondaryMap<Value, u32> = of_each(self.function.values.len());
         for value in self.function.values.keys() {

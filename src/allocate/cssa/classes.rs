@@ -1,9 +1,16 @@
-//! The growing φ-webs.
+//! Growing φ-webs: disjoint classes of values that do not interfere, and that are merged if that stays so.
 //!
-//! Merging is Budimlić's walk in dominance order, but it visits the members of the smaller class only: each looks for members of
-//! the larger one in a search tree, the nearest one above and those below that it may be live at. So a member is visited once
-//! each time its class at least doubles, and a φ of many arguments, or a web of many φs, takes about as long as the same number
-//! of small ones.
+//! In SSA form two values interfere if one is live where the other is defined, so only a class's nearest member up the
+//! dominator tree has to be tested [Bud02]. Here only the members of the smaller class are visited: each of them looks into
+//! a search tree of the larger class's members, for the nearest one above and for those below at which it may be live. A
+//! member is visited only when its class at least doubles. So a φ of many arguments, or a web of many φs, takes about as
+//! long as many small ones.
+//!
+//! Requires: strict SSA form.
+//! Ensures: no two members of a class interfere, and they are defined in different places.
+//! Relies on: a value that is live at a point is live at every definition between its own and that point, on the path of the
+//! dominator tree, and would interfere with the value defined there. So of the members of a class above a point, only the
+//! nearest can be live at it.
 
 use super::{Sharing, Web, Webs};
 use crate::analysis::grouped::of_each;
@@ -13,28 +20,28 @@ use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-/// A member of a web.
+/// A member of a class.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Member {
     Value(Value),
-    /// A copy at this point, where control departs for the φ: it is live from there to the block's end.
+    /// The copy of a φ's argument at this point, where control departs. It is live from there to the block's end.
     Tail(Point),
-    /// What a φ of this block defines only for it to be copied there at once.
+    /// The definition of a φ of this block, if that is copied at once.
     Head(Block),
 }
 
-/// The members of a class by their definitions, which are in different places or would interfere.
+/// The members of a class, by their definitions. Those are in different places, since two in one place would interfere.
 type Class = BTreeMap<DefPoint, Member>;
 
-/// Disjoint classes of values that do not interfere within a class.
+/// Disjoint classes of values. No two values of a class interfere.
 pub(super) struct Classes<'a> {
     partition: Partition<Value>,
-    /// Of each representative; empty for a value that nobody has asked about.
+    /// The members of each representative's class. Empty for a value that has not been asked about, and is alone.
     members: SecondaryMap<Value, Class>,
     dominators: &'a Dominators,
     interference: &'a Interference<'a>,
     sharing: Sharing,
-    /// Values beyond those of the function.
+    /// The values that [`Self::stand_in`] has made.
     stand_ins: Vec<Value>,
 }
 
@@ -54,7 +61,7 @@ impl<'a> Classes<'a> {
         self.partition.find(value)
     }
 
-    /// Merges the classes of two values unless they interfere; says whether they are one class now.
+    /// Merges the classes of two values unless they interfere, and says whether the two are in one class now.
     pub(super) fn merge(&mut self, a: Value, b: Value) -> bool {
         let (a, b) = (self.find(a), self.find(b));
         if a == b {
@@ -86,8 +93,9 @@ impl<'a> Classes<'a> {
         if self.members[a].len() < self.members[b].len() { (a, b) } else { (b, a) }
     }
 
-    /// A value that stands for what a φ of the block defines if that is copied to the program's name at once. It is beyond the
-    /// function's values, and as long as it is in a class, the web of that class is one.
+    /// A value that stands for the definition of a φ of the block, if that is copied to the program's name at once. Its
+    /// number is beyond the function's values. The class that contains it is a web, even if no φ of the function defines a
+    /// member.
     pub(super) fn stand_in(&mut self, block: Block) -> Value {
         let value = self.partition.add();
         let at = self.head_of(block);
@@ -115,17 +123,19 @@ impl<'a> Classes<'a> {
         webs
     }
 
-    /// Whether a member of the value's class is in the way of a copy where control departs. Only the nearest one that dominates
-    /// the block's end can be: were a farther one live behind the copy, it would be live behind that one's definition, too, unless
-    /// that one is defined behind the copy, and is in the way itself.
+    /// Whether a member of the value's class is in the way of a copy where control departs.
+    ///
+    /// It is enough to test the nearest member that dominates the block's end. A farther one that were live after the copy
+    /// would also be live after the definition of the nearest one, with which it does not interfere; unless the nearest is
+    /// itself defined after the copy, and so is in the way.
     pub(super) fn collide_with_tail(&mut self, value: Value, departure: Point) -> bool {
         let root = self.find(value);
         self.grow(root);
         let above = self.above(&self.members[root], departure.block, self.end_of(departure.block));
-        above.is_some_and(|member| self.live_behind(member, Member::Tail(departure)))
+        above.is_some_and(|member| self.live_after(member, Member::Tail(departure)))
     }
 
-    /// Adds the copy where control departs to the value's class.
+    /// Adds a copy where control departs to the value's class.
     pub(super) fn add_tail(&mut self, value: Value, departure: Point) {
         let root = self.find(value);
         self.grow(root);
@@ -133,7 +143,7 @@ impl<'a> Classes<'a> {
         self.members[root].insert(at, Member::Tail(departure));
     }
 
-    /// Gives a class of one value a member.
+    /// Enters a value that is alone as the only member of its class.
     fn grow(&mut self, root: Value) {
         if self.members[root].is_empty() {
             self.members[root].insert(self.interference.def_point(root), Member::Value(root));
@@ -145,13 +155,15 @@ impl<'a> Classes<'a> {
         DefPoint::head_of(self.dominators.preorder(block))
     }
 
-    /// Behind all definitions in a block.
+    /// After all definitions in a block.
     fn end_of(&self, block: Block) -> DefPoint {
         DefPoint::end_of(self.dominators.preorder(block))
     }
 
-    /// The nearest member of a class whose definition is at this point of a block, or dominates it. Of those on one path of the
-    /// dominator tree, that is the last one.
+    /// The nearest member of a class whose definition is at this point of a block, or dominates it.
+    ///
+    /// The dominator tree is divided into paths along which preorder numbers are consecutive. On a path, the nearest member
+    /// is the last one before the point.
     fn above(&self, class: &Class, block: Block, point: DefPoint) -> Option<Member> {
         let (mut block, mut point) = (block, point);
         loop {
@@ -166,37 +178,38 @@ impl<'a> Classes<'a> {
 
     /// Whether members of two classes interfere.
     ///
-    /// Of the larger class, it is enough to test the nearest member above each of the smaller one, and the nearest ones below.
-    /// Were a farther one above live here, it would be live behind the nearest one's definition too, and interfere with it,
-    /// which holds within no class; and so would a member of the smaller class that is live at one farther below.
+    /// For each member of the smaller class, it is enough to test the nearest member of the larger class above it, and the
+    /// nearest ones below. A farther one above that were live here would also be live after the definition of the nearest
+    /// one, and so interfere with it, but they are of one class. In the same way, a member that is live at a farther one
+    /// below is also live at a nearest one.
     fn intersect(&self, small: &Class, large: &Class) -> bool {
         small.iter().any(|(&at, &member)| {
             let above = self.above(large, self.block_of(member), at);
-            above.is_some_and(|above| self.live_behind(above, member)) || self.lives_below(member, at, large)
+            above.is_some_and(|above| self.live_after(above, member)) || self.lives_below(member, at, large)
         })
     }
 
     /// Whether a member that is defined at this point is live at one of the larger class that its definition dominates.
     ///
-    /// The blocks where it is live are connected in the dominator tree. So if it is dead in one, it is in all below the topmost
-    /// dominator where it is dead, and no other member there is tested. (A block branches off like this from few members of a
-    /// class: those that are live there would interfere.)
+    /// The blocks in which a value is live are connected in the dominator tree. If it is dead in one, it is also dead in all
+    /// blocks below the topmost dominator in which it is dead, so no member in these is tested. (Few members of a class have
+    /// tests that end in the same block, since those that are live above it would interfere.)
     fn lives_below(&self, member: Member, at: DefPoint, large: &Class) -> bool {
-        // Copies are live in one block only, at its beginning or its end.
+        // Copies are live in one block only, at its head or at its end.
         let Member::Value(value) = member else { return false };
         let last = self.last_below(self.interference.def_block(value));
-        let mut behind = at;
-        while let Some((_, &below)) = large.range((Bound::Excluded(behind), Bound::Included(last))).next() {
-            if self.live_behind(member, below) {
+        let mut after = at;
+        while let Some((_, &below)) = large.range((Bound::Excluded(after), Bound::Included(last))).next() {
+            if self.live_after(member, below) {
                 return true;
             }
-            behind = self.last_below(self.dead_from(value, self.block_of(below)));
+            after = self.last_below(self.dead_from(value, self.block_of(below)));
         }
         false
     }
 
-    /// The topmost dominator of a block where a value is dead, or the block itself if it is not dead there. The value's definition
-    /// dominates the block.
+    /// The topmost dominator of a block in which a value is dead, or the block itself if the value is live there. The
+    /// value's definition dominates the block.
     fn dead_from(&self, value: Value, block: Block) -> Block {
         let defined = self.interference.def_block(value);
         let is_live = |&block: &Block| self.dominators.dominates(block, defined) || self.interference.live_in(value, block);
@@ -218,7 +231,7 @@ impl<'a> Classes<'a> {
         }
     }
 
-    /// Behind all definitions in what a block dominates.
+    /// After all definitions in the blocks that a block dominates.
     fn last_below(&self, block: Block) -> DefPoint {
         DefPoint::end_of(self.dominators.last_below(block))
     }
@@ -228,18 +241,18 @@ impl<'a> Classes<'a> {
         self.interference.def_point(value) == self.head_of(block)
     }
 
-    /// Whether a member is live behind the definition of one that it dominates.
-    fn live_behind(&self, member: Member, other: Member) -> bool {
+    /// Whether a member is live just after the definition of another one, which its own definition dominates.
+    fn live_after(&self, member: Member, other: Member) -> bool {
         match (member, other) {
             (Member::Value(v), Member::Value(other)) => match self.sharing {
                 Sharing::Memory => self.interference.live_behind(v, other),
                 Sharing::Register => self.interference.live_while_defining(v, other),
             },
-            // Terminators read their operands behind the copy.
+            // Terminators read their operands after the copy.
             (Member::Value(v), Member::Tail(departure)) => self.interference.live_from(v, departure),
             (Member::Tail(a), Member::Tail(b)) => a.block == b.block,
             (Member::Head(a), Member::Head(b)) => a == b,
-            // What is defined there as well lives on, or is copied later.
+            // Definitions of other φs of the block live on, or are copied later.
             (Member::Value(v), Member::Head(block)) => self.is_phi_of(v, block) || self.interference.live_in(v, block),
             (Member::Head(block), Member::Value(other)) => self.is_phi_of(other, block),
             (Member::Tail(_), Member::Value(_) | Member::Head(_)) | (Member::Head(_), Member::Tail(_)) => false,
@@ -256,7 +269,7 @@ mod tests {
     const BLOCKS: usize = 14;
     const VALUES: u32 = 24;
 
-    /// A function of random blocks: each value is used where its definition dominates.
+    /// A function of random blocks, in which values are used only where their definitions dominate.
     fn random_function(rng: &mut fastrand::Rng) -> (Function, Dominators) {
         let mut function = random_graph(rng, BLOCKS);
         let dominators = Dominators::new(&function, &Order::new(&function));
@@ -296,12 +309,12 @@ mod tests {
             }
         }
 
-        /// By definition: whether one is live behind the other one's definition, which it dominates.
+        /// The definition of interference: one is live just after the definition of the other, which it dominates.
         fn meet(&self, a: Member, b: Member) -> bool {
             let dominates = |a: Member, b: Member| {
                 self.dominators.dominates(self.block_of(a), self.block_of(b)) && self.point(a) <= self.point(b)
             };
-            dominates(a, b) && self.live_behind(a, b) || dominates(b, a) && self.live_behind(b, a)
+            dominates(a, b) && self.live_after(a, b) || dominates(b, a) && self.live_after(b, a)
         }
 
         fn any_meet(&self, a: &Class, b: &Class) -> bool {

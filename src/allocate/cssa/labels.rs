@@ -1,10 +1,12 @@
-//! φs where computed jumps meet, under the program's names again.
+//! Copies of φs' definitions are taken back at crowded labels of computed jumps.
 //!
-//! A φ on edges that can take no code is isolated from the rest of the program, so what it defines is copied to the program's
-//! name at the head of its block. Where such a label has more φs than there are registers, most of them are in memory, and
-//! the two names have homes of their own: whatever the program keeps in memory is copied from slot to slot at each label. So
-//! here the φ defines the program's name, which shares the home of the web, unless the two interfere. (Where there are
-//! registers enough, the copy is worth more than it costs: the name may be in memory where the web is in a register.)
+//! A φ on edges without code is isolated from the rest of the program, so its definition is copied to the program's name at
+//! the head of its block. Where such a label has more φs than there are registers, most of them are in memory, and each of
+//! the two names has a home: whatever the program keeps in memory is copied from slot to slot at each label. So here the φ
+//! defines the program's name directly, which then shares the home of the web, unless the two interfere.
+//!
+//! Where there are enough registers, the copy is worth more than it costs: the name can be in memory although the web is in
+//! a register.
 
 use super::phi_mem::{merge_phis, without};
 use super::{Classes, Conventional, ConversionCounts, Sharing, Webs, is_entered_without_code};
@@ -12,7 +14,7 @@ use crate::analysis::{Dominators, Interference, Liveness};
 use crate::machine::{Block, Function, Inst, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
-/// Takes the copies of φs' definitions back at crowded labels.
+/// Removes the copies of φs' definitions at crowded labels, the most frequent first, as long as webs do not interfere.
 pub fn rejoin(isolated: Conventional, dominators: &Dominators) -> Conventional {
     let function = &isolated.function;
     let mut copies = if isolated.without_code.is_empty() { Vec::new() } else { copies_at_crowded_labels(function) };
@@ -29,7 +31,7 @@ pub fn rejoin(isolated: Conventional, dominators: &Dominators) -> Conventional {
     let mut removed: SecondaryMap<Inst, bool> = SecondaryMap::new();
     for (_, inst) in copies {
         let [to, from] = copied(function, inst);
-        // Whether a φ crosses a bundle is asked of what is live.
+        // Whether a definition crosses a bundle is found out from liveness, so a dead one cannot take the place of its φ's.
         let alike = function.values[to].class == function.values[from].class && !liveness.is_dead(to);
         if alike && classes.merge(from, to) {
             renamed[from] = to.into();
@@ -60,7 +62,7 @@ fn is_crowded(function: &Function, block: Block) -> bool {
     })
 }
 
-/// The copies of what φs define at crowded labels. Each is at the head of its φ's block.
+/// The copies of φs' definitions at crowded labels, each at the head of its φ's block.
 fn copies_at_crowded_labels(function: &Function) -> Vec<(Block, Inst)> {
     let crowded: Vec<Block> = function.blocks.keys().filter(|&block| is_crowded(function, block)).collect();
     let mut defined = EntitySet::new();
@@ -69,7 +71,7 @@ fn copies_at_crowded_labels(function: &Function) -> Vec<(Block, Inst)> {
     insts.filter(|&(_, it)| function.insts[it].origin.is_none() && defined.contains(copied(function, it)[1])).collect()
 }
 
-/// What an inserted copy defines, and what it copies.
+/// The target and the source of a copy.
 fn copied(function: &Function, inst: Inst) -> [Value; 2] {
     [0, 1].map(|k| function.operands(inst)[k].value)
 }

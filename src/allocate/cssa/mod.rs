@@ -1,12 +1,32 @@
 //! Conversion to conventional SSA form.
 //!
-//! Requires: strict SSA; every critical edge either split or one that can take no code ([`EdgePlace::Nowhere`]).
-//! Ensures: the values of a φ-web do not interfere, so that one memory location can hold all of them (frugality); φs with an
-//! argument over an edge that can take no code form webs of their own, whose values live at such edges only.
-//! Relies on: `spill-free-ssa-elimination.txt`, section 3 (Sreedhar's Method I; coalescing after Budimlić) and Theorem 6 (the
-//! copies do not raise the pressure); `ssa-destruction-for-machine-code.txt`, section 21.3: the copies of Method I are
-//! virtual, and only those that cannot be coalesced are ever inserted; `ssa-register-allocator.txt`, sections 4.1 to 4.3,
-//! where they are inserted first (φ-lifting) and taken back one by one, or stay.
+//! SSA form is conventional if the values that φs relate do not interfere, so that one location can hold all of them.
+//! Programs whose copies have been propagated often are not conventional. They become so if every φ is *isolated*: its
+//! arguments are copied at the ends of the predecessors, and its definition at the head of its block ([Sr99], Method I).
+//! Most of these copies are superfluous. [`Coalescing`] says which of them are taken back.
+//!
+//! Requires: strict SSA form. Every critical edge is split, unless it can take no code ([`EdgePlace::Nowhere`]).
+//! Ensures: the values of a φ-web do not interfere, so that they can share a slot (frugality). φs with an argument over an
+//! edge without code form webs of their own, whose values are live only at such edges.
+//! Relies on: [PP09, §3] for Method I with coalescing after [Bud02], and its Theorem 6: the copies do not raise the
+//! pressure. [Bo09, §21.3]: the copies can stay virtual until it is known which of them are needed. [PP05, §4.1 to §4.3],
+//! where they are inserted first (φ-lifting) and taken back one by one.
+//!
+//! ```text
+//! b0: -> b1                       b0: -> b1
+//!   v0:w = op                       v0:w = op
+//! b1: -> b2 b3                    b1: -> b2 b3
+//!   v1:w = phi b0:v0 b3:v2          v1:w = phi b0:v0 b3:v3
+//!   v2:w = op v1                    v2:w = op v1
+//!   op terminator                   op terminator
+//! b2:                             b2:
+//!   op v1                           op v1
+//! b3: on-edge -> b1               b3: on-edge -> b1
+//!                                   v3:w = copy v2
+//! ```
+//!
+//! v1 is live when v2 is defined, so v2 cannot be in the φ's web: a copy of it is. v0 can
+//! (`testdata/functions/lost_copy.txt`).
 
 mod aggressive;
 mod classes;
@@ -14,55 +34,43 @@ mod isolate;
 mod labels;
 mod phi_mem;
 
+pub use crate::allocate::ssa::conventional::{Conventional, ConversionCounts, Web};
 pub use labels::rejoin;
 
 use crate::allocate::cost;
 use crate::allocate::destruct;
 use crate::allocate::failure::Unsupported;
+use crate::allocate::ssa::conventional::{Sharing, is_entered_without_code};
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Dominators, Interference, Order};
 use crate::machine::{Block, BlockData, Function, Phi, Value};
 use classes::Classes;
-use cranelift_entity::{EntityRef, SecondaryMap, entity_impl, packed_option::PackedOption};
-use serde::{Deserialize, Serialize};
+use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 use smallvec::SmallVec;
 
-/// A φ-web: values related by φs (and copies, if those were coalesced too), none of which interferes with another.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Web(u32);
-entity_impl!(Web, "web");
-
-/// What the members of a class are to share.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Sharing {
-    /// A memory location.
-    Memory,
-    /// A register.
-    Register,
-}
-
-/// Which of the copies that isolate φs are taken back.
+/// Which of the copies that isolate φs are taken back, and by which test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Coalescing {
     /// None: φ-lifting alone.
     Nothing,
-    /// Those whose two classes do not interfere, one after the other (PhiMemCoalesce).
+    /// Copies are inserted, and those whose two classes do not interfere are removed one by one ([PP05, §4.3],
+    /// PhiMemCoalesce).
     PhiMem,
-    /// The copies are virtual, and the classes of a φ and its arguments are merged one by one, if a walk over both in dominance
-    /// order finds no interference, before any copy is inserted. (The walk is Budimlić's; he unites all first, and takes out again
-    /// what interferes, as [`destruct`](super::destruct) can.)
+    /// Copies are virtual. The classes of a φ and each of its arguments are merged if a walk over both in dominance order
+    /// finds no interference; only then are the remaining copies inserted. (The walk is that of [Bud02], where everything is
+    /// united first and interfering members are taken out again, as [`destruct`](super::destruct) can do it.)
     Pairwise,
-    /// As [`destruct`](super::destruct) does it: copies are taken back one by one, those first that are executed most, and of a
-    /// class two members may be live at once if they have one value.
+    /// As by [`destruct`](super::destruct): copies are virtual and taken back one by one, the most frequent first. Two
+    /// members of a class may be live at once if they have the same value.
     Value,
-    /// As [`Self::Pairwise`], and then every other copy too, two-address operands included, as far as one register can hold both sides:
-    /// webs are virtual registers of the program out of SSA form.
+    /// As [`Self::Pairwise`]. Then every copy of the program and every two-address operand too, if one register can hold
+    /// both sides. Webs are the virtual registers of a program that has left SSA form.
     Aggressive,
-    /// The same, but as [`destruct`](super::destruct) does it, on the graph without blocks on edges.
+    /// All copies and two-address operands, as by [`destruct`](super::destruct), on the graph without blocks on edges.
     Destruction(destruct::Policy),
 }
 
-/// The webs of a function.
+/// The webs of a function's values, and their number.
 #[derive(Default)]
 struct Webs {
     of: SecondaryMap<Value, PackedOption<Web>>,
@@ -76,49 +84,23 @@ impl Webs {
     }
 }
 
-/// A function in conventional SSA form.
-pub struct Conventional {
-    pub function: Function,
-    /// The web of each value that a φ (or a coalesced copy) defines or takes.
-    pub webs: SecondaryMap<Value, PackedOption<Web>>,
-    /// The number of webs.
-    pub web_count: usize,
-    /// The values of the φs on edges that can take no code: what one of them is in, memory or a register, all those that an
-    /// edge relates are in.
-    pub without_code: Vec<Value>,
-    /// What conversion came to.
-    pub counts: ConversionCounts,
-}
-
-/// Copies and φ-related classes, before and after coalescing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ConversionCounts {
-    /// Copies that isolate all φs: one an argument, and one a definition that another φ of its block takes.
-    pub copies_before: u64,
-    /// Copies that are inserted.
-    pub copies_after: u64,
-    /// Classes of φ-related values after isolation: one a φ.
-    pub classes_before: u64,
-    /// Classes that are left: φ-webs.
-    pub classes_after: u64,
-}
-
-/// How the arguments of one φ reach it.
+/// The copies that isolate one φ.
 struct Isolation {
     block: Block,
     row: usize,
-    /// The definition gets a copy at the head of the block.
-    whole: bool,
-    /// What stands for the definition in the web of arguments that get none.
+    /// Whether the definition is copied, at the head of the block.
+    with_definition: bool,
+    /// The value that stands for the copied definition in the web of those arguments that are not copied
+    /// ([`Classes::stand_in`]).
     stand_in: Option<Value>,
-    /// The columns whose arguments get a copy.
+    /// The columns of the arguments that are copied, each at the end of its predecessor.
     columns: Vec<usize>,
 }
 
 /// Converts a function by [`Coalescing::Value`].
 ///
 /// # Errors
-/// If a φ takes what is defined too late to be copied, and interferes with it.
+/// If a φ interferes with an argument that is defined too late to be copied.
 pub fn by_value(function: &Function, order: &Order, dominators: &Dominators) -> Result<Conventional, Unsupported> {
     let conventional = destruct::phi_webs(function, order, dominators)?;
     let lifted = Lifted::new(function, order);
@@ -129,7 +111,9 @@ pub fn by_value(function: &Function, order: &Order, dominators: &Dominators) -> 
     Ok(conventional.counted(function, lifted.copies(function)))
 }
 
-/// Converts a function, otherwise than by [`Coalescing::Value`] and [`Coalescing::Destruction`].
+/// Converts a function in one of the ways that do without [`destruct`]: neither by [`Coalescing::Value`] nor by
+/// [`Coalescing::Destruction`]. With `spare_jumps`, a φ's definition is copied where that is cheaper than jumps to copies of
+/// its arguments.
 pub fn conventional(
     function: &Function,
     order: &Order,
@@ -144,7 +128,7 @@ pub fn conventional(
     let isolations: Vec<Isolation> = match coalescing {
         Coalescing::Nothing | Coalescing::PhiMem => lifted.isolations(function).collect(),
         Coalescing::Pairwise | Coalescing::Aggressive | Coalescing::Value | Coalescing::Destruction(_) => {
-            // Of two classes that cannot both take a third, the one that is executed more often gets it.
+            // Where two classes cannot both be merged with a third, the φ that is executed more often comes first.
             let mut phis: Vec<(Block, usize)> = phis(function, order).collect();
             let frequency = |(block, _): &(Block, usize)| function.blocks[*block].frequency;
             phis.sort_by(|a, b| frequency(b).total_cmp(&frequency(a)));
@@ -161,43 +145,22 @@ pub fn conventional(
     conventional.counted(function, lifted.copies(function))
 }
 
-impl Conventional {
-    /// With counts, when this function has been converted, whose φs (and whatever else) so many copies isolate.
-    pub(super) fn counted(mut self, function: &Function, copies_before: u64) -> Self {
-        self.counts = ConversionCounts {
-            copies_before,
-            copies_after: (self.function.insts.len() - function.insts.len()) as u64,
-            classes_before: function.blocks.values().map(|data| data.phis.len() as u64).sum(),
-            classes_after: self.related_classes(),
-        };
-        self
-    }
-
-    /// The number of webs that φs of the function relate.
-    fn related_classes(&self) -> u64 {
-        let mut seen = vec![false; self.web_count];
-        for phi in self.function.blocks.values().flat_map(|data| &data.phis) {
-            let web = self.webs[phi.def].expand().expect("a φ's values are in a web");
-            seen[web.as_u32() as usize] = true;
-        }
-        seen.iter().filter(|&&seen| seen).count() as u64
-    }
-}
-
-/// All φs: block and row.
+/// All φs, each by its block and its row: its index among the block's φs.
 fn phis<'a>(function: &'a Function, order: &'a Order) -> impl Iterator<Item = (Block, usize)> {
     order.blocks().iter().flat_map(|&block| (0..function.blocks[block].phis.len()).map(move |row| (block, row)))
 }
 
-/// All φs isolated (PhiLifting), each with its arguments and, if that is said, its definition. The definition needs a copy only
-/// where it meets a copy of an argument, which it does if another φ takes it from the same predecessor (the swap problem): there
-/// it is alive until that φ's copy is made. Its own φ's copy is where it ends.
+/// The isolation of all φs ([PP05, §4.2], PhiLifting): each by its block and its row, with whether its definition is copied.
+///
+/// All arguments are copied. A definition has to be copied only if another φ of its block takes it (the swap problem): it is
+/// then still live at the end of a predecessor, beside the copy of its own φ's argument. Otherwise it ends at the latest
+/// where that copy is made.
 struct Lifted(Vec<(Block, usize, bool)>);
 
 impl Lifted {
     fn new(function: &Function, order: &Order) -> Self {
         let mut lifted = Vec::new();
-        // The last block of which another φ was found to take a value.
+        // For each value, the last block in which a φ was found to take it, other than the φ that defines it.
         let mut taken: SecondaryMap<Value, PackedOption<Block>> = of_each(function.values.len());
         for &block in order.blocks() {
             let phis = &function.blocks[block].phis;
@@ -207,33 +170,28 @@ impl Lifted {
                 }
             }
             let without_code = !phis.is_empty() && is_entered_without_code(function, block);
-            let whole = |phi: &Phi| without_code || taken[phi.def] == block.into();
-            lifted.extend(phis.iter().enumerate().map(|(row, phi)| (block, row, whole(phi))));
+            let with_definition = |phi: &Phi| without_code || taken[phi.def] == block.into();
+            lifted.extend(phis.iter().enumerate().map(|(row, phi)| (block, row, with_definition(phi))));
         }
         Lifted(lifted)
     }
 
     fn isolations(&self, function: &Function) -> impl Iterator<Item = Isolation> {
-        self.0.iter().map(|&(block, row, whole)| {
+        self.0.iter().map(|&(block, row, with_definition)| {
             let args = &function.blocks[block].phis[row].args;
             let columns = (0..args.len()).filter(|&column| args[column].is_some()).collect();
-            Isolation { block, row, whole, stand_in: None, columns }
+            Isolation { block, row, with_definition, stand_in: None, columns }
         })
     }
 
-    /// The number of copies that all this takes.
+    /// The number of copies that this takes.
     fn copies(&self, function: &Function) -> u64 {
         let args = |block: Block, row: usize| function.blocks[block].phis[row].args.iter().filter(|arg| arg.is_some()).count();
-        self.0.iter().map(|&(block, row, whole)| args(block, row) as u64 + u64::from(whole)).sum()
+        self.0.iter().map(|&(block, row, with_definition)| args(block, row) as u64 + u64::from(with_definition)).sum()
     }
 }
 
-/// Whether an edge into the block can take no code, so that a φ and what it takes have to be in one place.
-pub(super) fn is_entered_without_code(function: &Function, block: Block) -> bool {
-    function.blocks[block].preds.iter().any(|&pred| function.takes_no_code(pred, block))
-}
-
-/// Takes copies of φs' arguments back, as far as webs allow ([`Coalescing::Pairwise`]).
+/// Decides which of the virtual copies of φs' arguments are inserted ([`Coalescing::Pairwise`]).
 struct Coalescer<'a, 'c> {
     function: &'a Function,
     interference: &'a Interference<'a>,
@@ -242,13 +200,15 @@ struct Coalescer<'a, 'c> {
 }
 
 impl Coalescer<'_, '_> {
-    /// Coalesces a φ's arguments with its definition as far as their webs do not interfere.
+    /// Merges the web of a φ's definition with those of its arguments that do not interfere with it, and returns the copies
+    /// that the others need, if any.
     fn coalesce(&mut self, block: Block, row: usize) -> Option<Isolation> {
         let data = &self.function.blocks[block];
         let phi = &data.phis[row];
-        let whole = || Some(Isolation { block, row, whole: true, stand_in: None, columns: (0..phi.args.len()).collect() });
+        let everything =
+            || Some(Isolation { block, row, with_definition: true, stand_in: None, columns: (0..phi.args.len()).collect() });
         if is_entered_without_code(self.function, block) {
-            return whole();
+            return everything();
         }
         let is_better_copied = self.spare_jumps && self.is_better_copied(block, phi);
         let stand_in = is_better_copied.then(|| self.classes.stand_in(block));
@@ -260,27 +220,30 @@ impl Coalescer<'_, '_> {
                 columns.push(column);
             }
         }
-        // A copy where control leaves a predecessor shares the web's memory with whatever of the web lives there.
-        // One for a landing pad stands before the call that throws, beside whatever of the web the rest of the block needs.
+        // The copy of an argument writes the web's memory at the end of the predecessor, so no member may be live there. The
+        // copy for a landing pad stands before the call that throws, and the rest of the block may need any member, so its φ
+        // is isolated entirely.
         let departure = |column: usize| self.function.departure(data.preds[column], block);
         let mut collides = |&column: &usize| data.landing_pad || self.classes.collide_with_tail(def, departure(column));
         if columns.iter().any(&mut collides) {
-            return whole();
+            return everything();
         }
         for &column in &columns {
             self.classes.add_tail(def, departure(column));
         }
-        let whole = stand_in.is_some();
-        (whole || !columns.is_empty()).then_some(Isolation { block, row, whole, stand_in, columns })
+        let with_definition = stand_in.is_some();
+        (with_definition || !columns.is_empty()).then_some(Isolation { block, row, with_definition, stand_in, columns })
     }
 
-    /// Whether a φ's definition had better be copied than those arguments that interfere with it. A copy on an edge with a
-    /// block of its own takes a jump, too, unless it can be hoisted, since the definition is dead on the other ways.
+    /// Whether it is cheaper to copy a φ's definition than those arguments that interfere with it.
+    ///
+    /// A copy on an edge with a block of its own takes a jump, too, unless it can be hoisted before the branch. It can if
+    /// the definition is dead on the other edges.
     fn is_better_copied(&mut self, block: Block, phi: &Phi) -> bool {
         let data = &self.function.blocks[block];
         let takes_jump: SmallVec<[bool; 4]> = data.preds.iter().map(|&pred| self.takes_jump(phi.def, pred)).collect();
         if !takes_jump.contains(&true) {
-            // Copies of all arguments are executed as often as one of the definition.
+            // Together, copies of the arguments are executed no more often than one copy of the definition.
             return false;
         }
         let (mut arguments, mut definition) = (0.0, data.frequency);
@@ -294,7 +257,8 @@ impl Coalescer<'_, '_> {
         arguments > definition
     }
 
-    /// Whether code on an edge with a block of its own writes what would be needed elsewhere if it stood in front of the branch.
+    /// Whether code on an edge that writes a value takes a block of its own: it cannot be hoisted before the branch if the
+    /// value is needed on another edge.
     fn takes_jump(&self, written: Value, edge: Block) -> bool {
         let BlockData { preds, on_edge: true, .. } = &self.function.blocks[edge] else { return false };
         let ways = &self.function.blocks[preds[0]].succs;

@@ -1,5 +1,4 @@
-//! PhiMemCoalesce of `ssa-register-allocator.txt`, section 4.3: the copies of φ-lifting are taken back where that makes no
-//! two φ-related values interfere.
+//! PhiMemCoalesce [PP05, §4.3]: after φ-lifting, copies are removed as long as no two φ-related values come to interfere.
 
 use super::classes::Classes;
 use super::{Conventional, Sharing, Webs};
@@ -8,17 +7,16 @@ use crate::machine::{Function, Inst, Rewriter, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
 /// Merges the classes of each copy's source and target unless they interfere, in the order in which φ-lifting made the
-/// copies, and removes the copies within classes. Values on edges that can take no code keep theirs.
+/// copies, and removes copies within a class. The copies of values that cross edges without code stay.
 pub(super) fn coalesce(lifted: Conventional, dominators: &Dominators) -> Conventional {
     let function = &lifted.function;
     let liveness = Liveness::new(function);
     let interference = Interference::new(function, dominators, &liveness);
     let mut classes = Classes::new(function, dominators, &interference, Sharing::Memory);
     merge_phis(function, &mut classes);
-    // Values on edges that can take no code keep their names.
     let mut without_code = EntitySet::new();
     without_code.extend(lifted.without_code.iter().copied());
-    // Every φ was lifted: what one names was made for its copy, and leaves with it.
+    // Every φ was lifted, so the values that it names were made for its copies. A copy that is removed takes its name along.
     let mut lifted_names = EntitySet::new();
     for phi in function.blocks.values().flat_map(|data| &data.phis) {
         lifted_names.extend(phi.args.iter().filter_map(|arg| arg.expand()).chain([phi.def]));
@@ -47,7 +45,7 @@ pub(super) fn coalesce(lifted: Conventional, dominators: &Dominators) -> Convent
     Conventional { function: rewritten, webs, web_count, without_code: lifted.without_code, counts: lifted.counts }
 }
 
-/// Merges the classes of isolated φs' definitions and arguments.
+/// Merges the classes of the definition and the arguments of each φ, all of which are isolated.
 pub(super) fn merge_phis(function: &Function, classes: &mut Classes) {
     for phi in function.blocks.values().flat_map(|data| &data.phis) {
         for arg in phi.args.iter().filter_map(|arg| arg.expand()) {
@@ -57,7 +55,7 @@ pub(super) fn merge_phis(function: &Function, classes: &mut Classes) {
     }
 }
 
-/// The function without the removed copies; only φs name what these were made for.
+/// The function without the removed copies. Only φs name the values that were made for these, and are renamed.
 pub(super) fn without(
     function: &Function,
     removed: &SecondaryMap<Inst, bool>,

@@ -1,22 +1,24 @@
-//! Minimum cuts.
+//! Minimum cuts by augmenting paths.
 //!
-//! Relies on: a labelling of a cluster costs what nodes cost for their labels, and pairs of which one is 1 and the other 0;
-//! the cheapest is a minimum cut of the network in which a node that is dearer as 0 is a source, one that is dearer as 1 a
-//! sink, and a pair an arc (Picard and Ratliff 1975). Found by flow along trees of what reaches a sink, which are mended where
-//! flow has filled an arc (Boykov and Kolmogorov 2004; theirs grow from both ends), in what earlier cuts under other prices have
-//! left of the network.
+//! A node that costs more as 0 than as 1 has a positive *excess*, which flows from it; one that costs more as 1 is a sink,
+//! and a pair is an arc [PR75]. When nothing flows any more, the nodes that reach no sink are 1.
+//!
+//! Paths are found along trees rooted in sinks. A tree is mended where flow has filled an arc or a sink, not searched anew
+//! [BK04]; theirs grow from both ends. Later cuts of the same network, with other costs of single nodes, go on with the flow
+//! and the trees of earlier ones [KT07].
 
-use super::network::{Arc, Cluster, Network, Node};
+use super::network::{Arc, Component, Network, Node};
 use cranelift_entity::{EntityRef, PrimaryMap};
 use std::ops::Range;
 
-/// What flows have left of a network, or of one of its clusters. That is what labels cost, written in another way: what flow
-/// takes off some costs, it adds to others, so that no labelling becomes cheaper or dearer.
+/// The network that flow has left, or that of one component. It states the same costs in another way: flow takes as much
+/// from some as it adds to others, so that no labelling becomes cheaper or dearer.
 #[derive(Clone)]
 pub(in crate::allocate) struct Residual {
-    /// Of each node, how much dearer it is as 0 than as 1; what has flowed is taken off.
+    /// The cost of each node as 0, less its cost as 1 and the flow from it.
     excess: Vec<i64>,
-    /// Of each arc, how much more can flow back by it, to its own node: that is what is looked at most.
+    /// The remaining capacity of each arc towards its own node. The search goes backwards from sinks, so this is what it
+    /// reads.
     inflow: Vec<i64>,
     /// The indices of the first node and of the first arc.
     first: usize,
@@ -24,23 +26,23 @@ pub(in crate::allocate) struct Residual {
 }
 
 impl Residual {
-    /// Before any flow: how much dearer each node is as 0 than as 1, and what it costs of each arc if its own node is 0 and the
-    /// other one 1.
+    /// The network before any flow: by how much more each node costs as 0 than as 1; and, for each arc, the cost of its own
+    /// node being 0 and the other one 1.
     pub(super) fn new(excess: Vec<i64>, inflow: Vec<i64>) -> Self {
         Residual { excess, inflow, first: 0, first_arc: 0 }
     }
 
-    /// With room for any one cluster.
-    pub(in crate::allocate) fn of_any_cluster(network: &Network) -> Self {
-        let most = |count: fn(&Network, Cluster) -> usize| network.clusters().map(|it| count(network, it)).max().unwrap_or(0);
+    /// An empty one, with memory for any single component.
+    pub(in crate::allocate) fn for_any_component(network: &Network) -> Self {
+        let most = |count: fn(&Network, Component) -> usize| network.components().map(|it| count(network, it)).max().unwrap_or(0);
         let (nodes, arcs) =
-            (most(|network, it| network.node_range(it).len()), most(|network, it| network.arcs_of_cluster(it).len()));
+            (most(|network, it| network.node_range(it).len()), most(|network, it| network.arcs_of_component(it).len()));
         Residual { excess: Vec::with_capacity(nodes), inflow: Vec::with_capacity(arcs), first: 0, first_arc: 0 }
     }
 
-    /// Becomes what another one says of a cluster.
-    pub(in crate::allocate) fn copy_from(&mut self, other: &Residual, network: &Network, cluster: Cluster) {
-        let (nodes, arcs) = (network.node_range(cluster), network.arcs_of_cluster(cluster));
+    /// Becomes the part of another one that is about a component.
+    pub(in crate::allocate) fn copy_from(&mut self, other: &Residual, network: &Network, component: Component) {
+        let (nodes, arcs) = (network.node_range(component), network.arcs_of_component(component));
         (self.first, self.first_arc) = (nodes.start, arcs.start);
         self.excess.clear();
         self.excess.extend_from_slice(&other.excess[nodes]);
@@ -48,21 +50,21 @@ impl Residual {
         self.inflow.extend_from_slice(&other.inflow[arcs]);
     }
 
-    /// What a labelling of a cluster costs if nodes have not been charged anything.
-    pub(in crate::allocate) fn cost(&self, network: &Network, cluster: Cluster, is_one: impl Fn(Node) -> bool) -> i64 {
-        self.cost_without(network, cluster, is_one, |_| 0)
+    /// The cost of a labelling of a component whose nodes have not been charged anything.
+    pub(in crate::allocate) fn cost(&self, network: &Network, component: Component, is_one: impl Fn(Node) -> bool) -> i64 {
+        self.cost_without(network, component, is_one, |_| 0)
     }
 
-    /// The same without what nodes have been charged as 1, which has been taken off their excess.
+    /// The cost of a labelling, without the charges for being 1 that have been subtracted from the nodes' excesses.
     pub(in crate::allocate) fn cost_without(
         &self,
         network: &Network,
-        cluster: Cluster,
+        component: Component,
         is_one: impl Fn(Node) -> bool,
         charged: impl Fn(Node) -> i64,
     ) -> i64 {
-        let mut cost = network.with_all_ones[cluster];
-        for node in network.nodes(cluster).filter(|&node| !is_one(node)) {
+        let mut cost = network.with_all_ones[component];
+        for node in network.nodes(component).filter(|&node| !is_one(node)) {
             let arcs = network.arcs_of(node);
             let cut =
                 network.arcs[arcs.clone()].iter().zip(self.inflows(arcs)).filter(|&(arc, &cost)| cost > 0 && is_one(arc.to));
@@ -72,17 +74,17 @@ impl Residual {
         cost
     }
 
-    /// The same for the labelling that a cut has just found: it has left nothing of what goes across.
+    /// [`Self::cost_without`] for the labelling that a cut has just found: no capacity is left across it.
     pub(in crate::allocate) fn cost_of_cut(
         &self,
         network: &Network,
-        cluster: Cluster,
+        component: Component,
         is_one: impl Fn(Node) -> bool,
         charged: impl Fn(Node) -> i64,
     ) -> i64 {
         let own = |node: Node| self.excess(node).wrapping_add(charged(node));
-        let zeros = network.nodes(cluster).filter(|&node| !is_one(node));
-        zeros.fold(network.with_all_ones[cluster], |sum, node| sum.wrapping_add(own(node)))
+        let zeros = network.nodes(component).filter(|&node| !is_one(node));
+        zeros.fold(network.with_all_ones[component], |sum, node| sum.wrapping_add(own(node)))
     }
 
     pub(in crate::allocate) fn excess(&self, node: Node) -> i64 {
@@ -105,50 +107,50 @@ impl Residual {
         &self.excess[nodes.start - self.first..nodes.end - self.first]
     }
 
-    /// Those of some arcs.
     fn inflows(&self, arcs: Range<usize>) -> &[i64] {
         &self.inflow[arcs.start - self.first_arc..arcs.end - self.first_arc]
     }
 }
 
-/// Cuts clusters.
+/// Cuts components, one at a time.
 pub(in crate::allocate) struct Cutter<'n> {
     network: &'n Network,
-    /// Whether links are those of all nodes, or of the nodes of the cluster that was cut last alone.
-    remembers: bool,
-    /// The index of the first node of that cluster, and of the first that has a link.
+    /// Whether links of all components are kept, or only those of the one that was cut last.
+    keeps_trees: bool,
+    /// The indices of the first node of the current component, and of the first node with a link.
     first: usize,
     first_link: usize,
-    /// How each node reaches a sink.
+    /// The way of each node to a sink.
     links: Vec<Link>,
-    /// Of each node, how many arcs there are to its sink, as was found out at a time.
+    /// Of each node, the number of arcs to its sink, and the time at which that was found.
     distances: Vec<(u32, u32)>,
     time: u32,
-    /// Nodes of trees that others may come to by now, and how many have been looked at.
+    /// Nodes of trees whose neighbours may join, and the number of them that have been looked at.
     queue: Vec<Node>,
     looked_at: usize,
     sources: Vec<Node>,
-    /// Nodes whose arc is full, or that are no sinks any more; what reaches a sink by way of them is not known to.
+    /// Nodes whose arc is full, or that are no longer sinks: it is unknown whether they and the nodes above them reach a
+    /// sink.
     orphans: Vec<Node>,
-    /// Nodes that were looked at, of all cuts.
+    /// The number of nodes that all cuts have looked at.
     pub(in crate::allocate) work: u64,
 }
 
-/// How a node reaches a sink: nodes and their arcs make trees, of which sinks are the roots.
+/// The way of a node to a sink. Nodes and their arcs make trees, with sinks as roots.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Link(u32);
 
 impl Link {
-    /// It does not.
+    /// It reaches none.
     const NONE: Link = Link(u32::MAX);
-    /// It is one.
+    /// It is a sink.
     const SINK: Link = Link(u32::MAX - 1);
-    /// It may, but not by the arc that was its own.
+    /// It may reach one, but not by its arc.
     const LOST: Link = Link(u32::MAX - 2);
-    /// It is not asked.
+    /// It takes no part in this cut.
     const OUTSIDE: Link = Link(u32::MAX - 3);
 
-    /// The arc that it has.
+    /// The arc to the next node.
     fn arc(self) -> Option<u32> {
         (self.0 < Link::OUTSIDE.0).then_some(self.0)
     }
@@ -159,19 +161,19 @@ impl<'n> Cutter<'n> {
         Self::of(network, false)
     }
 
-    /// One that can go on where an earlier cut of a cluster has ended ([`Self::cut_again`]).
-    pub(in crate::allocate) fn that_remembers(network: &'n Network) -> Self {
+    /// A cutter that can go on from an earlier cut of a component ([`Self::recut`]).
+    pub(in crate::allocate) fn keeping_trees(network: &'n Network) -> Self {
         Self::of(network, true)
     }
 
-    fn of(network: &'n Network, remembers: bool) -> Self {
-        let most = network.clusters().map(|cluster| network.node_range(cluster).len()).max().unwrap_or(0);
+    fn of(network: &'n Network, keeps_trees: bool) -> Self {
+        let most = network.components().map(|component| network.node_range(component).len()).max().unwrap_or(0);
         Cutter {
             network,
-            remembers,
+            keeps_trees,
             first: 0,
             first_link: 0,
-            links: vec![Link::NONE; if remembers { network.all_nodes().len() } else { most }],
+            links: vec![Link::NONE; if keeps_trees { network.all_nodes().len() } else { most }],
             distances: vec![(0, 0); most],
             time: 0,
             queue: Vec::new(),
@@ -182,34 +184,39 @@ impl<'n> Cutter<'n> {
         }
     }
 
-    /// Cuts all clusters. Answers the labels of all nodes.
+    /// Cuts all components. Answers the labels of all nodes.
     pub(in crate::allocate) fn cut_all(&mut self, residual: &mut Residual) -> PrimaryMap<Node, bool> {
         let mut is_one = PrimaryMap::with_capacity(self.network.all_nodes().len());
-        for cluster in self.network.clusters() {
-            self.cut(cluster, residual);
-            is_one.extend(self.network.nodes(cluster).map(|node| self.is_one(node)));
+        for component in self.network.components() {
+            self.cut(component, residual);
+            is_one.extend(self.network.nodes(component).map(|node| self.is_one(node)));
         }
         is_one
     }
 
-    /// Lets as much flow as possible; of the cheapest labellings, [`Self::is_one`] then tells that with the most ones.
-    pub(in crate::allocate) fn cut(&mut self, cluster: Cluster, residual: &mut Residual) {
-        self.cut_within(cluster, residual, |_| true);
+    /// Makes as much flow as possible. Of the cheapest labellings, [`Self::is_one`] then gives the one with the most ones.
+    pub(in crate::allocate) fn cut(&mut self, component: Component, residual: &mut Residual) {
+        self.cut_within(component, residual, |_| true);
     }
 
-    /// The same for what an earlier cut has left of the network, when nodes have become dearer as 1 since: those that it made 0
-    /// stay so. Only nodes `within` those that it made 1 are looked at.
-    pub(in crate::allocate) fn cut_within(&mut self, cluster: Cluster, residual: &mut Residual, within: impl Fn(Node) -> bool) {
-        self.find_sinks(cluster, residual, within);
-        self.let_flow(residual);
+    /// Cuts again where nodes have become dearer as 1 since an earlier cut. Nodes that it made 0 stay so: only nodes
+    /// `within` those that it made 1 are looked at.
+    pub(in crate::allocate) fn cut_within(
+        &mut self,
+        component: Component,
+        residual: &mut Residual,
+        within: impl Fn(Node) -> bool,
+    ) {
+        self.find_sinks(component, residual, within);
+        self.push_flow(residual);
     }
 
-    /// The same for a cluster that has been cut, when its nodes have become `dearer` as 1 since: trees are those of the last cut,
-    /// but for what this changes (Kohli and Torr 2007).
-    pub(in crate::allocate) fn cut_again(&mut self, cluster: Cluster, residual: &mut Residual, dearer: impl Fn(Node) -> i64) {
-        debug_assert!(self.remembers);
-        self.begin(cluster);
-        for node in self.network.nodes(cluster) {
+    /// Cuts a component again whose nodes have become `dearer` as 1 (or cheaper) since its last cut. The trees are those of
+    /// the last cut, repaired where excesses have changed [KT07].
+    pub(in crate::allocate) fn recut(&mut self, component: Component, residual: &mut Residual, dearer: impl Fn(Node) -> i64) {
+        debug_assert!(self.keeps_trees);
+        self.begin(component);
+        for node in self.network.nodes(component) {
             let by = dearer(node);
             if by != 0 {
                 *residual.excess_mut(node) -= by;
@@ -217,10 +224,10 @@ impl<'n> Cutter<'n> {
             }
         }
         self.adopt(residual);
-        self.let_flow(residual);
+        self.push_flow(residual);
     }
 
-    /// A node of a cluster that has been cut has another excess now.
+    /// Updates the link of a node whose excess has changed.
     fn reconsider(&mut self, node: Node, excess: i64) {
         let link = self.link(node);
         if excess < 0 && link != Link::SINK {
@@ -236,8 +243,8 @@ impl<'n> Cutter<'n> {
         }
     }
 
-    /// Lets as much flow as the trees and what they grow to take.
-    fn let_flow(&mut self, residual: &mut Residual) {
+    /// Pushes flow along the trees, which grow meanwhile, until no source reaches a sink.
+    fn push_flow(&mut self, residual: &mut Residual) {
         self.grow(residual);
         let mut next = 0;
         while let Some(&source) = self.sources.get(next) {
@@ -250,7 +257,7 @@ impl<'n> Cutter<'n> {
         }
     }
 
-    /// The label of a node of the cluster that was cut last: whether it reaches no sink any more.
+    /// The label of a node of the current component: 1 if it does not reach a sink.
     pub(in crate::allocate) fn is_one(&self, node: Node) -> bool {
         self.link(node) == Link::NONE
     }
@@ -271,19 +278,19 @@ impl<'n> Cutter<'n> {
         &mut self.distances[node.index() - self.first]
     }
 
-    /// Nothing of a cluster has been looked at.
-    fn begin(&mut self, cluster: Cluster) {
+    /// Starts on a component, none of whose nodes has been looked at.
+    fn begin(&mut self, component: Component) {
         self.queue.clear();
         self.sources.clear();
         self.looked_at = 0;
-        self.first = self.network.node_range(cluster).start;
-        self.first_link = if self.remembers { 0 } else { self.first };
+        self.first = self.network.node_range(component).start;
+        self.first_link = if self.keeps_trees { 0 } else { self.first };
     }
 
-    /// What the search begins with.
-    fn find_sinks(&mut self, cluster: Cluster, residual: &Residual, within: impl Fn(Node) -> bool) {
-        self.begin(cluster);
-        let range = self.network.node_range(cluster);
+    /// Queues the sinks, where the search begins.
+    fn find_sinks(&mut self, component: Component, residual: &Residual, within: impl Fn(Node) -> bool) {
+        self.begin(component);
+        let range = self.network.node_range(component);
         let links = self.links[range.start - self.first_link..].iter_mut().zip(residual.excesses(range.clone()));
         for (index, (link, &excess)) in range.zip(links) {
             *link = Link::NONE;
@@ -296,7 +303,7 @@ impl<'n> Cutter<'n> {
         }
     }
 
-    /// Searches backwards from the trees.
+    /// Grows the trees by a breadth-first search backwards from their nodes.
     fn grow(&mut self, residual: &Residual) {
         let before = self.looked_at;
         while let Some(&node) = self.queue.get(self.looked_at) {
@@ -319,7 +326,7 @@ impl<'n> Cutter<'n> {
         self.work += (self.looked_at - before) as u64;
     }
 
-    /// Lets as much of a source's excess flow to its sink as the way there takes.
+    /// Pushes as much of a source's excess to its sink as the path takes.
     fn augment(&mut self, source: Node, residual: &mut Residual) {
         let network = self.network;
         let mut amount = residual.excess(source);
@@ -353,8 +360,8 @@ impl<'n> Cutter<'n> {
         self.orphans.push(node);
     }
 
-    /// Finds other ways to sinks for orphans, those first that are nearest to where they had one. What has none is in no tree,
-    /// until its neighbours' turn comes again.
+    /// Finds new links for orphans, to the neighbour that is nearest to its sink. An orphan without one leaves its tree, and
+    /// joins another one when a neighbour's turn comes.
     fn adopt(&mut self, residual: &Residual) {
         let network = self.network;
         self.time += 1;
@@ -392,7 +399,7 @@ impl<'n> Cutter<'n> {
         }
     }
 
-    /// How many arcs there are from a node to its sink, unless it has none, or an orphan is on the way.
+    /// The number of arcs from a node to its sink, unless it reaches none, or there is an orphan on the way.
     fn distance_to_sink(&mut self, from: Node) -> Option<u32> {
         let arcs = &self.network.arcs;
         let (mut node, mut steps) = (from, 0);
@@ -428,10 +435,10 @@ mod tests {
     use super::super::{Decision, testing};
     use super::*;
 
-    /// The labels of all decisions, and what the network says that they cost.
+    /// The labels of all decisions, and their cost according to the network.
     fn cut_all((network, residual): &mut (Network, Residual)) -> (u32, i64) {
         let is_one = Cutter::new(network).cut_all(residual);
-        let cost = network.clusters().map(|cluster| residual.cost(network, cluster, |node| is_one[node])).sum();
+        let cost = network.components().map(|component| residual.cost(network, component, |node| is_one[node])).sum();
         (testing::bits(&network.labels(|node| is_one[node])), cost)
     }
 
@@ -447,7 +454,7 @@ mod tests {
         }
     }
 
-    /// What is left of a network by one cut gives the next one, when costs have changed, from new trees and from the old ones.
+    /// Costs change, and the next cut goes on from the last: with new trees, and with the old ones.
     #[test]
     fn cuts_go_on_where_others_have_ended() {
         let mut rng = fastrand::Rng::with_seed(2);
@@ -456,28 +463,28 @@ mod tests {
             let mut decisions = testing::random(&mut rng, count, 0);
             let (network, mut residual) = Network::new(decisions.clone());
             let mut again = residual.clone();
-            let mut remembering = Cutter::that_remembers(&network);
+            let mut remembering = Cutter::keeping_trees(&network);
             remembering.cut_all(&mut again);
             let mut charged = 0;
             for _ in 0..6 {
                 let mut dearer: PrimaryMap<Node, i64> = network.all_nodes().map(|_| 0).collect();
                 for decision in (0..rng.usize(1..4)).map(|_| Decision::new(rng.usize(..count))).collect::<Vec<_>>() {
-                    let price = rng.i64(-decisions.costs[decision][1]..30);
-                    decisions.costs[decision][1] += price;
-                    dearer[network.node(decision)] += price;
-                    charged += price;
+                    let charge = rng.i64(-decisions.costs[decision][1]..30);
+                    decisions.costs[decision][1] += charge;
+                    dearer[network.node(decision)] += charge;
+                    charged += charge;
                 }
                 for node in network.all_nodes() {
                     *residual.excess_mut(node) -= dearer[node];
                 }
                 let labels = Cutter::new(&network).cut_all(&mut residual);
-                for cluster in network.clusters() {
-                    remembering.cut_again(cluster, &mut again, |node| dearer[node]);
-                    network.nodes(cluster).for_each(|node| assert_eq!(remembering.is_one(node), labels[node]));
+                for component in network.components() {
+                    remembering.recut(component, &mut again, |node| dearer[node]);
+                    network.nodes(component).for_each(|node| assert_eq!(remembering.is_one(node), labels[node]));
                 }
                 let least = testing::least(&decisions, 0);
                 for residual in [&residual, &again] {
-                    let costs = network.clusters().map(|cluster| residual.cost(&network, cluster, |node| labels[node]));
+                    let costs = network.components().map(|component| residual.cost(&network, component, |node| labels[node]));
                     assert_eq!(costs.sum::<i64>() + charged, least);
                 }
                 let labels = testing::bits(&network.labels(|node| labels[node]));
@@ -487,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forbidden_often_is_no_more_than_forbidden() {
+    fn costs_that_are_forbidden_often_are_no_more_than_forbidden() {
         let mut decisions = super::super::Decisions::default();
         let [a, b] = [(); 2].map(|()| decisions.decide());
         for _ in 0..100_000 {

@@ -1,80 +1,79 @@
-//! The decisions that are left, as networks whose minimum cuts are the cheapest labellings.
+//! Networks whose minimum cuts are the cheapest labellings.
 //!
-//! Requires: [`Decisions`], which become the network; those that have been taken out are left out.
-//! Ensures: decisions that costs of pairs connect are one *cluster*, with consecutive nodes; clusters meet in rows and reliances
-//! alone. What labels cost is in a [`Residual`] through which nothing has flowed yet.
+//! Requires: [`Decisions`], which become the network; those that have been eliminated are left out.
+//! Ensures: decisions that pairs connect are one *component*, with consecutive nodes. Components meet only in constraints
+//! and implications. The costs of labels are in a [`Residual`] through which nothing has flowed yet.
 
-use super::{Decision, Decisions, Pair, Reliance, Residual, Rooms, Units, together};
+use super::{Capacities, Decision, Decisions, Implication, Pair, Residual, Units, capped_sum};
 use crate::analysis::Partition;
 use crate::analysis::grouped::{Grouped, of_each};
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 use std::ops::Range;
 
-/// A decision of a cluster.
+/// A decision. Those of one component are consecutive nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::allocate) struct Node(u32);
 entity_impl!(Node);
 
-/// Decisions that depend on each other, whatever the others are.
+/// Decisions that pairs connect: their best labels are independent of those of other components, but for constraints.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::allocate) struct Cluster(u32);
-entity_impl!(Cluster);
+pub(in crate::allocate) struct Component(u32);
+entity_impl!(Component);
 
-/// A set of nodes of which so many at most are 1.
+/// A limit to the number of nodes that are 1, among those that it includes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::allocate) struct Row(u32);
-entity_impl!(Row);
+pub(in crate::allocate) struct Constraint(u32);
+entity_impl!(Constraint);
 
-/// Half of an edge between two nodes.
+/// One direction of an edge between two nodes.
 #[derive(Clone, Copy)]
 pub(in crate::allocate) struct Arc {
     pub(in crate::allocate) to: Node,
-    /// The other half.
+    /// The index of the arc in the other direction.
     pub(in crate::allocate) sister: u32,
 }
 
-/// All clusters and rows.
+/// All components, and the constraints and implications between them.
 pub(in crate::allocate) struct Network {
-    /// What costs are counted in.
     pub(in crate::allocate) units: Units,
-    /// The first node of each cluster.
-    first: PrimaryMap<Cluster, Node>,
-    /// How many nodes there are.
+    /// The first node of each component.
+    first: PrimaryMap<Component, Node>,
+    /// The number of nodes.
     count: usize,
-    /// What each cluster costs if all its nodes are 1. (What is forbidden often may make it overflow. Costs of labellings that
-    /// do nothing forbidden come out right all the same.)
-    pub(super) with_all_ones: PrimaryMap<Cluster, i64>,
+    /// The cost of each component if all its nodes are 1. It may overflow where much is forbidden; the costs of labellings
+    /// that do nothing forbidden come out right all the same.
+    pub(super) with_all_ones: PrimaryMap<Component, i64>,
     pub(in crate::allocate) arcs: Vec<Arc>,
     /// The first arc of each node, and one beyond the last.
     first_arc: Vec<u32>,
-    /// The runs of rows that each node is in.
-    runs: Grouped<Node, (Row, Row)>,
-    pub(in crate::allocate) rooms: PrimaryMap<Row, Rooms>,
-    pub(in crate::allocate) frequency: PrimaryMap<Row, f64>,
-    pub(in crate::allocate) reliances: Vec<Reliance<Node>>,
+    /// The runs of constraints that include each node.
+    runs: Grouped<Node, (Constraint, Constraint)>,
+    pub(in crate::allocate) capacities: PrimaryMap<Constraint, Capacities>,
+    pub(in crate::allocate) frequency: PrimaryMap<Constraint, f64>,
+    pub(in crate::allocate) implications: Vec<Implication<Node>>,
     node_of: PrimaryMap<Decision, PackedOption<Node>>,
 }
 
 impl Network {
     pub(in crate::allocate) fn new(decisions: Decisions) -> (Self, Residual) {
         let (mut network, excess) = Network::without_arcs(&decisions);
-        // Arcs take most memory while they are made: by then, nothing else is left of the decisions.
+        // Arcs take the most memory while they are made. By then, nothing else is left of the decisions.
         let inflow = network.connect(decisions.into_pairs());
         (network, Residual::new(excess, inflow))
     }
 
-    /// The nodes, and the rows that they are in; and of each node, how much dearer it is as 0 than as 1.
+    /// The nodes and the constraints that include them, and by how much more each node costs as 0 than as 1.
     fn without_arcs(decisions: &Decisions) -> (Self, Vec<i64>) {
-        let of_cluster = by_cluster(decisions);
-        let (nodes, clusters) = (of_cluster.len(), of_cluster.keys());
+        let of_component = by_component(decisions);
+        let (nodes, components) = (of_component.len(), of_component.keys());
         let mut node_of: PrimaryMap<Decision, PackedOption<Node>> = decisions.costs.keys().map(|_| None.into()).collect();
         let mut excess = Vec::with_capacity(nodes);
-        let mut first: PrimaryMap<Cluster, Node> = PrimaryMap::with_capacity(clusters);
-        let mut with_all_ones: PrimaryMap<Cluster, i64> = PrimaryMap::with_capacity(clusters);
-        for cluster in (0..clusters).map(Cluster::new) {
+        let mut first: PrimaryMap<Component, Node> = PrimaryMap::with_capacity(components);
+        let mut with_all_ones: PrimaryMap<Component, i64> = PrimaryMap::with_capacity(components);
+        for component in (0..components).map(Component::new) {
             first.push(Node::new(excess.len()));
             let mut ones: i64 = 0;
-            for &decision in of_cluster.get(cluster) {
+            for &decision in of_component.get(component) {
                 node_of[decision] = Node::new(excess.len()).into();
                 let [zero, one] = decisions.costs[decision];
                 excess.push(zero - one);
@@ -82,13 +81,16 @@ impl Network {
             }
             with_all_ones.push(ones);
         }
-        let runs = decisions.runs.iter().map(|run| (node(&node_of, run.decision), (Row(run.rows.start), Row(run.rows.end))));
+        let runs = decisions
+            .runs
+            .iter()
+            .map(|run| (node(&node_of, run.decision), (Constraint(run.constraints.start), Constraint(run.constraints.end))));
         let network = Network {
             units: decisions.units,
             runs: Grouped::from_pairs(nodes, runs),
-            rooms: decisions.rows.iter().map(|data| data.rooms).collect(),
-            frequency: decisions.rows.iter().map(|data| data.frequency).collect(),
-            reliances: decisions.reliances.iter().map(|it| it.map(|decision| node(&node_of, decision))).collect(),
+            capacities: decisions.constraints.iter().map(|data| data.capacities).collect(),
+            frequency: decisions.constraints.iter().map(|data| data.frequency).collect(),
+            implications: decisions.implications.iter().map(|it| it.map(|decision| node(&node_of, decision))).collect(),
             first,
             count: nodes,
             with_all_ones,
@@ -99,25 +101,23 @@ impl Network {
         (network, excess)
     }
 
-    pub(in crate::allocate) fn clusters(&self) -> impl DoubleEndedIterator<Item = Cluster> + ExactSizeIterator + use<> {
-        (0..self.first.len()).map(Cluster::new)
+    pub(in crate::allocate) fn components(&self) -> impl DoubleEndedIterator<Item = Component> + ExactSizeIterator + use<> {
+        (0..self.first.len()).map(Component::new)
     }
 
-    /// All nodes.
     pub(in crate::allocate) fn all_nodes(&self) -> impl ExactSizeIterator<Item = Node> + Clone + use<> {
         (0..self.count).map(Node::new)
     }
 
-    /// The nodes of a cluster.
-    pub(in crate::allocate) fn nodes(&self, cluster: Cluster) -> impl DoubleEndedIterator<Item = Node> + Clone + use<> {
-        let range = self.node_range(cluster);
+    pub(in crate::allocate) fn nodes(&self, component: Component) -> impl DoubleEndedIterator<Item = Node> + Clone + use<> {
+        let range = self.node_range(component);
         range.map(Node::new)
     }
 
-    /// The indices of a cluster's nodes.
-    pub(in crate::allocate) fn node_range(&self, cluster: Cluster) -> Range<usize> {
-        let next = Cluster::new(cluster.index() + 1);
-        self.first[cluster].index()..self.first.get(next).map_or(self.count, |node| node.index())
+    /// The indices of a component's nodes.
+    pub(in crate::allocate) fn node_range(&self, component: Component) -> Range<usize> {
+        let next = Component::new(component.index() + 1);
+        self.first[component].index()..self.first.get(next).map_or(self.count, |node| node.index())
     }
 
     /// The indices of a node's arcs.
@@ -125,39 +125,38 @@ impl Network {
         self.first_arc[node.index()] as usize..self.first_arc[node.index() + 1] as usize
     }
 
-    /// The indices of the arcs of a cluster's nodes.
-    pub(in crate::allocate) fn arcs_of_cluster(&self, cluster: Cluster) -> Range<usize> {
-        let nodes = self.node_range(cluster);
+    /// The indices of the arcs of a component's nodes.
+    pub(in crate::allocate) fn arcs_of_component(&self, component: Component) -> Range<usize> {
+        let nodes = self.node_range(component);
         self.first_arc[nodes.start] as usize..self.first_arc[nodes.end] as usize
     }
 
-    /// The runs of rows that a node is in, as ranges of their indices.
+    /// The runs of constraints that include a node, as ranges of indices.
     pub(in crate::allocate) fn runs_of(&self, node: Node) -> impl Iterator<Item = Range<usize>> {
         self.runs.get(node).iter().map(|&(first, end)| first.index()..end.index())
     }
 
-    /// The rows that a node is in.
-    pub(in crate::allocate) fn rows_of(&self, node: Node) -> impl Iterator<Item = Row> {
-        self.runs_of(node).flatten().map(Row::new)
+    /// The constraints that include a node.
+    pub(in crate::allocate) fn constraints_of(&self, node: Node) -> impl Iterator<Item = Constraint> {
+        self.runs_of(node).flatten().map(Constraint::new)
     }
 
-    /// The node of a decision that has not been taken out.
+    /// The node of a decision that has not been eliminated.
     pub(in crate::allocate) fn node(&self, decision: Decision) -> Node {
         node(&self.node_of, decision)
     }
 
-    /// The cluster of a node.
-    pub(in crate::allocate) fn cluster_of(&self, node: Node) -> Cluster {
-        Cluster::new(self.first.as_values_slice().partition_point(|&first| first <= node) - 1)
+    pub(in crate::allocate) fn component_of(&self, node: Node) -> Component {
+        Component::new(self.first.as_values_slice().partition_point(|&first| first <= node) - 1)
     }
 
-    /// The labels of all decisions, by those of nodes; 0 for those that have been taken out.
+    /// The labels of all decisions, by those of nodes; 0 for decisions that have been eliminated.
     pub(in crate::allocate) fn labels(&self, is_one: impl Fn(Node) -> bool) -> PrimaryMap<Decision, bool> {
         self.node_of.values().map(|node| node.expand().is_some_and(&is_one)).collect()
     }
 
-    /// Makes the arcs of all nodes, those between the same two one. Answers what each costs if its own node is 0 and the other
-    /// one 1.
+    /// Makes the arcs of all nodes, merging those between the same two nodes. Answers the cost of each arc: that of its own
+    /// node being 0 and the other one 1.
     fn connect(&mut self, pairs: Vec<Pair>) -> Vec<i64> {
         let nodes = self.count;
         let halves = pairs.iter().map(|pair| {
@@ -173,7 +172,7 @@ impl Network {
         let mut next = first_arc.clone();
         for lower in (0..nodes).map(Node::new) {
             for &Half { upper, of_lower, cost } in above(&by_lower, lower) {
-                // A node's arcs to those below come first: the latest one may be to this one.
+                // Arcs to lower nodes come first, in order, so the latest arc of the upper node may be to this one already.
                 let latest = next[upper.index()].checked_sub(1).filter(|&arc| arc >= first_arc[upper.index()]);
                 let of_upper = latest.filter(|&arc| arcs[arc as usize].to == lower).unwrap_or_else(|| {
                     let (i, j) = (next[lower.index()], next[upper.index()]);
@@ -185,7 +184,7 @@ impl Network {
                 });
                 let arc = if of_lower { of_upper } else { arcs[of_upper as usize].sister };
                 let sum = &mut costs[arc as usize];
-                *sum = together(*sum, cost);
+                *sum = capped_sum(*sum, cost);
             }
         }
         self.arcs = arcs;
@@ -197,8 +196,8 @@ fn node(node_of: &PrimaryMap<Decision, PackedOption<Node>>, decision: Decision) 
     node_of[decision].expect("the decision has not been taken out")
 }
 
-/// The decisions that are left, by clusters, which are numbered in the order of their first decisions.
-fn by_cluster(decisions: &Decisions) -> Grouped<Cluster, Decision> {
+/// The decisions that are left, by component. Components are numbered in the order of their first decisions.
+fn by_component(decisions: &Decisions) -> Grouped<Component, Decision> {
     let mut partition: Partition<Decision> = Partition::discrete(decisions.costs.len());
     for pair in &decisions.pairs {
         let (one, zero) = (partition.find(pair.one), partition.find(pair.zero));
@@ -206,40 +205,40 @@ fn by_cluster(decisions: &Decisions) -> Grouped<Cluster, Decision> {
             partition.attach(one.max(zero), one.min(zero));
         }
     }
-    let mut numbers: SecondaryMap<Decision, PackedOption<Cluster>> = of_each(decisions.costs.len());
+    let mut numbers: SecondaryMap<Decision, PackedOption<Component>> = of_each(decisions.costs.len());
     let mut count = 0;
     let mut pairs = Vec::with_capacity(decisions.costs.len());
-    let left = decisions.costs.keys().filter(|&decision| !decisions.taken_out.contains(decision));
+    let left = decisions.costs.keys().filter(|&decision| !decisions.eliminated.contains(decision));
     pairs.extend(left.map(|decision| {
         let number = &mut numbers[partition.find(decision)];
-        let cluster = number.expand().unwrap_or_else(|| {
-            *number = Cluster::new(count).into();
+        let component = number.expand().unwrap_or_else(|| {
+            *number = Component::new(count).into();
             count += 1;
-            Cluster::new(count - 1)
+            Component::new(count - 1)
         });
-        (cluster, decision)
+        (component, decision)
     }));
     Grouped::new(count, &pairs)
 }
 
-/// What depends on a node and on one behind it.
+/// A pair, as seen from its lower node.
 #[derive(Clone, Copy)]
 struct Half {
     upper: Node,
-    /// What it costs if only the lower one is 1, or else if only the upper one is.
+    /// Whether the cost is paid if the lower node is the one that is 1.
     of_lower: bool,
     cost: i64,
 }
 
-/// The pairs of a node with those behind it.
+/// The pairs of a node with higher ones.
 fn above(by_lower: &Grouped<Node, Half>, lower: Node) -> impl Iterator<Item = &Half> {
     by_lower.get(lower).iter().filter(move |half| half.upper != lower)
 }
 
-/// Where each node's arcs begin, and where the last ones end.
+/// The first arc of each node, and the end of the last one's.
 fn first_arcs(nodes: usize, by_lower: &Grouped<Node, Half>) -> Vec<u32> {
     let mut first_arc = vec![0u32; nodes + 1];
-    // Of each node, the latest one below that it has an arc to.
+    // Of each node, the latest lower node that it has an arc to.
     let mut latest = vec![u32::MAX; nodes];
     for lower in (0..nodes).map(Node::new) {
         for &Half { upper, .. } in above(by_lower, lower) {

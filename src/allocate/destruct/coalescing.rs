@@ -1,8 +1,14 @@
-//! Which variables become one (section 21.3, "De-coalescing in Linear Time").
+//! Coalescing: which variables become one ([Bo09, §21.3], "De-coalescing in Linear Time").
 //!
-//! All that copies relate is given one colour, unless no register suits all of it; then each colour's variables are visited in
-//! dominance order, and what interferes with one before it is uncoloured, with its atom: whichever of the two saves fewer
-//! executions of copies. What is uncoloured is coloured anew, apart from the rest, until nothing more is gained.
+//! All variables that copies relate are given one colour, unless no register suits all of them. Then the variables of each
+//! colour are visited in dominance order. If one interferes with an earlier one, the atom of one of the two is uncoloured:
+//! the one that saves fewer executions of copies. Uncoloured atoms are coloured again, apart from the rest, until nothing
+//! more is gained.
+//!
+//! Requires: variables with their affinities, atoms and liveness.
+//! Ensures: classes of variables, none of which has two members that interfere by the given [`Notion`].
+//! Relies on: in dominance order, it is enough to test the nearest earlier variable of a colour whose definition dominates,
+//! and those of its value that are live with it ([`Classes::interfering`]).
 
 use super::liveness::LiveOut;
 use super::members::{Affinity, Members};
@@ -11,7 +17,7 @@ use crate::analysis::Partition;
 use crate::machine::{RegSet, Value};
 use cranelift_entity::{EntityRef, packed_option::PackedOption};
 
-/// How many variables are looked at, for each that there is, before classes are not merged one by one any more.
+/// How many variables may be looked at, for each one that there is, while classes are merged one by one.
 const LOOKS: usize = 64;
 
 /// Classes of variables that share a location.
@@ -19,19 +25,19 @@ pub(super) struct Classes<'a> {
     members: &'a Members,
     live: LiveOut<'a>,
     notion: Notion,
-    /// Sets that stay together.
+    /// Sets of variables that stay together.
     atoms: Partition<Value>,
     /// Atoms of one colour, by their representatives.
     colours: Partition<Value>,
-    /// Of an atom's representative, the registers that suit all of it.
+    /// For the representative of each atom, the registers that suit all of its variables.
     allowed: Vec<RegSet>,
-    /// Of an atom's representative, the executions of copies that its colour saves.
+    /// For the representative of each atom, the executions of copies that its colour saves.
     gain: Vec<f64>,
-    /// Of an atom's representative, whether it has left its colour.
+    /// For the representative of each atom, whether it has left its colour.
     uncoloured: Vec<bool>,
-    /// Of each variable, the nearest one of its colour that dominates it.
+    /// For each variable, the nearest one of its colour that dominates it.
     idom: Vec<PackedOption<Value>>,
-    /// Of each variable, the nearest such one that is live with it, and of the same value ("equal intersecting ancestor").
+    /// For each variable, the nearest such one that is live with it and has the same value ("equal intersecting ancestor").
     ancestor: Vec<PackedOption<Value>>,
     tests: u64,
 }
@@ -60,7 +66,7 @@ impl<'a> Classes<'a> {
         }
     }
 
-    /// A variable's class, by a representative.
+    /// The representative of a variable's class.
     pub(super) fn of(&mut self, variable: Value) -> Value {
         let atom = self.atoms.find(variable);
         self.colours.find(atom)
@@ -76,13 +82,13 @@ impl<'a> Classes<'a> {
         each + partitions + self.live.bytes()
     }
 
-    /// Two variables of one atom that interfere, if there are such.
+    /// Two variables of one atom that interfere, if there are any.
     pub(super) fn strong_interference(&mut self) -> Option<[Value; 2]> {
         let atoms = self.groups();
         atoms.iter().find_map(|atom| self.find_interference(atom))
     }
 
-    /// Gives copies' two sides one class, as far as nothing in a class interferes then.
+    /// Puts the two sides of copies into one class, as long as no two variables of a class interfere.
     pub(super) fn coalesce(&mut self, merging: Merging) {
         let mut affinities = self.members.affinities.clone();
         affinities.sort_by(|a, b| b.weight.total_cmp(&a.weight));
@@ -98,7 +104,8 @@ impl<'a> Classes<'a> {
         }
     }
 
-    /// Gives all that copies relate one colour and takes out what interferes, again and again, as long as that saves copies.
+    /// Gives all variables that copies relate one colour and uncolours those that interfere, as long as each round saves
+    /// copies.
     fn merge_at_once(&mut self, affinities: &mut Vec<Affinity>) {
         let mut apart = usize::MAX;
         while affinities.len() < apart {
@@ -112,13 +119,14 @@ impl<'a> Classes<'a> {
         }
     }
 
-    /// Forgets about copies whose two sides are one.
+    /// Keeps the copies whose two sides are in different classes.
     fn keep_apart(&mut self, affinities: &mut Vec<Affinity>) {
         affinities.retain(|affinity| self.of(affinity.to) != self.of(affinity.from));
     }
 
-    /// Merges the classes of copies' two sides, those first that are executed most, if nothing in the two interferes. What is
-    /// looked at is limited: classes may grow large one variable after the other.
+    /// Merges the classes of the two sides of each copy if no members interfere, the most frequent copies first.
+    ///
+    /// The number of variables that are looked at is limited, because a class may grow large by one variable at a time.
     fn merge_by_weight(&mut self, affinities: &mut Vec<Affinity>) {
         let mut budget = LOOKS * self.members.count();
         let mut lists: Vec<Vec<Value>> = vec![Vec::new(); self.members.count()];
@@ -145,7 +153,7 @@ impl<'a> Classes<'a> {
         self.keep_apart(affinities);
     }
 
-    /// Two of these variables, which come in dominance order, that interfere.
+    /// Two of these variables that interfere, if there are any. They are given in dominance order.
     fn find_interference(&mut self, variables: &[Value]) -> Option<[Value; 2]> {
         let mut before = None.into();
         variables.iter().find_map(|&variable| {
@@ -155,9 +163,9 @@ impl<'a> Classes<'a> {
         })
     }
 
-    /// Gives what copies relate one colour.
+    /// Gives the atoms that copies relate one colour, as far as registers suit all of them.
     fn colour(&mut self, affinities: &[Affinity]) {
-        // Of a colour's representative, the registers that suit all.
+        // For the representative of each colour, the registers that suit all of its atoms.
         let mut allowed = self.allowed.clone();
         for &Affinity { to, from, weight } in affinities {
             let (a, b) = (self.atoms.find(to), self.atoms.find(from));
@@ -175,7 +183,8 @@ impl<'a> Classes<'a> {
         }
     }
 
-    /// The variables of each colour, or of each atom as long as nothing is coloured, in dominance order; those alone are left out.
+    /// The variables of each colour in dominance order, or of each atom as long as nothing is coloured. Variables that are
+    /// alone are left out.
     fn groups(&mut self) -> Vec<Vec<Value>> {
         let mut pairs: Vec<(Value, Value)> =
             (0..self.members.count()).map(Value::new).map(|variable| (self.of(variable), variable)).collect();
@@ -186,7 +195,7 @@ impl<'a> Classes<'a> {
         groups
     }
 
-    /// Uncolours variables until no two of a colour interfere (Algorithm 21.3).
+    /// Uncolours atoms until no two variables of a colour interfere [Bo09, Algorithm 21.3].
     fn decoalesce(&mut self, colour: &[Value]) {
         let mut current = None.into();
         for &variable in colour {
@@ -208,10 +217,11 @@ impl<'a> Classes<'a> {
         !self.uncoloured[atom.index()]
     }
 
-    /// A variable among those before in dominance order, `before` being the last of them, that interferes with this one.
+    /// A variable that comes earlier in dominance order and interferes with this one. `before` is the last that comes
+    /// earlier; with `parts`, uncoloured variables do not count.
     ///
-    /// It is enough to look at the nearest that dominates it, and at those of the same value that are live with that one: were
-    /// another live here, it would be live at the nearest one's definition too, where it would have been found.
+    /// It is enough to test the nearest one that dominates this one, and those of the same value that are live with that.
+    /// Any other that were live here would also be live at the nearest one's definition, and would have been found there.
     fn interfering(&mut self, variable: Value, before: PackedOption<Value>, parts: bool) -> Option<Value> {
         let dominators = self.live.dominators();
         let place = self.members.def[variable.index()];
@@ -242,15 +252,15 @@ impl<'a> Classes<'a> {
         None
     }
 
-    /// Whether a variable is live where another is defined, which its own definition dominates. What is defined in one place
-    /// meets there, dead or not.
+    /// Whether a variable is live at the definition of another one, which its own definition dominates. Variables that are
+    /// defined in one place intersect, even if they are dead.
     fn intersect(&mut self, variable: Value, other: Value) -> bool {
         self.tests += 1;
         let place = self.members.def[other.index()];
-        self.members.def[variable.index()] == place || self.live.live_behind(variable, place)
+        self.members.def[variable.index()] == place || self.live.live_after(variable, place)
     }
 
-    /// Whether two variables may be in one place although both are live.
+    /// Whether two variables may share a location although both are live.
     fn may_share(&self, a: Value, b: Value) -> bool {
         let copies = |to: Value, from: Value| self.members.copy_of[to.index()] == from.into();
         match self.notion {
@@ -260,8 +270,8 @@ impl<'a> Classes<'a> {
         }
     }
 
-    /// Two sides of a copy that have kept one colour are one atom from now on. What has not is on its own again, and so is what
-    /// has its colour from that alone.
+    /// Makes the two sides of a copy one atom if both have kept their colour. All other atoms are on their own again, even
+    /// those that had their colour only by way of an uncoloured one.
     fn settle(&mut self, affinities: &[Affinity]) {
         for affinity in affinities {
             let (a, b) = (self.atoms.find(affinity.to), self.atoms.find(affinity.from));

@@ -1,71 +1,73 @@
-//! Which copies isolate φs and two-address operands (Algorithm 21.1, and Figure 21.4 for operands).
+//! The copies that isolate φs [Bo09, Algorithm 21.1] and two-address operands [Bo09, Figure 21.4].
 //!
-//! Ensures: every argument of a φ has a copy where control departs for the φ's block, every definition of one at the head of its
-//! block; but an argument that is defined behind that point is taken as it is: a *non-split operand*. What a two-address
-//! definition overwrites is a copy made before its instruction. All copies of one place are parallel.
+//! Requires: strict SSA form.
+//! Ensures: every argument of a φ has a copy where control departs for the φ's block, and every definition has one at the
+//! head of its block. An argument that is defined after the point of departure has none: it is a *non-split operand*. A
+//! two-address definition overwrites a copy that is made before its instruction. Copies in one place are parallel.
 
 use super::bytes;
-use crate::allocate::cssa::{Sharing, is_entered_without_code};
-use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Point, RegClass, Rewriter, Value};
+use crate::allocate::ssa::conventional::{Sharing, is_entered_without_code};
+use crate::machine::{Block, Function, Inserted, Inst, InstFlags, InstKind, Operand, Point, RegClass, Rewriter, Value};
 use cranelift_entity::EntityRef;
 use smallvec::SmallVec;
 
-/// A copy that isolates: of a value of the function, or to one.
+/// An isolating copy. One of its sides is a value of the function; the other one, which is *fresh*, exists only for the
+/// copy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IsolatingCopy {
     pub(super) to: Value,
     pub(super) from: Value,
-    /// Of the side that only the copy makes.
+    /// The class of the fresh side.
     pub(super) class: RegClass,
     pub(super) at: Point,
-    pub(super) site: Site,
+    pub(super) isolates: IsolatedOperand,
 }
 
-/// What a copy isolates. In the order in which copies stand between two instructions.
+/// The operand that a copy isolates. The order of the variants is that of copies between two instructions.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Site {
-    /// The φ in this row of the block.
+pub(super) enum IsolatedOperand {
+    /// The definition of the φ in this row of the block.
     Definition { block: Block, row: usize },
-    /// What it takes in a column.
+    /// The argument of such a φ in a column.
     Argument { block: Block, row: usize, column: usize },
-    /// A use, by its index among the instruction's operands, and the definition that overwrites it.
+    /// A use, by its index among the instruction's operands, that a two-address definition overwrites.
     Tie { inst: Inst, operand: usize, overwritten_by: Value },
 }
 
-impl Site {
-    /// Copies of one stage, between the same two instructions, are parallel.
+impl IsolatedOperand {
+    /// Copies between the same two instructions are parallel if they are of one stage.
     fn stage(&self) -> u32 {
         match self {
-            Site::Definition { .. } => 0,
-            Site::Argument { .. } => 1,
-            Site::Tie { .. } => 2,
+            IsolatedOperand::Definition { .. } => 0,
+            IsolatedOperand::Argument { .. } => 1,
+            IsolatedOperand::Tie { .. } => 2,
         }
     }
 }
 
 impl IsolatingCopy {
-    /// The side that only the copy makes.
+    /// The side that exists only for the copy.
     pub(super) fn fresh(&self) -> Value {
-        if matches!(self.site, Site::Definition { .. }) { self.from } else { self.to }
+        if matches!(self.isolates, IsolatedOperand::Definition { .. }) { self.from } else { self.to }
     }
 
-    /// The side that the function has.
+    /// The side that is a value of the function.
     pub(super) fn old(&self) -> Value {
-        if matches!(self.site, Site::Definition { .. }) { self.to } else { self.from }
+        if matches!(self.isolates, IsolatedOperand::Definition { .. }) { self.to } else { self.from }
     }
 
-    /// Where it stands: equal for parallel copies, ascending in program order.
+    /// The place of the copy: equal for parallel copies, and ascending in program order.
     pub(super) fn place(&self) -> (Point, u32) {
-        (self.at, self.site.stage())
+        (self.at, self.isolates.stage())
     }
 }
 
-/// An argument that a φ takes without a copy.
+/// A non-split operand: an argument that a φ takes without a copy.
 pub(super) struct NonSplit {
     pub(super) value: Value,
-    /// Over the edge from this block.
+    /// The predecessor from which it is taken.
     pub(super) pred: Block,
-    /// By the φ in this row of the block.
+    /// The block of the φ.
     pub(super) block: Block,
     pub(super) row: usize,
 }
@@ -77,15 +79,16 @@ pub(super) struct Isolation {
     pub(super) non_split: Vec<NonSplit>,
     /// Blocks whose φs are not isolated.
     pub(super) left: Vec<Block>,
-    /// What the variables of a class are to share.
     pub(super) sharing: Sharing,
-    /// How many values the function has; what only copies make is numbered from there on.
+    /// The number of the function's values. Fresh values are numbered from there on.
     pub(super) values: usize,
 }
 
 impl Isolation {
-    /// What shares memory need not know about two-address instructions; and where an edge can take no code, it is no matter of
-    /// copies whether what a φ relates is in memory.
+    /// The copies for variables that are to share a register, or a slot.
+    ///
+    /// Those that share a slot are not concerned by two-address instructions. Their φs on edges without code are left out:
+    /// whether such a φ is in memory does not depend on copies.
     pub(super) fn new(function: &Function, sharing: Sharing) -> Self {
         let (copies, non_split, left) = (Vec::new(), Vec::new(), Vec::new());
         let mut isolation = Isolation { copies, non_split, left, sharing, values: function.values.len() };
@@ -115,29 +118,31 @@ impl Isolation {
         let class = |value: Value| function.values[value].class;
         let data = &function.blocks[block];
         for (row, phi) in data.phis.iter().enumerate() {
-            let site = Site::Definition { block, row };
+            let isolates = IsolatedOperand::Definition { block, row };
             let (from, class_of_phi) = (self.fresh(), class(phi.def));
-            self.copies.push(IsolatingCopy { to: phi.def, from, class: class_of_phi, at: function.head(block), site });
+            self.copies.push(IsolatingCopy { to: phi.def, from, class: class_of_phi, at: function.head(block), isolates });
             for (column, (arg, &pred)) in phi.args.iter().zip(&data.preds).enumerate() {
                 let Some(value) = arg.expand() else { continue };
                 let at = function.departure(pred, block);
-                if is_defined_behind(function, value, at) {
+                if is_defined_from(function, value, at) {
                     self.non_split.push(NonSplit { value, pred, block, row });
                     continue;
                 }
-                // A copy holds all of what it copies, also where the φ is narrower.
+                // A copy holds the whole of its source, even if the φ is narrower.
                 let class = function.file.wider(class_of_phi, class(value));
-                let site = Site::Argument { block, row, column };
-                self.copies.push(IsolatingCopy { to: self.fresh(), from: value, class, at, site });
+                let isolates = IsolatedOperand::Argument { block, row, column };
+                self.copies.push(IsolatingCopy { to: self.fresh(), from: value, class, at, isolates });
             }
         }
     }
 
-    /// What inline assembly that jumps overwrites is left to allocation: its results cannot be stored, so nothing is to be in a
-    /// web with them.
+    /// Isolates the operands that an instruction overwrites.
+    ///
+    /// Those of inline assembly that jumps are left to assignment. Its results cannot be stored, so no other value should be
+    /// in a web with them.
     fn ties(&mut self, function: &Function, block: Block, inst: Inst) {
         let data = &function.insts[inst];
-        if data.jumps {
+        if data.is(InstFlags::JUMPS) {
             return;
         }
         let operands = function.operands(inst);
@@ -145,13 +150,13 @@ impl Isolation {
         for def in operands {
             let Some(operand) = def.reuse.map(usize::from) else { continue };
             let from = operands[operand].value;
-            let site = Site::Tie { inst, operand, overwritten_by: def.value };
+            let isolates = IsolatedOperand::Tie { inst, operand, overwritten_by: def.value };
             let class = function.values[from].class;
-            self.copies.push(IsolatingCopy { to: self.fresh(), from, class, at, site });
+            self.copies.push(IsolatingCopy { to: self.fresh(), from, class, at, isolates });
         }
     }
 
-    /// The function with all copies in their places.
+    /// The function with all copies inserted.
     pub(super) fn insert(&self, function: &Function) -> Function {
         let mut rewriter = Rewriter::new(function);
         let mut classes: Vec<(Value, RegClass)> = self.copies.iter().map(|copy| (copy.fresh(), copy.class)).collect();
@@ -160,17 +165,19 @@ impl Isolation {
             rewriter.value(class);
         }
         for copy in &self.copies {
-            match copy.site {
-                Site::Definition { block, row } => rewriter.new.blocks[block].phis[row].def = copy.from,
-                Site::Argument { block, row, column } => rewriter.new.blocks[block].phis[row].args[column] = copy.to.into(),
-                Site::Tie { .. } => {}
+            match copy.isolates {
+                IsolatedOperand::Definition { block, row } => rewriter.new.blocks[block].phis[row].def = copy.from,
+                IsolatedOperand::Argument { block, row, column } => {
+                    rewriter.new.blocks[block].phis[row].args[column] = copy.to.into()
+                }
+                IsolatedOperand::Tie { .. } => {}
             }
         }
         self.write(function, &mut rewriter, |rewriter, parallel, operands| {
             let pairs = parallel.iter().flat_map(|copy| [Operand::defining(copy.to), Operand::using(copy.from)]);
             rewriter.insert(InstKind::Inserted(Inserted::Parallel), &pairs.collect::<Vec<_>>());
             for copy in parallel {
-                if let Site::Tie { operand, .. } = copy.site {
+                if let IsolatedOperand::Tie { operand, .. } = copy.isolates {
                     read_copy(operands, operand, copy.to);
                 }
             }
@@ -178,8 +185,8 @@ impl Isolation {
         rewriter.new
     }
 
-    /// Writes the function's instructions, and what `parallel` writes for each set of parallel copies. It may change the operands
-    /// of the instruction behind them.
+    /// Writes the function's instructions, and calls `parallel` to write each set of parallel copies in its place. It may
+    /// change the operands of the instruction that follows.
     pub(super) fn write(
         &self,
         function: &Function,
@@ -208,8 +215,8 @@ impl Isolation {
     }
 }
 
-/// Has an operand that is overwritten read a copy of its value, and with it all others that read the value and are not overwritten
-/// themselves: the value need not be in a register for them.
+/// Makes an operand that is overwritten read a copy of its value. So do all other operands that read the value and are not
+/// overwritten themselves, so that the value need not be in a register for them.
 pub(super) fn read_copy(operands: &mut [Operand], overwritten: usize, copy: Value) {
     let value = std::mem::replace(&mut operands[overwritten].value, copy);
     for k in 0..operands.len() {
@@ -223,7 +230,7 @@ pub(super) fn read_copy(operands: &mut [Operand], overwritten: usize, copy: Valu
     }
 }
 
-/// An instruction that reads one value by two names has neither in memory, and changes neither there.
+/// Forbids an instruction that reads one value under two names to read or change either of them in memory.
 fn stay_in_registers(operands: &mut [Operand], names: [Value; 2]) {
     let reads: SmallVec<[bool; 8]> = operands.iter().map(|operand| !operand.is_def() && names.contains(&operand.value)).collect();
     for (operand, reads_it) in operands.iter_mut().zip(&reads) {
@@ -232,8 +239,8 @@ fn stay_in_registers(operands: &mut [Operand], names: [Value; 2]) {
     }
 }
 
-/// Whether an instruction of the point's block, from the point on, defines a value.
-pub(super) fn is_defined_behind(function: &Function, value: Value, point: Point) -> bool {
-    let mut behind = function.block_insts(point.block).skip(point.index as usize);
-    behind.any(|inst| function.operands(inst).iter().any(|operand| operand.is_def() && operand.value == value))
+/// Whether an instruction from the point to the end of its block defines a value.
+pub(super) fn is_defined_from(function: &Function, value: Value, point: Point) -> bool {
+    let mut from_here = function.block_insts(point.block).skip(point.index as usize);
+    from_here.any(|inst| function.operands(inst).iter().any(|operand| operand.is_def() && operand.value == value))
 }

@@ -1,18 +1,19 @@
-//! Whether a variable is live at a block's end.
+//! Whether a variable is live after a point, by a check or by sets.
 //!
-//! Relies on: Boissinot, Hack, Grund, Dupont de Dinechin, Rastello, "Fast Liveness Checking for SSA-Form Programs" (2008), in
-//! its form for reducible graphs: what is live into a loop that does not contain its definition is live throughout the loop, so a
-//! variable is live in a block if a use can be reached, without back edges, from the header of the outermost such loop around
-//! the block. In irreducible graphs there are sets.
+//! Requires: the definition of the variable dominates the point.
+//! Relies on: [Boi08], in its form for reducible graphs. A variable that is live into a loop without its definition is live
+//! throughout the loop. So it is live in a block if one of its uses can be reached, without back edges, from the header of
+//! the outermost loop around the block that does not contain the definition. For irreducible graphs, sets are computed
+//! instead.
 
 use super::Source;
-use super::members::{Members, Place};
+use super::members::{Members, OperandPoint};
 use crate::analysis::grouped::{Grouped, of_each};
 use crate::analysis::{Dominators, Loops, Order, Reach};
 use crate::machine::{Block, Function, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 
-/// Answers that question.
+/// Answers whether variables are live.
 pub(super) struct LiveOut<'a> {
     members: &'a Members,
     dominators: &'a Dominators,
@@ -20,7 +21,7 @@ pub(super) struct LiveOut<'a> {
 }
 
 enum Answers<'a> {
-    /// Of each block, what is live at its end, ascending.
+    /// For each block, the variables live at its end, ascending.
     Sets(Grouped<Block, Value>),
     Check(Box<(Loops, Reach<'a, Function>)>),
 }
@@ -52,14 +53,14 @@ impl<'a> LiveOut<'a> {
         self.dominators
     }
 
-    /// Whether a variable is live just behind a place that its definition dominates.
-    pub(super) fn live_behind(&mut self, variable: Value, place: Place) -> bool {
+    /// Whether a variable is live just after a point that its definition dominates.
+    pub(super) fn live_after(&mut self, variable: Value, place: OperandPoint) -> bool {
         let uses = self.members.uses.get(variable);
         let next = uses.partition_point(|&other| other <= place);
         uses.get(next).is_some_and(|other| other.block == place.block) || self.live_out(variable, place.block)
     }
 
-    /// Whether a variable is wanted behind a block that its definition dominates.
+    /// Whether a variable is live at the end of a block that its definition dominates.
     fn live_out(&mut self, variable: Value, block: Block) -> bool {
         let def = self.members.def[variable.index()].block;
         let uses = self.members.uses.get(variable).chunk_by(|a, b| a.block == b.block).map(|uses| uses[0].block);
@@ -79,10 +80,10 @@ impl<'a> LiveOut<'a> {
     }
 }
 
-/// The variables live at each block's end, by walking up from uses to definitions.
+/// The variables live at each block's end, found by walking up from uses to definitions.
 fn sets(function: &Function, members: &Members) -> Grouped<Block, Value> {
     let mut pairs: Vec<(Block, Value)> = Vec::new();
-    // Of each block, the last variable that was found live in it, and at its end.
+    // For each block, the last variable that was found to be live at its head, and the last at its end.
     let mut live_in: SecondaryMap<Block, PackedOption<Value>> = of_each(function.blocks.len());
     let mut live_out = live_in.clone();
     let mut open = Vec::new();

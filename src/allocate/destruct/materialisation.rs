@@ -1,18 +1,18 @@
-//! Writing the copies that are left (section 21.3, "Virtualizing φ-Related Copies": a copy is materialised if its sides are of
-//! different classes), in one traversal.
+//! Writing the copies that are left, in one traversal: those whose sides are in different classes ([Bo09, §21.3],
+//! "Virtualizing φ-Related Copies").
 
 use super::DestructionCounts;
 use super::coalescing::Classes;
-use super::isolation::{IsolatingCopy, Isolation, Site, read_copy};
+use super::isolation::{IsolatedOperand, IsolatingCopy, Isolation, read_copy};
 use super::members::Members;
-use super::sequence::{Source, Step, sequence};
-use crate::allocate::cssa::{Conventional, ConversionCounts, Web};
+use super::sequence::{CopySource, CopyStep, sequence};
+use crate::allocate::ssa::conventional::{Conventional, ConversionCounts, Web};
 use crate::analysis::grouped::of_each;
 use crate::machine::{Function, InstKind, Operand, RegClass, Rewriter, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 use std::collections::BTreeMap;
 
-/// Writes the function with what is left of the copies that isolate, and its webs.
+/// Writes the function with the isolating copies that are left, and numbers its webs.
 pub(super) fn write(
     function: &Function,
     isolation: &Isolation,
@@ -31,7 +31,7 @@ pub(super) fn write(
     Conventional { function: rewriter.new, webs, web_count: count, without_code, counts }
 }
 
-/// Counts copies before and after.
+/// Counts the copies before and after coalescing.
 fn count_all(
     function: &Function,
     isolation: &Isolation,
@@ -42,8 +42,8 @@ fn count_all(
     let mut left = |to, from| classes.of(to) != classes.of(from);
     for copy in &isolation.copies {
         let left = u64::from(left(copy.to, copy.from));
-        let (all, remaining) = match copy.site {
-            Site::Tie { .. } => (&mut counts.ties, &mut counts.ties_left),
+        let (all, remaining) = match copy.isolates {
+            IsolatedOperand::Tie { .. } => (&mut counts.ties, &mut counts.ties_left),
             _ => (&mut counts.isolating, &mut counts.isolating_left),
         };
         *all += 1;
@@ -61,11 +61,12 @@ fn count_all(
     debug_assert!(function.values.len() == isolation.values);
 }
 
-/// Numbers for the classes of more than one variable.
+/// The webs: classes of more than one variable, numbered as they come.
 struct Webs {
     webs: SecondaryMap<Value, PackedOption<Web>>,
     of_class: Vec<PackedOption<Web>>,
-    /// Of a class's representative, how many variables it has; of a φ's, one more: even alone, it is in a web.
+    /// For each representative, the size of its class. The definition of a φ counts twice, so that even alone it is in a
+    /// web.
     sizes: Vec<u32>,
     count: usize,
 }
@@ -73,7 +74,11 @@ struct Webs {
 impl Webs {
     fn new(members: &Members, isolation: &Isolation, classes: &mut Classes) -> Self {
         let mut sizes = vec![0; members.count()];
-        let phis = isolation.copies.iter().filter(|copy| matches!(copy.site, Site::Definition { .. })).map(|copy| copy.from);
+        let phis = isolation
+            .copies
+            .iter()
+            .filter(|copy| matches!(copy.isolates, IsolatedOperand::Definition { .. }))
+            .map(|copy| copy.from);
         (0..members.count()).map(Value::new).chain(phis).for_each(|variable| sizes[classes.of(variable).index()] += 1);
         Webs { webs: of_each(members.count()), of_class: vec![None.into(); members.count()], sizes, count: 0 }
     }
@@ -97,27 +102,27 @@ struct Writer<'a, 'm> {
     counts: &'a mut DestructionCounts,
 }
 
-/// One of a set of parallel copies, that is left.
-struct Left {
-    /// Classes.
+/// One of a set of parallel copies that is left.
+struct RemainingCopy {
+    /// The classes of both sides.
     to: Value,
     from: Value,
-    /// Values of the new function.
+    /// The values of the new function that it defines and reads.
     written: Value,
     read: Value,
     class: RegClass,
 }
 
 impl Writer<'_, '_> {
-    /// Writes what is left of a parallel copy, and has φs and the instruction behind it name what they read.
+    /// Writes what is left of a set of parallel copies, and renames the operands that they isolate.
     fn parallel(&mut self, rewriter: &mut Rewriter, parallel: &[IsolatingCopy], operands: &mut [Operand]) {
         let sides: Vec<(Value, Value)> =
             parallel.iter().map(|copy| (self.classes.of(copy.to), self.classes.of(copy.from))).collect();
-        // By class, what has the value that copies bring there. Copies that bring the same do it once.
+        // For each class, the value that holds what the copies bring there. Copies that bring the same are written once.
         let mut held: BTreeMap<Value, Value> = BTreeMap::new();
         let coalesced = parallel.iter().zip(&sides).filter(|(_, (to, from))| to == from);
         held.extend(coalesced.map(|(copy, &(to, _))| (to, copy.old())));
-        let mut left: Vec<Left> = Vec::new();
+        let mut left: Vec<RemainingCopy> = Vec::new();
         for (copy, &(to, from)) in parallel.iter().zip(&sides).filter(|(_, (to, from))| to != from) {
             let Some(&name) = held.get(&to) else {
                 let name = rewriter.value(copy.class);
@@ -125,7 +130,7 @@ impl Writer<'_, '_> {
                 rename(rewriter, copy, name, operands);
                 let (written, read) = if copy.fresh() == copy.to { (name, copy.from) } else { (copy.to, name) };
                 held.insert(to, written);
-                left.push(Left { to, from, written, read, class: copy.class });
+                left.push(RemainingCopy { to, from, written, read, class: copy.class });
                 continue;
             };
             rename(rewriter, copy, name, operands);
@@ -133,21 +138,21 @@ impl Writer<'_, '_> {
         self.sequential(rewriter, &left);
     }
 
-    fn sequential(&mut self, rewriter: &mut Rewriter, left: &[Left]) {
+    fn sequential(&mut self, rewriter: &mut Rewriter, left: &[RemainingCopy]) {
         let variables: Vec<(Value, Value)> = left.iter().map(|copy| (copy.to, copy.from)).collect();
         let mut broken: Vec<Value> = Vec::new();
         for step in sequence(&variables) {
             let (to, from) = match step {
-                Step::Break { copy, .. } => {
+                CopyStep::Break { copy, .. } => {
                     broken.push(rewriter.value(left[copy].class));
                     self.counts.broken_cycles += 1;
                     (broken[broken.len() - 1], left[copy].read)
                 }
-                Step::Write { copy, from } => {
+                CopyStep::Write { copy, from } => {
                     let from = match from {
-                        Source::Own(_) => left[copy].read,
-                        Source::Written(other) => left[other].written,
-                        Source::Broken(cycle) => broken[cycle],
+                        CopySource::Own(_) => left[copy].read,
+                        CopySource::Written(other) => left[other].written,
+                        CopySource::Broken(cycle) => broken[cycle],
                     };
                     (left[copy].written, from)
                 }
@@ -157,11 +162,11 @@ impl Writer<'_, '_> {
     }
 }
 
-/// Has what is isolated name what its copy makes.
+/// Makes the isolated operand name the value of its copy.
 fn rename(rewriter: &mut Rewriter, copy: &IsolatingCopy, name: Value, operands: &mut [Operand]) {
-    match copy.site {
-        Site::Definition { block, row } => rewriter.new.blocks[block].phis[row].def = name,
-        Site::Argument { block, row, column } => rewriter.new.blocks[block].phis[row].args[column] = name.into(),
-        Site::Tie { operand, .. } => read_copy(operands, operand, name),
+    match copy.isolates {
+        IsolatedOperand::Definition { block, row } => rewriter.new.blocks[block].phis[row].def = name,
+        IsolatedOperand::Argument { block, row, column } => rewriter.new.blocks[block].phis[row].args[column] = name.into(),
+        IsolatedOperand::Tie { operand, .. } => read_copy(operands, operand, name),
     }
 }

@@ -1,80 +1,83 @@
-//! The variables of the isolated program: where each is defined and used, what its value is, and which had better be one.
+//! The variables of the isolated program: where each is defined and used, its value, and the affinities between them.
 //!
-//! Ensures: the same variables, in the same order, whether the copies that isolate are virtual or inserted: values of the
-//! function by their numbers, and behind them what the copies make. Virtual copies stand at places of their own between
-//! instructions, so that the liveness of φs' operands is that of Definition 21.2 (copy mode) for those that have copies, and that
-//! of Definition 21.1 (multiplexing mode) for what copies make and for non-split operands.
+//! Requires: strict SSA form, and its isolating copies, virtual or inserted.
+//! Ensures: the same variables in the same order either way: the function's values, and after them the fresh values of the
+//! copies. Virtual copies have points of their own between instructions. So the operands of φs are live as [Bo09, Definition
+//! 21.2] has it (copy mode) if they have copies. Fresh values and non-split operands are live as in Definition 21.1
+//! (multiplexing mode).
 
 use super::bytes;
-use super::isolation::{IsolatingCopy, Isolation, Site, read_copy};
-use crate::allocate::cssa::Sharing;
+use super::isolation::{IsolatedOperand, IsolatingCopy, Isolation, read_copy};
+use crate::allocate::ssa::conventional::Sharing;
 use crate::analysis::grouped::Grouped;
 use crate::analysis::{Dominators, Order, Partition};
-use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, RegClass, RegSet, Role, Value};
+use crate::machine::{Block, Function, Inserted, Inst, InstFlags, InstKind, Operand, RegClass, RegSet, Role, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 
-/// A place in a block. φs and what is live in are at the beginning, then each instruction has several.
+/// A point at which an operand is read or written. φs and live-in values are at the head of a block; then each instruction
+/// has several points.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Place {
+pub(super) struct OperandPoint {
     pub(super) block: Block,
     pub(super) position: u32,
 }
 
-/// Before an instruction: the copies of three stages, each of which reads and then writes; then its own operands.
+/// The points of an instruction. The first six are for copies before it: in each of three stages, they read and then write.
+/// Then come its own operands.
 const EARLY: u32 = 6;
 const USE: u32 = 7;
 const LATE: u32 = 8;
 const DONE: u32 = 9;
 const STAGES: u32 = 10;
 
-impl Place {
+impl OperandPoint {
     fn head(block: Block) -> Self {
-        Place { block, position: 0 }
+        OperandPoint { block, position: 0 }
     }
 
-    /// Where φs of successors take their arguments.
+    /// The point at which φs of successors take their arguments.
     fn end(block: Block) -> Self {
-        Place { block, position: u32::MAX }
+        OperandPoint { block, position: u32::MAX }
     }
 
     fn at(block: Block, index: usize, stage: u32) -> Self {
-        Place { block, position: 1 + index as u32 * STAGES + stage }
+        OperandPoint { block, position: 1 + index as u32 * STAGES + stage }
     }
 }
 
-/// Whether the function at hand has the copies that isolate.
+/// Whether the isolating copies have been inserted into the function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Copies {
     Virtual,
     Inserted,
 }
 
-/// A copy that comes to nothing if both sides are one variable.
+/// A copy that disappears if both sides are one variable.
 #[derive(Clone, Copy)]
 pub(super) struct Affinity {
     pub(super) to: Value,
     pub(super) from: Value,
-    /// Executions.
+    /// The executions of the copy.
     pub(super) weight: f64,
 }
 
 /// All variables.
 pub(super) struct Members {
-    /// Where each is defined.
-    pub(super) def: Vec<Place>,
-    /// Where each is used, in the order of blocks' numbers and positions.
-    pub(super) uses: Grouped<Value, Place>,
+    /// The definition of each.
+    pub(super) def: Vec<OperandPoint>,
+    /// The uses of each, by block number and position.
+    pub(super) uses: Grouped<Value, OperandPoint>,
     /// The first variable with the same value.
     pub(super) value: Vec<Value>,
-    /// What each is a copy of that is as wide.
+    /// The variable of which each is a copy, if that is as wide.
     pub(super) copy_of: Vec<PackedOption<Value>>,
     /// The registers that each may be in.
     pub(super) allowed: Vec<RegSet>,
     /// All copies.
     pub(super) affinities: Vec<Affinity>,
-    /// Sets of variables that have to be one: what is left of a φ, what a two-address instruction reads and writes.
+    /// Sets of variables that have to be one: those of an isolated φ, and the two sides of a tie.
     pub(super) atoms: Partition<Value>,
-    /// Of each variable's block, its number in the preorder of the dominator tree.
+    /// The number of each block in the preorder of the dominator tree.
     preorder: SecondaryMap<Block, u32>,
 }
 
@@ -87,10 +90,10 @@ impl Members {
         copies: Copies,
     ) -> Self {
         let count = isolation.values + isolation.copies.len();
-        let mut scan = Scan {
+        let mut scan = OperandScan {
             function,
             isolation,
-            def: vec![Place::head(function.entry()); count],
+            def: vec![OperandPoint::head(function.entry()); count],
             uses: Vec::with_capacity(function.operands.len() + 2 * isolation.copies.len()),
             copy_of: vec![None.into(); count],
             affinities: Vec::with_capacity(isolation.copies.len()),
@@ -107,7 +110,7 @@ impl Members {
             scan.affinities.retain(|affinity| is_fresh(affinity.to) || is_fresh(affinity.from));
         }
         let allowed = allowed(function, isolation, count);
-        let Scan { def, mut uses, copy_of, affinities, .. } = scan;
+        let OperandScan { def, mut uses, copy_of, affinities, .. } = scan;
         uses.sort_unstable();
         let preorder = function.blocks.keys().map(|block| dominators.preorder(block));
         let mut members = Members {
@@ -133,9 +136,9 @@ impl Members {
         each + self.uses.bytes() + bytes(&self.affinities) + self.count() * size_of::<Value>()
     }
 
-    /// Dominance order: by the dominator tree's preorder, then by position.
+    /// The key of dominance order: the dominator tree's preorder, then the position.
     fn key(&self, variable: Value) -> (u32, u32, Value) {
-        let Place { block, position } = self.def[variable.index()];
+        let OperandPoint { block, position } = self.def[variable.index()];
         (self.preorder[block], position, variable)
     }
 
@@ -143,7 +146,7 @@ impl Members {
         variables.sort_unstable_by_key(|&variable| self.key(variable));
     }
 
-    /// Two lists in dominance order as one.
+    /// Merges two lists in dominance order into one.
     pub(super) fn merged(&self, a: &[Value], b: &[Value]) -> Vec<Value> {
         let (mut a, mut b) = (a.iter().copied().peekable(), b.iter().copied().peekable());
         let next = || match (a.peek(), b.peek()) {
@@ -154,12 +157,12 @@ impl Members {
         std::iter::from_fn(next).collect()
     }
 
-    /// The value of each variable. A copy has that of what it copies, which is defined before it in dominance order.
+    /// The value of each variable. A copy has the value of its source, which comes before it in dominance order.
     fn values(&self, order: &Order) -> Vec<Value> {
         let mut values: Vec<Value> = (0..self.count()).map(Value::new).collect();
         let mut copies: Vec<Value> = values.iter().copied().filter(|value| self.copy_of[value.index()].is_some()).collect();
         copies.sort_unstable_by_key(|value| {
-            let Place { block, position } = self.def[value.index()];
+            let OperandPoint { block, position } = self.def[value.index()];
             (order.index(block), position)
         });
         for copy in copies {
@@ -170,10 +173,10 @@ impl Members {
     }
 }
 
-/// What inline assembly defines that jumps cannot be stored, so it had better be alone.
+/// The variables that inline assembly with jumps defines. They cannot be stored, so it is better not to coalesce them.
 fn defined_by_jumps(function: &Function, count: usize) -> Vec<bool> {
     let mut defined = vec![false; count];
-    for inst in function.insts.keys().filter(|&inst| function.insts[inst].jumps) {
+    for inst in function.insts.keys().filter(|&inst| function.insts[inst].is(InstFlags::JUMPS)) {
         for def in function.operands(inst).iter().filter(|operand| operand.is_def()) {
             defined[def.value.index()] = true;
         }
@@ -181,7 +184,7 @@ fn defined_by_jumps(function: &Function, count: usize) -> Vec<bool> {
     defined
 }
 
-/// The registers of each variable's class; memory suits all.
+/// The registers in which each variable may be. Variables that share memory are not restricted.
 fn allowed(function: &Function, isolation: &Isolation, count: usize) -> Vec<RegSet> {
     if isolation.sharing == Sharing::Memory {
         return vec![RegSet::ALL; count];
@@ -193,8 +196,8 @@ fn allowed(function: &Function, isolation: &Isolation, count: usize) -> Vec<RegS
     allowed
 }
 
-/// Unites what is left of each φ with its non-split operands, and each two-address definition with what it overwrites
-/// (pinned φ-webs, Algorithm 21.2).
+/// Unites the variables of each isolated φ with its non-split operands, and each two-address definition with the copy that
+/// it overwrites (pinned φ-webs, [Bo09, Algorithm 21.2]).
 fn atoms(isolation: &Isolation, count: usize) -> Partition<Value> {
     let mut atoms = Partition::discrete(count);
     let mut unite = |a: Value, b: Value| {
@@ -205,10 +208,10 @@ fn atoms(isolation: &Isolation, count: usize) -> Partition<Value> {
     };
     let of_phi = definitions(isolation);
     for copy in &isolation.copies {
-        match copy.site {
-            Site::Definition { .. } => {}
-            Site::Argument { block, row, .. } => unite(of_phi[block][row], copy.to),
-            Site::Tie { overwritten_by, .. } => unite(overwritten_by, copy.to),
+        match copy.isolates {
+            IsolatedOperand::Definition { .. } => {}
+            IsolatedOperand::Argument { block, row, .. } => unite(of_phi[block][row], copy.to),
+            IsolatedOperand::Tie { overwritten_by, .. } => unite(overwritten_by, copy.to),
         }
     }
     for operand in &isolation.non_split {
@@ -217,11 +220,11 @@ fn atoms(isolation: &Isolation, count: usize) -> Partition<Value> {
     atoms
 }
 
-/// What each φ of a block defines, by row.
+/// The fresh definition of each φ of a block, by row.
 fn definitions(isolation: &Isolation) -> SecondaryMap<Block, Vec<Value>> {
     let mut definitions: SecondaryMap<Block, Vec<Value>> = SecondaryMap::new();
     for copy in &isolation.copies {
-        if let Site::Definition { block, row } = copy.site {
+        if let IsolatedOperand::Definition { block, row } = copy.isolates {
             debug_assert_eq!(definitions[block].len(), row, "rows come in order");
             definitions[block].push(copy.from);
         }
@@ -229,16 +232,16 @@ fn definitions(isolation: &Isolation) -> SecondaryMap<Block, Vec<Value>> {
     definitions
 }
 
-struct Scan<'a> {
+struct OperandScan<'a> {
     function: &'a Function,
     isolation: &'a Isolation,
-    def: Vec<Place>,
-    uses: Vec<(Value, Place)>,
+    def: Vec<OperandPoint>,
+    uses: Vec<(Value, OperandPoint)>,
     copy_of: Vec<PackedOption<Value>>,
     affinities: Vec<Affinity>,
 }
 
-impl Scan<'_> {
+impl OperandScan<'_> {
     fn with_virtual_copies(&mut self) {
         let mut copies = self.isolation.copies.iter().peekable();
         for block in self.function.blocks.keys() {
@@ -246,7 +249,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Notes a block's definitions and uses, and those of the copies that come next in the program and stand there.
+    /// Notes the definitions and uses in a block. `copies` are the virtual copies that come next in the program; those that
+    /// stand in the block are consumed.
     fn block<'c>(&mut self, block: Block, copies: &mut std::iter::Peekable<impl Iterator<Item = &'c IsolatingCopy>>) {
         let function = self.function;
         let mut operands = Vec::new();
@@ -255,7 +259,7 @@ impl Scan<'_> {
             operands.extend_from_slice(function.operands(inst));
             while let Some(copy) = copies.next_if(|copy| copy.at.block == block && copy.at.index <= index as u32) {
                 self.virtual_copy(copy);
-                if let Site::Tie { operand, .. } = copy.site {
+                if let IsolatedOperand::Tie { operand, .. } = copy.isolates {
                     read_copy(&mut operands, operand, copy.to);
                 }
             }
@@ -268,7 +272,7 @@ impl Scan<'_> {
 
     fn virtual_copy(&mut self, copy: &IsolatingCopy) {
         let (point, stage) = copy.place();
-        let at = |stage| Place::at(point.block, point.index as usize, stage);
+        let at = |stage| OperandPoint::at(point.block, point.index as usize, stage);
         let width = |class: RegClass| self.function.file.classes[class].slot_size;
         let same = width(copy.class) == width(self.function.values[copy.old()].class);
         self.copy(copy.to, copy.from, same, point.block);
@@ -281,14 +285,14 @@ impl Scan<'_> {
         let function = self.function;
         for (k, &Operand { value, role, .. }) in operands.iter().enumerate() {
             match role {
-                // It goes where the definition comes.
-                Role::Use if is_overwritten_early(operands, k) => self.uses.push((value, Place::at(block, index, EARLY))),
-                Role::Use => self.uses.push((value, Place::at(block, index, USE))),
-                Role::Def => self.def[value.index()] = Place::at(block, index, LATE),
+                // It is read until the early definition that overwrites it comes.
+                Role::Use if is_overwritten_early(operands, k) => self.uses.push((value, OperandPoint::at(block, index, EARLY))),
+                Role::Use => self.uses.push((value, OperandPoint::at(block, index, USE))),
+                Role::Def => self.def[value.index()] = OperandPoint::at(block, index, LATE),
                 Role::EarlyDef => {
-                    self.def[value.index()] = Place::at(block, index, EARLY);
-                    // Nothing that is written later is where it is, though nobody may ever read it.
-                    self.uses.push((value, Place::at(block, index, DONE)));
+                    self.def[value.index()] = OperandPoint::at(block, index, EARLY);
+                    // Even if nobody reads it, it keeps its location until the other definitions have been written.
+                    self.uses.push((value, OperandPoint::at(block, index, DONE)));
                 }
             }
         }
@@ -298,13 +302,14 @@ impl Scan<'_> {
             InstKind::Inserted(Inserted::Parallel) => {
                 operands.chunks(2).for_each(|pair| self.copy(pair[0].value, pair[1].value, same(pair), block));
             }
-            // What is copied into a wider value leaves the rest of its register to chance; memory does not.
+            // A copy to a wider value leaves the rest of a register to chance, but not the rest of a slot. So that is no
+            // affinity.
             InstKind::Copy if same(operands) => self.copy(operands[0].value, operands[1].value, true, block),
             _ => {}
         }
     }
 
-    /// Notes a copy; what it copies has the same content if it is as wide.
+    /// Notes a copy. It has the value of its source if it is as wide.
     fn copy(&mut self, to: Value, from: Value, as_wide: bool, block: Block) {
         if as_wide {
             self.copy_of[to.index()] = from.into();
@@ -312,32 +317,32 @@ impl Scan<'_> {
         self.affinities.push(Affinity { to, from, weight: self.function.blocks[block].frequency });
     }
 
-    /// Notes what is left of the φs.
+    /// Notes the definitions and uses of isolated φs, and those of φs that are not isolated.
     fn phis(&mut self) {
         for copy in &self.isolation.copies {
-            match copy.site {
-                Site::Definition { block, .. } => self.def[copy.from.index()] = Place::head(block),
-                Site::Argument { block, column, .. } => {
+            match copy.isolates {
+                IsolatedOperand::Definition { block, .. } => self.def[copy.from.index()] = OperandPoint::head(block),
+                IsolatedOperand::Argument { block, column, .. } => {
                     let pred = self.function.blocks[block].preds[column];
-                    self.uses.push((copy.to, Place::end(pred)));
+                    self.uses.push((copy.to, OperandPoint::end(pred)));
                 }
-                Site::Tie { .. } => {}
+                IsolatedOperand::Tie { .. } => {}
             }
         }
         let arguments = self.isolation.non_split.iter();
-        self.uses.extend(arguments.map(|operand| (operand.value, Place::end(operand.pred))));
+        self.uses.extend(arguments.map(|operand| (operand.value, OperandPoint::end(operand.pred))));
         for &block in &self.isolation.left {
             let data = &self.function.blocks[block];
             for phi in &data.phis {
-                self.def[phi.def.index()] = Place::head(block);
+                self.def[phi.def.index()] = OperandPoint::head(block);
                 let arguments = phi.args.iter().zip(&data.preds);
-                self.uses.extend(arguments.filter_map(|(arg, &pred)| Some((arg.expand()?, Place::end(pred)))));
+                self.uses.extend(arguments.filter_map(|(arg, &pred)| Some((arg.expand()?, OperandPoint::end(pred)))));
             }
         }
     }
 }
 
-/// Whether an early definition overwrites an operand, while others are still being read.
+/// Whether an early definition overwrites an operand, while other operands are still to be read.
 fn is_overwritten_early(operands: &[Operand], operand: usize) -> bool {
     operands.iter().any(|def| def.role == Role::EarlyDef && def.reuse.map(usize::from) == Some(operand))
 }

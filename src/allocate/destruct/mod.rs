@@ -1,16 +1,33 @@
-//! The way out of SSA form before allocation (`ssa-destruction-for-machine-code.txt`).
+//! The way out of SSA form before allocation, after Rastello's chapter on SSA destruction [Bo09].
 //!
-//! Requires: strict SSA. Critical edges need not be split ([`unsplit`] takes their blocks out).
-//! Ensures: conventional SSA form whose webs are the variables of the program without φs: each can have one location for all its
-//! life, since of its values no two are live at once with different contents. What a two-address definition overwrites is in
-//! its web. Copies between variables are in sequence.
-//! Relies on: section 21.1 of that text, for isolation and its limits; 21.2 for interference by value; 21.3 for the liveness
-//! check, de-coalescing, virtual copies and sequentialisation.
+//! The steps are those of the chapter:
 //!
-//! The phases are those of the text: [`isolation`] says which copies isolate φs and two-address operands, [`members`] which
-//! variables there are then, with these copies virtual or inserted, [`coalescing`] unites all that copies relate and takes out
-//! again what interferes, [`materialisation`] writes the copies that are left, each set of parallel ones in an order that
-//! [`sequence`] finds.
+//! - [`isolation`] says which copies isolate φs and two-address operands.
+//! - [`members`] are the variables that there are then, whether these copies are inserted or only virtual.
+//! - [`coalescing`] unites the variables that copies relate, as far as they do not interfere.
+//! - [`materialisation`] writes the copies that are left; [`sequence`] finds an order for those that are parallel.
+//!
+//! Requires: strict SSA form. Critical edges need not be split; [`unsplit`] removes their blocks.
+//! Ensures: conventional SSA form whose webs are the variables of the program without φs. Each variable can have one
+//! location for all its life, since two of its values are live at once only if they are equal. The operand that a
+//! two-address definition overwrites is in the definition's web. Copies between variables are in sequence.
+//! Relies on: [Bo09, §21.1] for isolation and its limits, [Bo09, §21.2] for interference by value, and [Bo09, §21.3] for the
+//! liveness check, de-coalescing, virtual copies and sequentialisation.
+//!
+//! ```text
+//! b0: -> b1                       b0: -> b1
+//!   v0:w = op                       v0:w = op
+//! b1: -> b2 b1                    b1: -> b2 b1
+//!   v1:w = phi b0:v0 b1:v2          v3:w = phi b0:v0 b1:v2
+//!                                   v1:w = copy v3
+//!   v2:w = op v1                    v2:w = op v1
+//!   op terminator                   op terminator
+//! b2:                             b2:
+//!   op v1                           op v1
+//! ```
+//!
+//! Of the three copies that isolate the φ, one is left. v0, v2 and v3 are one variable; v1 is another, since it is live when
+//! v2 is defined (`testdata/functions/lost_copy.txt`).
 
 mod coalescing;
 mod isolation;
@@ -20,8 +37,8 @@ mod members;
 mod sequence;
 pub mod unsplit;
 
-use super::cssa::{Conventional, Sharing};
 use super::failure::Unsupported;
+use super::ssa::conventional::{Conventional, Sharing};
 use crate::analysis::{Dominators, Order};
 use crate::machine::{BlockData, Function, InstData, Value, ValueData};
 use coalescing::Classes;
@@ -30,29 +47,29 @@ use liveness::LiveOut;
 use members::{Copies, Members};
 use serde::{Deserialize, Serialize};
 
-/// How to leave SSA form. Each choice is one of the text's refinements, with what it refines.
+/// How to leave SSA form. Each choice is between a refinement of [Bo09] and what it refines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Policy {
     pub notion: Notion,
-    /// Whether copies that isolate are inserted only if they stay.
+    /// Whether isolating copies are virtual, and inserted only if they stay.
     pub virtualize: bool,
     pub liveness: Source,
     pub merging: Merging,
 }
 
 impl Policy {
-    /// With all refinements.
+    /// All refinements.
     pub const REFINED: Policy =
         Policy { notion: Notion::Value, virtualize: true, liveness: Source::Check, merging: Merging::ByWeight };
 }
 
-/// In which order copies' sides become one variable.
+/// The order in which the two sides of copies are made one variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Merging {
-    /// All at once; what interferes then is taken out again (Algorithm 21.3).
+    /// All at once. Variables that interfere are then taken out again [Bo09, Algorithm 21.3].
     AtOnce,
-    /// One copy after the other, those first that are executed most, within a limit; then as above (Boissinot et al.,
-    /// "Revisiting Out-of-SSA Translation for Correctness, Code Quality, and Efficiency", CGO 2009).
+    /// One copy after another, the most frequent first, within a limit, as in the paper on which [Bo09] is based (CGO 2009).
+    /// The rest as with `AtOnce`.
     ByWeight,
 }
 
@@ -61,55 +78,55 @@ pub enum Merging {
 pub enum Notion {
     /// Their live ranges intersect.
     Intersection,
-    /// They do, and neither is defined by a copy of the other (Chaitin).
+    /// Their live ranges intersect, and neither is defined by a copy of the other (Chaitin).
     Chaitin,
-    /// They do, and the variables have different values.
+    /// Their live ranges intersect, and they have different values.
     Value,
 }
 
-/// How it is found out whether a variable is live somewhere.
+/// How it is found out whether a variable is live at a point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
-    /// Sets of live variables, one a block, are there before.
+    /// A set of live variables is computed beforehand for each block.
     Sets,
-    /// It is checked when somebody wants to know.
+    /// It is checked whenever it is asked [Boi08].
     Check,
 }
 
-/// What destruction came to. `weighted` counts are executions, by block frequency.
+/// The numbers of copies before and after destruction, and its work. `weighted` counts are executions, by block frequency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DestructionCounts {
-    /// Copies that isolate φs: one an argument, one a definition.
+    /// Copies that isolate φs: one for each argument and one for each definition.
     pub isolating: u64,
-    /// Copies that isolate operands which two-address instructions overwrite.
+    /// Copies that isolate the operands that two-address instructions overwrite.
     pub ties: u64,
     /// Copies of the program between values of one width.
     pub program: u64,
-    /// Those of the first that are left.
+    /// Copies of `isolating` that are left.
     pub isolating_left: u64,
-    /// Those of the second that are left.
+    /// Copies of `ties` that are left.
     pub ties_left: u64,
-    /// Those of the third whose two sides are different variables.
+    /// Copies of `program` whose two sides are different variables.
     pub program_left: u64,
-    /// Copies to further variables, for cycles of parallel copies.
+    /// Copies to additional variables, which break cycles of parallel copies.
     pub broken_cycles: u64,
     /// Executions of all copies before.
     pub weighted: f64,
-    /// Executions of those that are left.
+    /// Executions of the copies that are left.
     pub weighted_left: f64,
-    /// Pairs of variables whose live ranges were tested for an intersection.
+    /// Pairs of variables whose live ranges were tested for intersection.
     pub tests: u64,
-    /// Bytes that there are at once at most, beside the function before and after: the function with copies inserted, all that
-    /// is known about its variables, and liveness. Of several functions, the most.
+    /// The most memory in use at once, in bytes, not counting the function before and after: the function with inserted
+    /// copies, the data about its variables, and liveness. Of several functions, the maximum.
     pub bytes: u64,
 }
 
 /// Makes the webs of a function its variables.
 ///
-/// With `coalesce` off, nothing but what a φ or a two-address instruction relates is in one variable.
+/// Without `coalesce`, only values that a φ or a two-address instruction relates are in one variable.
 ///
 /// # Errors
-/// If variables that no copy can part interfere (strong interference).
+/// If two variables interfere that no copy can separate (strong interference).
 pub fn destruct(
     function: &Function,
     order: &Order,
@@ -122,11 +139,11 @@ pub fn destruct(
     Ok((conventional.counted(function, counts.isolating + counts.ties), counts))
 }
 
-/// Gives the values that φs relate webs, each of which can share a memory location. φs on edges that can take no code are left as
-/// they are, and so are two-address operands and the program's own copies.
+/// Gives the values that φs relate webs, each of which can share a slot. φs on edges without code are left as they are, and
+/// so are two-address operands and the program's own copies.
 ///
 /// # Errors
-/// If variables that no copy can part interfere.
+/// If two variables interfere that no copy can separate.
 pub(super) fn phi_webs(function: &Function, order: &Order, dominators: &Dominators) -> Result<Conventional, Unsupported> {
     let isolation = Isolation::new(function, Sharing::Memory);
     Ok(convert(function, order, dominators, isolation, Policy::REFINED, true)?.0)
@@ -163,12 +180,12 @@ fn convert(
     Ok((conventional, counts))
 }
 
-/// What a vector takes.
+/// The memory of a list.
 fn bytes<T>(items: &[T]) -> usize {
     size_of_val(items)
 }
 
-/// What a function takes.
+/// The memory of a function.
 fn size_of_function(function: &Function) -> usize {
     let phis = function.blocks.values().flat_map(|data| &data.phis);
     let columns: usize = phis.map(|phi| size_of_val(phi) + size_of_val(&phi.args[..])).sum();
@@ -177,7 +194,8 @@ fn size_of_function(function: &Function) -> usize {
     columns + blocks + values + function.insts.len() * size_of::<InstData>() + bytes(&function.operands)
 }
 
-/// A variable as a message names it: what isolates is known by what it copies.
+/// A variable as messages name it. One that only an isolating copy defines or reads goes by the name of the copy's other
+/// side.
 fn named(isolation: &Isolation, member: Value) -> Value {
     isolation.copies.iter().find(|copy| copy.fresh() == member).map_or(member, |copy| copy.old())
 }

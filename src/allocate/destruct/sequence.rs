@@ -1,35 +1,39 @@
-//! Parallel copies in sequence, with as few copies as possible (Algorithm 21.6).
+//! Parallel copies in sequence, with as few copies as possible.
+//!
+//! The graph of a parallel copy is made of cycles with trees (windmills). Copies to the tips of trees come first. A cycle
+//! from which a tree grows can be opened at its root, because the tree has saved the root's value. A bare cycle takes one
+//! more variable.
 //!
 //! Requires: targets are distinct, and no copy's target is its source.
-//! Ensures: one copy for each parallel one, and one more, to a further variable, for each cycle of which no value is copied
-//! elsewhere.
+//! Ensures: one copy for each parallel one, and one more for each cycle of which no value is copied out of the cycle.
+//! Relies on: [Bo09, Algorithm 21.6].
 
 use cranelift_entity::EntityRef;
 use std::collections::BTreeMap;
 
-/// Where a copy in sequence reads.
+/// The place from which a sequential copy reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Source {
-    /// What the parallel copy of this index reads, where that is.
+pub(super) enum CopySource {
+    /// The source of the parallel copy with this index, which has not been overwritten.
     Own(usize),
-    /// What that one has written.
+    /// The target of the parallel copy with this index, which has been written.
     Written(usize),
-    /// The further variable that breaks this cycle.
+    /// The additional variable that breaks this cycle.
     Broken(usize),
 }
 
-/// A copy in sequence.
+/// A sequential copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Step {
-    /// The target of the parallel copy of this index is written.
-    Write { copy: usize, from: Source },
-    /// A further variable takes what the parallel copy of this index reads, whose target would be overwritten.
+pub(super) enum CopyStep {
+    /// Writes the target of the parallel copy with this index.
+    Write { copy: usize, from: CopySource },
+    /// Saves the source of the parallel copy with this index in an additional variable, before it is overwritten.
     Break { cycle: usize, copy: usize },
 }
 
-/// Puts parallel copies, as pairs of target and source, in sequence.
-pub(super) fn sequence<V: EntityRef + Ord>(parallel: &[(V, V)]) -> Vec<Step> {
-    let mut state = State {
+/// Puts parallel copies, which are pairs of target and source, in sequence.
+pub(super) fn sequence<V: EntityRef + Ord>(parallel: &[(V, V)]) -> Vec<CopyStep> {
+    let mut sequencer = Sequencer {
         parallel,
         place: BTreeMap::new(),
         copy_to: BTreeMap::new(),
@@ -37,48 +41,49 @@ pub(super) fn sequence<V: EntityRef + Ord>(parallel: &[(V, V)]) -> Vec<Step> {
         steps: Vec::new(),
     };
     for (index, &(to, from)) in parallel.iter().enumerate() {
-        // Any of the copies that read a variable will do.
-        state.place.entry(from).or_insert(Source::Own(index));
-        state.copy_to.insert(to, index);
+        // The index of any copy that reads the variable will do.
+        sequencer.place.entry(from).or_insert(CopySource::Own(index));
+        sequencer.copy_to.insert(to, index);
     }
-    let mut ready: Vec<usize> = (0..parallel.len()).filter(|&index| !state.place.contains_key(&parallel[index].0)).collect();
+    let mut ready: Vec<usize> = (0..parallel.len()).filter(|&index| !sequencer.place.contains_key(&parallel[index].0)).collect();
     let mut cycles = 0;
     for (index, (to, _)) in parallel.iter().enumerate() {
-        state.write_all(&mut ready);
-        if !state.done[index] {
-            // All that are left are cycles. Its target's content is wanted: the copy that reads it will find it elsewhere.
-            let reader = state.place[to];
-            let Source::Own(copy) = reader else { unreachable!("the target of a copy that is left has its own content") };
-            state.steps.push(Step::Break { cycle: cycles, copy });
-            state.place.insert(*to, Source::Broken(cycles));
+        sequencer.write_all(&mut ready);
+        if !sequencer.done[index] {
+            // Only bare cycles are left. The target's content is saved, so that the copy that reads it finds it there.
+            let reader = sequencer.place[to];
+            let CopySource::Own(copy) = reader else { unreachable!("the target of a copy that is left has its own content") };
+            sequencer.steps.push(CopyStep::Break { cycle: cycles, copy });
+            sequencer.place.insert(*to, CopySource::Broken(cycles));
             cycles += 1;
             ready.push(index);
         }
     }
-    state.write_all(&mut ready);
-    state.steps
+    sequencer.write_all(&mut ready);
+    sequencer.steps
 }
 
-struct State<'a, V> {
+struct Sequencer<'a, V> {
     parallel: &'a [(V, V)],
-    /// Where the content is that each source had at first.
-    place: BTreeMap<V, Source>,
+    /// The place of the content that each source had at first.
+    place: BTreeMap<V, CopySource>,
     /// The copy that writes each target.
     copy_to: BTreeMap<V, usize>,
     done: Vec<bool>,
-    steps: Vec<Step>,
+    steps: Vec<CopyStep>,
 }
 
-impl<V: EntityRef + Ord> State<'_, V> {
-    /// Makes the copies whose targets' contents are not wanted any more, and those that become such.
+impl<V: EntityRef + Ord> Sequencer<'_, V> {
+    /// Writes the copies that are ready, because nobody needs the contents of their targets, and those that become ready by
+    /// that.
     fn write_all(&mut self, ready: &mut Vec<usize>) {
         while let Some(copy) = ready.pop() {
             let source = self.parallel[copy].1;
-            let from = self.place.insert(source, Source::Written(copy)).expect("every source is somewhere");
-            self.steps.push(Step::Write { copy, from });
+            let from = self.place.insert(source, CopySource::Written(copy)).expect("every source is somewhere");
+            self.steps.push(CopyStep::Write { copy, from });
             self.done[copy] = true;
-            // What the source had is elsewhere now, so it can be overwritten.
-            if matches!(from, Source::Own(_))
+            // The source's content has another place now, so the source can be overwritten.
+            if matches!(from, CopySource::Own(_))
                 && let Some(&next) = self.copy_to.get(&source)
             {
                 ready.push(next);
@@ -92,21 +97,21 @@ mod tests {
     use super::*;
     use crate::machine::Value;
 
-    /// Executes steps on variables that hold their own numbers.
-    fn execute(parallel: &[(Value, Value)], steps: &[Step], variables: usize) -> Vec<usize> {
+    /// Executes steps on variables that contain their own numbers.
+    fn execute(parallel: &[(Value, Value)], steps: &[CopyStep], variables: usize) -> Vec<usize> {
         let mut content: Vec<usize> = (0..variables).collect();
         let mut broken = Vec::new();
         for step in steps {
             match *step {
-                Step::Break { cycle, copy } => {
+                CopyStep::Break { cycle, copy } => {
                     assert_eq!(cycle, broken.len());
                     broken.push(content[parallel[copy].1.index()]);
                 }
-                Step::Write { copy, from } => {
+                CopyStep::Write { copy, from } => {
                     content[parallel[copy].0.index()] = match from {
-                        Source::Own(other) => content[parallel[other].1.index()],
-                        Source::Written(other) => content[parallel[other].0.index()],
-                        Source::Broken(cycle) => broken[cycle],
+                        CopySource::Own(other) => content[parallel[other].1.index()],
+                        CopySource::Written(other) => content[parallel[other].0.index()],
+                        CopySource::Broken(cycle) => broken[cycle],
                     }
                 }
             }
@@ -114,7 +119,7 @@ mod tests {
         content
     }
 
-    /// The cycles of which no variable is copied outside of the cycle, too.
+    /// The number of cycles of which no variable is also copied out of the cycle.
     fn bare_cycles(parallel: &[(Value, Value)], variables: usize) -> usize {
         let source = |v: usize| parallel.iter().find(|(to, _)| to.index() == v).map(|(_, from)| from.index());
         let readers = |v: usize| parallel.iter().filter(|(_, from)| from.index() == v).count();
@@ -131,7 +136,7 @@ mod tests {
         cycles
     }
 
-    /// All parallel copies among four variables, and as few copies as there can be.
+    /// Every parallel copy among four variables takes as few copies as possible.
     #[test]
     fn every_parallel_copy_of_four_variables() {
         const VARIABLES: usize = 4;

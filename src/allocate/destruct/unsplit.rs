@@ -1,17 +1,17 @@
-//! The graph as the program has it: critical edges without blocks.
+//! Removal of the blocks that split critical edges.
 //!
-//! Elimination of φs after allocation wants critical edges split, so the imported function has a block on each that can be;
-//! destruction does without.
+//! φ elimination after allocation needs critical edges split, so the imported function has a block on each edge that can be
+//! split. Destruction does without these blocks.
 //!
-//! Requires: blocks on edges are empty, and come after all others.
-//! Ensures: the same function without these blocks, unless a φ takes over one of these edges what is defined behind the point of
-//! the source at which it could be copied, or an edge has its like: splitting edges is the text's way out there (section 21.1,
-//! "Limitations"), so then all stay as they are. LLVM's code has neither.
+//! Requires: blocks on edges are empty, and come after all other blocks.
+//! Ensures: the same function without them. All blocks stay, however, if a φ takes a value over one of these edges that is
+//! defined too late to be copied before the branch, or if two edges join the same blocks. Splitting the edge is the way out
+//! of both [Bo09, §21.1 "Limitations"]. LLVM's code has neither.
 
-use super::isolation::is_defined_behind;
+use super::isolation::is_defined_from;
 use crate::machine::{Block, Function};
 
-/// Takes the blocks off the edges, if there are any, and all can be done without.
+/// Removes the blocks on edges, if there are any and none of them is needed.
 pub fn unsplit(function: &Function) -> Option<Function> {
     let on_edges = || function.blocks.iter().filter(|(_, data)| data.on_edge).map(|(block, _)| block);
     let real = on_edges().next()?.as_u32() as usize;
@@ -29,7 +29,7 @@ pub fn unsplit(function: &Function) -> Option<Function> {
     Some(unsplit)
 }
 
-/// Whether nothing but code on this edge can give the φs behind it what they take.
+/// Whether only code on this edge can give the φs at its target their arguments.
 fn has_to_stay(function: &Function, edge: Block) -> bool {
     let (from, to) = (function.blocks[edge].preds[0], function.blocks[edge].succs[0]);
     if function.blocks[to].on_edge || function.blocks[from].on_edge {
@@ -39,6 +39,6 @@ fn has_to_stay(function: &Function, edge: Block) -> bool {
     let again = function.blocks[to].preds.iter().filter(|&&pred| source(pred) == from).count() > 1;
     let column = function.column(edge, to);
     let departure = function.before_terminators(from);
-    let late = |value| is_defined_behind(function, value, departure);
+    let late = |value| is_defined_from(function, value, departure);
     again || function.blocks[to].phis.iter().filter_map(|phi| phi.args[column].expand()).any(late)
 }

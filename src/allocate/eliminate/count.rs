@@ -1,27 +1,27 @@
-//! Counting location transfer graphs, as in Figure 10 of `spill-free-ssa-elimination.txt`.
+//! Counts of location transfer graphs, as in [PP09, Figure 10].
 
 use super::EdgeCode;
 use crate::allocate::assign::Coloured;
-use crate::allocate::cssa::Conventional;
 use crate::allocate::spill::Memory;
+use crate::allocate::ssa::conventional::Conventional;
 use crate::analysis::Liveness;
 use crate::machine::{Block, Phi, RegSet, Value};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-/// What φ elimination had to do.
+/// The work of φ elimination.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EliminationCounts {
     /// Location transfer graphs: control-flow edges into blocks with φs.
     pub graphs: u64,
     /// Edges of all graphs: defined φ arguments.
     pub edges: u64,
-    /// Edges from a memory location to a memory location; if allocation is frugal, it is always the same one.
+    /// Edges from one memory location to another. In a frugal allocation both are the same.
     pub memory_transfers: u64,
-    /// Graphs with a memory transfer whose sources take all registers of the transferred value's bank: moving the value
+    /// Graphs with a memory transfer whose sources take all registers of the transferred value's bank. Moving the value
     /// through a register would have needed another spill.
     pub potential_spills: u64,
-    /// Arguments in registers that are in the register of their φ's definition.
+    /// Arguments that are in the register of their φ's definition.
     pub fixed_points: u64,
     /// Registers stored to make room for memory transfers.
     pub spills: u64,
@@ -30,12 +30,12 @@ pub struct EliminationCounts {
 /// The graphs as they are before registers are assigned.
 pub struct Graphs {
     counts: EliminationCounts,
-    /// Of each graph with memory transfers, the block that control comes from, and the φs.
+    /// For each graph with memory transfers, the block that control comes from, and the φs.
     transfers: Vec<(Block, SmallVec<[Value; 2]>)>,
 }
 
 impl Graphs {
-    /// Those of the conventional form, by what is in memory.
+    /// The graphs of the conventional form, given which values are in memory.
     pub fn new(conventional: &Conventional, memory: &Memory) -> Self {
         let mut graphs = Graphs { counts: EliminationCounts::default(), transfers: Vec::new() };
         for data in conventional.function.blocks.values().filter(|data| !data.phis.is_empty()) {
@@ -57,7 +57,7 @@ impl Graphs {
         graphs
     }
 
-    /// Counts what became of them.
+    /// Completes the counts with what assignment and elimination made of the graphs.
     pub fn count(&self, coloured: &Coloured, liveness: &Liveness, code: &EdgeCode) -> EliminationCounts {
         let fills =
             |(pred, phis): &&(Block, SmallVec<[Value; 2]>)| phis.iter().any(|&phi| is_full(coloured, liveness, *pred, phi));
@@ -80,7 +80,7 @@ fn fixed_points(Coloured { function, colours, .. }: &Coloured) -> u64 {
     fixed.sum()
 }
 
-/// Whether at a block's end all registers that the φ's value could pass through are taken.
+/// Whether all registers that the φ's value could pass through are taken at a block's end.
 fn is_full(coloured: &Coloured, liveness: &Liveness, pred: Block, phi: Value) -> bool {
     let taken: RegSet = liveness.live_out(pred).iter().map(|&name| coloured.colours.of(name)).collect();
     coloured.function.allowed(phi).is_subset(taken)

@@ -1,24 +1,25 @@
 //! Location transfer graphs: in which order their edges can be implemented.
 //!
-//! What a location is, the type of the edges says, and nothing here looks into it: a graph whose edges cannot name memory is
-//! taken apart without memory.
-//! Relies on: `spill-free-ssa-elimination.txt`, section 4: each location is written once, so the graphs are windmills (a
-//! component is a tree, or a cycle from which trees sprout). An edge is ready when no other edge leaves its target; without
-//! the trees, cycles are left in which each location is read once.
+//! The type of the edges says what a location is, and this file never looks into it. So a graph whose edges cannot name
+//! memory is implemented without memory.
+//!
+//! Relies on: [PP09, §4]. Each location is written once, so the graphs are windmills: a component is a tree, or a cycle from
+//! which trees sprout. An edge is ready when no other edge leaves its target. Once the trees are gone, only cycles are left,
+//! in which each location is read once.
 
 use smallvec::SmallVec;
 use std::fmt::Debug;
 
-/// An edge: the content of one place goes to another, at the same time as all others of the graph.
+/// An edge: the content of one place goes to another, at the same time as along all other edges of the graph.
 pub(super) trait Edge: Copy {
     type Place: Copy + Ord + Debug;
     fn source(self) -> Self::Place;
     fn target(self) -> Self::Place;
 }
 
-/// The edges that are still to be implemented.
+/// The edges that are not implemented yet.
 pub(super) struct Graph<E: Edge> {
-    /// In ascending order of their places.
+    /// The nodes in ascending order of their places.
     nodes: Vec<Node<E>>,
     /// No node before this one is pending.
     first_pending: usize,
@@ -33,10 +34,7 @@ struct Node<E: Edge> {
 }
 
 impl<E: Edge> Graph<E> {
-    /// The graph of these edges but for self loops, which need nothing.
-    ///
-    /// # Panics
-    /// If two edges go to one place.
+    /// The graph of these edges, without self loops, which need no code.
     pub(super) fn new(edges: &[E]) -> Self {
         let mut targets: SmallVec<[E::Place; 8]> = edges.iter().map(|edge| edge.target()).collect();
         targets.sort_unstable();
@@ -56,7 +54,7 @@ impl<E: Edge> Graph<E> {
         graph
     }
 
-    /// The places whose edge can be implemented at once, in ascending order.
+    /// The places whose edge is ready, in ascending order.
     pub(super) fn ready(&self) -> SmallVec<[E::Place; 8]> {
         self.nodes.iter().filter(|node| node.into.is_some() && node.readers == 0).map(|node| node.place).collect()
     }
@@ -71,7 +69,7 @@ impl<E: Edge> Graph<E> {
         self.node(place)?.into
     }
 
-    /// Takes the edge into a place out of the graph: the edge, and the place that it leaves if that has become ready.
+    /// Takes the edge into a place out of the graph. Answers the edge, and its source if that has become ready.
     pub(super) fn take(&mut self, place: E::Place) -> (E, Option<E::Place>) {
         let edge = self.node_mut(place).into.take().expect("a pending place has an edge");
         let source = self.node_mut(edge.source());
@@ -79,8 +77,8 @@ impl<E: Edge> Graph<E> {
         (edge, (source.readers == 0 && source.into.is_some()).then_some(source.place))
     }
 
-    /// Takes the cycle of the lowest pending place out of a graph in which nothing is ready: its edges from the one into that
-    /// place backwards, so that each edge comes from where the next one goes to.
+    /// Takes the cycle of the lowest pending place out of a graph in which no edge is ready. Its edges come in backward
+    /// order from the one into that place: the source of each is the target of the next.
     pub(super) fn next_cycle(&mut self) -> Option<Vec<E>> {
         let pending = self.nodes[self.first_pending..].iter().position(|node| node.into.is_some())?;
         self.first_pending += pending;

@@ -1,11 +1,11 @@
-//! Code of edges, hoisted in front of the branches that control leaves by.
+//! Hoists code of edges to before the branches.
 //!
-//! An edge between a branch and a join has a block of its own for its code, and a jump out of that. Where control mostly takes
-//! this edge, as at the end of most loops, the code costs less in front of the branch, if whatever it writes is dead on all
-//! other edges.
+//! Code of an edge from a branch to a join has a block of its own, with a jump at its end. Where control mostly takes this
+//! edge, as at the end of most loops, the code costs less before the branch. It can stand there if every register that it
+//! writes is dead on all other edges.
 //!
-//! Requires: a whole overlay, and what it comes from.
-//! Ensures: an overlay in which more edges need no code. Of each block, the code of one edge at most has been hoisted.
+//! Requires: a whole overlay, and the phases' results that it comes from.
+//! Ensures: an overlay in which fewer edges need code. At most one edge's code has been hoisted to each block.
 
 use crate::allocate::assign::Coloured;
 use crate::allocate::cost;
@@ -14,7 +14,7 @@ use crate::machine::{Block, BlockData, Edit, Function, Location, Overlay, RegSet
 use cranelift_entity::SecondaryMap;
 use std::ops::Range;
 
-/// Hoists what costs less so.
+/// Hoists the code that costs less before its branch.
 pub fn hoist(
     imported: &Function,
     coloured: &Coloured,
@@ -23,7 +23,7 @@ pub fn hoist(
     weigh_size: bool,
     overlay: &mut Overlay,
 ) {
-    // Beyond the names that live, registers have what such loads would bring.
+    // Where loads are redundant, registers hold values for longer than any name lives, which liveness does not say.
     if !coloured.redundant.is_empty() {
         return;
     }
@@ -39,22 +39,22 @@ pub fn hoist(
         written[code.to] = code.written;
     }
     for (debug, location) in imported.debug_uses.iter().zip(&mut overlay.debug_locations) {
-        let is_behind = debug.at.index >= imported.before_terminators(debug.at.block).index;
-        if is_behind && matches!(*location, Some(Location::Reg(reg)) if written[debug.at.block].contains(reg)) {
+        let at_terminators = debug.at.index >= imported.before_terminators(debug.at.block).index;
+        if at_terminators && matches!(*location, Some(Location::Reg(reg)) if written[debug.at.block].contains(reg)) {
             *location = None;
         }
     }
-    // What stood there before comes first.
+    // Edits that stood there before come first.
     overlay.edits.sort_by_key(|&(point, _)| point);
 }
 
-/// The code of an edge that is to be hoisted.
+/// An edge's code that is to be hoisted.
 struct Code {
     edits: Range<usize>,
     /// The block that the edge leaves.
     to: Block,
     written: RegSet,
-    /// What that saves.
+    /// The cost that this saves.
     saved: f64,
 }
 
@@ -68,7 +68,7 @@ struct Hoister<'a> {
 }
 
 impl Hoister<'_> {
-    /// What is to be hoisted, by where it goes.
+    /// The code to hoist, by the blocks that it goes to: at most one edge's each.
     fn codes(&self) -> Vec<Code> {
         let mut codes = Vec::new();
         let mut start = 0;
@@ -83,7 +83,7 @@ impl Hoister<'_> {
         codes
     }
 
-    /// The code of an edge's block, if it can be hoisted, and is better off so.
+    /// The code of an edge's block, if hoisting it is possible and saves something.
     fn code(&self, block: Block, edits: Range<usize>) -> Option<Code> {
         let [to] = self.imported.blocks[block].preds[..] else { return None };
         let mut written = RegSet::EMPTY;
@@ -112,7 +112,7 @@ impl Hoister<'_> {
         (saved > 0.0 && is_harmless()).then_some(Code { edits, to, written, saved })
     }
 
-    /// Whether all ways out of a block lead past what stands before its terminators, and these write nothing.
+    /// Whether control leaves a block only after the point before its terminators, and these write nothing.
     fn can_take_code(&self, block: Block) -> bool {
         let data = &self.imported.blocks[block];
         let leaves_inside = data.throws.is_some() || self.imported.jump(block).is_some();
@@ -128,7 +128,7 @@ impl Hoister<'_> {
         !self.imported.block_insts(block).skip(tail.index as usize).any(writes)
     }
 
-    /// The registers that are read behind a block's last instructions but its terminators, other than on this edge.
+    /// The registers that are read after the point before a block's terminators, other than along this edge.
     fn needed(&self, block: Block, edge: Block) -> RegSet {
         let Coloured { function, colours, .. } = self.coloured;
         let by_name = self.pins.at(function, function.before_terminators(block));
@@ -140,13 +140,13 @@ impl Hoister<'_> {
             _ => None,
         });
         let others = function.blocks[block].succs.iter().filter(|&&succ| succ != edge);
-        let behind = others.map(|&succ| {
+        let elsewhere = others.map(|&succ| {
             let BlockData { phis, live_in_pins, .. } = &function.blocks[succ];
             let column = function.column(block, succ);
             let taken = phis.iter().filter_map(|phi| phi.args[column].expand());
             let live = self.liveness.live_in(succ).iter().copied().chain(taken);
             live.map(|name| colours.of(name)).collect::<RegSet>() | *live_in_pins
         });
-        behind.fold(by_name | read.collect(), |all, needed| all | needed)
+        elsewhere.fold(by_name | read.collect(), |all, needed| all | needed)
     }
 }

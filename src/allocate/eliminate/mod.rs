@@ -1,11 +1,34 @@
-//! φ elimination after register assignment, and the answer: an overlay of the imported function.
+//! φ elimination after register assignment, and the result of allocation: an overlay of the imported function.
 //!
-//! Requires: a colour for each name. φs in memory need no code if their web has one slot (frugality); those of an allocation
-//! that is not frugal are in [`Memory::memory_phis`].
-//! Ensures: code on each edge brings every φ argument to the φ's register. Registers are moved and swapped among each other;
-//! arguments in memory are loaded into their registers afterwards. Of a frugal allocation, nothing is stored. Otherwise
-//! memory is moved to memory too ([`windmill`]).
-//! Relies on: `spill-free-ssa-elimination.txt`, section 5 (ImplementSpartan) and 6.1 (stores are hoisted to definitions).
+//! The φs of a block are one parallel copy for each edge into it. Each becomes moves and swaps of registers, and then loads
+//! of arguments in memory. In a frugal allocation a φ-web has at most one slot, so nothing is ever moved from memory to
+//! memory, and no register has to be spilled for that [PP09, §3]. Allocations that are not frugal, those of its rivals, need
+//! [`windmill`].
+//!
+//! Requires: a colour for each name. φs in memory need no code if their web has one slot (frugality); in other allocations,
+//! [`Memory::memory_phis`] has those that do.
+//! Ensures: code on each edge brings every φ argument to the φ's register. Registers are moved and swapped first, arguments
+//! in memory loaded afterwards. In a frugal allocation nothing is stored.
+//! Relies on: [PP09, §5] (ImplementSpartan) and [PP09, §6.1] (stores are hoisted to definitions).
+//!
+//! ```text
+//! b0: -> b1 b2
+//!   v0:w = op                      v0: a      b0.1 store s0 a
+//!   v1:w = op
+//!   op terminator
+//! b1: -> b3
+//!   op v1
+//!   op clobbers=a,b,flags
+//!   v2:w = op                      v2: a      b1.3 move b a, load a s0
+//! b2: -> b3
+//!   op v1                                     b2.1 load a s0
+//! b3:
+//!   v3:w = phi b1:v0 b2:v0         v3: a
+//!   v4:w = phi b1:v2 b2:undef      v4: b
+//! ```
+//!
+//! v0 is stored where it is defined. On the edge from b1, v2 leaves the register that v0 is then loaded into
+//! (`testdata/functions/argument_in_memory.txt`).
 
 mod count;
 mod graph;
@@ -31,22 +54,22 @@ pub use count::{EliminationCounts, Graphs};
 pub use hoist::hoist;
 pub use overlay::overlay;
 
-/// The code of control-flow edges, by the block that it stands in.
+/// The code of control-flow edges, by the block in which it stands.
 pub struct EdgeCode {
-    /// Behind the block's labels.
+    /// After the block's labels.
     pub head: SecondaryMap<Block, Vec<Edit>>,
     /// Before its terminators.
     pub tail: SecondaryMap<Block, Vec<Edit>>,
-    /// All spill slots: those of the spilled values, and behind them what memory transfers need besides.
+    /// All spill slots: those of the spilled values, and then the scratch slots of memory transfers.
     pub slots: PrimaryMap<Slot, SlotData>,
     /// Registers stored to make room for memory transfers.
     pub spills: u64,
 }
 
-/// Turns φs into code on the edges.
+/// Turns the φs into code on the edges.
 ///
 /// # Errors
-/// If an edge where no code can stand needs some: a defect of the phases before.
+/// If an edge needs code but can take none: an earlier phase has a defect.
 pub fn eliminate(
     memory: &Memory,
     coloured: &Coloured,
@@ -81,9 +104,10 @@ pub fn eliminate(
                 edits.extend(sequentialise(&graph.registers, &around).into_iter().map(Edit::from));
                 edits.extend(graph.loads.iter().map(|load| load.edit()));
             } else {
-                // Saving a callee-saved register that was not in use costs less than spilling one here.
+                // Where the alternative is a spill, it costs less to save a callee-saved register that was not in use.
                 let around = Surroundings { available: all_registers(function) - pins.at(function, point), ..around };
-                let implemented = windmill::implement(&graph.all(), &around, &mut scratch).map_err(Defect::Impossible)?;
+                let implemented = windmill::implement(&graph.all(), &around, &mut scratch);
+                let implemented = implemented.map_err(|error| Defect::Impossible(error.to_string()))?;
                 edits.extend(implemented.edits);
                 code.spills += u64::from(implemented.spills);
             }
@@ -94,18 +118,18 @@ pub fn eliminate(
     Ok(code)
 }
 
-/// The location transfer graph of an edge, in parts.
+/// The location transfer graph of an edge, by kinds of transfers.
 struct EdgeGraph {
     registers: SmallVec<[Transfer; 8]>,
-    /// Into further registers.
+    /// From slots to other registers.
     loads: Vec<PhiLoad>,
-    /// What is computed again, into further registers.
+    /// Rematerialisations into other registers.
     again: Vec<Edit>,
-    /// Between different slots.
+    /// From slot to slot.
     memory: Vec<LocationTransfer>,
 }
 
-/// A φ's argument in memory goes to the φ's register.
+/// The transfer of an argument in memory to the φ's register.
 struct PhiLoad {
     to: Reg,
     from: Slot,
@@ -139,7 +163,7 @@ impl EdgeGraph {
     }
 }
 
-/// An edge's graph. Pieces of values come before the program's φs.
+/// The graph of an edge. Pieces of split values come before the program's φs.
 fn edge(memory: &Memory, coloured: &Coloured, from: Block, to: Block, column: usize) -> EdgeGraph {
     let Coloured { function, colours, .. } = coloured;
     let phis = &function.blocks[to].phis;
@@ -171,7 +195,7 @@ fn edge(memory: &Memory, coloured: &Coloured, from: Block, to: Block, column: us
     EdgeGraph { registers, loads, again, memory: memory_transfers(memory, to, column).collect() }
 }
 
-/// What φs in memory take from other slots than their own.
+/// The transfers to the slots of φs in memory from other slots.
 fn memory_transfers(memory: &Memory, to: Block, column: usize) -> impl Iterator<Item = LocationTransfer> {
     memory.memory_phis[to].iter().filter_map(move |phi| {
         let from = phi.from[column].filter(|&from| from != phi.to)?;
@@ -179,12 +203,12 @@ fn memory_transfers(memory: &Memory, to: Block, column: usize) -> impl Iterator<
     })
 }
 
-/// Everything that values can live in.
+/// All registers that values can be in.
 fn all_registers(function: &Function) -> RegSet {
     function.file.classes.values().fold(RegSet::EMPTY, |set, class| set | class.regs)
 }
 
-/// What may be used at a point to implement a graph there.
+/// The registers and flags at a point, as far as the code of a graph may use them there.
 fn surroundings<'a>(
     coloured: &'a Coloured,
     pins: &PinLiveness,

@@ -1,4 +1,4 @@
-//! Laying the result over the imported function.
+//! The phases' results, laid over the imported function.
 
 use super::{EdgeCode, SwapPolicy, Transfer, sequentialise, surroundings};
 use crate::allocate::assign::Coloured;
@@ -6,11 +6,12 @@ use crate::allocate::changes::Changes;
 use crate::allocate::spill::{Fold, Memory};
 use crate::analysis::{Liveness, PinLiveness};
 use crate::machine::{
-    Block, Edit, Function, Inserted, Inst, InstKind, Location, Overlay, Point, Reg, RegClass, RegSet, Slot, Value,
+    Block, Edit, Function, Inserted, Inst, InstFlags, InstKind, Location, Overlay, Point, Reg, RegClass, RegSet, Slot, Value,
 };
 use smallvec::SmallVec;
 
-/// The overlay of `imported`, of which the program that was allocated differs by `changes`, that the phases' results amount to.
+/// The overlay of `imported` that the phases' results amount to. The program that was allocated differs from it by
+/// `changes`.
 pub fn overlay(
     (imported, changes): (&Function, &Changes),
     memory: &Memory,
@@ -40,7 +41,7 @@ pub fn overlay(
             debug_locations: Vec::new(),
         },
     };
-    // A program that left SSA form before has no blocks on edges, and no code for them.
+    // A program that was taken out of SSA form before allocation has no blocks on edges, and no code for them.
     for block in coloured.function.blocks.keys() {
         layer.block(block, code);
     }
@@ -52,18 +53,18 @@ struct Layer<'a> {
     imported: &'a Function,
     changes: &'a Changes,
     coloured: &'a Coloured,
-    /// Of the coloured function.
+    /// Liveness of the coloured function.
     liveness: &'a Liveness,
     pins: &'a PinLiveness,
     policy: SwapPolicy,
-    /// Whether there are parallel copies in the current block, for which alone names are counted.
+    /// Whether the current block has parallel copies. Only for these are names counted.
     counts_names: bool,
-    /// How many of the names that are live at the current point are in each register: more than one if they are copies of each
-    /// other, and one variable.
+    /// How many names that are live at the current point are in each register. There may be several if they are copies of
+    /// one another, and so one variable.
     names_in: [u32; RegSet::CAPACITY],
-    /// How far the folded operands have been located.
+    /// How many folded operands have been located.
     next_fold: usize,
-    /// How many of the debug uses stand in front of the current point.
+    /// How many debug uses come before the current point.
     next_debug: usize,
     overlay: Overlay,
 }
@@ -81,26 +82,26 @@ impl Layer<'_> {
         for inst in function.block_insts(block) {
             self.read(inst);
             let origin = function.insts[inst].origin.expand();
-            let movable = origin.filter(|&origin| self.imported.insts[origin].movable);
+            let movable = origin.filter(|&origin| self.imported.insts[origin].is(InstFlags::MOVABLE));
             let moved = movable.and_then(|origin| Some((origin, *self.changes.moved.get(&origin)?)));
             let parked = origin.filter(|origin| self.changes.parked.contains_key(origin));
             let passed = match moved.map(|(origin, _)| origin).or(parked) {
-                // A parked copy to a register has moved up: what it has overtaken comes behind.
+                // A parked copy to a register has moved up, so the instructions that it has overtaken come after it.
                 Some(origin) if matches!(self.imported.insts[origin].kind, InstKind::CopyTo(_)) => None,
-                // What it has moved behind may be dropped.
-                Some(origin) => Some(origin.as_u32() + 1).filter(|&behind| behind > start + point.index),
+                // The instructions that it has moved past may be dropped.
+                Some(origin) => Some(origin.as_u32() + 1).filter(|&passed| passed > start + point.index),
                 None => match origin {
                     Some(origin) => Some(origin.as_u32()),
                     None => self.passed(block, inst, start + point.index),
                 },
             };
-            let behind = passed.map_or(point.index, |passed| passed - start);
-            if !started && behind >= head {
+            let index = passed.map_or(point.index, |passed| passed - start);
+            if !started && index >= head {
                 started = true;
                 self.skip_to(&mut point, head);
                 self.add(point, &code.head[block]);
             }
-            self.skip_to(&mut point, behind);
+            self.skip_to(&mut point, index);
             if let Some((origin, flagless)) = moved {
                 self.locate(origin, inst);
                 self.push(point, Edit::Perform { inst: origin, flagless });
@@ -144,9 +145,10 @@ impl Layer<'_> {
         }
     }
 
-    /// Up to where an inserted instruction stands behind the block's instructions, if not all from `next` on come behind it: what
-    /// it computes again from another value is not computed where its definition stands, and debug uses stay in front of it that
-    /// are in front of what is not executed there.
+    /// The end of the imported instructions that come before an inserted one; `None` if it comes before all from `next` on.
+    /// There are two reasons to put it later. A recomputation comes after the definition that it repeats, which is not
+    /// executed where it stands. And debug uses that come before an inserted instruction, next to instructions that are not
+    /// executed there, stay before it.
     fn passed(&mut self, block: Block, inst: Inst, next: u32) -> Option<u32> {
         let function = &self.coloured.function;
         let start = self.imported.blocks[block].insts.start;
@@ -163,8 +165,8 @@ impl Layer<'_> {
         noted.into_iter().chain(again).filter(|passed| to_come.contains(passed)).max().map(|passed| passed + 1)
     }
 
-    /// Imported instructions up to an index are not executed where they stand: a parked copy is none there, for the value is in the
-    /// register that it would be copied from or to; all others are dropped.
+    /// Passes imported instructions up to an index, which are not executed where they stand. A parked copy becomes a no-op
+    /// there: its value is in the register that it copies from or to. All others are dropped.
     fn skip_to(&mut self, point: &mut Point, index: u32) {
         let start = self.imported.blocks[point.block].insts.start;
         for inst in (start + point.index..start + index).map(Inst::from_u32) {
@@ -178,7 +180,7 @@ impl Layer<'_> {
         point.index = index;
     }
 
-    /// The edit that a parked copy is where it stands now.
+    /// Adds the edit that a parked copy has become, where it stands now.
     fn park(&mut self, origin: Inst, inst: Inst, point: Point) {
         let class = self.changes.parked[&origin];
         let slot = self.folds(inst).first().map(|fold| fold.slot);
@@ -205,7 +207,7 @@ impl Layer<'_> {
         self.coloured.colours.of(name)
     }
 
-    /// Counts the names that are live at a block's head, if anybody is going to ask.
+    /// Counts the names that are live at a block's head, if the block needs the counts.
     fn enter(&mut self, block: Block) {
         let function = &self.coloured.function;
         let is_parallel = |inst: Inst| matches!(function.insts[inst].kind, InstKind::Inserted(Inserted::Parallel));
@@ -218,7 +220,7 @@ impl Layer<'_> {
         }
     }
 
-    /// An instruction has read its operands: what does not live on leaves.
+    /// Takes the names that an instruction reads last out of the counts.
     fn read(&mut self, inst: Inst) {
         if !self.counts_names {
             return;
@@ -228,14 +230,14 @@ impl Layer<'_> {
         let operands = function.operands(inst);
         for (k, operand) in operands.iter().enumerate() {
             let ends = !operand.is_def() && self.liveness.kills(first + k);
-            // All uses of a name say that it dies.
+            // If a name dies, all its uses say so; it is counted once.
             if ends && operands[..k].iter().all(|other| other.is_def() || other.value != operand.value) {
                 self.names_in[self.colour(operand.value).index()] -= 1;
             }
         }
     }
 
-    /// An instruction writes what it defines.
+    /// Adds the names that an instruction defines to the counts.
     fn define(&mut self, inst: Inst) {
         if !self.counts_names {
             return;
@@ -249,7 +251,7 @@ impl Layer<'_> {
         }
     }
 
-    /// The folds of an instruction, which come in order.
+    /// The folds of an instruction. Instructions ask for them in order.
     fn folds(&mut self, inst: Inst) -> SmallVec<[Fold; 2]> {
         let rest = &self.coloured.folds[self.next_fold..];
         let folds: SmallVec<[Fold; 2]> = rest.iter().take_while(|fold| fold.inst == inst).copied().collect();
@@ -257,26 +259,27 @@ impl Layer<'_> {
         folds
     }
 
-    /// Computes a constant in the register that an imported instruction copies it to.
+    /// Computes a constant in the register to which an imported instruction would copy it.
     fn compute(&mut self, origin: Inst, constant: Inst, point: Point) {
         let InstKind::CopyTo(to) = self.imported.insts[origin].kind else { unreachable!("only copies are computed") };
         self.push(point, Edit::Rematerialise { to, inst: constant, from: None });
         self.overlay.locations[self.imported.insts[origin].operands.start as usize] = Some(Location::Reg(to));
     }
 
-    /// What is computed again right in front of a copy to a register of the program, for that alone, is computed in that register.
+    /// A constant that is rematerialised right before a copy to a register of the program, and only for it, is computed in
+    /// that register.
     fn compute_in_place(&mut self, point: Point, origin: Inst, copy: Inst) {
         let InstKind::CopyTo(to) = self.imported.insts[origin].kind else { return };
         if self.is_computed_for(point.block, copy)
             && let Some((stands, Edit::Rematerialise { to: computed, .. })) = self.overlay.edits.last_mut()
         {
-            // What stands between is dropped.
+            // Instructions in between are dropped.
             (*stands, *computed) = (point, to);
             self.overlay.locations[self.imported.insts[origin].operands.start as usize] = Some(Location::Reg(to));
         }
     }
 
-    /// Whether the instruction in front of a copy computes a constant again that nothing else reads.
+    /// Whether the instruction before a copy rematerialises a constant that nothing else reads.
     fn is_computed_for(&self, block: Block, copy: Inst) -> bool {
         let function = &self.coloured.function;
         let insts = &function.insts;
@@ -292,7 +295,7 @@ impl Layer<'_> {
         }
     }
 
-    /// The places of an imported instruction's operands.
+    /// Notes the locations of an imported instruction's operands.
     fn locate(&mut self, origin: Inst, inst: Inst) {
         let folds = self.folds(inst);
         let mut in_registers = self.coloured.function.operands(inst).iter();
@@ -305,7 +308,7 @@ impl Layer<'_> {
         }
     }
 
-    /// The edits that an inserted instruction is.
+    /// Adds the edits that an inserted instruction becomes.
     fn inserted(&mut self, inst: Inst, point: Point) {
         let function = &self.coloured.function;
         let operands = function.operands(inst);
@@ -325,7 +328,7 @@ impl Layer<'_> {
                 let (to, from) = (reg(0), reg(1));
                 Edit::Move { to, from, class: function.file.carrier_between(class(1), class(0), RegSet::from_iter([to, from])) }
             }
-            // A copy that isolates a φ, with one side in memory.
+            // A copy that isolates a φ, one side of which is in memory.
             InstKind::Op => {
                 let (from, class) = (reg(0), class(0));
                 let [fold] = self.folds(inst)[..] else { unreachable!("no phase inserts operations") };
@@ -340,7 +343,7 @@ impl Layer<'_> {
         self.push(point, edit);
     }
 
-    /// The moves and swaps of a parallel copy.
+    /// Adds the moves and swaps that implement a parallel copy.
     fn parallel(&mut self, inst: Inst, point: Point) {
         let function = &self.coloured.function;
         let index = inst.as_u32() - function.blocks[point.block].insts.start;
@@ -357,8 +360,8 @@ impl Layer<'_> {
         self.overlay.edits.extend(steps.into_iter().map(|step| (point, Edit::from(step))));
     }
 
-    /// Adds an edit. A slot is accessed as wide as it is where registers have another form in memory for each width (x87):
-    /// its web may have several.
+    /// Adds an edit. Where registers have another form in memory for each width (x87), a slot is accessed in its full width:
+    /// its web may have values of several widths.
     fn push(&mut self, point: Point, edit: Edit) {
         let in_form = |slot: Slot, class: RegClass| self.imported.file.memory_form(class, self.overlay.slots[slot].size);
         let edit = match edit {
@@ -370,7 +373,8 @@ impl Layer<'_> {
     }
 }
 
-/// Where debug uses find their values: in the register of the moment, unless an edge's code comes between, or in the slot.
+/// The locations of debug uses: the register that the value is in, unless an edge's code overwrites it before that point, or
+/// else the slot.
 fn debug_locations(layer: &Layer, memory: &Memory, code: &EdgeCode) -> Vec<Option<Location>> {
     let Layer { imported, coloured, .. } = layer;
     let found = imported.debug_uses.iter().zip(&coloured.debug).zip(&memory.debug_slots).map(|((debug, name), slot)| {

@@ -1,14 +1,15 @@
-//! Location transfer graphs of registers, one after the other as instructions.
+//! Location transfer graphs of registers, as sequences of instructions.
 //!
-//! The types here cannot name memory: that φ elimination never spills is a fact of the types.
-//! Relies on: `spill-free-ssa-elimination.txt`, section 4 (Theorem 4: the components of a spartan graph are paths and cycles)
-//! and section 5 (Theorem 5: a path is implemented by moves from its end, a cycle by swaps). A value may also go to several
-//! registers; such a tree is implemented from its leaves. `graph.rs` finds trees and cycles.
+//! The types in this file cannot name memory. Thus the compiler proves that φ elimination never spills.
+//!
+//! Relies on: [PP09, §4, Theorem 4] (the components of a spartan graph are paths and cycles) and [PP09, §5, Theorem 5] (a
+//! path is implemented by moves from its end, a cycle by swaps). Here a value may also go to several registers; such a tree
+//! is implemented from its leaves. `graph.rs` finds trees and cycles.
 
 use super::graph::{Edge, Graph};
 use crate::machine::{Reg, RegClass, RegSet, RegisterFile, SwapKind, SwapSupport};
 
-/// One register's content goes to another, at the same time as other transfers.
+/// A transfer: the content of one register goes to another, at the same time as along all other transfers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transfer {
     pub from: Reg,
@@ -17,7 +18,7 @@ pub struct Transfer {
     pub class: RegClass,
 }
 
-/// An instruction of the language that graphs are implemented in.
+/// An instruction of the language that graphs are implemented in: Seq of [PP09, §5] without memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RegisterStep {
     Move { to: Reg, from: Reg, class: RegClass },
@@ -27,33 +28,33 @@ pub enum RegisterStep {
 /// How cycles are implemented.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SwapPolicy {
-    /// By moves through a free register if there is one, else by swaps.
+    /// By moves through a free register if there is one, or else by swaps.
     Auto,
-    /// By exchange instructions; vectors, which have none, by three exclusive-ors.
+    /// By exchange instructions; of vectors, which have none, by three exclusive-ors.
     Exchange,
-    /// By three exclusive-ors; by an exchange where they would overwrite live flags.
+    /// By three exclusive-ors, or by an exchange where they would overwrite live flags.
     Xor,
 }
 
-/// What surrounds a location transfer graph.
+/// The point at which a location transfer graph is implemented.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
     pub file: &'a RegisterFile,
-    /// Registers that hold values which stay where they are.
+    /// Registers with values that stay where they are.
     pub kept: RegSet,
-    /// Registers that may be overwritten once nothing in the graph needs them.
+    /// Registers that may be overwritten once the graph does not need them any more.
     pub available: RegSet,
     /// Whether a status register is live.
     pub status_live: bool,
     pub policy: SwapPolicy,
 }
 
-/// Implements a graph: afterwards each `to` holds what its `from` held before, and no register but those and `available`
-/// ones has changed.
+/// Implements a graph: afterwards each `to` holds the old content of its `from`, and of all other registers only `available`
+/// ones have changed.
 ///
 /// # Panics
-/// If two transfers go to one register, or if a cycle in a bank without swaps finds no register available: the spilling
-/// phase keeps one free there.
+/// If two transfers go to one register. If a cycle in a bank without swaps finds no register available: spilling keeps one
+/// free there.
 pub fn sequentialise(transfers: &[Transfer], around: &Surroundings) -> Vec<RegisterStep> {
     let mut graph = Graph::new(transfers);
     let mut steps = Vec::with_capacity(transfers.len());
@@ -63,7 +64,7 @@ pub fn sequentialise(transfers: &[Transfer], around: &Surroundings) -> Vec<Regis
         steps.push(RegisterStep::Move { to, from, class });
         ready.extend(released);
     }
-    // Cycles are left, which read their own registers only.
+    // Only cycles are left, which read nothing but their own registers.
     let targets: RegSet = transfers.iter().map(|transfer| transfer.to).collect();
     let unused = around.available - around.kept - targets;
     while let Some(cycle) = graph.next_cycle() {
@@ -86,8 +87,8 @@ impl Edge for Transfer {
     }
 }
 
-/// Implements one cycle, given as the edges from its last register backwards. `free` has to be in the class of the edge that
-/// comes last.
+/// Implements one cycle. Its edges are given in backward order, from the one into its last register; `free` has to be in the
+/// class of the edge that comes last.
 ///
 /// # Panics
 /// If the bank has no swaps, and no register is free.
@@ -104,7 +105,7 @@ pub(super) fn cycle_steps(cycle: &[Transfer], free: Option<Reg>, around: &Surrou
     let (first, rest) = cycle.split_first().expect("a cycle has edges");
     match kind {
         Some(kind) => {
-            // A swap carries the contents of both registers, so it is as wide as the widest on the cycle.
+            // A swap carries the contents of both registers, so it has to be as wide as the widest transfer of the cycle.
             let class = rest.iter().fold(first.class, |class, transfer| file.wider(class, transfer.class));
             let swap = |t: &Transfer| {
                 let class = file.carrier(class, RegSet::from_iter([t.to, t.from]));
@@ -115,7 +116,7 @@ pub(super) fn cycle_steps(cycle: &[Transfer], free: Option<Reg>, around: &Surrou
         None => {
             let free = free.expect("a bank without swaps keeps a register free");
             let last = cycle[cycle.len() - 1];
-            // The content of `first.to` goes to `last.to`; everything else moves up.
+            // The content of `first.to` goes to `last.to` by way of `free`; all others move directly.
             steps.push(RegisterStep::Move { to: free, from: first.to, class: last.class });
             let moves = cycle[..cycle.len() - 1].iter();
             steps.extend(moves.map(|transfer| RegisterStep::Move {
@@ -133,7 +134,7 @@ mod tests {
     use super::*;
     use crate::machine::builtin;
 
-    /// Executes the steps on registers that hold their own numbers.
+    /// Executes the steps on registers that hold their own numbers at first.
     fn execute(steps: &[RegisterStep]) -> [usize; RegSet::CAPACITY] {
         let mut content: [usize; RegSet::CAPACITY] = std::array::from_fn(|index| index);
         for step in steps {

@@ -1,32 +1,32 @@
-//! Location transfer graphs of registers and memory, one after the other as instructions.
+//! Location transfer graphs of registers and memory, as sequences of instructions.
 //!
-//! What φ elimination has to do where allocation is not frugal: a value may have to go from one slot to another, and no
-//! instruction does that. `sequence.rs` cannot name memory and never spills; this is the machinery of its rivals.
-//! Relies on: `spill-free-ssa-elimination.txt`, section 1 (a register that is kept spare, or Brisk's spilling on demand),
-//! section 2 with Figure 2(c) (what spilling on demand comes to), section 4 (the graphs are windmills; `graph.rs` finds their
-//! trees and cycles).
+//! Where allocation is not frugal, a φ's value may have to go from one slot to another, which no instruction does.
+//! `sequence.rs` cannot name memory and never spills; this file is the machinery of its rivals.
 //!
 //! - Trees are implemented from their leaves. A transfer between slots is a load and a store through a register that is free
-//!   at that moment; which edges are implemented first is chosen such that registers stay free for long.
-//! - Where none is free, a register that holds something is *lent*: stored to a scratch slot, and loaded back when something
-//!   reads it, or at the end. In between it serves all transfers.
-//! - Cycles of registers are implemented as `sequence.rs` does it. Any other is broken: the source of one of its edges is
-//!   parked in a free register or in a scratch slot, and the rest is a path.
+//!   at that moment. The order of the edges is chosen such that registers stay free for long.
+//! - Where no register is free, one is *lent*: its content is stored to a scratch slot, and loaded back when something reads
+//!   it, or at the end. In between it serves all transfers.
+//! - Cycles of registers are implemented as in `sequence.rs`. Any other cycle is broken: the source of one of its edges is
+//!   parked in a free register or a scratch slot, which leaves a path.
 //!
-//! Whether a register is kept spare or registers are lent on demand is thus not decided here: where the caller keeps one
-//! spare in each bank, nothing is ever stored to free a register.
+//! So this file does not decide whether a register is kept spare or registers are lent on demand: where the caller keeps one
+//! spare in each bank, no register is ever stored to free it.
+//!
+//! Relies on: [PP09, §1] (a spare register, or Brisk's spilling on demand), [PP09, §2, Figure 2(c)] (the code of spilling on
+//! demand) and [PP09, §4] (the graphs are windmills; `graph.rs` finds their trees and cycles).
 
 use super::graph::{Edge, Graph};
 use super::sequence::{Surroundings, Transfer, cycle_steps};
 use crate::machine::{Edit, Location, Reg, RegClass, RegSet, RegisterFile, Slot, SlotData, SwapSupport};
 use cranelift_entity::PrimaryMap;
 
-/// The content of one location goes to another, at the same time as other transfers.
+/// A transfer: the content of one location goes to another, at the same time as along all other transfers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LocationTransfer {
     pub from: Location,
     pub to: Location,
-    /// Wide enough for the content. Between slots, it says how many bytes are moved, and through which bank.
+    /// Wide enough for the content. Of a transfer between slots, it says how many bytes are moved, and through which bank.
     pub class: RegClass,
 }
 
@@ -48,10 +48,10 @@ impl Edge for LocationTransfer {
     }
 }
 
-/// The slots of a function, and those among them that its graphs use in turn for what has to be put aside.
+/// The slots of a function. Its graphs use some of them, the scratch slots, in turn.
 pub struct Scratch {
     slots: PrimaryMap<Slot, SlotData>,
-    /// Scratch slots that nothing is in.
+    /// Scratch slots that hold nothing.
     idle: Vec<Slot>,
     /// All scratch slots.
     all: Vec<Slot>,
@@ -60,8 +60,8 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Scratch slots will come behind `slots`. The `classes` are those of the function's values: they say how much of a
-    /// register has to be preserved, and a class that no value has may have no legal load or store.
+    /// Adds scratch slots after `slots`. The `classes` are those of the function's values. They say how much of a register
+    /// has to be preserved; a class that no value has may have no legal load or store.
     pub fn new(slots: PrimaryMap<Slot, SlotData>, classes: impl IntoIterator<Item = RegClass>) -> Self {
         let mut classes: Vec<RegClass> = classes.into_iter().collect();
         classes.sort_unstable();
@@ -69,17 +69,17 @@ impl Scratch {
         Scratch { slots, idle: Vec::new(), all: Vec::new(), classes }
     }
 
-    /// All slots, the scratch slots behind the others.
+    /// All slots, with the scratch slots last.
     pub fn slots(&self) -> &PrimaryMap<Slot, SlotData> {
         &self.slots
     }
 
-    /// All slots, the scratch slots behind the others.
+    /// All slots, with the scratch slots last.
     pub fn into_slots(self) -> PrimaryMap<Slot, SlotData> {
         self.slots
     }
 
-    /// An idle slot just as large as a class asks for.
+    /// An idle slot that is exactly as large as a class requires.
     fn take(&mut self, data: SlotData) -> Slot {
         match self.idle.iter().position(|&slot| self.slots[slot] == data) {
             Some(index) => self.idle.swap_remove(index),
@@ -96,13 +96,18 @@ impl Scratch {
     }
 }
 
-/// A graph as instructions.
+/// The code of a graph.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Implemented {
     pub edits: Vec<Edit>,
-    /// How many registers were stored for want of a free one.
+    /// How many registers were stored because none was free.
     pub spills: u32,
 }
+
+/// A transfer between slots has no register to go through: the program has all of this class.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("no register of class {0} can take part")]
+pub struct NoRegister(pub String);
 
 /// Implements a graph: afterwards each `to` holds what its `from` held before. No other register has changed but `available`
 /// ones, and no other slot but those of `scratch`. Besides these, only kept registers, sources and targets are ever written.
@@ -112,7 +117,11 @@ pub struct Implemented {
 ///
 /// # Panics
 /// If two transfers go to one location.
-pub fn implement(transfers: &[LocationTransfer], around: &Surroundings, scratch: &mut Scratch) -> Result<Implemented, String> {
+pub fn implement(
+    transfers: &[LocationTransfer],
+    around: &Surroundings,
+    scratch: &mut Scratch,
+) -> Result<Implemented, NoRegister> {
     scratch.idle.clone_from(&scratch.all);
     let mut windmill = Windmill::new(transfers, around, scratch);
     windmill.trees()?;
@@ -126,9 +135,9 @@ struct Windmill<'a> {
     scratch: &'a mut Scratch,
     graph: Graph<LocationTransfer>,
     ready: Ready,
-    /// Registers that stay free once nothing reads them any more.
+    /// Registers that stay free once nothing reads them.
     spare: RegSet,
-    /// Registers whose content nothing needs: unread spare ones, targets that are ready, lent ones.
+    /// Registers whose content nothing needs: spare ones that are read no more, targets that are ready, and lent ones.
     free: RegSet,
     /// Registers that may be lent while they are not free.
     lendable: RegSet,
@@ -136,12 +145,12 @@ struct Windmill<'a> {
     copies: Vec<Duplicate>,
     /// The registers of the cycle that is being implemented.
     cycle: RegSet,
-    /// The registers of all cycles that are not implemented.
+    /// The registers of all cycles that are not implemented yet.
     waiting: RegSet,
     done: Implemented,
 }
 
-/// Locations whose edge can be implemented.
+/// Locations whose edge is ready.
 #[derive(Default)]
 struct Ready {
     /// Slots that get the content of a register.
@@ -158,7 +167,7 @@ struct Lent {
     class: RegClass,
 }
 
-/// A register that holds what a location held at the start, or as much of it as goes with a class.
+/// A register that holds the old content of a location, or as much of it as a class holds.
 struct Duplicate {
     reg: Reg,
     of: Location,
@@ -192,7 +201,7 @@ impl<'a> Windmill<'a> {
     }
 
     /// Implements everything that is not on a cycle, and the trees that hang on cycles.
-    fn trees(&mut self) -> Result<(), String> {
+    fn trees(&mut self) -> Result<(), NoRegister> {
         while let Some(to) = self.next_ready() {
             let (edge, released) = self.graph.take(to);
             self.implement_edge(edge)?;
@@ -212,7 +221,7 @@ impl<'a> Windmill<'a> {
         Ok(())
     }
 
-    /// A target that nothing reads any more is free until it is written.
+    /// Notes that a location's edge is ready. A register that nothing reads any more is free until it is written.
     fn note_ready(&mut self, place: Location) {
         let edge = self.graph.edge_into(place).expect("a ready place has an edge");
         match (edge.from, edge.to) {
@@ -226,8 +235,9 @@ impl<'a> Windmill<'a> {
     }
 
     /// The location to write next. Stores take no register and may free one, so they come first. Transfers between slots
-    /// take none for good, but need one: they come when one is free. What writes a register comes late; of that, what frees
-    /// its source, or lets it be written, comes before the rest. Nothing else being left, a register has to be lent.
+    /// need a register only for a moment, and come when one is free. Edges that write a register come late: first those that
+    /// free their source or make it ready, then the rest. If only transfers between slots are left, a register has to be
+    /// lent.
     fn next_ready(&mut self) -> Option<Location> {
         if let Some(place) = self.ready.stores.pop() {
             return Some(place);
@@ -241,12 +251,12 @@ impl<'a> Windmill<'a> {
         self.ready.registers.pop().or_else(|| Some(self.ready.transfers.pop()?.to))
     }
 
-    /// Whether a register is free for a transfer between slots, or holds its content.
+    /// Whether a register is free for a transfer between slots, or holds its content already.
     fn needs_no_lending(&self, edge: LocationTransfer) -> bool {
         self.free.intersects(self.carriers(edge.class)) || !self.copies(edge).is_empty()
     }
 
-    /// Whether the edge into a location is the last one out of a location that is then ready, or a free register.
+    /// Whether the edge into a location is the last one out of its source, which then becomes ready or a free register.
     fn releases_source(&self, place: Location) -> bool {
         let edge = self.graph.edge_into(place).expect("a ready place has an edge");
         let is_spare = register(edge.from).is_some_and(|reg| self.spare.contains(reg));
@@ -254,11 +264,11 @@ impl<'a> Windmill<'a> {
     }
 
     /// Implements what is left: cycles, in which each location is read once.
-    fn cycles(&mut self) -> Result<(), String> {
+    fn cycles(&mut self) -> Result<(), NoRegister> {
         let registers = |cycle: &[LocationTransfer]| cycle.iter().filter_map(|edge| register(edge.to)).collect::<RegSet>();
         let mut cycles: Vec<_> = std::iter::from_fn(|| self.graph.next_cycle()).collect();
         self.waiting = cycles.iter().fold(RegSet::EMPTY, |set, cycle| set | registers(cycle));
-        // Those that trees hung on come first: the copies in registers are good until the registers are lent.
+        // Cycles that trees hung on come first: their copies in registers are good until the registers are lent.
         cycles.sort_by_key(|cycle| cycle.iter().all(|&edge| self.breaking_cost(edge) > 0));
         for cycle in cycles {
             self.cycle = registers(&cycle);
@@ -271,14 +281,14 @@ impl<'a> Windmill<'a> {
         Ok(())
     }
 
-    /// Whether a cycle of registers needs no memory.
+    /// Whether a cycle of registers can be implemented without memory.
     fn can_turn(&self, cycle: &[Transfer]) -> bool {
         let file = self.around.file;
         let bank = file.classes[cycle[0].class].bank;
         file.banks[bank].swap != SwapSupport::Never || self.free_beside(cycle).is_some()
     }
 
-    /// Implements a cycle of registers (Theorem 5).
+    /// Implements a cycle of registers [PP09, Theorem 5].
     fn turn(&mut self, cycle: &[Transfer]) {
         for transfer in cycle {
             self.restore(transfer.to);
@@ -290,19 +300,19 @@ impl<'a> Windmill<'a> {
         self.done.edits.extend(steps.into_iter().map(Edit::from));
     }
 
-    /// A free register that a cycle of registers can be broken with.
+    /// A free register by way of which a cycle of registers can be broken.
     fn free_beside(&self, cycle: &[Transfer]) -> Option<Reg> {
         let carried = cycle[cycle.len() - 1].class;
         ((self.free - self.cycle) & self.around.file.classes[carried].regs).first()
     }
 
     /// Implements a cycle as a path: the source of one edge is parked, and the edge comes last.
-    fn break_cycle(&mut self, mut cycle: Vec<LocationTransfer>) -> Result<(), String> {
+    fn break_cycle(&mut self, mut cycle: Vec<LocationTransfer>) -> Result<(), NoRegister> {
         let weakest = (0..cycle.len()).min_by_key(|&index| self.breaking_cost(cycle[index])).expect("a cycle has edges");
         cycle.rotate_left(weakest + 1);
         let broken = cycle.pop().expect("a cycle has edges");
         let parked = self.parking(broken, &cycle);
-        // A register that holds a copy anyway is as good as any other; one that was free is reserved.
+        // A register that holds a copy may be lent like any other; one that was free is reserved for the parked content.
         let reserved: RegSet = register(parked).into_iter().filter(|&reg| self.free.contains(reg)).collect();
         let lendable = self.lendable;
         self.lendable = lendable - reserved;
@@ -324,9 +334,9 @@ impl<'a> Windmill<'a> {
         Ok(())
     }
 
-    /// Orders the edges of a cycle by what it costs to break them. Nothing, if a tree that hung on the cycle has brought the
-    /// source to a register. A transfer between slots goes through a register anyway. A move can be broken with either memory
-    /// or a register; other edges want a register.
+    /// The cost of breaking a cycle at an edge, as a rank. It is 0 if a tree that hung on the cycle has brought the source
+    /// to a register. A transfer between slots goes through a register anyway. A move can be broken with either memory or a
+    /// register; other edges had better have a register.
     fn breaking_cost(&self, edge: LocationTransfer) -> u32 {
         let costs = if !(self.copies(edge) - self.cycle - self.free).is_empty() {
             return 0;
@@ -340,15 +350,15 @@ impl<'a> Windmill<'a> {
         costs + u32::from(!(self.free - self.cycle).intersects(self.carriers(edge.class)))
     }
 
-    /// Where the source of a cycle's broken edge waits while the rest is implemented.
+    /// A place where the source of a cycle's broken edge waits while the rest of the cycle is implemented.
     fn parking(&mut self, broken: LocationTransfer, rest: &[LocationTransfer]) -> Location {
-        // A register of the cycle itself is lent only until the rest reads it.
+        // A register of the cycle itself is lent only until the rest of the cycle reads it.
         let free = self.free - self.cycle;
         let copies = self.copies(broken) - self.cycle;
         if let Some(reg) = (copies - free).first() {
             return Location::Reg(reg);
         }
-        // The rest may need a register as well.
+        // The rest of the cycle may need a register as well.
         let suffices = |reg: &Reg| {
             let left = free - RegSet::only(*reg);
             rest.iter().all(|edge| !edge.is_in_memory() || left.intersects(self.carriers(edge.class)))
@@ -369,7 +379,7 @@ impl<'a> Windmill<'a> {
     }
 
     /// Implements an edge whose target can be written. It reads the source's own content.
-    fn implement_edge(&mut self, edge: LocationTransfer) -> Result<(), String> {
+    fn implement_edge(&mut self, edge: LocationTransfer) -> Result<(), NoRegister> {
         if let Location::Reg(reg) = edge.from {
             self.restore(reg);
         }
@@ -377,7 +387,7 @@ impl<'a> Windmill<'a> {
     }
 
     /// Brings what an edge transfers to its target from where it is at the moment.
-    fn copy(&mut self, at: Location, edge: LocationTransfer) -> Result<(), String> {
+    fn copy(&mut self, at: Location, edge: LocationTransfer) -> Result<(), NoRegister> {
         let through = match (at, edge.to) {
             (_, Location::Reg(to)) => {
                 self.fill(to, at, edge);
@@ -400,7 +410,7 @@ impl<'a> Windmill<'a> {
         Ok(())
     }
 
-    /// Brings what an edge transfers to a register from where it is at the moment, unless it is in the register already.
+    /// Brings the content that an edge transfers from where it is at the moment to a register, unless it is there already.
     fn fill(&mut self, to: Reg, at: Location, edge: LocationTransfer) {
         if self.copies(edge).contains(to) {
             return;
@@ -414,33 +424,34 @@ impl<'a> Windmill<'a> {
         self.copies.push(Duplicate { reg: to, of: edge.from, class: edge.class });
     }
 
-    /// The registers, other than its source, that hold what an edge transfers.
+    /// The registers other than the edge's source that hold the content it transfers.
     fn copies(&self, edge: LocationTransfer) -> RegSet {
         let size = |class: RegClass| self.around.file.classes[class].slot_size;
         let same = self.copies.iter().filter(|copy| copy.of == edge.from && size(copy.class) == size(edge.class));
         same.map(|copy| copy.reg).collect::<RegSet>() & self.carriers(edge.class)
     }
 
-    /// A register that a transfer between slots can go through: preferably one that is to get the same content anyway, or one
+    /// A register for a transfer between slots to go through: preferably one that is to get the same content anyway, or one
     /// of the class itself.
-    fn temporary(&mut self, edge: LocationTransfer) -> Result<Reg, String> {
+    fn temporary(&mut self, edge: LocationTransfer) -> Result<Reg, NoRegister> {
         let own = &self.around.file.classes[edge.class];
         let into = |reg: Reg| self.graph.edge_into(Location::Reg(reg));
         let gets_the_same = |reg: Reg| into(reg).is_some_and(|into| into.from == edge.from);
         let free = (self.free & self.carriers(edge.class)).iter();
         let best = free.min_by_key(|&reg| (!gets_the_same(reg), !own.regs.contains(reg)));
         let found = best.or_else(|| self.lend(edge.class, RegSet::EMPTY));
-        found.ok_or_else(|| format!("no register of class {} can take part", own.name))
+        found.ok_or_else(|| NoRegister(own.name.clone()))
     }
 
-    /// The registers that [`RegisterFile::carrier`] finds a class for.
+    /// The registers for which [`RegisterFile::carrier`] finds a class.
     fn carriers(&self, class: RegClass) -> RegSet {
         let classes = &self.around.file.classes;
         let alike = classes.values().filter(|c| c.bank == classes[class].bank && c.slot_size == classes[class].slot_size);
         alike.fold(RegSet::EMPTY, |set, class| set | class.regs)
     }
 
-    /// Frees a register other than these by storing it. Those that are still read would have to be restored earlier.
+    /// Frees a register other than these by storing its content. Registers that are not read any more are preferred, since
+    /// the others have to be restored earlier.
     fn lend(&mut self, class: RegClass, others: RegSet) -> Option<Reg> {
         let lendable = (self.lendable & self.carriers(class)) - self.free - others;
         let candidates = lendable.iter().filter_map(|reg| Some((reg, self.content_class(reg)?)));
@@ -492,7 +503,7 @@ fn register(location: Location) -> Option<Reg> {
     }
 }
 
-/// The cycle in the types of `sequence.rs`, if it does not go through memory.
+/// The cycle in the types of `sequence.rs`, if it does not lead through memory.
 fn among_registers(cycle: &[LocationTransfer], file: &RegisterFile) -> Option<Vec<Transfer>> {
     let transfer = |edge: &LocationTransfer| {
         let (from, to) = (register(edge.from)?, register(edge.to)?);

@@ -1,44 +1,44 @@
-//! How many registers an instruction demands, and how many there are.
+//! The number of registers that an instruction needs, and the number that there are.
 
 use super::limits::{Counts, Limits};
 use crate::analysis::{Held, Occupancy};
 use crate::machine::{Function, Inst, InstKind, Operand, Reg, RegClass, RegSet, Role, Value};
 use smallvec::SmallVec;
 
-/// Whether the register that a use reads is free behind the instruction.
+/// Whether the register that a use reads is free after the instruction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::allocate) enum LastUse {
-    /// It is not: the value stays in it.
+    /// It is not, as the value stays in it.
     No,
     /// The value dies.
     OfValue,
-    /// The value is in memory, and was refilled for this instruction at most.
+    /// The value is in memory, and was refilled for this instruction if at all.
     OfRefill,
 }
 
-/// The registers that one instruction's operands demand, values that live on past it apart.
+/// The registers that the operands of one instruction need, apart from values that live on past it.
 #[derive(Default)]
 pub(in crate::allocate) struct Demand {
-    /// Values in registers that die here, as counted among the live.
+    /// Values in registers that die here. They are among the live ones until then.
     pub(in crate::allocate) dying: Counts,
-    /// Wanted only while operands are read.
+    /// Needed only while operands are read.
     before: Counts,
-    /// Wanted only when definitions are written.
+    /// Needed only when definitions are written.
     after: Counts,
-    /// Wanted all the time.
+    /// Needed throughout.
     both: Counts,
-    /// The classes of values that live on and take no register of their own until definitions are written; and whether they
-    /// take none while operands are read, and when definitions are written ([`Held`]).
+    /// The classes of values that live on and take no register of their own in between, because the program holds them
+    /// ([`Held`]). For each, whether this is so while operands are read, and when definitions are written.
     held: SmallVec<[(RegClass, bool, bool); 2]>,
 }
 
-/// How many registers of a set the program leaves at an instruction.
+/// The capacity of a register set at an instruction: the registers that the program leaves.
 pub(in crate::allocate) struct Rooms {
     before: i32,
     after: i32,
-    /// To what is read and written there, but does not have to survive in between.
+    /// For values that are read and written there, but do not have to survive in between.
     before_and_after: i32,
-    /// To what lives on past it.
+    /// For values that live on past the instruction.
     passing: i32,
 }
 
@@ -49,7 +49,7 @@ impl Rooms {
         Rooms { before: room(before), after: room(after), before_and_after: room(before | after), passing: room(occupancy.all()) }
     }
 
-    /// A register is free that was not, unless it is occupied besides.
+    /// Notes that a register has become free, unless it is occupied otherwise.
     pub(in crate::allocate) fn free(&mut self, limits: &Limits, set: usize, occupancy: &Occupancy, reg: Reg) {
         let Occupancy { before, after, .. } = *occupancy;
         let more = |occupied: RegSet| i32::from(limits.contains(set, reg) && !occupied.contains(reg));
@@ -65,13 +65,13 @@ impl Rooms {
 pub(in crate::allocate) struct Taken {
     before: i32,
     both: i32,
-    /// How many of those values take none until definitions are written.
+    /// How many of those values take none in between, until definitions are written.
     held: i32,
     after: i32,
 }
 
 impl Taken {
-    /// What is left of so many.
+    /// The registers that are left of a capacity.
     pub(in crate::allocate) fn of(self, rooms: &Rooms) -> Left {
         Left {
             before: rooms.before - self.before,
@@ -81,39 +81,40 @@ impl Taken {
     }
 }
 
-/// How many registers of a set an instruction leaves to values that live on past it. There may be less than none.
+/// How many registers of a set an instruction leaves to values that live on past it. The number may be negative.
 #[derive(Clone, Copy)]
 pub(in crate::allocate) struct Left {
     /// While operands are read.
     pub(in crate::allocate) before: i32,
-    /// From then on until definitions are written.
+    /// Between reading and writing.
     pub(in crate::allocate) passing: i32,
-    /// When they are.
+    /// When definitions are written.
     pub(in crate::allocate) behind: i32,
 }
 
 impl Left {
-    /// What is left if there are so many registers more.
+    /// The registers that are left if there are more of them.
     pub(in crate::allocate) fn and(self, more: i32) -> Left {
         Left { before: self.before + more, passing: self.passing + more, behind: self.behind + more }
     }
 
-    /// At the point where they are fewest.
+    /// Those at the point where they are fewest.
     pub(in crate::allocate) fn least(self) -> i32 {
         self.before.min(self.passing).min(self.behind)
     }
 }
 
-/// Where an instruction demands too much.
+/// An instruction that needs too many registers.
 pub(in crate::allocate) struct Excess {
     /// The register set that does not suffice.
     pub(in crate::allocate) set: usize,
-    /// Spilling a value that the instruction reads does not help, because it has to be in a register then anyway.
+    /// The excess is there while operands are read: spilling a value that the instruction reads does not help, because it
+    /// has to be in a register then anyway.
     pub(in crate::allocate) while_reading: bool,
 }
 
 impl Demand {
-    /// The demand of an instruction: `last_use` says whether a use is its value's last one, and `folded` which operand is in
+    /// The demand of an instruction. `last_use` says whether a use is its value's last one, and `folded` which operand is in
     /// memory.
     pub(in crate::allocate) fn of(
         function: &Function,
@@ -161,40 +162,40 @@ impl Demand {
         demand
     }
 
-    /// Takes into account that some values that live on are in registers of the program, of those that may be.
+    /// Notes the values, of those in registers, that live on in registers of the program.
     pub(in crate::allocate) fn hold(&mut self, function: &Function, held: &[Held], in_register: impl Fn(Value) -> bool) {
         let held = held.iter().filter(|it| in_register(it.value));
         self.held.extend(held.map(|it| (function.values[it.value].class, it.before, it.behind)));
     }
 
-    /// No fewer registers of a set than the demand takes at any point.
+    /// An upper bound of the registers of a set that the demand takes at any point.
     pub(in crate::allocate) fn most(&self, set: usize) -> i32 {
         self.both[set] + self.before[set].max(self.after[set])
     }
 
-    /// How many values that live on take no register of their own in a set: while operands are read, until definitions are
-    /// written, and then.
+    /// How many values that live on take no register of their own in a set: while operands are read, in between, and when
+    /// definitions are written.
     fn held(&self, limits: &Limits, set: usize) -> [i32; 3] {
         let confined = self.held.iter().filter(|&&(class, ..)| limits.is_confined(class, set));
-        confined.fold([0; 3], |[first, passing, last], &(_, before, behind)| {
-            [first + i32::from(before), passing + 1, last + i32::from(behind)]
+        confined.fold([0; 3], |[first, passing, last], &(_, before, after)| {
+            [first + i32::from(before), passing + 1, last + i32::from(after)]
         })
     }
 
-    /// What the demand leaves of a set's registers.
+    /// The registers of a set that the demand leaves.
     pub(in crate::allocate) fn left(&self, limits: &Limits, set: usize, occupancy: &Occupancy) -> Left {
         self.taken(limits, set).of(&Rooms::new(limits, set, occupancy))
     }
 
-    /// What the demand takes of a set's registers.
+    /// The registers of a set that the demand takes.
     pub(in crate::allocate) fn taken(&self, limits: &Limits, set: usize) -> Taken {
         let both = self.both[set];
-        let [held_before, held, held_behind] = self.held(limits, set);
-        Taken { before: both + self.before[set] - held_before, both, held, after: both + self.after[set] - held_behind }
+        let [held_before, held, held_after] = self.held(limits, set);
+        Taken { before: both + self.before[set] - held_before, both, held, after: both + self.after[set] - held_after }
     }
 
-    /// Where the demand exceeds what there is besides the values in `through`, which live on past the instruction, and
-    /// `spare` registers.
+    /// The point at which the demand exceeds the registers there are. They also have to suffice for the values in `through`,
+    /// which live on past the instruction, and for `spare` ones.
     pub(in crate::allocate) fn excess(
         &self,
         limits: &Limits,
@@ -219,8 +220,7 @@ impl Demand {
     }
 }
 
-/// The operand that the instruction accesses in memory itself, if one of those that `in_memory` names is: the first of
-/// [`foldable_operands`].
+/// The operand that the instruction accesses in memory itself: the first of [`foldable_operands`] that is `in_memory`.
 pub(in crate::allocate) fn folded_operand(
     function: &Function,
     inst: Inst,
@@ -230,9 +230,9 @@ pub(in crate::allocate) fn folded_operand(
     foldable_operands(function, inst, folding).find(|&k| in_memory(k))
 }
 
-/// The operands of which the instruction can access one in memory itself: those of a copy, and, with `folding`, others.
-/// Where it uses a value twice, that is in a register for one operand, so that the other saves nothing in memory. What x87
-/// registers hold may be in memory in the form of a wider class, which the instruction does not read.
+/// The operands of which the instruction can access one in memory itself: those of a copy and, with `folding`, others. If it
+/// uses a value twice, the value is in a register for one operand, so that having the other in memory saves nothing. The
+/// content of an x87 register may be in memory in the form of a wider class, which the instruction does not read.
 pub(in crate::allocate) fn foldable_operands(function: &Function, inst: Inst, folding: bool) -> impl Iterator<Item = usize> {
     let operands = function.operands(inst);
     let kind = function.insts[inst].kind;
@@ -244,7 +244,7 @@ pub(in crate::allocate) fn foldable_operands(function: &Function, inst: Inst, fo
         true => whole && one_form(*k),
         false => folding && operands[*k].foldable && !operands[*k].is_def() && one_form(*k) && once(*k),
     };
-    // A copy's source comes first: it is last.
+    // A copy's source is its last operand, and is tried first.
     (0..operands.len()).rev().filter(foldable)
 }
 
@@ -253,7 +253,7 @@ pub(in crate::allocate) fn is_first_use(operands: &[Operand], k: usize) -> bool 
     !operands[..k].iter().any(|o| o.value == operands[k].value && !o.is_def())
 }
 
-/// The class that confines a definition more: its own or that of the use whose register it reuses.
+/// The class that confines a definition more: its own, or that of the use whose register it takes over.
 fn tied_class(function: &Function, operands: &[Operand], def: usize, class: RegClass) -> RegClass {
     let classes = [Some(def), operands[def].reuse.map(usize::from)].into_iter().flatten();
     let narrower = |a: RegClass, b: RegClass| {
@@ -263,7 +263,7 @@ fn tied_class(function: &Function, operands: &[Operand], def: usize, class: RegC
     classes.map(|k| function.values[operands[k].value].class).fold(class, narrower)
 }
 
-/// The first definition that reuses the register of a use of this value.
+/// The first definition that takes over the register of a use of this value.
 pub(in crate::allocate) fn first_reuse(operands: &[Operand], value: Value) -> Option<usize> {
     operands.iter().position(|o| o.reuse.is_some_and(|u| operands[usize::from(u)].value == value))
 }

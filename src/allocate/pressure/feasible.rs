@@ -6,11 +6,11 @@ use super::matching::{Order, Span, Want, fit, fit_by_augmenting};
 use crate::analysis::Occupancy;
 use crate::machine::{Function, Inst, Reg, RegClass, RegSet, Role, Value};
 
-/// The registers that cannot be distributed, if there is no way to. Where no class confines some values more than others,
-/// there is one if the counts say so (see [`Limits`]).
+/// The register set that cannot be distributed, if there is no way to. Where no class confines some values more than others,
+/// there is a way if the counts say so (see [`Limits`]).
 ///
-/// `live` are the values in registers before the instruction, with the register of the program that one which lives on is held
-/// in.
+/// `live` are the values in registers before the instruction. A value that lives on in a register of the program comes with
+/// that register.
 pub(in crate::allocate) fn misfit(
     function: &Function,
     limits: &Limits,
@@ -64,7 +64,7 @@ pub(in crate::allocate) fn misfit(
     if fit_by_augmenting(&wants) {
         return None;
     }
-    // Banks do not concern each other.
+    // Banks are independent of each other.
     let bank_of = |class: RegClass| function.file.classes[class].bank;
     function.file.banks.keys().find_map(|bank| {
         let of_bank = classes.iter().zip(&wants).filter(|&(&class, _)| bank_of(class) == bank);

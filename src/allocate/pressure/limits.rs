@@ -8,19 +8,19 @@ use cranelift_entity::SecondaryMap;
 /// A count for each register set of [`Limits`].
 pub(in crate::allocate) type Counts = [i32; Limits::MAX];
 
-/// The register sets whose registers have to suffice for the values that are restricted to them.
+/// The register sets whose registers have to suffice for the values that are confined to them.
 ///
-/// These are the sets that the function's classes allow, and the unions of those that overlap; by Hall's theorem there is a
-/// register for each of a set of values if for every such union there are as many registers as values confined to it.
+/// These are the sets that the function's classes allow, and the unions of those that overlap. By Hall's theorem, there is a
+/// register for each of some values if each such union has as many registers as there are values confined to it.
 pub(in crate::allocate) struct Limits {
     sets: Vec<RegSet>,
-    /// How many registers each set has, but for one that has to stay free in a bank whose registers cannot be swapped without.
+    /// The size of each set, without the one register that has to stay free in a bank without swaps.
     sizes: Vec<i32>,
-    /// Registers of each set that are to stay free besides, wherever that is possible.
+    /// How many registers of each set should stay free besides, wherever possible.
     spare: usize,
     nested: bool,
     laminar: bool,
-    /// For each class, the sets that contain its registers, one bit each.
+    /// For each class, the sets that contain its registers, a bit for each.
     confined: SecondaryMap<RegClass, u32>,
 }
 
@@ -28,7 +28,7 @@ impl Limits {
     const MAX: usize = 24;
 
     /// # Errors
-    /// If the function has values of more different classes than are provided for.
+    /// If the function has values of more classes than there are counts for.
     pub(in crate::allocate) fn new(function: &Function, spare: bool) -> Result<Self, Unsupported> {
         let file = &function.file;
         let mut used: SecondaryMap<RegClass, bool> = of_each(file.classes.len());
@@ -76,10 +76,11 @@ impl Limits {
         self.nested
     }
 
-    /// Whether one of two classes that share registers always contains the other. Then, where there is [ample
-    /// room](Self::are_ample) for all values and operands of an instruction at once, there is a way to satisfy it: by Hall's
-    /// theorem, all of them could have registers of their own that nothing occupies, and of a definition and a use that share one,
-    /// the one that is confined more gives the other its own. (Of classes that meet otherwise, neither might be in both.)
+    /// Whether one of two classes that share registers always contains the other. If so, and if there is [ample
+    /// capacity](Self::are_ample) for all values and operands of an instruction at once, there is a way to satisfy it. For
+    /// by Hall's theorem, all of them could have registers of their own that nothing occupies, and of a definition and a use
+    /// that share one, the one that is confined more gives the other its own. (If classes overlap otherwise, that register
+    /// might not be in both.)
     pub(in crate::allocate) fn are_laminar(&self) -> bool {
         self.laminar
     }
@@ -115,7 +116,7 @@ impl Limits {
         self.confined[class] >> set & 1 != 0
     }
 
-    /// How many registers of each set are to stay free where that is possible.
+    /// How many registers of each set should stay free where that is possible.
     pub(in crate::allocate) fn spare(&self) -> usize {
         self.spare
     }
@@ -135,20 +136,20 @@ impl Limits {
         self.sets.iter().filter(|set| set.contains(reg)).count()
     }
 
-    /// How many values can be in registers of a set, of which some are `occupied`.
+    /// The capacity of a set: how many values can be in its registers if these are `occupied`.
     pub(in crate::allocate) fn room(&self, set: usize, occupied: RegSet) -> i32 {
         let taken = self.sets[set] & occupied;
-        // Counting bits takes as long as all else that is asked about an instruction.
+        // Skips counting bits, which would take as long as everything else that is asked about an instruction.
         if taken.is_empty() { self.sizes[set] } else { self.sizes[set] - taken.len() as i32 }
     }
 
-    /// Whether so many values of a set, if there are any, are more than its registers outside of `occupied`, beyond those in
-    /// reserve and `spare` ones.
+    /// Whether `wanted` values of a set, if there are any, exceed its capacity beside these `occupied` registers, of which
+    /// `spare` have to stay free.
     pub(in crate::allocate) fn is_exceeded(&self, set: usize, wanted: i32, occupied: RegSet, spare: usize) -> bool {
         wanted > 0 && wanted + spare as i32 > self.room(set, occupied)
     }
 
-    /// Whether all sets have room for so many more values than are counted.
+    /// Whether all sets have capacity for `more` values than are counted.
     pub(in crate::allocate) fn are_ample(&self, counts: &Counts, more: i32, occupied: RegSet, spare: usize) -> bool {
         self.sets().all(|set| !self.is_exceeded(set, counts[set] + more, occupied, spare))
     }
@@ -170,7 +171,7 @@ mod tests {
     use super::*;
     use crate::machine::parse;
 
-    /// There may be more values than registers have numbers.
+    /// Counts are larger than register numbers can be.
     #[test]
     fn tens_of_thousands_of_values_are_counted() {
         let function = parse("target wide\nfunction f\nb0:\n  v0:w = op\n").unwrap();

@@ -6,12 +6,12 @@ use crate::analysis::grouped::of_each;
 use crate::machine::{Function, Inst, Value};
 use cranelift_entity::SecondaryMap;
 
-/// A set of values that can be listed, in no order, and whose counts are at hand.
+/// A set of values that can be listed, in no particular order, and whose counts are at hand.
 pub(in crate::allocate) struct LiveSet<'a> {
     function: &'a Function,
     limits: &'a Limits,
     values: Vec<Value>,
-    /// Of each member, its index in `values`.
+    /// The index of each member in `values`.
     place: SecondaryMap<Value, u32>,
     counts: Counts,
 }
@@ -58,14 +58,14 @@ impl<'a> LiveSet<'a> {
         self.values.get(self.place[value] as usize) == Some(&value)
     }
 
-    /// The counts without some that are among them.
+    /// The counts without `leaving`, which are among them.
     pub(in crate::allocate) fn counts_without(&self, leaving: &Counts) -> Counts {
         let mut rest = self.counts;
         rest.iter_mut().zip(leaving).for_each(|(count, leaving)| *count -= leaving);
         rest
     }
 
-    /// Passes an instruction: what dies there leaves, and what it defines comes in, if it is `in_register`.
+    /// Passes an instruction: values that die there leave, and those that it defines come in, if they are `in_register`.
     pub(in crate::allocate) fn advance(&mut self, liveness: &Liveness, inst: Inst, in_register: impl Fn(Value) -> bool) {
         let first = self.function.insts[inst].operands.start as usize;
         for (k, operand) in self.function.operands(inst).iter().enumerate() {

@@ -1,16 +1,16 @@
-//! Finding registers for all values at one instruction at once: a matching.
+//! Registers for all values at one instruction at once: a matching.
 
 use crate::machine::{Reg, RegSet};
 use smallvec::SmallVec;
 
-/// When a register is wanted.
+/// When a register is needed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::allocate) enum Span {
     /// While operands are read.
     Before,
     /// When definitions are written, and from then on.
     After,
-    /// Both, and in between.
+    /// Throughout the instruction.
     Both,
 }
 
@@ -20,22 +20,22 @@ impl Span {
     }
 }
 
-/// A register that is wanted.
+/// A need for a register.
 #[derive(Clone, Debug)]
 pub(in crate::allocate) struct Want {
     pub(in crate::allocate) span: Span,
-    /// Registers that will do.
+    /// The registers that will do.
     pub(in crate::allocate) domain: RegSet,
-    /// The register that the value is in; staying costs nothing.
+    /// The register in which the value is; staying costs nothing.
     pub(in crate::allocate) current: Option<Reg>,
     /// The registers of the domain in the order in which they are tried.
     pub(in crate::allocate) order: Order,
 }
 
-/// Registers, best first. (Few classes have so many that they are on the heap.)
+/// Registers, best first. (Few classes have so many that these go to the heap.)
 pub(in crate::allocate) type Order = SmallVec<[Reg; 16]>;
 
-/// A matching in progress: who has which register before and after.
+/// A matching in progress: which want has which register before and after.
 #[derive(Clone)]
 struct Matching {
     owner: [[Option<u16>; RegSet::CAPACITY]; 2],
@@ -44,9 +44,10 @@ struct Matching {
 
 /// Finds a register for each want, such that no two have one register at one time; `None` if there is no way.
 ///
-/// What can stay stays, then what is wanted longest and has the fewest choices comes first, displacing others along
-/// augmenting paths (Kuhn's algorithm; with two halves a register, a displaced pair needs two paths). That is exact while
-/// wants of one half only are alike; otherwise, rarely, a search finds what augmenting misses.
+/// Wants that can stay where they are stay. Then those that span the whole instruction and have the fewest choices come
+/// first, displacing others along augmenting paths (Kuhn's algorithm). Since a register has two halves, a displaced pair
+/// needs two paths. So this is exact as long as the wants that span only one half are alike; otherwise a search finds the
+/// rare solutions that augmenting paths miss.
 pub(in crate::allocate) fn fit(wants: &[Want]) -> Option<Vec<Reg>> {
     augmented(wants).or_else(|| searched(wants))
 }
@@ -77,8 +78,8 @@ fn augmented(wants: &[Want]) -> Option<Vec<Reg>> {
     matching.chosen.into_iter().collect()
 }
 
-/// Backtracks over all placements, the want with the fewest free registers first. Gives up when it has taken too long,
-/// which is longer than any instruction's handful of wants that fit was seen to need.
+/// Backtracks over all placements, the want with the fewest free registers first. It gives up after more steps than any
+/// instruction was seen to need whose wants fit.
 fn searched(wants: &[Want]) -> Option<Vec<Reg>> {
     const STEPS: u32 = 20_000;
     let mut matching = Matching { owner: [[None; RegSet::CAPACITY], [None; RegSet::CAPACITY]], chosen: vec![None; wants.len()] };
@@ -129,7 +130,7 @@ impl Matching {
         }
     }
 
-    /// Gives a want a register by moving others out of its way, without coming back to the registers in `visited`.
+    /// Gives a want a register by moving others out of its way, without returning to the registers in `visited`.
     fn augment(&mut self, wants: &[Want], index: usize, visited: &mut RegSet) -> bool {
         let want = &wants[index];
         for &reg in &want.order {
@@ -175,7 +176,7 @@ mod tests {
         Want { span, domain: order.iter().copied().collect(), current: current.map(Reg::new), order }
     }
 
-    /// Every assignment of `wants` to their domains without a conflict.
+    /// Whether some assignment of `wants` to their domains has no conflict, by trying them all.
     fn possible(wants: &[Want], chosen: &mut Vec<Reg>) -> bool {
         let Some(want) = wants.get(chosen.len()) else { return true };
         want.order.clone().into_iter().any(|reg| {

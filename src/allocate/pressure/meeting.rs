@@ -1,10 +1,10 @@
-//! The registers of what crosses edges that can take no code.
+//! The registers of values that cross edges which can take no code.
 
 use super::matching::{Order, Span, Want};
 use crate::analysis::{Bundles, Meeting};
 use crate::machine::{Function, RegSet, Value};
 
-/// What the terminators want beside what crosses a bundle: these registers are found together.
+/// The wants of the terminators that compete with the values that cross a bundle. Registers for both are found together.
 pub(in crate::allocate) fn read(function: &Function, meeting: &Meeting) -> Vec<Want> {
     let want = |&class| {
         let class = &function.file.classes[class];
@@ -14,13 +14,13 @@ pub(in crate::allocate) fn read(function: &Function, meeting: &Meeting) -> Vec<W
     meeting.read.iter().map(want).collect()
 }
 
-/// The registers that a representative and what it stands for can all be in.
+/// The registers that a representative and all values that it stands for can be in.
 pub(in crate::allocate) fn domain(function: &Function, bundles: &Bundles, meeting: &Meeting, value: Value) -> RegSet {
     let related = bundles.related(value).iter();
     related.fold(function.allowed(value), |set, &other| set & function.allowed(other)) - meeting.occupied
 }
 
-/// One of these registers for what crosses.
+/// The want of a value that crosses: one of these registers.
 pub(in crate::allocate) fn want(domain: RegSet, order: Order) -> Want {
     Want { span: Span::Both, domain, current: None, order }
 }

@@ -1,4 +1,4 @@
-//! What would like to be in one register: copies that come to nothing if both sides are.
+//! Affinities: pairs of nodes that a copy relates, which disappears if both are in one register.
 
 use super::conflicts::{Node, Nodes};
 use crate::allocate::cost;
@@ -6,29 +6,29 @@ use crate::analysis::grouped::Grouped;
 use crate::machine::{Block, Function, Inserted, Inst, InstKind, Reg};
 use smallvec::{SmallVec, smallvec};
 
-/// A copy, of whatever kind, between two nodes.
+/// A copy between two nodes: a φ argument, a parallel copy, or one of the program.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Affinity {
     pub(super) ends: (Node, Node),
-    /// Executions that are saved if both are in one register.
+    /// The executions that are saved if both are in one register.
     pub(super) weight: f64,
 }
 
-/// One row of a φ, or a copy: what one node takes from others.
+/// A row of a φ matrix, or a copy: a node, and those whose content it takes.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) def: Node,
     pub(super) args: SmallVec<[(Node, f64); 2]>,
 }
 
-/// What a function copies, with the executions that are saved if it does not have to.
+/// The copies of a function, with the executions that are saved where they disappear.
 pub(super) struct Affinities {
     /// The φs and the copies.
     pub(super) rows: Vec<Row>,
-    /// Each pair of nodes that they relate, once.
+    /// Each pair of nodes that the rows relate, once.
     pub(super) pairs: Vec<Affinity>,
     of: Grouped<Node, (Node, f64)>,
-    /// Registers of the program that nodes are copied to or from.
+    /// Registers of the program that nodes are copied to or from, with the executions of these copies.
     pins: Grouped<Node, (Reg, f64)>,
 }
 
@@ -53,14 +53,14 @@ impl Affinities {
         Affinities { rows, ..Self::between(nodes, pairs, &pins) }
     }
 
-    /// Of copies between two nodes, and between nodes and registers of the program, without their rows.
+    /// The affinities of given copies, without rows.
     pub(super) fn between(nodes: usize, pairs: Vec<Affinity>, pins: &[(Node, (Reg, f64))]) -> Self {
         let both = |&Affinity { ends: (a, b), weight }: &Affinity| [(a, (b, weight)), (b, (a, weight))];
         let directed: Vec<_> = pairs.iter().flat_map(both).collect();
         Affinities { rows: Vec::new(), pairs, of: Grouped::new(nodes, &directed), pins: Grouped::new(nodes, pins) }
     }
 
-    /// What a node is copied to or from.
+    /// The nodes that a node is copied to or from.
     pub(super) fn of(&self, node: Node) -> &[(Node, f64)] {
         self.of.get(node)
     }
@@ -70,13 +70,13 @@ impl Affinities {
         self.pins.get(node)
     }
 
-    /// What being in a register saves a node of copies to and from the program's.
+    /// The executions of copies to and from registers of the program that a node saves by being in this one.
     pub(super) fn saved_by_pin(&self, node: Node, reg: Reg) -> f64 {
         self.pins(node).iter().filter(|&&(pin, _)| pin == reg).map(|(_, weight)| weight).sum()
     }
 }
 
-/// Goes through the blocks for copies.
+/// Collects the copies, block by block.
 struct Gatherer<'a> {
     function: &'a Function,
     nodes: &'a Nodes,

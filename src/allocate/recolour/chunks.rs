@@ -1,9 +1,9 @@
-//! Recolouring by chunks (Hack and Goos, "Copy Coalescing by Graph Recoloring", PLDI 2008).
+//! Recolouring by chunks [HG08].
 //!
-//! Nodes that copies relate and that do not interfere are gathered into chunks, along the heaviest copies first. Each chunk
-//! gets one register as a whole: for some registers, the likeliest first, its nodes are brought there, one after the other;
-//! neighbours leave for where they cost least. What saves most is kept, and the nodes that could not follow are chunks of
-//! their own. The cost of all copies never rises.
+//! Nodes that copies relate and that do not interfere are gathered into chunks, along the heaviest copies first. The aim is
+//! one register for a whole chunk. For some registers, the most promising first, its nodes are brought there one after the
+//! other, and neighbours leave for the registers where they cost least. The register that saves most is kept; nodes that
+//! could not follow become chunks of their own. The cost of all copies never rises.
 
 use super::affinities::{Affinities, Affinity};
 use super::colouring::{Colouring, SIGNIFICANT};
@@ -15,17 +15,17 @@ use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 use std::collections::BinaryHeap;
 
-/// How many neighbours in a row leave for each other.
+/// How long a chain of neighbours may grow that leave for one another.
 const DEPTH: u32 = 1;
 
-/// How many registers a chunk is tried in, where nothing follows.
+/// In how many registers a chunk is tried if no exchanges follow.
 pub(super) const TRIED: usize = 4;
 
-/// Two chunks that both have more than so many nodes and neighbours are not united: finding out whether they interfere would not
+/// Two chunks are not united if each has more nodes and neighbours than this: finding out whether they interfere would not
 /// be linear.
 const LARGE: usize = 1_000;
 
-/// Recolours chunks, the heaviest first, trying so many registers for each.
+/// Recolours chunks, the heaviest first, trying each in as many registers as `tried` says.
 pub(super) fn optimise(colouring: &mut Colouring, conflicts: &Conflicts, affinities: &Affinities, tried: usize) {
     let (open, reached) = (of_each(conflicts.colours.len()), BinaryHeap::new());
     let mut recolouring = Recolouring { colouring, conflicts, affinities, tried, open, reached };
@@ -38,15 +38,15 @@ pub(super) fn optimise(colouring: &mut Colouring, conflicts: &Conflicts, affinit
     }
 }
 
-/// Something in the order of what it is worth; of equal worth, the first in its own order is the greatest.
+/// An item that is ordered by its weight. Of equally heavy ones, the first in their own order is the greatest.
 #[derive(PartialEq)]
 struct Weighted<T> {
     weight: f64,
     of: T,
 }
 
-/// Nodes that should be in one register, and what copies of them are worth. Copies relate each but the first to one before
-/// it.
+/// Nodes that should be in one register, and the weight of the copies that this saves. A copy relates each node but the
+/// first to an earlier one.
 type Chunk = Weighted<Vec<Node>>;
 
 impl<T: Ord> Eq for Weighted<T> {}
@@ -63,14 +63,14 @@ impl<T: Ord> PartialOrd for Weighted<T> {
     }
 }
 
-/// Unites along copies, heaviest first, what does not interfere. Nodes that only copies to and from registers of the program
-/// relate to anything are alone.
+/// Unites nodes that do not interfere, along copies, the heaviest first. A node that only copies to and from registers of
+/// the program concern is a chunk of its own.
 fn gather(conflicts: &Conflicts, affinities: &Affinities) -> Vec<Vec<Node>> {
     let count = conflicts.colours.len();
     let mut sets: Partition<Node> = Partition::discrete(count);
     let mut members: SecondaryMap<Node, Vec<Node>> = of_each(count);
     let mut common: SecondaryMap<Node, RegSet> = of_each(count);
-    // Nodes and neighbours.
+    // The number of nodes and neighbours in each set.
     let mut size: SecondaryMap<Node, usize> = of_each(count);
     for node in conflicts.colours.keys() {
         common[node] = conflicts.allowed(node);
@@ -111,7 +111,7 @@ fn gather(conflicts: &Conflicts, affinities: &Affinities) -> Vec<Vec<Node>> {
     conflicts.colours.keys().filter_map(chunk).collect()
 }
 
-/// Whether a node of one set interferes with one of another.
+/// Whether a node of one set interferes with a node of the other.
 fn interfere(conflicts: &Conflicts, sets: &mut Partition<Node>, (from, nodes): (Node, &[Node]), to: Node) -> bool {
     let nodes = if nodes.is_empty() { &[from] } else { nodes };
     nodes.iter().any(|&node| conflicts.neighbours(node).iter().any(|&other| sets.find(other) == to))
@@ -122,14 +122,14 @@ struct Recolouring<'a, 'b> {
     conflicts: &'a Conflicts,
     affinities: &'a Affinities,
     tried: usize,
-    /// The nodes that are being put into an order and are not in it yet.
+    /// Nodes that are being put into order, and have no place in it yet.
     open: SecondaryMap<Node, bool>,
-    /// The ends of copies from those that are in order already.
+    /// Partners of the nodes that are in order already.
     reached: BinaryHeap<Weighted<Node>>,
 }
 
 impl Recolouring<'_, '_> {
-    /// Brings a chunk together, if it is not yet; what is still elsewhere, in parts, comes to the `chunks`.
+    /// Brings a chunk together, unless it is already. Connected parts of it that are left elsewhere are added to `chunks`.
     fn chunk(&mut self, chunk: &Chunk, chunks: &mut BinaryHeap<Chunk>) {
         let is_left = |&node: &Node| self.colouring.cost(node, self.colouring.of(node)) > 0.0;
         if !chunk.of.iter().any(is_left) {
@@ -157,8 +157,9 @@ impl Recolouring<'_, '_> {
         self.connected(&elsewhere, chunks);
     }
 
-    /// What is saved of a chunk's copies as it is, and what would be in each register if all nodes that may be there were;
-    /// likely registers first: those where most would be saved, and where nodes are already.
+    /// The weight of the chunk's copies that its current registers save, and for each register the weight that would be
+    /// saved if all nodes that may be there were. The most promising registers come first: those where most would be saved
+    /// and where nodes are already.
     fn prospects(&mut self, nodes: &[Node]) -> (f64, SmallVec<[(f64, Reg); 16]>) {
         nodes.iter().for_each(|&node| self.open[node] = true);
         let mut registers = RegSet::EMPTY;
@@ -197,7 +198,7 @@ impl Recolouring<'_, '_> {
         }
     }
 
-    /// Adds the parts of some nodes that copies connect, each along its heaviest copies (Prim's algorithm).
+    /// Adds the parts of these nodes that copies connect, each in the order of its heaviest copies (Prim's algorithm).
     fn connected(&mut self, nodes: &[Node], chunks: &mut BinaryHeap<Chunk>) {
         nodes.iter().for_each(|&node| self.open[node] = true);
         let mut part: SmallVec<[Node; 8]> = SmallVec::new();

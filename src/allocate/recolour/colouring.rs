@@ -1,4 +1,4 @@
-//! A colouring that is being changed, step by step, each of which can be undone.
+//! A colouring that is changed step by step; every step can be undone.
 
 use super::affinities::Affinities;
 use super::conflicts::{Conflicts, Node};
@@ -6,23 +6,23 @@ use crate::analysis::grouped::of_each;
 use crate::machine::{Reg, RegSet};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 
-/// How many neighbours may be looked at in one attempt to give nodes other registers: what keeps recolouring linear.
+/// How many neighbours one attempt to change registers may look at. This keeps recolouring linear.
 const PATIENCE: u32 = 1_000;
 
-/// Executions of a copy that count for nothing: sums of floating-point numbers differ by as much.
+/// A cost that counts as none: sums of floating-point numbers differ by this much.
 pub(super) const SIGNIFICANT: f64 = 1e-9;
 
-/// A register for each node, none of which a neighbour has. (Where values live into landing pads count as live longer than
-/// they are, neighbours may share one from the start; no change adds to that.)
+/// A register for each node that none of its neighbours has. (A few neighbours may share one from the start, because values
+/// that live into landing pads count as live for longer than they are. No change adds such a pair.)
 pub(super) struct Colouring<'a> {
     conflicts: &'a Conflicts,
     affinities: &'a Affinities,
     colours: PrimaryMap<Node, Reg>,
-    /// What each changed node had before, latest last.
+    /// The changed nodes with the registers that they had before, the latest last.
     journal: Vec<(Node, Reg)>,
-    /// Of each change in the journal, how much it added to the cost of all copies.
+    /// By how much each change in the journal has raised the cost of all copies.
     added: Vec<f64>,
-    /// Nodes that the current attempt does not change any more.
+    /// Nodes that keep their registers for the rest of the current attempt.
     held: SecondaryMap<Node, bool>,
     holding: Vec<Node>,
     patience: u32,
@@ -58,7 +58,7 @@ impl<'a> Colouring<'a> {
         &self.colours
     }
 
-    /// Starts an attempt: what was changed before stays.
+    /// Starts an attempt. Earlier changes become final.
     pub(super) fn begin(&mut self) -> Mark {
         self.journal.clear();
         self.added.clear();
@@ -71,7 +71,7 @@ impl<'a> Colouring<'a> {
         Mark { changes: self.journal.len(), held: self.holding.len() }
     }
 
-    /// Undoes everything since then.
+    /// Undoes everything since the mark.
     pub(super) fn undo(&mut self, mark: Mark) {
         while self.journal.len() > mark.changes {
             let (node, reg) = self.journal.pop().expect("the journal is longer");
@@ -81,7 +81,7 @@ impl<'a> Colouring<'a> {
         self.release(mark.held);
     }
 
-    /// How much the changes since then have added to the cost of all copies.
+    /// By how much the changes since the mark have raised the cost of all copies.
     pub(super) fn added_since(&self, mark: Mark) -> f64 {
         self.added[mark.changes..].iter().sum()
     }
@@ -102,7 +102,7 @@ impl<'a> Colouring<'a> {
         self.holding.push(node);
     }
 
-    /// The executions of copies of a node that is in a register, its partners being where they are.
+    /// The executions of a node's copies if it is in this register and its partners stay where they are.
     pub(super) fn cost(&self, node: Node, reg: Reg) -> f64 {
         let elsewhere = |&&(other, _): &&(Node, f64)| self.colours[other] != reg;
         let partners: f64 = self.affinities.of(node).iter().filter(elsewhere).map(|(_, weight)| weight).sum();
@@ -110,7 +110,7 @@ impl<'a> Colouring<'a> {
         partners + pins
     }
 
-    /// Changes a register without looking at neighbours.
+    /// Changes a node's register without looking at its neighbours.
     pub(super) fn set(&mut self, node: Node, reg: Reg) {
         let old = self.colours[node];
         self.added.push(self.cost(node, reg) - self.cost(node, old));
@@ -118,7 +118,7 @@ impl<'a> Colouring<'a> {
         self.colours[node] = reg;
     }
 
-    /// Takes from the attempt's patience.
+    /// Spends some of the attempt's patience on a node and its neighbours; false if there is not enough.
     pub(super) fn spend(&mut self, node: Node) -> bool {
         let work = 1 + self.conflicts.neighbours(node).len() as u32;
         let left = self.patience.checked_sub(work);
@@ -126,8 +126,8 @@ impl<'a> Colouring<'a> {
         left.is_some()
     }
 
-    /// Gives a node a register and makes its neighbours leave it, which may make theirs leave others, up to `depth` of them
-    /// in a row. The node keeps the register for the rest of the attempt. If it cannot be, nothing changes.
+    /// Gives a node a register and makes its neighbours leave it. They may make theirs leave others, in chains of at most
+    /// `depth`. The node keeps the register for the rest of the attempt. If this is impossible, nothing changes.
     pub(super) fn bring(&mut self, node: Node, reg: Reg, depth: u32) -> bool {
         if self.colours[node] == reg {
             self.hold(node);
@@ -146,13 +146,13 @@ impl<'a> Colouring<'a> {
         left
     }
 
-    /// Makes a node's neighbours leave a register; on failure, changes have to be undone.
+    /// Makes a node's neighbours leave a register. On failure, the caller has to undo the changes.
     fn clear(&mut self, node: Node, reg: Reg, depth: u32) -> bool {
         let conflicts = self.conflicts;
         conflicts.neighbours(node).iter().all(|&other| self.colours[other] != reg || self.leave(other, reg, depth))
     }
 
-    /// Moves a node out of a register, to where that costs least.
+    /// Moves a node out of a register, to the one where it costs least.
     fn leave(&mut self, node: Node, reg: Reg, depth: u32) -> bool {
         if self.held[node] || !self.spend(node) {
             return false;
@@ -173,7 +173,7 @@ impl<'a> Colouring<'a> {
         }
         let mut candidates: Vec<Reg> = elsewhere.iter().collect();
         candidates.sort_by(|&a, &b| self.cost(node, a).total_cmp(&self.cost(node, b)));
-        // A node that makes others leave does not leave for them.
+        // A node that makes others leave does not leave for them in turn.
         candidates.into_iter().any(|candidate| {
             let mark = self.mark();
             self.set(node, candidate);

@@ -1,12 +1,12 @@
-//! What may be in which register: the interference graph of a coloured function.
+//! The interference graph of a coloured function, and the registers that each node may have.
 //!
 //! Requires: a coloured function.
-//! Ensures: names that have to be in one register (a two-address definition and the use that it overwrites, a φ and its
-//! arguments where no code can stand on the edge) are one node. Two nodes are neighbours if names of theirs cannot share a
-//! register. A node's registers are those of its classes that the program leaves alone wherever it is live.
-//! Relies on: behind spilling no more names are live at a definition than there are registers, so the graph has at most R
-//! edges a definition: it is linear in the function, and a list of neighbours is cheaper than asking liveness again for each
-//! of the many times that recolouring wants to know them.
+//! Ensures: names that have to be in one register are one node: a two-address definition and the use that it overwrites, or
+//! a φ and its arguments where no code can stand on the edge. Two nodes are neighbours if names of theirs cannot share a
+//! register. A node may have the registers of its classes that the program does not occupy anywhere in its life.
+//! Relies on: after spilling, no more names are live at a definition than there are registers. So the graph has at most R
+//! edges for each definition and is linear in the function. Recolouring asks for neighbours so often that storing them is
+//! cheaper than asking liveness each time.
 
 use crate::allocate::assign::{Coloured, Colours};
 use crate::analysis::grouped::{Grouped, of_each};
@@ -20,17 +20,17 @@ use std::ops::Range;
 pub(super) struct Node(u32);
 entity_impl!(Node, "node");
 
-/// Which nodes there are.
+/// The nodes of a function.
 pub(super) struct Nodes {
     of: SecondaryMap<Value, PackedOption<Node>>,
-    /// Where each is before anything is changed.
+    /// The register of each node before recolouring.
     pub(super) colours: PrimaryMap<Node, Reg>,
 }
 
-/// What each node can have.
+/// The neighbours of each node, and the registers that it may have.
 pub(super) struct Conflicts {
     of: SecondaryMap<Value, PackedOption<Node>>,
-    /// [`Nodes::colours`].
+    /// The register of each node before recolouring.
     pub(super) colours: PrimaryMap<Node, Reg>,
     allowed: PrimaryMap<Node, RegSet>,
     neighbours: Grouped<Node, Node>,
@@ -57,16 +57,16 @@ impl Conflicts {
         };
         let edges = meetings.iter().flat_map(of_meeting);
         let both_ways = edges.clone().chain(edges.map(|(a, b)| (b, a)));
-        // A callee-saved register that is not in use yet would have to be saved.
+        // Taking a callee-saved register that is not in use yet would mean saving it.
         let untouched = function.file.callee_saved - coloured.used;
         for (node, registers) in allowed.iter_mut() {
-            // Where the program holds the same value, a node is in a register that no other one could have, and may come back.
+            // A held value is in a register that no other node could have there, and may come back to it.
             *registers = (*registers - untouched) | RegSet::only(colours[node]);
         }
         Conflicts { of, neighbours: Grouped::from_pairs(colours.len(), both_ways), colours, allowed }
     }
 
-    /// Nodes of no function, which can have these registers.
+    /// A graph without a function: nodes with their registers and those that they may have.
     #[cfg(test)]
     pub(super) fn of_graph(nodes: &[(Reg, RegSet)], edges: &[(Node, Node)]) -> Self {
         let both_ways = edges.iter().copied().chain(edges.iter().map(|&(a, b)| (b, a)));
@@ -83,19 +83,19 @@ impl Conflicts {
         self.of[name].expand()
     }
 
-    /// The nodes that cannot share a register with this one; some may be listed twice.
+    /// The nodes that cannot share a register with this one. A node may be listed twice.
     pub(super) fn neighbours(&self, node: Node) -> &[Node] {
         self.neighbours.get(node)
     }
 
-    /// The registers that a node can have, whatever its neighbours have.
+    /// The registers that a node may have, whatever its neighbours have.
     pub(super) fn allowed(&self, node: Node) -> RegSet {
         self.allowed[node]
     }
 }
 
 impl Nodes {
-    /// Gathers the names that have to be in one register.
+    /// Unites names that have to be in one register.
     pub(super) fn new(function: &Function, colours: &Colours) -> Self {
         let mut together: Partition<Value> = Partition::discrete(function.values.len());
         let mut unite = |a: Value, b: Value| {
@@ -139,25 +139,25 @@ impl Nodes {
     }
 }
 
-/// Whether nothing is defined in a block, and nothing of the program is in the way there.
+/// Whether a block defines nothing and the program occupies no register in it.
 fn is_idle(function: &Function, pins: &PinLiveness, block: Block) -> bool {
     let data = &function.blocks[block];
     let defines = || function.block_operands(block).iter().any(|operand| operand.is_def());
     data.phis.is_empty() && data.live_in_pins.is_empty() && pins.is_free_in(block) && !defines()
 }
 
-/// Goes through the blocks with what is live.
+/// A walk through each block that knows which nodes are live.
 struct Walk<'a> {
     function: &'a Function,
     liveness: &'a Liveness,
     pins: &'a PinLiveness,
     of: &'a SecondaryMap<Value, PackedOption<Node>>,
     allowed: PrimaryMap<Node, RegSet>,
-    /// The live names' nodes, by bank: banks do not concern each other.
+    /// The nodes of live names, by bank: nodes of different banks never conflict.
     live: Vec<Vec<Node>>,
-    /// Of each of them, its index there.
+    /// The index of each live node in its list.
     place: SecondaryMap<Node, u32>,
-    /// Nodes with those that are live where they are defined, as ranges of these.
+    /// For each definition, its node and the range in `met` of the nodes that are live there.
     meetings: Vec<(Node, Range<u32>)>,
     met: Vec<Node>,
 }
@@ -223,7 +223,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A name cannot share a register with what is live.
+    /// Notes that a name cannot share a register with any live node.
     fn meet(&mut self, name: Value) {
         let (bank, node) = (self.bank(name), self.node(name));
         let start = self.met.len() as u32;
@@ -242,7 +242,7 @@ impl Walk<'_> {
         self.live[bank].push(node);
     }
 
-    /// The name is not live any more. (An instruction may read it several times.)
+    /// Takes a name out of the live ones, if it is among them: an instruction may read it several times.
     fn kill(&mut self, name: Value) {
         let (bank, node) = (self.bank(name), self.node(name));
         let (live, place) = (&mut self.live[bank], self.place[node] as usize);
@@ -254,7 +254,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What lives on past an instruction cannot have these registers, but in one that holds the same.
+    /// Forbids these registers to nodes that live past an instruction, except to a value that the register holds.
     fn forbid(&mut self, inst: Inst, registers: RegSet) {
         let held = self.pins.held(inst);
         for node in self.live.iter().flatten() {

@@ -1,9 +1,9 @@
-//! Recolouring by exchanging two registers, behind recolouring by chunks.
+//! Recolouring by exchanging two registers, after recolouring by chunks.
 //!
-//! Where nodes leave a register one by one, each parts from what copies relate it to. Here all that is in either of two
-//! registers changes sides at once, as far as neighbours and copies lead from a node: no copy among these is lost.
+//! Where nodes leave a register one by one, each is parted from the nodes that copies relate it to. Here all nodes in either
+//! of two registers that neighbours and copies connect change sides at once: none of the copies among them is lost.
 //!
-//! Relies on: Kempe chains. If two neighbours are in two registers, they are when both have changed sides.
+//! Relies on: Kempe chains. Two neighbours in two registers are still in two registers after both have changed sides.
 
 use super::affinities::{Affinities, Affinity};
 use super::chunks;
@@ -13,10 +13,10 @@ use crate::analysis::grouped::of_each;
 use crate::machine::Reg;
 use cranelift_entity::SecondaryMap;
 
-/// How many registers a chunk is tried in before.
+/// In how many registers a chunk is tried before exchanges.
 const TRIED: usize = 3;
 
-/// Recolours chunks; then tries to save each copy that is left, the heaviest first.
+/// Recolours chunks, and then tries to save each copy that is left, the heaviest first.
 pub(super) fn optimise(colouring: &mut Colouring, conflicts: &Conflicts, affinities: &Affinities) {
     chunks::optimise(colouring, conflicts, affinities, TRIED);
     exchange(colouring, conflicts, affinities);
@@ -34,7 +34,7 @@ fn exchange(colouring: &mut Colouring, conflicts: &Conflicts, affinities: &Affin
     }
 }
 
-/// A copy of a node.
+/// A copy that a node takes part in.
 struct Copy {
     of: Node,
     with: Side,
@@ -48,7 +48,7 @@ enum Side {
     Register(Reg),
 }
 
-/// The copies whose sides are in two registers, the heaviest first.
+/// The copies whose sides are in different registers, the heaviest first.
 fn copies(colouring: &Colouring, conflicts: &Conflicts, affinities: &Affinities) -> Vec<Copy> {
     let pairs = affinities.pairs.iter().filter(|pair| colouring.of(pair.ends.0) != colouring.of(pair.ends.1));
     let pairs = pairs.map(|&Affinity { ends: (of, with), weight }| Copy { of, with: Side::Node(with), weight });
@@ -65,19 +65,19 @@ struct Exchange<'a, 'b> {
     colouring: &'a mut Colouring<'b>,
     conflicts: &'a Conflicts,
     affinities: &'a Affinities,
-    /// Nodes that change sides.
+    /// The nodes that change sides.
     changes: SecondaryMap<Node, bool>,
-    /// The same in one list.
+    /// These nodes as a list.
     chain: Vec<Node>,
 }
 
 impl Exchange<'_, '_> {
-    /// Brings a node to where another one is and stays, if that makes copies cheaper.
+    /// Brings a node to the register of another one, which stays, if that makes copies cheaper.
     fn join(&mut self, node: Node, other: Node) -> bool {
         self.bring(node, self.colouring.of(other), Some(other))
     }
 
-    /// Brings a node to a register, if that makes copies cheaper; what is to stay must not change sides.
+    /// Brings a node to a register, if that makes copies cheaper. The node that `stays` must not change sides.
     fn bring(&mut self, node: Node, reg: Reg, stays: Option<Node>) -> bool {
         let from = self.colouring.of(node);
         if from == reg {
@@ -99,7 +99,8 @@ impl Exchange<'_, '_> {
         pays
     }
 
-    /// Finds what changes sides with a node: neighbours have to, partners should. Answers whether all of it can.
+    /// Finds the nodes that change sides together with this one: neighbours have to, partners should. Answers whether all of
+    /// them can.
     fn find_chain(&mut self, node: Node, regs: [Reg; 2], stays: Option<Node>) -> bool {
         let Exchange { conflicts, affinities, .. } = *self;
         self.add(node);
@@ -147,8 +148,8 @@ mod tests {
         Affinity { ends: (node(a), node(b)), weight }
     }
 
-    /// Nodes 0 to 2 are one variable in a loop, 3 and 4 another one, which is copied to `a` in the end. If 1 and 2 leave it for 3,
-    /// 0 stays; if 3 leaves for them, 4 does.
+    /// Nodes 0 to 2 are one variable in a loop; 3 and 4 are another, which is copied to `a` at the end. If 1 and 2 leave
+    /// their register for 3, node 0 is left; if 3 leaves for them, node 4 is.
     #[test]
     fn what_copies_relate_changes_sides_together() {
         let [a, b] = [0, 1].map(Reg::new);

@@ -1,10 +1,30 @@
-//! Coalescing behind colouring: other registers, so that more copies come to nothing.
+//! Coalescing after colouring: names change registers so that more copies become no-ops.
+//!
+//! A copy costs nothing if both of its sides have one register. Which copies do is a matter of the colouring alone, and
+//! finding the colouring with the cheapest copies is NP-complete. So this phase starts from the colouring that assignment
+//! has found and improves it step by step; each step keeps it a colouring. The steps are those of [Hack] ([`units`]) or of
+//! [HG08] ([`chunks`], which [`exchanges`] follows); `optimal.rs` solves the problem exactly, as in [GH07].
 //!
 //! Requires: a coloured function.
-//! Ensures: a register for each name as before, and copies (φ arguments, parallel copies, the program's) that are executed no
-//! more often, as estimated. No name is added, none is spilled, and no callee-saved register is taken that was not in use.
-//! Relies on: `ssa-allocation-lecture.txt`, "Optimizing Φ-functions": which copies are left is a matter of the colouring
-//! alone, and the best one is NP-complete to find.
+//! Ensures: a register for each name as before, and copies (φ arguments, parallel copies, copies of the program) that are
+//! executed no more often, as estimated. No name is added or spilled, and no callee-saved register is taken that was not in
+//! use.
+//! Relies on: [Hack, "Optimizing Φ-functions"], for the cost and its NP-completeness.
+//!
+//! ```text
+//! b1: -> b3                        colouring    recoloured
+//!   v0:w = op                      v0: r1       v0: r2
+//!   v1:w = op                      v1: r2       v1: r1
+//!   op v0
+//! b2: -> b3
+//!   v2:w = op                      v2: r1       v2: r1
+//! b3: preds=b1,b2
+//!   v3:w = phi b1:v1 b2:v2         v3: r1       v3: r1
+//!   op v3
+//! ```
+//!
+//! Colouring in dominance order gives v0 the first register, so that the φ takes a copy at the end of b1. To get r1 for v1,
+//! v0 has to leave it, although no copy concerns v0 (`testdata/functions/papers/lecture_recolouring.txt`).
 
 mod affinities;
 mod chunks;
@@ -25,37 +45,37 @@ use cranelift_entity::PrimaryMap;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Whether, and how, names are given other registers once all have one.
+/// Whether names get other registers once all have one, and how they are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Recolouring {
-    /// Not at all.
+    /// Every name keeps its register.
     Never,
-    /// By optimisation units: the Perm-Optimizer of Hack, Grund and Goos ([`units`]).
+    /// By optimisation units: the Perm-Optimizer of Hack, Grund and Goos [Hack] ([`units`]).
     Units,
-    /// By chunks of what copies relate: Hack and Goos ([`chunks`]).
+    /// By chunks of names that copies relate [HG08] ([`chunks`]).
     Chunks,
-    /// By chunks, and then by exchanges of two registers ([`exchanges`]).
+    /// By chunks, and then by exchanging two registers ([`exchanges`]).
     Exchanges,
-    /// Likewise, and then by integer programming: Grund and Hack. Not in every build ([`crate::allocate::HAS_SOLVER`]).
+    /// By exchanges, and then by integer programming [GH07]. Not in every build ([`crate::allocate::HAS_SOLVER`]).
     Optimal,
 }
 
-/// What recolouring did.
+/// The copies that recolouring found, and those that it left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecolouringCounts {
-    /// Copies between names, and between names and registers of the program, whose sides were in two registers.
+    /// Copies between names, and between names and registers of the program, whose sides were in different registers.
     pub copies_before: u64,
-    /// Those that still are.
+    /// Copies whose sides still are.
     pub copies_after: u64,
     /// Estimated executions of those copies.
     pub cost_before: f64,
     pub cost_after: f64,
-    /// What they cost at least in any colouring of these names, if that is known.
+    /// The least that copies cost in any colouring of these names, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<f64>,
 }
 
-/// Gives names other registers. Integer programs may take about as long as `solver` says.
+/// Gives names other registers. Integer programs may take about as long as `solver`.
 pub fn recolour(
     coloured: &mut Coloured,
     liveness: &Liveness,
@@ -95,7 +115,7 @@ pub fn recolour(
     RecolouringCounts { copies_before, copies_after, cost_before, cost_after, bound }
 }
 
-/// The pairs whose sides are in two registers, and their executions.
+/// How many copies have their sides in different registers, and how often they are executed.
 fn left(affinities: &Affinities, colours: &PrimaryMap<Node, Reg>) -> (u64, f64) {
     let pairs = affinities.pairs.iter().filter(|pair| colours[pair.ends.0] != colours[pair.ends.1]).map(|pair| pair.weight);
     let elsewhere =

@@ -1,9 +1,8 @@
-//! The colouring with the cheapest copies, by integer programming (Grund and Hack, "A Fast Cutting-Plane Algorithm for Optimal
-//! Coalescing", CC 2007).
+//! The colouring with the cheapest copies, by integer programming [GH07].
 //!
-//! Nodes that no copy concerns, and that find a register whatever their neighbours have, are coloured last. What is left falls
-//! into components, each of which is a program: a node has exactly one register, of a clique at most one node has a register,
-//! and a copy is paid for where only one of its sides has a register.
+//! Nodes that no copy concerns and that find a register whatever their neighbours have are coloured last. The others fall
+//! into components, each of which becomes an integer program. Its constraints: a node has exactly one register; at most one
+//! node of a clique has a given register; and a copy is paid for where only one of its sides has a register.
 
 use super::affinities::{Affinities, Affinity};
 use super::colouring::Colouring;
@@ -16,7 +15,7 @@ use cranelift_entity::{PrimaryMap, SecondaryMap};
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-/// Recolours the function, if that makes copies cheaper, in about so much time at most. Answers what copies cost at least.
+/// Recolours the function if that makes copies cheaper, within about `limit`. Answers a lower bound of the cost of copies.
 pub(super) fn optimise(colouring: &mut Colouring, conflicts: &Conflicts, affinities: &Affinities, limit: Duration) -> f64 {
     let started = Instant::now();
     colouring.begin();
@@ -30,15 +29,16 @@ pub(super) fn optimise(colouring: &mut Colouring, conflicts: &Conflicts, affinit
     bound
 }
 
-/// What there is to colour.
+/// The interference graph, and the nodes that are left out of the programs.
 struct Graph<'a> {
     conflicts: &'a Conflicts,
     affinities: &'a Affinities,
-    /// Ascending. Nodes that share a register before anything is changed are no neighbours ([`Colouring`]).
+    /// The neighbours in ascending order. Nodes that share a register before recolouring do not count as neighbours
+    /// ([`Colouring`]).
     neighbours: PrimaryMap<Node, Vec<Node>>,
-    /// Nodes that find a register when all others have one, each when those behind it have one, too.
+    /// Nodes that find a register once all other nodes, and those further down this list, have theirs.
     last: Vec<Node>,
-    /// Where they stand there.
+    /// The index of a node in `last`.
     place: SecondaryMap<Node, Option<usize>>,
 }
 
@@ -71,7 +71,7 @@ impl<'a> Graph<'a> {
         graph
     }
 
-    /// The nodes that are not last, by what conflicts and copies connect.
+    /// The nodes that are not coloured last, by components that conflicts and copies connect.
     fn components(&self) -> Vec<Vec<Node>> {
         let is_left = |node: &Node| self.place[*node].is_none();
         let mut sets: Partition<Node> = Partition::discrete(self.neighbours.len());
@@ -89,7 +89,7 @@ impl<'a> Graph<'a> {
         self.neighbours.keys().map(|node| std::mem::take(&mut members[node])).filter(|nodes| !nodes.is_empty()).collect()
     }
 
-    /// Colours a component, if that makes its copies cheaper. Answers what they cost at least.
+    /// Colours a component, if that makes its copies cheaper. Answers a lower bound of their cost.
     fn solve(&self, component: &[Node], colouring: &mut Colouring, limit: Duration) -> f64 {
         let known = self.cost(component, |node| colouring.of(node));
         if known == 0.0 || limit.is_zero() {
@@ -113,7 +113,7 @@ impl<'a> Graph<'a> {
         if answer.is_optimal { best } else { (answer.bound + base).clamp(0.0, best) }
     }
 
-    /// What copies of a component's nodes cost.
+    /// The cost of the copies of a component's nodes.
     fn cost(&self, component: &[Node], of: impl Fn(Node) -> Reg) -> f64 {
         let at = |node: Node| {
             let partners = self.affinities.of(node).iter().filter(|&&(other, _)| of(other) != of(node));
@@ -150,7 +150,7 @@ impl<'a> Graph<'a> {
         stated
     }
 
-    /// Cliques that have all the conflicts of a component.
+    /// Cliques that cover all conflicts of a component.
     fn cliques(&self, component: &[Node]) -> Vec<Vec<Node>> {
         let mut covered: HashSet<(Node, Node)> = HashSet::new();
         let mut cliques = Vec::new();
@@ -175,7 +175,7 @@ impl<'a> Graph<'a> {
         cliques
     }
 
-    /// Gives those a register that find one in any case.
+    /// Colours the nodes that are last: each finds a register in any case.
     fn colour_last(&self, colouring: &mut Colouring) {
         for (place, &node) in self.last.iter().enumerate().rev() {
             let has_one = |other: &&Node| self.place[**other].is_none_or(|it| it > place);
@@ -188,12 +188,12 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// An integer program.
+/// The integer program of a component.
 struct Stated {
     program: Program,
-    /// Of each node, whether it is in a register.
+    /// For each node, the decisions whether it is in a register.
     registers: SecondaryMap<Node, Vec<(Reg, Variable)>>,
-    /// What there is to pay in any case.
+    /// The cost that no decision changes.
     base: f64,
 }
 
@@ -202,7 +202,7 @@ impl Stated {
         self.registers[node].iter().find(|&&(other, _)| other == reg).map(|&(_, variable)| variable)
     }
 
-    /// No two of these are in one register.
+    /// Constrains a clique: no two of its nodes are in one register.
     fn differ(&mut self, clique: &[Node]) {
         let all: RegSet = clique.iter().flat_map(|&node| self.registers[node].iter().map(|&(reg, _)| reg)).collect();
         for reg in all.iter() {
@@ -213,7 +213,7 @@ impl Stated {
         }
     }
 
-    /// It costs something if these are not in one register.
+    /// Charges a copy's weight if its sides are not in one register.
     fn agree(&mut self, affinity: &Affinity, colouring: &Colouring) {
         let &Affinity { ends: (a, b), weight } = affinity;
         for (reg, in_a) in self.registers[a].clone() {

@@ -1,14 +1,14 @@
-//! Recolouring by optimisation units: the Perm-Optimizer of `ssa-allocation-lecture.txt`, "Heuristics for Optimizing
-//! Φ-functions" (Hack, Grund, Goos).
+//! Recolouring by optimisation units: the Perm-Optimizer of Hack, Grund and Goos [Hack, "Heuristics for Optimizing
+//! Φ-functions"].
 //!
-//! A unit is a row: what a φ, a copy or a parallel copy defines, and what that takes and does not interfere with. All of it
-//! should be in one register. For each register, a set of members that do not interfere with each other is tried, the
-//! heaviest first; a node whose neighbour has the register swaps with it, which goes on through the graph. Members of units
-//! that are done are pinned.
+//! A unit comes from one row of a φ, a copy or a parallel copy: the definition, and those of its arguments that do not
+//! interfere with it. All of them should be in one register. For each register, a set of members that do not interfere with
+//! each other is tried, the heaviest first. A node whose neighbour has the register swaps with it, and the swaps go on
+//! through the graph. Members of finished units are pinned.
 //!
-//! Where the code departs from the text: copies to and from registers of the program add to the weight of their register; a
-//! unit that makes copies elsewhere dearer than it saves is undone; and as a node may be several names here, so that chains of
-//! swaps may meet, a node is swapped once.
+//! The code departs from the text in three points. Copies to and from registers of the program add to the weight of their
+//! register. A unit that makes copies elsewhere dearer than it saves is undone. And since a node may be several names here,
+//! chains of swaps may meet; a node is swapped only once.
 
 use super::affinities::{Affinities, Row};
 use super::colouring::Colouring;
@@ -17,7 +17,7 @@ use crate::analysis::grouped::of_each;
 use crate::machine::Reg;
 use cranelift_entity::SecondaryMap;
 
-/// Up to so many members, the heaviest stable set is found exactly; of more, by taking the heaviest members first.
+/// The heaviest stable set of up to this many members is found exactly; of more, by taking the heaviest members first.
 const EXACT: usize = 12;
 
 /// Optimises unit by unit, the heaviest first.
@@ -30,18 +30,18 @@ pub(super) fn optimise(colouring: &mut Colouring, conflicts: &Conflicts, affinit
     }
 }
 
-/// What should be in one register, and who of it cannot be together.
+/// Nodes that should be in one register, and which of them interfere.
 struct Unit {
-    /// The definition, and then what it takes.
+    /// The definition, then its arguments.
     members: Vec<Node>,
-    /// What each is worth; the definition, nothing.
+    /// The weight of each member's copy; 0 for the definition.
     weights: Vec<f64>,
-    /// The conflict graph: for each member, a bit for each that it interferes with.
+    /// The conflict graph: for each member, a bit for each member that it interferes with.
     conflicts: Vec<u64>,
 }
 
 impl Unit {
-    /// No more members have bits.
+    /// There are bits for this many members.
     const MEMBERS: usize = 64;
 
     fn new(conflicts: &Conflicts, row: &Row) -> Option<Unit> {
@@ -63,7 +63,7 @@ impl Unit {
         self.weights.iter().sum()
     }
 
-    /// The heaviest set of members without a conflict, as bits; of equal ones, that with the first members.
+    /// The heaviest set of members without a conflict, as bits; of equally heavy ones, that with the first members.
     fn stable_set(&self, conflicts: &[u64]) -> u64 {
         let usable = (0..self.members.len()).filter(|&k| conflicts[k] >> k & 1 == 0).map(|k| 1 << k).sum();
         if self.members.len() <= EXACT { self.heaviest(conflicts, usable).1 } else { self.greedy(conflicts, usable) }
@@ -84,7 +84,7 @@ impl Unit {
         if without.0 > with.0 { without } else { with }
     }
 
-    /// Members come heaviest first.
+    /// Takes each member that fits with those taken before, the heaviest first.
     fn greedy(&self, conflicts: &[u64], usable: u64) -> u64 {
         let take = |set: u64, k: usize| if usable >> k & 1 != 0 && conflicts[k] & set == 0 { set | 1 << k } else { set };
         (0..self.members.len()).fold(0, take)
@@ -95,10 +95,10 @@ impl Unit {
     }
 }
 
-/// A register that a unit may get.
+/// A register that a unit may get, with the members that would get it.
 struct Trial {
     reg: Reg,
-    /// The unit's conflict graph, with what trying has found out.
+    /// The unit's conflict graph, with conflicts that trials have found added.
     conflicts: Vec<u64>,
     set: u64,
     weight: f64,
@@ -106,7 +106,7 @@ struct Trial {
 
 /// Why a node did not get a register.
 enum Refused {
-    /// Another member of the unit is in the way, which has it already.
+    /// A member of the unit is in the way, which has got the register already.
     Candidate(usize),
     Other,
 }
@@ -119,7 +119,7 @@ struct Optimiser<'a, 'b> {
 }
 
 impl Optimiser<'_, '_> {
-    /// COALESCE of the text, for one unit.
+    /// COALESCE of [Hack], for one unit.
     fn unit(&mut self, unit: &Unit) {
         let affinities = self.affinities;
         let set = unit.stable_set(&unit.conflicts);
@@ -155,7 +155,7 @@ impl Optimiser<'_, '_> {
                     }
                     trial.set = unit.stable_set(&trial.conflicts);
                     trial.weight = weigh(trial.set, trial.reg);
-                    // Without what it defines, a unit is worth nothing.
+                    // Without its definition, a unit is worth nothing.
                     if trial.set & 1 == 0 {
                         trials.remove(heaviest);
                     }
@@ -164,7 +164,7 @@ impl Optimiser<'_, '_> {
         }
     }
 
-    /// TEST of the text: gives members of a unit a register, or says which one did not get it.
+    /// TEST of [Hack]: gives members of a unit a register, or says which one did not get it.
     fn test(&mut self, unit: &Unit, trial: &Trial) -> Result<(), (usize, Refused)> {
         let mut candidates: Vec<(usize, Node)> = Vec::new();
         for (k, &node) in unit.members.iter().enumerate().filter(|&(k, _)| trial.set >> k & 1 != 0) {
@@ -179,7 +179,8 @@ impl Optimiser<'_, '_> {
         Ok(())
     }
 
-    /// TRYCOLOR of the text: gives a node a register; a neighbour that has it gets the node's. Says who cannot be changed.
+    /// TRYCOLOR of [Hack]: gives a node a register; a neighbour that has it gets the node's. The error is the node that
+    /// cannot be changed.
     fn try_colour(&mut self, node: Node, from: Option<Node>, reg: Reg, candidates: &[(usize, Node)]) -> Result<(), Option<Node>> {
         let current = self.colouring.of(node);
         if current == reg {
@@ -201,7 +202,7 @@ impl Optimiser<'_, '_> {
     }
 }
 
-/// The heaviest trial; of equal ones, the first.
+/// The heaviest trial; of equally heavy ones, the first.
 fn first_max(trials: &[Trial]) -> Option<usize> {
     let heavier = |best: usize, k: usize| if trials[k].weight > trials[best].weight { k } else { best };
     (0..trials.len()).reduce(heavier)

@@ -1,13 +1,14 @@
 //! regalloc2's answer as an overlay.
 //!
 //! Requires: an answer to the program that the function became.
-//! Ensures: the overlay says the same: operands are where regalloc2 put them, its moves are loads, stores and moves of the
-//! narrowest class that holds what they carry, and slots are as wide as what is put there. Moves that carry nothing (what
-//! goes to a φ for an undefined argument) are left out.
+//! Ensures: an overlay that says the same. Operands are where regalloc2 put them. Its moves are loads, stores and moves of
+//! the narrowest class that holds what they carry, and slots are as wide as their widest content. Moves that carry nothing
+//! are left out: those of undefined arguments to φs.
 
 use super::carried::{Carried, Transfer, carried};
 use super::program::{Content, Program};
 use super::registers::Registers;
+use crate::allocate::failure::Unsupported;
 use crate::analysis::Order;
 use crate::machine::{Edit, Function, Location, Overlay, Point, RegClass, RegSet, Slot, SlotData, Value};
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, packed_option::PackedOption};
@@ -23,14 +24,14 @@ pub(super) struct Answer {
 /// Translates an answer.
 ///
 /// # Errors
-/// If regalloc2 moves something where no code can stand, or in registers that no class has.
+/// If regalloc2 moves something where no code can stand, or in registers that are in no class.
 pub(super) fn answer(
     function: &Function,
     order: &Order,
     registers: &Registers,
     program: &Program,
     output: &Output,
-) -> Result<Answer, String> {
+) -> Result<Answer, Unsupported> {
     let reader = Reader { function, registers, output };
     let locations = reader.locations(program);
     let mut transfers = reader.transfers(program)?;
@@ -48,7 +49,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Homes are numbered behind regalloc2's own slots.
+    /// The slot of a home: homes are numbered after regalloc2's own slots.
     fn home(&self, home: Slot) -> Location {
         Location::Slot(Slot::new(self.output.num_spillslots + home.index()))
     }
@@ -79,7 +80,7 @@ impl Reader<'_> {
     }
 
     /// All moves, in the order of regalloc2's instructions.
-    fn transfers(&self, program: &Program) -> Result<Vec<Transfer>, String> {
+    fn transfers(&self, program: &Program) -> Result<Vec<Transfer>, Unsupported> {
         let mut transfers = Vec::new();
         let mut moves = self.output.edits.iter().peekable();
         for (number, item) in program.items.iter().enumerate() {
@@ -87,7 +88,7 @@ impl Reader<'_> {
                 let point = ProgPoint::new(Inst::new(number), position);
                 while let Some((_, Moved::Move { from, to })) = moves.next_if(|(at, _)| *at == point) {
                     let at = item.at.and_then(|at| self.point(at, item.content, position));
-                    let at = at.ok_or("regalloc2 moves values where no code can stand")?;
+                    let at = at.ok_or_else(|| Unsupported("regalloc2 moves values where no code can stand".into()))?;
                     transfers.push(Transfer { at, from: self.place(*from), to: self.place(*to) });
                 }
                 if let (InstPosition::Before, Some(at)) = (position, item.at) {
@@ -98,19 +99,19 @@ impl Reader<'_> {
         Ok(transfers)
     }
 
-    /// Before or behind an item, if code can stand there.
+    /// The point before or after an item, if code can stand there.
     fn point(&self, at: Point, content: Content, position: InstPosition) -> Option<Point> {
-        let behind = match (content, position) {
+        let passed = match (content, position) {
             (Content::Instructions(count), InstPosition::After) => count,
             _ => 0,
         };
         let head = self.function.head(at.block).index;
         let tail = self.function.before_terminators(at.block).index;
-        let index = (at.index + behind).max(head);
+        let index = (at.index + passed).max(head);
         (index <= tail).then_some(Point { block: at.block, index })
     }
 
-    /// The access to a home that an item is.
+    /// The transfer that an item is, if it accesses a home.
     fn access(&self, content: Content, at: Point, number: usize) -> Option<Transfer> {
         let register = || self.place(self.output.inst_allocs(Inst::new(number))[0]);
         match content {
@@ -124,12 +125,12 @@ impl Reader<'_> {
 struct Writer<'a> {
     function: &'a Function,
     carried: &'a Carried,
-    /// Those of the function's values: a file may have classes that no code of the target can move.
+    /// The classes of the function's values. The file may have others that no code of the target can move.
     classes: BTreeSet<RegClass>,
 }
 
 impl Writer<'_> {
-    fn overlay(&self, mut locations: Vec<Location>, transfers: &[Transfer]) -> Result<Answer, String> {
+    fn overlay(&self, mut locations: Vec<Location>, transfers: &[Transfer]) -> Result<Answer, Unsupported> {
         let mut slots = Slots::default();
         let mut edits = Vec::new();
         for (transfer, values) in transfers.iter().zip(&self.carried.values).filter(|(_, values)| !values.is_empty()) {
@@ -167,7 +168,7 @@ impl Writer<'_> {
     }
 
     /// The narrowest class of the function that carries these values and has the registers.
-    fn class(&self, transfer: &Transfer, values: &[Value]) -> Result<RegClass, String> {
+    fn class(&self, transfer: &Transfer, values: &[Value]) -> Result<RegClass, Unsupported> {
         let file = &self.function.file;
         let classes = values.iter().map(|&value| self.function.values[value].class);
         let wanted = classes.reduce(|a, b| file.wider(a, b)).expect("the move carries something");
@@ -186,12 +187,11 @@ impl Writer<'_> {
         });
         let narrowest = fits.min_by_key(|&class| (file.classes[class].slot_size, class));
         narrowest.ok_or_else(|| {
-            format!("no class moves what {} holds between registers that regalloc2 chose", file.classes[wanted].name)
+            Unsupported(format!("no class moves what {} holds between registers that regalloc2 chose", file.classes[wanted].name))
         })
     }
 
-    /// A move in terms of ours. A slot is accessed as wide as it is where registers have another form in memory for each
-    /// width.
+    /// A move as an edit. Where registers have another form in memory for each width, a slot is accessed in its full width.
     fn edit(&self, from: Location, to: Location, class: RegClass, slots: &PrimaryMap<Slot, SlotData>) -> Edit {
         let in_form = |slot: Slot| self.function.file.memory_form(class, slots[slot].size);
         match (from, to) {
@@ -203,7 +203,7 @@ impl Writer<'_> {
     }
 }
 
-/// Slots in use, by regalloc2's numbers and those of homes.
+/// The slots in use, by the numbers of regalloc2's and of homes.
 #[derive(Default)]
 struct Slots {
     data: SecondaryMap<Slot, Option<SlotData>>,
@@ -211,7 +211,7 @@ struct Slots {
 }
 
 impl Slots {
-    /// If the place is a slot, it has to hold this much, and these values are in memory.
+    /// If the place is a slot, has it hold this much, and notes that these values are in memory.
     fn widen(&mut self, place: Location, data: SlotData, values: &[Value]) {
         let Location::Slot(slot) = place else { return };
         let so_far = self.data[slot].unwrap_or(data);
@@ -219,7 +219,7 @@ impl Slots {
         values.iter().for_each(|&value| self.spilled[value] = true);
     }
 
-    /// The slots numbered consecutively, their old numbers, and how many values are in memory.
+    /// The slots with consecutive numbers, the new numbers by the old ones, and how many values are in memory.
     fn finish(self) -> (PrimaryMap<Slot, SlotData>, SecondaryMap<Slot, PackedOption<Slot>>, u64) {
         let mut slots: PrimaryMap<Slot, SlotData> = PrimaryMap::new();
         let mut numbers: SecondaryMap<Slot, PackedOption<Slot>> = SecondaryMap::new();

@@ -1,18 +1,19 @@
-//! Translating a function.
+//! The translation of a function into regalloc2's program.
 
 use super::constraints::{Constraints, Taken};
 use super::homes::{Homes, live_phis, takes_no_code};
 use super::program::{Content, Item, Piece, Program};
 use super::registers::Registers;
+use crate::allocate::failure::Unsupported;
 use crate::analysis::{Liveness, Order, PinLiveness};
-use crate::machine::{Block, BlockData, Function, Inst, Operand, Phi, Point, RegSet, Slot, Value};
+use crate::machine::{Block, BlockData, Function, Inst, InstFlags, Operand, Phi, Point, RegSet, Slot, Value};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use regalloc2::{self as ra, OperandConstraint, OperandKind, OperandPos, PRegSet, VReg};
 
-/// A successor by its number, and what its parameters receive.
+/// The number of a successor, and the arguments for its parameters.
 type Exit = (usize, Vec<VReg>);
 
-/// What a function is translated by.
+/// The function to translate, with its analyses.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
     pub(super) function: &'a Function,
@@ -28,7 +29,7 @@ impl Program {
     ///
     /// # Errors
     /// If it contains something that regalloc2 has no word for.
-    pub(super) fn new(context: Context<'_>) -> Result<Self, String> {
+    pub(super) fn new(context: Context<'_>) -> Result<Self, Unsupported> {
         let program = Program { num_vregs: context.function.values.len(), ..Program::default() };
         let constraints = Constraints::new(context.function, context.registers);
         let mut builder = Builder { context, numbers: Numbers::new(context), constraints, program };
@@ -41,9 +42,9 @@ impl Program {
 
 /// The numbers of regalloc2's blocks.
 struct Numbers {
-    /// The block that is entered.
+    /// The number at which each block is entered.
     head: SecondaryMap<Block, usize>,
-    /// The edges from each block that can take no code: their targets and their blocks.
+    /// The edges from each block that can take no code: their targets, and the numbers of their own blocks.
     on_edges: SecondaryMap<Block, Vec<(Block, usize)>>,
 }
 
@@ -65,7 +66,7 @@ impl Numbers {
         numbers
     }
 
-    /// The block that control enters first on the way from one to another.
+    /// The block that control enters first on its way from one block to another.
     fn target(&self, from: Block, to: Block) -> usize {
         let between = self.on_edges[from].iter().find(|(target, _)| *target == to);
         between.map_or(self.head[to], |&(_, number)| number)
@@ -80,7 +81,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn block(&mut self, block: Block) -> Result<(), String> {
+    fn block(&mut self, block: Block) -> Result<(), Unsupported> {
         let Context { function, liveness, homes, .. } = self.context;
         let data = &function.blocks[block];
         let (head, tail) = (function.head(block).index, function.before_terminators(block).index);
@@ -93,8 +94,8 @@ impl Builder<'_> {
                 self.define_phis(&phis, at)?;
             }
             let inst = Inst::from_u32(data.insts.start + index);
-            if function.insts[inst].jumps {
-                return Err("regalloc2 has no word for inline assembly that jumps".into());
+            if function.insts[inst].is(InstFlags::JUMPS) {
+                return Err(Unsupported("regalloc2 has no word for inline assembly that jumps".into()));
             }
             if data.throws == inst.into() {
                 self.throwing(at)?;
@@ -117,7 +118,7 @@ impl Builder<'_> {
     }
 
     /// A call from which landing pads are entered ends a block of regalloc2's.
-    fn throwing(&mut self, at: Point) -> Result<(), String> {
+    fn throwing(&mut self, at: Point) -> Result<(), Unsupported> {
         let mut exits = self.leave(at, |to| to.landing_pad)?;
         self.instructions(at, 1)?;
         exits.insert(0, (self.program.pieces.len(), Vec::new()));
@@ -141,7 +142,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The blocks on the edges that can take no code.
+    /// Adds the blocks on the edges that can take no code.
     fn edges(&mut self, block: Block) {
         for (to, _) in std::mem::take(&mut self.numbers.on_edges[block]) {
             self.begin(Vec::new());
@@ -151,7 +152,7 @@ impl Builder<'_> {
     }
 
     /// Reads the cells of the φs, and writes the homes of their definitions.
-    fn define_phis(&mut self, phis: &[&Phi], at: Point) -> Result<(), String> {
+    fn define_phis(&mut self, phis: &[&Phi], at: Point) -> Result<(), Unsupported> {
         for phi in phis {
             if let Some(cell) = self.context.homes.cells[phi.def].expand() {
                 self.load(cell, self.name(phi.def), phi.def, at)?;
@@ -161,7 +162,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn store_home(&mut self, value: Value, at: Point) -> Result<(), String> {
+    fn store_home(&mut self, value: Value, at: Point) -> Result<(), Unsupported> {
         match self.context.homes.of[value].expand() {
             Some(home) => self.store(home, self.name(value), value, at),
             None => Ok(()),
@@ -169,7 +170,7 @@ impl Builder<'_> {
     }
 
     /// What has to happen before a block is left for some of its successors: cells are written, and φ arguments get names.
-    fn leave(&mut self, at: Point, wanted: fn(&BlockData) -> bool) -> Result<Vec<Exit>, String> {
+    fn leave(&mut self, at: Point, wanted: fn(&BlockData) -> bool) -> Result<Vec<Exit>, Unsupported> {
         let Context { function, liveness, .. } = self.context;
         let mut exits = Vec::new();
         for &to in function.blocks[at.block].succs.iter().filter(|&&to| wanted(&function.blocks[to])) {
@@ -184,7 +185,7 @@ impl Builder<'_> {
     }
 
     /// The name of a φ's argument; if the φ has a cell, the argument goes there.
-    fn argument(&mut self, phi: &Phi, column: usize, at: Point) -> Result<Option<VReg>, String> {
+    fn argument(&mut self, phi: &Phi, column: usize, at: Point) -> Result<Option<VReg>, Unsupported> {
         let value = phi.args[column].expand();
         match (self.context.homes.cells[phi.def].expand(), value) {
             (Some(cell), Some(value)) => {
@@ -199,14 +200,14 @@ impl Builder<'_> {
     }
 
     /// A name for a value that is used at a point: of a load, if it has a home.
-    fn read(&mut self, value: Value, at: Point) -> Result<VReg, String> {
+    fn read(&mut self, value: Value, at: Point) -> Result<VReg, Unsupported> {
         let Some(home) = self.context.homes.of[value].expand() else { return Ok(self.name(value)) };
         let name = self.fresh(value);
         self.load(home, name, value, at)?;
         Ok(name)
     }
 
-    /// A name like that of this value, with any content.
+    /// A name in the class of this value, with arbitrary content.
     fn undefined(&mut self, like: Value, at: Point) -> VReg {
         let name = self.fresh(like);
         let operand = ra::Operand::new(name, OperandConstraint::Any, OperandKind::Def, OperandPos::Late);
@@ -214,7 +215,7 @@ impl Builder<'_> {
         name
     }
 
-    fn load(&mut self, home: Slot, name: VReg, value: Value, at: Point) -> Result<(), String> {
+    fn load(&mut self, home: Slot, name: VReg, value: Value, at: Point) -> Result<(), Unsupported> {
         let mut taken = self.occupied(at);
         let constraint = self.constraints.of_transfer(value, &mut taken)?;
         let operand = ra::Operand::new(name, constraint, OperandKind::Def, OperandPos::Late);
@@ -222,7 +223,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn store(&mut self, home: Slot, name: VReg, value: Value, at: Point) -> Result<(), String> {
+    fn store(&mut self, home: Slot, name: VReg, value: Value, at: Point) -> Result<(), Unsupported> {
         let mut taken = self.occupied(at);
         let constraint = self.constraints.of_transfer(value, &mut taken)?;
         let operand = ra::Operand::new(name, constraint, OperandKind::Use, OperandPos::Early);
@@ -230,14 +231,14 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// The physical registers that the program keeps something in at a point.
+    /// The physical registers in which the program keeps something at a point.
     fn occupied(&self, at: Point) -> Taken {
         let live = self.context.pins.at(self.context.function, at);
         Taken { early: live, late: live, clobbered: RegSet::EMPTY }
     }
 
     /// Translates instructions that are one for regalloc2.
-    fn instructions(&mut self, at: Point, count: u32) -> Result<(), String> {
+    fn instructions(&mut self, at: Point, count: u32) -> Result<(), Unsupported> {
         let Context { function, pins, .. } = self.context;
         let first = function.blocks[at.block].insts.start + at.index;
         let insts = (first..first + count).map(Inst::from_u32);
@@ -272,7 +273,7 @@ impl Builder<'_> {
         last: bool,
         taken: &mut Taken,
         to: &mut Vec<(ra::Operand, Option<u32>)>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Unsupported> {
         let function = self.context.function;
         let mut next = to.len();
         let present: Vec<Option<usize>> = names
@@ -295,7 +296,7 @@ impl Builder<'_> {
 
     /// The names of an instruction's operands; none for those that repeat another or are accessed in their homes. Others that
     /// have a home are loaded.
-    fn names(&mut self, inst: Inst, at: Point) -> Result<Vec<Option<VReg>>, String> {
+    fn names(&mut self, inst: Inst, at: Point) -> Result<Vec<Option<VReg>>, Unsupported> {
         let Context { function, homes, .. } = self.context;
         let foldable = self.constraints.foldable(inst);
         let operands = function.operands(inst);
@@ -335,7 +336,7 @@ impl Builder<'_> {
         self.context.registers.class(function.file.classes[function.values[value].class].bank)
     }
 
-    /// Adds an item at which these registers are not to be had.
+    /// Adds an item at which these registers are not available.
     fn item(&mut self, content: Content, at: Option<Point>, operands: &[(ra::Operand, Option<u32>)], occupied: Taken) {
         let program = &mut self.program;
         let first = program.operands.len();
@@ -349,7 +350,7 @@ impl Builder<'_> {
             program.operands.push(ra::Operand::reg_fixed_def_at_start(name, preg));
             program.origins.push(None);
         }
-        // What a definition names, it occupies itself.
+        // A register that a definition names is occupied by the definition itself.
         let named = |operand: &ra::Operand| match operand.constraint() {
             OperandConstraint::FixedReg(preg) if operand.kind() == OperandKind::Def => Some(preg),
             _ => None,
@@ -360,7 +361,7 @@ impl Builder<'_> {
         program.items.push(Item { content, at, operands: first..program.operands.len(), clobbers });
     }
 
-    /// Enters the predecessors.
+    /// Fills in the predecessors.
     fn finish(mut self) -> Program {
         for from in 0..self.program.pieces.len() {
             for to in self.program.pieces[from].succs.clone() {
@@ -371,7 +372,7 @@ impl Builder<'_> {
     }
 }
 
-/// The operand that reads the same value as this one, first of those that are not tied to a definition.
+/// The first operand that reads the same value as this one, if neither is tied to a definition.
 fn first_read(operands: &[Operand], k: usize) -> Option<usize> {
     let untied = |k: usize| !operands[k].is_def() && operands.iter().all(|o| o.reuse.map(usize::from) != Some(k));
     (0..k).find(|&first| operands[first].value == operands[k].value && untied(first) && untied(k))

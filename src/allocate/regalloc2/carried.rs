@@ -1,13 +1,14 @@
-//! Which values a move carries.
+//! The values that each move carries.
 //!
-//! regalloc2 moves registers of its three classes; how wide a move of ours has to be, it does not say. This finds out what
-//! places are for: walking backwards, a place is *for* the values that are read there before anything else is put there.
+//! regalloc2 moves registers of its three classes; its answer does not say how wide one of our moves has to be. This file
+//! finds out what places are for. On a walk backwards, a place is *for* the values that are read there before anything else
+//! is put there.
 //!
-//! Requires: the locations of all operands, and moves in order of their points.
+//! Requires: the locations of all operands, and moves in the order of their points.
 //! Ensures: for each move, the values that its target is for (none if the move is useless); for each debug use, a place that
 //! is for its value.
-//! Relies on: nothing about the allocation being right. If it is, a move that carries all that its target is for is as good
-//! as one that carries everything.
+//! Relies on: nothing about the allocation being right. If it is right, a move that carries everything that its target is
+//! for is as good as one that carries the whole register.
 
 use crate::analysis::Order;
 use crate::machine::{Block, BlockData, Function, Inst, Location, Phi, Point, Value};
@@ -23,18 +24,18 @@ pub(super) struct Transfer {
     pub(super) to: Location,
 }
 
-/// What places are for.
+/// The results of the walk.
 pub(super) struct Carried {
-    /// Parallel to the moves.
+    /// For each move, the values that it carries.
     pub(super) values: Vec<Vec<Value>>,
-    /// Parallel to [`Function::debug_uses`].
+    /// For each of [`Function::debug_uses`], a place where its value is.
     pub(super) debug: Vec<Option<Location>>,
 }
 
 /// Places, and the values that they are for.
 type Purposes = BTreeSet<(Location, Value)>;
 
-/// Finds what each move carries.
+/// Finds the values that each move carries.
 pub(super) fn carried(function: &Function, order: &Order, locations: &[Location], transfers: &[Transfer]) -> Carried {
     let mut walk = Walk {
         function,
@@ -59,14 +60,14 @@ struct Walk<'a> {
     function: &'a Function,
     locations: &'a [Location],
     transfers: &'a [Transfer],
-    /// At the heads of blocks, behind the φs.
+    /// The purposes at the heads of blocks, after the φs.
     entries: SecondaryMap<Block, Purposes>,
-    /// As of the last walk through each block.
+    /// The results as of the last walk through each block.
     found: Carried,
 }
 
 impl Walk<'_> {
-    /// What places are for at the head of a block, from what they are for at the heads of its successors.
+    /// The purposes of places at the head of a block, given those at the heads of its successors.
     fn block(&mut self, block: Block) -> Purposes {
         let data = &self.function.blocks[block];
         let mut purposes = Purposes::new();
@@ -100,7 +101,7 @@ impl Walk<'_> {
         uses.partition_point(|debug| debug.at.block < block)..uses.partition_point(|debug| debug.at.block <= block)
     }
 
-    /// Adds what places are for along the edges to some successors.
+    /// Adds the purposes of places along the edges to some successors.
     fn enter_from(&self, block: Block, wanted: fn(&BlockData) -> bool, purposes: &mut Purposes) {
         let blocks = &self.function.blocks;
         for &to in blocks[block].succs.iter().filter(|&&to| wanted(&blocks[to])) {

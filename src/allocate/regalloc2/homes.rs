@@ -1,23 +1,23 @@
-//! What regalloc2 cannot keep, and lives in memory.
+//! Values and φs that live in memory because regalloc2 cannot keep them in registers.
 //!
 //! regalloc2 puts code on any edge, and shares its spill slots. Where an edge can take no code, the values that are live
-//! across it get a slot of their own, a *home*: they are stored behind their definitions and loaded before each use, so that
+//! across it get a slot of their own, a *home*. They are stored after their definitions and loaded before each use, so that
 //! regalloc2 sees nothing that would have to move on that edge. The φs at its target get a *cell*, which all predecessors
-//! write before they leave and the target's head reads. Where calls may return twice, values that are live across calls have
-//! homes: a slot that is shared might have been overwritten when a call returns again.
+//! write before they leave and which the target's head reads. Where calls may return twice, values that are live across
+//! calls have homes, since a shared slot might have been overwritten when a call returns again.
 
 use super::registers::Registers;
 use crate::analysis::{Liveness, PinLiveness};
 use crate::machine::{Block, EdgePlace, Function, Phi, Reg, Slot, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 
-/// Slots of values and φs.
+/// The slots of values and φs.
 pub(super) struct Homes {
-    /// Of each value that has one.
+    /// The home of each value that has one.
     pub(super) of: SecondaryMap<Value, PackedOption<Slot>>,
-    /// Of φs, by their definition.
+    /// The cell of each φ that has one, by the φ's definition.
     pub(super) cells: SecondaryMap<Value, PackedOption<Slot>>,
-    /// How many slots there are.
+    /// The number of slots.
     pub(super) count: usize,
 }
 
@@ -48,7 +48,7 @@ impl Homes {
         self.count += 1;
     }
 
-    /// Gives a home to what is live across an instruction of the block that destroys registers.
+    /// Gives homes to the values that are live across an instruction of the block that destroys registers.
     fn keep_across_calls(&mut self, function: &Function, liveness: &Liveness, block: Block) {
         let mut live: Vec<Value> = liveness.live_out(block).to_vec();
         for inst in function.block_insts(block).rev() {
@@ -62,13 +62,13 @@ impl Homes {
     }
 }
 
-/// The φs of a block whose definition is used.
+/// The φs of a block whose definitions are used.
 pub(super) fn live_phis<'a>(function: &'a Function, liveness: &'a Liveness, block: Block) -> impl Iterator<Item = &'a Phi> {
     function.blocks[block].phis.iter().filter(|phi| !liveness.is_dead(phi.def))
 }
 
-/// Whether regalloc2 cannot move anything on an edge. It refuses operands of a branch where it would have to put code before
-/// that, and a physical register that is live there would be one.
+/// Whether regalloc2 cannot move anything on an edge. It refuses branches with operands where it would have to put code
+/// before them, and a physical register that is live there would be such an operand.
 pub(super) fn takes_no_code(function: &Function, pins: &PinLiveness, registers: &Registers, from: Block, to: Block) -> bool {
     match function.edge_place(from, to) {
         EdgePlace::Head(_) => false,

@@ -1,10 +1,11 @@
 //! The register file of a function as regalloc2 sees it.
 //!
-//! regalloc2 has three classes of registers, in each of which any register is as good as another. So a bank becomes a
-//! class, and a function whose values are in more than three banks cannot be handed over. What a class of ours leaves out of
-//! its bank is said operand by operand: by a limit, if its registers are those with the lowest numbers, which is what they
-//! are numbered for; and otherwise by naming one of them (`Demand::One`).
+//! regalloc2 has three classes of registers, in each of which any register is as good as another. So a bank becomes a class,
+//! and a function whose values are in more than three banks cannot be handed over. A class that leaves out registers of its
+//! bank is described operand by operand. If its registers are those with the lowest numbers, a limit says so, and registers
+//! are numbered to make this frequent. Otherwise one of its registers is named (`Demand::One`).
 
+use crate::allocate::failure::Unsupported;
 use crate::machine::{Bank, Function, Reg, RegSet};
 use regalloc2::{MachineEnv, OperandConstraint, PReg, PRegSet, RegClass};
 use std::cmp::Reverse;
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 
 const CLASSES: [RegClass; 3] = [RegClass::Int, RegClass::Float, RegClass::Vector];
 
-/// How to ask for one register of a set.
+/// How regalloc2 is asked for one register of a set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Demand {
     /// By this constraint.
@@ -21,31 +22,33 @@ pub(super) enum Demand {
     One,
 }
 
-/// Numbers of registers, and what there is of them.
+/// The registers of a function with their numbers, and the sets that have constraints of their own.
 pub(super) struct Registers {
-    /// The banks of the function's values, each of which is the class at its place.
+    /// The banks of the function's values. The index of each is that of its class.
     banks: Vec<Bank>,
-    /// By [`Reg::index`].
+    /// The number of each register, by [`Reg::index`].
     numbers: Vec<Option<PReg>>,
-    /// By [`PReg::index`].
+    /// The register with each number, by [`PReg::index`].
     regs: Vec<Option<Reg>>,
     /// The registers of each class.
     whole: Vec<RegSet>,
-    /// Sets that are those registers of their class with a number below a limit.
+    /// Sets of all registers of a class that have numbers below a limit.
     limits: Vec<(RegSet, usize)>,
 }
 
 impl Registers {
-    /// Numbers the registers of a function's values, with as many limits as can be.
+    /// Numbers the registers of a function's values, with as many limits as possible.
     ///
     /// # Errors
     /// If there are values in more than three banks.
-    pub(super) fn new(function: &Function, with_limits: bool) -> Result<Self, String> {
+    pub(super) fn new(function: &Function, with_limits: bool) -> Result<Self, Unsupported> {
         let uses = uses_of_sets(function);
         let banks: Vec<Bank> = uses.keys().copied().collect();
         if let Some(&bank) = banks.get(CLASSES.len()) {
             let name = &function.file.banks[bank].name;
-            return Err(format!("regalloc2 has three register classes, and the values of bank {name} would be in a fourth"));
+            return Err(Unsupported(format!(
+                "regalloc2 has three register classes, and the values of bank {name} would be in a fourth"
+            )));
         }
         let mut registers = Registers {
             banks,
@@ -97,7 +100,7 @@ impl Registers {
         self.regs[preg.index()].expect("regalloc2 names registers that it was given")
     }
 
-    /// How to ask for one of these registers, which are all of one bank.
+    /// How regalloc2 is asked for one of these registers, which are all of one bank.
     pub(super) fn demand(&self, set: RegSet) -> Demand {
         if self.whole.contains(&set) {
             return Demand::Constraint(OperandConstraint::Reg);
@@ -106,7 +109,7 @@ impl Registers {
         limit.map_or(Demand::One, |&(_, limit)| Demand::Constraint(OperandConstraint::Limit(limit)))
     }
 
-    /// What regalloc2 may allocate: first what costs nothing.
+    /// The registers that regalloc2 may allocate; it prefers those that need not be saved.
     pub(super) fn environment(&self, function: &Function) -> MachineEnv {
         let callee_saved = function.file.callee_saved;
         let class = |at: usize, saved: bool| -> PRegSet {
@@ -123,7 +126,7 @@ impl Registers {
     }
 }
 
-/// The sets of registers that values are confined to, by bank, and how many operands are.
+/// The sets of registers that values are confined to, by bank, with the number of operands that are confined to each.
 fn uses_of_sets(function: &Function) -> BTreeMap<Bank, BTreeMap<RegSet, u64>> {
     let mut uses: BTreeMap<Bank, BTreeMap<RegSet, u64>> = BTreeMap::new();
     let defined = function.blocks.values().flat_map(|data| &data.phis).map(|phi| phi.def);
@@ -134,8 +137,8 @@ fn uses_of_sets(function: &Function) -> BTreeMap<Bank, BTreeMap<RegSet, u64>> {
     uses
 }
 
-/// Nested sets, ascending, the last of which is the whole; those that most operands are confined to are preferred. There are
-/// as many as can be numbered.
+/// A chain of nested sets in ascending order; the last is the whole. Sets that most operands are confined to are preferred.
+/// The chain has as many sets as can be numbered.
 fn chain(sets: &BTreeMap<RegSet, u64>, whole: RegSet) -> Vec<RegSet> {
     let mut by_uses: Vec<RegSet> = sets.keys().copied().filter(|&set| set != whole && !set.is_empty()).collect();
     by_uses.sort_by_key(|set| (Reverse(sets[set]), *set));
@@ -153,7 +156,7 @@ fn chain(sets: &BTreeMap<RegSet, u64>, whole: RegSet) -> Vec<RegSet> {
     chain
 }
 
-/// How many numbers a chain takes, those left out below its limits included.
+/// How many numbers a chain takes, including those that are skipped below its limits.
 fn numbers(chain: &[RegSet]) -> usize {
     let mut next = 0usize;
     let mut numbered = 0;

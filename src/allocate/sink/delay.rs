@@ -1,95 +1,96 @@
-//! Computations, moved down to where they are wanted, where more values are live than there are registers.
+//! Computations, moved down to where their values are needed, where registers are scarce.
 //!
-//! A value takes a register from its definition on. If what it is computed from lives on in any case, it takes none on the way to
-//! its first use when it is computed in front of that. What is computed for it alone goes along: an expression's tree, of which
-//! all leaves live on, takes one register where it stands, its value's. (LLVM's scheduler orders blocks of straight code anew, for
-//! latencies and for registers; this is what it gains in registers.)
+//! A value takes a register from its definition on. If its operands live on in any case, computing it before its first use
+//! frees that register on the way. Instructions that compute only its operands go along. An expression tree whose leaves all
+//! live on takes one register once it has been computed, that of its value. (LLVM's scheduler reorders straight code for
+//! latencies and for registers; this file gains only the registers.)
 //!
-//! Ensures: where instructions have moved, registers are less scarce in sum.
+//! Ensures: where instructions have moved, the excess pressure has fallen in sum.
 
 use super::{Code, Order};
 use crate::allocate::pressure::limits::{Counts, Limits};
 use crate::analysis::grouped::of_each;
-use crate::machine::{Block, Inst, Operand, Point, RegSet, Value};
+use crate::machine::{Block, Inst, InstFlags, Operand, Point, RegSet, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
-/// Further down nothing moves.
+/// How many instructions further down a computation may move at most.
 const REACH: usize = 200;
 
-/// So many instructions move together at most.
+/// How many instructions move together at most.
 const MOST: usize = 16;
 
-/// Delays computations, in one block after the other.
+/// Delays computations, block by block.
 pub(super) struct Delayer<'a> {
     code: &'a Code<'a>,
     limits: Limits,
-    /// What the block does with values.
+    /// The places of values in the current block.
     places: SecondaryMap<Value, Place>,
-    /// The number of the current block, and of the last count.
+    /// The number of the current block, and that of the latest count.
     block: u32,
     count: u32,
-    /// Instructions that have moved, or may.
+    /// Instructions that have moved, or would in the current trial.
     moved: EntitySet<Inst>,
-    /// In front of each of the block's instructions, by index, and at its end.
+    /// The spot before each of the block's instructions, by index, and the one at its end.
     spots: Vec<Spot>,
-    /// A part of the block in an order that is tried.
+    /// A part of the block in an order that is on trial.
     trial: Vec<Inst>,
 }
 
-/// What a block does with a value, by indices of instructions.
+/// Where a block defines and reads a value, by indices of instructions.
 #[derive(Clone, Copy, Default)]
 struct Place {
-    /// In which block that was found out.
+    /// The number of the block to which this applies.
     block: u32,
-    /// Where it is defined, if it is here.
+    /// The index of its definition, if it is defined in this block.
     defined: Option<u32>,
-    /// Where it is read first and last, and how many instructions read it. What is live at the end is read last there.
+    /// Its first and its last read, and the number of instructions that read it. A value that is live at the block's end is
+    /// read last there.
     first: u32,
     last: u32,
     readers: u32,
-    /// The last count in which it was read.
+    /// The latest count in which it was read.
     read_in: u32,
 }
 
-/// What there is in front of an instruction.
+/// The state before an instruction.
 #[derive(Clone, Copy)]
 struct Spot {
-    /// How many values of each set are live.
+    /// The number of live values of each set.
     live: Counts,
-    /// The program's registers that are.
+    /// The program's registers that are live.
     pinned: RegSet,
-    /// What the instruction costs where it stands.
+    /// The cost of the instruction where it stands.
     cost: Cost,
 }
 
-/// What an order of instructions costs.
+/// The cost of an order of instructions.
 #[derive(Clone, Copy, Default)]
 struct Cost {
-    /// How many values are live beyond the registers that there are for them.
+    /// The excess pressure: how many more values are live than there are registers for them.
     excess: i32,
-    /// What has to be copied, for an instruction overwrites it.
+    /// The number of values that have to be copied, since an instruction overwrites them.
     copies: i32,
 }
 
 impl Cost {
-    /// A value that is in memory is so for some instructions, and a copy is as dear as that.
+    /// A value in memory is there for several instructions, and counts at each; a copy costs as much as ten of them.
     fn weighed(self) -> i32 {
         const COPY: i32 = 10;
         self.excess + COPY * self.copies
     }
 }
 
-/// Instructions that may move in front of another one.
+/// Instructions that may move to before another one.
 struct Tree {
-    /// Their indices, ascending.
+    /// The indices of the instructions, ascending.
     insts: SmallVec<[usize; MOST]>,
     to: usize,
 }
 
 impl<'a> Delayer<'a> {
-    /// `None` if there are more classes than counts.
+    /// `None` if there are more classes than [`Limits`] can count.
     pub(super) fn new(code: &'a Code<'a>) -> Option<Self> {
         let (values, insts) = (code.function.values.len(), code.function.insts.len());
         Some(Delayer {
@@ -114,7 +115,7 @@ impl<'a> Delayer<'a> {
         if self.spots.iter().all(|spot| spot.cost.excess == 0) {
             return;
         }
-        let is_end = |&inst: &Inst| self.code.function.insts[inst].terminator;
+        let is_end = |&inst: &Inst| self.code.function.insts[inst].is(InstFlags::TERMINATOR);
         let end = order.insts.iter().position(is_end).unwrap_or(order.insts.len());
         let mut left = end;
         while left > 0 {
@@ -123,12 +124,12 @@ impl<'a> Delayer<'a> {
                 Some(tree) => self.apply(order, tree),
                 None => self.pass(order.insts[left - 1], left - 1),
             }
-            // What it has moved behind comes before it now.
+            // The instructions that it has moved past come before it now.
             left -= tree.map_or(1, |tree| tree.insts.len());
         }
     }
 
-    /// Whether there are registers for all values of a block at once, and for what the program wants in its own.
+    /// Whether there are registers for all values of a block at once, and for those that the program puts into its own.
     fn is_ample(&self, block: Block) -> bool {
         let Code { function, liveness, .. } = self.code;
         let data = &function.blocks[block];
@@ -141,7 +142,7 @@ impl<'a> Delayer<'a> {
             && fits(function.block_insts(block).fold(RegSet::EMPTY, |set, inst| set | function.pins(inst).clobbers))
     }
 
-    /// Finds out where a block's values are, and what its order costs.
+    /// Finds the places of a block's values, and the cost of its order.
     fn locate(&mut self, block: Block, insts: &[Inst]) {
         let Code { function, liveness, .. } = self.code;
         let end = insts.len() as u32;
@@ -162,7 +163,7 @@ impl<'a> Delayer<'a> {
         self.settle(insts, 0..insts.len());
     }
 
-    /// An operand of a block that is gone through from its end.
+    /// Notes an operand, on a walk through the block from its end.
     fn enter(&mut self, operand: &Operand, index: u32) {
         let place = &mut self.places[operand.value];
         if place.block != self.block {
@@ -176,14 +177,14 @@ impl<'a> Delayer<'a> {
         }
     }
 
-    /// Nothing of an instruction moves: what it reads is read here first.
+    /// Passes an instruction that does not move: its operands are read first here.
     fn pass(&mut self, inst: Inst, index: usize) {
         for operand in self.code.function.operands(inst).iter().filter(|operand| !operand.is_def()) {
             self.places[operand.value].first = index as u32;
         }
     }
 
-    /// The best way to move an instruction down, with what is computed for it alone.
+    /// The best way to move an instruction down, alone or with the instructions that compute only its operands.
     fn tree(&mut self, order: &Order, index: usize, end: usize) -> Option<Tree> {
         let value = self.code.movable(order.insts[index])?.value;
         let last = self.free_of_writers(order, index, end.min(index + REACH));
@@ -204,26 +205,28 @@ impl<'a> Delayer<'a> {
         best.map(|(_, tree)| tree)
     }
 
-    /// Behind where something is read last that a tree reads, if that is in between.
+    /// The point after the last read, between a tree and `to`, of a value that the tree reads as well, if one is read last
+    /// there.
     fn last_read(&self, order: &Order, insts: &[usize], to: usize) -> Option<usize> {
         let ends = self.reads(order, insts).map(|value| self.places[value].last as usize);
         ends.filter(|last| insts.iter().max() < Some(last) && *last < to).max().map(|last| last + 1)
     }
 
-    /// What some instructions read.
+    /// The values that some instructions read.
     fn reads<'s>(&'s self, order: &'s Order, insts: &'s [usize]) -> impl Iterator<Item = Value> + 's {
         let operands = insts.iter().flat_map(|&of| self.code.function.operands(order.insts[of]));
         operands.filter(|operand| !operand.is_def()).map(|operand| operand.value)
     }
 
-    /// Up to where an instruction passes nothing that writes what it reads.
+    /// How far an instruction may move without passing one that writes memory it may read.
     fn free_of_writers(&self, order: &Order, index: usize, to: usize) -> usize {
         let insts = &self.code.function.insts;
-        let writes = |&between: &usize| insts[order.insts[between]].writes;
-        if insts[order.insts[index]].reads { (index + 1..to).find(writes).unwrap_or(to) } else { to }
+        let writes = |&between: &usize| insts[order.insts[between]].is(InstFlags::WRITES);
+        if insts[order.insts[index]].is(InstFlags::READS) { (index + 1..to).find(writes).unwrap_or(to) } else { to }
     }
 
-    /// An instruction, and others that compute what it, or another one of them, reads last, and nobody else reads.
+    /// An instruction together with those that compute values which it, or another of them, reads last and nothing else
+    /// reads.
     fn computed_for(&self, order: &Order, index: usize, to: usize) -> SmallVec<[usize; MOST]> {
         let mut insts: SmallVec<[usize; MOST]> = smallvec![index];
         let moves = |defined: usize| {
@@ -245,7 +248,7 @@ impl<'a> Delayer<'a> {
         insts
     }
 
-    /// What is gained if some instructions move in front of another one, or as far as flags let them; `None` if nothing.
+    /// The gain if some instructions move to before another one, or as far as flags let them; `None` if there is none.
     fn way(&mut self, order: &Order, insts: SmallVec<[usize; MOST]>, mut to: usize) -> Option<(i32, Tree)> {
         let is_flagless = |inst: &Inst| order.moved.get(inst) == Some(&true);
         let written = insts.iter().map(|&of| order.insts[of]).filter(|inst| !is_flagless(inst));
@@ -270,7 +273,7 @@ impl<'a> Delayer<'a> {
         (gain > 0).then_some((gain, tree))
     }
 
-    /// Moves instructions.
+    /// Moves a tree.
     fn apply(&mut self, order: &mut Order, tree: &Tree) {
         for &of in &tree.insts {
             self.moved.insert(order.insts[of]);
@@ -293,19 +296,19 @@ impl<'a> Delayer<'a> {
         self.settle(&order.insts, range);
     }
 
-    /// Notes what there is in a part of a block as it is now. What is behind it is noted already.
+    /// Notes the spots in a part of a block as it is now. Those after it are already noted.
     fn settle(&mut self, insts: &[Inst], range: Range<usize>) {
         let mut spots = std::mem::take(&mut self.spots);
-        let behind = spots[range.end];
-        self.go_through(&insts[range.clone()], range.end, behind, |index, spot| spots[range.start + index] = spot);
+        let after = spots[range.end];
+        self.go_through(&insts[range.clone()], range.end, after, |index, spot| spots[range.start + index] = spot);
         self.spots = spots;
     }
 
-    /// Goes through a part of a block from its end, which is in front of the instruction of this index of the block's. Says what
-    /// there is in front of each instruction.
-    fn go_through(&mut self, part: &[Inst], end: usize, behind: Spot, mut note: impl FnMut(usize, Spot)) {
+    /// Walks a part of a block from its end, which is before the instruction at index `end` of the block. Notes the spot
+    /// before each instruction.
+    fn go_through(&mut self, part: &[Inst], end: usize, after: Spot, mut note: impl FnMut(usize, Spot)) {
         let Code { function, .. } = self.code;
-        let Spot { mut live, mut pinned, .. } = behind;
+        let Spot { mut live, mut pinned, .. } = after;
         self.count += 1;
         for (index, &inst) in part.iter().enumerate().rev() {
             let operands = function.operands(inst);
@@ -333,7 +336,8 @@ impl<'a> Delayer<'a> {
         }
     }
 
-    /// Whether a value is live behind what the current count has come to, which began in front of the instruction of index `end`.
+    /// Whether a value is live at the point that the current count has come to. The count began before the instruction at
+    /// index `end`.
     fn is_live(&self, value: Value, end: usize) -> bool {
         let place = &self.places[value];
         place.block == self.block && (place.read_in == self.count || place.last as usize >= end)
@@ -345,7 +349,7 @@ impl<'a> Delayer<'a> {
 }
 
 impl Tree {
-    /// What stands in the tree's place, and up to where it moves, when it has moved.
+    /// The instructions from the tree to its destination, in their order after the move.
     fn of<'a>(&'a self, insts: &'a [Inst]) -> impl Iterator<Item = Inst> + 'a {
         let others = (self.insts[0]..self.to).filter(|of| !self.insts.contains(of));
         others.chain(self.insts.iter().copied()).map(|of| insts[of])

@@ -1,32 +1,46 @@
 //! Computations, moved down in their blocks.
 //!
-//! Selected code computes as early as it can. Two-address instructions go behind the last use of what they overwrite
-//! ([`overwrite`]); then, where more values are live than there are registers, what is computed goes to where it is wanted
-//! ([`delay`]).
+//! Instruction selection computes as early as it can. Two-address instructions go after the last use of the value that they
+//! overwrite ([`overwrite`]). Then, where more values are live than there are registers, computations go to where their
+//! values are needed ([`delay`]).
 //!
 //! Requires: SSA form.
-//! Ensures: the same function; movable instructions have moved down in their blocks, what reads memory past nothing that writes it.
+//! Ensures: the same function. Movable instructions have moved down in their blocks; those that read memory have passed none
+//! that write it.
+//! Relies on: SSA form. A value never changes, so its computation may stand anywhere between its operands and its first use.
+//!
+//! ```text
+//! b1: preds=b0,b3 -> b3 b2                           b1: preds=b0,b3 -> b3 b2
+//!   v1:w = phi b0:v0 b3:v2                             v1:w = phi b0:v0 b3:v2
+//!   v2:w(reuse=1|none) = op v1 defs=flags movable      v3:w = op v1
+//!   v3:w = op v1                                       op v1 v3 defs=flags
+//!   op v1 v3 defs=flags                                v2:w(reuse=1|none) = op v1 movable
+//!   op uses=flags terminator                           op uses=flags terminator
+//! ```
+//!
+//! On the left v1 lives past v2, which takes a copy in each round of the loop. On the right v2 can overwrite v1. As flags
+//! are live there, v2 is computed in a form that writes none (`testdata/functions/sink.txt`).
 
 mod delay;
 mod overwrite;
 
 use crate::analysis::{Liveness, PinLiveness};
-use crate::machine::{Block, Function, Inst, InstKind, Operand, Pins, RegSet, Rewriter, Value};
+use crate::machine::{Block, Function, Inst, InstFlags, InstKind, Operand, Pins, RegSet, Rewriter, Value};
 use cranelift_entity::SecondaryMap;
 use delay::Delayer;
 use overwrite::Sinker;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-/// [`super::changes::Changes::moved`].
+/// The instructions that have moved ([`super::changes::Changes::moved`]).
 type Moved = BTreeMap<Inst, bool>;
 
-/// What may move.
+/// The kinds of instructions that may move.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Moves {
-    /// Two-address instructions, behind the last use of what they overwrite.
+    /// Two-address instructions, to after the last use of the value that they overwrite.
     pub(super) overwrite: bool,
-    /// What is computed, to its first use, where registers are scarce.
+    /// Computations, to their first use, where registers are scarce.
     pub(super) delay: bool,
 }
 
@@ -36,7 +50,7 @@ impl Moves {
     }
 }
 
-/// Moves instructions down; `None` if there is none to move.
+/// Moves instructions down; `None` if none moves.
 pub(super) fn sink(function: &Function, liveness: &Liveness, moves: Moves) -> Option<(Function, Moved)> {
     let code = Code { function, liveness, pins: OnceCell::new(), arrivals: OnceCell::new() };
     let sinker = Sinker::new(&code);
@@ -59,13 +73,13 @@ pub(super) fn sink(function: &Function, liveness: &Liveness, moves: Moves) -> Op
     (!sunk.is_empty()).then(|| rewritten(function, sunk))
 }
 
-/// A block's instructions in their new order, and which of them have moved.
+/// A block's instructions in their new order, and those that have moved: whether each is in its form without flags.
 struct Order {
     insts: Vec<Inst>,
     moved: Moved,
 }
 
-/// The function with some of its blocks in new orders. These are in the order of blocks.
+/// The function with some of its blocks in new orders, which come in the order of the blocks.
 fn rewritten(function: &Function, sunk: Vec<(Block, Order)>) -> (Function, Moved) {
     let mut sunk = sunk.into_iter().peekable();
     let mut rewriter = Rewriter::new(function);
@@ -86,12 +100,12 @@ fn rewritten(function: &Function, sunk: Vec<(Block, Order)>) -> (Function, Moved
 impl Order {
     fn write(&self, function: &Function, rewriter: &mut Rewriter, moved: &mut Moved) {
         for &inst in &self.insts {
-            let movable = Some(inst).filter(|&inst| function.insts[inst].movable);
+            let movable = Some(inst).filter(|&inst| function.insts[inst].is(InstFlags::MOVABLE));
             let Some(&flagless) = movable.and_then(|inst| self.moved.get(&inst)) else {
                 rewriter.copy(inst, function.operands(inst));
                 continue;
             };
-            // A form without flags reads nothing from memory.
+            // In its form without flags, an instruction reads nothing from memory.
             let operand = |o: &Operand| Operand { foldable: o.foldable && !flagless, ..*o };
             let operands: Vec<Operand> = function.operands(inst).iter().map(operand).collect();
             let new = rewriter.copy(inst, &operands);
@@ -104,33 +118,34 @@ impl Order {
     }
 }
 
-/// The program, and what there is to know of it for moving its instructions.
+/// The program, with the analyses that moving its instructions asks for.
 struct Code<'a> {
     function: &'a Function,
-    /// Of the program as it stands: where instructions have moved, values may die elsewhere.
+    /// Liveness of the program as it was: where instructions have moved, values may die elsewhere.
     liveness: &'a Liveness,
-    /// Most functions have nothing to move, and nobody asks for it.
+    /// Made on demand: most functions have nothing to move.
     pins: OnceCell<PinLiveness>,
-    /// By value: the registers of the program that it is copied from, by itself or, at a φ, by an argument.
+    /// For each value, the registers of the program that it is copied from, directly or as a φ's argument.
     arrivals: OnceCell<SecondaryMap<Value, RegSet>>,
 }
 
 impl Code<'_> {
-    /// Whether there is anything to move in a block, and control does not leave it in the middle.
+    /// Whether a block has movable instructions, and control leaves it only at its end.
     fn may_move(&self, block: Block) -> bool {
         let leaves_inside = || self.function.blocks[block].throws.is_some() || self.function.jump(block).is_some();
-        self.function.block_insts(block).any(|inst| self.function.insts[inst].movable) && !leaves_inside()
+        self.function.block_insts(block).any(|inst| self.function.insts[inst].is(InstFlags::MOVABLE)) && !leaves_inside()
     }
 
-    /// What an instruction that may move defines.
+    /// The definition of an instruction that may move.
     fn movable(&self, inst: Inst) -> Option<&Operand> {
         let mut defs = self.function.operands(inst).iter().filter(|operand| operand.is_def());
         let (Some(def), None) = (defs.next(), defs.next()) else { return None };
-        let moves = self.function.insts[inst].movable && self.writes_flags_only(inst) && !self.liveness.is_dead(def.value);
+        let moves =
+            self.function.insts[inst].is(InstFlags::MOVABLE) && self.writes_flags_only(inst) && !self.liveness.is_dead(def.value);
         moves.then_some(def)
     }
 
-    /// Whether there is no other physical register that an instruction names.
+    /// Whether an instruction names no physical registers but flags that it writes.
     fn writes_flags_only(&self, inst: Inst) -> bool {
         let pins = self.function.pins(inst);
         let written = pins.defs | pins.early_defs | pins.clobbers;
@@ -146,7 +161,7 @@ impl Code<'_> {
     }
 }
 
-/// [`Code::arrivals`].
+/// For each value, the registers of the program that it is copied from ([`Code::arrivals`]).
 fn arrivals(function: &Function) -> SecondaryMap<Value, RegSet> {
     let mut arrivals = SecondaryMap::with_capacity(function.values.len());
     for (inst, data) in &function.insts {

@@ -1,15 +1,15 @@
-//! Two-address instructions, moved behind the last use of what they overwrite.
+//! Two-address instructions, moved to after the last use of the value that they overwrite.
 //!
-//! Selected code computes `i + 1` as early as it can. If `i` is read behind, both are live at once, which takes a register more
-//! and a copy, in every round of the loops that count. Behind the last use of `i`, the sum can overwrite it. Where flags are
-//! live there, it has to be in a form that writes none. (LLVM's two-address pass does the same.) What reads the sum before that
-//! moves with it, as LLVM's scheduler might have it.
+//! Instruction selection computes `i + 1` as early as it can. If `i` is read later, both are live at once; in every loop
+//! that counts, this takes one more register and a copy in each round. After the last use of `i`, the sum can overwrite it.
+//! Where flags are live there, it has to be computed in a form that writes none. (LLVM's two-address pass does this as
+//! well.) Instructions that read the sum before that point move with it, as LLVM's scheduler might have it.
 //!
-//! Ensures: instructions have moved down in their blocks if nowhere on the way more values are live for that.
+//! Ensures: instructions have moved down in their blocks only if this makes no more values live anywhere on the way.
 
 use super::{Code, Moved, Order};
 use crate::allocate::pressure::demand::is_first_use;
-use crate::machine::{Bank, Block, Function, Inst, InstKind, Operand, Point, Value};
+use crate::machine::{Bank, Block, Function, Inst, InstFlags, InstKind, Operand, Point, Value};
 
 /// Moves two-address instructions.
 pub(super) struct Sinker<'a> {
@@ -21,7 +21,7 @@ impl<'a> Sinker<'a> {
         Sinker { code }
     }
 
-    /// Brings a block's instructions into their new order.
+    /// Moves two-address instructions in a block's order.
     pub(super) fn block(&self, block: Block, Order { insts: order, moved }: &mut Order) {
         for index in (0..order.len()).rev() {
             let Some((group, to)) = self.destination(block, order, index) else { continue };
@@ -32,17 +32,17 @@ impl<'a> Sinker<'a> {
         }
     }
 
-    /// The index of the last use of what an instruction overwrites, if it can stand behind; and what has to go there, too, since
-    /// it reads what others of them define.
+    /// The index of the last use of the value that an instruction overwrites, if the instruction can stand after it. Also
+    /// the group that moves there: the instruction, and those that read what others of the group define.
     fn destination(&self, block: Block, order: &[Inst], index: usize) -> Option<(Vec<Inst>, usize)> {
-        /// Further down nobody looks.
+        /// How many instructions further down the last use may be.
         const REACH: usize = 100;
         let inst = order[index];
         let def = self.movable(inst)?;
         let operands = self.code.function.operands(inst);
         let overwritten = operands[usize::from(def.reuse?)].value;
         let lives_on = self.code.liveness.live_out(block).binary_search(&overwritten).is_ok();
-        // Of two that it could overwrite, there may be one that dies.
+        // If it could overwrite either of two values, one of them may die.
         let has_choice = def.reuse_instead.is_some() || def.reuse_none;
         if lives_on || self.killed(inst, |value| has_choice || value == overwritten) {
             return None;
@@ -52,7 +52,7 @@ impl<'a> Sinker<'a> {
         group.add(inst, def)?;
         for (to, &other) in order.iter().enumerate().skip(index + 1).take(REACH) {
             let reads = |value: Value| self.code.function.operands(other).iter().any(|o| o.value == value && !o.is_def());
-            if self.code.function.insts[other].terminator || reads(overwritten) && self.wants(other, overwritten) {
+            if self.code.function.insts[other].is(InstFlags::TERMINATOR) || reads(overwritten) && self.wants(other, overwritten) {
                 return None;
             }
             let follows = group.defs().any(reads);
@@ -67,13 +67,14 @@ impl<'a> Sinker<'a> {
         None
     }
 
-    /// What an instruction defines that may move here. (Where sums of what is in memory moved behind others, more was spilled.)
+    /// The definition of an instruction that may move here. Those that read memory may not: with sums of values in memory
+    /// moved, more was spilled.
     fn movable(&self, inst: Inst) -> Option<&Operand> {
-        self.code.movable(inst).filter(|_| !self.code.function.insts[inst].reads)
+        self.code.movable(inst).filter(|_| !self.code.function.insts[inst].is(InstFlags::READS))
     }
 
-    /// Whether nothing is gained behind an instruction that reads a value: it defines a copy of it, or the value is all that it can
-    /// overwrite without a copy.
+    /// Whether nothing is gained after an instruction that reads a value: the instruction copies it, or can overwrite
+    /// nothing else without a copy.
     fn wants(&self, inst: Inst, value: Value) -> bool {
         let first = self.code.function.insts[inst].operands.start as usize;
         let operands = self.code.function.operands(inst);
@@ -86,9 +87,9 @@ impl<'a> Sinker<'a> {
         self.code.function.insts[inst].kind == InstKind::Copy || operands.iter().any(overwrites)
     }
 
-    /// Whether an instruction copies a value, which it reads last, to the register that the value has come in: where the value may stay
-    /// there, as what an exchange in memory has left does for the next try, neither copy is an instruction. With something that
-    /// overwrites it later, it would have to leave.
+    /// Whether an instruction copies a value, which it reads last, to the register that the value came in. As long as the
+    /// value may stay in that register, neither copy is an instruction. (For example, an exchange in memory may leave there
+    /// what the next try takes.) With an instruction that overwrites it later, the value would have to leave.
     fn returns(&self, inst: Inst, value: Value) -> bool {
         matches!(self.code.function.insts[inst].kind, InstKind::CopyTo(reg) if self.code.arrivals()[value].contains(reg))
     }
@@ -98,16 +99,16 @@ impl<'a> Sinker<'a> {
         file.classes[values[value].class].bank
     }
 
-    /// Whether one of these values dies at an instruction.
+    /// Whether an instruction reads one of these values last.
     fn killed(&self, inst: Inst, wanted: impl Fn(Value) -> bool) -> bool {
         let first = self.code.function.insts[inst].operands.start as usize;
         let mut operands = self.code.function.operands(inst).iter().enumerate();
         operands.any(|(k, o)| !o.is_def() && wanted(o.value) && self.code.liveness.kills(first + k))
     }
 
-    /// Whether an instruction must not write flags behind another one; `None` if it has no form that does not.
+    /// Whether an instruction must not write flags after another one; `None` if it must not and has no form that does not.
     fn form(&self, block: Block, order: &[Inst], inst: Inst, to: usize, moved: &Moved) -> Option<bool> {
-        // Those that have moved write flags that nobody wants.
+        // Instructions that have moved write flags that nothing reads.
         let next = order[to + 1..].iter().find(|other| !moved.contains_key(other));
         let end = Point { block, index: order.len() as u32 };
         let pins = self.code.pins();
@@ -121,22 +122,23 @@ impl<'a> Sinker<'a> {
     }
 }
 
-/// Instructions that move together: one, and what is computed from what it defines on the way.
+/// Instructions that move together: one, and those on the way that are computed from it.
 struct Group<'a> {
     sinker: &'a Sinker<'a>,
-    /// It is live all the way, wherever the group stands.
+    /// The value that the first one overwrites. It is live all the way, wherever the group stands.
     overwritten: Value,
-    /// Of what the group defines.
+    /// The bank of all values that the group defines.
     bank: Bank,
     insts: Vec<Inst>,
-    /// What it has defined and others are still to read: that is live later if it moves.
+    /// Values that the group has defined and that are still to be read: if it moves, they become live later.
     live: Vec<Value>,
-    /// How many values it has read last that are not its own: they live longer if it moves.
+    /// How many other values the group has read last: if it moves, they live longer.
     kept: usize,
 }
 
 impl Group<'_> {
-    /// `None` if more would be live on the way then, or what the first overwrites is read behind it.
+    /// Adds an instruction; `None` if more values would be live on the way then, or if it reads the value that the first one
+    /// overwrites.
     fn add(&mut self, inst: Inst, def: &Operand) -> Option<()> {
         const MOST: usize = 16;
         let Code { function, liveness, .. } = self.sinker.code;
@@ -159,7 +161,8 @@ impl Group<'_> {
         (fits && self.kept <= self.live.len()).then_some(())
     }
 
-    /// What the group defines, read last in it or not: where instructions have moved, liveness may be wrong about that.
+    /// All values that the group defines, whether or not they are read last in it: liveness may be wrong about that where
+    /// instructions have moved.
     fn defs(&self) -> impl Iterator<Item = Value> {
         let operands = self.insts.iter().flat_map(|&inst| self.sinker.code.function.operands(inst));
         operands.filter(|operand| operand.is_def()).map(|operand| operand.value)

@@ -1,32 +1,40 @@
-//! What crosses edges that can take no code in memory, since there are not registers for all.
+//! Which values cross edges without code in memory, because there are not enough registers for all of them.
+//!
+//! The edges of a bundle must agree where each value is, so the decision is made once for a bundle and holds at all its
+//! ends.
+//!
+//! Requires: bundles, and which values are spilled already.
+//! Ensures: the values that stay in registers find one each at every bundle of jumps that they cross.
+//! Relies on: sets of values that can be matched with registers are the independent sets of a matroid, for which
+//! the greedy choice is optimal.
 
-use super::Problem;
+use super::problem::Problem;
 use crate::allocate::cost;
-use crate::allocate::cssa::Conventional;
 use crate::allocate::pressure::demand::is_first_use;
 use crate::allocate::pressure::limits::{Counts, Limits};
 use crate::allocate::pressure::matching::{Want, fit};
 use crate::allocate::pressure::meeting;
+use crate::allocate::ssa::conventional::Conventional;
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Bundles, Liveness, Meeting};
 use crate::machine::{Block, BlockData, Function, InstKind, RegClass, RegSet, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use std::ops::Add;
 
-/// What can be in registers at the head of a block, as far as the edges to it say.
+/// The values that the edges into a block allow in registers at its head.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Head {
-    /// Code on the edges brings everything there.
+    /// Any: code on the edges can bring each to its place.
     Anything,
-    /// What crosses a bundle in registers, neither more nor less.
+    /// Exactly those that cross the bundle in registers.
     Bundle,
-    /// What is in registers at all calls that throw there, if it can be in one register at all of them.
+    /// Those in registers at all calls that throw to the block, if one register is possible at all of them.
     Pads,
-    /// Only what cannot be elsewhere.
+    /// Only those that cannot be in memory.
     Nothing,
 }
 
-/// What can be in registers at the head of a block.
+/// The values that can be in registers at the head of a block.
 pub(super) fn head(problem: &Problem, block: Block) -> Head {
     let Problem { conventional, bundles, .. } = problem;
     let function = &conventional.function;
@@ -40,29 +48,30 @@ pub(super) fn head(problem: &Problem, block: Block) -> Head {
     match bundle {
         None => Head::Anything,
         Some(_) if !landing_pad => Head::Bundle,
-        Some(_) if problem.is_priced() => Head::Pads,
+        Some(_) if problem.abilities.decides_at_pads => Head::Pads,
         Some(_) => Head::Nothing,
     }
 }
 
-/// The representatives of what has to be in memory at the bundles of jumps, beside what is `spilled` already. At landing pads,
-/// only what cannot be in memory is sure to be in registers, and that too may find none.
+/// The values that have to be in memory at bundles, besides those that are `spilled` already, by their representatives.
 ///
-/// Everything takes one register at each bundle that it crosses, so what is worth most there goes first: sets of values that
-/// find registers are the independent sets of a matroid, of which the greedy choice finds the heaviest. Worth most is what is
-/// accessed most often for as long as it lives: behind the bundle, too, it is in the way of others until it dies.
+/// At bundles of jumps, every value takes one register, and those worth most choose first: that finds the set of greatest
+/// worth that can be in registers, since such sets form a matroid. The worth of a value is how often it is accessed for as
+/// long as it lives, because past the bundle, too, it keeps a register from others until it dies.
+///
+/// At bundles of landing pads, only values that cannot be in memory are considered. Even they may find no register.
 pub(super) fn excess(problem: &Problem, spilled: &SecondaryMap<Value, bool>) -> Vec<Value> {
     let Problem { conventional, bundles, liveness, pins, unspillable, limits, .. } = problem;
     let function = &conventional.function;
-    let mut tenures: Option<SecondaryMap<Value, Tenure>> = None;
+    let mut lifetimes: Option<SecondaryMap<Value, Lifetime>> = None;
     let mut out: SecondaryMap<Value, bool> = SecondaryMap::new();
     let mut excess = Vec::new();
     for (_, meeting) in bundles.iter().filter(|(_, meeting)| !meeting.at_pads || !unspillable.is_empty()) {
-        let tenures = tenures.get_or_insert_with(|| tenures_of_names(conventional, liveness));
+        let lifetimes = lifetimes.get_or_insert_with(|| lifetimes_of_names(conventional, liveness));
         let worth = |value: Value| match bundles.related(value) {
             _ if unspillable.contains(value) => f64::INFINITY,
-            [] => tenures[value].density(),
-            related => related.iter().fold(Tenure::default(), |sum, &value| sum + tenures[value]).density(),
+            [] => lifetimes[value].density(),
+            related => related.iter().fold(Lifetime::default(), |sum, &value| sum + lifetimes[value]).density(),
         };
         let mut crossing: Vec<(f64, Value)> = meeting
             .crossing
@@ -84,67 +93,67 @@ pub(super) fn excess(problem: &Problem, spilled: &SecondaryMap<Value, bool>) -> 
     excess
 }
 
-/// How a value lives.
+/// How long a value lives, and how often it is accessed meanwhile.
 #[derive(Clone, Copy, Default)]
-struct Tenure {
-    /// How often it is accessed.
+struct Lifetime {
+    /// Executions of the instructions that access it.
     accesses: f64,
-    /// How often instructions are executed that it lives at.
+    /// Executions of the instructions at which it is live.
     length: f64,
 }
 
-impl Tenure {
+impl Lifetime {
     fn density(self) -> f64 {
         self.accesses / self.length.max(f64::MIN_POSITIVE)
     }
 }
 
-impl Add for Tenure {
-    type Output = Tenure;
+impl Add for Lifetime {
+    type Output = Lifetime;
 
-    fn add(self, other: Tenure) -> Tenure {
-        Tenure { accesses: self.accesses + other.accesses, length: self.length + other.length }
+    fn add(self, other: Lifetime) -> Lifetime {
+        Lifetime { accesses: self.accesses + other.accesses, length: self.length + other.length }
     }
 }
 
-/// How each value lives; what is only there to cross edges without code lives on in what it is copied to.
-fn tenures_of_names(conventional: &Conventional, liveness: &Liveness) -> SecondaryMap<Value, Tenure> {
+/// The lifetime of each value. That of a value which only serves to cross edges without code includes that of its copies.
+fn lifetimes_of_names(conventional: &Conventional, liveness: &Liveness) -> SecondaryMap<Value, Lifetime> {
     let function = &conventional.function;
-    let mut tenures = tenures(function, liveness);
+    let mut lifetimes = lifetimes(function, liveness);
     let mut without_code: EntitySet<Value> = EntitySet::new();
     without_code.extend(conventional.without_code.iter().copied());
     let copies = function.insts.keys().filter(|&inst| function.insts[inst].kind == InstKind::Copy);
     for inst in copies {
         let [to, from] = [0, 1].map(|k| function.operands(inst)[k].value);
         if without_code.contains(from) {
-            tenures[from] = tenures[from] + tenures[to];
+            lifetimes[from] = lifetimes[from] + lifetimes[to];
         }
     }
-    tenures
+    lifetimes
 }
 
-fn tenures(function: &Function, liveness: &Liveness) -> SecondaryMap<Value, Tenure> {
+fn lifetimes(function: &Function, liveness: &Liveness) -> SecondaryMap<Value, Lifetime> {
     let accesses = cost::accesses(function);
-    let mut tenures: SecondaryMap<Value, Tenure> = of_each(function.values.len());
+    let mut lifetimes: SecondaryMap<Value, Lifetime> = of_each(function.values.len());
     for (block, data) in &function.blocks {
-        // From where it ends, less to where it begins; what is live in begins where the block does.
+        // A lifetime is the index at which it ends, less that at which it begins. Live-in values begin at 0.
         let end = data.insts.len() as f64;
-        liveness.live_out(block).iter().for_each(|&value| tenures[value].length += data.frequency * end);
+        liveness.live_out(block).iter().for_each(|&value| lifetimes[value].length += data.frequency * end);
         for (index, inst) in function.block_insts(block).enumerate() {
             let (first, operands) = (function.insts[inst].operands.start as usize, function.operands(inst));
             let at = data.frequency * index as f64;
             for (k, operand) in operands.iter().enumerate() {
                 let begins = operand.is_def();
                 let ends = liveness.kills(first + k) && (begins || is_first_use(operands, k));
-                tenures[operand.value].length += at * f64::from(i32::from(ends) - i32::from(begins));
+                lifetimes[operand.value].length += at * f64::from(i32::from(ends) - i32::from(begins));
             }
         }
     }
-    function.values.keys().for_each(|value| tenures[value].accesses = accesses[value]);
-    tenures
+    function.values.keys().for_each(|value| lifetimes[value].accesses = accesses[value]);
+    lifetimes
 }
 
-/// The registers at a bundle, and who wants them.
+/// The registers at a bundle, and the values that have been admitted to them.
 pub(super) struct Room<'a> {
     limits: &'a Limits,
     meeting: &'a Meeting,
@@ -154,7 +163,7 @@ pub(super) struct Room<'a> {
 }
 
 impl<'a> Room<'a> {
-    /// Beside what the program occupies, some registers are `kept` from everybody.
+    /// All registers but those that the program occupies, or that are `kept` from every value.
     pub(super) fn new(function: &Function, limits: &'a Limits, meeting: &'a Meeting, kept: RegSet) -> Self {
         let mut counts = Counts::default();
         for &class in &meeting.read {
@@ -163,13 +172,13 @@ impl<'a> Room<'a> {
         Room { limits, meeting, occupied: meeting.occupied | kept, counts, wants: meeting::read(function, meeting) }
     }
 
-    /// Has a representative cross, if there is a register for it.
+    /// Admits a representative if there is a register for it; says whether there is.
     pub(super) fn admit_crossing(&mut self, function: &Function, bundles: &Bundles, value: Value) -> bool {
         let domain = meeting::domain(function, bundles, self.meeting, value) - self.occupied;
         self.admit(function.values[value].class, meeting::want(domain, domain.iter().collect()))
     }
 
-    /// Has one more register wanted, if there is one.
+    /// Admits a value if the registers suffice for it and all that were admitted before.
     fn admit(&mut self, class: RegClass, want: Want) -> bool {
         self.limits.count(&mut self.counts, class, 1);
         self.wants.push(want);

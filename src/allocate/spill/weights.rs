@@ -1,15 +1,19 @@
-//! Spill weights: ComputeWeight of `ssa-register-allocator.txt`, section 4.4.
+//! Spill weights: ComputeWeight of [PP05, §4.4].
 
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Liveness, Loops};
 use crate::machine::{Block, Function, Value};
 use cranelift_entity::SecondaryMap;
 
-/// Blocks in more loops than this count like those in so many: powers of ten end at 308, and are summed up.
+/// The loop depth at which weights stop growing. A sum of powers of ten must stay below 10^308, where floating-point numbers
+/// end.
 const DEEPEST: u32 = 200;
 
-/// The weight of each value: the accesses that spilling it costs, ten times as many for each loop around them, by the
-/// number of instructions and control-flow edges that its live range crosses. Light values are spilled first.
+/// The weight of each value: the accesses that spilling it costs, divided by the length of its live range. Light values are
+/// spilled first.
+///
+/// An access in a block of loop depth d counts 1 + 10^d. The length is the number of instructions and control-flow edges
+/// that the live range crosses.
 pub(super) fn weights(function: &Function, loops: &Loops, liveness: &Liveness) -> SecondaryMap<Value, f64> {
     let mut weights = of_each(function.values.len());
     let access = |block: Block| 1.0 + 10f64.powi(loops.depth(block).min(DEEPEST) as i32);
@@ -36,7 +40,7 @@ pub(super) fn weights(function: &Function, loops: &Loops, liveness: &Liveness) -
     weights
 }
 
-/// Whether all live ranges together cross more instructions and edges than so many.
+/// Whether all live ranges together cross more instructions and edges than `most`.
 pub(super) fn cross_more_than(most: u64, function: &Function, liveness: &Liveness) -> bool {
     let into = |block: Block| (liveness.live_in(block).len() + function.blocks[block].phis.len()) as u64;
     let in_block = |block: Block| {
@@ -44,15 +48,15 @@ pub(super) fn cross_more_than(most: u64, function: &Function, liveness: &Livenes
         let values = into(block) + function.block_operands(block).len() as u64;
         values * data.insts.len() as u64 + data.succs.iter().map(|&to| into(to)).sum::<u64>()
     };
-    // So many at most, which is enough for nearly all functions.
+    // An upper bound that is quickly computed, and decides for nearly all functions.
     function.blocks.keys().map(in_block).sum::<u64>() > most
         && sizes(function, liveness).values().map(|&size| u64::from(size)).sum::<u64>() > most
 }
 
-/// The number of instructions and edges that each live range crosses, its definition and its end not among them.
+/// The number of instructions and edges that each live range crosses. Its definition and its end do not count.
 fn sizes(function: &Function, liveness: &Liveness) -> SecondaryMap<Value, u32> {
     let mut sizes: SecondaryMap<Value, u32> = of_each(function.values.len());
-    // Of a value that is live in the current block: the index of the instruction from which on it is.
+    // For each value that is live in the current block, the index of the instruction from which it is live.
     let mut since: SecondaryMap<Value, u32> = of_each(function.values.len());
     for (block, data) in &function.blocks {
         for &value in liveness.live_in(block) {
@@ -82,7 +86,7 @@ fn sizes(function: &Function, liveness: &Liveness) -> SecondaryMap<Value, u32> {
     sizes
 }
 
-/// Counts an edge for the values that cross it: those live into its target, and those that φs take from it.
+/// Counts an edge for the values that cross it: those live into its target, and those that φs there take over it.
 fn count_edge(function: &Function, liveness: &Liveness, from: Block, to: Block, sizes: &mut SecondaryMap<Value, u32>) {
     let live_in = liveness.live_in(to);
     for &value in live_in {
@@ -118,12 +122,12 @@ mod tests {
     #[test]
     fn a_small_loop_by_hand() {
         let weights = computed(include_str!("../../../testdata/functions/loop_weights.txt")).2;
-        // Outside of the loop an access costs 2, inside 11.
+        // Outside the loop an access costs 2, inside it 11.
         // v0: accessed at its definition, for the φ in b0, and in b3; it crosses the four edges, and 1 + 2 instructions.
         assert_eq!(weights[Value::from_u32(0)], (2.0 + 2.0 + 2.0) / 7.0);
         // v1: the φ's accesses in b0 and b2, and those in b1 and b2; it crosses the edge to b2 and the instruction of b1.
         assert_eq!(weights[Value::from_u32(1)], (2.0 + 11.0 + 11.0 + 11.0) / 2.0);
-        // v2: accessed at its definition and for the φ; it crosses the edge back, and the last instruction of b2.
+        // v2: accessed at its definition and for the φ; it crosses the back edge, and the last instruction of b2.
         assert_eq!(weights[Value::from_u32(2)], (11.0 + 11.0) / 2.0);
     }
 
@@ -135,7 +139,7 @@ mod tests {
         assert!(cross_more_than(10, &function, &liveness) && !cross_more_than(11, &function, &liveness));
     }
 
-    /// The tables of section 4.4.
+    /// The tables of [PP05, §4.4].
     #[test]
     fn the_worked_example_of_the_paper() {
         let (function, loops, weights) = computed(include_str!("../../../testdata/functions/papers/sra_figure5_weights.txt"));
@@ -153,7 +157,7 @@ mod tests {
             (9, 24.0, 4.0),
             (10, 6.0, 2.0),
             (11, 13.0, 3.0),
-            // The table has 2, but the definition is in a loop and the use is not: 11 + 2.
+            // The paper's table has 2 accesses, but the definition is in a loop and the use is not: 11 + 2.
             (12, 13.0, 1.0),
             (13, 24.0, 2.0),
             (14, 24.0, 3.0),

@@ -1,13 +1,16 @@
-//! SSA repair: values whose live ranges were split into pieces with names of their own get φs where several names meet.
+//! SSA repair: φs where several names of one value meet.
 //!
-//! Requires: a function in which new names are defined, and uses within a block that follow a new name there read it; other
-//! uses may still read the old one.
-//! Ensures: strict SSA form. Every use reads the one name that reaches it. The φs are pruned: each defines what is live.
-//! Relies on: Cytron et al. (1991): φs at the iterated dominance frontier of the definitions, then a walk of the dominator
-//! tree that knows the latest name. Control leaves a block for a landing pad, or for the target of inline assembly that
-//! jumps, in the middle, so that names behind that place do not reach it.
+//! Spilling and assignment split the live range of a value into pieces with names of their own. Where control joins, several
+//! of them may arrive; a φ makes one name of them, and each use is made to read the name that reaches it. Names are pieces
+//! of one value if they have the same *base*: the name before the split.
 //!
-//! Values are told apart by their *base*: the name that they had before they were split.
+//! Requires: a function in which new names are defined. Uses that follow a new name within its block read it; other uses may
+//! still read the old one.
+//! Ensures: strict SSA form. Every use reads the one name that reaches it. The φs are pruned: each defines a name that is
+//! live.
+//! Relies on: [Cytron91]: φs at the iterated dominance frontier of the definitions, and then a walk of the dominator tree
+//! that knows the latest name. Control leaves a block in its middle for a landing pad, or for the target of inline assembly
+//! that jumps; names that are defined later in the block do not reach these.
 
 use crate::analysis::grouped::{Grouped, of_each};
 use crate::analysis::{Dominators, JoinSet, Order, Worklist};
@@ -15,14 +18,14 @@ use crate::machine::{Block, BlockList, Function, Inst, Phi, Point, Value, ValueD
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use std::ops::RangeInclusive;
 
-/// Which names are pieces of which values.
+/// The names that are pieces of values, and the values to repair.
 pub struct Pieces {
     base: SecondaryMap<Value, PackedOption<Value>>,
-    /// Values of which a use may be reached by several names, or by one from another block.
+    /// Values with a use that several names may reach, or one from another block.
     broken: EntitySet<Value>,
-    /// φs that have to be there, wherever else they are: (value, block).
+    /// φs that are required, in addition to others: (value, block).
     joins: Vec<(Value, Block)>,
-    /// Edges to them over which no name comes, those of each value ascending.
+    /// Edges to these blocks over which no name arrives, in ascending order for each value.
     refilled: Vec<(Value, (Block, Block))>,
 }
 
@@ -30,42 +33,42 @@ pub struct Pieces {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Join {
     pub block: Block,
-    /// Its index among the block's φs.
+    /// The index of the φ among the block's.
     pub row: usize,
     pub base: Value,
     pub name: Value,
 }
 
 impl Pieces {
-    /// No value is split.
+    /// Pieces of no value yet.
     pub fn new(function: &Function) -> Self {
         Pieces { base: of_each(function.values.len()), broken: EntitySet::new(), joins: Vec::new(), refilled: Vec::new() }
     }
 
-    /// A name is defined that is a piece of a value.
+    /// Notes that a name is a piece of a value.
     pub fn add(&mut self, name: Value, base: Value) {
         self.base[name] = base.into();
     }
 
-    /// The value has names, of which others than the ones in a block reach uses there.
+    /// Notes that names of a value other than those in a block reach uses there.
     pub fn reaches_from_outside(&mut self, base: Value) {
         self.broken.insert(base);
     }
 
-    /// The pieces of a value meet at the head of a block, whatever their names.
+    /// Requires a φ for the pieces of a value at the head of a block, whatever their names.
     pub fn join(&mut self, base: Value, block: Block) {
         self.broken.insert(base);
         self.joins.push((base, block));
     }
 
-    /// The pieces of a value meet at the head of `to`, and on the edge from `from` something else than a name is what arrives:
-    /// the φ's argument is undefined. A value's edges are told in ascending order.
+    /// Requires a φ for the pieces of a value at the head of `to` whose argument for the edge from `from` is undefined,
+    /// because the value does not arrive there under a name. The edges of a value are added in ascending order.
     pub fn refilled_on_edge(&mut self, base: Value, from: Block, to: Block) {
         self.join(base, to);
         self.refilled.push((base, (from, to)));
     }
 
-    /// Of each name, what it is a piece of, if that has to be repaired.
+    /// The base of each name whose value has to be repaired.
     fn to_repair(&self, function: &Function) -> Bases {
         let mut to_repair = of_each(function.values.len());
         for base in self.broken.iter() {
@@ -80,7 +83,7 @@ impl Pieces {
     }
 }
 
-/// Repairs SSA form; returns the φs that this took, in the order of their blocks and values.
+/// Repairs SSA form. Answers the φs that were added, in the order of their blocks and values.
 pub fn repair(function: &mut Function, order: &Order, dominators: &Dominators, pieces: &Pieces) -> Vec<Join> {
     if pieces.broken.is_empty() {
         return Vec::new();
@@ -91,9 +94,9 @@ pub fn repair(function: &mut Function, order: &Order, dominators: &Dominators, p
     let asked = Grouped::new(function.values.len(), &pieces.joins);
     let refilled = Grouped::new(function.values.len(), &pieces.refilled);
     let mut joins = Vec::new();
-    // What is live into blocks that are entered from the middle of others.
+    // The values that are live into blocks entered from the middle of others.
     let mut live_into_pads: SecondaryMap<Block, Vec<Value>> = of_each(function.blocks.len());
-    // Most functions have no such block, and where they are many, a value lives into few.
+    // Most functions have no such block. Where there are many, a value lives into few of them.
     let any_entered = function.blocks.keys().any(|block| is_entered_from_the_middle(function, block));
     let (mut live, mut pending) = (EntitySet::with_capacity(function.blocks.len()), Vec::new());
     let (mut at, mut assigned): (Vec<Block>, Vec<Block>) = Default::default();
@@ -110,7 +113,7 @@ pub fn repair(function: &mut Function, order: &Order, dominators: &Dominators, p
         assigned.clear();
         assigned.extend(places.defs.get(base).iter().map(|def| def.block));
         assigned.extend_from_slice(&at);
-        // What is entered before the value gets its last name in the block before has another name.
+        // A block that is entered before the value gets its last name in the block before has another name of it.
         assigned.extend(pads.into_iter().filter(|&block| places.has_older_name(function, base, block)));
         worklist.append(&assigned, |block| live.contains(block), &mut at);
         at.sort_unstable();
@@ -133,12 +136,12 @@ pub fn repair(function: &mut Function, order: &Order, dominators: &Dominators, p
     joins
 }
 
-/// Whether a name comes over an edge, if none does over some, which are ascending.
+/// Whether a name comes over an edge. It does not over those that are `refilled`, which are ascending.
 fn comes_over(refilled: &[(Block, Block)], from: Block, to: Block) -> bool {
     refilled.binary_search(&(from, to)).is_err()
 }
 
-/// Whether control comes from the middle of predecessors.
+/// Whether control enters a block from the middle of its predecessors.
 fn is_entered_from_the_middle(function: &Function, block: Block) -> bool {
     function.blocks[block].landing_pad || function.blocks[block].jump_target
 }
@@ -155,24 +158,24 @@ fn add_phi(function: &mut Function, bases: &mut Bases, block: Block, base: Value
     Join { block, row: phis.len() - 1, base, name }
 }
 
-/// Of each name, what it is a piece of, if that is to be repaired.
+/// The base of each name whose value has to be repaired.
 type Bases = SecondaryMap<Value, PackedOption<Value>>;
 
 /// The definitions of a value's names in a block.
 #[derive(Clone, Copy)]
 struct Def {
     block: Block,
-    /// The number of instructions up to behind the first: 0 for a φ.
+    /// The number of instructions up to the first one that defines a name, including it; 0 for a φ.
     first: u32,
-    /// Likewise, behind the last.
+    /// The number of instructions up to the last one that defines a name, including it.
     last: u32,
 }
 
-/// Where values to be repaired are defined, and where they are used without being defined before in the block.
+/// Where the values to be repaired are defined, and where they are used without an earlier definition in the block.
 struct Places {
     defs: Grouped<Value, Def>,
     uses: Grouped<Value, Block>,
-    /// The blocks whose instructions name any.
+    /// The blocks whose instructions name such values.
     naming: EntitySet<Block>,
 }
 
@@ -181,7 +184,7 @@ impl Places {
         let (mut defs, mut uses) = (Vec::new(), Vec::new());
         // The last block in which each value was found defined.
         let mut defined: SecondaryMap<Value, PackedOption<Block>> = of_each(function.values.len());
-        // Of each value, the place of its latest definition in the list.
+        // The index in `defs` of each value's latest definition.
         let mut latest: SecondaryMap<Value, usize> = of_each(function.values.len());
         let mut naming = EntitySet::with_capacity(function.blocks.len());
         for (block, data) in &function.blocks {
@@ -202,13 +205,13 @@ impl Places {
                     }
                 }
                 for base in operands.iter().filter(|operand| operand.is_def()).filter_map(|o| bases[o.value].expand()) {
-                    let behind = index as u32 + 1;
+                    let end = index as u32 + 1;
                     if defined[base] != block.into() {
                         defined[base] = block.into();
                         latest[base] = defs.len();
-                        defs.push((base, Def { block, first: behind, last: behind }));
+                        defs.push((base, Def { block, first: end, last: end }));
                     }
-                    defs[latest[base]].1.last = behind;
+                    defs[latest[base]].1.last = end;
                 }
             }
         }
@@ -231,7 +234,7 @@ impl Places {
         self.def(base, from).is_some_and(|def| !early || def.first <= defined_until(function, from, to))
     }
 
-    /// Of a block that is entered from the middle of others: whether control leaves its one predecessor for it before the value
+    /// Whether control leaves the only predecessor of a block, which it enters from the middle of that one, before the value
     /// gets its last name there.
     fn has_older_name(&self, function: &Function, base: Value, block: Block) -> bool {
         let [pred] = function.blocks[block].preds[..] else { return false };
@@ -243,7 +246,8 @@ impl Places {
         defs.binary_search_by_key(&block, |def| def.block).ok().map(|found| defs[found])
     }
 
-    /// Makes `live` the blocks that a value is live into, if no name comes over some edges; `pending` is empty before and behind.
+    /// Makes `live` the blocks that a value is live into, given the edges over which no name comes. `pending` is empty
+    /// before and after.
     fn live_in(
         &self,
         function: &Function,
@@ -264,8 +268,8 @@ impl Places {
     }
 }
 
-/// The number of instructions whose definitions are there when control leaves a block for another from its middle: those of inline
-/// assembly that jumps are.
+/// The number of instructions whose definitions have taken place when control leaves a block from its middle for another
+/// one. Inline assembly that jumps counts: its definitions have.
 fn defined_until(function: &Function, from: Block, to: Block) -> u32 {
     let jumps = function.blocks[to].jump_target && function.jump(from).is_some();
     function.departure(from, to).index + u32::from(jumps)
@@ -275,19 +279,19 @@ fn defined_until(function: &Function, from: Block, to: Block) -> u32 {
 struct Renamer<'a> {
     function: &'a mut Function,
     bases: &'a Bases,
-    /// [`Places::naming`].
+    /// The blocks to rename in ([`Places::naming`]).
     naming: &'a EntitySet<Block>,
     live_into_pads: SecondaryMap<Block, Vec<Value>>,
     current: SecondaryMap<Value, PackedOption<Value>>,
-    /// What `current` was before, to be restored when the walk leaves a subtree.
+    /// The old names in `current`, which come back when the walk leaves a subtree.
     undo: Vec<(Value, PackedOption<Value>)>,
     /// The names with which blocks are entered from the middle of others.
     entering: SecondaryMap<Block, Vec<(Value, Value)>>,
 }
 
-enum Step {
+enum TreeStep {
     Enter(Block),
-    /// Undo down to this length.
+    /// Restore `current` until `undo` has this length.
     Leave(usize),
 }
 
@@ -296,15 +300,15 @@ impl Renamer<'_> {
         let below: Vec<(Block, Block)> =
             order.blocks().iter().filter_map(|&block| Some((dominators.idom(block)?, block))).collect();
         let children = Grouped::new(self.function.blocks.len(), &below);
-        let mut steps = vec![Step::Enter(self.function.entry())];
+        let mut steps = vec![TreeStep::Enter(self.function.entry())];
         while let Some(step) = steps.pop() {
             match step {
-                Step::Enter(block) => {
-                    steps.push(Step::Leave(self.undo.len()));
+                TreeStep::Enter(block) => {
+                    steps.push(TreeStep::Leave(self.undo.len()));
                     self.block(block);
-                    steps.extend(children.get(block).iter().rev().map(|&child| Step::Enter(child)));
+                    steps.extend(children.get(block).iter().rev().map(|&child| TreeStep::Enter(child)));
                 }
-                Step::Leave(length) => {
+                TreeStep::Leave(length) => {
                     while self.undo.len() > length {
                         let (base, name) = self.undo.pop().expect("the list is longer");
                         self.current[base] = name;
@@ -325,7 +329,7 @@ impl Renamer<'_> {
         self.current[base] = name.into();
     }
 
-    /// The name that is to be read in place of this one.
+    /// The name to read in place of this one.
     fn latest(&self, name: Value) -> Value {
         match self.bases[name].expand() {
             Some(base) => self.current[base].expect("a definition reaches every use"),
@@ -358,7 +362,8 @@ impl Renamer<'_> {
             let (here, later): (BlockList, BlockList) =
                 early.into_iter().partition(|&succ| self.function.departure(block, succ).index == index as u32);
             early = later;
-            // A landing pad has nothing that the call defines; where inline assembly jumps to, there is what that defines.
+            // At a landing pad, the definitions of the call have not taken place. At a target of inline assembly that jumps,
+            // those of the assembly have.
             let (pads, targets): (BlockList, BlockList) =
                 here.into_iter().partition(|&succ| self.function.blocks[succ].landing_pad);
             pads.into_iter().for_each(|succ| self.depart(block, succ));
@@ -383,7 +388,7 @@ impl Renamer<'_> {
         }
     }
 
-    /// Has debug uses at points name what is latest, if they name anything that reaches them.
+    /// Has debug uses at these points name the latest piece of their value, if there is one that reaches them.
     fn debug_uses(&mut self, at: RangeInclusive<Point>) {
         let first = self.function.debug_uses.partition_point(|debug| debug.at < *at.start());
         for debug in self.function.debug_uses[first..].iter_mut().take_while(|debug| debug.at <= *at.end()) {
@@ -392,7 +397,7 @@ impl Renamer<'_> {
         }
     }
 
-    /// Control may leave a block for another one here.
+    /// Passes a point at which control may leave a block for another one: fills in the arguments of φs there.
     fn depart(&mut self, from: Block, to: Block) {
         let column = self.function.column(from, to);
         for row in 0..self.function.blocks[to].phis.len() {

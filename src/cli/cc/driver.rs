@@ -1,4 +1,4 @@
-//! Clang's driver, or flang's: which one, and what it would do.
+//! The driver of clang or flang: finds one of the right version and reads its plan.
 
 use super::job::{Job, is_job, jobs};
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// Which of the drivers.
+/// The languages, each with its driver.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     C,
@@ -19,7 +19,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// The driver's name, and the variable that names another one.
+    /// The driver's name, and the environment variable that names another program.
     fn driver(self) -> (&'static str, &'static str) {
         match self {
             Language::C | Language::Cxx => ("clang", "CHORDAL_CLANG"),
@@ -27,32 +27,32 @@ impl Language {
         }
     }
 
-    /// Whether a driver is of the version whose bitcode we read, by what it says that it is.
+    /// Whether a driver with this version line is one whose bitcode we read.
     fn reads(self, version: &str) -> bool {
         version.contains(&format!("{} version 22.", self.driver().0))
     }
 }
 
-/// A driver with what it is asked for.
+/// A driver and its arguments.
 pub struct Driver<'a> {
     pub program: PathBuf,
     language: Language,
     arguments: &'a [OsString],
-    /// The arguments as text, with those of response files in their place.
+    /// The arguments as text, with those of response files expanded.
     words: Vec<String>,
 }
 
-/// A driver's plan: the jobs that it would run.
+/// The jobs that a driver would run.
 pub struct Plan {
     pub version: String,
     text: String,
     pub jobs: Vec<Job>,
-    /// Whether it would do it, and not complain.
+    /// Whether the driver accepts the command line.
     pub is_good: bool,
 }
 
 impl<'a> Driver<'a> {
-    /// The driver whose bitcode we read, with its plan.
+    /// Finds a driver whose bitcode we read, and its plan.
     pub fn find(language: Language, arguments: &'a [OsString]) -> Result<(Self, Plan)> {
         let (name, variable) = language.driver();
         let words = expanded(arguments);
@@ -88,7 +88,8 @@ impl<'a> Driver<'a> {
         self.command().arg("-###").output()
     }
 
-    /// The driver's own name and version. It prints them with its plan, unless it is asked for nothing but such things.
+    /// The line with the driver's name and version. The driver prints it with its plan, unless it is asked only to print
+    /// such things.
     fn version(&self, plan: &Output) -> Result<String> {
         let is_version = |line: &&str| line.contains(" version ") && !is_job(line);
         let text = String::from_utf8_lossy(&plan.stderr);
@@ -110,13 +111,13 @@ impl<'a> Driver<'a> {
         command
     }
 
-    /// Becomes the driver, which does as if chordal were not there.
+    /// Becomes the driver, as if chordal were not there. Returns only if that fails.
     pub fn become_it(&self) -> anyhow::Error {
         let error = self.command().exec();
         anyhow!(error).context(self.program.display().to_string())
     }
 
-    /// The arguments that it is called with.
+    /// The arguments as text.
     pub fn words(&self) -> &[String] {
         &self.words
     }
@@ -132,7 +133,7 @@ impl Plan {
         Ok(Plan { version, jobs: jobs(&text)?, text, is_good: planned.status.success() })
     }
 
-    /// Which compiler it is and what it would do it for, as clang begins with it.
+    /// The lines with which clang introduces itself and its target.
     pub fn banner(&self) -> impl Iterator<Item = &str> {
         self.text.lines().filter(|line| !is_job(line) && !is_message(line) && *line != " (in-process)")
     }
@@ -147,7 +148,7 @@ fn is_message(line: &str) -> bool {
     !line.starts_with(' ') && [": warning: ", ": note: "].iter().any(|kind| line.contains(kind))
 }
 
-/// Arguments as text, those of response files among them. (What is in these as clang reads it is in the plan.)
+/// Arguments as text, with response files expanded. (The plan has clang's own reading of these files.)
 fn expanded(arguments: &[OsString]) -> Vec<String> {
     let mut words = Vec::new();
     for argument in arguments {

@@ -1,5 +1,5 @@
-//! The environment's part in how code is generated: variables that stand for options. What is wrong there is said with the variables'
-//! names: whoever set them need not know which options they become.
+//! Environment variables that stand for options of `chordal compile`. Messages name the variables, since whoever set them
+//! need not know which options they become.
 
 use super::driver::{Driver, Language};
 use crate::cli::{Cli, Command, Failure, allocators};
@@ -15,10 +15,10 @@ const ALLOCATOR: &str = "CHORDAL_ALLOCATOR";
 const REGISTERS: &str = "CHORDAL_REGISTERS";
 const OPTIONS: &str = "CHORDAL_OPTIONS";
 
-/// The arguments of `chordal compile` that the environment holds, for a target if it is a supported one.
+/// The arguments of `chordal compile` that the environment asks for. Registers are checked if the target is a supported one.
 ///
 /// # Errors
-/// If a variable makes no sense.
+/// If the value of a variable is invalid.
 pub fn options(target: Option<Target>) -> Result<Vec<String>, Failure> {
     let mut arguments = Vec::new();
     if let Some(name) = variable(ALLOCATOR)? {
@@ -38,7 +38,7 @@ pub fn options(target: Option<Target>) -> Result<Vec<String>, Failure> {
     Ok(arguments)
 }
 
-/// The value of a variable that is set to something.
+/// The value of a variable, unless it is unset or empty.
 fn variable(name: &str) -> Result<Option<String>, Failure> {
     let Some(value) = env::var_os(name).filter(|value| !value.is_empty()) else { return Ok(None) };
     value.into_string().map(Some).map_err(|value| invalid(name, &value.to_string_lossy(), "it is not UTF-8"))
@@ -48,10 +48,10 @@ fn invalid(variable: &str, value: &str, why: &str) -> Failure {
     Failure::Usage(format!("invalid value '{value}' for {variable}: {why}"))
 }
 
-/// Whether chordal takes a command line, its own name first, that is right but for what the environment adds.
+/// Checks a command line, the program's name first, whose words from outside the environment are known to be right.
 ///
 /// # Errors
-/// If it does not; the message names the variables that are set.
+/// If chordal refuses it; the message names the variables that are set.
 pub fn check(words: &[String]) -> Result<(), Failure> {
     let why = match Cli::try_parse_from(words) {
         Ok(Cli { command: Command::Compile(arguments) }) => arguments.configured().err(),
@@ -67,16 +67,16 @@ pub fn check(words: &[String]) -> Result<(), Failure> {
     Err(Failure::Usage(format!("{}: {why}", set.join(", "))))
 }
 
-/// The folder for statistics, if they are wanted.
+/// The folder for statistics, if they are requested.
 pub fn statistics() -> Option<PathBuf> {
     env::var_os("CHORDAL_STATS").filter(|folder| !folder.is_empty()).map(PathBuf::from)
 }
 
-/// A key for caches of everything that an object depends on besides the command line and the sources: the options, and which chordal and which
-/// clang it is.
+/// A key for compiler caches: everything that an object depends on besides the command line and the sources, which are the
+/// options in the environment and the identities of chordal and clang.
 ///
 /// # Errors
-/// If statistics are wanted: they are written only where something is compiled.
+/// If statistics are requested: only an actual compilation writes them.
 pub fn cache_key(language: Language) -> Result<String, Failure> {
     if statistics().is_some() {
         return Err(anyhow!("CHORDAL_STATS: statistics are written only by a compilation, not from a cache").into());
@@ -91,7 +91,7 @@ pub fn cache_key(language: Language) -> Result<String, Failure> {
     Ok(key)
 }
 
-/// A text that is another one for another build of a program.
+/// A text that differs between builds of a program.
 fn identity(program: &Path) -> Result<String> {
     let metadata = fs::metadata(program).with_context(|| program.display().to_string())?;
     Ok(format!("{} {}.{}", metadata.size(), metadata.mtime(), metadata.mtime_nsec()))

@@ -1,31 +1,31 @@
-//! Flags of clang's that are about code generation, which chordal does: what `chordal compile` is told of them, and which are
-//! refused, because they would have no effect.
+//! Clang's flags about code generation: how `chordal compile` is told of them, and which are refused because they would
+//! otherwise have no effect.
 
 use super::super::warnings;
 use super::driver::Driver;
 use super::job::Job;
 use regex_lite::Regex;
 
-/// How a flag is written, among the words of a job or as the driver gets it.
+/// How a flag is written among the words of a job, or as the driver receives it.
 enum Form {
     /// As one word.
     Word(&'static str),
-    /// With a value in the same word. These values change nothing.
+    /// With a value in the same word; the values listed change nothing.
     Joined(&'static str, &'static [&'static str]),
-    /// With a value in the next word. These values change nothing.
+    /// With a value in the next word; the values listed change nothing.
     Separate(&'static str, &'static [&'static str]),
-    /// As an option of LLVM's that begins like this.
+    /// As an option of LLVM's with this beginning.
     Llvm(&'static str),
-    /// For the driver, which does it itself, beside running the jobs.
+    /// For the driver, which acts on it itself besides running jobs.
     Driver(&'static str),
-    /// As one word, where assembly is printed.
+    /// As one word, if assembly is printed.
     Printed(&'static str),
-    /// As an option of LLVM's, where assembly is printed.
+    /// As an option of LLVM's, if assembly is printed.
     LlvmPrinted(&'static str),
 }
 use Form::{Driver as ForDriver, Joined, Llvm, LlvmPrinted, Printed, Separate, Word};
 
-/// Flags that would be ignored, and the names by which they are refused.
+/// Flags that chordal would ignore, with the names by which it refuses them.
 const REFUSED: &[(Form, &str)] = &[
     (Word("-split-dwarf-output"), "-gsplit-dwarf"),
     (Word("-femulated-tls"), "-femulated-tls"),
@@ -81,10 +81,10 @@ const REFUSED: &[(Form, &str)] = &[
     (ForDriver("-time"), "-time"),
 ];
 
-/// Options that the driver passes to LLVM on its own, or that do not concern code generation.
+/// Options of LLVM's that the driver passes on its own, or that do not concern code generation.
 const OF_THE_DRIVER: &[&str] = &["-x86-asm-syntax=", "-global-isel=0", "-memprof-annotate-static-data-prefix"];
 
-/// The passes of code generation that have remarks to make.
+/// Passes of code generation that emit remarks.
 const REMARKING: &[&str] = &[
     "asm-printer",
     "atomic-expand",
@@ -99,7 +99,7 @@ const REMARKING: &[&str] = &[
     "stack-protector",
 ];
 
-/// Why the jobs cannot be done as they are asked for.
+/// The reason why the jobs cannot be done as requested, if there is one.
 pub fn refusal(driver: &Driver<'_>, jobs: &[Job]) -> Option<String> {
     let is_lto = |word: &String| word == "-flto" || word.starts_with("-flto=");
     if jobs.iter().any(|job| job.is_compilers() && job.words.iter().any(is_lto)) {
@@ -115,7 +115,7 @@ pub fn refusal(driver: &Driver<'_>, jobs: &[Job]) -> Option<String> {
 }
 
 impl Form {
-    /// Whether it is among a job's words, or those that the driver got.
+    /// Whether it is among a job's words, or among those of the driver.
     fn is_in(&self, job: &Job, driver: &[String]) -> bool {
         let has = |is_it: &dyn Fn(&str) -> bool| job.words.iter().any(|word| is_it(word));
         match self {
@@ -136,7 +136,7 @@ fn llvm_options(job: &Job) -> impl Iterator<Item = &str> {
     job.arguments("-mllvm")
 }
 
-/// A request for remarks of code generation, and a pass whose remarks are asked for.
+/// A flag that asks for remarks of code generation, and a pass whose remarks it asks for.
 fn remark(job: &Job) -> Option<(String, &'static str)> {
     let record = job.argument("-opt-record-file").map(|_| {
         let passes = job.argument("-opt-record-passes").unwrap_or(".*");
@@ -147,19 +147,19 @@ fn remark(job: &Job) -> Option<(String, &'static str)> {
         ["-Rpass", "-Rpass-missed", "-Rpass-analysis"].contains(&flag).then(|| (word.clone(), passes.to_owned()))
     });
     record.into_iter().chain(printed).find_map(|(flag, passes)| {
-        // (What we cannot read may mean any pass.)
+        // A pattern that we cannot read may match any pass.
         let is_meant = |pass: &&&str| Regex::new(&passes).map_or(true, |passes| passes.is_match(pass));
         Some((flag, *REMARKING.iter().find(is_meant)?))
     })
 }
 
-/// Options that somebody gave LLVM: nobody knows which of them are about code generation.
+/// An option that the user gave to LLVM: it may or may not be about code generation.
 pub fn given_to_llvm(jobs: &[Job]) -> Option<&str> {
     let generating = jobs.iter().filter(|job| job.generates_code());
     generating.flat_map(llvm_options).find(|option| !OF_THE_DRIVER.iter().any(|own| option.starts_with(own)))
 }
 
-/// The options of `chordal compile` that a job's flags become.
+/// The options of `chordal compile` for a job's flags.
 pub fn translated(job: &Job) -> Vec<String> {
     const SWITCHES: [(&str, &[&str]); 6] = [
         ("-ffunction-sections", &["--function-sections"]),
@@ -176,7 +176,7 @@ pub fn translated(job: &Job) -> Vec<String> {
     if describes_calls(job) {
         words.push("--call-site-info".into());
     }
-    // (Bitcode does not say that code need not be position independent.)
+    // Bitcode cannot express that code need not be position independent.
     if job.argument("-mrelocation-model") == Some("static") {
         words.push("--relocation-model=static".into());
     }
@@ -185,7 +185,7 @@ pub fn translated(job: &Job) -> Vec<String> {
     words
 }
 
-/// Whether clang would describe what calls pass: it does so if it optimises, in full debug information.
+/// Whether clang would describe what calls pass: it does if it optimises and debug information is full.
 fn describes_calls(job: &Job) -> bool {
     const FULL: [&str; 4] = ["constructor", "limited", "standalone", "unused-types"];
     let optimises = |word: &String| word.starts_with("-O") && word != "-O0";

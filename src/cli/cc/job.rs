@@ -1,15 +1,15 @@
-//! The commands that clang's driver would run.
+//! The jobs of a driver: the commands that it would run.
 
 use anyhow::{Context as _, Result};
 use std::fmt;
 use std::process::Command;
 
-/// One command.
+/// A command.
 pub struct Job {
     pub words: Vec<String>,
 }
 
-/// The commands of a plan, each of which is a line of quoted words.
+/// Reads the commands of a plan, each of which is a line of quoted words.
 pub fn jobs(plan: &str) -> Result<Vec<Job>> {
     let lines = plan.lines().filter(|line| is_job(line));
     let job = |line| {
@@ -25,7 +25,7 @@ pub fn is_job(line: &str) -> bool {
 }
 
 impl Job {
-    /// Whether clang or flang themselves do it.
+    /// Whether it is clang or flang itself, not another tool.
     pub fn is_compilers(&self) -> bool {
         ["-cc1", "-fc1"].contains(&self.words[1].as_str())
     }
@@ -34,7 +34,7 @@ impl Job {
         self.is_compilers() && self.words.iter().any(|w| w == word)
     }
 
-    /// Whether it makes assembly or an object of a source or IR.
+    /// Whether it makes assembly or an object from a source or IR.
     pub fn generates_code(&self) -> bool {
         self.has("-emit-obj") || self.has("-S")
     }
@@ -44,7 +44,7 @@ impl Job {
         self.words.last().expect("a job has words")
     }
 
-    /// The words that follow a flag, wherever it is.
+    /// The words that follow a flag, at each of its occurrences.
     pub fn arguments<'a>(&'a self, flag: &'a str) -> impl Iterator<Item = &'a str> {
         self.words.windows(2).filter(move |pair| pair[0] == flag).map(|pair| pair[1].as_str())
     }
@@ -53,7 +53,7 @@ impl Job {
         self.words.windows(2).find(|pair| pair[0] == flag).map(|pair| pair[1].as_str())
     }
 
-    /// The job that makes bitcode instead.
+    /// The job that makes bitcode instead of code.
     pub fn for_bitcode(&self, bitcode: &str) -> Job {
         let mut job = self.with_output(bitcode);
         for word in job.words.iter_mut().filter(|word| ["-emit-obj", "-S"].contains(&word.as_str())) {
@@ -62,7 +62,7 @@ impl Job {
         job
     }
 
-    /// The job with another place for its output.
+    /// The job with another output.
     pub fn with_output(&self, output: &str) -> Job {
         let mut words = self.words.clone();
         if let Some(at) = words.iter().position(|word| word == "-o").filter(|at| at + 1 < words.len()) {
@@ -78,7 +78,7 @@ impl Job {
     }
 }
 
-/// As clang writes it.
+/// In clang's notation.
 impl fmt::Display for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for word in &self.words {

@@ -1,17 +1,17 @@
-//! Where the statistics of what a build makes go.
+//! Names the files for the statistics of a build.
 
 use anyhow::{Context as _, Result};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How the names begin of folders in which build systems try what a compiler can do, and of files.
+/// Beginnings of the names of folders, and of files, in which build systems probe what a compiler can do.
 const PROBE_FOLDERS: [&str; 6] = ["CMakeScratch", "CMakeTmp", "CompilerId", "_CMakeLTOTest-", "meson-private", ".conf_check_"];
 const PROBE_FILES: [&str; 1] = ["conftest"];
 
-/// The file for the statistics of what is made of a source: the folder has the same folders in it as the one that it is in, so that
-/// files of different builds can be told apart, and those of equal builds compared. There is none for what is made only to see
-/// whether it can be.
+/// The file for the statistics of an output: its path in `folder` repeats the output's own path, relative to the parent of
+/// `folder` if it is below that. So the outputs of different builds have different files, and equal builds can be compared.
+/// There is none for probes.
 pub fn file(folder: &Path, source: &Path, made: &Path) -> Result<Option<PathBuf>> {
     let root = whole(folder)?;
     let (source, made) = (whole(source)?, whole(made)?);
@@ -26,7 +26,7 @@ pub fn file(folder: &Path, source: &Path, made: &Path) -> Result<Option<PathBuf>
     Ok(Some(file))
 }
 
-/// A path from the root. Its last part need not exist.
+/// The absolute path; the last part need not exist.
 fn whole(path: &Path) -> Result<PathBuf> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let parent = fs::canonicalize(parent).with_context(|| format!("CHORDAL_STATS: {}", parent.display()))?;

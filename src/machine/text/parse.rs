@@ -2,8 +2,8 @@
 
 use super::target::{find_class, find_register, parse_target};
 use crate::machine::{
-    Block, BlockData, BlockList, DebugUse, Function, Goal, Inserted, Inst, InstData, InstKind, Operand, Phi, PinSets, Pins,
-    Point, RegClass, RegSet, RegisterFile, Role, Slot, Value, ValueData,
+    Block, BlockData, BlockList, DebugUse, Function, Goal, Inserted, Inst, InstData, InstFlags, InstKind, Operand, Phi, PinSets,
+    Pins, Point, RegClass, RegSet, RegisterFile, Role, Slot, Value, ValueData,
 };
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// What is wrong with a text, and where.
+/// An error in a text, and where it is.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct ParseError {
@@ -71,10 +71,9 @@ pub fn parse(text: &str) -> Result<Function, ParseError> {
     parser.finish()
 }
 
-/// The words of one line.
 pub(super) struct Line<'t> {
     pub number: usize,
-    /// At least one.
+    /// Never empty.
     pub words: Vec<&'t str>,
 }
 
@@ -84,7 +83,7 @@ impl Line<'_> {
     }
 }
 
-/// The lines of a text that are not empty.
+/// The lines of a text that have words.
 pub(super) struct Lines<'t> {
     rest: std::iter::Peekable<std::vec::IntoIter<Line<'t>>>,
     count: usize,
@@ -102,16 +101,16 @@ impl<'t> Lines<'t> {
         self.rest.next().ok_or(ParseError { line: self.count, reason: Reason::End(expected) })
     }
 
-    /// The next line if it does not begin with this word.
+    /// The next line, unless it begins with this word.
     pub fn next_unless(&mut self, word: &str) -> Option<Line<'t>> {
         self.rest.next_if(|line| line.words[0] != word)
     }
 }
 
-/// What a φ takes from a block.
+/// The value that a φ takes from a block.
 type Argument = (Block, PackedOption<Value>);
 
-/// A φ whose columns wait until all predecessors are known.
+/// A φ. Its columns wait until all predecessors are known.
 struct Row {
     line: usize,
     block: Block,
@@ -123,11 +122,11 @@ struct Parser {
     function: Function,
     line: usize,
     classes: BTreeMap<Value, RegClass>,
-    /// What names are pieces of.
+    /// For each name that is a piece of a value: the value.
     pieces: BTreeMap<Value, Value>,
-    /// Every value that occurs, with the line where it first does.
+    /// Every value that occurs, with the line of its first occurrence.
     seen: BTreeMap<Value, usize>,
-    /// Every block that occurs, likewise.
+    /// Every block that is referred to, with the line of the first reference.
     targets: BTreeMap<Block, usize>,
     explicit_preds: BTreeMap<Block, BlockList>,
     rows: Vec<Row>,
@@ -241,47 +240,23 @@ impl Parser {
         let kind = self.kind(words.next().ok_or_else(|| Reason::unexpected("an instruction", "="))?)?;
         let mut pins = PinSets::implied(kind);
         let inst = self.function.insts.next_key();
-        let mut data = InstData {
-            kind,
-            origin: inst.into(),
-            operands: first..first,
-            pins: Pins::new(0),
-            terminator: false,
-            label: false,
-            jumps: false,
-            rematerialisable: false,
-            recomputable: false,
-            dear: false,
-            storable: false,
-            given: false,
-            movable: false,
-            reads: false,
-            writes: false,
-        };
+        let mut data = InstData { origin: inst.into(), ..InstData::new(kind, first..first) };
         for word in words {
             match word.split_once('=').unwrap_or((word, "")) {
                 ("uses", names) => pins.uses |= self.registers(names)?,
                 ("defs", names) => pins.defs |= self.registers(names)?,
                 ("early", names) => pins.early_defs |= self.registers(names)?,
                 ("clobbers", names) => pins.clobbers |= self.registers(names)?,
-                ("terminator", "") => data.terminator = true,
-                ("label", "") => data.label = true,
-                ("jumps", "") => data.jumps = true,
-                ("rematerialisable", "") => data.rematerialisable = true,
-                ("recomputable", "") => data.recomputable = true,
-                ("dear", "") => data.dear = true,
-                ("storable", "") => data.storable = true,
-                ("given", "") => data.given = true,
-                ("movable", "") => data.movable = true,
-                ("reads", "") => data.reads = true,
-                ("writes", "") => data.writes = true,
                 ("throws", "") => self.function.blocks[block].throws = inst.into(),
                 ("origin", "none") => data.origin = None.into(),
                 ("origin", origin) => data.origin = parse_inst(origin)?.into(),
-                _ => {
-                    let operand = self.operand(word)?;
-                    self.function.operands.push(operand);
-                }
+                _ => match flag(word) {
+                    Some(flag) => data.flags |= flag,
+                    None => {
+                        let operand = self.operand(word)?;
+                        self.function.operands.push(operand);
+                    }
+                },
             }
         }
         data.operands.end = self.function.operands.len() as u32;
@@ -382,11 +357,11 @@ impl Parser {
         Ok(self.function)
     }
 
-    /// Gives an edge a block if there is another one with the same ends before it: a function's edges are told apart by these.
+    /// Puts a block on an edge if an earlier edge has the same ends: edges of a function are told apart by their ends.
     fn split_repeated_edges(&mut self) {
         let blocks = &mut self.function.blocks;
         let end = self.function.insts.len() as u32;
-        // The last block with an edge there.
+        // For each block, the last block that has been found to have an edge to it.
         let mut reached: SecondaryMap<Block, PackedOption<Block>> = SecondaryMap::new();
         for from in (0..blocks.len()).map(Block::new) {
             for place in 0..blocks[from].succs.len() {
@@ -404,7 +379,7 @@ impl Parser {
         }
     }
 
-    /// Values are numbered without gaps: a gap is a value without a class.
+    /// Values are numbered without gaps: a number that is not used counts as a value without a class.
     fn number_values(&mut self) -> Result<(), ParseError> {
         for (&value, &line) in &self.seen {
             let next = self.function.values.next_key();
@@ -440,7 +415,7 @@ impl Parser {
     }
 }
 
-/// A φ's arguments in the order of the predecessors. There may be tens of thousands; a predecessor that is there twice takes
+/// A φ's arguments in the order of the predecessors. There may be tens of thousands. A predecessor that occurs twice takes
 /// the first of its arguments first.
 fn columns(preds: &[Block], args: Vec<Argument>) -> Result<SmallVec<[PackedOption<Value>; 4]>, Reason> {
     let labelled = args.into_iter().enumerate().map(|(index, (label, value))| ((label, index), value));
@@ -480,7 +455,7 @@ pub(super) fn parse_u32(digits: &str) -> Option<u32> {
 
 fn parse_entity<E: EntityRef>(word: &str, prefix: &str) -> Option<E> {
     let number = word.strip_prefix(prefix).and_then(parse_u32)?;
-    // The highest number stands for "none" in a `PackedOption`.
+    // The highest number stands for `None` in a `PackedOption`.
     (number < u32::MAX).then(|| E::new(number as usize))
 }
 
@@ -490,6 +465,11 @@ fn parse_slot(word: &str) -> Result<Slot, Reason> {
 
 fn parse_inst(word: &str) -> Result<Inst, Reason> {
     parse_entity(word, "i").ok_or_else(|| Reason::unexpected("an instruction's number", word))
+}
+
+/// The property of an instruction that is written so.
+fn flag(word: &str) -> Option<InstFlags> {
+    InstFlags::from_name(&word.to_ascii_uppercase()).filter(|_| word.bytes().all(|byte| byte.is_ascii_lowercase()))
 }
 
 /// Undoes the printer's `\u{…}`.

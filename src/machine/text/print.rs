@@ -12,41 +12,65 @@ pub fn print(function: &Function) -> String {
     function.to_string()
 }
 
+/// The text form, with notes as comments.
+pub fn print_with_notes(function: &Function, notes: &Notes) -> String {
+    fmt::from_fn(|f| print_to(f, function, notes)).to_string()
+}
+
+/// What is known of a function that the text form has no words for.
+#[derive(Default)]
+pub struct Notes {
+    /// At the ends of instructions' lines.
+    pub insts: BTreeMap<Inst, String>,
+    /// At the ends of φs' lines, by what they define.
+    pub phis: BTreeMap<Value, String>,
+    /// At the ends of debug uses' lines, by their indices.
+    pub debug_uses: BTreeMap<usize, String>,
+    /// Lines of their own, in front of an instruction or at the end of a block.
+    pub lines: BTreeMap<Point, Vec<String>>,
+}
+
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", print_target(&self.file))?;
-        writeln!(f, "function {}", escape(&self.name))?;
-        if self.returns_twice {
-            writeln!(f, "returns-twice")?;
-        }
-        match self.goal {
-            Goal::Speed => {}
-            Goal::Size => writeln!(f, "optsize")?,
-            Goal::LeastSize => writeln!(f, "minsize")?,
-        }
-        let printer = Printer::new(self);
-        printer.undefined(f)?;
-        self.blocks.keys().try_for_each(|block| printer.block(f, block))
+        print_to(f, self, &Notes::default())
     }
 }
 
-/// What is printed away from where the model keeps it.
+fn print_to(f: &mut fmt::Formatter<'_>, function: &Function, notes: &Notes) -> fmt::Result {
+    write!(f, "{}", print_target(&function.file))?;
+    writeln!(f, "function {}", escape(&function.name))?;
+    if function.returns_twice {
+        writeln!(f, "returns-twice")?;
+    }
+    match function.goal {
+        Goal::Speed => {}
+        Goal::Size => writeln!(f, "optsize")?,
+        Goal::LeastSize => writeln!(f, "minsize")?,
+    }
+    let printer = Printer::new(function, notes);
+    printer.undefined(f)?;
+    function.blocks.keys().try_for_each(|block| printer.block(f, block))
+}
+
+/// A function, with what the text form puts in other places than the model.
 struct Printer<'a> {
     function: &'a Function,
-    /// The predecessors of every block, as the parser derives them.
+    notes: &'a Notes,
+    /// The predecessors of each block, in the order in which the parser derives them.
     preds: BTreeMap<Block, Vec<Block>>,
-    debug: BTreeMap<Point, Vec<Value>>,
+    /// Debug uses, by their indices.
+    debug: BTreeMap<Point, Vec<usize>>,
 }
 
 impl<'a> Printer<'a> {
-    fn new(function: &'a Function) -> Self {
+    fn new(function: &'a Function, notes: &'a Notes) -> Self {
         let mut preds: BTreeMap<Block, Vec<Block>> = BTreeMap::new();
         for (from, data) in function.blocks.iter() {
             data.succs.iter().for_each(|&to| preds.entry(to).or_default().push(from));
         }
-        let mut debug: BTreeMap<Point, Vec<Value>> = BTreeMap::new();
-        function.debug_uses.iter().for_each(|d| debug.entry(d.at).or_default().push(d.value));
-        Printer { function, preds, debug }
+        let mut debug: BTreeMap<Point, Vec<usize>> = BTreeMap::new();
+        function.debug_uses.iter().enumerate().for_each(|(index, d)| debug.entry(d.at).or_default().push(index));
+        Printer { function, notes, preds, debug }
     }
 
     fn undefined(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -72,20 +96,21 @@ impl<'a> Printer<'a> {
         for phi in &data.phis {
             let of = self.of(phi.def).map_or(String::new(), |of| format!("({of})"));
             write!(f, "  {}:{}{of} = phi", phi.def, self.class(phi.def))?;
-            // An argument too many is shown, too: whoever looks for it needs the dump most.
+            // Arguments in excess are shown as well: a malformed function needs its dump most.
             let labels = data.preds.iter().map(Block::to_string).chain(std::iter::repeat("b?".to_string()));
             let shown = |arg: &PackedOption<Value>| arg.expand().map_or("undef".to_string(), |value| value.to_string());
             labels.zip(&phi.args).try_for_each(|(pred, arg)| write!(f, " {pred}:{}", shown(arg)))?;
-            writeln!(f)?;
+            end_line(f, self.notes.phis.get(&phi.def))?;
         }
         let insts = self.function.block_insts(block);
         let end = insts.len() as u32;
         for (index, inst) in (0..).zip(insts) {
-            self.debug_uses(f, Point { block, index })?;
+            self.in_front(f, Point { block, index })?;
             self.inst(f, inst)?;
-            writeln!(f, "{}", if data.throws.expand() == Some(inst) { " throws" } else { "" })?;
+            write_mark(f, "throws", data.throws.expand() == Some(inst))?;
+            end_line(f, self.notes.insts.get(&inst))?;
         }
-        self.debug_uses(f, Point { block, index: end })
+        self.in_front(f, Point { block, index: end })
     }
 
     fn header(&self, f: &mut fmt::Formatter<'_>, block: Block) -> fmt::Result {
@@ -117,17 +142,7 @@ impl<'a> Printer<'a> {
         self.kind(f, data.kind)?;
         right.iter().try_for_each(|o| self.operand(f, o))?;
         self.pins(f, data.kind, self.function.pins(inst))?;
-        write_mark(f, "terminator", data.terminator)?;
-        write_mark(f, "label", data.label)?;
-        write_mark(f, "jumps", data.jumps)?;
-        write_mark(f, "rematerialisable", data.rematerialisable)?;
-        write_mark(f, "recomputable", data.recomputable)?;
-        write_mark(f, "dear", data.dear)?;
-        write_mark(f, "storable", data.storable)?;
-        write_mark(f, "given", data.given)?;
-        write_mark(f, "movable", data.movable)?;
-        write_mark(f, "reads", data.reads)?;
-        write_mark(f, "writes", data.writes)?;
+        data.flags.iter_names().try_for_each(|(name, _)| write!(f, " {}", name.to_ascii_lowercase()))?;
         match data.origin.expand() {
             None => write!(f, " origin=none"),
             Some(origin) if origin != inst => write!(f, " origin={origin}"),
@@ -165,7 +180,7 @@ impl<'a> Printer<'a> {
         if marks.is_empty() { Ok(()) } else { write!(f, "({})", marks.join(",")) }
     }
 
-    /// Which value a name is a piece of, if it is one.
+    /// The mark that says of which value the name is a piece, if it is one.
     fn of(&self, name: Value) -> Option<String> {
         self.function.values[name].of.map(|value| format!("of={value}"))
     }
@@ -186,8 +201,13 @@ impl<'a> Printer<'a> {
         write!(f, " {key}={}", names.join(","))
     }
 
-    fn debug_uses(&self, f: &mut fmt::Formatter<'_>, at: Point) -> fmt::Result {
-        self.debug.get(&at).into_iter().flatten().try_for_each(|value| writeln!(f, "  debug {value}"))
+    /// What stands at a point, in front of the instruction there.
+    fn in_front(&self, f: &mut fmt::Formatter<'_>, at: Point) -> fmt::Result {
+        self.notes.lines.get(&at).into_iter().flatten().try_for_each(|line| writeln!(f, "  ; {line}"))?;
+        self.debug.get(&at).into_iter().flatten().try_for_each(|index| {
+            write!(f, "  debug {}", self.function.debug_uses[*index].value)?;
+            end_line(f, self.notes.debug_uses.get(index))
+        })
     }
 
     fn class(&self, value: Value) -> &str {
@@ -196,7 +216,7 @@ impl<'a> Printer<'a> {
 }
 
 impl PinSets {
-    /// The pins that the text form leaves unsaid.
+    /// The pins that the text form leaves implicit.
     pub(super) fn implied(kind: InstKind) -> PinSets {
         match kind {
             InstKind::CopyTo(reg) => PinSets { defs: RegSet::only(reg), ..PinSets::default() },
@@ -204,6 +224,14 @@ impl PinSets {
             _ => PinSets::default(),
         }
     }
+}
+
+/// Ends a line, with a comment if there is a note.
+fn end_line(f: &mut fmt::Formatter<'_>, note: Option<&String>) -> fmt::Result {
+    if let Some(note) = note {
+        write!(f, "  ; {note}")?;
+    }
+    writeln!(f)
 }
 
 fn write_mark(f: &mut fmt::Formatter<'_>, mark: &str, given: bool) -> fmt::Result {
@@ -214,7 +242,7 @@ fn joined(blocks: &[Block]) -> String {
     blocks.iter().map(Block::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// A name without blanks, comments and escapes of its own.
+/// The name, with all but plain characters escaped: blanks, semicolons and backslashes have a meaning of their own.
 fn escape(name: &str) -> String {
     let plain = |c: char| c.is_ascii_graphic() && c != ';' && c != '\\';
     name.chars().map(|c| if plain(c) { c.to_string() } else { c.escape_unicode().to_string() }).collect()

@@ -1,10 +1,10 @@
-//! The text form of a register file, and the files that tests use by name.
+//! The text form of a register file, and the files that tests refer to by name.
 
 use super::parse::{Line, Lines, ParseError, Reason, parse_u32};
 use crate::machine::{Bank, BankInfo, ClassInfo, Reg, RegClass, RegInfo, RegSet, RegisterFile, SwapSupport};
 use std::fmt;
 
-/// Small enough to run out of registers, with everything that a file can have.
+/// Small enough to run out of registers, with every kind of line that a file can have except `prefixed` and `excluded`.
 const TINY: &str = "target
   bank g exchange
   bank x xor
@@ -131,7 +131,7 @@ fn swap_support(word: &str) -> Result<SwapSupport, Reason> {
     }
 }
 
-/// The target section: by name if its content is that of a built-in file.
+/// The target section; only its name if its content is that of a built-in file.
 pub fn print_target(file: &RegisterFile) -> String {
     let text = Section(file).to_string();
     match BUILTIN.iter().find(|(_, builtin)| *builtin == text) {

@@ -1,8 +1,8 @@
 use super::*;
-use crate::machine::{Block, Goal, Inst, InstKind, Role};
+use crate::machine::{Block, Goal, Inst, InstFlags, InstKind, Role};
 use cranelift_entity::EntityRef;
 
-/// Everything that the form can say, in the printer's own layout.
+/// Everything that the form can express, in the printer's own layout.
 const EVERYTHING: &str = "\
 target
   bank g exchange
@@ -63,7 +63,7 @@ fn everything_survives() {
 }
 
 #[test]
-fn what_is_said_of_a_function_survives() {
+fn properties_of_a_function_survive() {
     for (line, returns_twice, goal) in
         [("returns-twice", true, Goal::Speed), ("optsize", false, Goal::Size), ("minsize", false, Goal::LeastSize)]
     {
@@ -106,11 +106,22 @@ fn layout_and_comments_do_not_matter() {
     assert_eq!(print(&function), "target tiny\nfunction f\nb0: -> b1\nb1:\n");
 }
 
-/// Puts lines behind `target tiny`, `function f` (line 3 is the first) and expects this error.
+/// Puts lines after `target tiny` and `function f`, so that they start at line 3, and expects this error.
 #[track_caller]
 fn fails(lines: &str, message: &str) {
     let error = parse(&format!("target tiny\nfunction f\n{lines}\n")).unwrap_err();
     assert_eq!(error.to_string(), message);
+}
+
+#[test]
+fn all_properties_of_instructions_survive() {
+    for flag in InstFlags::all() {
+        let mut function = parse("target tiny\nfunction f\nb0:\n  op\n").unwrap();
+        function.insts[Inst::new(0)].flags = flag;
+        let text = print(&function);
+        assert_eq!(parse(&text).unwrap().insts[Inst::new(0)].flags, flag, "{text}");
+    }
+    fails("b0:\n  op LABEL", "line 4: expected a value, found `LABEL`");
 }
 
 #[test]
@@ -136,7 +147,7 @@ fn bad_functions_are_refused_by_line() {
 }
 
 #[test]
-fn what_is_known_only_at_the_end_is_refused_by_line() {
+fn errors_that_show_only_at_the_end_are_refused_by_line() {
     fails("b0:\n  op\n  op v0", "line 5: v0 is given no class, neither at a definition nor as `undefined`");
     fails("b0:\n  v1:w = op", "line 4: v0 is given no class, neither at a definition nor as `undefined`");
     fails("b0:\n  v0:w = op\n  v0:n = op", "line 5: v0 has a different class elsewhere");

@@ -1,8 +1,7 @@
-//! Dominance of program positions, computed for the validator alone (Cooper, Harvey, Kennedy: "A simple, fast
-//! dominance algorithm").
+//! Dominance of program positions, computed for the validator alone [CHK01].
 //!
-//! Exceptional edges, and those of inline assembly that jumps, leave their block in the middle. So that what the block defines
-//! behind that does not count as defined in their targets, every block is cut there: each part is a node.
+//! Exceptional edges, and those of inline assembly that jumps, leave their block in the middle. A value that the block
+//! defines after that must not count as defined in their targets. So every block is cut there, and each part is a node.
 
 use std::ops::Range;
 
@@ -13,7 +12,7 @@ use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Position {
     block: Block,
-    /// 0 at the head; instruction `i` reads at 2·`i` + 1 and writes at 2·`i` + 2.
+    /// 0 at the head. Instruction `i` reads at 2·`i` + 1 and writes at 2·`i` + 2.
     time: u64,
 }
 
@@ -31,13 +30,13 @@ impl Position {
     }
 }
 
-/// A node whose dominator no pass has seen yet.
+/// The dominator of a node that no pass has reached yet.
 const UNKNOWN: usize = usize::MAX;
 
-/// Parts that a block has at most.
+/// The largest number of parts of a block.
 const PARTS: usize = 3;
 
-/// Where edges leave a block before its end: what is defined until then is defined there.
+/// Where edges leave a block before its end. Values defined up to there are defined in the targets.
 #[derive(Clone, Copy)]
 struct Exits {
     throws: Option<Position>,
@@ -57,15 +56,16 @@ impl Exits {
     }
 }
 
-/// Which definition is where, and which positions it dominates.
+/// The definitions of values, and the positions that they dominate.
 pub struct Dominance<'a> {
     function: &'a Function,
     exits: PrimaryMap<Block, Exits>,
-    /// The position of a node in reverse postorder; `None` if it cannot be reached.
+    /// For each node, its position in reverse postorder; `None` if it is unreachable.
     order: Vec<Option<usize>>,
-    /// The immediate dominator, both in reverse postorder; the first node's is itself.
+    /// The immediate dominators. Both node and dominator are positions in reverse postorder; the first node has itself.
     idom: Vec<usize>,
-    /// What a node dominates, by position in reverse postorder, as numbers in the order of the dominator tree.
+    /// For each node, by position in reverse postorder: the range of nodes that it dominates, numbered in preorder of the
+    /// dominator tree.
     dominated: Vec<Range<usize>>,
     defs: SecondaryMap<Value, Option<Position>>,
 }
@@ -83,7 +83,7 @@ impl<'a> Dominance<'a> {
         result
     }
 
-    /// Notes a definition; false if there is one already.
+    /// Records a definition. Returns whether it is the first one of the value.
     pub fn define(&mut self, value: Value, at: Position) -> bool {
         self.defs[value].replace(at).is_none()
     }
@@ -92,7 +92,7 @@ impl<'a> Dominance<'a> {
         self.defs[value].is_some()
     }
 
-    /// Whether some way leads from the entry to the block.
+    /// Whether the block is reachable from the entry.
     pub fn is_reached(&self, block: Block) -> bool {
         self.order[self.node(Position::head(block))].is_some()
     }
@@ -108,7 +108,7 @@ impl<'a> Dominance<'a> {
         early.unwrap_or(Position { block: from, time: u64::MAX })
     }
 
-    /// Whether the value is defined before this position on every way to it.
+    /// Whether the value is defined before this position on every path to it.
     pub fn reaches(&self, value: Value, at: Position) -> bool {
         let Some(def) = self.defs[value] else { return false };
         if def.block == at.block {
@@ -131,7 +131,7 @@ impl<'a> Dominance<'a> {
         edges.chain((!is_last).then_some(node + 1)).collect()
     }
 
-    /// The nodes that can be reached; fills [`Self::order`].
+    /// The reachable nodes in reverse postorder. Fills in [`Self::order`].
     fn reverse_postorder(&mut self) -> Vec<usize> {
         let mut postorder = Vec::new();
         let mut visited = vec![false; PARTS * self.function.blocks.len()];
@@ -158,7 +158,7 @@ impl<'a> Dominance<'a> {
         postorder
     }
 
-    /// One pass over the nodes; whether a dominator changed.
+    /// One pass over the nodes. Returns whether a dominator changed.
     fn sweep(&mut self, nodes: &[usize]) -> bool {
         let before = self.idom.clone();
         for (index, &node) in nodes.iter().enumerate() {
@@ -181,14 +181,14 @@ impl<'a> Dominance<'a> {
     }
 }
 
-/// What each node dominates, from the immediate dominators: a node's own number comes first, then its children's. A node comes
-/// behind what dominates it in reverse postorder.
+/// The nodes that each node dominates, from immediate dominators. A node's own number is the first of its range; its
+/// children's ranges follow. In reverse postorder, a node comes after those that dominate it.
 fn dominated(idom: &[usize]) -> Vec<Range<usize>> {
     let mut sizes = vec![1; idom.len()];
     for node in (1..idom.len()).rev() {
         sizes[idom[node]] += sizes[node];
     }
-    // Where the numbers of a node's next child begin.
+    // For each node, where the range of its next child begins.
     let mut next = vec![0; idom.len()];
     let number = |(node, &parent): (usize, &usize)| {
         let start = next[parent];

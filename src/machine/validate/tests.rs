@@ -1,5 +1,5 @@
 use super::*;
-use crate::machine::{DebugUse, Operand, Point, Slot, parse};
+use crate::machine::{DebugUse, InstFlags, Operand, Point, Slot, parse};
 use cranelift_entity::EntityRef;
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ fn operand(function: &mut Function, inst: usize, index: usize) -> &mut Operand {
     &mut function.operands[start + index]
 }
 
-/// Expects this violation among those of the good function after a change.
+/// Expects this violation, possibly among others, after a change to the good function.
 #[track_caller]
 fn broken(place: Place, rule: Rule, change: impl FnOnce(&mut Function)) {
     let mut function = good();
@@ -146,14 +146,14 @@ fn landing_pads_are_thrown_to() {
     let live_in_c = |f: &mut Function| f.blocks[b(2)].live_in_pins = RegSet::only(Reg::new(2));
     broken(Place::Block(b(1)), Rule::LiveInPad(i(6)), live_in_c);
     broken(Place::Block(b(1)), Rule::NothingJumps, |f| f.blocks[b(1)].jump_target = true);
-    broken(Place::Inst(b(1), i(4)), Rule::JumpsNowhere, |f| f.insts[i(4)].jumps = true);
+    broken(Place::Inst(b(1), i(4)), Rule::JumpsNowhere, |f| f.insts[i(4)].flags.insert(InstFlags::JUMPS));
 }
 
 #[test]
 fn terminators_end_and_labels_begin() {
-    broken(Place::Inst(b(1), i(6)), Rule::TerminatorInside, |f| f.insts[i(6)].terminator = true);
-    broken(Place::Inst(b(0), i(2)), Rule::LabelInside, |f| f.insts[i(2)].label = true);
-    broken(Place::Inst(b(0), i(1)), Rule::LabelAccesses, |f| f.insts[i(1)].label = true);
+    broken(Place::Inst(b(1), i(6)), Rule::TerminatorInside, |f| f.insts[i(6)].flags.insert(InstFlags::TERMINATOR));
+    broken(Place::Inst(b(0), i(2)), Rule::LabelInside, |f| f.insts[i(2)].flags.insert(InstFlags::LABEL));
+    broken(Place::Inst(b(0), i(1)), Rule::LabelAccesses, |f| f.insts[i(1)].flags.insert(InstFlags::LABEL));
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn kinds_have_their_operands() {
     broken(Place::Inst(b(2), i(11)), Rule::Operands("parallel"), |f| {
         f.insts[i(11)].kind = InstKind::Inserted(Inserted::Parallel)
     });
-    broken(at(4), Rule::Operands("rematerialisable instruction"), |f| f.insts[i(4)].rematerialisable = true);
+    broken(at(4), Rule::Operands("rematerialisable instruction"), |f| f.insts[i(4)].flags.insert(InstFlags::REMATERIALISABLE));
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn values_are_defined_once_and_before() {
 }
 
 #[test]
-fn what_a_block_defines_behind_its_throw_does_not_reach_the_landing_pad() {
+fn definitions_after_a_throw_do_not_reach_the_landing_pad() {
     for (value, reaches) in [(5, true), (6, false), (7, false)] {
         let mut function = good();
         operand(&mut function, 11, 0).value = v(value);
@@ -243,7 +243,7 @@ fn what_a_block_defines_behind_its_throw_does_not_reach_the_landing_pad() {
 }
 
 #[test]
-fn what_a_block_defines_behind_its_jump_does_not_reach_where_it_jumps_to() {
+fn definitions_after_a_jump_do_not_reach_its_targets() {
     for (argument, reaches) in [("v0", true), ("v1", true), ("v2", false)] {
         let text = format!(
             "target tiny\nfunction f\nb0: -> b1 b2\n  v0:w = op\n  v1:w = op jumps\n  v2:w = op\nb1:\n  op v2\n\
@@ -269,7 +269,7 @@ fn debug_uses_are_in_order() {
 
 #[test]
 fn what_may_move_or_be_repeated_writes_no_memory() {
-    broken(Place::Inst(b(0), i(3)), Rule::MovableConstant, |f| f.insts[i(3)].movable = true);
-    broken(Place::Inst(b(0), i(3)), Rule::RepeatableWriter, |f| f.insts[i(3)].writes = true);
-    broken(Place::Inst(b(0), i(2)), Rule::MovableWriter, |f| (f.insts[i(2)].movable, f.insts[i(2)].writes) = (true, true));
+    broken(Place::Inst(b(0), i(3)), Rule::MovableConstant, |f| f.insts[i(3)].flags.insert(InstFlags::MOVABLE));
+    broken(Place::Inst(b(0), i(3)), Rule::RepeatableWriter, |f| f.insts[i(3)].flags.insert(InstFlags::WRITES));
+    broken(Place::Inst(b(0), i(2)), Rule::MovableWriter, |f| f.insts[i(2)].flags.insert(InstFlags::MOVABLE | InstFlags::WRITES));
 }

@@ -11,17 +11,17 @@ use std::thread;
 /// A module to be run.
 #[derive(Clone, Debug)]
 pub struct Module {
-    /// How it is called in the results.
+    /// Its name in the results.
     pub name: String,
-    /// Where it is.
+    /// Its file.
     pub path: PathBuf,
-    /// What identifies the module's content and the settings of its runs: see [`Record::fingerprint`].
+    /// Identifies the module's content and the settings of its runs: see [`Record::fingerprint`].
     pub fingerprint: String,
-    /// Runs that need not be made again.
+    /// Runs of an earlier comparison that need not be repeated.
     pub known: Vec<Run>,
 }
 
-/// Who is told how far the runs are.
+/// Follows the progress of the runs.
 pub trait Observer {
     /// A run has ended.
     fn run(&mut self, module: &str, run: &Run);
@@ -33,11 +33,11 @@ pub trait Observer {
     fn record(&mut self, record: &Record) -> io::Result<()>;
 }
 
-/// Runs every request on every module, so many at a time, except those whose runs are known. The records are in the order of
-/// the modules, their runs in the order of the requests.
+/// Runs every request on every module, `side_by_side` of them at a time, except those whose runs are known. The records are
+/// in the order of the modules, their runs in the order of the requests.
 ///
 /// # Errors
-/// If no process can be started or a record cannot be kept. That a module cannot be compiled is no error but an outcome.
+/// If no process can be started or a record cannot be kept. A module that cannot be compiled is not an error but an outcome.
 pub fn run(
     modules: &[Module],
     requests: &[Request],
@@ -56,7 +56,7 @@ pub fn run(
                 while let Some(&(module, request)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let outcome = worker::run(&modules[module].path, &requests[request], settings);
                     if sender.send((module, request, outcome)).is_err() {
-                        break; // the other side has given up
+                        break; // the receiver has stopped at an error
                     }
                 }
             })?;
@@ -104,7 +104,7 @@ impl<'m> Collection<'m> {
         }
     }
 
-    /// The record of a module of which nothing is missing.
+    /// The record of a module, once none of its runs is missing.
     fn record(&self, module: usize) -> Option<Record> {
         if self.runs[module].iter().any(Option::is_none) {
             return None;

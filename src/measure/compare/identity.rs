@@ -3,8 +3,10 @@
 use object::{Object as _, ObjectSection as _, SectionFlags, elf};
 use xxhash_rust::xxh3::Xxh3;
 
-/// Enters an executable: what of it is loaded when it runs. It is the same program with its symbols and debug information
-/// stripped, and when it was linked once more; a build ID changes with these.
+/// Enters the sections of an executable that are loaded when it runs, or the whole file if it has no such sections.
+///
+/// Stripping symbols and debug information or linking the program once more does not change these sections; a build ID,
+/// which is a note, does change.
 pub fn enter(executable: &[u8], hash: &mut Xxh3) {
     let Some(sections) = loaded(executable) else { return hash.update(executable) };
     for (address, data) in sections {
@@ -13,7 +15,7 @@ pub fn enter(executable: &[u8], hash: &mut Xxh3) {
     }
 }
 
-/// The sections that are loaded, but for notes, if it has such.
+/// The addresses and contents of the sections that are loaded, notes excepted; `None` if there are none.
 fn loaded(executable: &[u8]) -> Option<Vec<(u64, &[u8])>> {
     let file = object::File::parse(executable).ok()?;
     let is_loaded = |flags| matches!(flags, SectionFlags::Elf { sh_flags, .. } if sh_flags.contains(elf::SHF_ALLOC));

@@ -1,7 +1,8 @@
-//! The records file: JSON Lines, written as the modules are done, so that a long comparison can go on where it was stopped.
+//! The records file: JSON Lines, a line written whenever a module is done, so that a long comparison can continue where it
+//! was stopped.
 //!
-//! A line has the runs of a module that no earlier line has. Lines are only added, by one process at a time: nothing that was
-//! measured is lost. A module is known by its content, whatever it is called and wherever it is.
+//! A line has those runs of a module that no earlier line has. Lines are only ever added, by one process at a time, so that
+//! no measurement is lost. A module is known by its content, whatever its name and place.
 
 use super::record::{Outcome, Record, Run, SCHEMA};
 use std::collections::HashMap;
@@ -11,10 +12,10 @@ use std::os::fd::AsRawFd as _;
 use std::path::Path;
 use thiserror::Error;
 
-/// The contents of a records file, and the file that more is added to.
+/// The contents of a records file, and the file itself, open for more.
 #[derive(Debug)]
 pub struct Journal {
-    /// By fingerprint: each run with the name that its module had.
+    /// By fingerprint: each run, and the name that its module had then.
     runs: HashMap<String, Vec<(String, Run)>>,
     file: File,
 }
@@ -30,13 +31,13 @@ pub enum OpenError {
     Io(#[from] io::Error),
 }
 
-/// A process that has a lock. The system has no number for one on another machine, or out of sight in a container's host.
+/// Names the process that holds a lock. The system gives no number for one on another machine or outside this container.
 fn process(number: libc::pid_t) -> String {
     if number > 0 { format!("process {number}") } else { "another process".into() }
 }
 
 impl Journal {
-    /// Begins a new file, or goes on with one that may be there.
+    /// Begins a new file, or continues one if `resume` is set and it exists.
     ///
     /// # Errors
     /// If the file exists and must not, is in use by another process, cannot be read or written, or has a line that is no
@@ -44,7 +45,7 @@ impl Journal {
     pub fn open(path: &Path, resume: bool) -> Result<Self, OpenError> {
         let mut options = OpenOptions::new();
         if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-            // A device or a pipe has nothing to go on with.
+            // A device or a pipe has no earlier records.
             return Ok(Journal { runs: HashMap::new(), file: options.write(true).open(path)? });
         }
         options.read(true).append(true);
@@ -67,8 +68,8 @@ impl Journal {
         Ok(journal)
     }
 
-    /// The runs of a module that need not be made again, as those of a module of this name. What crashed or took too long may
-    /// be tried again.
+    /// The runs of a module that need not be made again, with messages that call the module by this name. Runs that crashed
+    /// or took too long are not among them: they may be tried again.
     pub fn known(&self, fingerprint: &str, name: &str) -> Vec<Run> {
         let named = |(source, run): &(String, Run)| {
             let mut run = run.clone();
@@ -78,7 +79,7 @@ impl Journal {
         self.runs.get(fingerprint).into_iter().flatten().filter(|(_, run)| has_ended(run)).map(named).collect()
     }
 
-    /// Writes down the runs of a record that are not known.
+    /// Writes those runs of a record that are not in the file yet.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -93,7 +94,7 @@ impl Journal {
         Ok(())
     }
 
-    /// A later run replaces an earlier one.
+    /// Takes in a record; a later run replaces an earlier one of the same allocator and registers.
     fn remember(&mut self, record: Record) {
         let runs = self.runs.entry(record.fingerprint).or_default();
         for run in record.runs {
@@ -107,38 +108,38 @@ fn has_ended(run: &Run) -> bool {
     !matches!(run.outcome, Outcome::Crashed { .. } | Outcome::TimedOut { .. })
 }
 
-/// Takes a file for this process, until it is closed or the process ends, however that ends.
+/// Locks a file for this process until it is closed or the process ends, in whatever way.
 ///
-/// Such a lock belongs to the process, of which others can be told. It would end early if the process opened the file once
-/// more and closed that, which nobody does.
+/// Such a lock belongs to the process, so that others can be told its number. Its one weakness does not matter here: it
+/// would end early if the process opened and closed the file a second time, which no code does.
 fn lock(file: &File) -> Result<(), OpenError> {
     loop {
-        // SAFETY: zero is a value of all its fields; and the whole file is what zeroes stand for.
+        // SAFETY: zero is a valid value of every field; zeroed offsets stand for the whole file.
         let mut lock: libc::flock = unsafe { std::mem::zeroed() };
         lock.l_type = libc::F_WRLCK as libc::c_short;
-        // SAFETY: the lock lives until this has returned, here and below.
+        // SAFETY: the lock outlives this call, and the one below.
         if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLK, &raw const lock) } == 0 {
             return Ok(());
         }
         let error = io::Error::last_os_error();
         match error.raw_os_error() {
             Some(libc::EACCES | libc::EAGAIN) => {}
-            // The file system has no locks. Lines are added all the same, and not lost.
+            // The file system has no locks. Since files are opened for appending, no lines are lost even so.
             Some(libc::ENOLCK | libc::ENOSYS | libc::EOPNOTSUPP) => return Ok(()),
             _ => return Err(error.into()),
         }
         if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut lock) } != 0 {
             return Err(io::Error::last_os_error().into());
         }
-        // Otherwise it has just ended.
+        // If nobody has the lock now, its process has just ended: try again.
         if lock.l_type != libc::F_UNLCK as libc::c_short {
             return Err(OpenError::InUse(lock.l_pid));
         }
     }
 }
 
-/// How much of a file is to be read: all but the beginning of a record at its end, which was being written when the process
-/// was stopped. (What looks otherwise is somebody else's, and not for us to cut off.)
+/// The length of the part of a file that is read: all but the beginning of a record at its end, which was being written when
+/// the process was stopped. Anything else there is not ours to cut off, and is left for [`parse`] to refuse.
 fn finished(bytes: &[u8]) -> usize {
     let start = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
     let (last, beginning) = (&bytes[start..], format!("{{\"schema\":\"{SCHEMA}\"").into_bytes());

@@ -1,4 +1,4 @@
-//! What comparing modules under several allocators came to: the schema `chordal-compare/1`.
+//! The record of a module under several allocators: the schema `chordal-compare/1`.
 
 use crate::measure::stats::Statistics;
 use serde::{Deserialize, Serialize};
@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 /// The name of the schema.
 pub const SCHEMA: &str = "chordal-compare/1";
 
-/// One module under every allocator and register list. In a records file, a line has the runs that no earlier one of the same
-/// fingerprint has.
+/// One module under every allocator and register list. In a records file, a line has only the runs that no earlier line with
+/// the same fingerprint has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// [`SCHEMA`].
     pub schema: String,
     /// Name of the input file, as given.
     pub source: String,
-    /// Tells whether the module, the settings of the runs and the compiler are still those of this record.
+    /// Identifies the module, the settings of the runs and the compiler: if one of them changes, so does the fingerprint.
     pub fingerprint: String,
-    /// In the order in which they were asked for.
+    /// In the order in which they were requested.
     pub runs: Vec<Run>,
 }
 
-/// One module under one allocator, held to one register list.
+/// One module under one allocator with one register list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Name of the allocator, behind it options that it was given.
+    /// Name of the allocator, followed by the options that it was given.
     pub allocator: String,
-    /// The registers as they were asked for: `all`, a number or a list of names.
+    /// The registers as they were requested: `all`, a number or a list of names.
     pub registers: String,
     #[serde(flatten)]
     pub outcome: Outcome,
@@ -37,7 +37,7 @@ pub struct Run {
 pub enum Outcome {
     /// The module was compiled.
     Done {
-        /// Of the repetition with the median allocation time.
+        /// Those of the repetition with the median allocation time.
         statistics: Box<Statistics>,
         /// Time of allocation in each repetition, in order. Empty with `--no-times`.
         allocation_ns: Vec<u64>,
@@ -46,14 +46,14 @@ pub enum Outcome {
     NotApplicable { message: String },
     /// The compiler gave up with a message.
     Failed { message: String },
-    /// The compiler ended otherwise: by a signal, or with a result that cannot be read.
+    /// The compiler ended in another way: by a signal, or with a result that cannot be read.
     Crashed { message: String },
     /// The compiler was stopped because it took too long.
     TimedOut { message: String },
 }
 
 impl Outcome {
-    /// How a run ended that came to nothing, and what was said of it.
+    /// For a run without statistics: how it ended, and the message.
     pub fn shortfall(&self) -> Option<(&'static str, &str)> {
         match self {
             Outcome::Done { .. } => None,
@@ -66,7 +66,7 @@ impl Outcome {
 }
 
 impl Run {
-    /// What was counted, if the run came to an end.
+    /// The statistics, if the run has any.
     pub fn statistics(&self) -> Option<&Statistics> {
         match &self.outcome {
             Outcome::Done { statistics, .. } => Some(statistics),
@@ -74,12 +74,12 @@ impl Run {
         }
     }
 
-    /// Whether both are of the same allocator with the same registers.
+    /// Whether both are of the same allocator and registers.
     pub fn resembles(&self, other: &Run) -> bool {
         self.allocator == other.allocator && self.registers == other.registers
     }
 
-    /// Has it call its module by another name.
+    /// Changes the name by which the run calls its module: in statistics the source, in messages the prefix.
     pub fn rename(&mut self, from: &str, to: &str) {
         match &mut self.outcome {
             Outcome::Done { statistics, .. } => statistics.source = to.to_owned(),

@@ -1,4 +1,4 @@
-//! Sums records up: the same functions under every allocator, and ratios to one of them.
+//! Sums records up: the same functions under every allocator, and ratios to one of the allocators.
 
 use super::record::{Outcome, Record, Run};
 use crate::measure::stats::{self, Counts, Function, Statistics};
@@ -6,21 +6,21 @@ use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// A number that allocators are compared by.
+/// A number by which allocators are compared.
 pub struct Metric {
-    /// Its place in the statistics.
+    /// Its path in the JSON of the statistics.
     pub name: &'static str,
-    /// How it is called in tables.
+    /// Its name in tables.
     pub title: &'static str,
     pub of: fn(&Counts) -> f64,
     pub kind: Kind,
 }
 
-/// What a number is.
+/// How a number is summed and averaged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Count,
-    /// A part of a whole: much smaller than one, and a mean where there are several.
+    /// A part of a whole: usually much smaller than one. Several give a mean, not a sum.
     Share,
 }
 
@@ -30,7 +30,7 @@ impl Metric {
     }
 }
 
-/// Those that people are shown.
+/// The metrics that tables show.
 pub const METRICS: &[Metric] = &[
     Metric::count("static.loads", "loads", |counts| counts.fixed.loads as f64),
     Metric::count("static.stores", "stores", |counts| counts.fixed.stores as f64),
@@ -43,13 +43,13 @@ pub const METRICS: &[Metric] = &[
     Metric { name: "overhead_share", title: "overhead share", of: |counts| counts.overhead_share, kind: Kind::Share },
 ];
 
-/// The sum of which few functions decide: for programs only.
+/// The sum of overheads. A few functions decide it, so it is written for programs but not shown in tables.
 pub const OVERHEAD: Metric = Metric::count("overhead", "overhead", |counts| counts.overhead);
 
-/// All comparisons that records allow: one for each target and register list.
+/// All comparisons that the records allow: one for each target and register list.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// The allocator that ratios are to.
+    /// The allocator to which ratios are taken.
     pub baseline: String,
     pub groups: Vec<Group>,
 }
@@ -59,19 +59,19 @@ pub struct Summary {
 pub struct Group {
     /// Architecture.
     pub target: String,
-    /// As they were asked for.
+    /// As they were requested.
     pub registers: String,
-    /// The allocators that were run.
+    /// The allocators that exist with these registers.
     pub allocators: Vec<String>,
-    /// Modules that every allocator compiled.
+    /// Modules of which every allocator has statistics.
     pub modules: Vec<ModuleSums>,
     /// One for each allocator.
     pub rows: Vec<Row>,
-    /// Functions that not every allocator compiled: they are in no sum.
+    /// Functions that some allocator did not compile: they are in no sum.
     pub left_out: Vec<LeftOut>,
-    /// Runs that came to nothing. Their modules are in no sum.
+    /// Runs without statistics: their modules are in no sum.
     pub missing: Vec<Missing>,
-    /// Allocators that do not exist with these registers, and why, as for the first module.
+    /// Allocators that do not exist with these registers, and the reason given for the first module.
     pub passed_over: IndexMap<String, String>,
 }
 
@@ -92,12 +92,12 @@ pub struct Row {
     /// Sum over all modules.
     pub total: Counts,
     /// Geometric means, over the modules, of this allocator's counts divided by those of the baseline, by the name of the
-    /// metric; absent where the baseline is. One is added to counts, since they may be zero; a share is `None` if no module
-    /// has a positive one under every allocator.
+    /// metric; `None` if the baseline is not in the group. One is added to counts, since they may be zero; the mean of a
+    /// share is `None` if no module has a positive one under every allocator.
     pub ratios: Option<IndexMap<&'static str, Option<f64>>>,
-    /// The same for the time of allocation; absent where times are.
+    /// As [`Self::ratios`], of the time of allocation; `None` if times were not measured.
     pub time_ratio: Option<f64>,
-    /// The same for the largest use of the heap.
+    /// As [`Self::time_ratio`], of the largest use of the heap.
     pub memory_ratio: Option<f64>,
 }
 
@@ -110,7 +110,7 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// A run that came to nothing.
+/// A run without statistics.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Missing {
     pub source: String,
@@ -130,7 +130,7 @@ pub struct FunctionCounts<'r> {
 }
 
 impl Summary {
-    /// Sums up records of the same requests.
+    /// Sums up records that were all made by the same requests.
     pub fn new(records: &[Record], baseline: &str) -> Self {
         let groups = grouped(records).into_iter().map(|((target, registers), modules)| {
             let comparison = Comparison::new(modules);
@@ -140,15 +140,15 @@ impl Summary {
     }
 }
 
-/// The functions in each group of [`Summary::groups`]; first those that make most of the difference between an allocator's and
-/// the baseline's share of overhead.
+/// The functions of each group of [`Summary::groups`], those first in which an allocator's share of overhead differs most
+/// from the baseline's, times the size of the function.
 pub fn functions<'r>(records: &'r [Record], baseline: &str) -> Vec<Vec<FunctionCounts<'r>>> {
     grouped(records).into_values().map(|modules| Comparison::new(modules).functions(baseline)).collect()
 }
 
 type Modules<'r> = Vec<(&'r str, Vec<&'r Run>)>;
 
-/// The runs of each target and register list, by module. A module of which no run came to an end has no known target.
+/// The runs of each target and register list, by module. Where all runs of a module failed, its target is unknown.
 fn grouped(records: &[Record]) -> IndexMap<(String, String), Modules<'_>> {
     let mut groups: IndexMap<_, Modules<'_>> = IndexMap::new();
     for record in records {
@@ -164,10 +164,10 @@ fn grouped(records: &[Record]) -> IndexMap<(String, String), Modules<'_>> {
     groups
 }
 
-/// The runs of one group that can be compared, and what stands against the others.
+/// The runs of one group that can be compared, and the reasons why the others cannot.
 struct Comparison<'r> {
     allocators: Vec<&'r str>,
-    /// The statistics of each allocator, in order.
+    /// Of each module, the statistics of each allocator, in the order of `allocators`.
     modules: Vec<(&'r str, Vec<&'r Statistics>)>,
     missing: Vec<Missing>,
     passed_over: IndexMap<String, String>,
@@ -191,7 +191,7 @@ impl<'r> Comparison<'r> {
         comparison
     }
 
-    /// Adds a module, if every allocator compiled it.
+    /// Adds a module if every allocator compiled it.
     fn add(&mut self, source: &'r str, runs: &[&'r Run]) {
         let mut statistics = Vec::new();
         for &allocator in &self.allocators {
@@ -249,13 +249,13 @@ impl<'r> Comparison<'r> {
             let largest = counts.iter().map(|counts| (counts.overhead_share - own).abs()).fold(0.0, f64::max);
             largest * counts[baseline].selected.instructions as f64
         };
-        // The sort is stable: equal ones stay in the order of the modules.
+        // The sort is stable: equal functions stay in the order of the modules.
         functions.sort_by(|a, b| difference(&b.counts).total_cmp(&difference(&a.counts)));
         functions
     }
 }
 
-/// The functions of a module by how many allocators compiled them.
+/// The functions of a module, with the number of allocators that compiled each.
 struct Compiled<'s, 'r> {
     statistics: &'s [&'r Statistics],
     by_name: HashMap<&'s str, usize>,
@@ -320,8 +320,8 @@ fn row(allocators: &[&str], index: usize, baseline: Option<usize>, modules: &[Mo
 const TIME: Metric = Metric::count("allocation_ns", "time", |counts| counts.allocation_ns().unwrap_or(0) as f64);
 const MEMORY: Metric = Metric::count("memory_bytes", "memory", |counts| counts.memory_bytes.unwrap_or(0) as f64);
 
-/// The geometric mean of an allocator's ratios to another one, over the modules where a ratio can be told for all allocators.
-/// One is added to counts, which may be zero; shares that are not positive have no ratio.
+/// The geometric mean of an allocator's ratios to the baseline, over the modules where all allocators have a ratio. One is
+/// added to counts, which may be zero; shares that are not positive have no ratio.
 fn mean_ratio(modules: &[ModuleSums], index: usize, baseline: usize, metric: &Metric) -> Option<f64> {
     let added = if metric.kind == Kind::Count { 1.0 } else { 0.0 };
     let of = |counts: &Counts| (metric.of)(counts) + added;

@@ -1,4 +1,4 @@
-//! One module under one allocator, in a process of its own: a crash or an endless loop there ends nothing else.
+//! Runs one module under one allocator in a process of its own, so that a crash or an endless loop ends nothing else.
 
 use super::record::{Outcome, Run};
 use crate::measure::stats::{Counts, Statistics};
@@ -11,7 +11,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 use wait_timeout::ChildExt as _;
 
-/// Exit status of a compiler that was used wrongly: these registers or options are not for this allocator or target.
+/// Exit status of a compiler that was used wrongly: this allocator or target does not have these registers or options.
 const WRONG_USAGE: i32 = 2;
 
 /// How runs are made.
@@ -27,7 +27,7 @@ pub struct Settings {
     pub time_limit: Duration,
 }
 
-/// What is to be run on a module.
+/// An allocator and registers, as requested for every module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Name of the allocator; options of its own may follow, separated by spaces.
@@ -37,16 +37,16 @@ pub struct Request {
 }
 
 impl Request {
-    /// Whether a run is what is asked for.
+    /// Whether a run answers this request.
     pub fn asks_for(&self, run: &Run) -> bool {
         self.allocator == run.allocator && self.registers == run.registers
     }
 }
 
-/// Runs the compiler on a module as often as it is to be repeated.
+/// Runs the compiler on a module `settings.repeat` times.
 ///
 /// # Errors
-/// If a process cannot be started or its files cannot be made. What goes wrong in the process is an outcome.
+/// If a process cannot be started or its files cannot be created. A failure within the process is an outcome.
 pub fn run(module: &Path, request: &Request, settings: &Settings) -> io::Result<Outcome> {
     let mut repetitions: Vec<Statistics> = Vec::new();
     for _ in 0..settings.repeat {
@@ -60,34 +60,34 @@ pub fn run(module: &Path, request: &Request, settings: &Settings) -> io::Result<
         return Ok(Outcome::Failed { message: "repetitions gave different code".into() });
     }
     let allocation_ns: Vec<u64> = repetitions.iter().filter_map(|run| run.total.allocation_ns()).collect();
-    // Of an even number the earlier: a median that was measured.
+    // Of an even number, the lower of the two in the middle: a median that was measured.
     repetitions.sort_by_key(|run| run.total.allocation_ns());
     let middle = (repetitions.len() - 1) / 2;
     Ok(Outcome::Done { statistics: Box::new(repetitions.swap_remove(middle)), allocation_ns })
 }
 
-/// The counts that have to be equal in equal runs.
+/// The counts without times and memory: equal runs must agree in them.
 fn without_measurements(counts: &Counts) -> Counts {
     let mut counts = counts.clone();
     counts.forget_measurements();
     counts
 }
 
-/// Runs the compiler once: statistics, or the outcome that is none.
+/// Runs the compiler once. An error is the outcome of a run without statistics.
 fn once(module: &Path, request: &Request, settings: &Settings) -> io::Result<Result<Statistics, Outcome>> {
     let folder = output::temporary_folder().map_err(io::Error::other)?;
     let (statistics, messages) = (folder.path().join("statistics"), folder.path().join("messages"));
     let mut command = Command::new(&settings.executable);
-    // (Runs are made side by side.)
+    // The functions in turn, since whole runs go on side by side.
     command.args(["compile", "-o", "/dev/null", "--emit", "obj", "--in-turn", "--stats"]).arg(&statistics);
     command.arg("--allocator").args(request.allocator.split_whitespace());
     if request.registers != "all" {
         command.args(["--registers", &request.registers]);
     }
-    // (A module's name may begin with a dash.)
+    // After `--`, since a module's name may begin with a dash.
     command.args(&settings.arguments).arg("--").arg(module);
     die_with_parent(&mut command);
-    // A file, since a pipe that nobody reads would stop a process with much to say.
+    // A file, since a full pipe that nobody reads would block a process with many messages.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&messages)?);
     let mut child = command.spawn()?;
     let Some(status) = child.wait_timeout(settings.time_limit)? else {
@@ -100,7 +100,7 @@ fn once(module: &Path, request: &Request, settings: &Settings) -> io::Result<Res
     Ok(outcome(status, &messages, || read(&statistics)))
 }
 
-/// Has a command end when the thread that started it does, however that ends.
+/// Has a command end when the thread that started it ends, in whatever way.
 pub fn die_with_parent(command: &mut Command) {
     // SAFETY: prctl may be called between fork and exec.
     unsafe {
@@ -111,14 +111,14 @@ pub fn die_with_parent(command: &mut Command) {
     }
 }
 
-/// What an exit status and messages mean.
+/// The statistics that an exit status and messages promise, or the outcome that they tell instead.
 fn outcome(
     status: ExitStatus,
     messages: &str,
-    statistics: impl FnOnce() -> Result<Statistics, String>,
+    statistics: impl FnOnce() -> Result<Statistics, NoStatistics>,
 ) -> Result<Statistics, Outcome> {
     match status.code() {
-        Some(0) => statistics().map_err(|message| Outcome::Crashed { message }),
+        Some(0) => statistics().map_err(|error| Outcome::Crashed { message: error.to_string() }),
         Some(1) => Err(Outcome::Failed { message: complaint(messages) }),
         Some(WRONG_USAGE) => Err(Outcome::NotApplicable { message: complaint(messages) }),
         _ => Err(Outcome::Crashed { message: format!("{}: {}", ending(status), complaint(messages)) }),
@@ -132,7 +132,7 @@ fn ending(status: ExitStatus) -> String {
     }
 }
 
-/// The error among the messages, or else what was said last.
+/// The error among the messages; if there is none, the last message.
 fn complaint(messages: &str) -> String {
     let lines = || messages.lines().map(str::trim).filter(|line| !line.is_empty());
     let error = lines().find_map(|line| {
@@ -142,9 +142,18 @@ fn complaint(messages: &str) -> String {
     error.or_else(|| lines().next_back()).unwrap_or("it said nothing").to_owned()
 }
 
-fn read(statistics: &Path) -> Result<Statistics, String> {
-    let text = fs::read(statistics).map_err(|error| format!("it left no statistics: {error}"))?;
-    serde_json::from_slice(&text).map_err(|error| format!("it left broken statistics: {error}"))
+/// Why there are no statistics although the compiler says that it has done its work.
+#[derive(Debug, thiserror::Error)]
+enum NoStatistics {
+    #[error("it left no statistics: {0}")]
+    Absent(io::Error),
+    #[error("it left broken statistics: {0}")]
+    Broken(serde_json::Error),
+}
+
+fn read(statistics: &Path) -> Result<Statistics, NoStatistics> {
+    let text = fs::read(statistics).map_err(NoStatistics::Absent)?;
+    serde_json::from_slice(&text).map_err(NoStatistics::Broken)
 }
 
 #[cfg(test)]
@@ -152,7 +161,8 @@ mod tests {
     use super::*;
 
     fn ended(raw: i32, messages: &str) -> Outcome {
-        outcome(ExitStatus::from_raw(raw), messages, || Err("it left no statistics".into())).expect_err("there are none")
+        outcome(ExitStatus::from_raw(raw), messages, || Err(NoStatistics::Absent(io::Error::other("gone"))))
+            .expect_err("there are none")
     }
 
     #[test]
@@ -188,7 +198,7 @@ mod tests {
         assert_eq!(ended(11, ""), Outcome::Crashed { message });
         let message = "exit status 101: last words".to_owned();
         assert_eq!(ended(101 << 8, "first words\nlast words\n"), Outcome::Crashed { message });
-        let message = "it left no statistics".to_owned();
+        let message = "it left no statistics: gone".to_owned();
         assert_eq!(ended(0, ""), Outcome::Crashed { message });
     }
 }

@@ -1,23 +1,24 @@
-//! What an instruction is counted as.
+//! Which kinds an instruction is counted as.
 //!
-//! Which memory an instruction reads and writes is what the decoder's tables say of its operands, explicit and implicit
-//! (`push`, string instructions), with one exception: the return address of a call, which it pushes and a return pops.
-//! Prefetches and fences access nothing. Masked and repeated accesses count, though they may turn out to be none.
+//! The decoder's tables tell which memory an instruction reads and writes, by its operands, explicit or implicit (`push`,
+//! string instructions). There is one exception: the return address, which a call pushes and a return pops, does not count.
+//! Prefetches and fences access nothing. Masked and repeated accesses count, even though they may access nothing when
+//! executed.
 
 use crate::measure::stats::Static;
 use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, InstructionInfoOptions, Mnemonic, OpAccess, OpKind, Register};
 
-/// What a piece of code is.
+/// What the decoder found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Instruction(Traits),
-    /// Does nothing: stands before the target of a branch for its alignment.
+    /// Does nothing: aligns the branch target that follows.
     Padding,
-    /// No instruction that the decoder knows.
+    /// Not an instruction that the decoder knows.
     Unknown,
 }
 
-/// The kinds of instructions that one belongs to.
+/// The kinds that an instruction is counted as.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Traits {
     pub loads: bool,
@@ -27,7 +28,7 @@ pub struct Traits {
 }
 
 impl Traits {
-    /// Counts the instruction.
+    /// Counts the instruction in a sum.
     pub fn add_to(self, sum: &mut Static) {
         sum.instructions += 1;
         sum.loads += u64::from(self.loads);
@@ -37,9 +38,9 @@ impl Traits {
     }
 }
 
-/// Tells what instructions are.
+/// Classifies instructions.
 pub struct Classifier {
-    /// Keeps its memory from instruction to instruction.
+    /// Reused, since it allocates memory for its answers.
     info: InstructionInfoFactory,
 }
 
@@ -48,7 +49,7 @@ impl Classifier {
         Classifier { info: InstructionInfoFactory::new() }
     }
 
-    /// What an instruction is. If it is `relocated`, a linker has still to put an address into it.
+    /// Classifies an instruction. If it is `relocated`, a linker still has to put an address into it.
     pub fn classify(&mut self, instruction: &Instruction, relocated: bool) -> Kind {
         if instruction.is_invalid() {
             return Kind::Unknown;
@@ -60,7 +61,7 @@ impl Classifier {
         Kind::Instruction(Traits { loads, stores, is_move: is_move(instruction), is_xor: is_xor(instruction.mnemonic()) })
     }
 
-    /// Whether the instruction reads memory, and whether it writes memory.
+    /// Whether the instruction reads memory, and whether it writes any.
     fn accesses(&mut self, instruction: &Instruction) -> (bool, bool) {
         if matches!(instruction.flow_control(), FlowControl::Call | FlowControl::IndirectCall | FlowControl::Return) {
             return (false, false);
@@ -79,12 +80,12 @@ fn writes(access: OpAccess) -> bool {
     matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
 }
 
-/// Assemblers fill with `nop`s of any length and, for old i386 processors, with `lea 0(%esi), %esi`.
+/// Whether the instruction is filler: `nop`s of any length and, for old i386 processors, `lea 0(%esi), %esi`.
 fn is_padding(instruction: &Instruction) -> bool {
     match instruction.mnemonic() {
         Mnemonic::Nop => true,
         Mnemonic::Lea => {
-            // A displacement of zero that is encoded all the same says that no compiler chose the instruction.
+            // A displacement of zero that is encoded nonetheless shows that no compiler chose this instruction.
             instruction.op0_register() == instruction.memory_base()
                 && instruction.memory_index() == Register::None
                 && instruction.memory_displ_size() != 0
@@ -94,12 +95,12 @@ fn is_padding(instruction: &Instruction) -> bool {
     }
 }
 
-/// Copies of a whole register to another of the same bank, as compilers make them. An instruction that extends, merges,
-/// masks or converts is none.
+/// Whether the instruction copies a whole register to another of the same bank, as compilers copy. One that extends, merges,
+/// masks or converts does not count.
 fn is_move(instruction: &Instruction) -> bool {
     use Mnemonic::*;
     let is_copy: fn(Register) -> bool = match instruction.mnemonic() {
-        // Not from and to segment, control and debug registers.
+        // Not segment, control or debug registers.
         Mov => Register::is_gpr,
         Movq => Register::is_mm,
         Kmovb | Kmovw | Kmovd | Kmovq => Register::is_k,
@@ -136,7 +137,7 @@ mod tests {
         [(loads, 'l'), (stores, 's'), (is_move, 'm'), (is_xor, 'x')].iter().filter(|(is, _)| *is).map(|(_, c)| c).collect()
     }
 
-    /// Checks rows of encoding, letters and, for the reader, text.
+    /// Checks rows of an encoding, its letters and, for the reader, its text.
     fn check(bits: u32, rows: &[(&[u8], &str, &str)]) {
         for (code, expected, text) in rows {
             assert_eq!(letters(bits, code), *expected, "{text}");
@@ -231,7 +232,7 @@ mod tests {
         }
         assert_eq!(kind(32, &[0x8d, 0x74, 0x26, 0x00], false), Kind::Padding);
         assert_eq!(kind(32, &[0x8d, 0xb6, 0, 0, 0, 0], false), Kind::Padding);
-        // `pause` is asked for by programs.
+        // `pause` is not padding: programs ask for it.
         assert_eq!(letters(64, &[0xf3, 0x90]), "");
     }
 

@@ -1,11 +1,11 @@
-//! Which bytes of code belong to which function.
+//! Divides code among functions.
 //!
 //! Every byte belongs to one function at most, so that nothing is counted twice:
 //!
-//! - Of symbols at one address (aliases, complete and base object constructors) the largest has the function; among equals
-//!   a global one, then the first of the symbol table.
-//! - A symbol inside another function is one more entry to it.
-//! - A symbol without a size reaches up to the next one, or to the end of its section.
+//! - Of several symbols at one address (aliases, complete and base object constructors), the largest gets the function;
+//!   among equals a global one, then the first in the symbol table.
+//! - A symbol inside another function is one more entry to that function.
+//! - A symbol without a size extends to the next one, or to the end of its section.
 
 use super::CountError;
 use super::object_file::{ObjectFile, Section, Symbol};
@@ -26,12 +26,12 @@ pub struct FunctionExtent<'s> {
     pub extent: Extent<'s>,
 }
 
-/// How the code of a file is divided up.
+/// The code of a file, divided among its functions.
 #[derive(Default)]
 pub struct Extents<'s> {
-    /// In the order of the code.
+    /// Sorted by section and address.
     pub functions: Vec<FunctionExtent<'s>>,
-    /// What is between them.
+    /// The bytes between and after them.
     pub gaps: Vec<Extent<'s>>,
 }
 
@@ -40,7 +40,7 @@ impl<'s> Extent<'s> {
         &self.section.bytes[self.start..self.end]
     }
 
-    /// Whether a linker has still to fill in some of these bytes of the extent.
+    /// Whether a linker still has to fill in some of these bytes, given as offsets in the extent.
     pub fn is_relocated(&self, bytes: Range<usize>) -> bool {
         let relocations = &self.section.relocations;
         let first = relocations.partition_point(|&offset| offset < (self.start + bytes.start) as u64);
@@ -50,7 +50,7 @@ impl<'s> Extent<'s> {
 
 impl<'s> Extents<'s> {
     /// # Errors
-    /// If there is no function, or one is not within its section.
+    /// If there is no function, or a function extends beyond its section.
     pub fn of(file: &'s ObjectFile<'_>) -> Result<Self, CountError> {
         let mut extents = Extents::default();
         for section in &file.sections {
@@ -84,7 +84,7 @@ impl<'s> Extents<'s> {
     }
 }
 
-/// Where in its section a function begins and ends, if `next` is the symbol behind its own.
+/// Where in its section a function begins and ends; `next` is the next symbol at a higher address.
 fn range(section: &Section<'_>, symbol: &Symbol, next: Option<&Symbol>) -> Result<(usize, usize), CountError> {
     let length = section.bytes.len() as u64;
     let start = symbol.address.wrapping_sub(section.address);

@@ -1,7 +1,11 @@
-//! Counts instructions in object files, whoever compiled them, by disassembly.
+//! Counts the instructions of object files by disassembly, whoever compiled them.
 //!
-//! The kinds are those of [`Static`], by the same definitions, so that what another compiler wrote can be set beside what
-//! chordal counted, and so that chordal's own numbers have a second opinion which shares no code with the first.
+//! The kinds are those of [`Static`], by the same definitions. So another compiler's code can be compared with the numbers
+//! that chordal counted, and those numbers have a second opinion that shares no code with the first.
+//!
+//! Requires: ELF for x86-64 or i386, with the symbols of its functions.
+//! Ensures: each byte of code is counted in one function at most; bytes outside functions, and bytes that are no
+//! instruction, are reported.
 //!
 //! | file | concern |
 //! |---|---|
@@ -22,18 +26,18 @@ use iced_x86::{Decoder, DecoderOptions, Instruction};
 use object::FileKind;
 use object_file::ObjectFile;
 
-/// What was counted in one object: a file, or a member of an archive.
+/// The counts of one object: a file, or a member of an archive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counted {
-    /// The name of the archive member.
+    /// The name of the member, in an archive.
     pub member: Option<String>,
-    /// The processor.
+    /// The processor that the code is for.
     pub machine: Machine,
-    /// The functions in the order of their code. Of their counts, only [`Counts::fixed`] can be known.
+    /// The functions in the order of their code. Of their counts, an object file reveals only [`Counts::fixed`].
     pub functions: Vec<Function>,
-    /// Bytes of code, padding apart, that are in no function: they are not counted.
+    /// Bytes of code, other than padding, that are in no function. They are not counted.
     pub outside: u64,
-    /// Bytes in functions that are no instruction known to us, data for example.
+    /// Bytes in functions that the decoder does not know as instructions: data, for example.
     pub unknown: u64,
 }
 
@@ -81,7 +85,7 @@ pub fn count(file: &[u8]) -> Result<Vec<Counted>, CountError> {
     }
 }
 
-/// Counts the members of an archive. That one has no code (but data, say) is nothing special, if others have.
+/// Counts the members of an archive. A member without code is passed over, if others have some.
 fn count_archive(file: &[u8]) -> Result<Vec<Counted>, CountError> {
     let mut counted = Vec::new();
     for (name, bytes) in object_file::members(file)? {
@@ -121,13 +125,13 @@ impl Counter {
             }
             end = instruction.next_ip();
         }
-        // Where no symbol says where the function ends, the padding behind it is not part of it.
+        // If the symbol does not say where the function ends, the padding after it is not part of it.
         sum.bytes = Some(if function.symbol.size > 0 { function.symbol.size } else { end });
         let counts = Counts { fixed: sum, ..Counts::default() };
         Function { name: function.symbol.name.clone(), counts, ..Function::default() }
     }
 
-    /// How many bytes between functions are not padding. Linkers pad with zeros and breakpoints, too.
+    /// How many bytes between functions are not padding. Linkers pad with zeros and breakpoints as well.
     fn code_in(&mut self, gap: &Extent<'_>) -> u64 {
         let mut code = 0;
         for (instruction, kind) in self.classified(gap) {
@@ -140,7 +144,7 @@ impl Counter {
         code
     }
 
-    /// The instructions of an extent, their addresses counted from its start.
+    /// The instructions of an extent, with addresses relative to its start.
     fn classified(&mut self, extent: &Extent<'_>) -> Vec<(Instruction, Kind)> {
         let decoder = Decoder::with_ip(self.machine.bits(), extent.bytes(), 0, DecoderOptions::NONE);
         let classify = |instruction: Instruction| {

@@ -1,4 +1,4 @@
-//! What of an object file matters here: its sections of code, and the symbols of functions in them.
+//! Reads the sections of code of an object file, and the symbols of functions in them.
 
 use super::CountError;
 use object::read::archive::ArchiveFile;
@@ -13,7 +13,7 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// Its name, as a target triple begins with it.
+    /// Its name, as target triples begin with it.
     pub fn name(self) -> &'static str {
         match self {
             Machine::X86_64 => "x86_64",
@@ -21,7 +21,7 @@ impl Machine {
         }
     }
 
-    /// The width of its addresses, which decides how code is decoded.
+    /// The width of its addresses: the decoder needs it.
     pub fn bits(self) -> u32 {
         match self {
             Machine::X86_64 => 64,
@@ -41,7 +41,7 @@ pub struct ObjectFile<'d> {
 pub struct Section<'d> {
     pub address: u64,
     pub bytes: &'d [u8],
-    /// Offsets of the bytes that a linker has still to fill in, in ascending order.
+    /// Offsets of the bytes that a linker still has to fill in, in ascending order.
     pub relocations: Vec<u64>,
     /// Symbols of functions, in the order of the symbol table.
     pub symbols: Vec<Symbol>,
@@ -51,14 +51,14 @@ pub struct Section<'d> {
 pub struct Symbol {
     pub name: String,
     pub address: u64,
-    /// 0 if not known, as in assembly without `.size`.
+    /// 0 if unknown, as in assembly without `.size`.
     pub size: u64,
     pub global: bool,
 }
 
 impl<'d> ObjectFile<'d> {
     /// # Errors
-    /// If the file is damaged, for another processor, or does not tell its functions.
+    /// If the file is damaged, is for another processor, or has no code or no symbol table.
     pub fn parse(bytes: &'d [u8]) -> Result<Self, CountError> {
         let file = object::File::parse(bytes)?;
         let machine = match file.architecture() {
@@ -70,7 +70,7 @@ impl<'d> ObjectFile<'d> {
         let mut sections = Vec::new();
         let mut places = HashMap::new();
         for section in file.sections().filter(is_code) {
-            // What linkers generate to reach other libraries is no function of the program.
+            // Stubs that linkers generate to reach other libraries are no functions of the program.
             let bytes = section.data()?;
             if !bytes.is_empty() && !section.name_bytes()?.starts_with(b".plt") {
                 places.insert(section.index(), sections.len());
@@ -106,7 +106,7 @@ fn is_code<'d>(section: &impl ObjectSection<'d>) -> bool {
 /// The members of an archive: their names and contents.
 ///
 /// # Errors
-/// If the archive is damaged, or does not contain its members.
+/// If the archive is damaged, or is a thin one, which does not contain its members.
 pub fn members(bytes: &[u8]) -> Result<Vec<(String, &[u8])>, CountError> {
     let archive = ArchiveFile::parse(bytes)?;
     if archive.is_thin() {

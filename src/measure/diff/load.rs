@@ -1,13 +1,13 @@
-//! Reading what is compared: the statistics of one run, or a comparison of many.
+//! Reads the files that are compared: the statistics of one run, or a comparison of many.
 //!
-//! Only what is asked for is looked at, so that files of earlier versions, which count less, and files that somebody has
-//! shortened can be read, and large ones fast. Functions are taken apart one at a time: the largest files have hundreds of
-//! thousands of them.
+//! Only the requested metrics are read, so that older files, which count less, and files that somebody has shortened can be
+//! read, and large ones quickly. Functions are parsed one at a time, since the largest files have hundreds of thousands.
 
 use super::metric::Metric;
 use super::quantity::Quantity;
 use crate::measure::compare::record;
-use crate::measure::stats::{self, Place, read};
+use crate::measure::stats::read::{self, JsonError};
+use crate::measure::stats::{self, Place};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -19,8 +19,8 @@ pub struct File {
     /// As given.
     pub name: String,
     pub kind: Kind,
-    /// In the order of the file. A file of statistics has one run and no key to it: what is compared with it may be of
-    /// another allocator or source. A folder of them has one for each.
+    /// In the order of the file. A file of statistics has one run, without a key, since it may be compared with one of
+    /// another allocator or source. A folder of such files has one run for each.
     pub runs: IndexMap<Option<RunKey>, Run>,
     /// The sources of a folder's modules, by the names of their files.
     pub sources: IndexMap<String, String>,
@@ -43,17 +43,17 @@ impl Kind {
     }
 }
 
-/// Which of the runs of a comparison.
+/// Identifies a run within a file or folder.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct RunKey {
-    /// Of a folder, the file in it.
+    /// The source or, in a folder, the name of the file.
     pub module: String,
-    /// Absent for a folder: what is compared with it may be of another one.
+    /// Absent in a folder, which may be compared with one of another allocator.
     #[serde(flatten)]
     pub under: Option<Under>,
 }
 
-/// An allocator with its registers, as they were asked for.
+/// An allocator and its registers, as requested.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Under {
     pub allocator: String,
@@ -67,7 +67,7 @@ pub enum Run {
     NotDone(Status),
 }
 
-/// What all modules of a total have in common.
+/// The properties that all modules of a total share.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Setting {
     pub allocator: String,
@@ -84,16 +84,16 @@ pub struct Function {
     pub counters: Counters,
 }
 
-/// A value for each metric, in their order; `None` where the file has none.
+/// A value for each metric, in their order; `None` if the file has none.
 pub type Counters = Vec<Option<Quantity>>;
 
-/// What became of a function, or of a module.
+/// The outcome of a function or a module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "status", rename_all = "kebab-case")]
 pub enum Status {
-    /// By the allocator that was asked for.
+    /// Allocated by the requested allocator.
     Allocated,
-    /// By the code generator's own allocator.
+    /// Allocated by the code generator's own allocator.
     Fallback {
         message: String,
     },
@@ -114,17 +114,47 @@ pub enum Status {
     Absent,
 }
 
+/// Why a file, or a folder, cannot be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    #[error("names no schema: neither {} nor {}", stats::SCHEMA, record::SCHEMA)]
+    NoSchema,
+    #[error("the schema is `{found}`, not `{}` or `{}`", stats::SCHEMA, record::SCHEMA)]
+    OtherSchema { found: String },
+    #[error("is no {}", stats::SCHEMA)]
+    NoStatistics,
+    #[error(transparent)]
+    Invalid(#[from] serde_json::Error),
+    #[error("it is done and has no statistics")]
+    NothingCounted,
+    #[error("function {0} is there twice")]
+    FunctionTwice(String),
+    #[error("this run is there twice")]
+    RunTwice,
+    #[error("{place}: {why}")]
+    At { place: String, why: Box<LoadError> },
+}
+
+impl LoadError {
+    /// With the part of the input that it is about.
+    fn at(self, place: impl Into<String>) -> Self {
+        LoadError::At { place: place.into(), why: Box::new(self) }
+    }
+}
+
 /// Reads a file.
 ///
 /// # Errors
-/// If it is of neither schema, or broken; the message says where.
-pub fn parse(name: &str, text: &str, metrics: &[Metric]) -> Result<File, String> {
+/// If it is of neither schema, or broken.
+pub fn parse(name: &str, text: &str, metrics: &[Metric]) -> Result<File, LoadError> {
     let mut documents = Vec::new();
     for document in Deserializer::from_str(text).into_iter::<&RawValue>() {
-        documents.push(document.map_err(|error| read::broken(&error))?);
+        documents.push(document.map_err(JsonError::from)?);
     }
     let (runs, kind) = match documents[..] {
-        [] => return Err("is empty".into()),
+        [] => return Err(JsonError::Empty.into()),
         [document] if schema(document)? == stats::SCHEMA => {
             let (_, run) = statistics(document, metrics)?;
             (IndexMap::from([(None, run)]), Kind::Statistics)
@@ -134,14 +164,14 @@ pub fn parse(name: &str, text: &str, metrics: &[Metric]) -> Result<File, String>
     Ok(File { name: name.to_owned(), kind, runs, sources: IndexMap::new() })
 }
 
-/// Reads the files of statistics in a folder, by their names in it.
+/// Reads the files of a folder of statistics, given as names and texts.
 ///
 /// # Errors
-/// If one of them is no such file, or broken; the message says which.
-pub fn parse_folder(name: &str, texts: &[(String, String)], metrics: &[Metric]) -> Result<File, String> {
+/// If one of them is no such file, or broken.
+pub fn parse_folder(name: &str, texts: &[(String, String)], metrics: &[Metric]) -> Result<File, LoadError> {
     let (mut runs, mut sources) = (IndexMap::new(), IndexMap::new());
     for (module, text) in texts {
-        let (source, run) = one(text, metrics).map_err(|why| format!("{module}: {why}"))?;
+        let (source, run) = one(text, metrics).map_err(|why| why.at(module))?;
         runs.insert(Some(RunKey { module: module.clone(), under: None }), run);
         sources.insert(module.clone(), source);
     }
@@ -149,21 +179,21 @@ pub fn parse_folder(name: &str, texts: &[(String, String)], metrics: &[Metric]) 
 }
 
 /// Reads a file that has to be one of statistics: what it is of, and the run.
-fn one(text: &str, metrics: &[Metric]) -> Result<(String, Run), String> {
+fn one(text: &str, metrics: &[Metric]) -> Result<(String, Run), LoadError> {
     let document = read::document(text)?;
     if schema(document)? != stats::SCHEMA {
-        return Err(format!("is no {}", stats::SCHEMA));
+        return Err(LoadError::NoStatistics);
     }
-    statistics(serde_json::from_str(text).map_err(|error| read::broken(&error))?, metrics)
+    statistics(serde_json::from_str(text).map_err(JsonError::from)?, metrics)
 }
 
-fn schema(document: &RawValue) -> Result<String, String> {
-    read::schema(document).ok_or_else(|| format!("names no schema: neither {} nor {}", stats::SCHEMA, record::SCHEMA))
+fn schema(document: &RawValue) -> Result<String, LoadError> {
+    read::schema(document).ok_or(LoadError::NoSchema)
 }
 
 /// A module and a run that statistics are of.
-fn statistics(document: &RawValue, metrics: &[Metric]) -> Result<(String, Run), String> {
-    let parsed: Statistics<'_> = serde_json::from_str(document.get()).map_err(|error| error.to_string())?;
+fn statistics(document: &RawValue, metrics: &[Metric]) -> Result<(String, Run), LoadError> {
+    let parsed: Statistics<'_> = serde_json::from_str(document.get())?;
     let setting = Setting {
         allocator: parsed.allocator.clone(),
         registers: parsed.registers.as_ref().map_or_else(|| "all".into(), |registers| registers.join(",")),
@@ -173,22 +203,24 @@ fn statistics(document: &RawValue, metrics: &[Metric]) -> Result<(String, Run), 
 }
 
 /// The records of a document or of JSON Lines.
-fn comparison(documents: &[&RawValue], metrics: &[Metric]) -> Result<IndexMap<Option<RunKey>, Run>, String> {
+fn comparison(documents: &[&RawValue], metrics: &[Metric]) -> Result<IndexMap<Option<RunKey>, Run>, LoadError> {
     #[derive(Deserialize)]
     struct Document<'t> {
         #[serde(borrow)]
         modules: Option<Vec<Record<'t>>>,
     }
-    let at = |index: usize, why: String| if documents.len() == 1 { why } else { format!("record {}: {why}", index + 1) };
+    let at = |index: usize, why: LoadError| {
+        if documents.len() == 1 { why } else { why.at(format!("record {}", index + 1)) }
+    };
     let mut runs = IndexMap::new();
     let mut lines: IndexMap<String, (usize, Record)> = IndexMap::new();
     for (index, document) in documents.iter().enumerate() {
-        let at = |why: String| at(index, why);
+        let at = |why: LoadError| at(index, why);
         let schema = schema(document).map_err(at)?;
         if schema != record::SCHEMA {
-            return Err(at(format!("the schema is `{schema}`, not `{}` or `{}`", stats::SCHEMA, record::SCHEMA)));
+            return Err(at(LoadError::OtherSchema { found: schema }));
         }
-        let invalid = |error: serde_json::Error| at(error.to_string());
+        let invalid = |error: serde_json::Error| at(error.into());
         let parsed: Document<'_> = serde_json::from_str(document.get()).map_err(invalid)?;
         match parsed.modules {
             Some(modules) => modules.into_iter().try_for_each(|record| record.add_to(&mut runs, metrics)).map_err(at)?,
@@ -204,8 +236,8 @@ fn comparison(documents: &[&RawValue], metrics: &[Metric]) -> Result<IndexMap<Op
     Ok(runs)
 }
 
-/// A comparison that went on adds lines for modules that it has some of already. The later run counts, and of a module that
-/// changed only what it is now.
+/// Adds a line of a records file. A comparison that was resumed adds lines for modules that have earlier ones: the later of
+/// two equal runs counts, and a module whose fingerprint changed has only its new runs.
 fn add_line<'t>(lines: &mut IndexMap<String, (usize, Record<'t>)>, index: usize, mut record: Record<'t>) {
     if let Some((_, earlier)) = lines.get_mut(&record.source)
         && earlier.fingerprint == record.fingerprint
@@ -218,7 +250,7 @@ fn add_line<'t>(lines: &mut IndexMap<String, (usize, Record<'t>)>, index: usize,
     }
 }
 
-/// What is read of a [`record::Record`].
+/// The part of a [`record::Record`] that is read.
 #[derive(Deserialize)]
 struct Record<'t> {
     source: String,
@@ -228,7 +260,7 @@ struct Record<'t> {
     runs: Vec<RecordedRun<'t>>,
 }
 
-/// What is read of a [`record::Run`].
+/// The part of a [`record::Run`] that is read.
 #[derive(Deserialize)]
 struct RecordedRun<'t> {
     allocator: String,
@@ -251,7 +283,7 @@ enum OutcomeName {
     TimedOut,
 }
 
-/// What is read of [`stats::Statistics`].
+/// The part of [`stats::Statistics`] that is read.
 #[derive(Deserialize)]
 struct Statistics<'t> {
     #[serde(default)]
@@ -266,7 +298,7 @@ struct Statistics<'t> {
     functions: Vec<&'t RawValue>,
 }
 
-/// What is read of a [`stats::Function`].
+/// The part of a [`stats::Function`] that is read.
 #[derive(Deserialize)]
 struct CountedFunction {
     name: String,
@@ -278,14 +310,14 @@ struct CountedFunction {
 }
 
 impl Record<'_> {
-    fn add_to(self, runs: &mut IndexMap<Option<RunKey>, Run>, metrics: &[Metric]) -> Result<(), String> {
+    fn add_to(self, runs: &mut IndexMap<Option<RunKey>, Run>, metrics: &[Metric]) -> Result<(), LoadError> {
         for run in self.runs {
             let about = format!("{}: {}, {} registers", self.source, run.allocator, run.registers);
             let under = Under { allocator: run.allocator.clone(), registers: run.registers.clone() };
             let key = RunKey { module: self.source.clone(), under: Some(under) };
-            let run = run.read(metrics).map_err(|why| format!("{about}: {why}"))?;
+            let run = run.read(metrics).map_err(|why| why.at(&about))?;
             if runs.insert(Some(key), run).is_some() {
-                return Err(format!("{about}: this run is there twice"));
+                return Err(LoadError::RunTwice.at(about));
             }
         }
         Ok(())
@@ -297,11 +329,11 @@ impl RecordedRun<'_> {
         self.allocator == other.allocator && self.registers == other.registers
     }
 
-    fn read(self, metrics: &[Metric]) -> Result<Run, String> {
+    fn read(self, metrics: &[Metric]) -> Result<Run, LoadError> {
         let message = self.message;
         Ok(Run::NotDone(match self.outcome {
             OutcomeName::Done => {
-                let statistics = self.statistics.ok_or("it is done and has no statistics")?;
+                let statistics = self.statistics.ok_or(LoadError::NothingCounted)?;
                 let target = stats::architecture(&statistics.target).to_owned();
                 return statistics.run(Setting { allocator: self.allocator, registers: self.registers, target }, metrics);
             }
@@ -314,17 +346,17 @@ impl RecordedRun<'_> {
 }
 
 impl Statistics<'_> {
-    fn run(self, setting: Setting, metrics: &[Metric]) -> Result<Run, String> {
+    fn run(self, setting: Setting, metrics: &[Metric]) -> Result<Run, LoadError> {
         let counters = |counts: &Map<String, Value>| metrics.iter().map(|metric| metric.of(counts)).collect();
-        let total = serde_json::from_str(self.total.get()).map_err(|error| format!("total: {error}"))?;
+        let total = serde_json::from_str(self.total.get()).map_err(|error| LoadError::from(error).at("total"))?;
         let mut functions = IndexMap::with_capacity(self.functions.len());
         for (index, text) in self.functions.iter().enumerate() {
             let function: CountedFunction =
-                serde_json::from_str(text.get()).map_err(|error| format!("function {}: {error}", index + 1))?;
+                serde_json::from_str(text.get()).map_err(|error| LoadError::from(error).at(format!("function {}", index + 1)))?;
             let status = function.fallback.map_or(Status::Allocated, |message| Status::Fallback { message });
             let entry = Function { place: function.place, status, counters: counters(&function.counts) };
             if functions.insert(function.name.clone(), entry).is_some() {
-                return Err(format!("function {} is there twice", function.name));
+                return Err(LoadError::FunctionTwice(function.name));
             }
         }
         Ok(Run::Done { setting, functions, total: counters(&total) })
@@ -351,7 +383,7 @@ mod tests {
         vec![Metric::named("static.loads").expect("it exists")]
     }
 
-    fn read(text: &str) -> Result<File, String> {
+    fn read(text: &str) -> Result<File, LoadError> {
         parse("a.json", text, &loads())
     }
 
@@ -383,7 +415,7 @@ mod tests {
         record::Run { allocator: "linear-scan".into(), registers: registers.into(), outcome }
     }
 
-    /// As `chordal compare` writes a record.
+    /// A record as `chordal compare` writes it.
     fn recorded() -> Value {
         let done = Outcome::Done { statistics: Box::new(written()), allocation_ns: vec![] };
         let runs = [run("4", done), run("5", Outcome::TimedOut { message: "after 10 s".into() })];
@@ -455,7 +487,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_said() {
         let refused = |text: &str, why: &str| {
-            let message = read(text).expect_err("it is no good");
+            let message = read(text).expect_err("it is no good").to_string();
             assert!(message.contains(why), "{message:?} does not say {why:?}");
         };
         let statistics = serde_json::to_string_pretty(&written()).unwrap();

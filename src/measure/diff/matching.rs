@@ -1,4 +1,4 @@
-//! Which items of two files belong together, and what they come to.
+//! Matches the items of two files, and computes totals and the largest changes.
 
 use super::load::{Counters, File, Function, Run, RunKey, Setting, Status};
 use super::metric::Metric;
@@ -10,20 +10,20 @@ use indexmap::{IndexMap, IndexSet};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-/// The items of two files, all borrowed from them.
+/// The items of two files, borrowed from them.
 pub struct Matched<'f> {
-    /// Of all pairs.
+    /// The settings of all pairs; a group for each.
     settings: IndexSet<(&'f Setting, &'f Setting)>,
     pairs: Vec<Pair<'f>>,
     left_out: Vec<(ItemRef<'f>, Status, Status)>,
-    /// The names of the modules of folders, by their files.
+    /// For folders: the names of modules, by the names of their files.
     names: HashMap<&'f str, String>,
 }
 
 /// An item that was allocated in both files.
 struct Pair<'f> {
     item: ItemRef<'f>,
-    /// Index of its settings, and so of its group.
+    /// Index in [`Matched::settings`].
     group: usize,
     base: &'f Counters,
     new: &'f Counters,
@@ -36,7 +36,7 @@ struct ItemRef<'f> {
     place: Option<&'f Place>,
 }
 
-/// The names of the modules of two folders, in both of which a file stands for one module.
+/// The names of the modules of two folders, in each of which a file stands for one module.
 fn names_of<'f>(base: &'f File, new: &'f File) -> HashMap<&'f str, String> {
     let source = |place| base.sources.get(place).or_else(|| new.sources.get(place)).expect("it is in one of both");
     let modules = union(&base.sources, &new.sources).map(|place| Named { place, source: source(place) });
@@ -45,7 +45,7 @@ fn names_of<'f>(base: &'f File, new: &'f File) -> HashMap<&'f str, String> {
 }
 
 impl<'f> Matched<'f> {
-    /// Matches everything, in the order of the base; what is new comes behind it.
+    /// Matches all items in the order of the base, followed by those that only the new file has.
     pub fn new(base: &'f File, new: &'f File) -> Self {
         let names = names_of(base, new);
         let mut matched = Matched { settings: IndexSet::new(), pairs: Vec::new(), left_out: Vec::new(), names };
@@ -62,7 +62,7 @@ impl<'f> Matched<'f> {
                 Some(Run::Done { setting: base, functions: before, total: base_total }),
                 Some(Run::Done { setting: new, functions: after, total: new_total }),
             ) => {
-                // Where one file has no more than totals, nothing else can be compared.
+                // If one file has only totals, they are all that can be compared.
                 if before.is_empty() || after.is_empty() {
                     self.pair(item, (base, new), base_total, new_total);
                 } else {
@@ -105,7 +105,7 @@ impl<'f> Matched<'f> {
         self.pairs.push(Pair { item, group, base, new });
     }
 
-    /// An item as others are to see it.
+    /// The item with its displayed name.
     fn item(&self, item: ItemRef<'_>) -> Item {
         let named = |run: &RunKey| {
             let module = self.names.get(run.module.as_str()).unwrap_or(&run.module);
@@ -123,7 +123,7 @@ impl<'f> Matched<'f> {
         owned.collect()
     }
 
-    /// The totals, without the metrics that no item has.
+    /// The totals of each group, without metrics that no item has.
     pub fn groups(&self, metrics: &[Metric]) -> Vec<Group> {
         let tallies = self.tallies(metrics.len());
         let groups = self.settings.iter().zip(tallies).map(|(&(base, new), tallies)| Group {
@@ -134,7 +134,7 @@ impl<'f> Matched<'f> {
         groups.collect()
     }
 
-    /// For each group, for each metric.
+    /// By group and metric.
     fn tallies(&self, metrics: usize) -> Vec<Vec<Tally>> {
         let mut groups = vec![vec![Tally::default(); metrics]; self.settings.len()];
         for pair in &self.pairs {
@@ -157,7 +157,7 @@ impl<'f> Matched<'f> {
         self.most_changed(metrics, Ordering::Less, count)
     }
 
-    /// Each item once, with the metric in which it changes its group's total most.
+    /// The items that changed most in one direction, each once, with the metric in which it changes its group's total most.
     fn most_changed(&self, metrics: &[Metric], direction: Ordering, count: usize) -> Vec<Change> {
         let tallies = self.tallies(metrics.len());
         let mut changes = Vec::new();
@@ -172,13 +172,13 @@ impl<'f> Matched<'f> {
             }
             changes.extend(most.map(|(of_total, metric)| (of_total, metric, index)));
         }
-        // The sort is stable: equal ones stay in the order of the files.
+        // The sort is stable: equal changes stay in the order of the files.
         changes.sort_by(|(a, ..), (b, ..)| b.abs().total_cmp(&a.abs()));
         let largest = changes.into_iter().take(count);
         largest.map(|(of_total, most, pair)| self.change(&self.pairs[pair], metrics, most, direction, of_total)).collect()
     }
 
-    /// The change of an item by the metric that changed most.
+    /// The change of an item, led by the metric that changed most.
     fn change(&self, pair: &Pair<'_>, metrics: &[Metric], most: usize, direction: Ordering, of_total: f64) -> Change {
         let values: Vec<_> = pair.values().collect();
         let moved = |index: usize| {
@@ -191,25 +191,25 @@ impl<'f> Matched<'f> {
     }
 }
 
-/// The keys of both maps.
+/// The keys of both maps, each once.
 fn union<'m, K: std::hash::Hash + Eq, V>(base: &'m IndexMap<K, V>, new: &'m IndexMap<K, V>) -> impl Iterator<Item = &'m K> {
     base.keys().chain(new.keys().filter(|key| !base.contains_key(*key)))
 }
 
 impl Pair<'_> {
-    /// Both values of each metric, if both files have it.
+    /// Both values of each metric, where both files have it.
     fn values(&self) -> impl Iterator<Item = Option<(Quantity, Quantity)>> {
         self.base.iter().zip(self.new).map(|(base, new)| base.zip(*new))
     }
 }
 
-/// A total in the making.
+/// A total that is being summed.
 #[derive(Clone, Default)]
 struct Tally {
     items: u64,
     base: Quantity,
     new: Quantity,
-    /// Sum of the logarithms of the items' ratios, and how many there are.
+    /// Sum of the logarithms of the items' ratios; the next field is their number.
     logarithms: f64,
     ratios: u64,
     helped: u64,
@@ -232,7 +232,7 @@ impl Tally {
         }
     }
 
-    /// What one item's change is of this total, the larger of both: it may grow from nothing.
+    /// An item's change as a share of this total, base or new, whichever is larger, since the base may be zero.
     fn share(&self, base: Quantity, new: Quantity) -> f64 {
         let whole = self.base.as_f64().abs().max(self.new.as_f64().abs());
         (new.within(self.new) - base.within(self.base)) / whole

@@ -1,10 +1,10 @@
-//! The numbers that files are compared by, named as in their JSON.
+//! The metrics by which files are compared, named as in their JSON.
 
 use super::quantity::Quantity;
 use crate::measure::stats::counters;
 use serde_json::{Map, Value};
 
-/// What is compared if nothing else is asked for.
+/// The metrics that are compared unless others are requested.
 pub const DEFAULT: &[&str] = &[
     "static.loads",
     "static.stores",
@@ -19,11 +19,11 @@ pub const DEFAULT: &[&str] = &[
     "degraded_functions",
 ];
 
-/// The only counter whose totals are means; each item counts as much as it has of [`WEIGHT`].
+/// The only counter whose totals are means; each item is weighted by its [`WEIGHT`].
 const SHARE: &str = "overhead_share";
 const WEIGHT: &str = "selected.instructions";
 
-/// Sums that are in no file.
+/// Sums of counters that are in no file themselves.
 pub const DERIVED: &[(&str, &[&str])] =
     &[("memory_accesses", &["static.loads", "static.stores"]), ("spill_accesses", &["spill.stores", "spill.reloads"])];
 
@@ -34,21 +34,28 @@ pub struct Metric {
     counters: Vec<String>,
 }
 
+/// There is no metric of a name.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("there is no such counter; the nearest is `{nearest}`")]
+pub struct NoMetric {
+    pub nearest: String,
+}
+
 impl Metric {
-    /// The metric of this name.
+    /// Looks a metric up by its name.
     ///
     /// # Errors
-    /// If there is none; the message names the nearest.
-    pub fn named(name: &str) -> Result<Self, String> {
+    /// If there is none.
+    pub fn named(name: &str) -> Result<Self, NoMetric> {
         let counters = match DERIVED.iter().find(|(derived, _)| *derived == name) {
             Some((_, counters)) => counters.iter().map(|&counter| counter.to_owned()).collect(),
             None if is_counter(name) => vec![name.to_owned()],
-            None => return Err(format!("there is no such counter; the nearest is `{}`", nearest(name))),
+            None => return Err(NoMetric { nearest: nearest(name) }),
         };
         Ok(Metric { name: name.to_owned(), counters })
     }
 
-    /// What it is in these counts, if all of it is there.
+    /// Its value in these counts, if they have all of its counters.
     pub fn of(&self, counts: &Map<String, Value>) -> Option<Quantity> {
         if self.name == SHARE {
             return Some(Quantity::mean(find(counts, SHARE)?.as_f64()?, find(counts, WEIGHT)?.as_u64()?));
@@ -61,20 +68,20 @@ impl Metric {
     }
 }
 
-/// The value at the end of a dotted name.
+/// Looks a dotted name up.
 fn find<'v>(counts: &'v Map<String, Value>, name: &str) -> Option<&'v Value> {
     let mut parts = name.split('.');
     let first = counts.get(parts.next()?)?;
     parts.try_fold(first, |value, part| value.get(part))
 }
 
-/// Which phases there are, each allocator says itself.
+/// Whether files may have a counter of this name. Any phase may have a time, since each allocator names its own phases.
 fn is_counter(name: &str) -> bool {
     name.strip_prefix("time_ns.").is_some_and(|phase| !phase.is_empty())
         || counters::names().iter().any(|counter| counter == name)
 }
 
-/// The most alike as a whole or in its last part; of equal ones, what people ask for most comes first.
+/// The counter that is most alike as a whole or in its last part; among equals, the one that is asked for more often.
 fn nearest(name: &str) -> String {
     let likeness = |known: &str| {
         let last = known.rsplit('.').next().unwrap_or(known);
@@ -130,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_nearest_counter_is_named() {
-        let message = |name| Metric::named(name).expect_err("it does not exist");
+        let message = |name| Metric::named(name).expect_err("it does not exist").to_string();
         assert!(message("static.load").contains("`static.loads`"));
         assert!(message("relods").contains("`spill.reloads`"));
         assert!(message("memory_access").contains("`memory_accesses`"));

@@ -1,7 +1,21 @@
-//! What changed from one statistics file to another: the schema `chordal-diff/1`.
+//! The difference of two files of statistics: the schema `chordal-diff/1`.
 //!
-//! Functions are matched by name, within a run of the same module, allocator and registers; modules of which only totals were
-//! kept are matched as a whole. What was allocated in both files is compared; what was not is named.
+//! Functions are matched by name, within runs of the same module, allocator and registers; modules of which only totals were
+//! kept are matched as a whole. Items that were allocated in both files are compared; all others are named. For example, of
+//! the files in testdata/diff:
+//!
+//! ```text
+//! $ chordal diff base.json new.json --metric static.loads --top 1
+//! metric        base  new  change  geomean  helped  hurt  items
+//! static.loads    75   73   -2.7%    -4.0%       1     1      3
+//!
+//! Hurt most: push, from 40 to 44. Helped most: pop, from 30 to 24.
+//! Not allocated any more: resize. Not allocated in either: multiply. Vanished: dump. Appeared: drain.
+//! ```
+//!
+//! Requires: two files that [`load`] has read with the same metrics.
+//! Ensures: a total sums the same items on both sides; a regression is a total that grew beyond its limit, or a function
+//! that is not allocated any more.
 
 pub mod limit;
 pub mod load;
@@ -22,13 +36,13 @@ use std::fmt;
 /// The name of the schema.
 pub const SCHEMA: &str = "chordal-diff/1";
 
-/// What is asked for.
+/// The parameters of a comparison.
 #[derive(Debug)]
 pub struct Request {
     pub metrics: Vec<Metric>,
-    /// How many of the items that changed are named in each direction.
+    /// How many of the items that changed most are named in each direction.
     pub top: usize,
-    /// By how much totals may grow, if that is asked.
+    /// By how much totals may grow; empty if nobody asked.
     pub limits: Vec<Limit>,
 }
 
@@ -43,26 +57,26 @@ pub struct Diff {
     pub new: String,
     /// One for each allocator, register list and target.
     pub groups: Vec<Group>,
-    /// What grew most, at most as many as were asked for.
+    /// The items that grew most, at most [`Request::top`].
     pub hurt: Vec<Change>,
-    /// What shrank most, likewise.
+    /// The items that shrank most, at most as many.
     pub helped: Vec<Change>,
-    /// What was not allocated in both files, and so is in no total.
+    /// Items that were not allocated in both files, and so are in no total.
     pub left_out: Vec<LeftOut>,
-    /// By how many per cent a total without a limit of its own might grow; `null` if it was not asked.
+    /// The limit, in per cent, of totals that have none of their own; `null` if there is no such limit.
     pub fail_above: Option<f64>,
     /// All limits.
     pub limits: Vec<Limit>,
-    /// What is worse than that.
+    /// Violations of the limits.
     pub regressions: Vec<Regression>,
 }
 
-/// The totals of what has been allocated in the same way.
+/// The totals of all items with these settings.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Group {
     pub base: Setting,
     pub new: Setting,
-    /// Those that are in both files, in the order in which they were asked for.
+    /// Those that are in both files, in the order in which they were requested.
     pub metrics: Vec<Total>,
 }
 
@@ -74,26 +88,26 @@ pub struct Total {
     pub items: u64,
     pub base: Quantity,
     pub new: Quantity,
-    /// From 0.01 for one per cent more; `null` from zero to something.
+    /// 0.01 is one per cent more; `null` if it grew from zero.
     pub change: Option<f64>,
     /// Geometric mean of the items' ratios, (new + 1) / (base + 1); of shares, new / base where both are positive. `null` if
-    /// no item has one.
+    /// no item has a ratio.
     pub geomean: Option<f64>,
-    /// Items in which it became less.
+    /// Items in which it fell.
     pub helped: u64,
-    /// Items in which it became more.
+    /// Items in which it rose.
     pub hurt: u64,
 }
 
 /// A function, or a module as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Item {
-    /// Absent if two runs are compared: they may differ in everything.
+    /// Absent if the files have one run each: the two are compared whatever they are of.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunKey>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
-    /// Where the function is, in the new file or, where it is not there, was.
+    /// Where the function is in the new file or, if it is not there, was in the base.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
 }
@@ -108,9 +122,9 @@ pub struct Change {
     pub new: Quantity,
     /// As in [`Total`].
     pub change: Option<f64>,
-    /// The difference as a share of its group's total, the larger of both.
+    /// The difference as a share of its group's total, base or new, whichever is larger.
     pub of_total: f64,
-    /// The other metrics that changed in the same direction, in the order in which they were asked for.
+    /// The other metrics that changed in the same direction, in the order in which they were requested.
     pub also: Vec<Moved>,
 }
 
@@ -134,7 +148,7 @@ pub struct LeftOut {
 /// How a [`LeftOut`] item changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// It was allocated and is not any more.
+    /// It was allocated and no longer is.
     Lost,
     Gained,
     Vanished,
@@ -143,13 +157,13 @@ pub enum Fate {
     Neither,
 }
 
-/// Why the new file is worse than is allowed.
+/// One way in which the new file is worse than allowed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Regression {
     /// A total grew too much.
     Total { base: Setting, new: Setting, total: Total },
-    /// An item cannot be allocated any more.
+    /// An item can no longer be allocated.
     Lost(LeftOut),
 }
 
@@ -180,14 +194,14 @@ impl Diff {
         self.groups.iter().any(|group| group.metrics.iter().any(|total| total.metric == metric))
     }
 
-    /// What was left out, and how it changed.
+    /// The items that were left out and met this fate.
     pub fn fated(&self, fate: Fate) -> impl Iterator<Item = &LeftOut> {
         self.left_out.iter().filter(move |left_out| left_out.fate() == fate)
     }
 }
 
-/// A function that the new version cannot allocate any more is a regression whatever the totals say: they are without it. One
-/// that is not there any more is none, because sources change.
+/// The totals beyond their limits, and the items that were lost. A function that the new version cannot allocate any more is
+/// a regression whatever the totals say, since they do not contain it. One that has vanished is not: sources change.
 fn regressions(groups: &[Group], left_out: &[LeftOut], limits: &[Limit]) -> Vec<Regression> {
     let mut regressions = Vec::new();
     for group in groups {
@@ -216,7 +230,7 @@ impl LeftOut {
 }
 
 impl Group {
-    /// What was compared with what.
+    /// Tells which settings are compared: each once where both are equal.
     pub fn label(&self) -> String {
         label(&self.base, &self.new)
     }

@@ -1,4 +1,4 @@
-//! A number out of a statistics file: counted exactly, estimated, or a mean.
+//! The numbers in files of statistics: counted exactly, estimated, or averaged.
 
 use super::limit::Limit;
 use serde::{Serialize, Serializer};
@@ -7,15 +7,16 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::ops::AddAssign;
 
-/// Estimates that differ by less, relatively, are equal: they are sums of fractions, which another order rounds otherwise.
+/// The relative difference up to which estimates are equal: they are sums of fractions, and another order of summation
+/// rounds differently.
 const ROUNDING: f64 = 1e-9;
 
-/// What a counter says. What is estimated as a difference may be negative.
+/// The value of a counter. An estimate of a difference may be negative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Quantity {
     Count(u64),
     Amount(f64),
-    /// A mean of shares: their sum, each times its weight, and the sum of the weights.
+    /// A mean of shares: the weighted sum of the shares, and the sum of the weights.
     Mean {
         sum: f64,
         weight: f64,
@@ -29,7 +30,7 @@ impl Default for Quantity {
 }
 
 impl Quantity {
-    /// The quantity that a JSON value is, if it is one.
+    /// Reads a JSON value, if it is a quantity.
     pub fn of(value: &Value) -> Option<Self> {
         match value.as_u64() {
             Some(count) => Some(Quantity::Count(count)),
@@ -37,7 +38,7 @@ impl Quantity {
         }
     }
 
-    /// A share that counts as much as so many others of weight one.
+    /// A share with a weight.
     pub fn mean(share: f64, weight: u64) -> Self {
         Quantity::Mean { sum: share * weight as f64, weight: weight as f64 }
     }
@@ -50,7 +51,7 @@ impl Quantity {
         }
     }
 
-    /// What this is of a total: its summand.
+    /// The part of a total that comes from this: a summand of its sum or mean.
     pub fn within(self, total: Self) -> f64 {
         match (self, total) {
             (Quantity::Mean { sum, .. }, Quantity::Mean { weight, .. }) => divided(sum, weight),
@@ -58,15 +59,16 @@ impl Quantity {
         }
     }
 
-    /// The ratio of another to this for a geometric mean. Many counters of many functions are zero, so that one is added to
-    /// both sides; shares are much smaller than one, and those that are not positive have no ratio.
+    /// The ratio of `new` to this one, as a factor of a geometric mean. One is added to both sides, since many counters of
+    /// many functions are zero; not so to shares, which are much smaller than one. Shares that are not positive have no
+    /// ratio.
     pub fn ratio_of(self, new: Self) -> Option<f64> {
         let added = if matches!(self, Quantity::Mean { .. }) { 0.0 } else { 1.0 };
         let (base, new) = (self.as_f64() + added, new.as_f64() + added);
         (base > 0.0 && new > 0.0).then(|| new / base)
     }
 
-    /// How this compares with another, but for rounding.
+    /// Compares with another, up to rounding.
     pub fn compare(self, other: Self) -> Ordering {
         match (self, other) {
             (Quantity::Count(this), Quantity::Count(other)) => this.cmp(&other),
@@ -81,13 +83,13 @@ impl Quantity {
         }
     }
 
-    /// The change from this to another, from 0.01 for one per cent more; `None` from zero to something.
+    /// The relative change to another: 0.01 is one per cent more. `None` if it grows from zero.
     pub fn change_to(self, new: Self) -> Option<f64> {
         let (base, new) = (self.as_f64(), new.as_f64());
         if base == new { Some(0.0) } else { (base != 0.0).then(|| (new - base) / base.abs()) }
     }
 
-    /// Whether another is larger by more than a limit allows.
+    /// Whether `new` is larger than a limit allows.
     pub fn exceeded_by(self, new: Self, limit: &Limit) -> bool {
         let (base, growth) = (self.as_f64(), new.as_f64() - self.as_f64());
         let allowed = base.abs() * limit.percent / 100.0 + limit.slack;
@@ -108,12 +110,12 @@ impl AddAssign for Quantity {
     }
 }
 
-/// Nothing by nothing is nothing.
+/// Divides; zero by zero is zero.
 fn divided(sum: f64, weight: f64) -> f64 {
     if weight > 0.0 { sum / weight } else { 0.0 }
 }
 
-/// As a number.
+/// Written as a number.
 impl Serialize for Quantity {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {

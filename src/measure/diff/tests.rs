@@ -1,4 +1,4 @@
-//! Matching and sums, on files that say no more than a test needs.
+//! Tests of matching and totals, on files that contain no more than a test needs.
 
 use super::load::{File, Setting, Status, parse};
 use super::metric::Metric;
@@ -63,7 +63,7 @@ fn diff(base: &[Value], new: &[Value], request: &Request) -> Diff {
     Diff::new(&file("base", base, request), &file("new", new, request), request)
 }
 
-/// The difference of two runs by these functions.
+/// The difference of two runs that consist of these functions.
 fn of_functions(base: &[Value], new: &[Value], request: &Request) -> Diff {
     diff(&[statistics(base)], &[statistics(new)], request)
 }
@@ -97,7 +97,7 @@ fn from_nothing_there_is_no_percentage() {
     assert_eq!((diff.hurt[0].change, diff.hurt[0].of_total), (None, 1.0));
 }
 
-/// Shares are averaged by selected instructions, and what one of them changes is its part of the mean.
+/// Shares are averaged with selected instructions as weights, and a change of one counts as its part of the mean.
 #[test]
 fn shares_have_means() {
     let share = |name: &str, share: f64, instructions: u64| json!({ "name": name, "overhead_share": share, "selected": { "instructions": instructions } });
@@ -113,7 +113,7 @@ fn shares_have_means() {
     assert!((diff.helped[0].of_total + 0.3 / 0.49).abs() < 1e-12, "{diff:?}");
 }
 
-/// An item is listed with the metric in which it changes the total most, on both lists if it has both.
+/// An item is listed with the metric in which it changes the total most, on both lists if it changed in both directions.
 #[test]
 fn the_worst_come_first() {
     let base = [function("f", 50, 10), function("g", 50, 10), function("h", 0, 0)];
@@ -190,7 +190,7 @@ fn what_applies_in_neither_is_not_worth_a_word() {
     assert_eq!(diff(&failed, &failed, &request(&["static.loads"])).left_out.len(), 1);
 }
 
-/// Each group is held to the limit by itself: what one gains does not pay for what another loses.
+/// Each group is held to the limit on its own: the gains of one do not offset the losses of another.
 #[test]
 fn regressions_of_single_groups() {
     let base = [module("a.bc", "4", counts(100, 0), &[]), module("b.bc", "8", counts(1000, 0), &[])];

@@ -1,5 +1,5 @@
-// Counts what is in use on the heap, thread by thread, by standing in front of glibc's allocator: so Rust's allocations and
-// LLVM's are measured by the same means. The bytes are those that the allocator gives, not those that were asked for.
+// Counts the bytes in use on the heap, thread by thread, by wrapping glibc's allocator, so that Rust's allocations and
+// LLVM's are measured by the same means. A block counts with the bytes that it was given, not those that were requested.
 #include <errno.h>
 #include <malloc.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@ OF_THREAD live;
 OF_THREAD peak;
 OF_THREAD before; // what was in use when the measurement began
 
-// Whether anybody wants to know. Set once, before there is anything to measure.
+// Whether the heap is measured. Set once, before there is anything to measure.
 static int enabled;
 
 void chordal_meter_enable(void) { enabled = 1; }

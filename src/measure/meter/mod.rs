@@ -1,4 +1,4 @@
-//! How much of the heap is in use, by Rust's code and the code generator's alike (`meter.c`).
+//! Measures how much of the heap is in use, by Rust's code and the code generator's alike (`meter.c`).
 
 unsafe extern "C" {
     safe fn chordal_meter_enable();
@@ -8,22 +8,22 @@ unsafe extern "C" {
     safe fn chordal_meter_set_peak(bytes: u64);
 }
 
-/// Has all of the process's use of the heap be measured from now on, which takes time.
+/// Measures the heap of the whole process from now on, which takes time.
 pub fn enable() {
     chordal_meter_enable();
 }
 
-/// Begins to measure what this thread does. The code generator's passes call the same function.
+/// Begins a measurement of this thread. The code generator's passes call the same C function.
 pub fn start() {
     chordal_meter_start();
 }
 
-/// The most bytes that were in use since the start, beyond those in use at the start, if that is measured at all.
+/// The most bytes that were in use since the start, beyond those in use at the start; `None` if the heap is not measured.
 pub fn peak() -> Option<u64> {
     (chordal_meter_is_enabled() != 0).then(|| chordal_meter_peak())
 }
 
-/// Does work whose use of the heap is not to be measured.
+/// Does work whose use of the heap is not measured.
 pub fn apart<R>(work: impl FnOnce() -> R) -> R {
     let before = chordal_meter_peak();
     let result = work();
@@ -42,7 +42,7 @@ mod tests {
         black_box(vec![1; count * MEGABYTE])
     }
 
-    /// What has been in use, in megabytes.
+    /// The peak in megabytes, rounded.
     fn rounded_peak() -> u64 {
         let bytes = peak().expect("it is measured");
         (bytes + MEGABYTE as u64 / 2) / MEGABYTE as u64

@@ -1,4 +1,4 @@
-//! A difference of two statistics files, as annotations of a workflow.
+//! Writes a difference of two files of statistics as annotations of a workflow.
 
 use super::diff::NOT_ANY_MORE;
 use super::workflow::{Annotation, Level};
@@ -7,8 +7,9 @@ use crate::measure::diff::{Change, Diff, Fate, Group, Item, LeftOut, Regression,
 use crate::measure::stats::Place;
 use std::path::Path;
 
-/// An error for each run that got worse and for each function that is lost, warnings for what else people should look at, and a
-/// notice with the totals of each group. Files below the folder are named as they are there: so does a workflow name them.
+/// An error for each group that got worse and for each function that was lost, warnings for other items that people should
+/// look at, and a notice with the totals of each group. Files below `folder` are named relative to it, as workflows name
+/// them.
 pub fn annotations(diff: &Diff, folder: &Path) -> String {
     let all = errors(diff).into_iter().chain(warnings(diff)).chain(diff.groups.iter().map(notice));
     let lines = all.map(|mut annotation| {
@@ -22,7 +23,7 @@ pub fn annotations(diff: &Diff, folder: &Path) -> String {
     lines.collect()
 }
 
-/// The failures. The totals of a group, of which many may have grown, are one error.
+/// The regressions. The totals of a group, several of which may have grown, make one error.
 fn errors(diff: &Diff) -> Vec<Annotation> {
     let is_same_group = |a: &Regression, b: &Regression| match (a, b) {
         (Regression::Total { base, new, .. }, Regression::Total { base: other_base, new: other_new, .. }) => {
@@ -45,20 +46,20 @@ fn grown(first: &str, more: usize) -> String {
     if more == 0 { format!("{first} grew") } else { format!("{first} and {more} more grew") }
 }
 
-/// Functions that have a place in the sources are annotated there, one by one; others together.
+/// The warnings: one for each function that has a place in the sources, one for all others of a kind.
 fn warnings(diff: &Diff) -> Vec<Annotation> {
-    // With a limit, what is lost is an error.
+    // With limits, lost functions are errors already.
     let lost = diff.fated(Fate::Lost).filter(|_| diff.limits.is_empty());
     let lost = lost.map(|lost: &LeftOut| (&lost.item, format!("{}: {}", lost.item, lost.new)));
     let vanished: Vec<String> = diff.fated(Fate::Vanished).map(|vanished| vanished.item.to_string()).collect();
     let mut warnings = each(NOT_ANY_MORE, lost);
-    // (It is nowhere in the new sources.)
+    // No places: vanished functions are nowhere in the new sources.
     warnings.extend(together("Vanished", vanished));
     warnings.extend(each("Hurt most", diff.hurt.iter().map(|change| (&change.item, hurt(change)))));
     warnings
 }
 
-/// A warning for each that has a place, and one for all others.
+/// A warning for each item that has a place, and one for all others.
 fn each<'d>(title: &str, items: impl Iterator<Item = (&'d Item, String)>) -> Vec<Annotation> {
     let (mut warnings, mut others) = (Vec::new(), Vec::new());
     for (item, message) in items {
@@ -86,7 +87,7 @@ fn hurt(change: &Change) -> String {
     format!("{}: {}", change.item, all.join(", "))
 }
 
-/// In lines: annotations are not shown in a font for tables.
+/// A group's totals, one a line, since annotations are not shown in a monospaced font.
 fn notice(group: &Group) -> Annotation {
     let line = |total: &Total| {
         let change = total.change.map_or_else(String::new, |change| format!(" ({:+.1}%)", change * 100.0));

@@ -1,4 +1,4 @@
-//! A comparison as tables, CSV, JSON, and the JSON of LLVM's test suite.
+//! Writes a comparison as tables, CSV, JSON, and the JSON of LLVM's test suite.
 
 use super::counters;
 use super::names::Names;
@@ -11,27 +11,27 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
-/// How many functions that were left out are named in a table, in each comparison.
+/// How many of the functions that were left out are named, in each group.
 const NAMED: usize = 10;
 
-/// What is compared: the sums, and what is below them if that is wanted.
+/// A comparison to be written: the sums, and the detail below them.
 pub struct Comparison<'c> {
     pub summary: &'c Summary,
     pub detail: Detail<'c>,
-    /// How tables call functions.
+    /// How tables name functions.
     pub names: Names,
 }
 
-/// What stands below the sums.
+/// The detail below the sums of a group.
 #[derive(Clone, Copy)]
 pub enum Detail<'c> {
     None,
     Modules,
-    /// For each group of the summary, and how many of them are shown.
+    /// The functions of each group of the summary, and how many of them are shown.
     Functions(&'c [Vec<FunctionCounts<'c>>], usize),
 }
 
-/// A row: its module or function, and its counts.
+/// The cells that say what a row is about, and its counts.
 type Row<'c> = (Vec<Cell>, &'c Counts);
 
 impl<'c> Comparison<'c> {
@@ -71,7 +71,7 @@ impl<'c> Comparison<'c> {
         text.push_str(&notes(group, self.names));
     }
 
-    /// One table of every counter of everything.
+    /// One table with every counter, for programs.
     pub fn csv(&self) -> String {
         let mut rows = Vec::new();
         for (index, group) in self.summary.groups.iter().enumerate() {
@@ -96,7 +96,7 @@ impl<'c> Detail<'c> {
         }
     }
 
-    /// What a row is about.
+    /// The columns that say what a row is about.
     fn columns(self) -> &'static [&'static str] {
         match self {
             Detail::None => &["allocator"],
@@ -147,7 +147,7 @@ fn totals(group: &Group) -> Vec<Row<'_>> {
     group.rows.iter().map(|row| (vec![row.allocator.as_str().into()], &row.total)).collect()
 }
 
-/// Rows with what people are shown of their counts.
+/// A table of those counts that people are shown.
 fn table(about: &[&'static str], rows: Vec<Row<'_>>) -> Table {
     let mut table = Table::new(about.iter().copied().chain(columns()));
     for (about, counts) in rows {
@@ -170,7 +170,7 @@ fn counted(counts: &Counts) -> impl Iterator<Item = Cell> {
     METRICS.iter().map(cell).chain([time, memory])
 }
 
-/// The ratios of all allocators, if the baseline is among them and is not alone.
+/// The ratios of all allocators, if the baseline is among them and not alone.
 fn ratios(group: &Group) -> Option<Table> {
     if group.rows.len() < 2 {
         return None;
@@ -186,8 +186,8 @@ fn ratios(group: &Group) -> Option<Table> {
     Some(table)
 }
 
-/// Notes below the tables: functions and runs that are in no sum, with reasons, and rows of which some functions were allocated in
-/// another way than the row's name says.
+/// The notes below the tables: functions and runs that are in no sum, with reasons, and rows of which some functions were
+/// allocated in another way than the name of the row says.
 fn notes(group: &Group, names: Names) -> String {
     let mut text = String::new();
     if !group.passed_over.is_empty() {
@@ -227,7 +227,7 @@ fn notes(group: &Group, names: Names) -> String {
     text
 }
 
-/// Who did not compile a function, by module and function.
+/// The allocators that did not compile a function, by module and function.
 fn by_function(left_out: &[LeftOut]) -> IndexMap<(&str, &str), Vec<&LeftOut>> {
     let mut functions: IndexMap<(&str, &str), Vec<&LeftOut>> = IndexMap::new();
     for left_out in left_out {
@@ -236,7 +236,7 @@ fn by_function(left_out: &[LeftOut]) -> IndexMap<(&str, &str), Vec<&LeftOut>> {
     functions
 }
 
-/// The allocators of each reason.
+/// The allocators that share a reason.
 fn by_reason(passed_over: &IndexMap<String, String>) -> IndexMap<&str, Vec<&str>> {
     let mut reasons: IndexMap<&str, Vec<&str>> = IndexMap::new();
     for (allocator, reason) in passed_over {
@@ -261,9 +261,9 @@ pub fn json(summary: &Summary, records: &[Record]) -> serde_json::Result<String>
     Ok(serde_json::to_string_pretty(&Document { schema: SCHEMA, summary, modules: records })? + "\n")
 }
 
-/// The records as LLVM's test suite writes results: a test is a module, or a function if there are any in the records. A
-/// name tells the allocator and the registers only where there are several, so that files of one allocator each can be
-/// compared.
+/// The records in the format of results of LLVM's test suite. A test is a module, or a function if the records have
+/// functions. Its name includes the allocator and the registers only if there are several, so that files of one allocator
+/// each can be compared.
 ///
 /// # Errors
 /// None in practice: all of it can be written as JSON.
@@ -296,7 +296,7 @@ pub fn lit(records: &[Record]) -> serde_json::Result<String> {
     Ok(serde_json::to_string_pretty(&json!({ "tests": tests }))? + "\n")
 }
 
-/// One result: LLVM's names where LLVM counts the same, ours for the rest.
+/// One result, with LLVM's names where LLVM counts the same, and chordal's for the rest.
 fn test(name: &str, counts: &Counts) -> Value {
     let mut metrics = Map::new();
     metrics.insert("regalloc.NumSpills".into(), counts.spill.stores.into());

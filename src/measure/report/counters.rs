@@ -1,14 +1,14 @@
-//! Every counter as CSV, by the names that the JSON has for them.
+//! Writes every counter as CSV, with the names of the JSON.
 
 use super::table::{Cell, Style, Table};
 use crate::measure::stats::Counts;
 use crate::measure::stats::counters::{self, Value};
 use indexmap::IndexSet;
 
-/// The time of all phases, in front of which those of each phase stand.
+/// The time of all phases; the columns of single phases precede it.
 const TIME: &str = "time_ns.total";
 
-/// The columns that say what each row is about, and its counts.
+/// The table of these rows: the columns that say what each is about, then its counters.
 pub fn csv<'c>(about: &[&str], rows: impl IntoIterator<Item = (Vec<Cell>, &'c Counts)>) -> String {
     let rows: Vec<_> = rows.into_iter().map(|(about, counts)| (about, counters::values(counts))).collect();
     let times: IndexSet<&String> =

@@ -1,4 +1,4 @@
-//! A difference of two statistics files, as tables.
+//! Writes a difference of two files of statistics as tables.
 
 use super::names::Names;
 use super::table::{Cell, Style, Table};
@@ -18,7 +18,7 @@ impl From<Quantity> for Cell {
 
 pub const NOT_ANY_MORE: &str = "Not allocated any more";
 
-/// What is left out, in the order of how much it matters.
+/// The kinds of items that were left out, most important first.
 const LEFT_OUT: [(Fate, &str); 5] = [
     (Fate::Lost, NOT_ANY_MORE),
     (Fate::Gained, "Allocated now"),
@@ -27,7 +27,7 @@ const LEFT_OUT: [(Fate, &str); 5] = [
     (Fate::Appeared, "Appeared"),
 ];
 
-/// Everything, for people. Of the items that are left out, at most so many of each kind are named.
+/// The whole difference, for people. Of the items that were left out, at most `top` of each kind are named.
 pub fn tables(diff: &Diff, style: Style, names: Names, top: usize) -> String {
     let mut text = match style {
         Style::Markdown => format!("### {}\n", title(diff)),
@@ -55,7 +55,7 @@ fn title(diff: &Diff) -> String {
     format!("{} -> {}", diff.base, diff.new)
 }
 
-/// A table with a heading, if there is anything in it.
+/// Adds a table with a heading, unless it is empty.
 fn section(text: &mut String, style: Style, heading: &str, table: &Table) {
     if table.is_empty() {
         return;
@@ -69,7 +69,7 @@ fn section(text: &mut String, style: Style, heading: &str, table: &Table) {
     text.push_str(&table.render(style));
 }
 
-/// Several groups need a column to tell them apart.
+/// The totals; several groups need a column that tells them apart.
 fn totals(diff: &Diff) -> Table {
     let several = diff.groups.len() > 1;
     let group = several.then_some("run");
@@ -118,13 +118,13 @@ fn left_out(left_out: &[&LeftOut], style: Style, names: Names) -> Table {
     table
 }
 
-/// An item as people call it.
+/// An item with its function's name as people read it.
 fn named(item: &Item, names: Names) -> String {
     let function = item.function.as_deref().map(|function| names.of(function));
     Item { function, ..item.clone() }.to_string()
 }
 
-/// Names of functions are full of what Markdown takes for emphasis.
+/// Quotes a name in Markdown, since functions' names are full of characters that it takes for emphasis.
 fn code(name: &str, style: Style) -> String {
     if style == Style::Markdown { format!("`{name}`") } else { name.to_owned() }
 }

@@ -1,4 +1,4 @@
-//! How results are shown: tables for people, Markdown, CSV, and annotations of a workflow, charts.
+//! Writes results: tables for people, Markdown, CSV, annotations of a workflow, and charts.
 
 pub mod annotations;
 pub mod chart;

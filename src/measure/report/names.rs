@@ -1,14 +1,14 @@
-//! Names of functions, as people read them.
+//! Names of functions as people read them.
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// The most columns that a name out of a template may take up.
+/// The most columns that a demangled name may take up.
 const LONGEST: usize = 80;
 
-/// How functions are called in tables.
+/// How tables name functions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Names {
-    /// As in the source, where C++ and Rust made another name of it for the linker.
+    /// As in the source, which C++ and Rust encode for the linker.
     Demangled,
     /// As their symbols.
     Mangled,
@@ -24,16 +24,17 @@ impl Names {
     }
 }
 
-/// The name in the source, if it can be told. (Rust's old names look like those of C++, with a hash at the end.)
+/// The name in the source, if the symbol tells it. Rust's old scheme looks like that of C++, with a hash at the end, so it
+/// is tried first.
 fn demangled(symbol: &str) -> Option<String> {
     if let Ok(name) = rustc_demangle::try_demangle(symbol) {
         return Some(format!("{name:#}"));
     }
-    // (`f` alone is the name of a type, too.)
+    // Without a prefix, `f` would be taken for the code of a type.
     cpp_demangle::Symbol::new(symbol).ok().filter(|_| symbol.starts_with("_Z"))?.demangle().ok()
 }
 
-/// A name without arguments of templates where it is too long with them, and without parameters where it still is.
+/// Shortens a name that is too long: without template arguments and, if it still is, without parameters as well.
 fn readable(name: &str) -> String {
     let without_arguments = collapsed(name, &[('<', '>')]);
     let without_parameters = collapsed(&without_arguments, &[('(', ')')]);
@@ -42,7 +43,7 @@ fn readable(name: &str) -> String {
     found.map_or_else(|| shortened(&without_parameters, LONGEST), str::to_owned)
 }
 
-/// A name with `…` for all that is between these brackets.
+/// A name with `…` in place of everything between these brackets.
 fn collapsed(name: &str, brackets: &[(char, char)]) -> String {
     let (mut short, mut depth, mut rest) = (String::new(), 0_usize, name);
     while let Some(first) = rest.chars().next() {
@@ -63,7 +64,8 @@ fn collapsed(name: &str, brackets: &[(char, char)]) -> String {
     short
 }
 
-/// The length of what a name begins with that looks like brackets and is none, or has nothing to leave out.
+/// If the name begins with something that looks like a bracket but is none, or with a pair that has nothing to leave out:
+/// its length.
 fn no_bracket(name: &str) -> Option<usize> {
     const WHOLE: [&str; 4] = ["(anonymous namespace)", "operator()", "()", "->"];
     if let Some(whole) = WHOLE.into_iter().find(|whole| name.starts_with(whole)) {
@@ -74,7 +76,7 @@ fn no_bracket(name: &str) -> Option<usize> {
     Some(name.len() - operator.len() + symbols)
 }
 
-/// Shortens a text to a number of columns by leaving out its middle.
+/// Shortens a text to a number of columns by cutting out its middle.
 pub fn shortened(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! Tables: one content, three styles.
+//! Tables: one content in several styles.
 
 use super::names::shortened;
 use crate::output::printable;
@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr as _;
 /// Spaces between columns.
 const GAP: usize = 2;
 
-/// Names may be shortened to this much.
+/// The smallest width to which a column is shortened.
 const SHORTEST: usize = 16;
 
 /// A table of columns with a header.
@@ -22,27 +22,27 @@ pub struct Table {
     rows: Vec<Vec<Cell>>,
 }
 
-/// What stands in one place of a table.
+/// A cell of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     Text(String),
     Count(u64),
-    /// A quantity with so many decimals.
+    /// A quantity, and the number of decimals to show.
     Amount(f64, usize),
-    /// A change, from 0.01 for one percent more; shown with its sign.
+    /// A relative change, 0.01 for one per cent more; shown with its sign.
     Change(f64),
-    /// A part of a whole, 0.01 for one percent.
+    /// A part of a whole, 0.01 for one per cent.
     Share(f64),
-    /// There is nothing to say.
+    /// There is no value.
     Missing,
 }
 
 /// How a table is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Style {
-    /// For people: as wide as it is.
+    /// For people, as wide as it needs to be.
     Plain,
-    /// For people in front of a terminal that has this number of columns.
+    /// For people at a terminal with this number of columns.
     Terminal(usize),
     Markdown,
     /// For programs: numbers in full, without grouping.
@@ -77,7 +77,7 @@ impl Cell {
     fn shown(&self) -> String {
         match self {
             Cell::Text(text) => printable(text),
-            // A ratio of numbers that are too large says nothing.
+            // A number that overflowed says nothing.
             Cell::Amount(number, _) | Cell::Change(number) | Cell::Share(number) if !number.is_finite() => "-".into(),
             Cell::Count(count) => grouped(*count),
             Cell::Amount(amount, decimals) => grouped_amount(*amount, *decimals),
@@ -118,7 +118,7 @@ fn grouped(count: u64) -> String {
     text
 }
 
-/// As a text, a number or nothing.
+/// Written as a text, a number or `null`.
 impl Serialize for Cell {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -139,7 +139,7 @@ impl Table {
     /// Adds a row at the bottom.
     ///
     /// # Panics
-    /// If it has not as many cells as the header.
+    /// If the number of cells is not that of the header.
     pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
         let cells: Vec<Cell> = cells.into_iter().collect();
         assert_eq!(cells.len(), self.header.len(), "a row has a cell for each column");
@@ -178,18 +178,18 @@ impl Table {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
-        // Nothing follows the last column.
+        // No trailing spaces after the last column.
         drawn.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
     }
 
-    /// In a limited number of columns: names are shortened where they take up too much, and what still has no room goes below, with the
-    /// names once more. A number is never broken.
+    /// Fits the table into `width` columns: long names are shortened, and columns that still have no room go below, with the
+    /// names repeated. A number is never broken.
     fn fitted(&self, width: usize) -> String {
         let texts: Vec<usize> = (0..self.header.len()).filter(|&column| !self.is_numeric(column)).collect();
         let names = (0..self.header.len()).take_while(|column| texts.contains(column)).count();
         let mut widths = shrunk(self.widths(), &texts, |widths| total(widths) > width);
         if total(&widths) > width {
-            // The numbers go below each other in any case, so that names may take half of each part.
+            // Some columns go below in any case, so names may take half the width.
             widths = shrunk(self.widths(), &texts, |widths| total(&widths[..names]) > width / 2);
         }
         let shown = parts(&widths, names, width).into_iter().map(|part| self.part((0..names).chain(part), &widths).plain());
@@ -202,7 +202,7 @@ impl Table {
         self.header.iter().enumerate().map(|(column, title)| title.width().max(widest(column))).collect()
     }
 
-    /// Some of the columns, with texts that are no wider than this.
+    /// A table of some of the columns, with texts cut to these widths.
     fn part(&self, columns: impl Iterator<Item = usize> + Clone, widths: &[usize]) -> Table {
         let cut = |cell: &Cell, column: usize| match cell {
             Cell::Text(_) => Cell::Text(shortened(&cell.shown(), widths[column])),
@@ -215,7 +215,7 @@ impl Table {
         part
     }
 
-    /// Whether a column has numbers only, which are written flush right.
+    /// Whether a column has only numbers, which are aligned on the right.
     fn is_numeric(&self, column: usize) -> bool {
         self.rows.iter().all(|row| !matches!(row[column], Cell::Text(_)))
     }
@@ -231,12 +231,12 @@ impl Table {
     }
 }
 
-/// How wide columns are together.
+/// The width of these columns together, with gaps.
 fn total(widths: &[usize]) -> usize {
     widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
 }
 
-/// The widths of columns of which those with texts lose as much as they must and can.
+/// Shrinks columns of text, always the widest first, until the widths are not too large or every text is at [`SHORTEST`].
 fn shrunk(mut widths: Vec<usize>, texts: &[usize], are_too_wide: impl Fn(&[usize]) -> bool) -> Vec<usize> {
     while are_too_wide(&widths)
         && let Some(&widest) = texts.iter().max_by_key(|&&column| widths[column])
@@ -247,7 +247,7 @@ fn shrunk(mut widths: Vec<usize>, texts: &[usize], are_too_wide: impl Fn(&[usize
     widths
 }
 
-/// The columns after the names, in parts that have room beside these. (One column is always a part.)
+/// Divides the columns after the names into parts that fit beside the names; a part has at least one column.
 fn parts(widths: &[usize], names: usize, width: usize) -> Vec<Range<usize>> {
     let mut parts: Vec<Range<usize>> = Vec::new();
     for column in names..widths.len() {

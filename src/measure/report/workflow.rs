@@ -10,8 +10,7 @@ pub enum Level {
     Error,
 }
 
-/// A message beside a workflow run, and beside a line of the sources if it has a place. Names, title and message may be
-/// any text.
+/// A message about a workflow run, at a line of the sources if it has a place. Its texts may contain any characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotation {
     pub level: Level,
@@ -35,12 +34,12 @@ impl fmt::Display for Annotation {
     }
 }
 
-/// A message has to be one line; the percent sign is what escapes.
+/// Escapes a message, which must be one line; the escapes begin with a percent sign.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// Commas separate properties, and colons end them.
+/// Escapes a property: commas separate properties, and colons end them.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -1,11 +1,11 @@
-//! The counters of the schema by their names in its JSON, such as `static.loads` and `spill.bound`.
+//! Looks counters up by their names in the JSON, such as `static.loads` and `spill.bound`.
 
 use super::{Counts, Spill, Times};
 use crate::allocate::recolour::RecolouringCounts;
 use indexmap::IndexMap;
 use serde::Deserialize;
 
-/// The value at a place of the JSON.
+/// A value in the JSON.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
@@ -15,8 +15,8 @@ pub enum Value {
     Unknown(()),
 }
 
-/// The names of all counters, in the order of the schema. Of the times only their sum: which phases there are, each allocator
-/// says itself.
+/// The names of all counters, in the order of the schema. Of the times only their sum has a fixed name, since each allocator
+/// names its own phases.
 pub fn names() -> Vec<String> {
     let known = Some(0.0);
     let counts = Counts {
@@ -29,7 +29,7 @@ pub fn names() -> Vec<String> {
     values(&counts).into_keys().collect()
 }
 
-/// A counter of these counts, by name.
+/// The values of these counts, by the names of the counters.
 ///
 /// # Panics
 /// Never: counts can be written as JSON.

@@ -1,4 +1,6 @@
 //! The statistics that chordal writes: the schema `chordal-stats/1`.
+//!
+//! Each field's comment is its definition; the names are those of the JSON unless a field is renamed.
 
 pub mod counters;
 pub mod names;
@@ -27,13 +29,13 @@ pub struct Statistics {
     pub chordal: String,
     /// Name of the allocator, as on the command line.
     pub allocator: String,
-    /// The choices that the allocator worked by, named as on the command line; `null` for one that has none.
+    /// The options in effect, named as on the command line; `null` for an allocator that has none.
     pub options: Option<Options>,
-    /// General-purpose registers that the allocator was held to; `null`: all of the target's.
+    /// The general-purpose registers that the allocator might use; `null` for all of the target's.
     pub registers: Option<Vec<String>>,
     /// Name of the input file, as given.
     pub source: String,
-    /// The folder that it was named in, if that was said.
+    /// The working folder of the input's name, if it was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
     /// Target triple of the module.
@@ -47,102 +49,78 @@ pub struct Statistics {
     pub functions: Vec<Function>,
 }
 
-/// The choices of an allocator.
+/// The options of an allocator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Options {
-    /// One of chordal's.
+    /// Of one of chordal's allocators.
     Own(Box<OwnOptions>),
-    /// The switches of another one, by name.
+    /// The switches of another allocator, by name.
     Other(IndexMap<String, bool>),
 }
 
-/// The choices of one of chordal's allocators.
+/// The choices of one of chordal's allocators: the switches of its options, each as `--set` names it. A switch that the
+/// allocator does not read is absent if its field is optional, and means nothing otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OwnOptions {
-    /// `--eliminate`.
     pub eliminate: String,
-    /// `--frugal`.
+    /// Whether values related by φs share slots, which follows from how φs are eliminated.
     pub frugal: bool,
-    /// `--spill`; `requested` where values are spilled only because they find no register.
+    /// `requested` if only values that find no register are spilled.
     #[serde(default)]
     pub spill: String,
-    /// `--store-hoist`.
     pub store_hoist: bool,
-    /// `--load-lower`.
     pub load_lower: String,
-    /// `--memory-coalesce`.
     pub memory_coalesce: bool,
-    /// `--fold`.
     pub fold: bool,
-    /// `--read-in-place`.
     #[serde(default)]
     pub read_in_place: bool,
-    /// `--rematerialise`.
     pub rematerialise: bool,
-    /// `--effort`, with `--spill priced`.
+    /// Where prices say what is spilled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
-    /// `--solver-seconds`, where integer programs are solved.
+    /// If integer programs are solved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub solver_seconds: Option<u64>,
-    /// `--weigh-size`.
     #[serde(default)]
     pub weigh_size: bool,
-    /// `--merge-copies`.
     #[serde(default)]
     pub merge_copies: bool,
-    /// `--park`.
     #[serde(default)]
     pub park: bool,
-    /// `--sink`.
     #[serde(default)]
     pub sink: bool,
-    /// `--delay`.
     #[serde(default)]
     pub delay: bool,
-    /// `--forms`.
     #[serde(default)]
     pub forms: bool,
-    /// `--spare-jumps`.
     #[serde(default)]
     pub spare_jumps: bool,
-    /// `--separate-saves`.
     #[serde(default)]
     pub separate_saves: bool,
-    /// `--split-ties`.
     #[serde(default)]
     pub split_ties: bool,
-    /// `--split-arguments`.
     #[serde(default)]
     pub split_arguments: bool,
-    /// `--pins`.
     pub pins: String,
-    /// `--coalesce`.
     #[serde(default)]
     pub coalesce: String,
-    /// `--cssa`, where phi-related values share memory, and each may have a register of its own.
+    /// If φ-related values share memory but may each have a register of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cssa: Option<String>,
-    /// Of allocators whose program leaves SSA form before.
+    /// Of allocators that leave SSA form before allocation.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub destruction: Option<DestructionOptions>,
-    /// `--swap`.
     pub swap: String,
 }
 
-/// How SSA form is left before allocation.
+/// How SSA form is left before allocation [Bo09].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DestructionOptions {
-    /// `--after`.
     pub after: String,
-    /// `--interference`.
     pub interference: String,
-    /// `--virtualize`.
     pub virtualize: bool,
-    /// `--liveness`.
     pub liveness: String,
-    /// `--merge`.
     pub merge: String,
 }
 
@@ -151,71 +129,72 @@ pub struct DestructionOptions {
 pub struct Function {
     /// Name of the function's symbol.
     pub name: String,
-    /// Where it is in its source; absent without debug information.
+    /// Where it is defined; absent without debug information.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     /// Why the function was left to the code generator's own allocator; `null` if it was not.
     pub fallback: Option<String>,
-    /// Where the allocator's phases did something else than they were asked for; absent if nowhere.
+    /// The places where a phase did something other than it was asked to; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub degraded: Vec<Degraded>,
-    /// What was counted.
+    /// Its counts.
     #[serde(flatten)]
     pub counts: Counts,
 }
 
-/// A place in a source.
+/// A place in a source file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// With the folder that the compiler was started in, if its debug information has that.
+    /// With the folder that the compiler was started in, if the debug information has it.
     pub file: String,
     /// From 1.
     pub line: u32,
 }
 
-/// What is counted in a function, or summed over functions.
+/// The counts of a function, or sums over functions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
     /// Instructions in the output.
     #[serde(rename = "static")]
     pub fixed: Static,
-    /// Instructions behind the insertion of prologues, each times the executions of its block per execution of its function
-    /// as estimated where allocation begins.
+    /// Instructions after the insertion of prologues, each weighted by the executions of its block per call of its function,
+    /// as estimated when allocation begins.
     pub weighted: Weighted,
-    /// The code that was to be allocated, the same for every allocator.
+    /// The code before allocation, the same for every allocator.
     #[serde(default)]
     pub selected: Selected,
     /// LLVM's `RegAllocScore` of the final code: weighted loads, stores and rematerialisable instructions, the program's own
-    /// included. It knows copies only as a pseudo-instruction, of which none is left by then. Lower is better.
+    /// included. It knows copies only as a pseudo-instruction, none of which is left in final code. Lower is better.
     pub score: f64,
-    /// By the same costs, what the allocator causes, weighted as [`Self::weighted`]: the sum of the parts.
+    /// The cost that the allocator causes, by the same costs and weighted as [`Self::weighted`]: the sum of the parts.
     pub overhead: f64,
     #[serde(default)]
     pub overhead_parts: OverheadParts,
-    /// The overhead of a function by its weighted selected instructions; of several, the mean of their shares, each weighted
-    /// by the function's selected instructions.
+    /// The overhead of a function divided by its weighted selected instructions; of several functions, the mean of their
+    /// shares, each weighted by the function's selected instructions.
     #[serde(default)]
     pub overhead_share: f64,
-    /// What spilling came to.
+    /// The result of spilling.
     pub spill: Spill,
-    /// Conversion to conventional SSA form (zero for allocators that do without, or do not tell; so are the next three).
+    /// Conversion to conventional SSA form. Zero, like the next three, for allocators without this phase or that do not
+    /// report it.
     pub conversion: ConversionCounts,
     /// Destruction of SSA form before allocation.
     #[serde(default)]
     pub destruction: DestructionCounts,
-    /// Sizes of interference graphs before spilling (Table 1 of the allocator paper).
+    /// Sizes of interference graphs before spilling [PP05, Table 1].
     pub graphs: GraphSizes,
-    /// What the optimisations of spill-free elimination removed.
+    /// Code that the optimisations of spill-free elimination removed [PP09].
     pub optimisations: Optimisations,
-    /// What recolouring did to copies.
+    /// Copies before and after recolouring.
     #[serde(default)]
     pub recolouring: RecolouringCounts,
-    /// What φ elimination had to do.
+    /// The work of φ elimination.
     pub elimination: EliminationCounts,
     /// Functions that were left to the code generator's own allocator.
     #[serde(default)]
     pub fallbacks: u64,
-    /// Functions in which a phase did something else than it was asked for.
+    /// Functions in which a phase did something other than it was asked to.
     #[serde(default)]
     pub degraded_functions: u64,
     /// Bytes of all stack frames.
@@ -223,8 +202,8 @@ pub struct Counts {
     /// Time that allocation took. Absent with `--no-times`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_ns: Option<Times>,
-    /// The most bytes of the heap that allocation had in use beyond those in use before, the checker apart; of several
-    /// functions the largest number. Absent with `--no-times`.
+    /// The most bytes of the heap that allocation used at once beyond those in use before, the checker excepted; of several
+    /// functions the largest. Absent with `--no-times`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
 }
@@ -253,9 +232,9 @@ impl Times {
 /// Instructions counted once each.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Static {
-    /// Instructions that read memory; folded operands and `pop` included, calls and inline assembly not.
+    /// Instructions that read memory, including `pop` and those with folded operands; not calls and inline assembly.
     pub loads: u64,
-    /// Instructions that write memory; folded operands and `push` included, calls and inline assembly not.
+    /// Instructions that write memory, including `push` and those with folded operands; not calls and inline assembly.
     pub stores: u64,
     /// Copies from register to register.
     pub moves: u64,
@@ -263,7 +242,7 @@ pub struct Static {
     pub xors: u64,
     /// All instructions.
     pub instructions: u64,
-    /// Bytes of machine code; `null` in a function without a symbol (private linkage, in an object file).
+    /// Bytes of machine code; `null` for a function without a symbol (private linkage, in an object file).
     pub bytes: Option<u64>,
 }
 
@@ -282,7 +261,7 @@ pub struct Weighted {
     pub instructions: f64,
 }
 
-/// The code that was to be allocated. Copies, φs and other pseudo-instructions that may come to nothing do not count.
+/// The code before allocation. Copies, φs and other pseudo-instructions that may emit no code do not count.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Selected {
     /// As [`Static::instructions`].
@@ -291,40 +270,41 @@ pub struct Selected {
     pub weighted_instructions: f64,
 }
 
-/// What an allocator causes, by cost and frequency. Differences to the selected code are negative where the allocator left
-/// fewer of its instructions, or moved them to where they are executed less.
+/// The cost that an allocator causes, by frequency and by the cost given for each part. Parts marked as a difference compare
+/// with the selected code: they are negative where the allocator removed instructions, or moved them to where they are
+/// executed less.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OverheadParts {
     /// Loads from spill slots: 4.
     pub reloads: f64,
     /// Stores to spill slots: 1.
     pub stores: f64,
-    /// Callee-saved registers saved: 1.
+    /// Saves of callee-saved registers: 1.
     pub saves: f64,
-    /// Callee-saved registers restored: 4.
+    /// Restores of callee-saved registers: 4.
     pub restores: f64,
-    /// Copies from register to register, those of the selected code that are left included: 0.2.
+    /// Copies from register to register, including those of the selected code that remain: 0.2.
     pub copies: f64,
-    /// Registers exchanged, in one instruction or by three exclusive-ors: 0.6.
+    /// Exchanges of registers, by one instruction or by three exclusive-ors: 0.6.
     pub exchanges: f64,
-    /// Instructions executed again: 0.2, or 1 where LLVM does not call them as cheap as a move. A difference.
+    /// Rematerialised instructions: 0.2, or 1 where LLVM does not call them as cheap as a move. A difference.
     pub remats: f64,
-    /// All other instructions that the selected code did not have: 0.2. A difference.
+    /// All other instructions that the selected code does not have: 0.2. A difference.
     pub other: f64,
 }
 
 impl OverheadParts {
-    /// All parts.
+    /// The sum of all parts.
     pub fn sum(&self) -> f64 {
         let OverheadParts { reloads, stores, saves, restores, copies, exchanges, remats, other } = self;
         reloads + stores + saves + restores + copies + exchanges + remats + other
     }
 }
 
-/// What spilling came to.
+/// The result of spilling.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spill {
-    /// Spilled values (0 for allocators that do not tell).
+    /// Spilled values (0 for allocators that do not report them).
     pub values: u64,
     /// Spill slots in the frame.
     pub slots: u64,
@@ -334,24 +314,24 @@ pub struct Spill {
     pub stores: u64,
     /// Instructions that read a spill slot, folded ones included.
     pub reloads: u64,
-    /// Those of the above that do something else as well.
+    /// Those of the stores and reloads that do something else as well.
     pub folded: u64,
-    /// Instructions executed again in place of a reload (0 for allocators that do not tell).
+    /// Rematerialisations and recomputations (0 for allocators that do not report them).
     pub remats: u64,
-    /// Copies that the allocator added (0 for allocators that do not tell).
+    /// Copies that the allocator added (0 for allocators that do not report them).
     pub copies: u64,
-    /// Swaps of two registers: those that the allocator added, or, if it does not tell, exchanges in the output.
+    /// Swaps of two registers: those that the allocator added or, if it does not report them, exchanges in the output.
     pub swaps: u64,
-    /// What reloads, stores and rematerialised instructions cost by the weights of [`OverheadParts`], and saving and restoring
-    /// callee-saved registers, as planned. Absent, like the next one, for allocators that do not know.
+    /// The planned cost of reloads, stores and rematerialised instructions, and of saving and restoring callee-saved
+    /// registers, by the weights of [`OverheadParts`]. Absent, like the next field, for allocators that do not know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-    /// What they cost at least, given what [`crate::allocate::spill::Certificate`] says.
+    /// A lower bound of that cost, under the assumptions of [`crate::allocate::spill::Certificate`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<f64>,
 }
 
-/// The architecture in a target triple, by the name that chordal calls it.
+/// The architecture of a target triple, by chordal's name for it.
 pub fn architecture(triple: &str) -> &str {
     match triple.split('-').next().unwrap_or_default() {
         "x86_64" => "x86-64",
@@ -360,7 +340,7 @@ pub fn architecture(triple: &str) -> &str {
     }
 }
 
-/// The phase that checks an allocation, which is no part of it.
+/// The phase that checks an allocation, which is not part of allocation.
 pub const CHECKER: &str = "check";
 
 impl Counts {
@@ -370,7 +350,7 @@ impl Counts {
         Some(times.total - times.phases.get(CHECKER).copied().unwrap_or(0))
     }
 
-    /// Enters the overhead of one function, whose selected instructions are known.
+    /// Sets the overhead of a function whose selected instructions are known.
     pub fn set_overhead(&mut self, parts: OverheadParts) {
         self.overhead = parts.sum();
         let program = self.selected.weighted_instructions;
@@ -378,7 +358,7 @@ impl Counts {
         self.overhead_parts = parts;
     }
 
-    /// Leaves out what differs from run to run.
+    /// Removes the values that differ from run to run.
     pub fn forget_measurements(&mut self) {
         self.time_ns = None;
         self.memory_bytes = None;
@@ -424,7 +404,7 @@ impl AddAssign<&DestructionCounts> for DestructionCounts {
         self.weighted += other.weighted;
         self.weighted_left += other.weighted_left;
         self.tests += other.tests;
-        // One function after the other.
+        // Functions are destructed one after the other, so the largest counts.
         self.bytes = self.bytes.max(other.bytes);
     }
 }
@@ -446,10 +426,10 @@ impl AddAssign<&Static> for Static {
     }
 }
 
-/// The mean of two shares, each weighted by the instructions selected.
+/// The mean of two shares, each weighted by the selected instructions.
 fn mean((share, selected): (f64, &Selected), (other_share, other): (f64, &Selected)) -> f64 {
     let weights = (selected.instructions + other.instructions) as f64;
-    // Exact where all the weight is on one side.
+    // In this form the mean is exact if all the weight is on one side.
     if weights > 0.0 { share + (other_share - share) * (other.instructions as f64 / weights) } else { 0.0 }
 }
 

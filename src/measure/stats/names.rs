@@ -1,17 +1,17 @@
-//! Names of modules.
+//! Names that tell modules apart.
 
 use std::collections::HashMap;
 
-/// A module's statistics.
+/// Where a module's statistics come from.
 #[derive(Clone, Copy)]
 pub struct Named<'m> {
-    /// Where they are: a file, or its name in a folder.
+    /// Their file: its path, or its name in a folder.
     pub place: &'m str,
-    /// The source that they are of.
+    /// The name of the module's source.
     pub source: &'m str,
 }
 
-/// The names of modules: their sources and, where several have sources of one name, where their statistics are.
+/// The names of modules: their sources, followed by the files of their statistics where several sources have one name.
 pub fn names(modules: &[Named<'_>]) -> Vec<String> {
     let mut sources: HashMap<&str, usize> = HashMap::new();
     for module in modules {

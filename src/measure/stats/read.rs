@@ -1,4 +1,4 @@
-//! Finding and reading files of statistics.
+//! Finds and reads files of statistics.
 
 use super::{SCHEMA, Statistics};
 use crate::folder;
@@ -16,30 +16,55 @@ pub fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
     folder::files(path, &["json"])
 }
 
-/// Reads a file's text.
-///
-/// # Errors
-/// If it is no JSON, or of another schema; the message says so.
-pub fn parse(text: &str) -> Result<Statistics, String> {
-    match schema(document(text)?) {
-        Some(schema) if schema == SCHEMA => serde_json::from_str(text).map_err(|error| error.to_string()),
-        Some(schema) => Err(format!("the schema is `{schema}`, not `{SCHEMA}`")),
-        None => Err(format!("names no schema: it is no {SCHEMA}")),
+/// Why a text is not a file of statistics.
+#[derive(Debug, thiserror::Error)]
+pub enum ParseError {
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    #[error("the schema is `{0}`, not `{SCHEMA}`")]
+    OtherSchema(String),
+    #[error("names no schema: it is no {SCHEMA}")]
+    NoSchema,
+    #[error(transparent)]
+    Invalid(serde_json::Error),
+}
+
+/// Why a text is not JSON.
+#[derive(Debug, thiserror::Error)]
+pub enum JsonError {
+    #[error("is empty")]
+    Empty,
+    #[error("is cut short: {0}")]
+    CutShort(serde_json::Error),
+    #[error("is not JSON: {0}")]
+    Broken(serde_json::Error),
+}
+
+impl From<serde_json::Error> for JsonError {
+    fn from(error: serde_json::Error) -> Self {
+        if error.is_eof() { JsonError::CutShort(error) } else { JsonError::Broken(error) }
     }
 }
 
-/// The document of a file. What has several may still say in the first what it is.
+/// Reads a file's text.
 ///
 /// # Errors
-/// If there is none; the message says what is there.
-pub fn document(text: &str) -> Result<&RawValue, String> {
-    let first = Deserializer::from_str(text).into_iter::<&RawValue>().next().ok_or("is empty")?;
-    first.map_err(|error| broken(&error))
+/// If it is no JSON, or of another schema.
+pub fn parse(text: &str) -> Result<Statistics, ParseError> {
+    match schema(document(text)?) {
+        Some(schema) if schema == SCHEMA => serde_json::from_str(text).map_err(ParseError::Invalid),
+        Some(schema) => Err(ParseError::OtherSchema(schema)),
+        None => Err(ParseError::NoSchema),
+    }
 }
 
-/// Says what is wrong with a text that is no JSON.
-pub fn broken(error: &serde_json::Error) -> String {
-    if error.is_eof() { format!("is cut short: {error}") } else { format!("is not JSON: {error}") }
+/// The first document of a file. In a file with several, it tells the schema of all.
+///
+/// # Errors
+/// If there is none.
+pub fn document(text: &str) -> Result<&RawValue, JsonError> {
+    let first = Deserializer::from_str(text).into_iter::<&RawValue>().next().ok_or(JsonError::Empty)?;
+    Ok(first?)
 }
 
 /// The schema that a document names.

@@ -1,4 +1,4 @@
-//! What the papers' texts claim, how it is measured here, and whether it is reproduced.
+//! The claims of the papers' texts: how each is measured here, and whether it is reproduced.
 
 mod jsr;
 mod sfe;
@@ -13,22 +13,23 @@ use crate::analysis::Reuse;
 
 /// A claim of a paper.
 pub struct Claim {
-    /// The table or figure that it is shown with.
+    /// The exhibit that it is shown with.
     pub exhibit: &'static str,
-    /// What the paper says, in our words.
+    /// The claim of the paper, in our words.
     pub text: &'static str,
-    /// Where it says so.
+    /// Its place in the paper.
     pub source: &'static str,
-    /// What is measured.
+    /// The quantity that is measured.
     pub quantity: &'static str,
     pub unit: Unit,
-    /// The number of the paper's that the rule does not have in it already.
+    /// The paper's number, if the rule does not contain it.
     pub published: Option<f64>,
     pub rule: Rule,
     pub measure: Measure,
-    /// Where it is measured, the nearest to the paper's own setting first.
+    /// The settings in which it is measured, the nearest to the paper's own first.
     pub settings: &'static [Setting],
-    /// Why numbers here may differ from the paper's, or what has to be known about them. True whatever they are.
+    /// Why our numbers may differ from the paper's, or what readers have to know about them. It is true whatever the numbers
+    /// are.
     pub why: &'static str,
 }
 
@@ -36,11 +37,11 @@ pub struct Claim {
 pub enum Measure {
     /// In the compiled code, or while it was compiled.
     Compiled(fn(&Results, Setting) -> Option<f64>),
-    /// In the programs before SSA form.
+    /// In programs before SSA form.
     BeforeSsa(fn(&Reuse) -> Option<f64>),
     /// While the compiled programs ran.
     Executed(fn(&Results, Setting) -> Option<f64>),
-    /// Not at all.
+    /// Not at all, for this reason.
     Never(&'static str),
 }
 
@@ -51,21 +52,21 @@ pub enum Unit {
     Change,
     /// 0.01 is one percent of the whole.
     Share,
-    /// So many times as much.
+    /// A factor.
     Ratio,
     Count,
     /// The number of registers with which linear scan catches up: 0 if it is ahead with the fewest already, infinity if it
-    /// never is.
+    /// never does.
     Crossing,
 }
 
-/// A claim and what became of it.
+/// A claim and its verdict.
 pub struct Judged {
     pub claim: Claim,
-    /// In each setting where there is a number.
+    /// The number in each setting that has one.
     pub measured: Vec<(String, f64)>,
     pub verdict: Verdict,
-    /// Why it is not measurable.
+    /// Why it cannot be measured, if it cannot.
     pub obstacle: Option<&'static str>,
 }
 
@@ -99,7 +100,7 @@ impl Claim {
         Judged { claim: self, measured, verdict, obstacle }
     }
 
-    /// What the paper has, as text.
+    /// The paper's number or direction, as text.
     pub fn expected(&self) -> String {
         let shown = |number| self.unit.show(number);
         let bound = match self.rule {
@@ -124,7 +125,7 @@ impl Unit {
     pub fn show(self, number: f64) -> String {
         let percent = number * 100.0;
         match self {
-            // A small effect is not none.
+            // A small effect must not look like none.
             Unit::Change if percent.abs() < 1.0 && number != 0.0 => format!("{percent:+.2}%"),
             Unit::Change => format!("{percent:+.1}%"),
             Unit::Share if percent < 1.0 && number != 0.0 => format!("{percent:.2}%"),

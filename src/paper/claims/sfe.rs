@@ -1,4 +1,4 @@
-//! Claims of *SSA Elimination after Register Allocation*.
+//! Claims of *SSA Elimination after Register Allocation* [PP09].
 
 use super::{Claim, Measure, Unit};
 use crate::paper::exhibits::names::*;
@@ -181,7 +181,7 @@ const LOWERING: &str = "The paper finds load lowering particularly useful where 
     register on another. A value that our spiller spills is in memory everywhere, so all that is left for load lowering are \
     phis in registers whose arguments are in memory.";
 
-/// A claim about what optimisations take away.
+/// A claim that optimisations remove code.
 struct Reduction {
     text: &'static str,
     quantity: &'static str,
@@ -308,7 +308,7 @@ fn lowering_and_loops() -> Vec<Claim> {
             exhibit: SFE_FIGURE_12,
             text: "Load lowering that takes loop nesting into account would gain more",
             source: "SFE 7",
-            quantity: "estimated executed accesses, `--load-lower weighted` against `on` (geometric mean over all functions)",
+            quantity: "estimated executed accesses, `load-lower=weighted` against `on` (geometric mean over all functions)",
             unit: Unit::Change,
             published: None,
             rule: Rule::Below(0.0),

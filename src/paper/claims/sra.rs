@@ -1,4 +1,4 @@
-//! Claims of *The Designing and Implementation of a SSA-based register allocator*.
+//! Claims of *The Designing and Implementation of a SSA-based register allocator* [PP05].
 
 use super::{Claim, Measure, Unit};
 use crate::paper::exhibits::names::*;
@@ -7,7 +7,7 @@ use crate::paper::results::{Quantity, Results, quantity};
 use crate::paper::variants::*;
 use crate::paper::verdict::Rule;
 
-/// Where the tables of counts have their counterparts.
+/// The settings that correspond to the tables of counts.
 const COUNTED: &[Setting] = &[FOUR, EIGHT, FIFTEEN];
 /// The register counts of Figure 11.
 pub const THRESHOLD: [Setting; 4] = [FOUR, EIGHT, TWELVE, FIFTEEN];
@@ -53,7 +53,7 @@ fn graphs() -> Claim {
     }
 }
 
-/// A claim about how the counts of two allocators differ.
+/// A claim that the counts of two allocators differ.
 struct Difference {
     text: &'static str,
     quantity: &'static str,
@@ -205,7 +205,7 @@ const TIME: &str = "time under linear-scan by time under the SSA-based allocator
 const PROCESSORS: &str = "Processors have changed: on today's, a move costs next to nothing, and reloading what has just been \
     stored is cheap.";
 
-/// A claim about how fast compiled programs are.
+/// A claim about the run time of compiled programs.
 fn faster(
     text: &'static str,
     source: &'static str,
@@ -313,12 +313,13 @@ fn threshold() -> Vec<Claim> {
     ]
 }
 
-/// Estimated cost of linear scan's code by that of Ch-O3's: above 1 where Ch-O3 is ahead.
+/// The estimated cost of linear scan's code divided by that of Ch-O3's: above 1, Ch-O3 is ahead.
 pub fn cost_ratio(results: &Results, setting: Setting) -> Option<f64> {
     results.mean_ratio(Variant::new(LINEAR_SCAN, setting), Variant::new(CH_O3, setting), |estimate| estimate.cost)
 }
 
-/// The number of registers at which an advantage falls to 1, between two counts that were measured by a straight line.
+/// The number of registers at which an advantage falls to 1, interpolated linearly between the two measured counts around
+/// it.
 fn crossing(advantage: impl Fn(Setting) -> Option<f64>) -> Option<f64> {
     let point = |setting: Setting| Some((f64::from(setting.count()), advantage(setting)?));
     let points: Vec<(f64, f64)> = THRESHOLD.into_iter().map(point).collect::<Option<_>>()?;
@@ -349,7 +350,7 @@ fn chordal() -> Claim {
 mod tests {
     use super::*;
 
-    /// The crossing of advantages with 4, 8, 12 and 15 registers.
+    /// The crossing of these advantages, with 4, 8, 12 and 15 registers.
     fn crosses(advantages: [f64; 4]) -> Option<f64> {
         crossing(|setting| Some(advantages[THRESHOLD.iter().position(|&other| other == setting)?]))
     }
@@ -365,7 +366,7 @@ mod tests {
 
     #[test]
     fn the_paper_reproduces_its_own_tables() {
-        // What its tables have is what its claims say.
+        // The paper's tables agree with its claims.
         assert!(TABLE_2.change(LINEAR_SCAN, CH_O3, Allocation::accesses) < -0.1);
         assert!(TABLE_4.change(LINEAR_SCAN, CH_O3, Allocation::transfers) > 0.5);
         assert!(TABLE_2.speed_up(CH_O3) > 1.0 && TABLE_4.speed_up(CH_O3) < 1.0);

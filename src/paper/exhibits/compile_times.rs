@@ -1,4 +1,4 @@
-//! SFE Figure 11.
+//! SFE Figure 11: shares of compilation time [PP09, §7].
 
 use super::paragraph;
 use crate::measure::report::{Cell, Table};
@@ -11,7 +11,7 @@ use crate::paper::variants::{SFE_SETTINGS, SPILL_FREE, Variant};
 /// A part of compilation.
 struct Part {
     name: &'static str,
-    /// The paper's share.
+    /// The paper's share of it.
     published: f64,
     ours: Quantity,
 }

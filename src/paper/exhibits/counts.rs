@@ -1,4 +1,4 @@
-//! SRA Tables 2 to 4.
+//! SRA Tables 2 to 4: loads, stores, moves and exclusive-ors by allocator [PP05, §6].
 
 use super::{Pair, pairs, paragraph};
 use crate::measure::report::{Cell, Table};
@@ -8,7 +8,7 @@ use crate::paper::published::{Allocation, CountTable, SRA_PROGRAMS, sum};
 use crate::paper::results::{Quantity, Results, quantity, quotient};
 use crate::paper::variants::{CH_O3, LINEAR_SCAN, SRA_ALLOCATORS, Setting, Variant};
 
-/// A line of the paper's tables, theirs and ours.
+/// A line of the paper's tables, with our counterpart.
 struct Line {
     name: &'static str,
     theirs: fn(&Allocation) -> Option<&[u64; 10]>,
@@ -22,7 +22,7 @@ const LINES: [Line; 4] = [
     Line { name: "xors", theirs: |it| Some(&it.xors), ours: quantity::xors },
 ];
 
-/// Table 3 has these, too.
+/// Lines that only Table 3 has.
 const SPILL_LINES: [Line; 2] = [
     Line { name: "spilled", theirs: |it| it.spilled.as_ref().map(|lines| &lines[0]), ours: quantity::spilled_values },
     Line { name: "slots", theirs: |it| it.spilled.as_ref().map(|lines| &lines[1]), ours: quantity::slots },
@@ -88,7 +88,7 @@ fn details(results: &Results, allocation: &Allocation, setting: Setting, lines: 
     Block::Table { caption: format!("`{}`, {setting}.", allocation.allocator), table }
 }
 
-/// Accesses of Ch-O3 by those of linear scan, where both have the program.
+/// Accesses of Ch-O3 divided by those of linear scan, for programs that both sides have.
 fn chart(results: &Results, published: &CountTable, setting: Setting, file: &'static str) -> Option<Chart> {
     let title =
         format!("Memory accesses of Ch-O3 by those of linear scan ({} / {} registers)", published.registers, setting.count());

@@ -1,5 +1,8 @@
-//! SSA destruction before allocation: what each refinement buys. The text has no table; Boissinot et al. have ("Revisiting
-//! Out-of-SSA Translation for Correctness, Code Quality, and Efficiency", CGO 2009, on which the chapter is based).
+//! SSA destruction before allocation: what each refinement buys.
+//!
+//! The chapter that chordal follows (Rastello, *SSA Destruction for Machine Code*) has no such table; the paper on which it
+//! is based has one (Boissinot et al., *Revisiting Out-of-SSA Translation for Correctness, Code Quality, and Efficiency*)
+//! [Bo09].
 
 use super::paragraph;
 use crate::measure::report::{Cell, Table};
@@ -8,17 +11,17 @@ use crate::paper::document::{Block, amount};
 use crate::paper::results::{Compiled, Quantity, Results, geometric_mean, quantity, quotient};
 use crate::paper::variants::*;
 
-/// Without refinements, with one after the other, and with all.
+/// No refinement, then one after another added, then all of them.
 const STEPS: [(&str, &str); 6] = [
-    ("intersection, inserted, sets", "out-of-ssa --interference intersection --virtualize off --liveness sets"),
-    ("Chaitin's interference", "out-of-ssa --interference chaitin --virtualize off --liveness sets"),
-    ("interference by value", "out-of-ssa --virtualize off --liveness sets"),
-    ("copies virtual", "out-of-ssa --liveness sets"),
+    ("intersection, inserted, sets", "out-of-ssa --out-of-ssa interference=intersection,virtualise=off,liveness=sets"),
+    ("Chaitin's interference", "out-of-ssa --out-of-ssa interference=chaitin,virtualise=off,liveness=sets"),
+    ("interference by value", "out-of-ssa --out-of-ssa virtualise=off,liveness=sets"),
+    ("copies virtual", "out-of-ssa --out-of-ssa liveness=sets"),
     ("liveness checked", "out-of-ssa"),
-    ("merged at once", "out-of-ssa --merge at-once"),
+    ("merged at once", "out-of-ssa --out-of-ssa merge=at-once"),
 ];
 
-/// What is compared.
+/// The quantities that are compared.
 const COLUMNS: [(&str, Quantity); 6] = [
     ("phi copies", |it| it.counts.destruction.isolating_left as f64),
     ("two-address copies", |it| it.counts.destruction.ties_left as f64),

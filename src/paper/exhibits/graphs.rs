@@ -1,4 +1,4 @@
-//! SRA Table 1.
+//! SRA Table 1: sizes of interference graphs [PP05, §4.4].
 
 use super::{pairs, paragraph};
 use crate::measure::report::{Cell, Table};

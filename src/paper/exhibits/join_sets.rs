@@ -1,4 +1,4 @@
-//! JSR Tables 2 and 3.
+//! JSR Tables 2 and 3: redundant join sets [FA05, §5].
 
 use super::{pairs_of, paragraph};
 use crate::analysis::Reuse;
@@ -28,7 +28,7 @@ pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
     (vec![paragraph(before), redundant, subsets], chart(results))
 }
 
-/// Percentages of worklists: those that are avoided or made smaller, and those that are avoided.
+/// Percentages of worklists: those that are avoided or made smaller, and those that are avoided altogether.
 fn percentages(reuse: &Reuse) -> [Option<f64>; 2] {
     let percent = |count: u64| quotient(100.0 * count as f64, reuse.sets as f64);
     [percent(reuse.redundant()), percent(reuse.equal)]
@@ -78,7 +78,7 @@ fn subsets(results: &Results) -> Table {
     table
 }
 
-/// A row a program, and one for all of them.
+/// A row for each program, and one for all together.
 fn rows<const N: usize>(
     table: &mut Table,
     results: &Results,

@@ -1,4 +1,7 @@
 //! The tables and figures: what has to be run for each, and how it is shown.
+//!
+//! An exhibit names the variants that it needs, so that `chordal paper` can run each once even if several exhibits share it,
+//! and shows their results beside the numbers in [`published`].
 
 mod compile_times;
 mod counts;
@@ -27,7 +30,7 @@ pub struct Exhibit {
     pub title: &'static str,
     /// The runs that it and its claims need.
     pub variants: fn() -> Vec<Variant>,
-    /// Ours and theirs.
+    /// Its tables and chart, the paper's numbers beside ours.
     pub show: fn(&Results) -> (Vec<Block>, Option<Chart>),
 }
 
@@ -100,7 +103,7 @@ pub const ALL: &[Exhibit] = &[
     Exhibit { name: JOIN_SETS, title: "JSR Tables 2 and 3: redundant join sets", variants: Vec::new, show: join_sets::show },
 ];
 
-/// Only if it is asked for: it takes hours, and a solver.
+/// How near the heuristics are to the optimum. Shown only on request: it takes hours, and a solver.
 pub const OPTIMAL: Exhibit = Exhibit {
     name: OPTIMALITY,
     title: "How far spilling and coalescing are from the optimum",
@@ -108,12 +111,12 @@ pub const OPTIMAL: Exhibit = Exhibit {
     show: optimality::show,
 };
 
-/// The claims of Tables 2 to 4 are measured in all three settings.
+/// The variants of Tables 2 to 4, in all three settings: that is how their claims are measured.
 fn all_counts() -> Vec<Variant> {
     variants::product(&SRA_ALLOCATORS, &[FOUR, EIGHT, FIFTEEN])
 }
 
-/// What several exhibits need for a machine, each once.
+/// The variants that exhibits need for a machine, each once.
 pub fn variants_of(exhibits: &[&Exhibit], machine: Machine) -> Vec<Variant> {
     let mut all: Vec<Variant> = Vec::new();
     for variant in exhibits.iter().flat_map(|exhibit| (exhibit.variants)()) {
@@ -124,7 +127,7 @@ pub fn variants_of(exhibits: &[&Exhibit], machine: Machine) -> Vec<Variant> {
     all
 }
 
-/// The rows of tables with programs: first the papers' with our stand-ins, then our others.
+/// The rows of a table of programs: the paper's with our stand-ins, then the rest of ours.
 fn pairs<'r>(benchmarks: impl IntoIterator<Item = &'static str>, results: &'r Results) -> Vec<Pair<'r>> {
     pairs_of(benchmarks, results.programs.keys())
 }
@@ -147,9 +150,9 @@ fn pairs_of<'r>(
     rows
 }
 
-/// A program of the paper's and one of ours, or one of them alone.
+/// A program of the paper and its stand-in, or either alone.
 struct Pair<'r> {
-    /// With its place in the paper's table.
+    /// With its index in the paper's table.
     theirs: Option<(usize, &'static str)>,
     ours: Option<&'r str>,
 }

@@ -1,4 +1,4 @@
-//! How far spilling and coalescing are from the optimum. No table of a paper's, but the question behind all of them.
+//! How far spilling and coalescing are from the optimum: no table of a paper, but the question behind all of them.
 
 use super::paragraph;
 use crate::measure::report::{Cell, Table};
@@ -7,19 +7,19 @@ use crate::paper::document::{Block, amount};
 use crate::paper::results::{Compiled, Estimate, Results, geometric_mean, quotient};
 use crate::paper::variants::*;
 
-/// By prices, and coalescing by chunks. What is compared is cost by frequency alone.
-const PRICED: &str = "tuned --weigh-size off";
-const SPILLED_BEST: &str = "tuned --weigh-size off --spill optimal";
-const COALESCED_BEST: &str = "tuned --weigh-size off --coalesce optimal";
-const UNITS: &str = "tuned --weigh-size off --coalesce units";
+/// Spilling by prices and coalescing by chunks, for cost by frequency alone, since that is what is compared.
+const PRICED: &str = "tuned --set weigh-size=off";
+const SPILLED_BEST: &str = "tuned --set weigh-size=off --spill optimal";
+const COALESCED_BEST: &str = "tuned --set weigh-size=off --coalesce optimal";
+const UNITS: &str = "tuned --set weigh-size=off --coalesce units";
 const GREEDY: &str = "llvm-greedy";
 
-/// What spills, and its name in the table.
+/// The spillers, and their names in the table.
 const SPILLING: [(&str, &str); 5] = [
     (GREEDY, GREEDY),
-    ("tuned --weigh-size off --spill weight", "weight"),
-    ("tuned --weigh-size off --spill belady", "belady"),
-    ("tuned --weigh-size off --spill min", "min"),
+    ("tuned --set weigh-size=off --spill weight", "weight"),
+    ("tuned --set weigh-size=off --spill belady", "belady"),
+    ("tuned --set weigh-size=off --spill min", "min"),
     (PRICED, "priced"),
 ];
 
@@ -47,14 +47,14 @@ pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
          what colouring alone leaves.",
     ));
     for setting in SETTINGS {
-        blocks.extend(table(results, setting, "Coalescing", vec!["preference", "units", "recolor"], coalescing));
+        blocks.extend(table(results, setting, "Coalescing", vec!["preference", "units", "recolour"], coalescing));
     }
     (blocks, None)
 }
 
-/// What a program comes to in a setting.
+/// A program's results in a setting.
 struct Row {
-    /// By the optimum.
+    /// Costs divided by the optimum.
     ratios: Vec<f64>,
     proved: f64,
     bound: f64,
@@ -108,14 +108,14 @@ fn coalescing(results: &Results, program: &str, setting: Setting) -> Option<Row>
     row(best, ratios.into_iter().collect::<Option<Vec<f64>>>()?, certificate)
 }
 
-/// `certificate` says of a function what was found, and what there is at least.
+/// A row of ratios. `certificate` gives, for a function, the cost that was found and a lower bound.
 fn row(best: &Compiled, ratios: Vec<f64>, certificate: impl Fn(&Estimate) -> Option<(f64, f64)>) -> Option<Row> {
     let of_all = |part: fn((f64, f64)) -> f64| best.sum_of_shares(|it| certificate(it).map_or(0.0, part));
     let bound = quotient(of_all(|(cost, _)| cost), of_all(|(_, bound)| bound))?;
     Some(Row { ratios, proved: best.share_of_functions(|it| certificate(it).is_none_or(is_proved)), bound })
 }
 
-/// Costs are sums of floating-point numbers.
+/// Whether nothing cheaper exists, up to the rounding of floating-point sums.
 fn is_proved((cost, bound): (f64, f64)) -> bool {
     cost - bound <= 1e-6 * (1.0 + cost.abs())
 }
@@ -126,7 +126,7 @@ mod tests {
     use crate::measure::stats::Function;
     use crate::paper::testing::{function, record, run};
 
-    /// A function of eight instructions that spilling and copies cost so much.
+    /// A function of eight executed instructions with these costs of spilling and copies.
     fn costing(spilling: f64, copies: f64) -> Function {
         let mut function = function("f", 1);
         let counts = &mut function.counts;

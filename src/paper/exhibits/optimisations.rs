@@ -1,4 +1,4 @@
-//! SFE Figure 12.
+//! SFE Figure 12: the effects of store hoisting, memory coalescing and load lowering [PP09, §7].
 
 use super::paragraph;
 use crate::measure::report::{Cell, Table};
@@ -8,7 +8,7 @@ use crate::paper::published as paper;
 use crate::paper::results::{Quantity, Results, quantity};
 use crate::paper::variants::*;
 
-/// The optimisations added one by one, and the one that the paper does not have.
+/// The optimisations added one by one, and one variant that the paper does not have.
 pub const VARIANTS: [&str; 5] = [NOT_OPTIMISED, HOISTED, COALESCED, SPILL_FREE, LOWERED_BY_WEIGHT];
 
 /// A step from one variant to the next.
@@ -16,7 +16,7 @@ struct Step {
     name: &'static str,
     from: &'static str,
     to: &'static str,
-    /// What the paper says of spill code, stores, moves and all accesses.
+    /// The paper's changes of spill code, stores, moves and all accesses.
     published: [Option<f64>; 4],
 }
 
@@ -71,7 +71,7 @@ pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
     (vec![paragraph(explanation), Block::Table { caption: "All programs together.".into(), table }], bars.draw())
 }
 
-/// Ours beside those numbers that the paper has, in the first setting where there is one.
+/// Adds bars for the numbers that the paper has, each beside ours in the first setting that has one.
 fn compare(results: &Results, step: &Step, bars: &mut Bars) {
     for ((name, quantity), published) in COLUMNS.into_iter().zip(step.published) {
         let measured = |&setting| results.change(setting, step.from, step.to, quantity);

@@ -1,4 +1,4 @@
-//! SFE section 1: a spare register, and spilling on demand.
+//! The rivals of spill-free elimination: a spare register, and spilling on demand [PP09, §1].
 
 use super::paragraph;
 use crate::measure::report::{Cell, Table};
@@ -25,7 +25,7 @@ pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
         table.row([setting.to_string().into(), count(base), against(SPARE_REGISTER), against(ON_DEMAND), count(spills)]);
     }
     let explanation = "How much more spill code (loads from spill slots and stores to them) the other two ways out of SSA form \
-                       need. In both measurements each value has a slot of its own (`--frugal off`), since with shared slots \
+                       need. In both measurements each value has a slot of its own, since with shared slots \
                        no phi moves memory to memory.";
     (vec![paragraph(explanation), Block::Table { caption: "All programs together.".into(), table }], None)
 }

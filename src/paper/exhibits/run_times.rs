@@ -1,4 +1,4 @@
-//! SRA Figure 10, and the times of Tables 2 to 4.
+//! SRA Figure 10, and the times of Tables 2 to 4: run times of the programs [PP05, §6].
 
 use super::{pairs, paragraph};
 use crate::measure::report::{Cell, Table};

@@ -1,4 +1,4 @@
-//! SRA Figure 11.
+//! SRA Figure 11: the number of registers at which linear scan catches up [PP05, §6].
 
 use super::paragraph;
 use crate::measure::report::{Cell, Table};
@@ -9,7 +9,7 @@ use crate::paper::published::{Allocation, TABLE_2, TABLE_3, TABLE_4};
 use crate::paper::results::{Results, quantity};
 use crate::paper::variants::{CH_O3, EIGHT, FIFTEEN, FOUR, LINEAR_SCAN, Setting, TWELVE, Variant};
 
-/// Our settings, and the paper's table for each where it has one.
+/// Our settings, and the paper's table for each, if it has one.
 const POINTS: [(Setting, Option<&crate::paper::published::CountTable>); 4] =
     [(FOUR, Some(&TABLE_2)), (EIGHT, Some(&TABLE_3)), (TWELVE, None), (FIFTEEN, Some(&TABLE_4))];
 
@@ -41,7 +41,7 @@ pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
         ]);
         let registers = f64::from(setting.count());
         if let Some(published) = published {
-            // The chart ends where ours does; the paper's last table has 29 registers.
+            // The chart ends at our largest count; the paper's last table has 29 registers.
             let place = if published.registers > setting.count() { registers } else { f64::from(published.registers) };
             lines.point("paper: run time (29 registers drawn at 15)", place, their_time);
         }

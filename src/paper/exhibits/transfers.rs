@@ -1,4 +1,4 @@
-//! SFE Figure 10.
+//! SFE Figure 10: location transfer graphs, and how many of their edges are memory transfers [PP09, §7].
 
 use super::{Pair, pairs};
 use crate::measure::report::{Cell, Table};

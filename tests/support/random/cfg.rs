@@ -5,7 +5,7 @@ use chordal::machine::{Block, BlockData, BlockList, Function, RegSet};
 use cranelift_entity::EntityRef;
 use fastrand::Rng;
 
-/// Adds the blocks and edges. Which block throws is decided here, at which instruction is not.
+/// Adds the blocks and edges. This decides which blocks throw, but not at which instruction.
 pub fn add_blocks(function: &mut Function, shape: &Shape, rng: &mut Rng) {
     let count = shape.blocks.max(1);
     for index in 0..count {
@@ -13,7 +13,7 @@ pub fn add_blocks(function: &mut Function, shape: &Shape, rng: &mut Rng) {
         block.landing_pad = shape.landing_pads && index > 0 && rng.u8(..6) == 0;
         function.blocks.push(block);
     }
-    // A tree from the entry reaches everything; the rest is random.
+    // A tree from the entry reaches every block; the rest is random.
     for to in 1..count {
         let near = to.saturating_sub(4);
         let from = if rng.bool() { to - 1 } else { rng.usize(near..to) };
@@ -60,7 +60,8 @@ fn add_edge(function: &mut Function, from: usize, to: usize) {
     }
 }
 
-/// A call that may throw may also return, so where all successors are landing pads the first one becomes ordinary.
+/// Gives every throwing block an ordinary successor, since a call that may throw may also return: if all are landing pads,
+/// the first becomes ordinary.
 fn give_pads_an_alternative(function: &mut Function) {
     for block in function.blocks.keys() {
         let succs = &function.blocks[block].succs;
@@ -72,7 +73,7 @@ fn give_pads_an_alternative(function: &mut Function) {
     }
 }
 
-/// Inline assembly may jump to these blocks, or go on to another one behind it.
+/// Chooses blocks to which inline assembly may jump, instead of going on to another block after it.
 fn add_jump_targets(function: &mut Function, rng: &mut Rng) {
     for block in function.blocks.keys().skip(1).collect::<Vec<_>>() {
         function.blocks[block].jump_target = !function.blocks[block].landing_pad && rng.u8(..4) == 0;
@@ -92,7 +93,8 @@ fn add_jump_targets(function: &mut Function, rng: &mut Rng) {
     }
 }
 
-/// What computed goto makes: edges from each of some blocks to each of some others, none of which can be split. Answers them.
+/// Adds the edges of computed goto: from each of some blocks to each of some others, none of which can be split. Returns
+/// them.
 fn add_dispatch(function: &mut Function, rng: &mut Rng) -> Vec<(Block, Block)> {
     let at_end = |data: &BlockData| !data.landing_pad && !data.jump_target;
     let ordinary: Vec<usize> = (1..function.blocks.len()).filter(|&b| at_end(&function.blocks[Block::new(b)])).collect();
@@ -108,7 +110,8 @@ fn add_dispatch(function: &mut Function, rng: &mut Rng) -> Vec<(Block, Block)> {
     edges
 }
 
-/// As an importer does it: with blocks behind all others, but not where control comes from the middle of blocks.
+/// Splits critical edges as an importer does: with blocks after all others, but not where control leaves the middle of a
+/// block.
 fn split_critical_edges(function: &mut Function, unsplit: &[(Block, Block)], rng: &mut Rng) {
     let edges: Vec<(Block, Block)> =
         function.blocks.iter().flat_map(|(b, data)| data.succs.iter().map(move |&s| (b, s))).collect();
@@ -129,7 +132,7 @@ fn replace(blocks: &mut [Block], old: Block, new: Block) {
     blocks.iter_mut().filter(|block| **block == old).for_each(|block| *block = new);
 }
 
-/// The columns of a φ come in any order.
+/// Shuffles predecessors, so that the columns of φs come in any order.
 fn order_preds(function: &mut Function, rng: &mut Rng) {
     for data in function.blocks.values_mut() {
         if rng.bool() {
@@ -151,23 +154,23 @@ pub fn jumps(function: &Function, block: Block) -> bool {
     !throws(function, block) && succs.len() > 1 && succs.iter().any(|&succ| function.blocks[succ].jump_target)
 }
 
-/// A block in two: up to where it throws or jumps (`2 * block`), and behind that (`2 * block + 1`).
+/// Half of a block: up to where it throws or jumps (`2 * block`), or after that (`2 * block + 1`).
 pub type Half = usize;
 
-/// Where the edge leaves its source.
+/// The half of its source that an edge leaves from.
 pub fn exit(function: &Function, from: Block, to: Block) -> Half {
     let target = &function.blocks[to];
     let is_early = target.landing_pad || target.jump_target && jumps(function, from);
     2 * from.index() + usize::from(!is_early)
 }
 
-/// Every half's immediate dominator, and the blocks in an order in which dominators come first.
+/// The immediate dominator of every half, and the blocks in an order in which dominators come first.
 pub struct Dominators {
     pub idom: Vec<Option<Half>>,
     pub order: Vec<Block>,
 }
 
-/// By iterated intersection of the sets of dominators; good enough for small graphs.
+/// Computes dominators by iterated intersection of sets; good enough for small graphs.
 pub fn dominators(function: &Function) -> Dominators {
     let halves = 2 * function.blocks.len();
     let preds = |half: Half| -> Vec<Half> {

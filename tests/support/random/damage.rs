@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 
-/// A text with a few words missing or in each other's place.
+/// The text with a few words missing or exchanged.
 pub fn damaged(text: &str, rng: &mut Rng) -> String {
     let mut words: Vec<&str> = text.split_inclusive([' ', '\n', ',', '(', ')', ':', '=', '|']).collect();
     for _ in 0..rng.usize(1..4) {

@@ -4,28 +4,28 @@ use super::Shape;
 use super::cfg::{self, jumps, throws};
 use super::steps::Draft;
 use chordal::machine::{
-    Block, DebugUse, Function, InstData, InstKind, Operand, Phi, PinSets, Pins, Point, Reg, RegClass, RegSet, RegisterFile, Role,
-    Value,
+    Block, DebugUse, Function, InstData, InstFlags, InstKind, Operand, Phi, PinSets, Pins, Point, Reg, RegClass, RegSet,
+    RegisterFile, Role, Value,
 };
 use cranelift_entity::EntityRef;
 use fastrand::Rng;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A function whose blocks are being filled, and the block that is at the moment.
+/// A function whose blocks are being filled, and the state in the current block.
 pub struct Filler<'a> {
     pub function: &'a mut Function,
     pub shape: &'a Shape,
     pub rng: &'a mut Rng,
-    /// What is defined on every way here, in the order of definition.
+    /// The values defined on every path here, in the order of definition.
     pub pool: Vec<Value>,
     /// The instructions of the block so far.
     pub drafts: Vec<Draft>,
     /// The physical registers that are live here.
     pub live: RegSet,
-    /// Values for the debugger, each before a draft.
+    /// Values for the debugger, each with the draft that it precedes.
     pub debug: Vec<(usize, Value)>,
-    /// What inline assembly that jumps defines: a target that control reaches from nowhere else can read it.
+    /// Values that jumping inline assembly defines: a target that control reaches from nowhere else can read them.
     pub jumped: Vec<Value>,
 }
 
@@ -56,12 +56,12 @@ pub fn fill_blocks(function: &mut Function, shape: &Shape, rng: &mut Rng) {
     number_instructions(function, bodies);
 }
 
-/// The registers that always hold something and that nobody allocates.
+/// Registers that always hold something and are never allocated.
 pub fn reserved(file: &RegisterFile) -> RegSet {
     (0..file.regs.len()).map(Reg::new).filter(|&reg| file.bank(reg).is_none() && !file.status.contains(reg)).collect()
 }
 
-/// Chooses the registers live into blocks; answers, by block, which have to be live at its end for that.
+/// Chooses the registers live into blocks; returns, by block, those that must therefore be live at its end.
 fn choose_live_ins(function: &mut Function, shape: &Shape, rng: &mut Rng) -> Vec<RegSet> {
     let mut live_outs = vec![RegSet::EMPTY; function.blocks.len()];
     if !shape.pins {
@@ -91,7 +91,7 @@ fn choose_live_ins(function: &mut Function, shape: &Shape, rng: &mut Rng) -> Vec
 }
 
 impl Filler<'_> {
-    /// The φs, and what comes before the block throws; answers what is defined until then.
+    /// Makes the φs and the instructions before the block throws; returns the values defined until then.
     fn first_half(&mut self, block: Block) -> Vec<Value> {
         let data = &self.function.blocks[block];
         let (joins, pad, on_edge) = (data.preds.len(), data.landing_pad, data.on_edge);
@@ -101,7 +101,7 @@ impl Filler<'_> {
         }
         let phis = match joins {
             0 => 0,
-            // (LLVM has none where inline assembly jumps to and control comes from nowhere else.)
+            // LLVM has none in a target of inline assembly that control reaches from nowhere else.
             1 if jump_target => 0,
             1 => usize::from(self.rng.u8(..8) == 0),
             _ => self.rng.usize(..=self.shape.phis_per_block),
@@ -112,7 +112,7 @@ impl Filler<'_> {
             self.function.blocks[block].phis.push(Phi { def, args: Default::default() });
         }
         if pad || self.rng.u8(..8) == 0 {
-            self.drafts.push(Draft { label: true, ..Draft::default() });
+            self.drafts.push(Draft { flags: InstFlags::LABEL, ..Draft::default() });
         }
         self.steps();
         if throws(self.function, block) {
@@ -153,22 +153,22 @@ impl Filler<'_> {
     fn terminators(&mut self, succs: usize) {
         match succs {
             0 => self.return_value(),
-            // Falls through.
+            // It falls through.
             1 if self.rng.u8(..3) == 0 => {}
-            1 => self.drafts.push(Draft { terminator: true, ..Draft::default() }),
+            1 => self.drafts.push(Draft { flags: InstFlags::TERMINATOR, ..Draft::default() }),
             _ => {
                 let pins = PinSets { uses: self.live, ..PinSets::default() };
-                // Only the first terminator reads values: between terminators nothing can be loaded.
+                // Only the first terminator reads values, since nothing can be loaded between terminators.
                 let uses = self.rng.usize(..3);
-                self.op(pins, uses, 0).terminator = true;
+                self.op(pins, uses, 0).flags.insert(InstFlags::TERMINATOR);
                 for _ in 0..[0, 0, 1, 1, 1, 2][self.rng.usize(..6)] {
-                    self.op(pins, 0, 0).terminator = true;
+                    self.op(pins, 0, 0).flags.insert(InstFlags::TERMINATOR);
                 }
             }
         }
     }
 
-    /// A class, the first ones of the shape more often.
+    /// A random class, more often an early one of the shape.
     pub fn class(&mut self) -> RegClass {
         let classes = self.shape.classes(&self.function.file);
         classes[self.rng.usize(..classes.len()).min(self.rng.usize(..classes.len()))]
@@ -181,7 +181,7 @@ impl Filler<'_> {
     }
 }
 
-/// Every φ's argument is drawn from what is defined where its edge begins.
+/// Draws every φ's arguments from the values defined at the start of the edge.
 fn add_arguments(function: &mut Function, pools: &[Vec<Value>], rng: &mut Rng) {
     for block in function.blocks.keys() {
         let defs: Vec<Value> = function.blocks[block].phis.iter().map(|phi| phi.def).collect();
@@ -202,14 +202,16 @@ fn add_arguments(function: &mut Function, pools: &[Vec<Value>], rng: &mut Rng) {
     }
 }
 
-/// An earlier block that the same ones go to, with φs of the same classes: they may all take the same, as behind computed goto.
+/// An earlier block with the same predecessors and φs of the same classes: both may take the same arguments, as after
+/// computed goto.
 fn alike(function: &Function, block: Block) -> Option<Block> {
     let classes = |block: Block| function.blocks[block].phis.iter().map(|phi| function.values[phi.def].class);
     let leaves = |block: Block| function.blocks[block].preds.iter().map(move |&pred| cfg::exit(function, pred, block));
     (0..block.index()).map(Block::new).find(|&other| leaves(other).eq(leaves(block)) && classes(other).eq(classes(block)))
 }
 
-/// Often another φ of the block (the swap and lost-copy problems), or what the φ before got, sometimes nothing.
+/// A random argument: often another φ of the block (the swap and lost-copy problems) or the previous φ's argument, sometimes
+/// none.
 fn argument(f: &Function, pool: &[Value], defs: &[Value], def: Value, previous: Option<Value>, rng: &mut Rng) -> Option<Value> {
     let class = |value: Value| f.values[value].class;
     let bank = |value: Value| f.file.classes[class(value)].bank;
@@ -226,7 +228,7 @@ fn argument(f: &Function, pool: &[Value], defs: &[Value], def: Value, previous: 
     [candidates, recent, any].into_iter().find_map(|values| rng.choice(values))
 }
 
-/// What a block consists of before its instructions have numbers.
+/// The parts of a block before its instructions have numbers.
 #[derive(Default)]
 struct Body {
     drafts: Vec<Draft>,
@@ -241,7 +243,7 @@ fn number_instructions(function: &mut Function, bodies: Vec<Body>) {
             let first = function.operands.len() as u32;
             let inst = function.insts.next_key();
             let mut operands = draft.operands;
-            if !draft.recomputable {
+            if !draft.flags.contains(InstFlags::RECOMPUTABLE) {
                 offer_forms(function, &mut operands, &mut Rng::with_seed(inst.index() as u64));
             }
             function.operands.extend(operands);
@@ -249,29 +251,29 @@ fn number_instructions(function: &mut Function, bodies: Vec<Body>) {
                 function.blocks[block].throws = inst.into();
             }
             let pins = *interned.entry(draft.pins).or_insert_with(|| Arc::make_mut(&mut function.pins).push(draft.pins));
-            let is_elsewhere = draft.movable || draft.rematerialisable || draft.recomputable;
-            function.insts.push(InstData {
-                kind: draft.kind,
-                origin: inst.into(),
-                operands: first..function.operands.len() as u32,
-                pins,
-                terminator: draft.terminator,
-                jumps: draft.jumps,
-                label: draft.label,
-                rematerialisable: draft.rematerialisable,
-                recomputable: draft.recomputable,
-                dear: inst.index().is_multiple_of(3),
-                storable: draft.rematerialisable && !inst.index().is_multiple_of(5),
-                given: draft.rematerialisable && inst.index() % 4 < 2,
-                movable: draft.movable && inst.index().is_multiple_of(2),
-                reads: draft.kind == InstKind::Op && !draft.rematerialisable && inst.index().is_multiple_of(3),
-                writes: draft.kind == InstKind::Op && !is_elsewhere && inst.index() % 5 < 2,
-            });
+            let flags = flags(draft.flags, draft.kind, inst.index());
+            let operands = first..function.operands.len() as u32;
+            function.insts.push(InstData { origin: inst.into(), pins, flags, ..InstData::new(draft.kind, operands) });
         }
         function.blocks[block].insts = start..function.insts.len() as u32;
         let uses = body.debug.into_iter().map(|(index, value)| DebugUse { value, at: Point { block, index: index as u32 } });
         function.debug_uses.extend(uses);
     }
+}
+
+/// An instruction's properties: by its number, some that it could have.
+fn flags(draft: InstFlags, kind: InstKind, number: usize) -> InstFlags {
+    let repeated = draft.intersects(InstFlags::REMATERIALISABLE | InstFlags::RECOMPUTABLE);
+    let constant = draft.contains(InstFlags::REMATERIALISABLE);
+    let is_elsewhere = repeated || draft.contains(InstFlags::MOVABLE);
+    let mut flags = draft;
+    flags.set(InstFlags::DEAR, number.is_multiple_of(3));
+    flags.set(InstFlags::STORABLE, constant && !number.is_multiple_of(5));
+    flags.set(InstFlags::GIVEN, constant && number % 4 < 2);
+    flags.set(InstFlags::MOVABLE, draft.contains(InstFlags::MOVABLE) && number.is_multiple_of(2));
+    flags.set(InstFlags::READS, kind == InstKind::Op && !constant && number.is_multiple_of(3));
+    flags.set(InstFlags::WRITES, kind == InstKind::Op && !is_elsewhere && number % 5 < 2);
+    flags
 }
 
 /// Has some definitions overwrite another use instead, or none, if that is chosen.

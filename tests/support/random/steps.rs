@@ -1,7 +1,7 @@
 //! Random instructions, each of which can be allocated by itself.
 
 use super::fill::{Filler, reserved};
-use chordal::machine::{Bank, InstKind, Operand, PinSets, Reg, RegClass, RegSet, Role, SwapSupport, Value};
+use chordal::machine::{Bank, InstFlags, InstKind, Operand, PinSets, Reg, RegClass, RegSet, Role, SwapSupport, Value};
 use fastrand::Rng;
 
 /// An instruction without a number.
@@ -9,44 +9,27 @@ pub struct Draft {
     pub kind: InstKind,
     pub operands: Vec<Operand>,
     pub pins: PinSets,
-    pub terminator: bool,
-    pub label: bool,
-    pub rematerialisable: bool,
-    pub recomputable: bool,
-    /// It does nothing but compute.
-    pub movable: bool,
+    pub flags: InstFlags,
     pub throws: bool,
-    pub jumps: bool,
 }
 
 impl Default for Draft {
     fn default() -> Self {
-        Draft {
-            kind: InstKind::Op,
-            operands: Vec::new(),
-            pins: PinSets::default(),
-            terminator: false,
-            label: false,
-            rematerialisable: false,
-            recomputable: false,
-            movable: false,
-            throws: false,
-            jumps: false,
-        }
+        Draft { kind: InstKind::Op, operands: Vec::new(), pins: PinSets::default(), flags: InstFlags::empty(), throws: false }
     }
 }
 
-/// A definition to be.
+/// A definition to be made.
 #[derive(Clone, Copy)]
 struct Wish {
     class: RegClass,
     early: bool,
-    /// The index of a use.
+    /// The index of the use that it overwrites.
     reuse: Option<usize>,
 }
 
 impl Filler<'_> {
-    /// Adds an instruction or a few that belong together.
+    /// Adds an instruction, or a few that belong together.
     pub fn step(&mut self) {
         match self.rng.u8(..26) {
             0..=1 => self.copy(),
@@ -77,23 +60,24 @@ impl Filler<'_> {
             pins.defs = flags;
         }
         let (uses, defs) = ([0, 1, 1, 2, 2, 3, 3, 4][self.rng.usize(..8)], [0, 0, 1, 1, 1, 2, 2, 3][self.rng.usize(..8)]);
-        self.op(pins, uses, defs).movable = true;
+        self.op(pins, uses, defs).flags.insert(InstFlags::MOVABLE);
     }
 
     fn copy(&mut self) {
         let Some(source) = self.recent(None) else { return };
         let class = self.class_like(source);
         let operands = vec![operand(self.define(class), Role::Def), operand(source, Role::Use)];
-        self.drafts.push(Draft { kind: InstKind::Copy, operands, movable: true, ..Draft::default() });
+        self.drafts.push(Draft { kind: InstKind::Copy, operands, flags: InstFlags::MOVABLE, ..Draft::default() });
     }
 
     fn constant(&mut self) {
         let class = self.class();
         let operands = vec![operand(self.define(class), Role::Def)];
-        self.drafts.push(Draft { operands, rematerialisable: true, ..Draft::default() });
+        self.drafts.push(Draft { operands, flags: InstFlags::REMATERIALISABLE, ..Draft::default() });
     }
 
-    /// What is computed from one value, and can be so again: some are two-address code, which has a form with three.
+    /// Adds an instruction that computes from one value and can be recomputed: sometimes two-address code, which has a
+    /// three-address form.
     fn address(&mut self) {
         let Some(base) = self.recent(None) else { return };
         let class = self.class();
@@ -106,10 +90,10 @@ impl Filler<'_> {
                 pins.defs = flags;
             }
         }
-        self.drafts.push(Draft { operands, pins, recomputable: true, movable: true, ..Draft::default() });
+        self.drafts.push(Draft { operands, pins, flags: InstFlags::RECOMPUTABLE | InstFlags::MOVABLE, ..Draft::default() });
     }
 
-    /// Makes flags live.
+    /// Adds an instruction that makes flags live.
     pub fn compare(&mut self) {
         let flags = self.function.file.status;
         self.end_intervals(self.live & flags);
@@ -117,7 +101,7 @@ impl Filler<'_> {
         self.live |= flags;
     }
 
-    /// Makes an allocatable register live, if it may be.
+    /// Makes an allocatable register live, if it may be pinned.
     fn begin_interval(&mut self) {
         let candidates = self.registers(&["a b c d s t x0 x1 x2 x3"]);
         let Some(reg) = self.rng.choice(candidates.iter().collect::<Vec<_>>()).filter(|&reg| self.may_pin(reg)) else { return };
@@ -131,7 +115,7 @@ impl Filler<'_> {
         self.live.insert(reg);
     }
 
-    /// Reads a live register; it is dead then.
+    /// Adds the last read of a live register.
     fn end_interval(&mut self, reg: Reg) {
         match self.function.file.bank(reg) {
             Some(bank) if self.rng.bool() => self.copy_from(reg, bank),
@@ -147,7 +131,7 @@ impl Filler<'_> {
         regs.iter().for_each(|reg| self.end_interval(reg));
     }
 
-    /// Has registers hold something new.
+    /// Adds an instruction that puts something new into registers.
     pub fn begin_intervals(&mut self, regs: RegSet) {
         for reg in regs.iter() {
             self.op(PinSets { defs: RegSet::only(reg), ..PinSets::default() }, 1, 0);
@@ -155,32 +139,32 @@ impl Filler<'_> {
         }
     }
 
-    /// Reads and writes a live register, or flags.
+    /// Adds an instruction that reads and writes a live register, or flags.
     fn modify(&mut self) {
         let reg = RegSet::only(any(self.rng, self.live));
         self.op(PinSets { uses: reg, defs: reg, ..PinSets::default() }, 1, 1);
     }
 
-    /// Reads and writes two registers, which then hold results.
+    /// Adds an instruction that reads and writes two registers, which then hold results.
     fn divide(&mut self) {
         let regs = self.arguments(&["a d", "a d", "c s"]);
         let flags = self.function.file.status - self.live;
         self.op(PinSets { uses: regs, defs: regs | flags, ..PinSets::default() }, 1, 0);
     }
 
-    /// Inline assembly that jumps; answers what is defined before it.
+    /// Adds jumping inline assembly; returns the values defined before it.
     pub fn jump(&mut self) -> Vec<Value> {
         let before = self.pool.clone();
         let flags = if self.shape.pins { self.function.file.status } else { RegSet::EMPTY };
         let pins = [PinSets { clobbers: flags, ..PinSets::default() }, PinSets { early_defs: flags, ..PinSets::default() }];
         let pins = pins[self.rng.usize(..2)];
         let (uses, defs) = (self.rng.usize(..3), self.rng.usize(..3));
-        self.op(pins, uses, defs).jumps = true;
+        self.op(pins, uses, defs).flags.insert(InstFlags::JUMPS);
         self.jumped = self.pool[before.len()..].to_vec();
         before
     }
 
-    /// Overwrites registers that nobody asked for.
+    /// Adds an instruction that clobbers registers.
     fn destroy(&mut self) {
         let regs = self.registers(&["a d", "c", "s", "x0 x1"]) - self.live;
         if regs.iter().all(|reg| self.may_pin(reg)) && (regs | self.live).len() <= 3 {
@@ -190,7 +174,7 @@ impl Filler<'_> {
         }
     }
 
-    /// A call with its arguments and results; answers what is defined before it.
+    /// Adds a call with its arguments and results; returns the values defined before it.
     pub fn call(&mut self, throws: bool) -> Vec<Value> {
         let file = self.function.file.clone();
         let all: RegSet = (0..file.regs.len()).map(Reg::new).collect();
@@ -213,9 +197,9 @@ impl Filler<'_> {
         self.live = (self.live - arguments) | results;
         for reg in results.iter() {
             match self.rng.u8(..4) {
-                // Not wanted.
+                // Nobody reads the result.
                 0 => self.live.remove(reg),
-                // Read some time later.
+                // The result is read some time later.
                 1 => {}
                 _ => self.end_interval(reg),
             }
@@ -223,7 +207,7 @@ impl Filler<'_> {
         before
     }
 
-    /// Puts values into some of these registers, as far as they may be pinned and there are values.
+    /// Puts values into some of these registers, as far as these may be pinned and there are values.
     fn arguments(&mut self, choices: &[&str]) -> RegSet {
         let mut arguments = RegSet::EMPTY;
         for reg in self.registers(choices).iter() {
@@ -240,14 +224,14 @@ impl Filler<'_> {
         arguments
     }
 
-    /// Leaves the function, often with a value, sometimes for another one.
+    /// Adds a return, often with a value, sometimes as a tail call.
     pub fn return_value(&mut self) {
         let uses = if self.shape.pins { self.arguments(&["", "a", "x0", "a b s x0"]) } else { RegSet::EMPTY };
         let file = &self.function.file;
         let all: RegSet = (0..file.regs.len()).map(Reg::new).collect();
         let is_call = self.shape.calls && self.rng.u8(..6) == 0;
         let clobbers = if is_call { all - file.callee_saved - reserved(file) } else { RegSet::EMPTY };
-        self.op(PinSets { uses, clobbers, ..PinSets::default() }, usize::from(is_call), 0).terminator = true;
+        self.op(PinSets { uses, clobbers, ..PinSets::default() }, usize::from(is_call), 0).flags.insert(InstFlags::TERMINATOR);
     }
 
     fn copy_to(&mut self, reg: Reg, value: Value) {
@@ -274,7 +258,7 @@ impl Filler<'_> {
         });
     }
 
-    /// An instruction with up to so many uses and definitions: as many as its registers suffice for.
+    /// Adds an instruction with at most this many uses and definitions: as many as there are registers for.
     pub fn op(&mut self, pins: PinSets, max_uses: usize, max_defs: usize) -> &mut Draft {
         let occupied = self.live | pins.uses | pins.defs | pins.early_defs;
         let mut uses: Vec<Value> = Vec::new();
@@ -298,7 +282,7 @@ impl Filler<'_> {
         self.drafts.last_mut().expect("one was pushed")
     }
 
-    /// Definitions come first, or last.
+    /// The operands, definitions first or last.
     fn operands(&mut self, uses: &[Value], defs: &[Wish]) -> Vec<Operand> {
         let defs_first = self.rng.u8(..6) != 0;
         let offset = if defs_first { defs.len() } else { 0 };
@@ -319,7 +303,7 @@ impl Filler<'_> {
         operands
     }
 
-    /// A definition that may reuse a use which no other one does.
+    /// A random definition, which may reuse a use that no other one reuses.
     fn wish(&mut self, uses: &[Value], defs: &[Wish], may_be_early: bool) -> Wish {
         let taken = |value: Value| defs.iter().filter_map(|d| d.reuse).any(|index| uses[index] == value);
         let free: Vec<usize> = (0..uses.len()).filter(|&index| !taken(uses[index])).collect();
@@ -333,7 +317,7 @@ impl Filler<'_> {
         }
     }
 
-    /// Whether the operands find registers beside the occupied ones, before and behind the instruction.
+    /// Whether the operands find registers besides the occupied ones, before and after the instruction.
     fn fits(&self, uses: &[Value], defs: &[Wish], occupied: RegSet) -> bool {
         let regs = |class: RegClass| self.function.file.classes[class].regs;
         let mut wanted: Vec<Wanted> = Vec::new();
@@ -353,7 +337,7 @@ impl Filler<'_> {
         find_registers(&wanted, occupied, occupied)
     }
 
-    /// Half of every bank and of every class stays free of pins.
+    /// Whether a register may be pinned: half of every bank and of every class stays free of pins.
     fn may_pin(&self, reg: Reg) -> bool {
         let pinned = self.live | RegSet::only(reg);
         let mut classes = self.function.file.classes.values();
@@ -364,19 +348,19 @@ impl Filler<'_> {
         self.function.file.classes[self.function.values[value].class].bank
     }
 
-    /// The value's class, or sometimes another one of the bank that the shape has.
+    /// The value's class, or sometimes another class of its bank that the shape has.
     fn class_like(&mut self, value: Value) -> RegClass {
         let other = self.class();
         let fits = self.function.file.classes[other].bank == self.bank_of(value) && self.rng.u8(..3) == 0;
         if fits { other } else { self.function.values[value].class }
     }
 
-    /// One of these choices.
+    /// The registers of one of these choices.
     fn registers(&mut self, choices: &[&str]) -> RegSet {
         self.shape.registers(&self.function.file, choices[self.rng.usize(..choices.len())])
     }
 
-    /// A value of the bank, if one is given, the later ones more often.
+    /// A random value, of the bank if one is given, more often a recent one.
     fn recent(&mut self, bank: Option<Bank>) -> Option<Value> {
         let fits = |value: &Value| bank.is_none_or(|bank| self.bank_of(*value) == bank);
         let values: Vec<Value> = self.pool.iter().rev().copied().filter(fits).collect();
@@ -389,13 +373,13 @@ impl Filler<'_> {
 struct Wanted {
     value: Option<Value>,
     set: RegSet,
-    /// While it reads.
+    /// Needed while the instruction reads.
     before: bool,
-    /// When it has written.
+    /// Needed after the instruction has written.
     behind: bool,
 }
 
-/// Whether each finds one, by trial.
+/// Whether every need finds a register, by trial.
 fn find_registers(wanted: &[Wanted], before: RegSet, behind: RegSet) -> bool {
     let Some((first, rest)) = wanted.split_first() else { return true };
     let taken = |is_taken: bool, set: RegSet| if is_taken { set } else { RegSet::EMPTY };

@@ -1,15 +1,15 @@
 //! The interference graph of intervals.
 
-use super::graph::{Graph, State};
+use super::graph::{Graph, NodeState};
 use crate::allocate::assign::variables::intervals::{Interval, Intervals, Range};
 use crate::analysis::grouped::of_each;
 use crate::machine::{Function, RegSet};
 use cranelift_entity::SecondaryMap;
 
-/// Two intervals interfere if they have a position in common, and a register that both could have.
+/// Builds the graph. Two intervals interfere if they have a position in common, and a register that both could have.
 ///
-/// Where more intervals are live than there can be registers, some are spilled in any case: the lightest are, at once, so that
-/// a graph has no more edges than a multiple of the intervals' ranges.
+/// Where more intervals are live than there can be registers, some have to be spilled in any case. The lightest ones are
+/// spilled at once, so that the number of edges is at most a multiple of the number of the intervals' ranges.
 pub(super) fn build(function: &Function, intervals: &Intervals) -> Graph {
     let mut graph = Graph::new(intervals.data.len());
     let costs = costs(function, intervals);
@@ -18,7 +18,7 @@ pub(super) fn build(function: &Function, intervals: &Intervals) -> Graph {
         graph.cost[number] = interval.weight.map(|weight| if weight.is_finite() { costs[number] } else { f64::INFINITY });
         graph.adjacent[number] = Vec::new();
         if interval.weight.is_some() && interval.allowed.is_empty() {
-            graph.state[number] = State::Spilled;
+            graph.state[number] = NodeState::Spilled;
         }
     }
     connect(intervals, &mut graph);
@@ -30,7 +30,7 @@ pub(super) fn build(function: &Function, intervals: &Intervals) -> Graph {
     graph
 }
 
-/// Makes neighbours of what is live at once, in one pass over all ranges.
+/// Makes neighbours of the intervals that are live at once, in one pass over all ranges.
 fn connect(intervals: &Intervals, graph: &mut Graph) {
     let ranges = intervals.data.iter().flat_map(|(number, data)| data.ranges.iter().map(move |&range| (number, range)));
     let mut ranges: Vec<(Interval, Range)> = ranges.collect();
@@ -55,15 +55,15 @@ fn connect(intervals: &Intervals, graph: &mut Graph) {
     }
 }
 
-/// Spills the active interval that is lightest for the positions that it frees.
+/// Spills the active interval of least weight.
 fn spill_lightest(intervals: &Intervals, active: &[(Interval, Range)], graph: &mut Graph) {
     let weighted = active.iter().filter_map(|&(number, _)| Some((intervals.data[number].weight?, number)));
     if let Some((_, lightest)) = weighted.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))) {
-        graph.state[lightest] = State::Spilled;
+        graph.state[lightest] = NodeState::Spilled;
     }
 }
 
-/// How often the values of each interval are accessed.
+/// The executed accesses to the values of each interval.
 fn costs(function: &Function, intervals: &Intervals) -> SecondaryMap<Interval, f64> {
     let mut costs: SecondaryMap<Interval, f64> = of_each(intervals.data.len());
     for (block, data) in &function.blocks {

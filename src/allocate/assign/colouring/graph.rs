@@ -5,37 +5,39 @@ use crate::analysis::grouped::of_each;
 use crate::machine::{Reg, RegSet};
 use cranelift_entity::SecondaryMap;
 
-/// What has become of a node.
+/// The state of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) enum State {
+pub(super) enum NodeState {
     #[default]
     Present,
-    /// It has been taken out of the graph, to be coloured in turn.
+    /// It has been taken out of the graph, and waits on the stack to be coloured.
     Stacked,
     /// It is a part of another node.
     Coalesced(Interval),
     /// It is coalesced with a register of the program.
     Fixed(Reg),
-    /// It is spilled before anything is coloured.
+    /// It was spilled when the graph was built.
     Spilled,
 }
 
 /// The interference graph. Its nodes are intervals, and later sets of intervals, each under the name of one of them.
 ///
-/// Only neighbours that have a register in common count; registers are taken from nodes, and never given, so that those that
-/// do not count never will.
+/// Neighbours count only if they have a register in common. Registers are taken from nodes and never given back, so
+/// neighbours that do not count never will.
 pub(super) struct Graph {
-    /// Neighbours; some have been coalesced since, and what they are a part of is a neighbour as well.
+    /// The neighbours of each node. If one has been coalesced since, the node of which it is a part is also listed.
     pub(super) adjacent: SecondaryMap<Interval, Vec<Interval>>,
     /// The registers that a node can have.
     pub(super) allowed: SecondaryMap<Interval, RegSet>,
     /// The number of neighbours that are present and count.
     pub(super) degree: SecondaryMap<Interval, usize>,
-    /// What spilling a node costs, in executed accesses; infinite for what is too short to be worth it, none for temporaries.
+    /// The cost of spilling each node, in executed accesses. It is infinite for those too short for spilling to help;
+    /// temporaries have none.
     pub(super) cost: SecondaryMap<Interval, Option<f64>>,
-    pub(super) state: SecondaryMap<Interval, State>,
-    /// Which of [`Graph::mark`]'s marks a node has got last.
+    pub(super) state: SecondaryMap<Interval, NodeState>,
+    /// The last mark of each node ([`Graph::mark`]).
     seen: SecondaryMap<Interval, u32>,
+    /// The mark of neighbours of both nodes. That of neighbours of the first one only is one less.
     now: u32,
 }
 
@@ -54,14 +56,14 @@ impl Graph {
 
     /// The node that an interval is a part of.
     pub(super) fn find(&self, mut node: Interval) -> Interval {
-        while let State::Coalesced(into) = self.state[node] {
+        while let NodeState::Coalesced(into) = self.state[node] {
             node = into;
         }
         node
     }
 
     pub(super) fn is_present(&self, node: Interval) -> bool {
-        self.state[node] == State::Present
+        self.state[node] == NodeState::Present
     }
 
     /// Whether two nodes have a register in common.
@@ -69,7 +71,7 @@ impl Graph {
         self.allowed[a].intersects(self.allowed[b])
     }
 
-    /// Whether a node finds a register whatever its neighbours get.
+    /// Whether a node will find a register whatever its neighbours get.
     pub(super) fn is_insignificant(&self, node: Interval) -> bool {
         self.degree[node] < self.allowed[node].len()
     }
@@ -79,7 +81,7 @@ impl Graph {
         self.adjacent[node].iter().copied().filter(move |&other| self.is_present(other) && self.compete(node, other))
     }
 
-    /// Whether two nodes that are no parts of others are neighbours.
+    /// Whether two nodes are neighbours. Neither of them has been coalesced with another one.
     pub(super) fn interfere(&self, a: Interval, b: Interval) -> bool {
         let (few, other) = if self.adjacent[a].len() < self.adjacent[b].len() { (a, b) } else { (b, a) };
         self.adjacent[few].contains(&other)
@@ -105,17 +107,18 @@ impl Graph {
         }
     }
 
-    /// The neighbours of two nodes, each once, with which of the two it is a neighbour of. Parts of other nodes are left out.
+    /// The neighbours of two nodes, each once, with the information of which of the two it is a neighbour. Nodes that have
+    /// been coalesced with others are left out. Requires that the two nodes have just been marked.
     pub(super) fn union(&self, a: Interval, b: Interval) -> impl Iterator<Item = (Interval, [bool; 2])> {
-        let whole = |&node: &Interval| !matches!(self.state[node], State::Coalesced(_));
+        let whole = |&node: &Interval| !matches!(self.state[node], NodeState::Coalesced(_));
         let of_both = move |node: Interval| self.seen[node] == self.now;
         let of_a = self.adjacent[a].iter().copied().filter(whole).map(move |node| (node, [true, of_both(node)]));
         let of_b = self.adjacent[b].iter().copied().filter(move |&node| !of_both(node) && whole(&node));
         of_a.chain(of_b.map(|node| (node, [false, true])))
     }
 
-    /// Makes one node of two that do not interfere, under the name of the first. Returns the neighbours whose degree falls,
-    /// with what it was.
+    /// Makes one node of two that do not interfere, under the name of the first. Returns the neighbours whose degrees fall,
+    /// with their old degrees.
     pub(super) fn combine(&mut self, into: Interval, node: Interval) -> Vec<(Interval, usize)> {
         self.mark(into, node);
         let neighbours: Vec<(Interval, [bool; 2])> = self.union(into, node).collect();
@@ -124,7 +127,7 @@ impl Graph {
         self.allowed[into] = allowed;
         self.degree[into] = 0;
         self.cost[into] = self.cost[into].zip(self.cost[node]).map(|(a, b)| a + b);
-        self.state[node] = State::Coalesced(into);
+        self.state[node] = NodeState::Coalesced(into);
         let mut fallen = Vec::new();
         for &(other, of) in &neighbours {
             if !of[0] {
@@ -145,8 +148,8 @@ impl Graph {
         fallen
     }
 
-    /// Takes a node out of the graph. Returns the neighbours whose degree falls, with what it was.
-    pub(super) fn remove(&mut self, node: Interval, state: State) -> Vec<(Interval, usize)> {
+    /// Takes a node out of the graph. Returns the neighbours whose degrees fall, with their old degrees.
+    pub(super) fn remove(&mut self, node: Interval, state: NodeState) -> Vec<(Interval, usize)> {
         let neighbours: Vec<Interval> = self.neighbours(node).collect();
         self.state[node] = state;
         let fallen = neighbours.iter().map(|&other| (other, self.degree[other])).collect();
@@ -154,7 +157,7 @@ impl Graph {
         fallen
     }
 
-    /// Takes a register from a node. Returns the nodes whose degree falls for that, with what it was.
+    /// Takes a register from a node. Returns the neighbours whose degrees fall, with their old degrees.
     pub(super) fn take_from(&mut self, node: Interval, reg: Reg) -> Vec<(Interval, usize)> {
         let before: Vec<Interval> = self.neighbours(node).collect();
         self.allowed[node].remove(reg);

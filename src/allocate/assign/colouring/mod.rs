@@ -1,20 +1,35 @@
-//! Iterated register coalescing (George and Appel, "Iterated Register Coalescing", TOPLAS 18(3), 1996).
+//! Graph colouring by iterated register coalescing [GA96].
 //!
-//! Requires: webs whose values can share a register, all in registers or all spilled; values that are not [`Evictable`] are in
-//! registers for one instruction only, or there is nothing for it.
-//! Ensures: one register for each web over all of its life, so that φs and edges take no code. Where there are too few, it
-//! says which webs to spill everywhere (Chaitin), and wants to be asked again when their loads and stores are there.
-//! Relies on: a node with fewer neighbours than registers finds one whatever they get. Classes are of different sizes, so
-//! neighbours are those that have a register in common with the node (Smith, Ramsey, Holloway, "A Generalized Algorithm for
-//! Graph-Coloring Register Allocation", PLDI 2004; each node takes one register). Conservative coalescing (Briggs, George)
-//! leaves a graph that can be coloured that way as it is.
-//! Time: a round for each generation of spills; in each, the graph's edges, and those of both sides for each move that is
-//! looked at. No more intervals are live at once than there can be registers, so edges are linear in the intervals' ranges
-//! ([`build`]).
+//! The steps are those of the paper: [`mod@build`] the interference graph; [`mod@simplify`] it by taking nodes out,
+//! coalescing [`moves`], and freezing those that cannot be coalesced; and [`select`] a colour for each node, in the reverse
+//! order.
 //!
-//! The temporaries of spilled webs are nodes, but are coalesced with none: what they are copied to and from is a preference.
-//! So where an instruction has constraints that colouring one by one does not meet, they can be matched with registers
-//! together, as in linear scan.
+//! The temporaries of spilled webs are nodes, but they are not coalesced: the values from and to which they are copied are
+//! only preferences. So if an instruction has constraints that colouring one node after another does not meet, its
+//! temporaries can be matched with registers together, as in linear scan.
+//!
+//! Requires: webs whose values can share a register, each of them entirely in registers or entirely spilled. Values that are
+//! not [`Evictable`] are in registers for one instruction only, unless that cannot be helped.
+//! Ensures: one register for each web all its life, so that φs and edges take no code. If registers do not suffice, it names
+//! webs to be spilled everywhere (Chaitin), and is called again when they have their loads and stores.
+//! Relies on: a node with fewer neighbours than registers finds a register whatever they get. Since classes are of different
+//! sizes, only neighbours that have a register in common with the node count ([SRH04]; each node takes one register).
+//! Conservative coalescing (Briggs, George) keeps a graph colourable that can be coloured in this way.
+//! Time: one round for each generation of spills. In each, the graph's edges once, and those of both sides for each move
+//! that is looked at. No more intervals are live at once than there can be registers, so the edges are linear in the
+//! intervals' ranges ([`mod@build`]).
+//!
+//! ```text
+//! v0:w = op         b =
+//! v1:w = op         a =
+//! op v0             b
+//! v2:w = copy v0    b = b
+//! op v1             a
+//! op v2             b
+//! op v2             b
+//! ```
+//!
+//! v0 and v2 do not interfere, and together they have one neighbour, v1. So they are coalesced, and the copy disappears.
 
 mod build;
 mod graph;

@@ -1,7 +1,7 @@
-//! Colours for nodes, the last that was taken out first: optimistically, where there is one (Briggs, Cooper, Torczon,
-//! "Improvements to Graph Coloring Register Allocation", TOPLAS 16(3), 1994).
+//! Colours for the nodes on the stack, the last one first. Even a node that was taken out for spilling gets a colour if one
+//! is left (optimistic colouring, [BCT94]).
 
-use super::graph::{Graph, State};
+use super::graph::{Graph, NodeState};
 use super::simplify::Simplified;
 use crate::allocate::assign::variables::Chosen;
 use crate::allocate::assign::variables::intervals::{Interval, Intervals, LiveInterval, Temporaries};
@@ -20,11 +20,12 @@ pub(super) struct Select<'a> {
     stack: &'a [Interval],
     /// The intervals of each node.
     members: SecondaryMap<Interval, Vec<Interval>>,
-    /// Of each temporary, its instruction, as an index into [`Intervals::temporaries`].
+    /// For each temporary, its instruction, as an index into [`Intervals::temporaries`].
     group: SecondaryMap<Interval, usize>,
     /// The registers of nodes.
     colours: Chosen,
-    /// Values that have to be spilled, so that this round comes to nothing. It goes on without them to find out all.
+    /// Values that have to be spilled, after which a new round is needed. This one goes on without them, to find all of
+    /// them.
     pub(super) evicted: Vec<Value>,
 }
 
@@ -46,15 +47,15 @@ impl<'a> Select<'a> {
         Select { function, positions, intervals, graph, stack, members, group, colours, evicted: Vec::new() }
     }
 
-    /// Colours all nodes, or finds out which have to be spilled.
+    /// Colours all nodes, or finds out which ones have to be spilled.
     ///
     /// # Errors
     /// If an instruction alone needs more registers than there are.
     pub(super) fn run(&mut self) -> Result<(), Unsupported> {
         for node in self.intervals.data.keys() {
             match self.graph.state[node] {
-                State::Fixed(reg) => self.take(node, reg),
-                State::Spilled => self.evict(node),
+                NodeState::Fixed(reg) => self.take(node, reg),
+                NodeState::Spilled => self.evict(node),
                 _ => {}
             }
         }
@@ -71,7 +72,7 @@ impl<'a> Select<'a> {
         chosen
     }
 
-    /// Finds a register for a node, or spills it. What is too short for that to help has others spilled.
+    /// Finds a register for a node, or spills it. If it is too short for that to help, others are spilled.
     fn colour(&mut self, node: Interval) -> Result<(), Unsupported> {
         // Temporaries may have been coloured with others of their instruction.
         if self.colours[node].is_some() {
@@ -88,7 +89,7 @@ impl<'a> Select<'a> {
         Ok(())
     }
 
-    /// Colours all temporaries of an instruction anew: one of them has found nothing.
+    /// Colours all temporaries of an instruction anew, because one of them has found no register.
     fn colour_together(&mut self, node: Interval) -> Result<(), Unsupported> {
         let intervals = self.intervals;
         let temporaries: &Temporaries = &intervals.temporaries[self.group[node]];
@@ -111,7 +112,7 @@ impl Placing for Select<'_> {
         self.intervals
     }
 
-    /// What neighbours that are coalesced with registers of the program have taken is among them.
+    /// Includes the registers that were taken from the node because neighbours have been coalesced with them.
     fn allowed(&self, number: Interval) -> RegSet {
         let allowed = self.members[number].iter().map(|&member| self.intervals.data[member].allowed);
         allowed.reduce(|all, one| all & one).unwrap_or_default()
@@ -127,7 +128,7 @@ impl Placing for Select<'_> {
     }
 
     fn favourites(&self, number: Interval) -> Vec<Reg> {
-        let before = self.intervals.data[number].reloads;
+        let before = self.intervals.data[number].previous_access;
         let before = before.and_then(|access| self.colours[self.graph.find(access.interval)]);
         let chosen = |partner: Interval| self.colours[self.graph.find(partner)];
         before.into_iter().chain(self.intervals.hints(&self.members[number], chosen)).collect()
@@ -141,7 +142,7 @@ impl Placing for Select<'_> {
         self.colours[number] = Some(reg);
     }
 
-    /// Spills all of a node.
+    /// Spills all intervals of a node.
     fn evict(&mut self, number: Interval) {
         self.colours[number] = None;
         for &member in &self.members[number] {

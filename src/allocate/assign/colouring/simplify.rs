@@ -1,20 +1,20 @@
-//! Simplifying, coalescing and freezing, in turns (sections 3 and 4, and the appendix).
+//! Simplifying, coalescing and freezing in turns ([GA96, §3 and §4], and its appendix).
 //!
-//! The heaviest of all waiting moves is looked at first. (The paper leaves the order open.) Each coalescing makes others harder,
-//! so what is executed most often should not find the way barred by what hardly is; and what is frozen first is what is worth
-//! least.
+//! The paper leaves open in which order moves are looked at. Here the heaviest waiting move comes first: each coalescing
+//! makes others harder, and a frequent move should not be barred by one that is hardly ever executed. Of the nodes whose
+//! moves can be frozen, the one whose moves are worth least comes first.
 
-use super::graph::{Graph, State};
-use super::moves::{End, Move, Moves, Status};
+use super::graph::{Graph, NodeState};
+use super::moves::{Move, MoveEnd, MoveStatus, Moves};
 use crate::allocate::assign::variables::intervals::Interval;
 use crate::machine::Reg;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A graph without nodes: all are coloured already, parts of others, spilled, or wait for their turn.
+/// A graph from which all nodes have been taken: each is fixed, coalesced with another one, spilled, or on the stack.
 pub(super) struct Simplified {
     pub(super) graph: Graph,
-    /// The last is coloured first.
+    /// The nodes to be coloured, the last one first.
     pub(super) stack: Vec<Interval>,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Simplified {
 pub(super) fn simplify(graph: Graph, moves: Moves) -> Simplified {
     let nodes: Vec<Interval> = graph.adjacent.keys().collect();
     let mut simplifier = Simplifier {
-        waiting: moves.data.iter().map(|(number, data)| (Bits::of(data.weight), Reverse(number))).collect(),
+        waiting: moves.data.iter().map(|(number, data)| (NonNegative::of(data.weight), Reverse(number))).collect(),
         graph,
         moves,
         simple: Vec::new(),
@@ -38,36 +38,36 @@ pub(super) fn simplify(graph: Graph, moves: Moves) -> Simplified {
     Simplified { graph: simplifier.graph, stack: simplifier.stack }
 }
 
-/// A number, not negative, that can be compared.
+/// A number that is not negative, in a form that can be ordered.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Bits(u64);
+struct NonNegative(u64);
 
-impl Bits {
-    /// Of numbers that are not negative, bits are ordered as numbers are.
+impl NonNegative {
+    /// The bits of numbers that are not negative are ordered as the numbers are.
     fn of(number: f64) -> Self {
-        Bits(number.to_bits())
+        NonNegative(number.to_bits())
     }
 }
 
-/// Nodes that are looked at in the order of a number, which may have risen since.
-type Worklist = BinaryHeap<Reverse<(bool, Bits, Interval)>>;
+/// Nodes in the ascending order of a number, temporaries last. The number may have risen since a node was enlisted.
+type Worklist = BinaryHeap<Reverse<(bool, NonNegative, Interval)>>;
 
 struct Simplifier {
     graph: Graph,
     moves: Moves,
-    /// Moves that wait, the heaviest first.
-    waiting: BinaryHeap<(Bits, Reverse<Move>)>,
+    /// Waiting moves, the heaviest first.
+    waiting: BinaryHeap<(NonNegative, Reverse<Move>)>,
     /// Insignificant nodes without open moves.
     simple: Vec<Interval>,
-    /// Insignificant nodes with open moves, by what these are worth.
+    /// Insignificant nodes with open moves, by the worth of these.
     related: Worklist,
-    /// Significant nodes: temporaries last, others by their costs for each neighbour.
+    /// Significant nodes, by their costs divided by their degrees, temporaries last.
     significant: Worklist,
     stack: Vec<Interval>,
 }
 
 impl Simplifier {
-    /// One step of the paper's main loop; false if there is nothing left.
+    /// Takes one step of the paper's main loop. Returns false if nothing is left to do.
     fn step(&mut self) -> bool {
         if let Some(node) = self.simple.pop() {
             if self.graph.is_present(node) {
@@ -99,24 +99,25 @@ impl Simplifier {
         }
     }
 
-    fn by_worth(&self, node: Interval) -> (bool, Bits, Interval) {
-        (false, Bits::of(self.moves.worth(node)), node)
+    fn by_worth(&self, node: Interval) -> (bool, NonNegative, Interval) {
+        (false, NonNegative::of(self.moves.worth(node)), node)
     }
 
-    fn by_cost(&self, node: Interval) -> (bool, Bits, Interval) {
+    fn by_cost(&self, node: Interval) -> (bool, NonNegative, Interval) {
         let cost = self.graph.cost[node];
         let degree = self.graph.degree[node] as f64;
-        (cost.is_none(), Bits::of(cost.unwrap_or(f64::INFINITY) / degree), node)
+        (cost.is_none(), NonNegative::of(cost.unwrap_or(f64::INFINITY) / degree), node)
     }
 
-    /// Takes a node out of the graph. Its open moves are given up by then.
+    /// Takes a node without open moves out of the graph, and puts it on the stack.
     fn push(&mut self, node: Interval) {
-        let fallen = self.graph.remove(node, State::Stacked);
+        let fallen = self.graph.remove(node, NodeState::Stacked);
         self.stack.push(node);
         self.fallen(fallen);
     }
 
-    /// The degrees of nodes have fallen from these. Where one has become insignificant, moves around it are looked at again.
+    /// Looks at the moves near a node again if it has become insignificant. The nodes come with the degrees from which they
+    /// fell.
     fn fallen(&mut self, fallen: Vec<(Interval, usize)>) {
         for (node, before) in fallen {
             if self.graph.is_insignificant(node) && before >= self.graph.allowed[node].len() {
@@ -128,39 +129,41 @@ impl Simplifier {
         }
     }
 
-    /// Has the moves of a node looked at again.
+    /// Makes the active moves of a node wait again.
     fn wake(&mut self, node: Interval) {
         for &number in &self.moves.of[node] {
             let data = &mut self.moves.data[number];
-            if data.status == Status::Active {
-                data.status = Status::Waiting;
-                self.waiting.push((Bits::of(data.weight), Reverse(number)));
+            if data.status == MoveStatus::Active {
+                data.status = MoveStatus::Waiting;
+                self.waiting.push((NonNegative::of(data.weight), Reverse(number)));
             }
         }
     }
 
     fn coalesce(&mut self, number: Move) {
-        if self.moves.data[number].status != Status::Waiting {
+        if self.moves.data[number].status != MoveStatus::Waiting {
             return;
         }
         match self.moves.ends(number, &self.graph) {
-            [End::Node(a), End::Node(b)] if a != b && !self.graph.interfere(a, b) && self.graph.compete(a, b) => {
+            [MoveEnd::Node(a), MoveEnd::Node(b)] if a != b && !self.graph.interfere(a, b) && self.graph.compete(a, b) => {
                 match self.is_safe(a, b) {
                     true => self.combine(number, a, b),
-                    false => self.moves.data[number].status = Status::Active,
+                    false => self.moves.data[number].status = MoveStatus::Active,
                 }
             }
-            [End::Node(node), End::Fixed(reg)] | [End::Fixed(reg), End::Node(node)] if self.graph.allowed[node].contains(reg) => {
+            [MoveEnd::Node(node), MoveEnd::Fixed(reg)] | [MoveEnd::Fixed(reg), MoveEnd::Node(node)]
+                if self.graph.allowed[node].contains(reg) =>
+            {
                 match self.is_safe_in(node, reg) {
                     true => self.fix(number, node, reg),
-                    false => self.moves.data[number].status = Status::Active,
+                    false => self.moves.data[number].status = MoveStatus::Active,
                 }
             }
             ends => self.finish(number, ends),
         }
     }
 
-    /// Briggs: fewer neighbours of both together are significant than there are registers.
+    /// Briggs's test: together, the two nodes would have fewer significant neighbours than registers.
     fn is_safe(&mut self, a: Interval, b: Interval) -> bool {
         let allowed = self.graph.allowed[a] & self.graph.allowed[b];
         self.graph.mark(a, b);
@@ -174,7 +177,7 @@ impl Simplifier {
         graph.union(a, b).filter(significant).take(allowed.len()).count() < allowed.len()
     }
 
-    /// George: each neighbour is insignificant, or cannot have the register.
+    /// George's test: each neighbour is insignificant, or cannot have the register.
     fn is_safe_in(&self, node: Interval, reg: Reg) -> bool {
         self.graph.neighbours(node).all(|other| !self.graph.allowed[other].contains(reg) || self.graph.is_insignificant(other))
     }
@@ -183,18 +186,18 @@ impl Simplifier {
     fn combine(&mut self, number: Move, a: Interval, b: Interval) {
         let (into, node) = if self.graph.adjacent[a].len() < self.graph.adjacent[b].len() { (b, a) } else { (a, b) };
         let fallen = self.graph.combine(into, node);
-        self.moves.data[number].status = Status::Done;
+        self.moves.data[number].status = MoveStatus::Done;
         self.wake(node);
         self.moves.merge(into, node);
         self.fallen(fallen);
         self.enlist(into);
     }
 
-    /// Coalesces a node with a register of the program: its neighbours lose it.
+    /// Coalesces a node with a pinned register, which its neighbours can no longer have.
     fn fix(&mut self, number: Move, node: Interval, reg: Reg) {
         let losers: Vec<Interval> = self.graph.neighbours(node).filter(|&n| self.graph.allowed[n].contains(reg)).collect();
-        let mut fallen = self.graph.remove(node, State::Fixed(reg));
-        self.finish(number, [End::Node(node), End::Fixed(reg)]);
+        let mut fallen = self.graph.remove(node, NodeState::Fixed(reg));
+        self.finish(number, [MoveEnd::Node(node), MoveEnd::Fixed(reg)]);
         for loser in losers {
             fallen.extend(self.graph.take_from(loser, reg));
         }
@@ -203,11 +206,12 @@ impl Simplifier {
         self.wake(node);
     }
 
-    /// A move is coalesced, constrained or given up; its ends may have no other.
-    fn finish(&mut self, number: Move, ends: [End; 2]) {
-        self.moves.data[number].status = Status::Done;
+    /// Marks a move as coalesced, constrained or given up. Its sides may have no open moves any more, and are enlisted
+    /// again.
+    fn finish(&mut self, number: Move, ends: [MoveEnd; 2]) {
+        self.moves.data[number].status = MoveStatus::Done;
         for end in ends {
-            if let End::Node(node) = end
+            if let MoveEnd::Node(node) = end
                 && self.graph.is_insignificant(node)
             {
                 self.enlist(node);
@@ -215,8 +219,8 @@ impl Simplifier {
         }
     }
 
-    /// Gives up the moves of an insignificant node that are worth least.
-    fn freeze_if_current(&mut self, entry: (bool, Bits, Interval)) {
+    /// Freezes an insignificant node whose moves are worth least, unless the entry is out of date.
+    fn freeze_if_current(&mut self, entry: (bool, NonNegative, Interval)) {
         let node = entry.2;
         if !self.graph.is_present(node) || !self.graph.is_insignificant(node) || self.moves.open(node).next().is_none() {
             return;
@@ -234,8 +238,9 @@ impl Simplifier {
         }
     }
 
-    /// Takes out the significant node that is cheapest to spill; it may find a register all the same.
-    fn spill_if_current(&mut self, entry: (bool, Bits, Interval)) {
+    /// Takes out the significant node that is cheapest to spill, unless the entry is out of date. It may find a register all
+    /// the same.
+    fn spill_if_current(&mut self, entry: (bool, NonNegative, Interval)) {
         let node = entry.2;
         if !self.graph.is_present(node) || self.graph.is_insignificant(node) {
             return;

@@ -1,21 +1,22 @@
-//! What becomes of the nodes of small graphs, and of the variables of small functions.
+//! Tests with small graphs and small functions.
 
 use super::build::build;
-use super::graph::{Graph, State};
-use super::moves::{End, Moves};
+use super::graph::{Graph, NodeState};
+use super::moves::{MoveEnd, Moves};
 use super::select::Select;
 use super::simplify::{Simplified, simplify};
 use crate::allocate::assign::Evictable;
 use crate::allocate::assign::variables::intervals::{Interval, Intervals};
 use crate::allocate::assign::variables::positions::Positions;
 use crate::allocate::assign::variables::registers::Fixed;
-use crate::allocate::cssa::{self, Coalescing, Conventional};
+use crate::allocate::cssa::{self, Coalescing};
 use crate::allocate::spill::Spilled;
+use crate::allocate::ssa::conventional::Conventional;
 use crate::analysis::{Dominators, Interference, Liveness, Order, PinLiveness};
 use crate::machine::{Function, Reg, RegSet, Value, parse};
 use cranelift_entity::SecondaryMap;
 
-/// A graph with these edges whose nodes can have two registers, and what becomes of it with a move of weight 1 for each pair.
+/// Simplifies a graph with these edges and a move of weight 1 for each pair of `moves`. Its nodes can have two registers.
 fn sketch(edges: &[(u32, u32)], moves: &[(u32, u32)]) -> Simplified {
     let node = Interval::from_u32;
     let nodes = edges.iter().map(|&(a, b)| a.max(b) + 1).max().unwrap();
@@ -31,7 +32,7 @@ fn sketch(edges: &[(u32, u32)], moves: &[(u32, u32)]) -> Simplified {
     }
     graph.count();
     let mut all = Moves::none(nodes as usize);
-    moves.iter().for_each(|&(a, b)| all.add(node(a), End::Node(node(b)), 1.0));
+    moves.iter().for_each(|&(a, b)| all.add(node(a), MoveEnd::Node(node(b)), 1.0));
     simplify(graph, all)
 }
 
@@ -42,14 +43,14 @@ fn are_one(simplified: &Simplified, a: u32, b: u32) -> bool {
 
 const CYCLE_OF_SIX: [(u32, u32); 6] = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 5)];
 
-/// Together, opposite nodes of a cycle of six make two triangles, which two registers do not colour.
+/// If opposite nodes of a cycle of six were one, there would be two triangles, which two registers do not colour.
 #[test]
 fn what_would_make_the_graph_uncolourable_is_not_coalesced() {
     assert!(!are_one(&sketch(&CYCLE_OF_SIX, &[(0, 3)]), 0, 3));
     assert!(!are_one(&sketch(&CYCLE_OF_SIX[..3], &[(0, 3)]), 0, 3), "the ends of a path of four would make one");
 }
 
-/// In a cycle of four, opposite nodes have both others in common, each of which has one neighbour less then.
+/// Opposite nodes of a cycle of four have both other nodes as neighbours, which lose one neighbour when they are coalesced.
 #[test]
 fn neighbours_of_both_sides_lose_one() {
     let cycle = [(0, 1), (1, 2), (2, 3), (0, 3)];
@@ -63,8 +64,8 @@ fn neighbours_are_not_coalesced() {
     assert!(!are_one(&sketch(&[(0, 1)], &[(0, 1)]), 0, 1));
 }
 
-/// Two cycles of four, with a node of one neighbour beside each. These two would be one node with two significant neighbours:
-/// their move is given up, and they are taken out before anything is spilled.
+/// Two cycles of four, each with one more node that has one neighbour. These two would be one node with two significant
+/// neighbours, so their move is given up, and they are taken out before anything is spilled.
 #[test]
 fn insignificant_nodes_are_frozen_before_one_is_spilled() {
     let edges = [(0, 1), (1, 2), (2, 3), (0, 3), (4, 5), (5, 6), (6, 7), (4, 7), (0, 8), (4, 9)];
@@ -75,7 +76,7 @@ fn insignificant_nodes_are_frozen_before_one_is_spilled() {
     assert_eq!(first, [8, 9]);
 }
 
-/// A function whose φ-webs are variables, as all other values are.
+/// A function whose variables are its φ-webs and all values outside them.
 struct Setting {
     function: Function,
     positions: Positions,
@@ -83,7 +84,7 @@ struct Setting {
 }
 
 impl Setting {
-    /// A function with a class `w` of these registers, and a class `n` of the first of them alone.
+    /// A function with a class `w` of these registers, and a class `n` of the first one alone.
     fn new(registers: &str, code: &str) -> Self {
         let first = registers.split(' ').next().unwrap();
         let classes = format!("class w g 8/8 {registers}\n  class n g 8/8 {first}");
@@ -107,7 +108,7 @@ impl Setting {
         self.intervals.of(Value::from_u32(value))
     }
 
-    fn state(&self, value: u32) -> State {
+    fn state(&self, value: u32) -> NodeState {
         self.simplified().graph.state[self.node(value)]
     }
 
@@ -141,8 +142,8 @@ fn a_copy_is_coalesced() {
     assert!(are_one(&setting.simplified(), setting.node(0).as_u32(), setting.node(2).as_u32()));
 }
 
-/// Around the loop, v2, v4, v5 and v3 are live in turns, each beside the one before and the one behind. All have two
-/// neighbours and two registers, and yet these are enough.
+/// Around the loop, v2, v4, v5 and v3 form a cycle: each is live together with the one before it and the one after it. All
+/// have two neighbours and two registers, and still these suffice.
 #[test]
 fn a_cycle_of_four_is_coloured_optimistically() {
     let body = "  op v3\n  v4:w = op\n  op v2\n  v5:w = op\n  op v4\n  v6:w = op\n  op v5\n  v7:w = op\n";
@@ -159,20 +160,20 @@ fn a_cycle_of_four_is_coloured_optimistically() {
 fn a_variable_is_coalesced_with_a_register_of_the_program() {
     let a = Reg::new(1);
     let setting = Setting::new("b a", "b0:\n  v0:w = op\n  op v0\n  copy-to(a) v0\n  op uses=a\n");
-    assert_eq!(setting.state(0), State::Fixed(a));
+    assert_eq!(setting.state(0), NodeState::Fixed(a));
     assert_eq!(setting.coloured().unwrap(), ["a"]);
 }
 
-/// v1 and v2 could have `a` and are significant, as each has the two others beside it.
+/// v1 and v2 could have `a`, and are significant since each has two neighbours.
 #[test]
 fn a_register_that_significant_neighbours_could_have_is_left_to_them() {
     let code = "b0:\n  v0:w = op\n  v1:w = op\n  v2:w = op\n  op v1 v2\n  op v1 v2\n  copy-to(a) v0\n  op uses=a\n";
     let setting = Setting::new("b a", code);
-    assert!(!matches!(setting.state(0), State::Fixed(_)));
+    assert!(!matches!(setting.state(0), NodeState::Fixed(_)));
     assert_eq!(setting.coloured(), Err(vec![0]), "its cost is least");
 }
 
-/// Three variables for two registers: what is spilled is what is accessed where control hardly ever comes.
+/// Of three variables for two registers, the one is spilled that is accessed where control hardly ever comes.
 #[test]
 fn what_is_seldom_accessed_is_spilled() {
     let code = |often: f64| {
@@ -185,14 +186,15 @@ fn what_is_seldom_accessed_is_spilled() {
     assert_eq!(Setting::new("a b", &code(0.01)).coloured(), Err(vec![0]));
 }
 
-/// v1 can be in `a` alone. It has as many neighbours as registers, and v0 fewer: v1 comes first, though v0 would like `a`.
+/// v1 can only be in `a`. It has as many neighbours as registers, and v0 has fewer. So v1 is coloured first, and v0 cannot
+/// have `a`.
 #[test]
 fn what_can_be_in_few_registers_comes_first() {
     let setting = Setting::new("a b", "b0:\n  v0:w = op\n  op v0\n  v1:n = op\n  op v0 v1\n  op v0\n");
     assert_eq!(setting.coloured().unwrap(), ["b", "a"]);
 }
 
-/// x is in a class that has no register in common with v0's: they do not compete.
+/// v0 and v1 are of classes without a common register, so they do not compete.
 #[test]
 fn only_neighbours_with_a_register_in_common_count() {
     let file = "target\n  bank g exchange\n  registers g a b\n  class w g 8/8 a\n  class x g 8/8 b\n";

@@ -1,4 +1,4 @@
-//! The registers of intervals as registers of operands.
+//! From registers of intervals to registers of operands.
 
 use super::Chosen;
 use super::intervals::{Interval, Intervals};
@@ -16,7 +16,7 @@ pub(in crate::allocate::assign) struct Placed<'a> {
 }
 
 impl Placed<'_> {
-    /// The assignment that this amounts to.
+    /// The assignment that gives each operand the register of its interval.
     pub(in crate::allocate::assign) fn answer(&self, liveness: &Liveness) -> Assignment {
         let function = self.function;
         let live = liveness.at_debug_uses(function);
@@ -31,14 +31,14 @@ impl Placed<'_> {
         assignment
     }
 
-    /// Fills in where values are at a block's head and end.
+    /// Fills in the registers at a block's head and end.
     fn borders(&self, liveness: &Liveness, block: Block, assignment: &mut Assignment) {
         let registers = |values: &[Value]| -> Vec<Reg> { values.iter().map(|&value| self.register(value)).collect() };
         assignment.entry.add(block, registers(liveness.live_in(block)));
         assignment.exit.add(block, registers(liveness.live_out(block)));
         let data = &self.function.blocks[block];
         if data.throws.is_some() {
-            // What lives on past the call lives to the block's end.
+            // Values that live on past the call live to the block's end.
             assignment.at_throw[block] = (liveness.live_out(block).to_vec(), registers(liveness.live_out(block)));
         }
         for phi in &data.phis {
@@ -46,7 +46,7 @@ impl Placed<'_> {
         }
     }
 
-    /// Fills in an instruction's registers; what it overwrites is moved to where the definition is.
+    /// Fills in the registers of an instruction. Operands that it overwrites are copied to the registers of the definitions.
     fn operands(&self, inst: Inst, assignment: &mut Assignment) {
         let function = self.function;
         let first = function.insts[inst].operands.start as usize;
@@ -73,10 +73,10 @@ impl Placed<'_> {
         }
     }
 
-    /// Whether an interval loads what its register has already.
+    /// Whether an interval loads a content that its register has already.
     fn is_redundant(&self, number: Interval) -> bool {
         let interval = &self.intervals.data[number];
-        interval.reloads.is_some() && self.registers.still_there(self.chosen, interval) == self.chosen[number]
+        interval.previous_access.is_some() && self.registers.still_there(self.chosen, interval) == self.chosen[number]
     }
 
     fn register(&self, value: Value) -> Reg {

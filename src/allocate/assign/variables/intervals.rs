@@ -1,37 +1,38 @@
 //! Live intervals with holes.
 //!
 //! Requires: no two values of a web interfere (see [`crate::allocate::cssa::Coalescing::Aggressive`]).
-//! Ensures: one interval a web, and one for each other value in registers; an interval is exactly where its values are live,
-//! so that two intervals can share a register if and only if they have no position in common.
-//! Relies on: Traub, Holloway, Smith, "Quality and Speed in Linear-scan Register Allocation" (1998), section 2.1, for holes.
+//! Ensures: one interval for each web, and one for each other value in registers. An interval consists of exactly the
+//! positions at which its values are live, so two intervals can share a register if and only if they have no position in
+//! common.
+//! Relies on: [THS98, §2.1] for holes.
 
 use super::positions::{Position, Positions};
 use super::registers::Fixed;
 use crate::allocate::assign::Evictable;
-use crate::allocate::cssa::Web;
 use crate::allocate::spill::Spilled;
+use crate::allocate::ssa::conventional::Web;
 use crate::analysis::Liveness;
 use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Reg, RegClass, RegSet, Role, Slot, Value};
 use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 use std::collections::BTreeMap;
 
-/// A virtual register: a web, or a value that is in none.
+/// A virtual register: a web, or a value outside webs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::allocate::assign) struct Interval(u32);
 entity_impl!(Interval, "interval");
 
-/// Positions from `start` up to before `end`.
+/// The positions from `start` up to `end`, which is excluded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::allocate::assign) struct Range {
     pub(in crate::allocate::assign) start: Position,
     pub(in crate::allocate::assign) end: Position,
-    /// A two-address definition has its register while operands are read, unless it is that of the value that it overwrites,
-    /// which is in this interval and dies there.
+    /// The interval of the dying value that a two-address definition overwrites. While operands are read, the definition has
+    /// its register already, unless that is the register of this interval.
     pub(in crate::allocate::assign) over: PackedOption<Interval>,
 }
 
-/// Where a virtual register is live, and what suits it.
+/// The positions at which a virtual register is live, and the registers that suit it.
 pub(in crate::allocate::assign) struct LiveInterval {
     /// Disjoint, ascending, not empty.
     pub(in crate::allocate::assign) ranges: Vec<Range>,
@@ -40,16 +41,16 @@ pub(in crate::allocate::assign) struct LiveInterval {
     /// The narrowest class among its values.
     pub(in crate::allocate::assign) class: RegClass,
     pub(in crate::allocate::assign) values: Vec<Value>,
-    /// What spilling costs for each position that it frees; nothing for what cannot be spilled.
+    /// The cost of spilling for each position that it frees. `None` if it cannot be spilled.
     pub(in crate::allocate::assign) weight: Option<f64>,
-    /// Pinned registers that it is copied from or to, with the copies' frequencies.
+    /// The pinned registers from or to which it is copied, with the frequencies of the copies.
     pub(in crate::allocate::assign) pins: Vec<(Reg, f64)>,
-    /// Intervals that it is copied from or to, or overwrites.
+    /// The intervals from or to which it is copied, or that it overwrites, with the frequencies of the copies.
     pub(in crate::allocate::assign) partners: Vec<(Interval, f64)>,
-    /// Of what is loaded: the access before in the same block that had the slot's content in a register.
-    pub(in crate::allocate::assign) reloads: Option<Access>,
-    /// Where what it has in a register is loaded next in the same block, if it is.
-    pub(in crate::allocate::assign) awaited: Option<Position>,
+    /// For a reload, the last access before it in the same block that had the slot's content in a register.
+    pub(in crate::allocate::assign) previous_access: Option<Access>,
+    /// Where the content of its register is reloaded next in the same block, if it is.
+    pub(in crate::allocate::assign) next_load: Option<Position>,
 }
 
 /// A moment at which an interval's register has the content of a slot.
@@ -60,7 +61,7 @@ pub(in crate::allocate::assign) struct Access {
     width: u32,
 }
 
-/// The intervals of the values that are loaded and stored for one instruction: short, and not to be spilled.
+/// The intervals of the values that are loaded and stored for one instruction. They are short, and cannot be spilled.
 pub(in crate::allocate::assign) struct Temporaries {
     pub(in crate::allocate::assign) inst: Inst,
     pub(in crate::allocate::assign) block: Block,
@@ -73,7 +74,7 @@ pub(in crate::allocate::assign) struct Temporaries {
 pub(in crate::allocate::assign) struct Intervals {
     pub(in crate::allocate::assign) data: PrimaryMap<Interval, LiveInterval>,
     pub(in crate::allocate::assign) of: SecondaryMap<Value, PackedOption<Interval>>,
-    /// In the order of the positions.
+    /// In the order of their positions.
     pub(in crate::allocate::assign) temporaries: Vec<Temporaries>,
 }
 
@@ -114,7 +115,7 @@ impl Intervals {
         builder.intervals
     }
 
-    /// Takes what is fixed somewhere in an interval from its registers.
+    /// Takes from each interval the registers that are fixed somewhere in it.
     pub(in crate::allocate::assign) fn beside(mut self, fixed: &Fixed) -> Self {
         for interval in self.data.values_mut() {
             let fixed = |range: &Range| fixed.within(range.start, range.end);
@@ -123,7 +124,7 @@ impl Intervals {
         self
     }
 
-    /// The registers that save copies if all these intervals are there, those first that save most.
+    /// The registers that save copies if all of these intervals are in them, those first that save most.
     pub(in crate::allocate::assign) fn hints(&self, together: &[Interval], chosen: impl Fn(Interval) -> Option<Reg>) -> Vec<Reg> {
         let mut gains: Vec<(Reg, f64)> = Vec::new();
         for interval in together.iter().map(|&number| &self.data[number]) {
@@ -153,9 +154,10 @@ struct Builder<'a> {
     evictable: &'a Evictable<'a>,
     of_web: SecondaryMap<Web, PackedOption<Interval>>,
     intervals: Intervals,
-    /// Of each interval, its values' weights times their positions, and the positions.
+    /// For each interval, the sum of its values' weights times the numbers of their positions, and the number of all
+    /// positions.
     spent: SecondaryMap<Interval, (f64, f64)>,
-    /// The intervals that are among an instruction's temporaries.
+    /// The intervals that are among the temporaries of an instruction already.
     noted: SecondaryMap<Interval, bool>,
 }
 
@@ -191,8 +193,8 @@ impl Builder<'_> {
             weight: None,
             pins: Vec::new(),
             partners: Vec::new(),
-            reloads: None,
-            awaited: None,
+            previous_access: None,
+            next_load: None,
         });
         self.intervals.of[value] = interval.into();
         if let Some(web) = web {
@@ -212,13 +214,13 @@ impl Builder<'_> {
         self.intervals.of[value] = interval.into();
     }
 
-    /// Whether the value is in a register because it was spilled, or cannot be spilled for another reason.
+    /// Whether the value cannot be spilled, because it has been already or for another reason.
     fn is_temporary(&self, value: Value) -> bool {
         self.evictable.weight(value).is_none()
     }
 
-    /// Whether it is a temporary of no web. (What inline assembly that jumps defines cannot be spilled, but may be in a web, and
-    /// what overwrites it may interfere with others of the web.)
+    /// Whether the value is a temporary outside webs. (A result of inline assembly that jumps cannot be spilled, but may be
+    /// in a web. A definition that overwrites it may interfere with other values of the web.)
     fn is_alone(&self, value: Value) -> bool {
         self.is_temporary(value) && self.evictable.web(value).is_none()
     }
@@ -248,7 +250,7 @@ impl Builder<'_> {
     fn ranges(&mut self, block: Block) {
         let function = self.function;
         let end = self.positions.end(function, block) + 1;
-        // Of each value that is live at the current place, where its range ends.
+        // For each value that is live at the current point, the end of its range.
         let mut ends: BTreeMap<Value, Position> = self.liveness.live_out(block).iter().map(|&value| (value, end)).collect();
         for inst in function.block_insts(block).rev() {
             let moments = self.positions.of(inst);
@@ -272,8 +274,8 @@ impl Builder<'_> {
         }
     }
 
-    /// A definition that is early, or that overwrites what is not in its own interval, has its register already while
-    /// operands are read.
+    /// Adds the moment at which operands are read to the range of a definition that has its register already then: an early
+    /// one, or one that overwrites a value outside its own interval.
     fn cover_reading(&mut self, inst: Inst, def: usize, read: Position) {
         let operand = &self.function.operands(inst)[def];
         let interval = self.intervals.of(operand.value);
@@ -283,7 +285,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Notes what the intervals have to do with registers, slots and each other, and which are temporary.
+    /// Notes the relations of intervals to pinned registers, slots and one another, and the temporaries of instructions.
     fn relations(&mut self, block: Block) {
         let function = self.function;
         let frequency = function.blocks[block].frequency;
@@ -321,7 +323,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Keeps account of which registers have the contents of slots.
+    /// Keeps account of the registers that have the contents of slots.
     fn access(&mut self, inst: Inst, accesses: &mut BTreeMap<Slot, Access>) {
         let function = self.function;
         let operands = function.operands(inst);
@@ -330,8 +332,8 @@ impl Builder<'_> {
             InstKind::Inserted(Inserted::Load(slot)) => {
                 let (interval, width) = (self.intervals.of(operands[0].value), function.slot_for(operands[0].value).size);
                 if let Some(access) = accesses.get(&slot).filter(|access| access.width == width) {
-                    self.intervals.data[interval].reloads = Some(*access);
-                    self.intervals.data[access.interval].awaited = Some(moments.write);
+                    self.intervals.data[interval].previous_access = Some(*access);
+                    self.intervals.data[access.interval].next_load = Some(moments.write);
                 }
                 accesses.insert(slot, Access { interval, at: moments.write, width });
             }
@@ -347,8 +349,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Notes the temporaries of an instruction that is no load or store itself. What cannot be spilled although it lives longer
-    /// is among those of the first instruction that names it.
+    /// Notes the temporaries of an instruction that is no load or store itself. A value that lives longer and still cannot
+    /// be spilled is among those of the first instruction that names it.
     fn note_temporaries(&mut self, block: Block, inst: Inst) {
         if matches!(self.function.insts[inst].kind, InstKind::Inserted(_)) {
             return;
@@ -362,7 +364,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Puts the ranges in order and joins those that touch; weighs the intervals.
+    /// Sorts the ranges, joins those that touch, and weighs the intervals.
     fn finish(&mut self) {
         for (interval, data) in &mut self.intervals.data {
             data.ranges.sort_unstable_by_key(|range| (range.start, range.end));
@@ -389,14 +391,14 @@ mod tests {
     use crate::machine::parse;
     use std::collections::BTreeSet;
 
-    /// The moments before one: of the same block, or at the ends of its predecessors.
+    /// The moments before a moment: one of the same block, or those at the ends of the predecessors.
     fn before(function: &Function, positions: &Positions, at: Position) -> Vec<Position> {
         let head = function.blocks.keys().find(|&block| positions.head(block) == at);
         let ends = |block: Block| function.blocks[block].preds.iter().map(|&pred| positions.end(function, pred)).collect();
         head.map_or_else(|| vec![at - 1], ends)
     }
 
-    /// Where a value is defined, and where it is read.
+    /// The moments at which a value is defined, and those at which it is read.
     fn moments(function: &Function, positions: &Positions, value: Value) -> (BTreeSet<Position>, Vec<Position>) {
         let (mut defs, mut uses) = (BTreeSet::new(), Vec::new());
         for (block, data) in &function.blocks {
@@ -421,7 +423,7 @@ mod tests {
         (defs, uses)
     }
 
-    /// Every moment from which a use can be reached without passing the definition.
+    /// All moments from which a use can be reached without passing the definition.
     fn live(function: &Function, positions: &Positions, value: Value) -> BTreeSet<Position> {
         let (mut reached, mut open) = moments(function, positions, value);
         while let Some(at) = open.pop() {
@@ -432,7 +434,7 @@ mod tests {
         reached
     }
 
-    /// The reading moments of definitions that need their registers then.
+    /// The moments of reading at which definitions of a value need its register already.
     fn reading(function: &Function, positions: &Positions, value: Value) -> BTreeSet<Position> {
         let early = |inst: &Inst| {
             let defs = function.operands(*inst).iter().filter(|o| o.is_def() && o.value == value);

@@ -1,14 +1,17 @@
-//! The program in a line.
+//! The program in a line: a number for each moment at which operands are read or written.
 
 use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Function, Inst};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 
-/// A moment of the program. Each instruction has three: operands are read and early definitions written; clobbered registers
-/// are destroyed; definitions are written. Each block has one before and one behind those of its instructions.
+/// A moment of the program.
 ///
-/// A value that an instruction reads last, and one that it defines, do not meet; between them, at the moment of clobbers,
-/// there is neither.
+/// Each instruction has three: first operands are read and early definitions written, then clobbered registers are
+/// destroyed, and last the other definitions are written. Each block has one more before its instructions, and one after
+/// them.
+///
+/// A value whose last use is in an instruction and one that the instruction defines have no moment in common. Neither is
+/// live at the moment between, when registers are clobbered.
 pub(in crate::allocate::assign) type Position = u32;
 
 /// The moments of one instruction.
@@ -19,7 +22,7 @@ pub(in crate::allocate::assign) struct Moments {
     pub(in crate::allocate::assign) write: Position,
 }
 
-/// Where everything stands in a linear order: layout, with blocks on edges behind their sources.
+/// The positions of blocks and instructions, in layout order, but with the blocks on edges after their sources.
 pub(in crate::allocate::assign) struct Positions {
     order: Vec<Block>,
     head: SecondaryMap<Block, Position>,
@@ -53,12 +56,12 @@ impl Positions {
         &self.order
     }
 
-    /// Where a block's φs are defined.
+    /// The position at which a block's φs are defined.
     pub(in crate::allocate::assign) fn head(&self, block: Block) -> Position {
         self.head[block]
     }
 
-    /// Where successors' φs take their arguments.
+    /// The position at which φs of successors take their arguments.
     pub(in crate::allocate::assign) fn end(&self, function: &Function, block: Block) -> Position {
         self.head[block] + 3 * function.blocks[block].insts.len() as u32 + 1
     }

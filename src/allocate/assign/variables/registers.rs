@@ -1,4 +1,4 @@
-//! Which registers are taken when: by the program itself, and by the intervals that have been placed.
+//! When registers are taken, by the program itself and by intervals that have been placed.
 
 use super::Chosen;
 use super::intervals::{Interval, LiveInterval, Range};
@@ -7,11 +7,11 @@ use crate::analysis::PinLiveness;
 use crate::machine::{Function, Reg, RegSet};
 use std::collections::BTreeMap;
 
-/// The fixed intervals: where registers are pinned or clobbered.
+/// The fixed intervals: the positions at which registers are pinned or clobbered.
 pub(in crate::allocate::assign) struct Fixed {
     /// Positions at which something is fixed, ascending.
     positions: Vec<Position>,
-    /// A tree of unions: leaf `i` of n is at n + i, and the node at `i` is the union of those at 2i and 2i + 1.
+    /// A tree of unions. Of n leaves, leaf `i` is at n + i; the node at `i` is the union of those at 2i and 2i + 1.
     unions: Vec<RegSet>,
 }
 
@@ -46,7 +46,7 @@ impl Fixed {
         Fixed { positions: fixed.into_iter().map(|(position, _)| position).collect(), unions }
     }
 
-    /// The registers that are fixed somewhere from `start` up to before `end`.
+    /// The registers that are fixed somewhere from `start` up to `end`, which is excluded.
     pub(in crate::allocate::assign) fn within(&self, start: Position, end: Position) -> RegSet {
         let count = self.positions.len();
         let mut from = count + self.positions.partition_point(|&position| position < start);
@@ -67,38 +67,38 @@ impl Fixed {
     }
 }
 
-/// A range that an interval has in a register.
+/// A range during which an interval has a register.
 #[derive(Clone, Copy)]
-struct Taken {
+struct TakenRange {
     end: Position,
     owner: Interval,
-    /// The range is free for this interval.
+    /// An interval for which the range counts as free ([`Range::over`]).
     over: Option<Interval>,
 }
 
-/// The intervals in one register: active and inactive ones, their holes left open.
+/// The intervals in one register, with their holes left open.
 #[derive(Clone, Default)]
 pub(in crate::allocate::assign) struct Timeline {
     /// Disjoint ranges by their starts.
-    ranges: BTreeMap<Position, Taken>,
+    ranges: BTreeMap<Position, TakenRange>,
 }
 
 impl Timeline {
     /// The ranges that overlap a range.
-    fn overlapping(&self, range: &Range) -> impl Iterator<Item = (Position, &Taken)> {
+    fn overlapping(&self, range: &Range) -> impl Iterator<Item = (Position, &TakenRange)> {
         let start = range.start;
         let earlier = self.ranges.range(..range.end).rev().take_while(move |(_, taken)| taken.end > start);
         earlier.map(|(&start, taken)| (start, taken))
     }
 
-    /// The intervals that an interval cannot share the register with, each once for each clash.
+    /// The intervals with which an interval cannot share the register, each once for each clash.
     pub(in crate::allocate::assign) fn clashes<'a>(
         &'a self,
         number: Interval,
         interval: &'a LiveInterval,
     ) -> impl Iterator<Item = Interval> + 'a {
         let clashing = move |range: &'a Range| {
-            let clash = move |taken: &&Taken| taken.over != Some(number) && range.over.expand() != Some(taken.owner);
+            let clash = move |taken: &&TakenRange| taken.over != Some(number) && range.over.expand() != Some(taken.owner);
             self.overlapping(range).map(|(_, taken)| taken).filter(clash).map(|taken| taken.owner)
         };
         interval.ranges.iter().flat_map(clashing)
@@ -107,14 +107,14 @@ impl Timeline {
     /// Adds an interval that clashes with none.
     pub(in crate::allocate::assign) fn insert(&mut self, number: Interval, interval: &LiveInterval) {
         for range in &interval.ranges {
-            let shared: Vec<(Position, Taken)> = self.overlapping(range).map(|(start, taken)| (start, *taken)).collect();
+            let shared: Vec<(Position, TakenRange)> = self.overlapping(range).map(|(start, taken)| (start, *taken)).collect();
             if shared.iter().any(|(_, taken)| Some(taken.owner) == range.over.expand()) {
                 continue;
             }
             for (start, _) in shared {
                 self.ranges.remove(&start);
             }
-            self.ranges.insert(range.start, Taken { end: range.end, owner: number, over: range.over.expand() });
+            self.ranges.insert(range.start, TakenRange { end: range.end, owner: number, over: range.over.expand() });
         }
     }
 
@@ -132,7 +132,7 @@ impl Timeline {
         self.overlapping(&range).next().map(|(_, taken)| taken.owner)
     }
 
-    /// Whether nothing is written to the register behind a position where an interval has it, until another one.
+    /// Whether an interval has the register at a position, and nothing is written to it from there until another position.
     pub(in crate::allocate::assign) fn keeps(&self, owner: Interval, from: Position, until: Position) -> bool {
         self.at(from) == Some(owner) && self.ranges.range(from + 1..until).next().is_none()
     }
@@ -157,9 +157,9 @@ impl Registers {
         &mut self.timelines[reg.index()]
     }
 
-    /// The register that has what an interval loads since an access before.
+    /// The register that still has the content that an interval reloads, since a previous access.
     pub(in crate::allocate::assign) fn still_there(&self, chosen: &Chosen, interval: &LiveInterval) -> Option<Reg> {
-        let before = interval.reloads?;
+        let before = interval.previous_access?;
         let reg = chosen[before.interval]?;
         let untouched = self.timeline(reg).keeps(before.interval, before.at, interval.start())
             && !self.fixed.within(before.at + 1, interval.start()).contains(reg);
@@ -187,12 +187,12 @@ mod tests {
             weight: None,
             pins: Vec::new(),
             partners: Vec::new(),
-            reloads: None,
-            awaited: None,
+            previous_access: None,
+            next_load: None,
         }
     }
 
-    /// Random intervals come and go; a clash is a position in common.
+    /// Random intervals come and go. Two of them clash if they have a position in common.
     #[test]
     fn a_timeline_is_a_row_of_owners() {
         const LENGTH: Position = 60;

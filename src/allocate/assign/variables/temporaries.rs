@@ -1,8 +1,8 @@
-//! Registers for the temporaries of an instruction, together.
+//! Registers for all temporaries of an instruction together.
 //!
-//! Requires: intervals that are in the way can be evicted, or nothing can be done.
-//! Ensures: a register for each of the temporaries, found by a matching; as many intervals are evicted as that takes, the
-//! lightest first.
+//! Requires: intervals that are in the way can be evicted. Otherwise this fails.
+//! Ensures: a register for each of the temporaries. Intervals are evicted until there is one, the lightest first.
+//! Relies on: a matching of temporaries with registers ([`fit`]).
 
 use super::intervals::{Interval, Intervals, LiveInterval, Temporaries};
 use super::positions::Positions;
@@ -10,22 +10,22 @@ use crate::allocate::failure::Unsupported;
 use crate::allocate::pressure::matching::{Span, Want, fit};
 use crate::machine::{Reg, RegSet};
 
-/// Intervals that get registers, one after the other, and may lose them again.
+/// An allocator that gives registers to intervals one after another, and may take them away again.
 pub(in crate::allocate::assign) trait Placing {
     fn positions(&self) -> &Positions;
 
     fn intervals(&self) -> &Intervals;
 
-    /// The registers that an interval can have, whatever others have.
+    /// The registers that an interval can have, regardless of other intervals.
     fn allowed(&self, number: Interval) -> RegSet;
 
-    /// The intervals that keep an interval from a register, each of them once at least.
+    /// The intervals that keep an interval from a register, each at least once.
     fn clashes(&self, number: Interval, reg: Reg) -> impl Iterator<Item = Interval>;
 
-    /// What evicting an interval costs, if it can be.
+    /// The cost of evicting an interval, if it can be evicted.
     fn weight(&self, number: Interval) -> Option<f64>;
 
-    /// The registers in which an interval saves copies and loads, those first that save most.
+    /// The registers that save copies and reloads of an interval, those first that save most.
     fn favourites(&self, number: Interval) -> Vec<Reg>;
 
     /// The registers of an interval's class in the order in which they are tried.
@@ -55,8 +55,8 @@ pub(in crate::allocate::assign) trait Placing {
         Some((cost, clashing))
     }
 
-    /// Gives an interval the register whose intervals in its way are lightest, if they are lighter than it is; evicts it
-    /// otherwise.
+    /// Gives an interval the register from which the lightest intervals have to be evicted, if together they are lighter
+    /// than it. Otherwise, evicts the interval itself.
     fn make_room(&mut self, number: Interval) {
         let weight = self.weight(number).expect("it is no temporary");
         let allowed = self.allowed(number);
@@ -76,7 +76,10 @@ pub(in crate::allocate::assign) trait Placing {
         }
     }
 
-    /// Finds registers for the temporaries of an instruction together, evicting as many intervals as it takes.
+    /// Finds registers for the temporaries of an instruction together, and evicts as many intervals as that takes.
+    ///
+    /// # Errors
+    /// If the temporaries need more registers than there are.
     fn place_temporaries(&mut self, temporaries: &Temporaries) -> Result<(), Unsupported> {
         loop {
             let wants: Vec<Want> = temporaries.intervals.iter().map(|&number| self.want(temporaries, number)).collect();
@@ -93,7 +96,7 @@ pub(in crate::allocate::assign) trait Placing {
         }
     }
 
-    /// What a temporary can have, beside the intervals that have been placed.
+    /// The registers that a temporary can have beside the intervals that have been placed.
     fn want(&self, temporaries: &Temporaries, number: Interval) -> Want {
         let moments = self.positions().of(temporaries.inst);
         let interval = &self.intervals().data[number];
@@ -108,7 +111,7 @@ pub(in crate::allocate::assign) trait Placing {
         Want { span, domain, current, order: order.into() }
     }
 
-    /// Of the intervals in registers that the temporaries of an instruction could use, if they were free, the lightest.
+    /// The lightest of the intervals in registers that would help the temporaries of an instruction if they were free.
     fn lightest_in_the_way(&self, temporaries: &Temporaries, wants: &[Want]) -> Option<Interval> {
         let useful = self.useful(temporaries, wants);
         let mut lightest: Option<(f64, Interval)> = None;
@@ -126,7 +129,7 @@ pub(in crate::allocate::assign) trait Placing {
     }
 
     /// The registers of which one more would help: those of the first temporary that cannot be placed beside the ones before
-    /// it, and of all that it might displace.
+    /// it, and those of all temporaries that it might displace.
     fn useful(&self, temporaries: &Temporaries, wants: &[Want]) -> RegSet {
         let placed = (0..wants.len()).take_while(|&count| fit(&wants[..=count]).is_some()).count();
         let allowed = |k: usize| self.allowed(temporaries.intervals[k]);

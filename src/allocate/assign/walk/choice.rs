@@ -1,16 +1,17 @@
-//! Which registers a value can be given, and which of them is best.
+//! The registers that a value can be given, and the best of them.
 
-use super::Walk;
+use super::DominanceWalk;
 use crate::allocate::assign::Preference;
 use crate::allocate::assign::preferences::Partner;
 use crate::allocate::cost;
 use crate::allocate::pressure::matching::{Span, Want};
 use crate::machine::{Reg, RegSet, Value};
 
-impl Walk<'_> {
-    /// The registers of a set that a value can be given: those that are free, or will be once the dying values are gone
-    /// (not if it is wanted `at_once`). If pins are avoided, only those that it can keep all its life; if there is none, it
-    /// or a lighter value is evicted.
+impl DominanceWalk<'_> {
+    /// The registers of a set that a value can be given: those that are free, or will be once the dying values are gone.
+    ///
+    /// The latter do not count if the register is needed `at_once`. If pins are avoided, only registers that the value can
+    /// keep all its life count. If there are none, the value or a lighter one is evicted.
     pub(super) fn choices(&mut self, value: Value, allowed: RegSet, dying: RegSet, at_once: bool) -> RegSet {
         let busy = if at_once { self.taken } else { self.taken - dying };
         let free = allowed - busy;
@@ -46,8 +47,8 @@ impl Walk<'_> {
         order
     }
 
-    /// The registers of a set, best first for a representative and all that it stands for; of equal ones, that in which one of
-    /// them is comes first.
+    /// The registers of a set, best first for a representative and all values that it stands for. Among equals, the register
+    /// in which one of them is at present comes first.
     pub(super) fn ranked_together(&self, representative: Value, domain: RegSet) -> Vec<Reg> {
         let mut scores = self.scores(representative, domain);
         let mut current = self.is_live(representative).then(|| self.at(representative));
@@ -55,7 +56,7 @@ impl Walk<'_> {
             current = current.or_else(|| self.is_live(related).then(|| self.at(related)));
             for &(partner, gain) in self.preferences.partners(related) {
                 if let Partner::Value(other) = partner {
-                    // It is going to be elsewhere part of its life, and has to move to meet.
+                    // The partner cannot keep this register, so it would have to move in order to meet.
                     self.preferences.contested(other).iter().for_each(|reg| scores[reg.index()] -= gain);
                 }
             }
@@ -79,10 +80,10 @@ impl Walk<'_> {
         candidates.max_by(|a, b| scores[a.index()].total_cmp(&scores[b.index()]))
     }
 
-    /// What each register of a set gains for a value.
+    /// The gain of each register of a set for a value, in executions of moves that it saves.
     pub(super) fn scores(&self, value: Value, domain: RegSet) -> [f32; RegSet::CAPACITY] {
         let mut scores = [0.0; RegSet::CAPACITY];
-        // What saves no move here and now at least decides between registers that are equal here and now.
+        // Punctual coalescing looks at this point only. Whether a register is contested later decides only among equals.
         let contested = if self.policy.preference == Preference::Punctual { f32::MIN_POSITIVE } else { cost::CONTESTED };
         for reg in (self.preferences.contested(value) & domain).iter() {
             scores[reg.index()] -= contested;
@@ -100,7 +101,8 @@ impl Walk<'_> {
                 Partner::Value(other) => match self.register[other] {
                     Some(reg) => scores[reg.index()] += gain,
                     None if !by_frequency => {}
-                    // Not placed yet: where it is going to want to be.
+                    // The partner has no register yet. It is likely to get one of the pinned ones from or to which it is
+                    // copied.
                     None => {
                         for &(partner, further) in self.preferences.partners(other) {
                             if let Partner::Pin(reg) = partner {

@@ -1,6 +1,10 @@
-//! Where values are at a block's head.
+//! The registers of values at the head of a block.
+//!
+//! Live-in values stay where the most frequent predecessor that was walked before has them, so that no code is needed on its
+//! edge. The definitions of φs take registers beside them. If that is not possible, all of them are placed anew, by a
+//! matching.
 
-use super::Walk;
+use super::DominanceWalk;
 use crate::allocate::assign::Preference;
 use crate::allocate::failure::{Defect, Failure};
 use crate::allocate::pressure::matching::{Span, Want, fit};
@@ -8,7 +12,7 @@ use crate::analysis::Bundle;
 use crate::machine::{Block, Reg, RegSet, Value};
 use smallvec::SmallVec;
 
-impl Walk<'_> {
+impl DominanceWalk<'_> {
     /// Places the live-in values and the φs' definitions.
     pub(super) fn enter(&mut self, block: Block) -> Result<(), Failure> {
         self.owner = [None; RegSet::CAPACITY];
@@ -28,7 +32,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Places everything where it crosses the edges that can take no code.
+    /// Places all values where they cross the edges without code.
     fn enter_from_bundle(&mut self, bundle: Bundle, block: Block) -> Result<(), Failure> {
         self.meet(bundle)?;
         let phis = self.function.blocks[block].phis.iter().map(|phi| phi.def);
@@ -38,8 +42,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Places the live-in values where the most frequent predecessor that was walked already has them, and the φs'
-    /// definitions beside them.
+    /// Places the live-in values where the most frequent predecessor that was walked before has them, and the definitions of
+    /// φs beside them.
     fn enter_from_frequent(&mut self, block: Block) -> Result<(), Failure> {
         let data = &self.function.blocks[block];
         let live_in = self.liveness.live_in(block);
@@ -72,7 +76,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// What live-in values want by what was known before any of the block's values was placed. (Most blocks never ask.)
+    /// The wants of live-in values, as they were before any value of the block was placed. (Most blocks never ask for them.)
     fn wants_before(
         &mut self,
         before: &mut [(Value, Option<Reg>)],
@@ -90,8 +94,8 @@ impl Walk<'_> {
         wants
     }
 
-    /// Places the φs' definitions one after the other, if preferences go by frequency those first that have most at stake; says
-    /// whether there was room for all.
+    /// Places the definitions of φs one after another, and says whether there was room for all. If preferences go by
+    /// frequency, those that have most at stake choose first.
     fn place_phis(&mut self, block: Block, occupied: RegSet) -> bool {
         let phis = &self.function.blocks[block].phis;
         let mut defs: SmallVec<[(f32, Value); 8]> = phis.iter().map(|phi| (0.0, phi.def)).collect();
@@ -111,7 +115,7 @@ impl Walk<'_> {
         })
     }
 
-    /// How much more a value gains by the best register of a set than by the next one.
+    /// How much more a value gains by the best register of a set than by the second best.
     fn stake(&self, value: Value, domain: RegSet) -> f32 {
         let scores = self.scores(value, domain);
         let (mut best, mut next) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
@@ -121,7 +125,7 @@ impl Walk<'_> {
         if domain.len() > 1 { best - next } else { f32::INFINITY }
     }
 
-    /// Places live-in values and φs' definitions together.
+    /// Places live-in values and the definitions of φs together, by a matching.
     fn place_together(
         &mut self,
         block: Block,

@@ -1,14 +1,18 @@
-//! The registers of what an instruction defines: beside what is there, or, where something is in the way, with all of it anew.
+//! The registers of an instruction's definitions, and the moves of values that are in their way.
+//!
+//! Mostly, definitions find free registers ([`DominanceWalk::simple`]). Otherwise, all live values and the definitions are
+//! matched with registers anew ([`DominanceWalk::repair`]); values that have to move do so in a parallel copy before the
+//! instruction.
 
-use super::Walk;
+use super::DominanceWalk;
 use crate::allocate::assign::{Repair, Split};
 use crate::allocate::failure::{Defect, Failure, Unsupported};
 use crate::allocate::pressure::matching::{Span, Want, fit};
 use crate::analysis::{Held, Occupancy};
 use crate::machine::{Block, Inst, Reg, RegSet, Role, Value};
 
-impl Walk<'_> {
-    /// Gives the instruction's definitions registers if nothing else has to move; says whether that was possible.
+impl DominanceWalk<'_> {
+    /// Gives the definitions registers if nothing else has to move for that, and says whether that was possible.
     pub(super) fn simple(&mut self, block: Block, inst: Inst, occupancy: &Occupancy) -> bool {
         let dying = self.dying(inst);
         if (self.taken - dying - self.held(inst)).intersects(occupancy.before | occupancy.after | occupancy.clobbers)
@@ -21,7 +25,7 @@ impl Walk<'_> {
         let mut spanning = RegSet::EMPTY;
         let mut after = RegSet::EMPTY;
         let mut copies = Vec::new();
-        // Those first that have fewer choices.
+        // Definitions that need their registers while operands are read have fewer choices, and come first.
         for role in [Span::Both, Span::After] {
             for (k, operand) in operands.iter().enumerate() {
                 let both = operand.reuse.is_some() || operand.role == Role::EarlyDef;
@@ -63,7 +67,7 @@ impl Walk<'_> {
         true
     }
 
-    /// New names for what lives on in its block where a copy of it is overwritten. They stay where the values are.
+    /// New names, in their present registers, for values of which a copy is overwritten and that live on in the block.
     fn parted(&self, block: Block, dying: RegSet, copies: &[Split]) -> Vec<Split> {
         let mut parted: Vec<Split> = Vec::new();
         for &Split { value, .. } in copies {
@@ -76,7 +80,7 @@ impl Walk<'_> {
         parted
     }
 
-    /// The registers of the values that die at the instruction.
+    /// The registers of the values that die at an instruction.
     fn dying(&self, inst: Inst) -> RegSet {
         let first = self.function.insts[inst].operands.start as usize;
         let operands = self.function.operands(inst).iter().enumerate();
@@ -87,12 +91,12 @@ impl Walk<'_> {
             .collect()
     }
 
-    /// Whether a value may take over a register: if pins are avoided, one that it can keep all its life.
+    /// Whether a value may take over a register. If pins are avoided, it must be able to keep it all its life.
     fn is_lasting(&self, value: Value, reg: Reg) -> bool {
         self.policy.pins.moves() || self.evicted[value] || !self.preferences.contested(value).contains(reg)
     }
 
-    /// The dying value whose register a definition takes over: it has to be the first definition to reuse it.
+    /// The dying value whose register a definition takes over, if it is the first definition that reuses it.
     fn chained(&self, inst: Inst, def: usize) -> Option<Value> {
         let first = self.function.insts[inst].operands.start as usize;
         let operands = self.function.operands(inst);
@@ -103,21 +107,22 @@ impl Walk<'_> {
         (dies && operands.iter().position(reuses) == Some(def)).then_some(source)
     }
 
-    /// Registers that a definition may have together with the use it reuses.
+    /// The registers that both a definition and the use that it reuses may have.
     fn spannable(&self, inst: Inst, def: usize) -> RegSet {
         let operands = self.function.operands(inst);
         let own = self.function.allowed(operands[def].value);
         operands[def].reuse.map_or(own, |reused| own & self.function.allowed(operands[usize::from(reused)].value))
     }
 
-    /// The split that brings a value that lives on into the register of the definition that overwrites it.
+    /// The split that copies a value that lives on to the register of the definition that overwrites the copy.
     fn reuse_copy(&self, inst: Inst, def: usize, to: Reg) -> Option<Split> {
         let operands = self.function.operands(inst);
         let reused = usize::from(operands[def].reuse?);
         Some(Split { value: operands[reused].value, to, operand: Some(reused) })
     }
 
-    /// Notes where the instruction reads its uses: where they are, or, overwritten, where the definition is.
+    /// Notes the registers in which the instruction reads its uses: those of the values, or those of the definitions that
+    /// overwrite them.
     fn record_uses(&mut self, inst: Inst) {
         let first = self.function.insts[inst].operands.start as usize;
         let operands = self.function.operands(inst);
@@ -133,8 +138,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Finds new registers for everything at an instruction whose pins or classes are in the way of the values' present
-    /// ones. What stays where it is gets a new name only if asked to.
+    /// Finds new registers for all live values and definitions at an instruction, because its pins or classes are in the way
+    /// of the present ones. Values that stay where they are get new names only with `rename`.
     pub(super) fn repair(&mut self, block: Block, inst: Inst, occupancy: &Occupancy, rename: bool) -> Result<(), Failure> {
         let first = self.function.insts[inst].operands.start as usize;
         let operands = self.function.operands(inst);
@@ -144,7 +149,8 @@ impl Walk<'_> {
         let early: Vec<(Value, Reg)> = self.early(inst, index as usize).collect();
         let mut values = Vec::new();
         let mut wants = Vec::new();
-        // What cannot move, and where it could if control had not left for where it is wanted.
+        // The values that cannot move because control may have left for a target that needs them, and where they could be
+        // otherwise.
         let mut held_back = Vec::new();
         for reg in self.taken.iter() {
             let value = self.owner[reg.index()].expect("a taken register has an owner");
@@ -213,15 +219,18 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Has what crosses to landing pads from here be spilled: it meets where it is in the way of what a class confines. (How many
-    /// values cross has been seen to, but not in which of the registers; those of classes are nested, nearly always.)
+    /// Evicts the values that cross to landing pads from here. They meet in registers that are needed by values of smaller
+    /// classes.
+    ///
+    /// Spilling has limited the number of values that cross, but not in which registers they do. That would be enough if
+    /// classes were always nested, as they nearly always are.
     fn evict_crossing_pads(&mut self, live: &[Value]) {
         let Some(bundle) = self.leaving.filter(|&bundle| self.bundles.meeting(bundle).at_pads) else { return };
         let crossing: Vec<Value> = live.iter().copied().filter(|&value| self.place(bundle, value).is_some()).collect();
         crossing.into_iter().for_each(|value| self.evicted[self.function.original(value)] = true);
     }
 
-    /// Moves the live values to their new registers.
+    /// Puts the live values into their new registers.
     fn relocate(&mut self, values: &[Value], registers: &[Reg]) {
         self.owner = [None; RegSet::CAPACITY];
         self.taken = RegSet::EMPTY;
@@ -231,8 +240,8 @@ impl Walk<'_> {
     }
 }
 
-/// Why there are no registers for the values at an instruction: unless there were some if what is live where inline assembly has
-/// jumped to could move, spilling has left too many.
+/// Why there are no registers for the values at an instruction. Either there would be some if the values that are live into
+/// targets of inline assembly could move (`movable`), or spilling has left too many values.
 fn without_registers(block: Block, index: u32, movable: bool) -> Failure {
     if movable {
         return Unsupported(format!("a value would have to move behind the inline assembly that jumps in {block}")).into();

@@ -1,35 +1,38 @@
-//! Where what crosses edges that can take no code meets: chosen when the walk comes upon the first of a bundle's ends.
+//! The registers in which values meet on edges without code.
+//!
+//! They are chosen when the walk comes upon the first end of a bundle. From then on, values move there before each
+//! instruction that takes such an edge, or earlier in the block, as soon as their registers are free.
 
-use super::Walk;
+use super::DominanceWalk;
 use crate::allocate::failure::{Defect, Failure};
 use crate::allocate::pressure::matching::fit;
 use crate::allocate::pressure::meeting;
 use crate::analysis::{Bundle, Occupancy};
-use crate::machine::{Block, Inst, InstKind, Reg, RegSet, Value};
+use crate::machine::{Block, Inst, InstFlags, InstKind, Reg, RegSet, Value};
 
-/// Where the values that leave a block over a bundle's edges are going to meet.
+/// Where the values that leave a block over the edges of a bundle are going to meet.
 #[derive(Default)]
 pub(super) struct Expected {
     pub(super) places: Vec<(Value, Reg)>,
-    /// By instruction of the block: the registers that the program takes there or further down in the block.
+    /// For each instruction of the block, the registers that the program takes there or later in the block.
     pub(super) occupied: Vec<RegSet>,
 }
 
-impl Walk<'_> {
-    /// The bundle of the edges that an instruction takes.
+impl DominanceWalk<'_> {
+    /// The bundle of the edges that an instruction takes, if any.
     pub(super) fn leaving_at(&self, block: Block, inst: Inst) -> Option<Bundle> {
-        match self.function.insts[inst].terminator {
+        match self.function.insts[inst].is(InstFlags::TERMINATOR) {
             true => self.bundles.exit(block),
             false => self.bundles.throw(block).filter(|_| self.throws(block, inst)),
         }
     }
 
-    /// Whether what crosses the bundle that the next instruction takes, if it does, is where it meets.
+    /// Whether all values that cross the bundle of the next instruction, if it has one, are where they meet.
     pub(super) fn is_in_place(&mut self, block: Block) -> Result<bool, Failure> {
         let Some(bundle) = self.leaving else { return Ok(true) };
         self.meet(bundle)?;
         let mut live = self.liveness.live_out(block).iter();
-        // (What a call defines that throws is not there yet.)
+        // (The results of a call that throws are not live yet.)
         let in_place = |&value: &Value| {
             let place = self.place(bundle, value);
             place.is_none_or(|place| !self.is_live(value) || place == self.at(value))
@@ -37,7 +40,8 @@ impl Walk<'_> {
         Ok(live.all(in_place))
     }
 
-    /// Notes where what leaves a block over a bundle's edges is going to meet, if that is known before the block is walked.
+    /// Notes where the values that leave a block over a bundle are going to meet, if that is known before the block is
+    /// walked.
     pub(super) fn expect(&mut self, block: Block) {
         self.expected = Expected::default();
         let Some(bundle) = self.bundles.exit(block).filter(|&bundle| self.places[bundle].is_some()) else { return };
@@ -51,12 +55,12 @@ impl Walk<'_> {
             self.expected.places.extend(self.expected_by_copy(bundle, inst));
         }
         self.expected.occupied.reverse();
-        // No code stands before the block's labels.
+        // No code can stand before the block's labels.
         let head = self.function.head(block).index as usize;
         self.expected.occupied[..head].fill(RegSet::from_bits(u128::MAX));
     }
 
-    /// What dies where it is copied to something that crosses a bundle, and where that meets.
+    /// The source of a copy that dies there, if the target crosses a bundle, with the register in which the target does.
     fn expected_by_copy(&self, bundle: Bundle, inst: Inst) -> Option<(Value, Reg)> {
         let data = &self.function.insts[inst];
         let dies = data.kind == InstKind::Copy && self.liveness.kills(data.operands.start as usize + 1);
@@ -65,8 +69,11 @@ impl Walk<'_> {
         self.function.allowed(copied.value).contains(place).then_some((copied.value, place))
     }
 
-    /// The values that can move where they are going to meet already before an instruction of the block, since nothing else is
-    /// there any more. That costs no more than moving at the end, and what is computed meanwhile may have their registers.
+    /// The values that can move before an instruction to where they are going to meet, since nothing takes these registers
+    /// any more.
+    ///
+    /// That costs no more than moving at the end of the block, and leaves their registers to values that are computed
+    /// meanwhile.
     pub(super) fn early(&self, inst: Inst, index: usize) -> impl Iterator<Item = (Value, Reg)> {
         let Expected { places, occupied } = &self.expected;
         let free = move |reg: Reg| !self.taken.contains(reg) && !occupied[index].contains(reg);
@@ -75,13 +82,13 @@ impl Walk<'_> {
         places.iter().filter(elsewhere).copied()
     }
 
-    /// Finds registers for what crosses a bundle, unless that has been done.
+    /// Finds registers in which the values that cross a bundle meet, unless that has been done.
     pub(super) fn meet(&mut self, bundle: Bundle) -> Result<(), Failure> {
         if self.places[bundle].is_some() {
             return Ok(());
         }
         let meeting = self.bundles.meeting(bundle);
-        // What is most often in danger of being destroyed chooses first.
+        // Values that are most often in danger of being destroyed choose first.
         let mut values: Vec<Value> = meeting.crossing.iter().chain(&meeting.beside).copied().collect();
         values.sort_by(|&a, &b| self.endangered_together(b).total_cmp(&self.endangered_together(a)));
         let mut wants = Vec::with_capacity(values.len() + meeting.read.len());
@@ -95,7 +102,7 @@ impl Walk<'_> {
         let mut places: Vec<(Value, Reg)> = values.into_iter().zip(registers).filter(|&(value, _)| crosses(value)).collect();
         places.sort_unstable_by_key(|&(value, _)| value);
         for &(value, reg) in &places {
-            // What is copied from or to these values is going to prefer the register.
+            // Values that are copied from or to these will prefer the register.
             for &related in self.bundles.related(value) {
                 if !self.is_live(related) {
                     self.register[related] = Some(reg);
@@ -106,7 +113,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// How often what a representative stands for is live where registers are destroyed.
+    /// How often the values for which a representative stands are live where registers are destroyed.
     fn endangered_together(&self, representative: Value) -> f64 {
         match self.bundles.related(representative) {
             [] => self.endangered[representative],

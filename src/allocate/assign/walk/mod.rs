@@ -1,8 +1,24 @@
-//! The walk along the dominance order.
+//! The walk in dominance order, which gives each value a register where it is defined.
 //!
-//! At a block's head, values come to be where they were in front of it ([`entry`]); each instruction's definitions get registers,
-//! and what is in the way moves ([`instruction`]), to the best that there are ([`choice`]). Where edges can take no code, all ends
-//! have to agree ([`meeting`]).
+//! At the head of a block, values are put where a predecessor left them ([`entry`]). The definitions of each instruction get
+//! free registers, and values that are in the way of its constraints move ([`instruction`]), always to the best registers
+//! that there are ([`choice`]). Where edges can take no code, all of their ends have to agree ([`meeting`]).
+//!
+//! Requires: strict SSA form in which the values in registers fit everywhere, if pins are not avoided. If they are, values
+//! that find no lasting register are evicted.
+//! Ensures: an [`Assignment`], with a repair wherever values move.
+//! Relies on: dominators come first in reverse postorder, so a value has a register when the walk comes to its uses.
+//!
+//! ```text
+//! v0:w = op                v0:w = op                      a =
+//! v1:w(reuse=1) = op v0    v1:w(reuse=1) = op v0          a = a
+//!                          v3:w(of=v1) = parallel v1      b = a
+//! v2:w(reuse=1) = op v1    v2:w(reuse=1) = op v3          b = b
+//! op v1 v2                 op v1 v2                       a b
+//! ```
+//!
+//! v0 dies, so v1 takes over its register. v1 lives on where v2 is defined, so a copy of it is overwritten. The repair is
+//! shown as the parallel copy that it becomes (`testdata/functions/two_address.txt`).
 
 mod choice;
 mod entry;
@@ -10,15 +26,16 @@ mod instruction;
 mod meeting;
 
 use super::preferences::Preferences;
-use super::{Assignment, Evictable, PinPolicy, Policy, Refusal, holding};
+use super::{Assignment, Evictable, Policy, Refusal, holding};
 use crate::allocate::failure::Failure;
+use crate::allocate::pressure::pin_policy::PinPolicy;
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Bundle, Bundles, Held, Liveness, Order, PinLiveness, endangered};
-use crate::machine::{Block, Function, Inst, Reg, RegSet, Value};
+use crate::machine::{Block, Function, Inst, InstFlags, Reg, RegSet, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use meeting::Expected;
 
-/// Assigns registers block by block in reverse postorder, in which dominators come first.
+/// Assigns registers block by block in reverse postorder.
 pub(super) fn walk(
     function: &Function,
     order: &Order,
@@ -29,7 +46,7 @@ pub(super) fn walk(
     evictable: Evictable,
 ) -> Result<Assignment, Refusal> {
     let bundles = if policy.pins.moves() { Bundles::new(function, liveness, pins) } else { Bundles::none() };
-    let mut walk = Walk {
+    let mut walk = DominanceWalk {
         function,
         liveness,
         pins,
@@ -55,8 +72,8 @@ pub(super) fn walk(
         result: Assignment::empty(function),
     };
     let walked = order.blocks().iter().try_for_each(|&block| walk.block(block));
-    // What has been evicted may still take registers, and what overwrites it others: whether the rest fits is known in the next
-    // round.
+    // Evicted values may have taken registers in this round, and definitions that overwrite them others. Whether the rest
+    // fits will be known in the next round.
     let evicted: Vec<Value> = function.values.keys().filter(|&value| walk.evicted[value]).collect();
     if !evicted.is_empty() {
         return Err(Refusal::Evicted(evicted));
@@ -66,26 +83,26 @@ pub(super) fn walk(
     Ok(walk.result)
 }
 
-struct Walk<'a> {
+struct DominanceWalk<'a> {
     function: &'a Function,
     liveness: &'a Liveness,
     pins: &'a PinLiveness,
     preferences: &'a Preferences,
     bundles: &'a Bundles,
-    /// If there are bundles, what [`endangered`] says.
+    /// How often each value is in danger of being destroyed ([`endangered`]), if there are bundles.
     endangered: SecondaryMap<Value, f64>,
     policy: Policy,
     evictable: Evictable<'a>,
     order: &'a Order,
-    /// Of each bundle that was come upon, where its representatives meet, sorted.
+    /// For each bundle that the walk has reached, the registers in which its representatives meet, sorted.
     places: SecondaryMap<Bundle, Option<Vec<(Value, Reg)>>>,
-    /// At terminators and where a call throws, the bundle of the edges that they take.
+    /// The bundle of the edges that the next instruction takes, if that is a terminator or a call that throws.
     leaving: Option<Bundle>,
-    /// What crosses the bundle at the end of the block that is being walked.
+    /// Where the values that cross the bundle at the current block's end are going to meet.
     expected: Expected,
-    /// Values that have to be spilled, so that the walk comes to nothing. It goes on without them to find out all.
+    /// Values that have to be spilled, after which a new walk is needed. This one goes on without them, to find all of them.
     evicted: SecondaryMap<Value, bool>,
-    /// Of each live value, where it is; of a dead one, where it was last.
+    /// For each live value, its register; for a dead one, the register that it had last.
     register: SecondaryMap<Value, Option<Reg>>,
     /// The live value in each register.
     owner: [Option<Value>; RegSet::CAPACITY],
@@ -93,13 +110,13 @@ struct Walk<'a> {
     taken: RegSet,
     /// Callee-saved registers that the function saves anyway.
     used: RegSet,
-    /// Copies to registers of the program that have to hold the copied values from there on.
+    /// Copies to pinned registers that have to hold the copied values from there on ([`holding`]).
     holding: EntitySet<Inst>,
-    /// Behind inline assembly that jumps, what is live where it jumps to. Control may leave for there at the block's end, too, so
-    /// these values stay where they are.
+    /// After inline assembly that jumps, the values that are live into its targets. Control may leave for a target at the
+    /// block's end, too, so these values have to stay where they are.
     departed: Vec<Value>,
-    /// The values that are live into the block that is being entered, with their registers at the end of a predecessor; and where
-    /// these and what its φs define were known to be before. Kept for their memory.
+    /// The values live into the block that is being entered, with their registers at the end of a predecessor; and what
+    /// `register` said about these and the definitions of φs before that. Kept for their memory.
     arriving: Vec<(Value, Reg)>,
     before: Vec<(Value, Option<Reg>)>,
     /// The next debug use, for the block that is being walked.
@@ -107,7 +124,7 @@ struct Walk<'a> {
     result: Assignment,
 }
 
-impl Walk<'_> {
+impl DominanceWalk<'_> {
     fn put(&mut self, value: Value, reg: Reg) {
         debug_assert!(self.owner[reg.index()].is_none());
         self.register[value] = Some(reg);
@@ -149,7 +166,7 @@ impl Walk<'_> {
                 self.result.at_throw[block] = values.into_iter().unzip();
             }
             self.define(inst);
-            if self.function.insts[inst].jumps {
+            if self.function.insts[inst].is(InstFlags::JUMPS) {
                 self.departed = self.live_into_jump_targets(block);
             }
         }
@@ -165,24 +182,25 @@ impl Walk<'_> {
         targets.flat_map(|&target| self.liveness.live_in(target)).copied().collect()
     }
 
-    /// Whether a value that is copied has to be in the register that it is copied to, and is elsewhere.
+    /// Whether an instruction copies a value that has to be in the target register itself, and is elsewhere.
     fn has_to_be_held(&self, inst: Inst) -> bool {
         let copied = || self.pins.held(inst).iter().filter(|it| !it.before);
         self.holding.contains(inst) && copied().any(|it| self.at(it.value) != it.reg)
     }
 
-    /// The register of the program that a live value, which is in this one, may be in at an instruction: where it is held
-    /// already, or copied to.
+    /// The pinned register in which a live value may be at an instruction: one that it is copied to there, or that holds it
+    /// already, if that is `reg`, its present one.
     fn holder(&self, inst: Inst, value: Value, reg: Reg) -> Option<Held> {
         self.pins.holder(inst, value).filter(|it| it.reg == reg || !it.before)
     }
 
-    /// Whether a value is held at an instruction and behind it. Whatever else moves, it stays: it takes no register there.
+    /// Whether a value is held at an instruction and after it. Then it stays, whatever else moves, as it takes no register
+    /// of its own.
     fn stays_held(&self, inst: Inst, value: Value) -> bool {
         self.pins.holder(inst, value).is_some_and(|it| it.behind && it.reg == self.at(value))
     }
 
-    /// The registers of the program at an instruction that values are held in.
+    /// The pinned registers that hold values at an instruction.
     fn held(&self, inst: Inst) -> RegSet {
         let held = self.pins.held(inst).iter().filter(|it| self.owner[it.reg.index()] == Some(it.value));
         held.map(|it| it.reg).collect()
@@ -196,7 +214,7 @@ impl Walk<'_> {
         self.register[value].is_some_and(|reg| self.owner[reg.index()] == Some(value))
     }
 
-    /// Frees the registers of the values that die at the instruction.
+    /// Frees the registers of the values that die at an instruction.
     fn kill(&mut self, inst: Inst) {
         let first = self.function.insts[inst].operands.start as usize;
         for (k, operand) in self.function.operands(inst).iter().enumerate() {
@@ -206,7 +224,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Puts the definitions into their registers; dead ones are gone at once.
+    /// Puts the definitions of an instruction into their registers. Dead ones do not keep them.
     fn define(&mut self, inst: Inst) {
         let first = self.function.insts[inst].operands.start as usize;
         for (k, operand) in self.function.operands(inst).iter().enumerate() {
@@ -223,7 +241,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Notes where the debug uses at this point find their values.
+    /// Notes the registers of the debug uses up to a point.
     fn debug_uses(&mut self, block: Block, index: u32) {
         while let Some(debug) = self.function.debug_uses.get(self.debug)
             && debug.at.block == block

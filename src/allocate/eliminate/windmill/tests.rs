@@ -1,30 +1,30 @@
-//! The solver against the specification of parallel copies, by a simulator that shares nothing with it but the model.
+//! Tests of `windmill.rs` against the specification of parallel copies, by a simulator that shares only the model with it.
 
 use super::*;
 use crate::allocate::eliminate::{SwapPolicy, sequentialise};
 use crate::machine::{RegisterFile, SwapKind, builtin, parse};
 
-/// What a location holds: the first so many bytes of what some location held at the start.
+/// The content of a location: the first bytes of the content that some location had at the start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Content {
     of: Option<Location>,
     bytes: u32,
 }
 
-/// What is wrong with an implementation.
+/// A fault of an implementation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fault {
-    /// The edit's class does not have its register.
+    /// The edit's class does not contain its register.
     Class(Edit),
     /// The edit accesses more than the slot.
     Size(Edit),
-    /// The bank cannot swap like that, or not here.
+    /// The bank cannot swap in this way, or not here.
     Swap(Edit),
-    /// The edit writes a register that no one may touch, not even for a while.
+    /// The edit writes a register that must not be written even for a while.
     Pinned(Edit),
-    /// A target does not hold what it should.
+    /// A target does not hold the content it should.
     Target(LocationTransfer),
-    /// Something that is no target has changed.
+    /// A location that is no target has changed.
     Bystander(Location),
 }
 
@@ -36,7 +36,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Whether these edits implement the graph.
+    /// Judges whether these edits implement the graph.
     fn judge(&self, edits: &[Edit], slots: &PrimaryMap<Slot, SlotData>) -> Result<(), Fault> {
         let file = self.around.file;
         let mut machine = Machine::new(file, slots);
@@ -53,7 +53,7 @@ impl Case<'_> {
         for transfer in self.transfers {
             let content = machine.content(transfer.to);
             let source = start.content(transfer.from);
-            // No more than there was can be asked for.
+            // The target cannot hold more than the source did.
             let wanted = file.classes[transfer.class].slot_size.min(source.bytes);
             if content.of != source.of || content.bytes < wanted {
                 return Err(Fault::Target(*transfer));
@@ -82,7 +82,7 @@ impl Case<'_> {
     }
 }
 
-/// The registers of the largest file that is tested with.
+/// The number of registers in the largest file under test.
 const MOST_REGISTERS: usize = 33;
 
 #[derive(Clone)]
@@ -94,7 +94,7 @@ struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// Everything holds itself: registers as much as any of their classes, slots as much as they can.
+    /// Every location holds its own content: registers as much as any of their classes, slots as much as they can.
     fn new(file: &'a RegisterFile, slots: &'a PrimaryMap<Slot, SlotData>) -> Self {
         let nothing = Content { of: None, bytes: 0 };
         let mut machine = Machine { file, slots, in_registers: [nothing; MOST_REGISTERS], in_slots: [nothing; 16] };
@@ -168,12 +168,12 @@ fn writes(edit: &Edit) -> Vec<Location> {
     }
 }
 
-/// Which location each location gets its content from: registers first, then slots.
+/// For each location, the one that it gets its content from: registers first, then slots.
 type Graphs = Vec<Vec<Option<usize>>>;
 
 const SLOTS: usize = 2;
 
-/// All graphs of so many locations.
+/// All graphs of this many locations.
 fn all_graphs(locations: usize) -> impl Iterator<Item = Vec<Option<usize>>> {
     let base = locations + 1;
     let digit = move |code: usize, index: usize| code / base.pow(index as u32) % base;
@@ -183,7 +183,7 @@ fn all_graphs(locations: usize) -> impl Iterator<Item = Vec<Option<usize>>> {
     })
 }
 
-/// At least one of each set of graphs of `n` registers and the slots that differ in the names of registers only.
+/// At least one graph of each set that differ only in the names of registers, for `n` registers and the slots.
 fn representatives(n: usize) -> impl Iterator<Item = Vec<Option<usize>>> {
     let slot_sources = all_graphs_from(SLOTS, n + SLOTS);
     register_representatives(n).into_iter().flat_map(move |registers| {
@@ -192,7 +192,7 @@ fn representatives(n: usize) -> impl Iterator<Item = Vec<Option<usize>>> {
     })
 }
 
-/// All ways in which so many locations get their contents from so many.
+/// All ways in which `targets` locations get their contents from `sources` locations, or none.
 fn all_graphs_from(targets: usize, sources: usize) -> Graphs {
     let base = sources + 1;
     let graph = |code: usize| (0..targets).map(|index| (code / base.pow(index as u32) % base).checked_sub(1)).collect();
@@ -231,7 +231,7 @@ fn register_representatives(n: usize) -> Graphs {
             found.push(graph);
         }
     }
-    // The orbits of the representatives are everything there is.
+    // The orbits of the representatives cover everything.
     assert_eq!(represented, (n + SLOTS + 1).pow(n as u32));
     found
 }
@@ -245,8 +245,8 @@ fn permutations(n: usize) -> Vec<Vec<usize>> {
     all
 }
 
-/// Calls back with all spartan graphs of `n` registers and the slots (section 3): each location is read at most once, and a
-/// slot that is read and written is read and written by the same edge.
+/// Visits all spartan graphs of `n` registers and the slots [PP09, §3]: each location is read at most once, and a slot that
+/// is read and written is so by one edge.
 fn spartan_graphs(n: usize, visit: &mut impl FnMut(&[Option<usize>])) {
     fn extend(n: usize, graph: &mut Vec<Option<usize>>, visit: &mut impl FnMut(&[Option<usize>])) {
         let to = graph.len();
@@ -268,20 +268,20 @@ fn spartan_graphs(n: usize, visit: &mut impl FnMut(&[Option<usize>])) {
     extend(n, &mut Vec::new(), visit);
 }
 
-/// What a register that is no target of a graph is for.
+/// The role of registers that are no target of a graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Others {
-    /// All hold values that stay where they are.
+    /// They hold values that stay where they are.
     Kept,
-    /// All hold values that stay where they are, and one register besides is free.
+    /// They hold values that stay where they are, and one more register is free.
     KeptAndOneFree,
-    /// Sources hold values that are not needed elsewhere; the rest is the program's.
+    /// Sources hold values that are not needed elsewhere; the others are the program's.
     SourcesDie,
 }
 
 const OTHERS: [Others; 3] = [Others::Kept, Others::KeptAndOneFree, Others::SourcesDie];
 
-/// Registers and slots that graphs are laid over.
+/// The registers and slots of the graphs under test.
 struct Field {
     file: RegisterFile,
     registers: Vec<Reg>,
@@ -300,7 +300,7 @@ impl Field {
         Field { registers, class, slots, policy: SwapPolicy::Auto, file }
     }
 
-    /// The register behind those of the graphs.
+    /// The register after those of the graphs.
     fn spare(&self) -> Reg {
         self.file.classes[self.class].order[self.registers.len()]
     }
@@ -334,7 +334,7 @@ impl Field {
     fn examine(&self, graph: &[Option<usize>], others: Others) {
         let transfers = self.transfers(graph);
         let case = self.case(&transfers, others);
-        // Nothing can be done if the program has all registers.
+        // There is no solution if the program has all registers.
         if others == Others::SourcesDie && transfers.iter().all(|t| register(t.from).or(register(t.to)).is_none()) {
             return;
         }
@@ -388,7 +388,7 @@ fn implements_every_spartan_graph_of_five_and_six_registers_and_two_slots() {
 
 #[test]
 fn implements_register_cycles_without_swaps() {
-    // Nothing is swapped in this bank; without a free register, memory breaks the cycles.
+    // This bank has no swaps; without a free register, cycles are broken with memory.
     let field = Field::new("tiny", "f", 4);
     for graph in all_graphs(4 + SLOTS) {
         field.examine(&graph, Others::KeptAndOneFree);
@@ -413,7 +413,7 @@ fn implements_graphs_under_every_swap_policy_and_in_every_kind_of_bank() {
     }
 }
 
-/// One register, two slots: Figure 2(c).
+/// One register and two slots, as in [PP09, Figure 2(c)].
 #[test]
 fn a_transfer_between_slots_without_a_free_register_takes_four_edits() {
     let field = Field::new("wide", "h", 1);
@@ -458,7 +458,7 @@ fn consecutive_transfers_between_slots_lend_one_register() {
     let done = case.implement(&mut scratch);
     assert_eq!(case.judge(&done.edits, scratch.slots()), Ok(()));
     assert_eq!(done.spills, 1);
-    // Two for each transfer, two for the register, two for a slot parked in memory.
+    // Two edits for each transfer, two for the lent register, two for a slot parked in memory.
     assert_eq!(done.edits.len(), 2 * transfers.len() + 2 + 2);
 }
 
@@ -472,7 +472,7 @@ fn graphs_of_a_function_share_scratch_slots() {
     assert_eq!(scratch.slots()[aside], SlotData { size: 1, align: 1 });
     field.case(&transfers, Others::Kept).implement(&mut scratch);
     assert_eq!(scratch.slots().len(), SLOTS + 1);
-    // One of another size does not do: x87 has another form for it.
+    // A slot of another size will not do: x87 has another form for it.
     let other = Field::new("wide", "x", 1);
     let transfers = other.transfers(&[None, None, Some(1)]);
     scratch.classes.push(other.class);
@@ -486,7 +486,7 @@ fn a_transfer_that_finds_no_register_is_an_error() {
     let transfers = field.transfers(&[None, None, Some(1)]);
     let case = field.case(&transfers, Others::SourcesDie);
     let reason = implement(&transfers, &case.around, &mut field.scratch()).expect_err("the program has all registers");
-    assert_eq!(reason, "no register of class h can take part");
+    assert_eq!(reason, NoRegister("h".into()));
 }
 
 #[test]
@@ -500,16 +500,16 @@ fn registers_are_lent_only_if_none_can_be_free() {
         done.spills
     };
     let [r2, s0, s1] = [2, 3, 4].map(Some);
-    // A register that is written is free before.
+    // A register that is to be written is free before.
     assert_eq!(spills([r2, None, None, s1, None], Others::Kept), 0);
-    // What makes the transfer possible comes before what takes the register.
+    // The edge that makes the transfer ready comes before the one that takes the free register.
     assert_eq!(spills([s1, r2, None, None, s0], Others::Kept), 0);
-    // The only register holds something else before the transfer or behind it.
+    // The only register holds another value, before the transfer or after it.
     assert_eq!(spills([s1, None, None, None, s0], Others::SourcesDie), 1);
     assert_eq!(spills([None, None, None, s1, r2], Others::SourcesDie), 1);
-    // It holds what is transferred.
+    // The register holds the content that is transferred.
     assert_eq!(spills([s1, r2, None, r2, s0], Others::SourcesDie), 0);
-    // A source dies when it is stored.
+    // The source dies when it is stored.
     assert_eq!(spills([None, None, None, r2, None], Others::SourcesDie), 0);
 }
 
@@ -523,8 +523,8 @@ fn a_tree_that_hangs_on_a_cycle_breaks_it() {
     assert_eq!((done.edits.len(), done.spills), (3, 0));
 }
 
-/// What `eliminate` does with a frugal allocation: stores are at the definitions, so they come first; registers are moved and
-/// swapped; loads come last.
+/// The code that `eliminate` makes of a frugal allocation: stores are at the definitions, so they come first; registers are
+/// moved and swapped; loads come last.
 fn spill_free(field: &Field, case: &Case) -> Vec<Edit> {
     let class = field.class;
     let mut stores = Vec::new();
@@ -558,7 +558,7 @@ fn spill_free_elimination_implements_every_spartan_graph_of_up_to_six_registers_
     }
 }
 
-/// All graphs of three registers and two slots with what became of them.
+/// Visits all graphs of three registers and two slots with their code.
 fn for_each_small_solution(mut visit: impl FnMut(&Case, &[Edit], &PrimaryMap<Slot, SlotData>)) {
     for (file, class) in [("wide", "h"), ("tiny", "f")] {
         let field = Field::new(file, class, 3);
@@ -574,7 +574,7 @@ fn for_each_small_solution(mut visit: impl FnMut(&Case, &[Edit], &PrimaryMap<Slo
     }
 }
 
-/// The lowest location on the cycle that a location is on, if that is no self loop.
+/// The lowest location on the cycle that a location is on, unless that is a self loop.
 fn cycle_of(transfers: &[LocationTransfer], start: Location) -> Option<Location> {
     let source = |place: Location| transfers.iter().find(|transfer| transfer.to == place).map(|transfer| transfer.from);
     let walk: Vec<Location> = std::iter::successors(source(start), |&place| source(place)).take(transfers.len()).collect();
@@ -582,7 +582,7 @@ fn cycle_of(transfers: &[LocationTransfer], start: Location) -> Option<Location>
     walk[..length].iter().copied().chain([start]).min().filter(|_| length > 0)
 }
 
-/// Whether there are two cycles.
+/// Whether a graph has several cycles.
 fn has_two_cycles(transfers: &[LocationTransfer]) -> bool {
     let mut cycles: Vec<Location> = transfers.iter().filter_map(|transfer| cycle_of(transfers, transfer.to)).collect();
     cycles.sort_unstable();
@@ -592,10 +592,11 @@ fn has_two_cycles(transfers: &[LocationTransfer]) -> bool {
 
 #[test]
 fn the_judge_notices_every_dropped_edit() {
-    // By kind: load, store, move, swap, restored register.
+    // Edits by kind: load, store, move, swap, load of a lent register.
     let mut noticed = [0; 5];
     for_each_small_solution(|case, edits, slots| {
-        // A slot that the first cycle was broken with may still hold what is stored to it for the second.
+        // The slot with which the first cycle was broken may still hold the content that is to be stored to it for the
+        // second.
         if has_two_cycles(case.transfers) {
             return;
         }
@@ -683,7 +684,7 @@ fn the_judge_notices_edits_that_are_too_narrow_or_out_of_place() {
     assert!(noticed.iter().all(|&count| count > 0), "{noticed:?}");
 }
 
-/// A file whose banks have several classes, of which some are equally wide.
+/// A register file whose banks have several classes, some of them equally wide.
 fn mixed() -> RegisterFile {
     const FUNCTION: &str = "target
       bank g exchange
@@ -710,7 +711,7 @@ fn mixed() -> RegisterFile {
     RegisterFile::clone(&parse(&lines.join("\n")).expect("the function is well-formed").file)
 }
 
-/// A graph over all banks of a file.
+/// A random graph over all banks of a file.
 struct RandomGraph {
     transfers: Vec<LocationTransfer>,
     kept: RegSet,
@@ -755,14 +756,14 @@ impl RandomGraph {
     }
 }
 
-/// Whether an equally wide class of the same bank has all registers among these locations.
+/// Whether a class of the same bank and width has all registers among these locations.
 fn can_carry(file: &RegisterFile, class: RegClass, from: Location, to: Location) -> bool {
     let regs: RegSet = [from, to].into_iter().filter_map(register).collect();
     let found = file.carrier(class, regs);
     regs.is_subset(file.classes[found].regs)
 }
 
-/// Whether a transfer between slots has no register to go through.
+/// Whether some transfer between slots has no register to go through.
 fn lacks_register(case: &Case) -> bool {
     let file = case.around.file;
     let mentioned = case.transfers.iter().flat_map(|transfer| [transfer.from, transfer.to]).filter_map(register);

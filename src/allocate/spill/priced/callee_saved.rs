@@ -1,36 +1,34 @@
-//! Callee-saved registers: what is in one has to be worth saving and restoring it.
+//! Callee-saved registers are bought: the values in one have to be worth its save and restore.
 //!
-//! They are bought in one order, so that it is known beforehand how much room each number of them makes where. If control need not
-//! come to where registers are scarce, they are used there and nowhere else, so that shrink wrapping can save them there.
+//! They are bought in one fixed order, so that each constraint knows its capacity for every number of them. If a block that
+//! control need not come to dominates all excess pressure, they are used only in blocks that it dominates, so that shrink
+//! wrapping can save them there.
 
+use super::tuning::WRAPPING_DOUBT;
 use crate::allocate::cost::{self, Added};
 use crate::allocate::cuts::{MOST_BOUGHT, Units};
 use crate::allocate::pressure::limits::Limits;
-use crate::allocate::spill::Problem;
+use crate::allocate::spill::problem::Problem;
 use crate::analysis::{PinLiveness, Untouched};
-use crate::machine::{Block, Reg, RegSet};
+use crate::machine::{Block, InstFlags, Reg, RegSet};
 use cranelift_entity::EntitySet;
 use std::cmp::Reverse;
 use std::rc::Rc;
 
-/// The callee-saved registers that can be bought, and what one costs.
+/// The callee-saved registers that can be bought, and their cost.
 pub(super) struct CalleeSaved {
-    /// Those that keep what the caller left in them, by how many are bought.
+    /// Registers that still hold the caller's values, by the number bought.
     untouched: Vec<RegSet>,
     registers: Vec<Reg>,
-    /// What it costs to save and restore one.
+    /// The cost of saving and restoring one.
     cost: f64,
-    /// The blocks in which they can be used; all if none are named.
+    /// The blocks in which they can be used, if not all.
     within: Option<EntitySet<Block>>,
 }
 
-/// That part of what wrapping saves which is not counted: LLVM's shrink wrapping does not always come as far (0 and 0.3 were
-/// tried).
-const DOUBT: f64 = 0.15;
-
 impl CalleeSaved {
-    /// Those that the program overwrites are saved anyway, and so are all where values cross bundles of jumps: which ones do is
-    /// decided before.
+    /// The registers that can be bought. Those that the program overwrites are saved anyway, and so are all if values cross
+    /// bundles of jumps, since which ones do was decided beforehand.
     pub(super) fn new(problem: &Problem) -> Self {
         let function = &problem.conventional.function;
         let file = &function.file;
@@ -40,14 +38,15 @@ impl CalleeSaved {
             None => given.iter().filter(|&reg| sets(reg) > 0).collect(),
             Some(_) => Vec::new(),
         };
-        // Those first that most values can be in, then those with short names, then in the order of their class.
-        let place = |reg: Reg| {
+        // First the registers that most sets have, then those that make no instruction longer, then in the order of
+        // their class.
+        let rank = |reg: Reg| {
             let class = file.classes.values().filter(|class| class.regs.contains(reg)).max_by_key(|class| class.regs.len());
             class.and_then(|class| class.order.iter().position(|&other| other == reg))
         };
-        registers.sort_by_cached_key(|&reg| (Reverse(sets(reg)), file.prefixed.contains(reg), place(reg), reg));
-        // Of another bank, they would be bought in an order of their own: no calling convention that compilers choose by
-        // themselves has such ones.
+        registers.sort_by_cached_key(|&reg| (Reverse(sets(reg)), file.prefixed.contains(reg), rank(reg), reg));
+        // Registers of another bank would need an order of their own. No calling convention that compilers choose by
+        // themselves has any.
         let bank = registers.first().map(|&reg| file.bank(reg));
         registers.retain(|&reg| Some(file.bank(reg)) == bank);
         registers.truncate(MOST_BOUGHT);
@@ -55,8 +54,9 @@ impl CalleeSaved {
         CalleeSaved { untouched, registers, cost: 0.0, within: None }
     }
 
-    /// They are wanted in no other blocks than these. (What crosses bundles has been decided before, and may want them elsewhere.)
-    pub(super) fn wanted_in(&mut self, problem: &Problem, blocks: &EntitySet<Block>) {
+    /// Confines them to where they are needed: these blocks have excess pressure. (Values that cross bundles may need them
+    /// elsewhere.)
+    pub(super) fn needed_in(&mut self, problem: &Problem, blocks: &EntitySet<Block>) {
         let Some(&entry) = problem.order.blocks().first() else { return };
         self.cost = Wrap::new(problem, entry, cost::SAVE, cost::RESTORE).cost;
         let function = &problem.conventional.function;
@@ -65,28 +65,27 @@ impl CalleeSaved {
         }
         let first = blocks.iter().reduce(|a, b| problem.dominators.meet(a, b));
         if let Some(first) = first.and_then(|block| outside_of_loops(problem, block)).filter(|&block| block != entry) {
-            // What is in one by then has come in another register.
+            // A value that comes into one there has come in another register.
             let copy = problem.cost(cost::COPY, function.blocks[first].frequency);
             let saved = self.cost - wrapping(problem, first) - copy;
             if saved > 0.0 {
-                self.cost -= (1.0 - DOUBT) * saved;
+                self.cost -= (1.0 - WRAPPING_DOUBT) * saved;
                 let within = self.within.insert(EntitySet::with_capacity(function.blocks.len()));
                 within.extend(around(problem, first));
             }
         }
     }
 
-    /// How many there are.
     pub(super) fn count(&self) -> usize {
         self.registers.len()
     }
 
-    /// Those that keep what the caller left in them, if so many are bought, or as many as there are.
+    /// The registers that still hold the caller's values if this many are bought, or as many as there are.
     pub(super) fn untouched(&self, bought: usize) -> RegSet {
         self.untouched[bought.min(self.count())]
     }
 
-    /// The same, and where those that are bought do so, too.
+    /// The registers that still hold the caller's values everywhere, and where the bought ones do.
     pub(super) fn left_by(&self, bought: usize) -> Untouched {
         let everywhere = self.untouched(bought);
         let used = self.untouched[0] - everywhere;
@@ -99,24 +98,24 @@ impl CalleeSaved {
         &self.registers
     }
 
-    /// How many registers of a set those are that are bought, by how many are.
-    pub(super) fn made(&self, limits: &Limits, set: usize) -> [i32; MOST_BOUGHT + 1] {
+    /// The number of registers that a set gains, by the number bought.
+    pub(super) fn gained(&self, limits: &Limits, set: usize) -> [i32; MOST_BOUGHT + 1] {
         let of_set = |bought: usize| self.registers.iter().take(bought).filter(|&&reg| limits.contains(set, reg)).count();
         std::array::from_fn(|bought| of_set(bought) as i32)
     }
 
-    /// What one costs.
-    pub(super) fn price(&self, units: Units) -> i64 {
-        units.price(self.cost)
+    /// The cost of each, in units.
+    pub(super) fn cost_of_each(&self, units: Units) -> i64 {
+        units.cost(self.cost)
     }
 
-    /// What it costs to save and restore those that are not untouched.
-    pub(super) fn cost(&self, untouched: &Untouched) -> f64 {
+    /// The cost of saving and restoring all registers but these.
+    pub(super) fn cost_of_all_but(&self, untouched: &Untouched) -> f64 {
         self.cost * (self.untouched[0] - untouched.everywhere).len() as f64
     }
 }
 
-/// The last block outside of loops that control passes on its way to this one, if there is any.
+/// The last block outside of loops on the way of control to a block, if there is one.
 fn outside_of_loops(problem: &Problem, mut block: Block) -> Option<Block> {
     while let Some(header) = problem.loops.innermost(block) {
         block = problem.dominators.idom(header)?;
@@ -124,14 +123,14 @@ fn outside_of_loops(problem: &Problem, mut block: Block) -> Option<Block> {
     Some(block)
 }
 
-/// The blocks that one dominates.
+/// The blocks that a block dominates.
 fn around(problem: &Problem, first: Block) -> impl Iterator<Item = Block> {
     problem.order.blocks().iter().copied().filter(move |&block| problem.dominators.dominates(first, block))
 }
 
-/// What it costs to save a register where control comes to a block, and to restore it where control leaves what the block
-/// dominates. If that is in one place, and there are no calls elsewhere, for which there would be a frame, LLVM's shrink wrapping
-/// has the prologue and the epilogue do it; else each register is saved for itself.
+/// The cost of saving a register where control comes to a block, and of restoring it where control leaves the blocks that it
+/// dominates. If that is one place, and no call elsewhere needs a frame, LLVM's shrink wrapping moves the prologue and the
+/// epilogue there. Otherwise each register is saved by itself.
 fn wrapping(problem: &Problem, first: Block) -> f64 {
     let function = &problem.conventional.function;
     let data = &function.blocks[first];
@@ -147,10 +146,10 @@ fn wrapping(problem: &Problem, first: Block) -> f64 {
     }
 }
 
-/// A register that is saved where control comes to a block.
+/// A register that is saved at the head of a block.
 struct Wrap {
     cost: f64,
-    /// In how many places it is restored.
+    /// The number of places in which it is restored.
     restores: usize,
 }
 
@@ -158,10 +157,10 @@ impl Wrap {
     fn new(problem: &Problem, first: Block, save: Added, restore: Added) -> Self {
         let function = &problem.conventional.function;
         let frequency = |block: Block| function.blocks[block].frequency;
-        // Control comes to the end of a block without successors if there is an instruction that it leaves by.
+        // Control leaves a block without successors by its last instruction, unless there is none to leave by.
         let returns = |block: Block| {
             let last = function.block_insts(block).next_back();
-            function.blocks[block].succs.is_empty() && last.is_some_and(|inst| function.insts[inst].terminator)
+            function.blocks[block].succs.is_empty() && last.is_some_and(|inst| function.insts[inst].is(InstFlags::TERMINATOR))
         };
         let mut wrap = Wrap { cost: problem.cost(save, frequency(first)), restores: 0 };
         let mut restored = |frequency: f64| {

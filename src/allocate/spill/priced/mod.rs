@@ -1,158 +1,243 @@
-//! Spilling by prices: what is in registers where, at a cost near the least possible, with a proof of how near.
+//! Spilling by prices decides where each value is in a register, at nearly the least cost, and proves how near.
 //!
-//! - **State** ([`model`]): decisions about segments of live ranges, what they cost, and rows of those of which so many at most
-//!   can be 1; and reliances, where what is computed again needs another value in a register.
-//! - **Connect** ([`crate::allocate::cuts`]): decisions whose costs depend on each other make clusters, which meet in rows and
-//!   reliances alone.
-//! - **Buy** ([`callee_saved`]): a register that has to be saved and restored makes room in rows, and costs that.
-//! - **Reduce** ([`crate::allocate::cuts::reduce`]): what no row and no reliance confines is decided last, where that
-//!   loses nothing.
-//! - **Solve** ([`prices`]): rows and reliances get prices, under which each cluster is labelled by a minimum cut of its own;
-//!   what that comes to is a lower bound. [`round`] makes labels that keep to the rows.
+//! ```text
+//!     Problem
+//!       | excess_pressure   which points have more live values than registers, and which values meet there
+//!       | model             decisions about segments of live ranges and about stores; their costs; pressure
+//!       |                   constraints; implications, where recomputing a value needs another one in a register
+//!       v
+//!     cuts::Decisions
+//!       | cuts::reduce      eliminates decisions under no constraint that two others at most depend on
+//!       | cuts::Network     components: decisions that costs join, which meet in constraints only
+//!       v
+//!     cuts::Network
+//!       | multipliers       prices for constraints and implications; each component is labelled by a minimum cut,
+//!       |    ^              which gives a lower bound; callee-saved registers are bought if they pay
+//!       |    v
+//!       | rounding          labels that satisfy the constraints, from those of the cuts
+//!       v
+//!     labels, bound
+//!       | splitting::walk   makes the plan, with the labels as its guide
+//!       v
+//!     Plan, Certificate     the cost of the plan beside the bound
+//! ```
+//!
+//! [`regions`], [`store_regions`], [`uncontended`], [`segment_merging`] and [`passed_loops`] keep the number of decisions
+//! small. [`tuning`] has all thresholds.
+//!
+//! Requires: conventional SSA form.
+//! Ensures: a plan that fits, and a bound. No plan costs less among those that agree about what is decided beforehand: which
+//! values cross bundles in registers, which operand of an instruction is folded, and which blocks are decided about
+//! together.
+//! Relies on: Lagrangian relaxation [Geo74]; see [`model`] for the program and an example.
+//!
+//! A value is live across two calls that are seldom reached, and calls destroy both registers. A store after its definition
+//! would be executed once, one in each arm 0.02 times in all:
+//!
+//! ```text
+//!     b0: -> b1 b2 b3                       b0: -> b1 b2 b3
+//!       v0:w = op                             v0:w = op
+//!       op v0 terminator                      op v0 terminator
+//!     b1: freq=0.01                         b1: freq=0.01
+//!                                             store(s0) v0
+//!       op clobbers=a,b                       op clobbers=a,b
+//!                                             v1:w(of=v0) = load(s0)
+//!       op v0                                 op v1
+//!     b2: freq=0.01                         b2: freq=0.01
+//!       (as b1)                               (as b1)
+//!     b3: freq=0.98                         b3: freq=0.98
+//! ```
 
-mod again;
-mod before;
 mod callee_saved;
-mod contest;
+mod excess_pressure;
+mod live_out_index;
 mod model;
+mod multipliers;
 #[cfg(feature = "optimal")]
 mod optimal;
 mod passed_loops;
-mod passing;
-mod prices;
-mod quiet;
+mod recompute;
 mod regions;
-mod round;
-mod stretches;
-mod tight;
+mod rounding;
+mod segment_merging;
+mod store_regions;
+mod thoroughness;
+mod tuning;
+mod uncontended;
 
-use super::choose::Chosen;
-use super::plan::Refill;
-use super::residence::Ahead;
-use super::{Effort, Problem};
+pub use thoroughness::Thoroughness;
+
 use crate::allocate::cost;
 use crate::allocate::cuts::{Decision, Network, reduce};
+use crate::allocate::degraded::Degraded;
+use crate::allocate::failure::Unsupported;
 use crate::allocate::pressure::limits::{Counts, Limits};
+use crate::allocate::spill::config::Effort;
+use crate::allocate::spill::plan::{Plan, Refill};
+use crate::allocate::spill::problem::{Abilities, Problem};
+use crate::allocate::spill::spill_set::SpillSet;
+use crate::allocate::spill::spilled::Certificate;
+use crate::allocate::spill::spiller::Spiller;
+use crate::allocate::spill::splitting::guide::{Labelled, Labels};
+use crate::allocate::spill::splitting::in_memory_anyway;
+use crate::allocate::spill::splitting::walk::{Ahead, walk};
 use crate::analysis::Untouched;
-use crate::machine::{Block, Inst, InstData, Value};
+use crate::machine::{Block, Inst, Value};
 use callee_saved::CalleeSaved;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
-use model::{Model, Place, Places};
-use prices::{Market, Stage};
-use tight::{Tight, Tightness};
+use excess_pressure::{BlockExcess, ExcessPressure};
+use model::{Model, Residence, Residences};
+use multipliers::{Purchase, Stage};
+use tuning::Rounds;
 
-/// What is to be in registers where.
-pub(super) struct Solution {
-    solved: Option<Solved>,
-    tightness: SecondaryMap<Block, Tightness>,
+/// Where values are in registers, and the bound of what that costs.
+struct Decided {
+    labelling: Option<Labelling>,
+    excess: SecondaryMap<Block, BlockExcess>,
     callee_saved: CalleeSaved,
-    /// Callee-saved registers that are not worth saving and restoring them, anywhere or in some blocks.
-    pub(super) untouched: Untouched,
-    /// A cost, in executions at the weights of [`crate::allocate::cost`], that no plan falls below which agrees with what has
-    /// been decided beforehand ([`model`]), saving and restoring included.
-    pub(super) bound: f64,
+    /// Callee-saved registers that are not worth their saves and restores, anywhere or in some blocks.
+    untouched: Untouched,
+    /// A lower bound of the cost of any plan that agrees about what is decided beforehand ([`model`]), saves and restores
+    /// included. In executions, at the weights of [`crate::allocate::cost`].
+    bound: f64,
 }
 
-struct Solved {
-    places: Places,
+struct Labelling {
+    residences: Residences,
     is_one: PrimaryMap<Decision, bool>,
 }
 
-impl Solution {
-    /// Whether a value is in a register at a block's head, by its index among those that are live into it and, behind them,
-    /// those that its φs define.
-    pub(super) fn is_in_register_at_head(&self, block: Block, index: usize) -> bool {
-        self.solved.as_ref().is_none_or(|it| it.is_in_register(it.places.at_head(block)[index]))
+/// The spiller that decides by prices, or by integer programming if it is to be exact.
+pub struct Priced(pub Thoroughness);
+
+impl Spiller for Priced {
+    fn abilities(&self) -> Abilities {
+        Abilities { splits: true, decides_at_pads: true }
     }
 
-    /// Whether what an instruction accesses as the operand of this index is in a register behind it.
-    pub(super) fn is_in_register_behind(&self, operand: usize) -> bool {
-        self.solved.as_ref().is_none_or(|it| it.is_in_register(it.places.behind(operand)))
+    fn plan(&self, problem: &Problem, requested: &SecondaryMap<Value, bool>) -> Result<Plan, Unsupported> {
+        let set = in_memory_anyway(problem, requested)?;
+        let ahead = Ahead::new(problem, None);
+        let solution = solve(self.0, problem, &set, &ahead);
+        let with = |untouched: Untouched| {
+            let pins = problem.pins.clone().keeping(&problem.conventional.function, &untouched);
+            walk(problem, &set, &ahead, &Labelled(&solution), &pins).map(|plan| Plan { untouched, ..plan })
+        };
+        // Where classes of registers overlap, the registers that were bought may not suffice for some instruction.
+        let mut plan = with(solution.untouched.clone()).or_else(|error| {
+            let reason = format!("all callee-saved registers may be used, not only those that pay for their saves: {error}");
+            with(Untouched::default()).map(|plan| Plan { degraded: vec![Degraded::new("spill", reason)], ..plan })
+        })?;
+        plan.counts.certificate = Some(certificate(problem, &solution, &plan));
+        Ok(plan)
+    }
+}
+
+/// The cost of a plan, and the bound of any plan's cost.
+fn certificate(problem: &Problem, solution: &Decided, plan: &Plan) -> Certificate {
+    let cost = plan.cost(problem) + solution.cost_of_saving_all_but(&plan.untouched);
+    let bound = solution.bound;
+    // Where some block is executed a thousand million times, one unit is much of the cost of a block that is executed once.
+    let rounding = problem.units.executions(problem.conventional.function.operands.len() as i64);
+    debug_assert!(
+        bound <= cost + rounding + 1e-3 * (1.0 + cost.abs()) || has_dead_phis(problem),
+        "a plan for {cost} is below the bound, {bound}"
+    );
+    Certificate { cost, bound: bound.min(cost) }
+}
+
+/// Whether φs that nobody reads keep values alive. The model charges for those.
+fn has_dead_phis(problem: &Problem) -> bool {
+    let mut phis = problem.conventional.function.blocks.values().flat_map(|data| &data.phis);
+    phis.any(|phi| problem.liveness.is_dead(phi.def))
+}
+
+impl Labels for Decided {
+    fn is_in_register_at_head(&self, block: Block, index: usize) -> bool {
+        self.labelling.as_ref().is_none_or(|it| it.is_in_register(it.residences.at_head(block)[index]))
     }
 
-    /// Whether a block has room for all values that live in it, but for so many that are in memory from end to end.
-    pub(super) fn has_room(&self, limits: &Limits, block: Block, in_memory: &Counts) -> bool {
+    fn is_in_register_after(&self, operand: usize) -> bool {
+        self.labelling.as_ref().is_none_or(|it| it.is_in_register(it.residences.after(operand)))
+    }
+
+    fn has_room(&self, limits: &Limits, block: Block, in_memory: &Counts) -> bool {
         let bought = self.callee_saved.untouched(0) - self.untouched.in_block(block);
-        self.tightness[block].leaves_room(limits, bought, in_memory)
-    }
-
-    /// What it costs to save and restore the callee-saved registers but these.
-    pub(super) fn cost_of_saving_all_but(&self, untouched: &Untouched) -> f64 {
-        self.callee_saved.cost(untouched)
+        self.excess[block].leaves_room(limits, bought, in_memory)
     }
 }
 
-impl Solved {
-    fn is_in_register(&self, place: Place) -> bool {
-        place.decision().map_or(place == Place::REGISTER, |decision| self.is_one[decision])
+impl Decided {
+    /// The cost of saving and restoring the callee-saved registers other than these.
+    fn cost_of_saving_all_but(&self, untouched: &Untouched) -> f64 {
+        self.callee_saved.cost_of_all_but(untouched)
     }
 }
 
-/// Solves the problem.
-pub(super) fn solve(problem: &Problem, chosen: &Chosen, ahead: &Ahead) -> Solution {
-    let needless = needless(problem, chosen);
+impl Labelling {
+    fn is_in_register(&self, residence: Residence) -> bool {
+        residence.decision().map_or(residence == Residence::REGISTER, |decision| self.is_one[decision])
+    }
+}
+
+/// States the problem as decisions, and solves it.
+fn solve(thoroughness: Thoroughness, problem: &Problem, set: &SpillSet, ahead: &Ahead) -> Decided {
+    let unneeded = unneeded(problem, set);
     let mut callee_saved = CalleeSaved::new(problem);
     let untouched = Untouched::from(callee_saved.untouched(0));
-    let mut tight = Tight::new(problem, chosen, &problem.pins.clone().keeping(&problem.conventional.function, &untouched));
-    callee_saved.wanted_in(problem, &tight.blocks);
-    let tightness = std::mem::take(&mut tight.tightness);
-    if tight.values.is_empty() {
-        return Solution { solved: None, tightness, untouched, callee_saved, bound: -needless };
+    let mut pressure =
+        ExcessPressure::new(problem, set, &problem.pins.clone().keeping(&problem.conventional.function, &untouched));
+    callee_saved.needed_in(problem, &pressure.blocks);
+    let excess = std::mem::take(&mut pressure.of_block);
+    if pressure.values.is_empty() {
+        return Decided { labelling: None, excess, untouched, callee_saved, bound: -unneeded };
     }
-    let model = model::model(problem, chosen, ahead, &callee_saved, tight);
-    let Model { mut decisions, base, least_bought, places } = model;
+    let model = model::model(thoroughness, problem, set, ahead, &callee_saved, pressure);
+    let Model { mut decisions, base, least_bought, residences } = model;
     let reduction = reduce(&mut decisions);
     let (network, costs) = Network::new(decisions);
     #[cfg(feature = "optimal")]
-    let exact = (problem.downstream.choice == Some(super::Choice::Optimal)).then(|| costs.clone());
-    let market = Market { price: callee_saved.price(problem.units), least: least_bought, most: callee_saved.count() };
-    let solution = prices::solve(&network, costs, market, &stages(problem));
+    let exact = thoroughness.exact.then(|| costs.clone());
+    let purchase = Purchase { cost: callee_saved.cost_of_each(problem.units), least: least_bought, most: callee_saved.count() };
+    let solution = multipliers::solve(&network, costs, purchase, &stages(thoroughness.effort, problem));
     #[cfg(feature = "optimal")]
     let solution = match &exact {
-        Some(costs) => optimal::solve(&network, costs, market, solution, problem.policy.solver),
+        Some(costs) => optimal::solve(&network, costs, purchase, solution, problem.policy.solver),
         None => solution,
     };
-    let bound = problem.units.executions(solution.bound + reduction.base + base) - needless;
+    let bound = problem.units.executions(solution.bound + reduction.base + base) - unneeded;
     let mut is_one = network.labels(|node| solution.is_one[node]);
     reduction.complete(&mut is_one);
-    let solved = Some(Solved { places, is_one });
-    Solution { solved, tightness, untouched: callee_saved.left_by(solution.bought), callee_saved, bound }
+    let labelling = Some(Labelling { residences, is_one });
+    Decided { labelling, excess, untouched: callee_saved.left_by(solution.bought), callee_saved, bound }
 }
 
-/// How long to go on. Of each stage: rounds; how many nodes cuts may look at for each instruction; and how many executions have to
-/// be open for each instruction for it to be worth its time. So much is open in few functions, whose loops are hot, and these
-/// hold most of what is open in a program.
-fn stages(problem: &Problem) -> Vec<Stage> {
-    let stages: &[(u32, u64, f64)] = match problem.policy.effort {
-        Effort::Least => &[],
-        Effort::Usual => &[(7, 300, 0.0), (24, 1_000, 0.2), (80, 3_000, 2.0)],
-        Effort::More => &[(24, 1_000, 0.0), (80, 3_000, 2.0)],
-        Effort::Most => &[(80, 10_000, 0.0)],
-    };
+/// How long to go on: the stages of [`tuning::stages`], for this function.
+fn stages(effort: Effort, problem: &Problem) -> Vec<Stage> {
     let insts = problem.conventional.function.insts.len();
-    let stage = |&(rounds, work, open): &(u32, u64, f64)| Stage {
-        open: problem.units.price(open * insts as f64),
+    let stage = |&Rounds { rounds, work, gap }: &Rounds| Stage {
+        gap: problem.units.cost(gap * insts as f64),
         rounds,
-        alone: rounds * 2 / 3,
+        rounds_unrounded: tuning::rounds_unrounded(rounds),
         work: work * insts as u64,
     };
-    stages.iter().map(stage).collect()
+    tuning::stages(effort).iter().map(stage).collect()
 }
 
-/// What the constants cost that are executed where they stand, but need not be, whatever is decided.
-fn needless(problem: &Problem, chosen: &Chosen) -> f64 {
+/// The cost of the constants that are executed where they stand in the program, but need not be, whatever is decided. Every plan
+/// saves it.
+fn unneeded(problem: &Problem, set: &SpillSet) -> f64 {
     let function = &problem.conventional.function;
-    let is_needless = |inst: Inst| {
+    let is_unneeded = |inst: Inst| {
         let operands = function.operands(inst);
-        let again = |value: Value| problem.refill(value) != Refill::Load || problem.recompute(value).is_some();
-        let unused = operands.iter().any(|o| o.is_def() && problem.liveness.is_dead(o.value) && again(o.value));
-        let InstData { rematerialisable, recomputable, .. } = function.insts[inst];
-        (rematerialisable || recomputable) && (chosen.drops(operands) || unused)
+        let recompute = |value: Value| problem.refill(value) != Refill::Load || problem.recompute(value).is_some();
+        let unused = operands.iter().any(|o| o.is_def() && problem.liveness.is_dead(o.value) && recompute(o.value));
+        function.insts[inst].is_repeatable() && (set.drops(operands) || unused)
     };
     let in_block = |block: Block| -> f64 {
-        let needless = function.block_insts(block).filter(|&inst| is_needless(inst));
+        let unneeded = function.block_insts(block).filter(|&inst| is_unneeded(inst));
         let frequency = function.blocks[block].frequency;
-        needless.map(|inst| problem.cost(cost::rematerialisation(&function.insts[inst]), frequency)).sum()
+        unneeded.map(|inst| problem.cost(cost::rematerialisation(&function.insts[inst]), frequency)).sum()
     };
     function.blocks.keys().map(in_block).sum()
 }

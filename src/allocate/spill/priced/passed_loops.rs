@@ -1,68 +1,71 @@
-//! Which values live through which loops without being accessed in them, and how scarce registers are there. What crosses an edge
-//! that can take no code within the loop is in a register there, or in memory, whatever it was before; so it counts as accessed.
+//! Finds the values that live through loops without being accessed there, and the excess pressure of those loops.
 //!
-//! Ensures: what passes a loop passes the loops in it, too.
-//! Relies on: what is live into a loop, and accessed in one within it, is live into that one, since headers dominate their loops.
-//! So time is linear in what is live into headers, and at the ends of edges without code, apart from searches in it.
+//! A value that crosses an edge without code within a loop counts as accessed: it has to be in a register there, or in
+//! memory, wherever it was before.
+//!
+//! Ensures: a value that passes a loop also passes the loops in it.
+//! Relies on: a value that is live into a loop, and accessed in an inner one, is live into the inner one, since headers
+//! dominate their loops. So time is linear in the values that are live into headers and across edges without code, apart
+//! from binary searches.
 
-use super::tight::Tight;
+use super::excess_pressure::ExcessPressure;
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Liveness, Loops, Order};
 use crate::machine::{Block, Function, Value};
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
-/// What is known of loops, by their headers.
+/// Loops by their headers, with the values that live through them.
 pub(super) struct PassedLoops {
-    /// Where what is live into a header begins in `accessed`.
+    /// Where the values that are live into each header begin in `accessed`.
     start: SecondaryMap<Block, Option<u32>>,
     /// Whether a value that is live into a header is accessed in its loop.
     accessed: Vec<bool>,
-    /// How many values too many there are in a loop at most.
-    scarcest: SecondaryMap<Block, i32>,
+    /// The highest excess pressure in each loop.
+    most_excess: SecondaryMap<Block, i32>,
 }
 
 impl PassedLoops {
-    /// Looks at the values of which it is to be decided where they are.
-    pub(super) fn new(function: &Function, order: &Order, loops: &Loops, liveness: &Liveness, tight: &Tight) -> Self {
+    /// Looks at the values whose residence is to be decided.
+    pub(super) fn new(function: &Function, order: &Order, loops: &Loops, liveness: &Liveness, pressure: &ExcessPressure) -> Self {
         let count = function.blocks.len();
-        let mut passed = PassedLoops { start: of_each(count), accessed: Vec::new(), scarcest: of_each(count) };
-        let mut rows = 0;
+        let mut passed = PassedLoops { start: of_each(count), accessed: Vec::new(), most_excess: of_each(count) };
+        let mut count_live_in = 0;
         for &header in order.blocks().iter().filter(|&&block| loops.innermost(block) == Some(block)) {
-            passed.start[header] = Some(rows as u32);
-            rows += liveness.live_in(header).len();
+            passed.start[header] = Some(count_live_in as u32);
+            count_live_in += liveness.live_in(header).len();
         }
-        if rows == 0 {
+        if count_live_in == 0 {
             return passed;
         }
-        passed.accessed.resize(rows, false);
-        // The innermost loop in which each value has been found to be accessed last.
+        passed.accessed.resize(count_live_in, false);
+        // Of each value, the innermost loop of the access that was last found.
         let mut last: SecondaryMap<Value, PackedOption<Block>> = of_each(function.values.len());
         // Backwards, the blocks of a loop come before its header.
         for &block in order.blocks().iter().rev() {
             let Some(header) = loops.innermost(block) else { continue };
             let forced = forced(function, liveness, block).into_iter().flatten().copied();
-            for value in accessed(function, block).chain(forced).filter(|&value| tight.values.contains(value)) {
+            for value in accessed(function, block).chain(forced).filter(|&value| pressure.values.contains(value)) {
                 if std::mem::replace(&mut last[value], header.into()) != header.into() {
                     passed.access(loops, liveness, header, value);
                 }
             }
-            let insts = function.block_insts(block).filter(|_| tight.blocks.contains(block));
-            let scarcity = insts.map(|inst| tight.insts[inst]).fold(tight.heads[block], i32::max);
-            passed.scarcest[header] = passed.scarcest[header].max(scarcity);
+            let insts = function.block_insts(block).filter(|_| pressure.blocks.contains(block));
+            let excess = insts.map(|inst| pressure.insts[inst]).fold(pressure.heads[block], i32::max);
+            passed.most_excess[header] = passed.most_excess[header].max(excess);
             if let Some(around) = loops.around(header).filter(|_| block == header) {
-                passed.scarcest[around] = passed.scarcest[around].max(passed.scarcest[header]);
+                passed.most_excess[around] = passed.most_excess[around].max(passed.most_excess[header]);
             }
         }
         passed
     }
 
-    /// A value is accessed in a loop, and so in those around it.
+    /// Notes an access in a loop, and so in those around it.
     fn access(&mut self, loops: &Loops, liveness: &Liveness, header: Block, value: Value) {
         for header in std::iter::successors(Some(header), |&header| loops.around(header)) {
-            // What is defined in a loop is live into none around it.
-            let Ok(row) = liveness.live_in(header).binary_search(&value) else { return };
+            // A value that is defined in a loop is live into none around it.
+            let Ok(index) = liveness.live_in(header).binary_search(&value) else { return };
             let start = self.start[header].expect("a loop begins there") as usize;
-            if std::mem::replace(&mut self.accessed[start + row], true) {
+            if std::mem::replace(&mut self.accessed[start + index], true) {
                 return;
             }
         }
@@ -73,15 +76,15 @@ impl PassedLoops {
         self.start[block].is_some()
     }
 
-    /// How many values too many there are at most in the loop that begins with a block, if one does, and the value that is in this
-    /// row of what is live into it is not accessed there.
-    pub(super) fn scarcity(&self, block: Block, row: usize) -> Option<i32> {
+    /// The highest excess pressure in the loop that begins with a block, if one does that does not access the value with
+    /// this index in `live_in`.
+    pub(super) fn excess(&self, block: Block, index: usize) -> Option<i32> {
         let start = self.start[block]? as usize;
-        (!self.accessed[start + row]).then_some(self.scarcest[block])
+        (!self.accessed[start + index]).then_some(self.most_excess[block])
     }
 }
 
-/// What a block's instructions access, and what φs take at its end.
+/// The values that a block's instructions access, and the arguments that φs take at its end.
 fn accessed(function: &Function, block: Block) -> impl Iterator<Item = Value> {
     let operands = function.block_operands(block).iter().map(|operand| operand.value);
     let taken =
@@ -92,8 +95,8 @@ fn accessed(function: &Function, block: Block) -> impl Iterator<Item = Value> {
     operands.chain(taken)
 }
 
-/// What is live where control comes to a block, or leaves it, over edges that can take no code, for which it has to be where it
-/// crosses them. (Where a call throws, it has not to be elsewhere for what follows if none is thrown.)
+/// Values that cross edges without code at a block's head or end, and so have to be where the edge needs them. (After a call
+/// that throws, this is not so if it does not throw.)
 fn forced<'a>(function: &Function, liveness: &'a Liveness, block: Block) -> [&'a [Value]; 2] {
     let data = &function.blocks[block];
     let comes = data.preds.iter().any(|&pred| function.takes_no_code(pred, block));
@@ -107,8 +110,8 @@ mod tests {
     use crate::analysis::Dominators;
     use crate::analysis::testing::{append, block, def, graph, phi, usage, value, values};
 
-    /// One loop in another, of which the inner one is scarce: what is used behind both, in the outer one, in the inner one; and
-    /// what a φ of the outer one takes.
+    /// A loop in another, with excess pressure. Values are used after both, in the outer one, in the inner one, and by a φ
+    /// of the outer one.
     #[test]
     fn loops_pass_what_they_do_not_access() {
         let mut f = graph(&[&[1], &[7, 5], &[3], &[6, 4], &[1], &[], &[2], &[2]]);
@@ -118,49 +121,49 @@ mod tests {
         append(&mut f, 3, &[usage(2)]);
         append(&mut f, 4, &[usage(1)]);
         append(&mut f, 5, &[usage(0), usage(4)]);
-        let mut tight = all_open(&f);
-        tight.blocks.insert(block(3));
-        tight.heads[block(3)] = 1;
-        tight.insts[f.block_insts(block(3)).next().unwrap()] = 2;
-        let scarcity = |header: usize, number: u32| scarcity(&f, &tight, header, number);
-        assert_eq!([0, 1, 2, 3].map(|number| scarcity(1, number)), [Some(2), None, None, None]);
-        assert_eq!([0, 1, 2, 3].map(|number| scarcity(2, number)), [Some(2), Some(2), None, Some(2)]);
-        assert_eq!(scarcity(5, 0), None, "no loop begins there");
+        let mut pressure = all_open(&f);
+        pressure.blocks.insert(block(3));
+        pressure.heads[block(3)] = 1;
+        pressure.insts[f.block_insts(block(3)).next().unwrap()] = 2;
+        let excess = |header: usize, number: u32| excess(&f, &pressure, header, number);
+        assert_eq!([0, 1, 2, 3].map(|number| excess(1, number)), [Some(2), None, None, None]);
+        assert_eq!([0, 1, 2, 3].map(|number| excess(2, number)), [Some(2), Some(2), None, Some(2)]);
+        assert_eq!(excess(5, 0), None, "no loop begins there");
     }
 
-    /// What is used behind a loop that comes back over an edge of its own, or over one that can take no code.
+    /// A value is used after a loop that control comes back to over an edge of its own, or over an edge without code.
     #[test]
-    fn what_crosses_an_edge_without_code_passes_no_loop_there() {
+    fn values_that_cross_edges_without_code_pass_no_loop_there() {
         let of_loop = |succs: &[&[usize]]| {
             let mut f = graph(succs);
             values(&mut f, 1);
             append(&mut f, 0, &[def(0)]);
             append(&mut f, 2, &[usage(0)]);
-            scarcity(&f, &all_open(&f), 1, 0)
+            excess(&f, &all_open(&f), 1, 0)
         };
         assert_eq!(of_loop(&[&[1], &[3, 2], &[], &[1]]), Some(0));
         assert_eq!(of_loop(&[&[1], &[1, 2], &[]]), None);
     }
 
-    /// Nothing is scarce, and all is to be decided.
-    fn all_open(f: &Function) -> Tight {
-        let mut tight = Tight {
+    /// No excess pressure, and everything to be decided.
+    fn all_open(f: &Function) -> ExcessPressure {
+        let mut pressure = ExcessPressure {
             insts: of_each(f.insts.len()),
             heads: of_each(f.blocks.len()),
             blocks: Default::default(),
-            tightness: Default::default(),
+            of_block: Default::default(),
             values: Default::default(),
         };
-        tight.values.extend(f.values.keys());
-        tight
+        pressure.values.extend(f.values.keys());
+        pressure
     }
 
-    /// How scarce registers are in the loop of a header, if it passes a value that is live into it.
-    fn scarcity(f: &Function, tight: &Tight, header: usize, number: u32) -> Option<i32> {
+    /// The excess pressure in the loop of a header, if it does not access a value that is live into it.
+    fn excess(f: &Function, pressure: &ExcessPressure, header: usize, number: u32) -> Option<i32> {
         let order = Order::new(f);
         let loops = Loops::new(f, &order, &Dominators::new(f, &order));
         let liveness = Liveness::new(f);
-        let row = liveness.live_in(block(header)).binary_search(&value(number)).unwrap();
-        PassedLoops::new(f, &order, &loops, &liveness, tight).scarcity(block(header), row)
+        let index = liveness.live_in(block(header)).binary_search(&value(number)).unwrap();
+        PassedLoops::new(f, &order, &loops, &liveness, pressure).excess(block(header), index)
     }
 }

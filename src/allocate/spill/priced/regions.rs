@@ -1,63 +1,51 @@
-//! Blocks among which it makes little difference where a value is stored.
+//! Regions: blocks among which it makes little difference where a value is stored.
 //!
-//! Ensures: each block is in one region. Control enters a region by its first block, or goes back to a loop of it, and no block
-//! of it is executed much less often than another one before it.
+//! Ensures: each block is in one region. Control enters a region by its first block, or comes back to a loop in it. No block
+//! is executed much less often than an earlier one of the same region.
 
-use crate::allocate::spill::{Choice, Problem};
+use super::thoroughness::Thoroughness;
+use super::tuning::{HOT, SIMILAR, SIMILAR_IN_COOL};
+use crate::allocate::spill::problem::Problem;
 use crate::analysis::Order;
 use crate::analysis::grouped::{Grouped, of_each};
 use crate::machine::{Block, Function};
 use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl, packed_option::PackedOption};
 
-/// A region.
+/// A region of blocks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Region(u32);
 entity_impl!(Region);
 
-/// All regions.
+/// The regions of a function.
 pub(super) struct Regions {
     of: SecondaryMap<Block, PackedOption<Region>>,
-    /// How often the blocks of each are executed at most.
+    /// The highest frequency in each region.
     most: PrimaryMap<Region, f64>,
     blocks: Grouped<Region, Block>,
-    /// How often a block is executed at least, of one and those of its region that come behind it.
+    /// Of each block, the lowest frequency among itself and the later blocks of its region.
     least: SecondaryMap<Block, f64>,
 }
 
-/// How often, for each execution of one before it, a block of the same region is executed at least. That is more than where two
-/// ways are as likely, or where pointers are compared (5 of 8 are estimated to differ): with 0.5, such
-/// stores were half of what certificates left open.
-const SIMILAR: f64 = 0.64;
-
-/// The same in functions that are not [`HOT`], where stores are little of what a program spends: half of all decisions of
-/// SQLite would be about these.
-const SIMILAR_IN_COOL: f64 = 0.2;
-
-/// How often an instruction is executed, in the mean, for each time that the function is entered.
-const HOT: f64 = 3.0;
-
-/// Where each block is a region of its own.
+/// No block is similar to another: each is a region of its own.
 const NONE_SIMILAR: f64 = f64::INFINITY;
 
-/// How often, for each execution of one before it, a block of the same region is to be executed at least.
-pub(super) fn similar(problem: &Problem) -> f64 {
-    match problem.downstream.choice {
-        Some(Choice::Optimal) => NONE_SIMILAR,
-        Some(choice) if !choice.considers_all(problem.policy.effort) && !is_hot(&problem.conventional.function) => {
-            SIMILAR_IN_COOL
-        }
+/// The least frequency of a block for each execution of an earlier block of the same region.
+pub(super) fn similar(thoroughness: Thoroughness, problem: &Problem) -> f64 {
+    match thoroughness {
+        Thoroughness { exact: true, .. } => NONE_SIMILAR,
+        _ if !thoroughness.considers_all() && !is_hot(&problem.conventional.function) => SIMILAR_IN_COOL,
         _ => SIMILAR,
     }
 }
 
-/// Whether a function's instructions are executed as often as those of a [`HOT`] one.
+/// Whether the instructions of a function are executed as often as those of a [`HOT`] one.
 pub(super) fn is_hot(function: &Function) -> bool {
     let executed = function.blocks.iter().map(|(block, data)| data.frequency * function.block_insts(block).len() as f64);
     executed.sum::<f64>() >= HOT * function.blocks[function.entry()].frequency * function.insts.len() as f64
 }
 
 impl Regions {
-    /// A block that is executed less than `similar` times for each execution of one before it is in another region.
+    /// Blocks that are executed less than `similar` times for each execution of an earlier one are in other regions.
     pub(super) fn new(function: &Function, order: &Order, similar: f64) -> Self {
         let count = function.blocks.len();
         let (of, least) = (of_each(count), of_each(count));
@@ -81,7 +69,7 @@ impl Regions {
         regions
     }
 
-    /// The region of all of a block's predecessors that have one.
+    /// The region that all predecessors of a block are in, among those that have one.
     fn before(&self, function: &Function, block: Block) -> Option<Region> {
         let mut before = function.blocks[block].preds.iter().filter_map(|&pred| self.of[pred].expand());
         let first = before.next()?;
@@ -92,18 +80,18 @@ impl Regions {
         self.most.keys()
     }
 
-    /// The region of a block that can be reached.
+    /// The region of a reachable block.
     pub(super) fn of(&self, block: Block) -> Region {
         self.of[block].expand().expect("the block can be reached")
     }
 
-    /// Its blocks, those first that come before others.
+    /// The blocks of a region, earlier ones first.
     pub(super) fn blocks(&self, region: Region) -> &[Block] {
         self.blocks.get(region)
     }
 
-    /// How often the coldest block is executed in which a value can be stored that is defined in this one, or enters the region
-    /// here: what it dominates comes behind.
+    /// The frequency of the coldest block in which a value can be stored that is defined in this block, or enters the region
+    /// here: the blocks that this one dominates come later.
     pub(super) fn least_from(&self, block: Block) -> f64 {
         self.least[block]
     }
@@ -115,7 +103,7 @@ mod tests {
     use crate::analysis::testing::{block, graph};
     use crate::machine::parse;
 
-    /// Two ways that are as likely are apart in hot functions only.
+    /// Two arms that are equally likely are in regions of their own in hot functions only.
     #[test]
     fn regions_end_where_blocks_are_executed_less_often() {
         let mut function = graph(&[&[1, 2], &[3], &[3], &[]]);

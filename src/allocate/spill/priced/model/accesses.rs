@@ -1,86 +1,114 @@
-//! What instructions access: where their operands are before and behind, and what it costs if that is memory.
+//! The accesses of instructions: the residences of their operands before and after, and the cost of those that are memory.
 
-use super::{Builder, Home, Place};
+use super::{Builder, Residence, Stored};
 use crate::allocate::cost;
-use crate::allocate::cuts::{Decision, FORBIDDEN, Reliance};
+use crate::allocate::cuts::{Decision, FORBIDDEN, Implication};
 use crate::allocate::pressure::demand::{foldable_operands, is_first_use};
-use crate::allocate::spill::Problem;
 use crate::allocate::spill::plan::Refill;
-use crate::allocate::spill::update::{changes_home, saved};
+use crate::allocate::spill::plan::update::{changes_home, saved};
+use crate::allocate::spill::problem::Problem;
 use crate::machine::{Block, Function, Inst, Operand, Value};
 
 impl Builder<'_> {
     pub(super) fn instruction(&mut self, block: Block, index: u32, inst: Inst) {
-        let Problem { liveness, .. } = self.problem;
-        // Nothing is refilled between terminators.
-        let too_late = index > self.function.before_terminators(block).index;
         let frequency = self.function.blocks[block].frequency;
-        let operands = self.function.operands(inst);
-        let first = self.function.insts[inst].operands.start as usize;
-        // Nothing is to be decided about most instructions.
-        let is_plain = operands.iter().all(|operand| self.is_plain(operand.value));
-        let within_home = !is_plain && self.problem.copies_within_home(inst);
-        for (k, operand) in operands.iter().enumerate() {
-            if is_plain {
-                let is_last = liveness.kills(first + k);
-                self.model.places.behind[first + k] = if is_last { Place::MEMORY } else { Place::REGISTER };
-            } else if operand.is_def() {
-                self.stretches.define(block, operand.value);
-                self.model.places.behind[first + k] = if liveness.kills(first + k) {
-                    Place::MEMORY
-                } else {
-                    // What has been chosen to be in memory is stored there, whatever is decided.
-                    let is_stored = self.chosen.is_in_memory(operand.value) && !within_home;
-                    self.model.base += if is_stored { self.store(frequency) } else { 0 };
-                    self.definition(block, inst, k)
-                };
-            } else if is_first_use(operands, k) {
-                self.model.places.behind[first + k] =
-                    if liveness.kills(first + k) { Place::MEMORY } else { self.segment_behind(block, inst, k) };
-            }
+        // There is nothing to decide about most instructions.
+        let is_unaffected = self.function.operands(inst).iter().all(|operand| self.is_unaffected(operand.value));
+        let within_home = !is_unaffected && self.problem.copies_within_home(inst);
+        match is_unaffected {
+            true => self.stay_in_registers(inst),
+            false => self.begin_segments(block, inst, within_home),
         }
         if within_home {
             self.copy_within_home(inst, frequency);
-        } else if !is_plain {
-            // What has been chosen to be in memory is refilled in any case, but how often is not known yet.
-            let is_wanted =
-                |&k: &usize| !operands[k].is_def() && is_first_use(operands, k) && !self.chosen.spilled[operands[k].value];
-            for value in (0..operands.len()).filter(is_wanted).map(|k| operands[k].value) {
-                let place = self.place[value];
-                if too_late {
-                    self.model.in_memory(place, FORBIDDEN);
+        } else if !is_unaffected {
+            self.need_operands(block, index, inst);
+            self.discount_folds(inst, frequency);
+            self.discount_update(inst, frequency);
+        }
+        if self.pressure.insts[inst] > 0 {
+            self.constrain_instruction(block, inst);
+        }
+        self.pass(inst);
+    }
+
+    /// Operands about which there is nothing to decide stay in registers as long as they live.
+    fn stay_in_registers(&mut self, inst: Inst) {
+        let first = self.function.insts[inst].operands.start as usize;
+        for operand in first..first + self.function.operands(inst).len() {
+            let is_last = self.problem.liveness.kills(operand);
+            self.model.residences.after[operand] = if is_last { Residence::MEMORY } else { Residence::REGISTER };
+        }
+    }
+
+    /// Begins the segments of an instruction's operands after it.
+    fn begin_segments(&mut self, block: Block, inst: Inst, within_home: bool) {
+        let Problem { liveness, .. } = self.problem;
+        let operands = self.function.operands(inst);
+        let first = self.function.insts[inst].operands.start as usize;
+        for (k, operand) in operands.iter().enumerate() {
+            if operand.is_def() {
+                self.store_regions.define(block, operand.value);
+                self.model.residences.after[first + k] = if liveness.kills(first + k) {
+                    Residence::MEMORY
                 } else {
-                    self.want(value, place, Some(inst), frequency);
-                }
+                    // A value that has been chosen to be in memory is stored after its definition, whatever is decided.
+                    let is_stored = self.chosen.is_in_memory(operand.value) && !within_home;
+                    let frequency = self.function.blocks[block].frequency;
+                    self.model.base += if is_stored { self.cost_of_store(frequency) } else { 0 };
+                    self.definition(block, inst, k)
+                };
+            } else if is_first_use(operands, k) {
+                self.model.residences.after[first + k] =
+                    if liveness.kills(first + k) { Residence::MEMORY } else { self.segment_after(block, inst, k) };
             }
-            self.cheapen_folds(inst, frequency);
-            self.cheapen_update(inst, frequency);
         }
-        if self.tight.insts[inst] > 0 {
-            self.rows(block, inst);
+    }
+
+    /// States what it costs if the values that an instruction reads are in memory before it.
+    fn need_operands(&mut self, block: Block, index: u32, inst: Inst) {
+        // Nothing can be refilled between terminators.
+        let too_late = index > self.function.before_terminators(block).index;
+        let operands = self.function.operands(inst);
+        // Values that have been chosen to be in memory are refilled in any case; how often is not known yet.
+        let is_needed =
+            |&k: &usize| !operands[k].is_def() && is_first_use(operands, k) && !self.chosen.spilled[operands[k].value];
+        for value in (0..operands.len()).filter(is_needed).map(|k| operands[k].value) {
+            let residence = self.residence[value];
+            if too_late {
+                self.model.in_memory(residence, FORBIDDEN);
+            } else {
+                self.need_in_register(value, residence, Some(inst), self.function.blocks[block].frequency);
+            }
         }
+    }
+
+    /// Operands have their residences after an instruction from here on.
+    fn pass(&mut self, inst: Inst) {
+        let operands = self.function.operands(inst);
+        let first = self.function.insts[inst].operands.start as usize;
         for (k, operand) in operands.iter().enumerate() {
             if operand.is_def() || is_first_use(operands, k) {
-                let behind = self.model.places.behind[first + k];
-                let before = if operand.is_def() { Place::MEMORY } else { self.place[operand.value] };
-                self.change(operand.value, before, behind);
-                self.place[operand.value] = behind;
+                let after = self.model.residences.after[first + k];
+                let before = if operand.is_def() { Residence::MEMORY } else { self.residence[operand.value] };
+                self.change(operand.value, before, after);
+                self.residence[operand.value] = after;
             }
         }
     }
 
-    /// The segment of a value behind an instruction that accesses it as its k-th operand.
-    fn segment_behind(&mut self, block: Block, inst: Inst, k: usize) -> Place {
+    /// The segment of a value after an instruction that accesses it as its k-th operand.
+    fn segment_after(&mut self, block: Block, inst: Inst, k: usize) -> Residence {
         let value = self.function.operands(inst)[k].value;
-        let is_quiet = || self.quiet.is_to_next_use(block, inst, k) && self.is_in_register_at(inst, k);
-        if self.is_open(value) && is_quiet() { Place::REGISTER } else { self.segment(value) }
+        let is_uncontended = || self.uncontended.is_to_next_use(block, inst, k) && self.is_in_register_at(inst, k);
+        if self.is_open(value) && is_uncontended() { Residence::REGISTER } else { self.segment(value) }
     }
 
-    /// Whether an instruction accesses this operand in a register, or could as well: not if it does nothing where it copies within a
-    /// home, nor if it changes what is in memory, or reads it from there at less than a reload.
+    /// Whether an instruction accesses this operand in a register, or might as well. It does not if it changes its value in
+    /// memory, if it reads it there for less than a reload, or if it is a copy within a home, which then does nothing.
     fn is_in_register_at(&self, inst: Inst, k: usize) -> bool {
         let operands = self.function.operands(inst);
-        let is_before = |k: usize| self.place[operands[k].value] == Place::REGISTER;
+        let is_before = |k: usize| self.residence[operands[k].value] == Residence::REGISTER;
         if self.problem.copies_within_home(inst) {
             return is_before(1);
         }
@@ -92,163 +120,168 @@ impl Builder<'_> {
         is_before(k) || !may_read()
     }
 
-    /// The segment behind a definition by an instruction. A constant that is not wanted there is not computed. Neither is what is
-    /// computed from another value, unless it is stored. (That it is computed for a store alone, is not counted.)
-    fn definition(&mut self, block: Block, inst: Inst, k: usize) -> Place {
+    /// The segment after a definition. A constant that is in no register after it is not computed there; nor is a value that
+    /// can be recomputed, unless it is stored. (Computing it for a store alone is not charged.)
+    fn definition(&mut self, block: Block, inst: Inst, k: usize) -> Residence {
         let value = self.function.operands(inst)[k].value;
         if !self.is_open(value) || self.has_home(value) {
-            return self.segment_behind(block, inst, k);
+            return self.segment_after(block, inst, k);
         }
-        let place = self.segment(value);
-        let again = self.problem.recompute(value);
+        let residence = self.segment(value);
+        let recompute = self.problem.recompute(value);
         let frequency = self.function.blocks[block].frequency;
-        let once = self.price(self.problem.cost_of_refill(again.unwrap_or_else(|| self.problem.refill(value)), frequency));
-        self.model.in_register(place, once);
+        let once = self.cost(self.problem.cost_of_refill(recompute.unwrap_or_else(|| self.problem.refill(value)), frequency));
+        self.model.in_register(residence, once);
         self.model.base -= once;
-        place
+        residence
     }
 
-    /// What a copy within a home costs: what is in memory is loaded if it is wanted in a register, and its copy is in its home.
+    /// The cost of a copy within a home: a load, if its source is in memory and needed in a register. The copy of a source
+    /// in memory is in its home already.
     fn copy_within_home(&mut self, inst: Inst, frequency: f64) {
         let Function { insts, .. } = self.function;
         let [to, from] = [0, 1].map(|k| self.function.operands(inst)[k].value);
         let first = insts[inst].operands.start as usize;
-        let before = self.place[from];
-        let (wanted, load) = if self.problem.liveness.kills(first + 1) {
-            (self.model.places.behind[first], self.price(self.problem.cost(cost::FOLDED_RELOAD, frequency)))
+        let before = self.residence[from];
+        let (needed, load) = if self.problem.liveness.kills(first + 1) {
+            (self.model.residences.after[first], self.cost(self.problem.cost(cost::FOLDED_RELOAD, frequency)))
         } else {
-            (self.model.places.behind[first + 1], self.price(self.problem.cost(cost::RELOAD, frequency)))
+            (self.model.residences.after[first + 1], self.cost(self.problem.cost(cost::RELOAD, frequency)))
         };
-        self.model.only_in(wanted, before, load);
+        self.model.only_in(needed, before, load);
         if self.chosen.spilled[to] {
-            self.model.in_register(before, self.store(frequency));
+            self.model.in_register(before, self.cost_of_store(frequency));
         } else {
             self.copied.insert(inst, before);
         }
     }
 
-    /// A value that has been in this place is wanted in a register at an instruction, or, if there is none, at a block's end. If it
-    /// is in none, it is loaded from its home, or computed again if what it is computed from is in one.
-    pub(super) fn want(&mut self, value: Value, place: Place, inst: Option<Inst>, frequency: f64) {
-        if place == Place::REGISTER {
+    /// A value with this residence is needed in a register by an instruction, or, without one, at the end of the block. If
+    /// it is in none, it is loaded from its home, or recomputed if its source is in a register.
+    pub(super) fn need_in_register(&mut self, value: Value, residence: Residence, inst: Option<Inst>, frequency: f64) {
+        if residence == Residence::REGISTER {
             return;
         }
         let problem = self.problem;
         let load = problem.refill(value);
-        let cost = |refill: Refill| problem.units.price(problem.cost_of_refill(refill, frequency));
-        match self.again(value, inst) {
-            Some((again, Place::REGISTER)) => self.model.in_memory(place, cost(again)),
-            Some((again, source)) if let Some(on) = source.decision() => {
-                self.model.in_memory(place, cost(again));
-                let saved = (cost(load) - cost(again)).max(0);
-                let unloaded = self.load_or_rely(value, place, on, saved);
-                let behind = inst.and_then(|inst| self.behind_fold(inst, value));
+        let cost = |refill: Refill| problem.units.cost(problem.cost_of_refill(refill, frequency));
+        match self.recomputation(value, inst) {
+            Some((recompute, Residence::REGISTER)) => self.model.in_memory(residence, cost(recompute)),
+            Some((recompute, source)) if let Some(source) = source.decision() => {
+                self.model.in_memory(residence, cost(recompute));
+                let saved = (cost(load) - cost(recompute)).max(0);
+                let unloaded = self.load_or_imply(value, residence, source, saved);
+                let after = inst.and_then(|inst| self.after_fold(inst, value));
                 let saved = self.saved_by_fold(frequency);
-                behind.into_iter().for_each(|behind| self.cheapen(unloaded, behind, saved));
+                after.into_iter().for_each(|after| self.discount(unloaded, after, saved));
             }
             _ => {
-                self.model.in_memory(place, cost(load));
-                self.load_after_all(value, place);
+                self.model.in_memory(residence, cost(load));
+                self.need_home_to_load(value, residence);
             }
         }
     }
 
-    /// How a value in memory gets into a register for an instruction: computed from another one if that may be in a register then.
+    /// The refill of a value for an instruction: recomputation, if its source may be in a register.
     pub(super) fn refill(&self, value: Value) -> Refill {
-        let may_be = |again: &Refill| matches!(*again, Refill::Recompute { from, .. } if self.place[from] != Place::MEMORY);
+        let may_be = |recompute: &Refill| match *recompute {
+            Refill::Recompute { from, .. } => self.residence[from] != Residence::MEMORY,
+            _ => false,
+        };
         self.problem.recompute(value).filter(may_be).unwrap_or_else(|| self.problem.refill(value))
     }
 
-    /// How a value is computed again for an instruction, or, if there is none, for a block's end, and where its source is, if that
-    /// may be in a register then and behind.
-    fn again(&self, value: Value, inst: Option<Inst>) -> Option<(Refill, Place)> {
-        let again = self.problem.recompute(value)?;
-        let Refill::Recompute { from, .. } = again else { return None };
-        Some((again, self.through(from, inst))).filter(|&(_, source)| source != Place::MEMORY)
+    /// How a value is recomputed for an instruction, or, without one, at the end of the block; and the residence of its
+    /// source, if that may be in a register before and after.
+    fn recomputation(&self, value: Value, inst: Option<Inst>) -> Option<(Refill, Residence)> {
+        let recompute = self.problem.recompute(value)?;
+        let Refill::Recompute { from, .. } = recompute else { return None };
+        Some((recompute, self.residence_across(from, inst))).filter(|&(_, source)| source != Residence::MEMORY)
     }
 
-    /// Where a value is in a register before an instruction and behind it. What the instruction reads is if it stays in one.
-    fn through(&self, value: Value, inst: Option<Inst>) -> Place {
+    /// The residence of a value across an instruction. One that the instruction reads counts if it stays in its register.
+    fn residence_across(&self, value: Value, inst: Option<Inst>) -> Residence {
         let read = inst.and_then(|inst| {
             let k = self.function.operands(inst).iter().position(|operand| !operand.is_def() && operand.value == value)?;
             Some(self.function.insts[inst].operands.start as usize + k)
         });
-        read.map_or(self.place[value], |operand| self.model.places.behind(operand))
+        read.map_or(self.residence[value], |operand| self.model.residences.after(operand))
     }
 
-    /// A value that is not in a register is loaded, or, which saves something, relies on the source that it is computed from: if
-    /// it is not loaded, either it or that one is in a register. If it is loaded, it is in its home. Answers the decision that it
-    /// is not loaded.
-    fn load_or_rely(&mut self, value: Value, place: Place, on: Decision, saved: i64) -> Place {
+    /// A value that is in no register is loaded, or, which saves something, recomputed from a source in a register. States a
+    /// new decision, "not loaded", which implies that the value or its source is in a register. At 0, the value's home has
+    /// been written. Answers the decision.
+    fn load_or_imply(&mut self, value: Value, residence: Residence, source: Decision, saved: i64) -> Residence {
         let unloaded = self.model.decisions.decide();
         self.model.decisions.charge(unloaded, false, saved);
-        self.model.only_in(place, Place::open(unloaded), FORBIDDEN);
-        let homeless = self.homeless(value);
-        self.model.decisions.pair(homeless, unloaded, FORBIDDEN);
-        self.model.decisions.rely(Reliance { one: unloaded, unless: place.decision(), on, saved });
-        Place::open(unloaded)
+        self.model.only_in(residence, Residence::decided_by(unloaded), FORBIDDEN);
+        let unwritten = self.unwritten(value);
+        self.model.decisions.pair(unwritten, unloaded, FORBIDDEN);
+        self.model.decisions.imply(Implication { premise: unloaded, unless: residence.decision(), conclusion: source, saved });
+        Residence::decided_by(unloaded)
     }
 
-    /// A value that need not be in its home elsewhere is loaded here, if it is not in a register.
-    fn load_after_all(&mut self, value: Value, place: Place) {
-        if self.homes[value] == Home::WhereLoaded {
-            let homeless = self.homeless(value);
-            self.model.only_in(Place::open(homeless), place, FORBIDDEN);
+    /// A value that need not be in its home elsewhere is loaded here, unless it is in a register.
+    fn need_home_to_load(&mut self, value: Value, residence: Residence) {
+        if self.stored[value] == Stored::WhereLoaded {
+            let unwritten = self.unwritten(value);
+            self.model.only_in(Residence::decided_by(unwritten), residence, FORBIDDEN);
         }
     }
 
-    /// Where a value is behind an instruction that can read it from memory.
-    fn behind_fold(&self, inst: Inst, value: Value) -> Option<Place> {
+    /// The residence of a value after an instruction that could read it from memory.
+    fn after_fold(&self, inst: Inst, value: Value) -> Option<Residence> {
         let first = self.function.insts[inst].operands.start as usize;
         let reads = |&k: &usize| self.function.operands(inst)[k].value == value && !self.function.operands(inst)[k].is_def();
         let k = foldable_operands(self.function, inst, self.problem.policy.fold).find(reads)?;
-        Some(self.model.places.behind[first + k])
+        Some(self.model.residences.after[first + k])
     }
 
-    /// An operand that is read from memory costs less than a reload, unless its value is wanted in a register behind. Of several
-    /// that could be, one is, whichever; so where all are in memory, this is less than what they cost.
-    fn cheapen_folds(&mut self, inst: Inst, frequency: f64) {
+    /// An operand that is read from memory costs less than a reload, unless its value is needed in a register afterwards. Of
+    /// several such operands, only one is read from memory, so where all are in memory, the labelling costs less than its
+    /// plan.
+    fn discount_folds(&mut self, inst: Inst, frequency: f64) {
         let operands = self.function.operands(inst);
         let first = self.function.insts[inst].operands.start as usize;
         for k in foldable_operands(self.function, inst, self.problem.policy.fold) {
             let Operand { value, .. } = operands[k];
-            let place = self.place[value];
-            if operands[k].is_def() || place == Place::REGISTER || self.chosen.spilled[value] {
+            let residence = self.residence[value];
+            if operands[k].is_def() || residence == Residence::REGISTER || self.chosen.spilled[value] {
                 continue;
             }
             let saved = match self.problem.refill(value) {
-                Refill::Load if self.again(value, Some(inst)).is_none() => self.saved_by_fold(frequency),
-                again if self.problem.read_in_place(inst, k).is_some() => {
-                    let cost_of_refill = self.price(self.problem.cost_of_refill(again, frequency));
-                    cost_of_refill - self.price(self.problem.cost(cost::READ_IN_PLACE, frequency))
+                Refill::Load if self.recomputation(value, Some(inst)).is_none() => self.saved_by_fold(frequency),
+                recompute if self.problem.read_in_place(inst, k).is_some() => {
+                    let cost_of_refill = self.cost(self.problem.cost_of_refill(recompute, frequency));
+                    cost_of_refill - self.cost(self.problem.cost(cost::READ_IN_PLACE, frequency))
                 }
                 _ => continue,
             };
-            self.cheapen(place, self.model.places.behind[first + k], saved.max(0));
+            self.discount(residence, self.model.residences.after[first + k], saved.max(0));
         }
     }
 
-    /// What is overwritten in memory costs less than a load and a store, unless it is in a register before the instruction or behind.
-    /// (Where another operand is read from memory, only one of both is.)
-    fn cheapen_update(&mut self, inst: Inst, frequency: f64) {
+    /// A value that is changed in memory costs less than a load and a store, unless it is in a register before or after.
+    /// (Where another operand could be read from memory, only one of the two is in memory.)
+    fn discount_update(&mut self, inst: Inst, frequency: f64) {
         let Some([read, written]) = changes_home(self.problem, inst) else { return };
-        let [before, behind] = [read, written].map(|k| self.function.operands(inst)[k].value);
-        if !self.chosen.spilled[before] && !self.chosen.spilled[behind] {
+        let [before, after] = [read, written].map(|k| self.function.operands(inst)[k].value);
+        if !self.chosen.spilled[before] && !self.chosen.spilled[after] {
             let first = self.function.insts[inst].operands.start as usize;
-            let saved = self.price(saved(self.problem, frequency));
-            self.cheapen(self.place[before], self.model.places.behind[first + written], saved);
+            let saved = self.cost(saved(self.problem, frequency));
+            self.discount(self.residence[before], self.model.residences.after[first + written], saved);
         }
     }
 
-    /// What a read from memory costs less than a load and the instruction.
+    /// The difference between a reload and a read from memory.
     fn saved_by_fold(&self, frequency: f64) -> i64 {
-        let cost = |added: cost::Added| self.price(self.problem.cost(added, frequency));
+        let cost = |added: cost::Added| self.cost(self.problem.cost(added, frequency));
         cost(cost::RELOAD) - cost(cost::FOLDED_RELOAD)
     }
 
-    /// What is paid where a place is not in a register costs less, unless there is a value in one behind.
-    fn cheapen(&mut self, place: Place, behind: Place, saved: i64) {
-        self.model.in_memory(place, -saved);
-        self.model.only_in(behind, place, saved);
+    /// Lowers the cost of a segment in memory, unless the segment after it is in a register.
+    fn discount(&mut self, residence: Residence, after: Residence, saved: i64) {
+        self.model.in_memory(residence, -saved);
+        self.model.only_in(after, residence, saved);
     }
 }

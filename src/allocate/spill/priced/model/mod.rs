@@ -1,46 +1,94 @@
-//! Spilling as an integer program over decisions, of which each is 0 or 1.
+//! The integer program that spilling solves.
 //!
-//! The live range of a value is cut into *segments*, from one access in a block, or the block's head, to the next access or the
-//! block's end. A decision says whether the value is in a register throughout a segment; another one, of each stretch of its
-//! life in which it makes little difference where it is stored ([`super::stretches`]), whether its home in memory is not written
-//! yet. Costs are those of single decisions and of pairs of which one is 1 and the other 0, so that without rows the cheapest
-//! labelling is a minimum cut. A *row* says of how many decisions at most may be 1, since there are so many registers at some
-//! point of an instruction, if so many callee-saved ones are bought. A *reliance* says that a value is not loaded only as long as it
-//! is in a register, or what it is computed from is. What no overfull row can change is no decision at all.
+//! The live range of a value is cut into *segments*: from one access, or the head of a block, to the next access or the end
+//! of the block. For each segment there is a decision xᵢ: 1 if the value is in a register throughout, 0 if it is in memory.
+//! For each *store region* ([`super::store_regions`]) there is another one: 1 if the value's home is not written yet. Then
 //!
-//! Blocks are passed region by region: where values are at a block's head ([`heads`]), then what each instruction
-//! accesses ([`accesses`]), with rows where not everything may fit ([`rows`]). Edges and stores come last ([`edges`]), when it is
-//! known where values are at the ends of all blocks.
+//! ```text
+//!     minimise     Σ cᵢ(xᵢ)  +  Σ wᵢⱼ · xᵢ · (1 − xⱼ)
+//!     subject to   Σ xᵢ ≤ K          at each point, over the segments there
+//! ```
 //!
-//! Requires: conventional SSA form, and what has been chosen to be in memory in any case.
-//! Ensures: a plan that keeps to a labelling costs what the labelling does, or a little more where several operands of an
-//! instruction could be read from memory, as one is. Where classes of registers overlap, keeping to the rows may not suffice.
-//! What is decided beforehand: what crosses bundles in registers, and which operand of an instruction is folded if its value is
-//! in memory. The bound is one for plans that agree with that.
+//! where K is the number of registers that are free at that point. Without the constraints, this is a minimum cut
+//! ([`crate::allocate::cuts`]). With them, each constraint gets a price λ ≥ 0, its *multiplier*, which every segment under
+//! it pays for being in a register, and is dropped: that is Lagrange's relaxation, and its cost, less λ·K for each
+//! constraint, is a lower bound ([`super::multipliers`]). Labels that violate constraints are rounded to ones that do not
+//! ([`super::rounding`]).
+//!
+//! # An example
+//!
+//! One register is free in a loop. p is read in each of ten turns. q is read twice, in an arm that is executed two times.
+//!
+//! ```text
+//!             p = …   q = …               executed 1
+//!       +-->  use p                       10      p + q1 <= 1
+//!       |       |    \
+//!       |       |     use q ; use q        2      q1: up to the first use
+//!       |       |    /                            q2: between the uses
+//!       +-------+
+//! ```
+//!
+//! A reload costs 4 and a store 1, for each execution. So p costs 41 as 0 (a store and ten reloads); q1 and q2 cost 8 each
+//! as 0 (two reloads); m, "q's home is not written", costs 1 as 0 (a store). m = 1 with q1 = 0 or q2 = 0 is forbidden:
+//! nothing can be reloaded from a home that was not written.
+//!
+//! ```text
+//!             41                         λ
+//!       S ----------> p  ----------------------> T
+//!              8                         λ
+//!       S ----------> q1 ----------------------> T
+//!                      ^
+//!                      | ∞
+//!              1       |
+//!       S ----------> m
+//!                      | ∞
+//!              8       v
+//!       S ----------> q2
+//! ```
+//!
+//! Without λ, all are 1 at no cost, and p + q1 is 2. With it, there are two components, {p} and {q1, q2, m}, and the bound
+//! is min(41, λ) + min(9, λ) − λ, which is greatest at any λ from 9 to 41: there q1 and m are 0, p stays 1, and the bound is
+//! 9. The plan stores q once and reloads it when the arm is entered. It costs 1 + 8 = 9, so nothing is cheaper.
+//!
+//! # How it is stated
+//!
+//! Blocks are visited region by region: the segments at a block's head ([`heads`]), then the accesses of each instruction
+//! ([`accesses`]), with constraints where pressure may be excessive ([`constraints`]). Edges and stores come last
+//! ([`edges`]), when the segments at the ends of all blocks are known. Where a value can be recomputed, an
+//! [implication](crate::allocate::cuts::Implication) says that it need not be loaded as long as it or its source is in a
+//! register. A value that meets no excess pressure takes no decision.
+//!
+//! Requires: conventional SSA form, and the values that have been chosen to be in memory in any case.
+//! Ensures: a plan that follows a labelling costs as much as the labelling, or a little more where several operands of one
+//! instruction could be read from memory, since one is. Where classes of registers overlap, satisfying the constraints may
+//! not suffice for a plan to fit. The bound is one of plans that agree about what is decided beforehand: which values cross
+//! bundles in registers, and which operand of an instruction is folded if its value is in memory.
 
 mod accesses;
+mod constraint_builder;
+mod constraints;
 mod edges;
 mod heads;
-mod rows;
 
-use super::before::Before;
 use super::callee_saved::CalleeSaved;
-use super::contest::Contest;
-use super::passing::Passing;
-use super::quiet::Quiet;
+use super::excess_pressure::ExcessPressure;
+use super::live_out_index::LiveOutIndex;
 use super::regions::{Region, similar};
-use super::stretches::Stretches;
-use super::tight::Tight;
+use super::segment_merging::SegmentMerging;
+use super::store_regions::StoreRegions;
+use super::thoroughness::Thoroughness;
+use super::uncontended::Uncontended;
 use crate::allocate::cost;
 use crate::allocate::cuts::{Decision, Decisions, FORBIDDEN, MOST_BOUGHT};
 use crate::allocate::pressure::demand::Left;
-use crate::allocate::spill::Problem;
-use crate::allocate::spill::choose::Chosen;
 use crate::allocate::spill::crossing;
 use crate::allocate::spill::plan::Refill;
-use crate::allocate::spill::residence::Ahead;
+use crate::allocate::spill::problem::Problem;
+use crate::allocate::spill::spill_set::SpillSet;
+use crate::allocate::spill::splitting::walk::Ahead;
 use crate::analysis::grouped::{each, of_each};
 use crate::machine::{Block, Function, Inst, Value};
+use constraint_builder::ConstraintBuilder;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -48,282 +96,266 @@ use std::ops::Range;
 
 /// Where a value is throughout a segment: in a register, in memory, or as a decision says.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place(u32);
+pub(super) struct Residence(u32);
 
-impl Place {
-    pub(super) const REGISTER: Place = Place(u32::MAX);
-    pub(super) const MEMORY: Place = Place(u32::MAX - 1);
+impl Residence {
+    pub(super) const REGISTER: Residence = Residence(u32::MAX);
+    pub(super) const MEMORY: Residence = Residence(u32::MAX - 1);
 
-    /// In a register if the decision is 1.
-    fn open(decision: Decision) -> Self {
-        Place(decision.as_u32())
+    /// In a register if the decision is 1, else in memory.
+    fn decided_by(decision: Decision) -> Self {
+        Residence(decision.as_u32())
     }
 
-    /// The decision that it depends on.
+    /// The decision, if there is one.
     pub(super) fn decision(self) -> Option<Decision> {
         (self.0 < Self::MEMORY.0).then(|| Decision::from_u32(self.0))
     }
 }
 
-/// What is known of where a value is before anything is decided.
+/// Where a value is, as far as that is known beforehand.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Known {
-    /// In a register, wherever it lives: nothing there is scarce.
-    Plain,
+    /// In a register, wherever it lives: it meets no excess pressure.
+    Unaffected,
     /// In a register, since it cannot be in memory.
     Register,
-    /// In memory, which it has been chosen for.
+    /// In memory, as has been chosen.
     Memory,
-    /// That is to be decided.
+    /// To be decided.
     Open,
 }
 
-/// What is known of each value; `tight` says where not everything fits.
-fn known(problem: &Problem, chosen: &Chosen, tight: &Tight) -> SecondaryMap<Value, Known> {
+/// The knowledge of each value, given the points with excess pressure.
+fn known(problem: &Problem, chosen: &SpillSet, pressure: &ExcessPressure) -> SecondaryMap<Value, Known> {
     let values = &problem.conventional.function.values;
-    let mut known = each(values.len(), Known::Plain);
+    let mut known = each(values.len(), Known::Unaffected);
     for value in values.keys() {
         if chosen.spilled[value] {
             known[value] = Known::Memory;
-        } else if tight.values.contains(value) {
+        } else if pressure.values.contains(value) {
             known[value] = if problem.unspillable.contains(value) { Known::Register } else { Known::Open };
         }
     }
     known
 }
 
-/// Where the home of a value has what the value holds.
+/// Where the home of a value has been written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Home {
+enum Stored {
     /// Wherever the value is in memory.
-    Everywhere,
-    /// Where it is loaded: elsewhere, it is computed again from another value.
+    WhereInMemory,
+    /// Where it is loaded. Elsewhere, it is recomputed from another value.
     WhereLoaded,
-    /// Nowhere: it is a constant, which is computed again.
-    Nowhere,
+    /// Nowhere: the value is a constant, and every reload of it is a rematerialisation.
+    Never,
 }
 
-fn home(problem: &Problem, value: Value) -> Home {
+fn stored(problem: &Problem, value: Value) -> Stored {
     match problem.refill(value) {
-        Refill::Load if problem.recompute(value).is_none() => Home::Everywhere,
-        Refill::Load => Home::WhereLoaded,
-        _ => Home::Nowhere,
+        Refill::Load if problem.recompute(value).is_none() => Stored::WhereInMemory,
+        Refill::Load => Stored::WhereLoaded,
+        _ => Stored::Never,
     }
 }
 
-/// Decisions, their costs, and rows.
+/// The program, and the residences that its decisions are about.
 #[derive(Default)]
 pub(super) struct Model {
     pub(super) decisions: Decisions,
-    /// What there is to pay in any case.
+    /// A cost that is paid in any case.
     pub(super) base: i64,
-    /// So many callee-saved registers are to be bought in any case, for instructions that need them.
+    /// The number of callee-saved registers that have to be bought, since some instruction needs them.
     pub(super) least_bought: usize,
-    pub(super) places: Places,
+    pub(super) residences: Residences,
 }
 
-/// What the decisions are about.
+/// Where values are, at the heads of blocks and after accesses.
 #[derive(Default)]
-pub(super) struct Places {
-    /// Where values are at the heads of blocks: of each block, those that are live into it, then what its φs define.
-    heads: Vec<Place>,
-    /// Where each block's begin.
+pub(super) struct Residences {
+    /// At the heads of blocks: for each block, the values that are live into it, then those that its φs define.
+    heads: Vec<Residence>,
+    /// The first entry of each block in `heads`.
     start: SecondaryMap<Block, u32>,
-    /// Where values are, by operand, behind the instructions that access them.
-    behind: Vec<Place>,
+    /// After the instructions that access them, by operand.
+    after: Vec<Residence>,
 }
 
-impl Places {
+impl Residences {
     fn new(problem: &Problem) -> Self {
         let Function { blocks, operands, .. } = &problem.conventional.function;
         let heads = problem.liveness.all_live_in() + blocks.values().map(|data| data.phis.len()).sum::<usize>();
-        Places { heads: Vec::with_capacity(heads), start: of_each(blocks.len()), behind: vec![Place::REGISTER; operands.len()] }
+        Residences {
+            heads: Vec::with_capacity(heads),
+            start: of_each(blocks.len()),
+            after: vec![Residence::REGISTER; operands.len()],
+        }
     }
 
-    /// Where the values are that are live into a block, in the order of [`crate::analysis::Liveness::live_in`], and, behind
-    /// them, those that its φs define.
-    pub(super) fn at_head(&self, block: Block) -> &[Place] {
+    /// The residences of the values that are live into a block, in the order of [`crate::analysis::Liveness::live_in`],
+    /// followed by those of the values that its φs define.
+    pub(super) fn at_head(&self, block: Block) -> &[Residence] {
         &self.heads[self.start[block] as usize..]
     }
 
-    /// Where a value is behind the instruction that accesses it as the operand of this index.
-    pub(super) fn behind(&self, operand: usize) -> Place {
-        self.behind[operand]
+    /// The residence of a value after the instruction that accesses it as this operand.
+    pub(super) fn after(&self, operand: usize) -> Residence {
+        self.after[operand]
     }
 }
 
 impl Model {
-    /// What it costs if the value is in memory.
-    fn in_memory(&mut self, place: Place, cost: i64) {
-        match place.decision() {
+    /// Adds a cost that is paid if the value is in memory.
+    fn in_memory(&mut self, residence: Residence, cost: i64) {
+        match residence.decision() {
             Some(decision) => self.decisions.charge(decision, false, cost),
-            None if place == Place::MEMORY => self.base += cost,
+            None if residence == Residence::MEMORY => self.base += cost,
             None => {}
         }
     }
 
-    /// What it costs if the value is in a register.
-    fn in_register(&mut self, place: Place, cost: i64) {
-        match place.decision() {
+    /// Adds a cost that is paid if the value is in a register.
+    fn in_register(&mut self, residence: Residence, cost: i64) {
+        match residence.decision() {
             Some(decision) => self.decisions.charge(decision, true, cost),
-            None if place == Place::REGISTER => self.base += cost,
+            None if residence == Residence::REGISTER => self.base += cost,
             None => {}
         }
     }
 
-    /// What it costs if the value is in a register in one segment and not in another.
-    fn only_in(&mut self, one: Place, zero: Place, cost: i64) {
+    /// Adds a cost that is paid if the value is in a register in the first segment and in memory in the second.
+    fn only_in(&mut self, one: Residence, zero: Residence, cost: i64) {
         match (one.decision(), zero.decision()) {
             (Some(one), Some(zero)) => self.decisions.pair(one, zero, cost),
-            (None, _) if one == Place::REGISTER => self.in_memory(zero, cost),
-            (_, None) if zero == Place::MEMORY => self.in_register(one, cost),
+            (None, _) if one == Residence::REGISTER => self.in_memory(zero, cost),
+            (_, None) if zero == Residence::MEMORY => self.in_register(one, cost),
             _ => {}
         }
     }
 }
 
-/// States the problem; `tight` says where not everything fits without any callee-saved register.
-pub(super) fn model(problem: &Problem, chosen: &Chosen, ahead: &Ahead, callee_saved: &CalleeSaved, tight: Tight) -> Model {
+/// States the program; `pressure` says where values are too many, if no callee-saved register is bought.
+pub(super) fn model(
+    thoroughness: Thoroughness,
+    problem: &Problem,
+    chosen: &SpillSet,
+    ahead: &Ahead,
+    callee_saved: &CalleeSaved,
+    pressure: ExcessPressure,
+) -> Model {
     let function = &problem.conventional.function;
     let mut builder = Builder {
         problem,
         chosen,
         callee_saved,
         function,
-        stretches: Stretches::new(problem, &tight, similar(problem)),
-        known: known(problem, chosen, &tight),
-        homes: function.values.keys().map(|value| home(problem, value)).collect(),
-        passing: Passing::new(problem, &tight),
-        tight,
-        quiet: Quiet::new(problem, ahead),
-        model: Model { decisions: Decisions::new(problem.units), places: Places::new(problem), ..Model::default() },
-        place: each(function.values.len(), Place::REGISTER),
-        tails: vec![Place::MEMORY; problem.liveness.all_live_out()],
+        store_regions: StoreRegions::new(problem, &pressure, similar(thoroughness, problem)),
+        known: known(problem, chosen, &pressure),
+        stored: function.values.keys().map(|value| stored(problem, value)).collect(),
+        merging: SegmentMerging::new(thoroughness, problem, &pressure),
+        pressure,
+        uncontended: Uncontended::new(problem, ahead),
+        model: Model { decisions: Decisions::new(problem.units), residences: Residences::new(problem), ..Model::default() },
+        residence: each(function.values.len(), Residence::REGISTER),
+        tails: vec![Residence::MEMORY; problem.liveness.all_live_out()],
         unsettled: Vec::new(),
         unsettled_of: of_each(function.blocks.len()),
         thrown: SecondaryMap::new(),
-        contests: problem.limits.sets().map(|_| Contest::new(function.values.len())).collect(),
-        is_crowded: false,
+        constraints: problem.limits.sets().map(|_| ConstraintBuilder::new(function.values.len())).collect(),
+        has_excess: false,
         copied: BTreeMap::new(),
         crowded: Vec::new(),
-        made: problem.limits.sets().map(|set| callee_saved.made(&problem.limits, set)).collect(),
+        gained: problem.limits.sets().map(|set| callee_saved.gained(&problem.limits, set)).collect(),
     };
-    for region in builder.stretches.regions.iter() {
+    for region in builder.store_regions.regions.iter() {
         builder.region(region);
     }
     builder.edges();
-    // Nobody asks for these any more, and they are as many as anything.
+    // These are not used any more, and they take as much memory as anything.
     builder.tails = Vec::new();
-    for region in builder.stretches.regions.iter().rev() {
+    for region in builder.store_regions.regions.iter().rev() {
         builder.stores_into(region);
     }
     builder.stores_of_definitions();
-    let (mut model, contests) = builder.stated();
-    contests.into_iter().for_each(|contest| contest.finish(&mut model.decisions));
+    let (mut model, constraints) = builder.stated();
+    constraints.into_iter().for_each(|constraint| constraint.finish(&mut model.decisions));
     model
 }
 
 struct Builder<'a> {
     problem: &'a Problem<'a>,
-    chosen: &'a Chosen,
+    chosen: &'a SpillSet,
     callee_saved: &'a CalleeSaved,
     function: &'a Function,
-    tight: Tight,
+    pressure: ExcessPressure,
     known: SecondaryMap<Value, Known>,
-    homes: PrimaryMap<Value, Home>,
-    passing: Option<Passing<'a>>,
-    quiet: Quiet<'a>,
+    stored: PrimaryMap<Value, Stored>,
+    merging: Option<SegmentMerging<'a>>,
+    uncontended: Uncontended<'a>,
     model: Model,
-    /// Of each live value, where it is in the current segment.
-    place: SecondaryMap<Value, Place>,
-    stretches: Stretches<'a>,
-    /// Where the values that are live at the ends of blocks are, in the order of [`crate::analysis::Liveness::live_out_row`];
-    /// in memory as long as the block has not been passed.
-    tails: Vec<Place>,
-    /// Of each block, the rows of what is live into it, and open, that there may be something to be done for on edges; and
-    /// which of them are the block's.
+    /// Of each live value, its residence in the current segment.
+    residence: SecondaryMap<Value, Residence>,
+    store_regions: StoreRegions<'a>,
+    /// The residences of the values that are live at the ends of blocks, in the order of
+    /// [`crate::analysis::Liveness::live_out_row`]; memory as long as the block has not been visited.
+    tails: Vec<Residence>,
+    /// For each block, the indices of open values in its `live_in` that edges to the block may have to move; and the range
+    /// of each block's.
     unsettled: Vec<u32>,
     unsettled_of: SecondaryMap<Block, Range<u32>>,
-    /// Where values are that landing pads want when calls throw, by the block of the call, ascending.
-    thrown: SecondaryMap<Block, Vec<(Value, Place)>>,
-    /// For each set of registers, what may be in them at the current point, if the current block has places for rows.
-    contests: Vec<Contest>,
-    is_crowded: bool,
-    /// Where what copies within homes copy is before them.
-    copied: BTreeMap<Inst, Place>,
-    /// The sets that may not have enough registers for an instruction, and how many they have, by how many are bought.
+    /// The residences of values that landing pads need when calls throw, by the block of the call, ascending by value.
+    thrown: SecondaryMap<Block, Vec<(Value, Residence)>>,
+    /// For each set of registers, its constraints. Values are entered only in blocks with excess pressure.
+    constraints: Vec<ConstraintBuilder>,
+    has_excess: bool,
+    /// The residence of the source of each copy within a home, before the copy.
+    copied: BTreeMap<Inst, Residence>,
+    /// The sets that may not have enough registers for the current instruction, and what is left of them, by the number
+    /// bought.
     crowded: Vec<(usize, [Left; MOST_BOUGHT + 1])>,
-    /// Of each set, [`CalleeSaved::made`].
-    made: Vec<[i32; MOST_BOUGHT + 1]>,
+    /// [`CalleeSaved::gained`] for each set.
+    gained: Vec<[i32; MOST_BOUGHT + 1]>,
 }
 
 impl<'a> Builder<'a> {
-    /// What has been stated. Everything else goes: by then, there is as much as there ever is at once.
-    fn stated(self) -> (Model, Vec<Contest>) {
-        (self.model, self.contests)
+    /// The program and its constraints. Everything else is dropped: memory is at its peak.
+    fn stated(self) -> (Model, Vec<ConstraintBuilder>) {
+        (self.model, self.constraints)
     }
 
-    /// Passes the blocks of a region.
+    /// Visits the blocks of a region.
     fn region(&mut self, region: Region) {
-        self.stretches.enter_region(region);
-        for index in 0..self.stretches.regions.blocks(region).len() {
-            let block = self.stretches.regions.blocks(region)[index];
+        self.store_regions.enter_region(region);
+        for index in 0..self.store_regions.regions.blocks(region).len() {
+            let block = self.store_regions.regions.blocks(region)[index];
             let phis = self.function.blocks[block].phis.iter();
-            phis.for_each(|phi| self.stretches.define(block, phi.def));
+            phis.for_each(|phi| self.store_regions.define(block, phi.def));
             if !self.problem.is_passed(block) {
                 self.block(block);
             }
-            self.stretches.leave(block);
+            self.store_regions.leave(block);
         }
-        self.stretches.leave_region();
+        self.store_regions.leave_region();
     }
 
     fn block(&mut self, block: Block) {
-        let Problem { liveness, .. } = self.problem;
         let function = self.function;
-        self.contests.iter_mut().for_each(Contest::begin);
-        self.is_crowded = self.tight.blocks.contains(block);
-        if let Some(passing) = &mut self.passing {
-            passing.enter(&self.tight, block);
+        self.constraints.iter_mut().for_each(ConstraintBuilder::begin_block);
+        self.has_excess = self.pressure.blocks.contains(block);
+        if let Some(merging) = &mut self.merging {
+            merging.enter(&self.pressure, block);
         }
-        self.quiet.enter(&self.tight, block);
-        let head = crossing::head(self.problem, block);
-        let live_in = liveness.live_in(block);
-        let phis = || function.blocks[block].phis.iter().map(|phi| phi.def);
-        self.model.places.start[block] = self.model.places.heads.len() as u32;
-        let first_unsettled = self.unsettled.len() as u32;
-        let mut before: SmallVec<[Before; 4]> = function.blocks[block].preds.iter().map(|&pred| self.before(pred)).collect();
-        let is_loop = self.passing.as_ref().is_some_and(|passing| passing.is_loop(block));
-        for (row, &value) in live_in.iter().enumerate() {
-            let known = self.known_at_head(head, value);
-            let arriving = if known.is_none() { self.arriving_segment(block, row, value, &mut before) } else { None };
-            let place = known.or(arriving.map(|it| it.place)).unwrap_or_else(|| self.segment(value));
-            // What comes from everywhere as it is here has nothing to be done for it on any edge.
-            let is_settled = arriving.is_some_and(|it| it.is_one) && self.homes[value] != Home::WhereLoaded;
-            if !is_settled && self.is_open(value) {
-                self.unsettled.push(row as u32);
-            }
-            if let (true, Some(passing), Some(decision)) = (is_loop, &mut self.passing, place.decision()) {
-                passing.pass_loop(block, row, decision);
-            }
-            self.enter_block(value, place);
-        }
-        self.unsettled_of[block] = first_unsettled..self.unsettled.len() as u32;
-        for value in phis() {
-            let needs_none = liveness.is_dead(value) && !self.problem.unspillable.contains(value);
-            let known = if needs_none { Some(Place::MEMORY) } else { self.known_at_head(head, value) };
-            let place = known.unwrap_or_else(|| self.segment(value));
-            self.enter_block(value, place);
-        }
-        if self.tight.heads[block] > 0 {
-            self.head_rows(block);
+        self.uncontended.enter(&self.pressure, block);
+        self.head(block);
+        if self.pressure.heads[block] > 0 {
+            self.constrain_head(block);
         }
         for (index, inst) in (0..).zip(function.block_insts(block)) {
             if !self.chosen.drops(function.operands(inst)) {
                 self.instruction(block, index, inst);
             } else {
                 let defs = function.operands(inst).iter().filter(|operand| operand.is_def());
-                defs.for_each(|operand| self.place[operand.value] = Place::MEMORY);
+                defs.for_each(|operand| self.residence[operand.value] = Residence::MEMORY);
             }
             if function.blocks[block].throws == inst.into() {
                 self.throw(block, inst);
@@ -332,124 +364,157 @@ impl<'a> Builder<'a> {
         self.leave(block);
     }
 
-    fn enter_block(&mut self, value: Value, place: Place) {
-        self.model.places.heads.push(place);
-        self.place[value] = place;
-        self.change(value, Place::MEMORY, place);
+    /// Finds the residences of values at the head of a block.
+    fn head(&mut self, block: Block) {
+        let Problem { liveness, .. } = self.problem;
+        let function = self.function;
+        let head = crossing::head(self.problem, block);
+        self.model.residences.start[block] = self.model.residences.heads.len() as u32;
+        let first_unsettled = self.unsettled.len() as u32;
+        let mut before: SmallVec<[LiveOutIndex; 4]> =
+            function.blocks[block].preds.iter().map(|&pred| self.before(pred)).collect();
+        let is_loop = self.merging.as_ref().is_some_and(|merging| merging.is_loop(block));
+        for (index, &value) in liveness.live_in(block).iter().enumerate() {
+            let known = self.known_at_head(head, value);
+            let arriving = if known.is_none() { self.arriving_segment(block, index, value, &mut before) } else { None };
+            let residence = known.or(arriving.map(|it| it.residence)).unwrap_or_else(|| self.segment(value));
+            // A value that comes over all edges as it is at the head needs nothing on any of them.
+            let is_settled = arriving.is_some_and(|it| it.from_all) && self.stored[value] != Stored::WhereLoaded;
+            if !is_settled && self.is_open(value) {
+                self.unsettled.push(index as u32);
+            }
+            if let (true, Some(merging), Some(decision)) = (is_loop, &mut self.merging, residence.decision()) {
+                merging.pass_loop(block, index, decision);
+            }
+            self.enter_block(value, residence);
+        }
+        self.unsettled_of[block] = first_unsettled..self.unsettled.len() as u32;
+        for value in function.blocks[block].phis.iter().map(|phi| phi.def) {
+            let needs_none = liveness.is_dead(value) && !self.problem.unspillable.contains(value);
+            let known = if needs_none { Some(Residence::MEMORY) } else { self.known_at_head(head, value) };
+            let residence = known.unwrap_or_else(|| self.segment(value));
+            self.enter_block(value, residence);
+        }
     }
 
-    /// From here on, a value is in another place.
-    fn change(&mut self, value: Value, from: Place, to: Place) {
-        if from != to && self.is_crowded {
+    fn enter_block(&mut self, value: Value, residence: Residence) {
+        self.model.residences.heads.push(residence);
+        self.residence[value] = residence;
+        self.change(value, Residence::MEMORY, residence);
+    }
+
+    /// Notes that a value's residence changes here.
+    fn change(&mut self, value: Value, from: Residence, to: Residence) {
+        if from != to && self.has_excess {
             for set in self.problem.limits.sets_of(self.function.values[value].class) {
-                self.contests[set].leave(value, from);
-                self.contests[set].enter(value, to);
+                self.constraints[set].leave(value, from);
+                self.constraints[set].enter(value, to);
             }
         }
     }
 
-    /// A segment in which a value cannot be in a register.
-    fn in_memory(&mut self, value: Value) -> Place {
+    /// Says that a value is in memory here, whatever is decided.
+    fn in_memory(&mut self, value: Value) -> Residence {
         if self.has_home(value) {
-            let homeless = self.homeless(value);
-            self.model.only_in(Place::open(homeless), Place::MEMORY, FORBIDDEN);
+            let unwritten = self.unwritten(value);
+            self.model.only_in(Residence::decided_by(unwritten), Residence::MEMORY, FORBIDDEN);
         }
-        Place::MEMORY
+        Residence::MEMORY
     }
 
     /// Whether nothing is to be said about a value.
-    fn is_plain(&self, value: Value) -> bool {
-        self.known[value] == Known::Plain
+    fn is_unaffected(&self, value: Value) -> bool {
+        self.known[value] == Known::Unaffected
     }
 
-    /// Whether it is to be decided where a value is.
+    /// Whether a value's residence is to be decided.
     fn is_open(&self, value: Value) -> bool {
         self.known[value] == Known::Open
     }
 
-    /// A new segment of a value.
-    fn segment(&mut self, value: Value) -> Place {
+    /// Begins a new segment of a value.
+    fn segment(&mut self, value: Value) -> Residence {
         match self.known[value] {
-            Known::Plain | Known::Register => Place::REGISTER,
-            Known::Memory => Place::MEMORY,
+            Known::Unaffected | Known::Register => Residence::REGISTER,
+            Known::Memory => Residence::MEMORY,
             Known::Open => {
                 let decision = self.model.decisions.decide();
                 self.need_home_for(value, decision);
-                Place::open(decision)
+                Residence::decided_by(decision)
             }
         }
     }
 
-    /// If a value is not in a register in this segment, it is in its home, and then also where the segment goes on.
+    /// A value that is in memory in this segment is in its home, there and wherever the segment goes on.
     fn need_home_for(&mut self, value: Value, decision: Decision) {
         if self.has_home(value) {
-            let homeless = self.homeless(value);
-            self.model.only_in(Place::open(homeless), Place::open(decision), FORBIDDEN);
+            let unwritten = self.unwritten(value);
+            self.model.only_in(Residence::decided_by(unwritten), Residence::decided_by(decision), FORBIDDEN);
         }
     }
 
     /// The decision that a value's home is not written yet in the current region.
-    fn homeless(&mut self, value: Value) -> Decision {
-        self.stretches.homeless_here(value, &mut self.model.decisions)
+    fn unwritten(&mut self, value: Value) -> Decision {
+        self.store_regions.unwritten_here(value, &mut self.model.decisions)
     }
 
-    /// The same at the end of a block, now that all have been passed.
-    fn homeless_in(&mut self, block: Block, value: Value) -> Decision {
-        self.stretches.homeless_at_end(block, value, &mut self.model.decisions)
+    /// [`Self::unwritten`] at the end of any block, once all have been visited.
+    fn unwritten_in(&mut self, block: Block, value: Value) -> Decision {
+        self.store_regions.unwritten_at_end(block, value, &mut self.model.decisions)
     }
 
-    /// Whether a value is in its home where it is in memory.
+    /// Whether a value is in its home wherever it is in memory.
     fn has_home(&self, value: Value) -> bool {
-        self.homes[value] == Home::Everywhere
+        self.stored[value] == Stored::WhereInMemory
     }
 
-    /// What crosses a bundle of jumps is in a register from the terminators on.
+    /// Ends a block. Values that cross a bundle of jumps are in registers from the terminators on.
     fn leave(&mut self, block: Block) {
         let Problem { liveness, bundles, .. } = self.problem;
-        if self.is_crowded {
-            // What is in registers in any case needs not leave.
+        if self.has_excess {
+            // Values that are in registers in any case need not leave: the next block begins with none.
             for &value in liveness.live_out(block) {
                 if self.is_open(value) {
-                    self.change(value, self.place[value], Place::MEMORY);
+                    self.change(value, self.residence[value], Residence::MEMORY);
                 }
             }
         }
         if let Some(bundle) = bundles.exit(block) {
             let crossing = &bundles.meeting(bundle).crossing;
-            let mut wanted: SmallVec<[(Value, Place); 8]> = SmallVec::new();
+            let mut needed: SmallVec<[(Value, Residence); 8]> = SmallVec::new();
             for &value in liveness.live_out(block).iter().filter(|&&value| !self.chosen.spilled[value]) {
                 if self.chosen.off_bundles[value] {
-                    self.place[value] = self.in_memory(value);
+                    self.residence[value] = self.in_memory(value);
                 } else if crossing.binary_search(&bundles.representative(value)).is_ok() {
-                    wanted.push((value, std::mem::replace(&mut self.place[value], Place::REGISTER)));
+                    needed.push((value, std::mem::replace(&mut self.residence[value], Residence::REGISTER)));
                 }
             }
-            for (value, place) in wanted {
-                self.want(value, place, None, self.function.blocks[block].frequency);
+            for (value, residence) in needed {
+                self.need_in_register(value, residence, None, self.function.blocks[block].frequency);
             }
         }
-        for (row, &value) in liveness.live_out_row(block).zip(liveness.live_out(block)) {
-            let place = self.place[value];
-            if let (Some(passing), Some(decision)) = (&mut self.passing, place.decision()) {
-                passing.leave(block, value, decision);
+        for (index, &value) in liveness.live_out_row(block).zip(liveness.live_out(block)) {
+            let residence = self.residence[value];
+            if let (Some(merging), Some(decision)) = (&mut self.merging, residence.decision()) {
+                merging.leave(block, value, decision);
             }
-            self.tails[row] = place;
-            self.place[value] = Place::MEMORY;
+            self.tails[index] = residence;
+            self.residence[value] = Residence::MEMORY;
         }
     }
 
-    /// What may be in registers when control leaves a block.
-    fn before(&self, block: Block) -> Before<'a> {
-        Before::new(self.problem.liveness, self.problem.source(block))
+    /// Finds values in the list of those that are live when control leaves a block.
+    fn before(&self, block: Block) -> LiveOutIndex<'a> {
+        LiveOutIndex::new(self.problem.liveness, self.problem.source(block))
     }
 
-    /// What so many executions cost.
-    fn price(&self, executions: f64) -> i64 {
-        self.problem.units.price(executions)
+    /// The cost of a number of executions, in units.
+    fn cost(&self, executions: f64) -> i64 {
+        self.problem.units.cost(executions)
     }
 
-    /// What it costs to store a value.
-    fn store(&self, frequency: f64) -> i64 {
-        self.price(self.problem.cost(cost::STORE, frequency))
+    /// The cost of storing a value.
+    fn cost_of_store(&self, frequency: f64) -> i64 {
+        self.cost(self.problem.cost(cost::STORE, frequency))
     }
 }

@@ -1,0 +1,29 @@
+#include "x86.h"
+#include "../run.h"
+#include "llvm/Support/TargetSelect.h"
+
+using namespace llvm;
+
+namespace chordal::x86 {
+
+void initialise() {
+  LLVMInitializeX86TargetInfo();
+  LLVMInitializeX86Target();
+  LLVMInitializeX86TargetMC();
+  LLVMInitializeX86AsmPrinter();
+  LLVMInitializeX86AsmParser();
+}
+
+bool isTarget(const Triple &T) { return T.isX86(); }
+
+// LLVM runs its greedy allocator an additional time, for matrix tiles, unless llc is told to use another allocator.
+void configure(bool Greedy) { setOption("x86-tile-ra", Greedy); }
+
+bool makesThunks(const Module &M) {
+  return any_of(M, [](const Function &F) {
+    StringRef Features = F.getFnAttribute("target-features").getValueAsString();
+    return Features.contains("+retpoline") || Features.contains("+lvi");
+  });
+}
+
+} // namespace chordal::x86
