@@ -3,7 +3,7 @@
   report BASE FOLDER BUILD...    ratios to the allocator BASE, and how well the estimate predicts them: tables on standard
                                  output, FOLDER/executed.json (chordal-executed/1); each build has record.json and stats.json,
                                  the counts are in FOLDER/runs
-  insert TABLES DOCUMENT         puts the tables between the marks in a document
+  chart FOLDER SVG               draws FOLDER/executed.json, for tuned with all registers
 """
 
 import itertools
@@ -198,15 +198,60 @@ def show(document, others):
            for group in groups(others).values() for record in group])
 
 
-def insert(tables, document):
-    begin, end = "<!-- executed: begin -->", "<!-- executed: end -->"
-    with open(document) as file:
-        before, rest = file.read().split(begin)
-    with open(tables) as file:
-        text = f"{before}{begin}\n{file.read()}\n{end}{rest.split(end)[1]}"
-    with open(document, "w") as file:
-        file.write(text)
+# The two charts, side by side, and their bars: what is drawn, in which colour.
+DRAWN = ("instructions", "loads")
+COLOURS = {("x86-64", "all"): "#0072B2", ("i386", "all"): "#D55E00"}
+NAMES, WIDTH, BAR, GAP, TOP = 110, 340, 9, 6, 48
+
+
+def chart(folder, svg):
+    document = read(folder, "executed.json")
+    ratios = {case(record): record["ratios"] for record in document["records"] if record["allocator"] == "tuned"}
+    programs = list(dict.fromkeys(program for program, target, registers in ratios if (target, registers) in COLOURS))
+    group = BAR * len(COLOURS) + GAP
+    width, height = NAMES + len(DRAWN) * WIDTH, TOP + group * len(programs) + 40
+    marks = [text(NAMES - 8, TOP + group * row + BAR + 4, program, "end") for row, program in enumerate(programs)]
+    for index, name in enumerate(DRAWN):
+        marks += panel(ratios, programs, name, NAMES + index * WIDTH, height - 40, document["base"])
+    for row, ((target, registers), colour) in enumerate(COLOURS.items()):
+        marks += [rectangle(NAMES + 190 * row, height - 16, 12, colour), text(NAMES + 190 * row + 18, height - 7,
+                                                                            f"{target}, {registers} registers")]
+    with open(svg, "w") as file:
+        file.write(f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg"'
+                   f' font-family="sans-serif" font-size="12">\n<rect width="{width}" height="{height}" fill="#FFFFFF"/>\n')
+        file.write("\n".join(marks) + "\n</svg>\n")
+
+
+def panel(ratios, programs, name, left, bottom, base):
+    """Bars from 1, to the left where less is executed than by the base allocator's code."""
+    values = [ratios[case][name] for case in ratios if case[1:] in COLOURS]
+    low, high = min(0.9, *values), max(1.05, *values)
+    room = 40
+
+    def place(value):
+        return left + room + (value - low) / (high - low) * (WIDTH - 2 * room)
+
+    yield text(left + WIDTH / 2, 20, f"executed {name}, ratio to {base}", "middle")
+    group = BAR * len(COLOURS) + GAP
+    for row, program in enumerate(programs):
+        for index, (case_of, colour) in enumerate(COLOURS.items()):
+            if (program, *case_of) not in ratios:
+                continue
+            value, top = ratios[program, *case_of][name], TOP + group * row + BAR * index
+            yield rectangle(min(place(value), place(1)), top, abs(place(value) - place(1)), colour)
+            side, away = ("end", -3) if value < 1 else ("start", 3)
+            yield text(place(value) + away, top + BAR - 1, f"{value:.2f}", side, 9)
+    yield f'<line x1="{place(1):.1f}" x2="{place(1):.1f}" y1="{TOP - 8}" y2="{bottom}" stroke="#000000"/>'
+    yield text(place(1), TOP - 12, "1", "middle")
+
+
+def text(x, y, content, anchor="start", size=12):
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}">{content}</text>'
+
+
+def rectangle(x, y, width, colour):
+    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{BAR}" fill="{colour}"/>'
 
 
 if __name__ == "__main__":
-    {"report": report, "insert": insert}[sys.argv[1]](*sys.argv[2:])
+    {"report": report, "chart": chart}[sys.argv[1]](*sys.argv[2:])

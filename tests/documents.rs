@@ -80,73 +80,118 @@ fn links_lead_somewhere() {
     assert!(seen > 100, "only {seen} links are seen");
 }
 
-/// The code blocks of a document, each with its language.
-fn blocks(text: &str) -> Vec<(String, String)> {
-    let mut blocks = Vec::new();
-    let mut block: Option<(String, String)> = None;
+/// A code block of a document, and the comment right before it, if there is one.
+struct CodeBlock {
+    text: String,
+    comment: Option<String>,
+}
+
+fn code_blocks(text: &str) -> Vec<CodeBlock> {
+    let (mut blocks, mut block, mut comment) = (Vec::new(), None, None);
     for event in Parser::new(text) {
         match event {
-            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language))) => {
-                block = Some((language.into_string(), String::new()))
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) => {
+                block = Some(CodeBlock { text: String::new(), comment: comment.take() });
             }
-            Event::Text(part) => block.iter_mut().for_each(|(_, text)| text.push_str(&part)),
+            Event::Text(part) => block.iter_mut().for_each(|block| block.text.push_str(&part)),
             Event::End(TagEnd::CodeBlock) => blocks.extend(block.take()),
-            _ => {}
+            Event::Html(html) => {
+                let inside = html.trim().strip_prefix("<!--").and_then(|rest| rest.strip_suffix("-->"));
+                comment = inside.map(|inside| inside.trim().to_owned());
+            }
+            Event::Start(Tag::HtmlBlock) | Event::End(TagEnd::HtmlBlock) => {}
+            _ => comment = None,
         }
     }
     blocks
 }
 
-/// Runs the commands of a block one after the other, and returns the block with their actual output.
-fn rerun(block: &str, folder: &Path) -> String {
-    let own = assert_cmd::cargo::cargo_bin("chordal");
-    let path = format!("{}:{}", own.parent().expect("it is in a folder").display(), std::env::var("PATH").expect("it is set"));
-    let mut said = String::new();
-    let mut lines = block.lines();
-    while let Some(line) = lines.next() {
-        let Some(first) = line.strip_prefix("$ ") else { continue };
-        let mut command = first.to_owned();
-        said += &format!("{line}\n");
-        while command.ends_with('\\') {
-            let more = lines.next().expect("the command goes on");
-            command += &format!("\n{more}");
-            said += &format!("{more}\n");
-        }
-        // Standard output and errors together, as on a terminal.
-        let output =
-            Command::new("sh").args(["-c", &format!("exec 2>&1; {command}")]).current_dir(folder).env("PATH", &path).output();
-        said += &String::from_utf8(output.expect("the shell starts").stdout).expect("text");
-    }
-    said
+/// How many lines of a block, from one on, are its command: more than one, if they end in backslashes.
+fn command_lines(lines: &[&str]) -> usize {
+    1 + lines.iter().take_while(|line| line.ends_with('\\')).count()
 }
 
-/// The block that contains a text.
-fn block_with(document: &str, text: &str) -> String {
-    let blocks = blocks(&read(&root().join(document)));
-    let found = blocks.into_iter().find(|(_, block)| block.contains(text));
-    found.unwrap_or_else(|| panic!("{document}: no block has `{text}`")).1
+/// The commands of a block, each as it is written, with what is said to be printed by it.
+fn commands(block: &str) -> Vec<(String, String)> {
+    let lines: Vec<&str> = block.lines().collect();
+    let begins: Vec<usize> = (0..lines.len()).filter(|&line| lines[line].starts_with("$ ")).collect();
+    let ends = begins.iter().skip(1).copied().chain([lines.len()]);
+    let joined = |lines: &[&str]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let command = |(&begin, end): (&usize, usize)| {
+        let (command, printed) = lines[begin..end].split_at(command_lines(&lines[begin..end]));
+        (joined(command)["$ ".len()..].to_owned(), joined(printed))
+    };
+    begins.iter().zip(ends).map(command).collect()
+}
+
+/// Runs a command, and returns its output and errors as a terminal shows them.
+fn run(command: &str, folder: &Path) -> String {
+    let own = assert_cmd::cargo::cargo_bin("chordal");
+    let path = format!("{}:{}", own.parent().expect("it is in a folder").display(), std::env::var("PATH").expect("it is set"));
+    let shell = ["-c", &format!("exec 2>&1; {command}")];
+    let output = Command::new("sh").args(shell).current_dir(folder).env("PATH", &path).output();
+    String::from_utf8(output.expect("the shell starts").stdout).expect("text")
+}
+
+/// Whether this is what was printed. `…` stands for anything within a line, and on a line of its own for any lines.
+fn is_as_shown(printed: &[&str], shown: &[&str]) -> bool {
+    match shown.split_first() {
+        None => printed.is_empty(),
+        Some((&"…", rest)) => (0..=printed.len()).any(|skipped| is_as_shown(&printed[skipped..], rest)),
+        Some((line, rest)) => printed.split_first().is_some_and(|(first, more)| fits(first, line) && is_as_shown(more, rest)),
+    }
+}
+
+fn fits(line: &str, pattern: &str) -> bool {
+    match pattern.split_once('…') {
+        None => line == pattern,
+        Some((start, rest)) => line.strip_prefix(start).is_some_and(|line| {
+            let ends = line.char_indices().map(|(at, _)| at).chain([line.len()]);
+            ends.into_iter().any(|at| fits(&line[at..], rest))
+        }),
+    }
+}
+
+/// Every block with commands (`$ …`) is run, block by block in a folder for each document, and what is shown below them is what
+/// they print. `<!-- file: NAME -->` before a block makes it a file in that folder, where `testdata` and `scripts` are those of
+/// the repository. `<!-- not run: WHY -->` before a block has it left out.
+#[test]
+fn commands_print_what_the_documents_say() {
+    let (mut wrong, mut seen) = (Vec::new(), 0);
+    for document in documents() {
+        let folder = TempDir::new().expect("a temporary folder");
+        for name in ["testdata", "scripts"] {
+            std::os::unix::fs::symlink(root().join(name), folder.path().join(name)).expect("the folder is writable");
+        }
+        for block in code_blocks(&read(&document)) {
+            let mark = block.comment.as_deref().and_then(|comment| comment.split_once(": "));
+            if let Some(("file", name)) = mark {
+                fs::write(folder.path().join(name), &block.text).expect("the folder is writable");
+            }
+            if matches!(mark, Some(("not run", _))) {
+                continue;
+            }
+            for (command, shown) in commands(&block.text) {
+                let printed = run(&command, folder.path());
+                if !is_as_shown(&printed.lines().collect::<Vec<_>>(), &shown.lines().collect::<Vec<_>>()) {
+                    wrong.push(format!("{}:\n$ {command}{printed}", document.display()));
+                }
+                seen += 1;
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "these print something else:\n\n{}", wrong.join("\n"));
+    assert!(seen > 5, "only {seen} commands are seen");
 }
 
 #[test]
-fn commands_print_what_the_documents_say() {
-    let folder = TempDir::new().expect("a temporary folder");
-    let program = "testdata/programs/parser.c";
-    fs::copy(root().join(program), folder.path().join("parser.c")).expect("the folder is writable");
-    fs::write(folder.path().join("gcd.c"), block_with("README.md", "unsigned gcd(")).expect("the folder is writable");
-    for (document, command) in [
-        ("README.md", "$ chordal diff gcd.json greedy.json"),
-        ("docs/comparing.md", "$ chordal diff spill-free.json"),
-        ("docs/allocators.md", "$ chordal list"),
-    ] {
-        let block = block_with(document, command);
-        assert_eq!(rerun(&block, folder.path()), block, "{document}");
-    }
-    let assembly = read(&folder.path().join("gcd.s"));
-    let code: Vec<&str> =
-        assembly.lines().filter(|line| !line.trim_start().starts_with(['.', '#']) || line.starts_with(".LBB")).collect();
-    let without_comments = code.iter().map(|line| line.split('#').next().expect("a part").trim_end());
-    let code: Vec<&str> = without_comments.filter(|line| !line.is_empty()).collect();
-    assert_eq!(code.join("\n") + "\n", block_with("README.md", "gcd:\n"), "README.md");
+fn what_varies_may_be_left_out() {
+    let fits = |printed: &str, shown: &str| is_as_shown(&printed.lines().collect::<Vec<_>>(), &shown.lines().collect::<Vec<_>>());
+    assert!(fits("a\nb 12 ms\nc\nd\n", "a\nb … ms\n…\nd\n"));
+    assert!(fits("a\n", "a\n…\n"));
+    assert!(!fits("a\nb\n", "a\n"));
+    assert!(!fits("a\n", "a\nb\n"));
+    assert!(!fits("a 12 ms\n", "a … s and\n"));
 }
 
 /// A table of all options of chordal's allocators.

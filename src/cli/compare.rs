@@ -9,6 +9,7 @@ use crate::measure::compare::record::{Outcome, Record};
 use crate::measure::compare::summary::{self, Summary};
 use crate::measure::compare::worker::Request;
 use crate::measure::report::Style;
+use crate::measure::report::chart;
 use crate::measure::report::compare::{self as report, Comparison, Detail};
 use crate::output::{self, Destination};
 use anyhow::anyhow;
@@ -29,6 +30,8 @@ Examples:
   chordal compare corpus --records all.jsonl -j 2 --format json -o all.json
   chordal compare corpus --records all.jsonl --resume --format markdown
       a long run of all modules in a folder, to be stopped and continued; once it is complete, another view of it takes no time
+  chordal compare prog.bc --registers 8,all --chart prog.svg
+      overhead and time of every allocator as a picture, too
   chordal compare a.bc --allocators spill-free --format lit -o ours.json
       results that compare.py of LLVM's test suite reads (compare.py -m regalloc.NumReloads ours.json theirs.json)
 
@@ -86,6 +89,10 @@ pub struct Arguments {
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     output: PathBuf,
 
+    /// Also draw each allocator's overhead and time by the baseline's, as an SVG file
+    #[arg(long, value_name = "SVG")]
+    chart: Option<PathBuf>,
+
     #[command(flatten)]
     tables: TableOptions,
 
@@ -119,7 +126,9 @@ enum Format {
 
 /// Runs the comparison and writes its result.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let outputs: Vec<_> = arguments.runs.outputs().chain([("the result", Destination::new(&arguments.output))]).collect();
+    let output = Destination::new(&arguments.output);
+    let chart = arguments.chart.iter().map(|path| ("the chart", Destination::new(path)));
+    let outputs: Vec<_> = arguments.runs.outputs().chain([("the result", output.clone())]).chain(chart).collect();
     let inputs = runs::expanded(&arguments.inputs)?;
     keep_apart(&outputs, &inputs)?;
     let allocators = allocators(arguments);
@@ -131,8 +140,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let records = Runs::new(&arguments.runs)?.run(&inputs, &requests)?;
     let verdict = verdict(&records);
-    let text = render(arguments, records, &baseline)?;
-    output::write_all(&[(Destination::new(&arguments.output), text.into_bytes())])?;
+    let summary = Summary::new(&records, &baseline);
+    let mut results = Vec::new();
+    if let Some(path) = &arguments.chart {
+        let nothing = || anyhow!("{}: there is nothing to draw: no ratio to {baseline}", path.display());
+        results.push((Destination::new(path), chart::comparison(&summary).ok_or_else(nothing)?.into_bytes()));
+    }
+    results.push((output, render(arguments, &summary, records)?.into_bytes()));
+    output::write_all(&results)?;
     verdict
 }
 
@@ -170,11 +185,10 @@ fn baseline(arguments: &Arguments, allocators: &[String]) -> Result<String, Fail
 /// How many functions a table shows by default.
 const TOP: usize = 10;
 
-fn render(arguments: &Arguments, mut records: Vec<Record>, baseline: &str) -> Result<String, Failure> {
-    let summary = Summary::new(&records, baseline);
+fn render(arguments: &Arguments, summary: &Summary, mut records: Vec<Record>) -> Result<String, Failure> {
     let mut functions = Vec::new();
     if arguments.per == Per::Function {
-        functions = summary::functions(&records, baseline);
+        functions = summary::functions(&records, &summary.baseline);
     } else {
         records.iter_mut().for_each(forget_functions);
     }
@@ -184,12 +198,12 @@ fn render(arguments: &Arguments, mut records: Vec<Record>, baseline: &str) -> Re
         Per::Module => Detail::Modules,
         Per::Function => Detail::Functions(&functions, arguments.top.unwrap_or(top)),
     };
-    let comparison = Comparison { summary: &summary, detail, names: arguments.tables.names() };
+    let comparison = Comparison { summary, detail, names: arguments.tables.names() };
     Ok(match arguments.format {
         Format::Table => comparison.tables(tables::plain(&Destination::new(&arguments.output))),
         Format::Markdown => comparison.tables(Style::Markdown),
         Format::Csv => comparison.csv(),
-        Format::Json => report::json(&summary, &records)?,
+        Format::Json => report::json(summary, &records)?,
         Format::Lit => report::lit(&records)?,
     })
 }

@@ -1,7 +1,7 @@
 //! Draws the paper's numbers beside ours, as SVG. Equal input gives equal bytes.
 
+use crate::measure::report::chart::{self, COLOURS, DrawingError, IN_MEMORY, LABEL_FONT, Series, TITLE_FONT, WIDTH, finish};
 use plotters::prelude::*;
-use std::error::Error;
 
 /// A drawn chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,20 +21,6 @@ pub struct Owner {
 
 pub const THEIRS: Owner = Owner { name: "paper", colour: COLOURS[0] };
 pub const OURS: Owner = Owner { name: "chordal", colour: COLOURS[1] };
-
-/// From Okabe and Ito's palette, which colour-blind people can tell apart: blue, vermilion, bluish green.
-const COLOURS: [RGBColor; 3] = [RGBColor(0, 114, 178), RGBColor(213, 94, 0), RGBColor(0, 158, 115)];
-const WIDTH: u32 = 820;
-const TITLE_FONT: (&str, u32) = ("sans-serif", 18);
-const LABEL_FONT: (&str, u32) = ("sans-serif", 13);
-
-/// The height of a group of bars in units of the vertical axis, of a single bar, and of the space above and below the bars.
-const ROW: i32 = 100;
-const BAR: i32 = 36;
-const MARGIN: i32 = (ROW - 2 * BAR) / 2;
-
-/// Why drawing cannot fail.
-const IN_MEMORY: &str = "drawing into memory does not fail";
 
 /// Pairs of horizontal bars, the paper's above ours.
 pub struct Bars {
@@ -65,44 +51,17 @@ impl Bars {
         Some(Chart { file: self.file, title: self.title.clone(), svg })
     }
 
-    fn draw_into(&self, svg: &mut String) -> Result<(), Box<dyn Error>> {
-        let count = self.groups.len() as i32;
-        let height = 120 + 44 * (count + 1) as u32;
-        let area = SVGBackend::with_string(svg, (WIDTH, height)).into_drawing_area();
+    fn draw_into(&self, svg: &mut String) -> Result<(), DrawingError> {
+        let bars = chart::Bars {
+            title: self.title.clone(),
+            axis: self.axis.to_owned(),
+            labels: 210,
+            series: [THEIRS, OURS].map(|owner| Series { name: owner.name.to_owned(), colour: owner.colour }).into(),
+            groups: self.groups.iter().map(|(label, bars)| (label.clone(), bars.map(|(_, value)| Some(value)).into())).collect(),
+        };
+        let area = SVGBackend::with_string(svg, (WIDTH, bars.height())).into_drawing_area();
         area.fill(&WHITE)?;
-        let values = self.groups.iter().flat_map(|(_, bars)| bars).map(|&(_, value)| value);
-        let (low, high) = values.fold((0.0, 0.0), |(low, high), value| (f64::min(low, value), f64::max(high, value)));
-        // Bars of zero only still need an axis.
-        let margin = f64::max((high - low) * 0.05, 0.01);
-        let low = if low < 0.0 { low - margin } else { 0.0 };
-        // The first group is at the top; the room below the last is for the legend.
-        let rows = ((count + 1) * ROW..0).with_key_points((0..count).map(|row| row * ROW + ROW / 2).collect());
-        let mut chart = ChartBuilder::on(&area)
-            .caption(&self.title, TITLE_FONT)
-            .margin(12)
-            .x_label_area_size(44)
-            .y_label_area_size(210)
-            .build_cartesian_2d(low..high + margin, rows)?;
-        let label = |place: &i32| self.groups.get((place / ROW) as usize).map_or(String::new(), |(label, _)| label.clone());
-        chart
-            .configure_mesh()
-            .disable_y_mesh()
-            .max_light_lines(0)
-            .x_desc(self.axis)
-            .y_label_formatter(&label)
-            .label_style(LABEL_FONT)
-            .draw()?;
-        for (place, owner) in [THEIRS, OURS].into_iter().enumerate() {
-            let bars = self.groups.iter().zip(0..).map(|((_, bars), row)| {
-                let top = row * ROW + MARGIN + BAR * place as i32;
-                Rectangle::new([(0.0, top), (bars[place].1, top + BAR)], owner.colour.filled())
-            });
-            let series = chart.draw_series(bars)?;
-            series.label(owner.name).legend(move |(x, y)| Rectangle::new([(x, y - 5), (x + 16, y + 5)], owner.colour.filled()));
-        }
-        let position = SeriesLabelPosition::LowerRight;
-        let legend = chart.configure_series_labels();
-        finish(legend, position)?;
+        bars.draw(&area)?;
         area.present()?;
         Ok(())
     }
@@ -140,7 +99,7 @@ impl Lines {
         Some(Chart { file: self.file, title: self.title.to_owned(), svg })
     }
 
-    fn draw_into(&self, svg: &mut String) -> Result<(), Box<dyn Error>> {
+    fn draw_into(&self, svg: &mut String) -> Result<(), DrawingError> {
         let area = SVGBackend::with_string(svg, (WIDTH, 460)).into_drawing_area();
         area.fill(&WHITE)?;
         let points = || self.series.iter().flat_map(|(_, points)| points);
@@ -176,20 +135,6 @@ impl Lines {
         area.present()?;
         Ok(())
     }
-}
-
-/// Draws a legend.
-fn finish<'a, 'b, DB, CT>(
-    mut legend: plotters::chart::SeriesLabelStyle<'a, 'b, DB, CT>,
-    position: SeriesLabelPosition,
-) -> Result<(), Box<dyn Error>>
-where
-    DB: DrawingBackend + 'a,
-    CT: CoordTranslate,
-    DB::ErrorType: 'static,
-{
-    legend.position(position).background_style(WHITE).border_style(BLACK).label_font(LABEL_FONT).draw()?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -226,3 +226,40 @@ fn standard_input_and_output_files_work() {
     let text = String::from_utf8(folder.read("out.txt")).expect("text");
     assert!(predicate::str::starts_with("x86-64, all registers: 1 modules, 5 functions\n").eval(&text), "{text}");
 }
+
+/// Bars are all the rectangles that are neither the background nor around or in the legend.
+#[test]
+fn a_chart_has_a_bar_for_each_allocator_and_list() {
+    let folder = folder();
+    let all = ["p.bc", "--allocators", "spill-free,local,llvm-greedy", "--registers", "8,all", "--chart", "c.svg"];
+    compare(&folder, &all);
+    let svg = String::from_utf8(folder.read("c.svg")).expect("text");
+    assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"), "{svg}");
+    for text in ["overhead_share", "time of allocation", "spill-free", "local", "x86-64, 8 registers", "x86-64, all registers"] {
+        assert!(svg.contains(&format!("\n{text}\n")), "{text} is missing:\n{svg}");
+    }
+    assert!(svg.contains("ratio to llvm-greedy") && !svg.contains("\nllvm-greedy\n"), "the baseline is one:\n{svg}");
+    let bars = |svg: &str| ["#0072B2", "#D55E00"].map(|colour| svg.matches(&format!("fill=\"{colour}\"")).count());
+    // Two allocators in two charts, and the legend.
+    assert_eq!(bars(&svg), [5, 5], "{svg}");
+    let comparison = json(&compare(&folder, &[&all[..3], &["--no-times", "--chart", "d.svg", "--format", "json"]].concat()));
+    let svg = String::from_utf8(folder.read("d.svg")).expect("text");
+    assert_eq!(bars(&svg), [3, 0], "no times:\n{svg}");
+    for (index, allocator) in ["spill-free", "local"].into_iter().enumerate() {
+        let row = &comparison["summary"]["groups"][0]["rows"][index];
+        assert_eq!(row["allocator"], allocator);
+        let ratio = row["ratios"]["overhead_share"].as_f64().expect("a number");
+        assert!(svg.contains(&format!("\n{ratio:.2}\n")), "{ratio} is missing:\n{svg}");
+    }
+}
+
+#[test]
+fn a_chart_needs_something_to_draw_and_a_place_of_its_own() {
+    let folder = folder();
+    folder.write("c.svg", "old");
+    let alone = folder.chordal(&["compare", "p.bc", "--allocators", "local", "--chart", "c.svg"]).assert();
+    assert_fails(alone, "chordal: error: c.svg: ", "there is nothing to draw");
+    assert_eq!(folder.read("c.svg"), b"old");
+    assert_usage(&mut folder.chordal(&["compare", "p.bc", "--chart", "p.bc"]), "the chart would overwrite the input p.bc");
+    assert_usage(&mut folder.chordal(&["compare", "p.bc", "--chart", "x", "-o", "x"]), "cannot go to the same place");
+}

@@ -1,6 +1,7 @@
-//! Writes results: tables for people, Markdown, CSV, and annotations of a workflow.
+//! Writes results: tables for people, Markdown, CSV, annotations of a workflow, and charts.
 
 pub mod annotations;
+pub mod chart;
 pub mod compare;
 pub mod counters;
 pub mod diff;
