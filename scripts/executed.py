@@ -3,7 +3,7 @@
   report BASE FOLDER BUILD...    ratios to the allocator BASE, and how well the estimate predicts them: tables on standard
                                  output, FOLDER/executed.json (chordal-executed/1); each build has record.json and stats.json,
                                  the counts are in FOLDER/runs
-  chart FOLDER SVG               draws what FOLDER/executed.json says of tuned with all registers
+  chart FOLDER SVG               draws FOLDER/executed.json, for tuned with all registers
 """
 
 import itertools
