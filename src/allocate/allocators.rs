@@ -179,7 +179,7 @@ impl AssignmentStrategy {
         self.dominance_order().is_some_and(|order| order.assign.split_arguments)
     }
 
-    /// What happens to values where the program pins or clobbers registers.
+    /// How values avoid registers that the program pins or clobbers.
     pub fn pins(&self) -> PinPolicy {
         self.dominance_order().map_or(PinPolicy::Avoid, |order| order.assign.pins)
     }

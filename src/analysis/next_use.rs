@@ -13,7 +13,7 @@ use crate::machine::{Block, BlockData, Function, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use std::ops::Range;
 
-/// What leaving a loop adds to a distance: more than the number of instructions on any path through a loop.
+/// The distance that leaving a loop adds: more than the number of instructions on any path through a loop.
 pub const LEAVING: u32 = 100_000;
 
 /// The distance to the next use of a value that is not live.

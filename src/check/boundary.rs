@@ -125,7 +125,7 @@ struct Meeting {
 }
 
 impl Meeting {
-    /// What is left of a group; `None` if nothing is.
+    /// The rest of a group; `None` if nothing is left.
     fn of(&mut self, mine: &Pairs, other: Option<&Pairs>) -> Option<Pairs> {
         self.meet(mine, other.map_or(&[], |pairs| &pairs[..]));
         match other {

@@ -35,7 +35,7 @@ pub enum Configured {
 }
 
 impl Configured {
-    /// What the compiler is to use, with the checker or without; interference graphs are measured for statistics only.
+    /// The allocator for the compiler, with the checker or without. Interference graphs are measured only if statistics need them.
     pub fn allocator(&self, check: bool, graphs: bool) -> Allocator<'_> {
         match self {
             Configured::Ours(strategy) => {

@@ -76,7 +76,7 @@ impl Operand {
     }
 }
 
-/// What an instruction is to the allocator.
+/// The kind of an instruction, as far as allocation cares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InstKind {
     /// An instruction of the program that has to be executed.
@@ -91,7 +91,7 @@ pub enum InstKind {
     Inserted(Inserted),
 }
 
-/// What allocation adds to a function. The imported function has none of these.
+/// An instruction that allocation adds. The imported function has none of these.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Inserted {
     /// The defined value comes from a slot.
@@ -200,10 +200,10 @@ pub struct Phi {
     pub args: SmallVec<[PackedOption<Value>; 4]>,
 }
 
-/// The blocks beside one. They are few, and functions are copied often: so they are not on the heap.
+/// The predecessors or successors of a block. They are few, and functions are copied often, so they are not on the heap.
 pub type BlockList = SmallVec<[Block; 4]>;
 
-// (A derived clone of a short list goes item by item.)
+// A derived clone of a short list would copy item by item.
 impl Clone for Phi {
     fn clone(&self) -> Self {
         Phi { def: self.def, args: SmallVec::from_slice(&self.args) }
@@ -245,7 +245,7 @@ impl Clone for BlockData {
 }
 
 impl BlockData {
-    /// A block without φs, and without anything else that could be said of it.
+    /// A block without φs, pins and special edges.
     pub fn new(insts: Range<u32>, preds: BlockList, succs: BlockList, frequency: f64) -> Self {
         BlockData {
             phis: Vec::new(),
@@ -282,7 +282,7 @@ impl From<RegClass> for ValueData {
     }
 }
 
-/// A variable's location is wanted for the debugger; such a use keeps nothing alive.
+/// A place where the debugger needs the location of a variable. Such a use keeps nothing alive.
 #[derive(Clone, Copy, Debug)]
 pub struct DebugUse {
     pub value: Value,
@@ -308,13 +308,13 @@ pub enum EdgePlace {
     Nowhere,
 }
 
-/// What the program wants of a function's code.
+/// The goal of a function's code, as the program states it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Goal {
     Speed,
-    /// That it is small, if it does not become much slower by that (`optsize`, and `cold`, since it hardly ever runs).
+    /// Small, unless that makes it much slower (`optsize`, and `cold`, since it hardly ever runs).
     Size,
-    /// That it is as small as it can be (`minsize`).
+    /// As small as it can be (`minsize`).
     LeastSize,
 }
 

@@ -6,7 +6,7 @@ use cranelift_entity::{EntitySet, PrimaryMap};
 /// A function whose variables are to be put into SSA form.
 pub struct Unpromoted {
     pub name: String,
-    /// What the entry reaches.
+    /// The blocks that the entry reaches.
     pub graph: Edges,
     /// Names of the blocks, empty where the module has none.
     pub block_names: PrimaryMap<Block, String>,

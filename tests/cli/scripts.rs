@@ -153,14 +153,18 @@ fn executed_counts_become_ratios_and_correlations() {
 }
 
 #[test]
-fn the_tables_go_between_their_marks() {
+fn executed_counts_are_drawn_as_bars() {
     let folder = Folder::new();
-    folder.write("tables.md", "| new |\n");
-    folder.write("quality.md", "Before.\n<!-- executed: begin -->\n| old |\n<!-- executed: end -->\nBehind.\n");
-    for _ in 0..2 {
-        python("executed.py").arg("insert").arg(folder.path("tables.md")).arg(folder.path("quality.md")).assert().success();
-        let text = fs::read_to_string(folder.path("quality.md")).expect("it is there");
-        assert_eq!(text, "Before.\n<!-- executed: begin -->\n| new |\n\n<!-- executed: end -->\nBehind.\n");
+    let record = |program: &str, ratio: f64| {
+        json!({ "program": program, "target": "x86-64", "registers": "all", "allocator": "tuned",
+                "ratios": { "instructions": ratio, "loads": ratio, "stores": ratio } })
+    };
+    let document = json!({ "base": "llvm-greedy", "records": [record("zlib", 0.91), record("lua", 1.02)] });
+    folder.write("executed.json", &document.to_string());
+    python("executed.py").arg("chart").arg(folder.path("")).arg(folder.path("chart.svg")).assert().success();
+    let chart = fs::read_to_string(folder.path("chart.svg")).expect("it is there");
+    for shown in ["zlib", "lua", ">0.91<", ">1.02<", "llvm-greedy"] {
+        assert!(chart.contains(shown), "{shown} is missing: {chart}");
     }
 }
 

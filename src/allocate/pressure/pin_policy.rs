@@ -1,23 +1,21 @@
-//! What is done about registers that the program itself occupies.
+//! Policies about registers that the program itself occupies.
 
 use crate::analysis::{Liveness, PinLiveness, Untouched};
 use crate::machine::Function;
 
-/// What happens to values where the program pins or clobbers registers.
-///
-/// Avoiding them is `ssa-register-allocator.txt`, "Handling Pre-colored Virtual Registers".
+/// How values avoid registers that the program pins or clobbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PinPolicy {
-    /// Values are kept off registers that are occupied anywhere in their live range, or spilled.
+    /// A value never has a register that is occupied anywhere in its live range; if none is left, the value is spilled [PP05,
+    /// "Handling Pre-colored Virtual Registers"].
     Avoid,
-    /// Values move to other registers where they are in the way.
+    /// Values that are in the way move to other registers.
     Repair,
-    /// Likewise, and a value that lives on past its copy to a register of the program may be there as long as the program wants
-    /// the copy ([`crate::analysis::Held`]).
+    /// As [`Self::Repair`]. Besides, a value that lives on past its copy to a register of the program may share that register for
+    /// as long as both hold the same content ([`crate::analysis::Held`]).
     Hold,
-    /// All live values get new names, which may be in any registers, before each instruction that takes registers: the
-    /// constraint of such an instruction concerns names that live on from there only (`ssa-allocation-lecture.txt`, "Register
-    /// Constraints by Perm-Optimization").
+    /// Before each instruction that takes registers, all live values get new names, which may be in any registers. So the
+    /// instruction constrains only names that begin there [Hack, "Register Constraints by Perm-Optimization"].
     Permute,
 }
 
@@ -27,7 +25,7 @@ impl PinPolicy {
         self != PinPolicy::Avoid
     }
 
-    /// Where registers are occupied by the program, and with what, beside those that are left untouched.
+    /// The registers that the program occupies, and the values held in them, beside those that stay untouched.
     pub fn occupied(self, function: &Function, liveness: &Liveness, untouched: &Untouched) -> PinLiveness {
         let pins = PinLiveness::new(function).keeping(function, untouched);
         if self == PinPolicy::Hold { pins.holding(function, liveness) } else { pins }

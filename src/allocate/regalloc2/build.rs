@@ -169,7 +169,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What has to happen before a block is left for some of its successors: cells are written, and φ arguments get names.
+    /// Writes cells and names φ arguments before a block is left for some of its successors.
     fn leave(&mut self, at: Point, wanted: fn(&BlockData) -> bool) -> Result<Vec<Exit>, Unsupported> {
         let Context { function, liveness, .. } = self.context;
         let mut exits = Vec::new();

@@ -39,7 +39,7 @@ pub enum Effort {
     Most,
 }
 
-/// What later phases do and need, as far as spilling depends on it.
+/// The properties of later phases that spilling depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Downstream {
     /// Assignment spills on demand: where a value finds no register, it asks for the value to be spilled, and both phases
@@ -50,7 +50,7 @@ pub struct Downstream {
     pub frugal: bool,
     /// φ elimination needs one register of each bank to stay free, except where a single instruction needs all of them.
     pub spare: bool,
-    /// What assignment does about registers that the program occupies. If it moves values, it can also move them to where
+    /// How assignment treats registers that the program occupies. If it moves values, it can also move them to where
     /// they meet, so that they can cross edges without code in registers.
     pub pins: PinPolicy,
 }

@@ -17,7 +17,7 @@ pub fn print_with_notes(function: &Function, notes: &Notes) -> String {
     fmt::from_fn(|f| print_to(f, function, notes)).to_string()
 }
 
-/// What is known of a function that the text form has no words for.
+/// Comment lines for facts about a function that the text form cannot state.
 #[derive(Default)]
 pub struct Notes {
     /// At the ends of instructions' lines.
@@ -201,7 +201,7 @@ impl<'a> Printer<'a> {
         write!(f, " {key}={}", names.join(","))
     }
 
-    /// What stands at a point, in front of the instruction there.
+    /// The lines of a point, before the instruction there.
     fn in_front(&self, f: &mut fmt::Formatter<'_>, at: Point) -> fmt::Result {
         self.notes.lines.get(&at).into_iter().flatten().try_for_each(|line| writeln!(f, "  ; {line}"))?;
         self.debug.get(&at).into_iter().flatten().try_for_each(|index| {

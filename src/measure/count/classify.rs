@@ -8,7 +8,7 @@
 use crate::measure::stats::Static;
 use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, InstructionInfoOptions, Mnemonic, OpAccess, OpKind, Register};
 
-/// What the decoder found.
+/// The result of decoding an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Instruction(Traits),

@@ -47,7 +47,7 @@ pub struct Series {
 /// Groups of bars, the first uppermost, with at most one bar of each series.
 pub struct Bars {
     pub title: String,
-    /// What is measured, in which unit.
+    /// The quantity, with its unit.
     pub axis: String,
     /// How wide the groups' labels are, in pixels; 0 leaves them out, and the legend, where another chart to the left has both.
     pub labels: u32,
